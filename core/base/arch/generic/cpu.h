@@ -1,0 +1,14 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace smelt {
+
+inline constexpr size_t kLineBytes = 128;
+
+inline void cpu_pause() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+}  // namespace smelt

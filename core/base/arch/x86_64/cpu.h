@@ -1,0 +1,16 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace smelt {
+
+// Lines are 64 bytes; Intel's spatial prefetcher fetches them in pairs.
+inline constexpr size_t kLineBytes = 128;
+
+inline void cpu_pause() { __builtin_ia32_pause(); }
+
+// A locked operation on the stack is a full barrier for ordinary memory and cheaper than mfence.
+inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+}  // namespace smelt

@@ -1,0 +1,17 @@
+// Which machine is this? 64 bits over what changes the cost of a message: CPU vendor, family, model, stepping and
+// brand, hypervisor, microcode, kernel release, and the CPUs' topology (online CPUs, their cores, caches, nodes).
+// Not over the affinity of the calling process: a profile serves every subset of its machine.
+#pragma once
+
+#include <cstdint>
+
+namespace smelt {
+
+// Computed once per process (reads a few small files under /sys; safe to call from several threads).
+uint64_t machine_fingerprint();
+
+// FNV-1a, 64 bits: tiny, no tables, good enough against accidents (not against attackers: ownership is).
+inline constexpr uint64_t kFnvStart = 0xcbf29ce484222325ull;
+uint64_t fnv1a(const void* data, uint64_t bytes, uint64_t hash = kFnvStart);
+
+}  // namespace smelt

@@ -1,0 +1,34 @@
+// An API object and everything it owns, in one mapping: created without operator new, released with one munmap.
+#pragma once
+
+#include <new>
+
+#include "base/arena.h"
+#include "base/os/os.h"
+
+namespace smelt {
+
+struct Object {
+  Arena arena{nullptr, 0};  // the rest of the mapping
+  size_t mapped_bytes = 0;
+};
+
+// A T (derived from Object) followed by `arena_bytes` of arena; nullptr when the kernel has no memory. The pages
+// are lazily backed, so a generous arena costs only what is used of it.
+template <typename T>
+T* make_object(size_t arena_bytes) {
+  const size_t bytes = sizeof(T) + alignof(T) + arena_bytes;
+  void* memory = os::map_pages(bytes);
+  if (!memory) return nullptr;
+  T* object = new (memory) T;
+  object->mapped_bytes = bytes;
+  object->arena = Arena(static_cast<char*>(memory) + sizeof(T), bytes - sizeof(T));
+  return object;
+}
+
+template <typename T>
+void free_object(T* object) {
+  if (object) os::unmap_pages(object, object->mapped_bytes);
+}
+
+}  // namespace smelt

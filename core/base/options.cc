@@ -1,0 +1,199 @@
+#include "base/options.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <sys/auxv.h>
+
+#include "base/log.h"
+
+extern "C" char** environ;
+
+namespace smelt {
+namespace {
+
+enum class Type { kBool, kInteger, kChoice, kText };
+
+// One row of options.def, plus what became of it.
+struct Row {
+  const char* name;
+  Type type;
+  const char* unit;
+  int64_t min, max;
+  const char* values;
+  const char* fallback;
+  const char* help;
+  const char* from;
+};
+
+Row rows[] = {
+#define BOOL(id, name, def, help) {name, Type::kBool, "", 0, 1, "0|1", (def) ? "1" : "0", help, "default"},
+#define INTEGER(id, name, def, min, max, unit, help) {name, Type::kInteger, unit, min, max, "", #def, help, "default"},
+#define CHOICE(id, name, def, values, help) {name, Type::kChoice, "", 0, 0, values, def, help, "default"},
+#define TEXT(id, name, def, help) {name, Type::kText, "", 0, 0, "", def, help, "default"},
+#include "base/options.def"
+#undef BOOL
+#undef INTEGER
+#undef CHOICE
+#undef TEXT
+};
+constexpr uint32_t kRows = sizeof rows / sizeof rows[0];
+
+Options parsed;
+pthread_once_t once = PTHREAD_ONCE_INIT;
+
+bool parse_bool(const char* text, bool* out) {
+  for (const char* yes : {"1", "true", "yes", "on"})
+    if (strcasecmp(text, yes) == 0) return *out = true;
+  for (const char* no : {"0", "false", "no", "off"})
+    if (strcasecmp(text, no) == 0) return !(*out = false);
+  return false;
+}
+
+bool parse_integer(const char* text, int64_t min, int64_t max, int64_t* out) {
+  char* end = nullptr;
+  errno = 0;
+  const long long value = std::strtoll(text, &end, 10);
+  if (errno || end == text || *end || value < min || value > max) return false;
+  *out = value;
+  return true;
+}
+
+// The member of "a|b|c" that `text` names, as a permanent string, or nullptr.
+bool parse_choice(const char* text, const char* values, const char** out) {
+  const size_t length = std::strlen(text);
+  for (const char* at = values; at; at = std::strchr(at, '|') ? std::strchr(at, '|') + 1 : nullptr) {
+    if (strncasecmp(at, text, length) == 0 && (at[length] == '|' || at[length] == 0) && length > 0) {
+      static char words[8][16];  // lower-case copies; a choice has few short values
+      static uint32_t used = 0;
+      if (used == 8 || length >= 16) return false;
+      std::memcpy(words[used], at, length);
+      *out = words[used++];
+      return true;
+    }
+  }
+  return false;
+}
+
+void refuse(Row& row, const char* value, const char* wanted) {
+  log_line("%s=%s is not %s; the default %s is used", row.name, value, wanted, row.fallback);
+  row.from = "default (bad value)";
+}
+
+void parse_row(Row& row, void* target) {
+  const char* value = secure_getenv(row.name);
+  if (!value || !*value) return;
+  char wanted[256];
+  bool good = true;
+  switch (row.type) {
+    case Type::kBool:
+      good = parse_bool(value, static_cast<bool*>(target));
+      std::snprintf(wanted, sizeof wanted, "0 or 1");
+      break;
+    case Type::kInteger:
+      good = parse_integer(value, row.min, row.max, static_cast<int64_t*>(target));
+      std::snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld (%s)", static_cast<long long>(row.min),
+                    static_cast<long long>(row.max), row.unit);
+      break;
+    case Type::kChoice:
+      good = parse_choice(value, row.values, static_cast<const char**>(target));
+      std::snprintf(wanted, sizeof wanted, "one of %s", row.values);
+      break;
+    case Type::kText:
+      *static_cast<const char**>(target) = value;
+      break;
+  }
+  if (good)
+    row.from = "environment";
+  else
+    refuse(row, value, wanted);
+}
+
+void warn_of_unknown_names() {
+  for (char** entry = environ; entry && *entry; ++entry) {
+    if (std::strncmp(*entry, "SMELT_", 6) != 0 || std::strncmp(*entry, "SMELT_TEST_", 11) == 0) continue;
+    char name[64] = "";
+    const char* equals = std::strchr(*entry, '=');
+    const size_t length = equals ? static_cast<size_t>(equals - *entry) : 0;
+    if (length == 0 || length >= sizeof name) continue;
+    std::memcpy(name, *entry, length);
+    const Row* nearest = nullptr;
+    uint32_t best = 4;  // further away than three edits is another word
+    bool known = false;
+    for (const Row& row : rows) {
+      const uint32_t distance = edit_distance(name, row.name);
+      known |= distance == 0;
+      if (distance < best) best = distance, nearest = &row;
+    }
+    if (known) continue;
+    if (nearest)
+      log_line("%s is not a setting (maybe: %s?); it is ignored", name, nearest->name);
+    else
+      log_line("%s is not a setting ('smelt config' lists them); it is ignored", name);
+  }
+}
+
+void parse_all() {
+  uint32_t index = 0;
+#define BOOL(id, name, def, help) parse_row(rows[index++], &parsed.id);
+#define INTEGER(id, name, def, min, max, unit, help) parse_row(rows[index++], &parsed.id);
+#define CHOICE(id, name, def, values, help) parse_row(rows[index++], &parsed.id);
+#define TEXT(id, name, def, help) parse_row(rows[index++], &parsed.id);
+#include "base/options.def"
+#undef BOOL
+#undef INTEGER
+#undef CHOICE
+#undef TEXT
+  if (!getauxval(AT_SECURE)) warn_of_unknown_names();
+}
+
+}  // namespace
+
+const Options& options() {
+  pthread_once(&once, parse_all);
+  return parsed;
+}
+
+uint32_t option_count() { return kRows; }
+
+void option_row(uint32_t index, OptionRow* out) {
+  options();
+  const Row& row = rows[index];
+  static const char* const kTypes[] = {"bool", "integer", "choice", "text"};
+  static char ranges[kRows][48];
+  const char* range = row.values;
+  if (row.type == Type::kInteger) {
+    std::snprintf(ranges[index], sizeof ranges[index], "%lld..%lld", static_cast<long long>(row.min),
+                  static_cast<long long>(row.max));
+    range = ranges[index];
+  }
+  *out = {row.name, kTypes[static_cast<int>(row.type)], row.unit, range, row.fallback, row.help, "", row.from};
+  const char* now = row.fallback;
+  if (std::strcmp(row.from, "environment") == 0) now = secure_getenv(row.name);
+  std::snprintf(out->value, sizeof out->value, "%s", now ? now : "");
+}
+
+const char* environment(const char* name) { return secure_getenv(name); }
+
+uint32_t edit_distance(const char* a, const char* b) {
+  constexpr size_t kLongest = 64;
+  const size_t la = strnlen(a, kLongest - 1), lb = strnlen(b, kLongest - 1);
+  uint32_t row[kLongest];
+  for (size_t j = 0; j <= lb; ++j) row[j] = static_cast<uint32_t>(j);
+  for (size_t i = 1; i <= la; ++i) {
+    uint32_t diagonal = row[0];
+    row[0] = static_cast<uint32_t>(i);
+    for (size_t j = 1; j <= lb; ++j) {
+      const uint32_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      const uint32_t insert = row[j - 1] + 1, erase = row[j] + 1;
+      row[j] = change < insert ? change : insert;
+      if (erase < row[j]) row[j] = erase;
+    }
+  }
+  return row[lb];
+}
+
+}  // namespace smelt

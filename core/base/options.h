@@ -1,0 +1,48 @@
+// The settings of the process: read from the environment once, checked, kept. The only getenv of the project.
+//
+// A bad value warns once (one line) and keeps the default. An unknown SMELT_ name warns once too, with the nearest
+// known one. Nothing is read in a set-user-ID program: secure_getenv hides the environment there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace smelt {
+
+struct Options {
+#define BOOL(id, name, def, help) bool id = def;
+#define INTEGER(id, name, def, min, max, unit, help) int64_t id = def;
+#define CHOICE(id, name, def, values, help) const char* id = def;
+#define TEXT(id, name, def, help) const char* id = def;
+#include "base/options.def"
+#undef BOOL
+#undef INTEGER
+#undef CHOICE
+#undef TEXT
+};
+
+// Parsed at the first call, thread-safe; the texts stay valid as long as the environment does.
+const Options& options();
+
+// For `smelt config` and the tests: every row, its value now and where it came from.
+struct OptionRow {
+  const char* name;
+  const char* type;       // "bool", "integer", "choice", "text"
+  const char* unit;       // "" where it has none
+  const char* range;      // "0..2", "auto|spin|sleep", "" for text
+  const char* fallback;   // the default, as text
+  const char* help;
+  char value[256];        // the value in force, as text
+  const char* from;       // "default", "environment", "default (bad value)"
+};
+uint32_t option_count();
+void option_row(uint32_t index, OptionRow* out);
+
+// An environment variable of somebody else's (OMP_WAIT_POLICY, XDG_CACHE_HOME, HOME), or nullptr. Here so that
+// getenv stays in one room.
+const char* environment(const char* name);
+
+// Number of single-character edits between two words, for "did you mean".
+uint32_t edit_distance(const char* a, const char* b);
+
+}  // namespace smelt

@@ -1,0 +1,237 @@
+// os.h on Linux: raw system calls where glibc has no wrapper, and the kernel's small text files.
+#include "base/os/os.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace smelt::os {
+namespace {
+
+// The host program may be between a failed call and its look at errno when it runs into us.
+class ErrnoKeeper {
+ public:
+  ErrnoKeeper() : saved_(errno) {}
+  ~ErrnoKeeper() { errno = saved_; }
+  ErrnoKeeper(const ErrnoKeeper&) = delete;
+  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
+
+ private:
+  const int saved_;
+};
+
+}  // namespace
+
+void* map_pages(size_t bytes) {
+  const ErrnoKeeper keeper;
+  if (bytes == 0) return nullptr;
+  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+void unmap_pages(void* address, size_t bytes) {
+  const ErrnoKeeper keeper;
+  ::munmap(address, bytes);
+}
+
+// Neither call says FUTEX_PRIVATE_FLAG: a word in memory shared by several processes must work too, and the key's
+// look-up that the flag would save is lost in the 10 µs that a sleep costs anyway.
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel reads the word itself");
+
+void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_ns) {
+  const ErrnoKeeper keeper;
+  timespec timeout{};
+  timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
+  timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
+  ::syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns > 0 ? &timeout : nullptr, nullptr, 0);
+}
+
+void futex_wake_all(std::atomic<uint32_t>* word) {
+  const ErrnoKeeper keeper;
+  ::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+namespace {
+enum : int { kUnknown, kAvailable, kMissing };
+std::atomic<int> membarrier_state{kUnknown};
+}  // namespace
+
+bool process_barrier_available() {
+  int state = membarrier_state.load(std::memory_order_acquire);
+  if (state == kUnknown) {
+    const ErrnoKeeper keeper;
+    // Registering twice is harmless, so two threads that come here at once need no lock. Sandboxes that filter the
+    // call answer EPERM or ENOSYS: then it is missing for good.
+    const long failed = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    state = failed ? kMissing : kAvailable;
+    membarrier_state.store(state, std::memory_order_release);
+  }
+  return state == kAvailable;
+}
+
+void process_barrier() {
+  const ErrnoKeeper keeper;
+  ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+int64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+void yield_cpu() {
+  const ErrnoKeeper keeper;
+  ::sched_yield();
+}
+
+uint32_t current_cpu() {
+  const ErrnoKeeper keeper;
+  const int cpu = ::sched_getcpu();
+  return cpu < 0 ? ~0u : static_cast<uint32_t>(cpu);
+}
+
+uint32_t allowed_cpu_list(uint32_t* cpus, uint32_t room) {
+  const ErrnoKeeper keeper;
+  // The kernel refuses a mask shorter than its own, so cpu_set_t (1024 CPUs) would fail on the largest machines.
+  constexpr uint32_t kWordBits = 8 * sizeof(unsigned long);
+  unsigned long mask[8192 / kWordBits] = {};
+  if (::syscall(SYS_sched_getaffinity, 0, sizeof mask, mask) <= 0) return 0;
+  uint32_t count = 0;
+  for (uint32_t cpu = 0; cpu < 8192; ++cpu) {
+    if (!(mask[cpu / kWordBits] >> cpu % kWordBits & 1)) continue;
+    if (count < room) cpus[count] = cpu;
+    ++count;
+  }
+  return count;
+}
+
+uint32_t allowed_cpus() {
+  const uint32_t count = allowed_cpu_list(nullptr, 0);
+  return count ? count : 1;
+}
+
+int64_t read_small_file(const char* path, char* buffer, size_t bytes) {
+  const ErrnoKeeper keeper;
+  if (bytes == 0) return -EINVAL;
+  buffer[0] = '\0';
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return -errno;
+  size_t length = 0;
+  while (length + 1 < bytes) {
+    const ssize_t got = ::read(fd, buffer + length, bytes - 1 - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int error = errno;
+      ::close(fd);
+      buffer[0] = '\0';
+      return -error;
+    }
+    if (got == 0) break;
+    length += static_cast<size_t>(got);
+  }
+  ::close(fd);
+  buffer[length] = '\0';
+  return static_cast<int64_t>(length);
+}
+
+// --- the CPU quota of the control groups above us -------------------------------------------------------------------
+//
+// A container with "2 CPUs" on a 64-CPU host sees all 64 in its affinity mask; the limit is a quota of CPU time per
+// period. A team that spins with more threads than the quota pays for is stopped in the middle of its barriers, so
+// the quota counts like an affinity mask. Any group on the way up to the root may set one: the tightest holds.
+
+namespace {
+
+uint32_t ceil_ratio(long long quota, long long period) {
+  if (quota <= 0 || period <= 0) return 0;
+  const long long cpus = quota / period + (quota % period != 0);
+  return cpus > INT_MAX ? 0 : static_cast<uint32_t>(cpus);  // nobody means such a number as a limit
+}
+
+uint32_t tighter(uint32_t a, uint32_t b) { return a == 0 ? b : b == 0 ? a : (a < b ? a : b); }
+
+// The quota one group sets itself, by either version's files; 0 when it sets none.
+uint32_t group_quota(const char* group) {
+  char path[1400];
+  char text[96];
+  std::snprintf(path, sizeof path, "%s/cpu.max", group);  // v2: "max 100000" or "150000 100000"
+  if (read_small_file(path, text, sizeof text) > 0) {
+    long long quota = 0, period = 0;
+    return std::sscanf(text, "%lld %lld", &quota, &period) == 2 ? ceil_ratio(quota, period) : 0;
+  }
+  std::snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group);  // v1: -1 for none
+  if (read_small_file(path, text, sizeof text) <= 0) return 0;
+  const long long quota = std::strtoll(text, nullptr, 10);
+  std::snprintf(path, sizeof path, "%s/cpu.cfs_period_us", group);
+  if (read_small_file(path, text, sizeof text) <= 0) return 0;
+  return ceil_ratio(quota, std::strtoll(text, nullptr, 10));
+}
+
+// From <mount>/<inside> up to <mount> itself. In a container the path inside may be the host's and not exist here;
+// the mount point is then the container's own group, which the walk reaches in any case.
+uint32_t quota_upwards(const char* mount, const char* inside) {
+  char group[1280];
+  const int length = std::snprintf(group, sizeof group, "%s%s", mount, inside);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof group) return group_quota(mount);
+  const size_t root = std::strlen(mount);
+  uint32_t tightest = 0;
+  for (;;) {
+    tightest = tighter(tightest, group_quota(group));
+    char* slash = std::strrchr(group, '/');
+    if (!slash || static_cast<size_t>(slash - group) < root) return tightest;
+    *slash = '\0';
+  }
+}
+
+bool names_cpu_controller(const char* begin, const char* end) {
+  while (begin < end) {
+    const char* comma = static_cast<const char*>(std::memchr(begin, ',', static_cast<size_t>(end - begin)));
+    const char* stop = comma ? comma : end;
+    if (stop - begin == 3 && std::memcmp(begin, "cpu", 3) == 0) return true;
+    begin = stop + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+uint32_t cgroup_cpu_quota(const char* mount, const char* membership) {
+  const ErrnoKeeper keeper;
+  char lines[4096];
+  if (read_small_file(membership, lines, sizeof lines) <= 0) return 0;
+  uint32_t tightest = 0;
+  char* rest = nullptr;
+  for (char* line = ::strtok_r(lines, "\n", &rest); line; line = ::strtok_r(nullptr, "\n", &rest)) {
+    // hierarchy:controllers:path, "0::/path" for version 2
+    const char* controllers = std::strchr(line, ':');
+    if (!controllers) continue;
+    const char* path = std::strchr(++controllers, ':');
+    if (!path) continue;
+    char where[512];
+    if (path == controllers) {
+      tightest = tighter(tightest, quota_upwards(mount, path + 1));
+      std::snprintf(where, sizeof where, "%s/unified", mount);  // beside version 1, systemd's "hybrid" layout
+    } else if (names_cpu_controller(controllers, path)) {
+      // The mount is named after its controllers, "cpu,cpuacct"; distributions add a link "cpu".
+      std::snprintf(where, sizeof where, "%s/cpu", mount);
+    } else {
+      continue;
+    }
+    tightest = tighter(tightest, quota_upwards(where, path + 1));
+  }
+  return tightest;
+}
+
+}  // namespace smelt::os

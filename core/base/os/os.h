@@ -1,0 +1,35 @@
+// What the runtime half needs of the kernel, and nothing else. Every function leaves errno as it was.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace smelt::os {
+
+void* map_pages(size_t bytes);  // zeroed, private, anonymous; nullptr when refused
+void unmap_pages(void* address, size_t bytes);
+
+// Sleeps while *word == expected (or until woken, or spuriously). `timeout_ns` 0: for ever.
+void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_ns = 0);
+void futex_wake_all(std::atomic<uint32_t>* word);
+
+// Makes every running thread of this process pass a full memory barrier (membarrier, private expedited): the slow side
+// of an asymmetric Dekker. False when the kernel has none: then both sides need a fence.
+bool process_barrier_available();  // registers at the first call
+void process_barrier();
+
+int64_t now_ns();          // CLOCK_MONOTONIC
+void yield_cpu();
+uint32_t current_cpu();    // the kernel's number of the CPU we are on, ~0u when unknown
+
+uint32_t allowed_cpus();           // in the affinity mask of the calling thread, at least 1
+// The CPUs of that mask, ascending kernel numbers: writes at most `room` of them, returns how many there are.
+uint32_t allowed_cpu_list(uint32_t* cpus, uint32_t room);
+// ceil(quota / period) of the tightest cgroup v2 or v1 above us; 0: none. The arguments are for the tests.
+uint32_t cgroup_cpu_quota(const char* mount = "/sys/fs/cgroup", const char* membership = "/proc/self/cgroup");
+
+// Reads a small file into `buffer` (NUL-terminated). Bytes read, or a negative errno.
+int64_t read_small_file(const char* path, char* buffer, size_t bytes);
+
+}  // namespace smelt::os

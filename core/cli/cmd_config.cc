@@ -1,0 +1,59 @@
+// smelt config: every setting, its value and where the value came from. All from options.def.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+#include "base/options.h"
+#include "cli/command.h"
+
+namespace smelt {
+namespace {
+
+std::string config_text() {
+  std::string out;
+  for (uint32_t i = 0; i < option_count(); ++i) {
+    OptionRow row;
+    option_row(i, &row);
+    out += fmt::format("{}={}  [{}]\n", row.name, row.value, row.from);
+    out += fmt::format("    {}\n", row.help);
+    if (row.range[0] != '\0')
+      out += fmt::format("    {} {}{}{}, default {}\n", row.type, row.range, row.unit[0] ? " " : "", row.unit,
+                         row.fallback);
+  }
+  return out;
+}
+
+std::string config_json() {
+  auto rows = nlohmann::ordered_json::array();
+  for (uint32_t i = 0; i < option_count(); ++i) {
+    OptionRow row;
+    option_row(i, &row);
+    rows.push_back({{"name", row.name},
+                    {"value", row.value},
+                    {"from", row.from},
+                    {"type", row.type},
+                    {"unit", row.unit},
+                    {"range", row.range},
+                    {"default", row.fallback},
+                    {"help", row.help}});
+  }
+  return rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+void add_config(CLI::App& app, Action& chosen) {
+  CLI::App* verb = app.add_subcommand("config", "List the settings, their values and where each came from");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "for programs");
+  verb->footer("Settings are environment variables:\n  SMELT_WAIT=sleep smelt config");
+  verb->callback([json, &chosen] {
+    chosen = [json] {
+      put(*json ? config_json() : config_text());
+      return 0;
+    };
+  });
+}
+
+}  // namespace smelt

@@ -1,0 +1,230 @@
+// smelt info: what is known about the machine, how it is known, and what follows from it.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <ctime>
+#include <memory>
+#include <set>
+
+#include "base/options.h"
+#include "cli/command.h"
+#include "cli/hops.h"
+#include "cli/plan.h"
+#include "cli/preload.h"
+#include "discover/error.h"
+#include "discover/machine.h"
+#include "discover/machine_file.h"
+#include "model/profile.h"
+
+namespace smelt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct InfoArguments {
+  std::string machine = "this";
+  bool json = false;
+};
+
+const char* source_name(ProfileSource source) {
+  switch (source) {
+    case ProfileSource::kSetting:
+      return "SMELT_PROFILE";
+    case ProfileSource::kUser:
+      return "user";
+    case ProfileSource::kSystem:
+      return "system";
+    case ProfileSource::kGuess:
+      break;
+  }
+  return "guess";
+}
+
+template <typename Number>
+size_t distinct(const std::vector<Number>& numbers) {
+  return std::set<Number>(numbers.begin(), numbers.end()).size();
+}
+
+// What both forms of the report say. Parts that a file does not tell stay empty.
+struct Report {
+  MachineFile costs;
+  bool this_machine = false;
+  Machine machine;        // this_machine only
+  PackedHeader header{};  // this_machine only
+  ProfileSource source = ProfileSource::kGuess;
+  std::string path;
+  std::vector<uint32_t> cpus;  // that take part in the barrier below
+  std::vector<HopClass> hops;
+  Picture barrier;
+  std::string shim;
+  std::string advice;
+};
+
+// The barrier that a program would get: SMELT_PATTERN counts on this machine, and a bad one is told and stepped over.
+Picture plan_barrier(const Report& r) {
+  PlanRequest request;
+  request.cpus = r.cpus;
+  if (r.this_machine) request.pattern = options().pattern;
+  try {
+    return make_plan(r.costs, request);
+  } catch (const UserError& error) {
+    if (request.pattern == "best") throw;
+    warn(fmt::format("SMELT_PATTERN: {}; best is shown", error.what()));
+  }
+  request.pattern = "best";
+  return make_plan(r.costs, request);
+}
+
+Report make_report(const std::string& what) {
+  Report r;
+  r.costs = read_machine_file(what);
+  r.this_machine = what == "this";
+  r.cpus = r.costs.cpus;
+  if (r.this_machine) {
+    r.machine = discover_machine();
+    Profile profile;
+    Refusal why;
+    if (load_profile(&profile, &why) != 0)
+      throw UserError("the kernel does not tell this machine's CPUs (/sys/devices/system/cpu)");
+    r.header = profile.header;
+    r.source = profile.source;
+    r.path = profile.path;
+    unload_profile(&profile);
+    r.cpus = allowed_cpus_of(r.costs);
+    if (r.source == ProfileSource::kGuess)
+      r.advice = "nothing was measured on this machine; run 'smelt calibrate' on it while it is idle";
+    else if (r.cpus.size() < r.machine.allowed_cpus().size())
+      r.advice = fmt::format("the profile knows {} of the {} CPUs that this process may use; run 'smelt calibrate'",
+                             r.cpus.size(), r.machine.allowed_cpus().size());
+    else if (r.machine.virtualised)
+      r.advice = "this is a virtual machine and may be moved; run 'smelt calibrate' again when timings change";
+  } else if (r.costs.kind == "guessed") {
+    r.advice = "these costs are typical ones for the shape; run 'smelt calibrate' on the machine itself";
+  }
+  r.hops = summarise_hops(r.costs.overlap, r.costs.package, r.costs.core);
+  r.barrier = plan_barrier(r);
+  r.shim = find_shim();
+  return r;
+}
+
+std::string age_text(int64_t created) {
+  const int64_t seconds = std::max<int64_t>(0, std::time(nullptr) - created);
+  if (seconds < 120) return fmt::format("{} s old", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{} min old", seconds / 60);
+  if (seconds < 2 * 86400) return fmt::format("{} h old", seconds / 3600);
+  return fmt::format("{} days old", seconds / 86400);
+}
+
+std::string date_text(int64_t created) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(created)));
+}
+
+struct Counts {
+  size_t pus, cores, l1, l2, llc, nodes, packages;
+};
+
+Counts count(const Report& r) {
+  if (!r.this_machine) {
+    const Costs& c = r.costs.overlap;
+    const auto copy = [&c](const uint16_t* ids) {
+      return ids ? std::vector<uint16_t>(ids, ids + c.n) : std::vector<uint16_t>(1);
+    };
+    return {
+        c.n, distinct(r.costs.core), 0, 0, distinct(copy(c.llc)), distinct(copy(c.node)), distinct(r.costs.package)};
+  }
+  const auto of = [&r](uint16_t Pu::*member) {
+    std::set<uint16_t> ids;
+    for (const Pu& pu : r.machine.pus) ids.insert(pu.*member);
+    return ids.size();
+  };
+  return {r.machine.pus.size(), of(&Pu::core), of(&Pu::l1), of(&Pu::l2), of(&Pu::llc), of(&Pu::node), of(&Pu::package)};
+}
+
+std::string info_text(const Report& r) {
+  const Counts c = count(r);
+  std::string out = fmt::format("machine     {}\n", r.barrier.machine);
+  out += fmt::format("CPUs        {} (cores: {}, last-level caches: {}, NUMA nodes: {}, packages: {})\n", c.pus,
+                     c.cores, c.llc, c.nodes, c.packages);
+  if (r.this_machine) {
+    out += fmt::format("caches      L1: {}, L2: {}, last level: {}\n", c.l1, c.l2, c.llc);
+    out += fmt::format("allowed     {}: {}\n", r.machine.allowed_cpus().size(), cpu_ranges(r.machine.allowed_cpus()));
+    out +=
+        r.machine.cpu_quota ? fmt::format("quota       {} CPUs (cgroup)\n", r.machine.cpu_quota) : "quota       none\n";
+    if (r.source == ProfileSource::kGuess) {
+      out += "profile     none: the costs below are a guess from the machine's shape\n";
+    } else {
+      out += fmt::format("profile     {} ({})\n", r.path, source_name(r.source));
+      out += fmt::format("measured    {}, {}; {} of {} pairs; {}\n", date_text(r.header.created),
+                         age_text(r.header.created), r.header.pairs_measured,
+                         size_t{r.header.cpus} * (r.header.cpus - 1), r.header.method);
+      out += fmt::format("ping-pong   {:.1f} ns one way, spread {:.0f} %\n", double{r.header.one_way_hop},
+                         r.header.spread * 100.0);
+    }
+  } else {
+    out += fmt::format("costs       {}: {}\n", r.costs.kind, r.barrier.origin);
+  }
+  out += hops_text(r.hops, r.costs.unit);
+  out += fmt::format("barrier     {} for CPUs {}: {:.1f} {} predicted\n", r.barrier.pattern, cpu_ranges(r.cpus),
+                     r.barrier.predicted, cost_unit_name(r.costs.unit));
+  out += fmt::format("OpenMP shim {}\n",
+                     r.shim.empty() ? fmt::format("{} not found; was it built and installed?", kShimName) : r.shim);
+  if (!r.advice.empty()) out += fmt::format("advice      {}\n", r.advice);
+  return out;
+}
+
+std::string info_json(const Report& r) {
+  const Counts c = count(r);
+  Json out = {{"machine", r.costs.name}, {"pus", c.pus},           {"cores", c.cores},    {"llcs", c.llc},
+              {"numa_nodes", c.nodes},   {"packages", c.packages}, {"cpus", r.costs.cpus}};
+  if (r.this_machine) {
+    out["cpu_model"] = r.machine.cpu_model;
+    out["l1s"] = c.l1;
+    out["l2s"] = c.l2;
+    out["virtualised"] = r.machine.virtualised;
+    out["allowed_cpus"] = r.machine.allowed_cpus();
+    out["cpu_quota"] = r.machine.cpu_quota ? Json(r.machine.cpu_quota) : Json(nullptr);
+    Json profile = {{"source", source_name(r.source)}, {"measured", r.source != ProfileSource::kGuess}};
+    if (r.source != ProfileSource::kGuess)
+      profile.update({{"path", r.path},
+                      {"created", date_text(r.header.created)},
+                      {"age_seconds", std::max<int64_t>(0, std::time(nullptr) - r.header.created)},
+                      {"method", r.header.method},
+                      {"pairs_measured", r.header.pairs_measured},
+                      {"ping_pong", r.header.one_way_hop},
+                      {"spread", r.header.spread}});
+    out["profile"] = std::move(profile);
+  } else {
+    out["kind"] = r.costs.kind;
+    out["origin"] = r.costs.origin;
+  }
+  out["unit"] = cost_unit_name(r.costs.unit);
+  out["hops"] = hops_json(r.hops);
+  out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};
+  out["gomp_library"] = r.shim.empty() ? Json(nullptr) : Json(r.shim);
+  out["advice"] = r.advice.empty() ? Json(nullptr) : Json(r.advice);
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Action& chosen) {
+  CLI::App* verb = app.add_subcommand("info", "Show the machine, its profile, and the barrier that follows from them");
+  auto arguments = std::make_shared<InfoArguments>();
+  verb->add_option("--machine", arguments->machine, "this; synthetic:DESCRIPTION; or a file (see smelt tree --help)")
+      ->type_name("MACHINE")
+      ->capture_default_str();
+  verb->add_flag("--json", arguments->json, "for programs");
+  verb->footer("Example:\n  smelt info\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'");
+  verb->callback([arguments, &chosen] {
+    chosen = [arguments] {
+      const Report report = make_report(arguments->machine);
+      if (!report.costs.note.empty()) warn(report.costs.note);
+      put(arguments->json ? info_json(report) : info_text(report));
+      return 0;
+    };
+  });
+}
+
+}  // namespace smelt

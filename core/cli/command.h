@@ -1,0 +1,33 @@
+// The verbs of the smelt program. Each cmd_<verb>.cc adds its subcommand; parsing fills `chosen` with what to do, main
+// does it and returns its exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+using Action = std::function<int()>;
+
+void add_info(CLI::App& app, Action& chosen);
+void add_tree(CLI::App& app, Action& chosen);
+void add_calibrate(CLI::App& app, Action& chosen);
+// `tail` is what the command line held from its first "--" on; it must outlive `chosen`.
+void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail);
+void add_config(CLI::App& app, Action& chosen);
+
+// Exit codes besides 0 and those of `smelt run`.
+inline constexpr int kExitOutput = 1;       // stdout could not be written
+inline constexpr int kExitUsage = 2;        // the user's input; one line on stderr says what to do
+inline constexpr int kExitNoExecute = 126;  // the shell's conventions, kept by smelt run
+inline constexpr int kExitNotFound = 127;
+inline constexpr int kExitInterrupted = 130;
+
+void put(const std::string& text);   // to stdout; main reports a failure once, at the end
+void warn(const std::string& text);  // "smelt: ...", one line on stderr
+std::string one_line(std::string text);
+
+}  // namespace smelt

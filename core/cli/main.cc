@@ -1,0 +1,113 @@
+// smelt: the program for people. Parse, do one verb, and whatever goes wrong is one line that says what to do.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "base/options.h"
+#include "cli/command.h"
+#include "discover/error.h"
+#include "smelt_config.h"
+
+namespace smelt {
+
+void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+void warn(const std::string& text) { std::fputs(("smelt: " + one_line(text) + "\n").c_str(), stderr); }
+
+namespace {
+
+// The verb that was meant, or "" when nothing is near.
+std::string nearest_verb(const CLI::App& app, const std::string& word) {
+  std::string nearest;
+  uint32_t best = 3;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const uint32_t distance = edit_distance(word.c_str(), verb->get_name().c_str());
+    if (distance < best) best = distance, nearest = verb->get_name();
+  }
+  return nearest;
+}
+
+// An unknown first word deserves better than the parser's "not expected".
+void check_verb(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
+  if (words.empty() || (words[0].size() > 0 && words[0][0] == '-')) return;
+  if (std::any_of(verbs.begin(), verbs.end(), [&](const CLI::App* verb) { return verb->get_name() == words[0]; }))
+    return;
+  const std::string meant = nearest_verb(app, words[0]);
+  throw UserError(fmt::format("'{}' is not a command{}; see 'smelt --help'", words[0],
+                              meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant)));
+}
+
+// Returns the exit code of what the arguments ask for.
+int dispatch(std::vector<std::string> words) {
+  CLI::App app{"Smelt: machine-aware barriers, broadcasts and reductions between the cores of one machine", "smelt"};
+  app.set_version_flag("--version", "smelt " SMELT_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "First steps:\n  smelt calibrate           measure this machine, once\n"
+      "  smelt info                what is known about it\n  smelt run -- ./app        run an OpenMP program "
+      "with Smelt's barriers\nSettings: 'smelt config'. Each command explains itself: smelt COMMAND --help");
+  Action chosen;
+  std::vector<std::string> tail;
+  add_calibrate(app, chosen);
+  add_info(app, chosen);
+  add_tree(app, chosen);
+  add_run(app, chosen, tail);
+  add_config(app, chosen);
+
+  if (!words.empty() && words[0] == "help") {  // smelt help tree = smelt tree --help
+    words.erase(words.begin());
+    words.resize(std::min<size_t>(words.size(), 1));
+    words.push_back("--help");
+  }
+  if (words.empty()) throw UserError("which command? calibrate, info, tree, run or config; see 'smelt --help'");
+  check_verb(app, words);
+  if (words[0] == "run") {  // behind "--" everything belongs to the program, and the parser must not look at it
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    tail.assign(dashes, words.end());
+    words.erase(dashes, words.end());
+  }
+  try {
+    std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+    app.parse(words);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    const auto parsed = app.get_subcommands();
+    throw UserError(fmt::format("{}; see 'smelt {}--help'", one_line(error.what()),
+                                parsed.empty() ? "" : parsed[0]->get_name() + " "));
+  }
+  return chosen();
+}
+
+}  // namespace
+}  // namespace smelt
+
+int main(int argc, char** argv) {
+  int code = smelt::kExitUsage;
+  try {
+    code = smelt::dispatch({argv + std::min(argc, 1), argv + argc});
+  } catch (const smelt::UserError& error) {
+    smelt::warn(error.what());
+  } catch (const std::bad_alloc&) {
+    smelt::warn("out of memory; name fewer CPUs with --cpus");
+  } catch (const std::exception& error) {
+    smelt::warn(fmt::format("internal error: {}; please report it", error.what()));
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    smelt::warn(fmt::format("cannot write the output: {}", std::strerror(errno)));
+    return code ? code : smelt::kExitOutput;
+  }
+  return code;
+}

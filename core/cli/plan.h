@@ -1,0 +1,31 @@
+// From what the user asked for to a validated plan: the CPUs, the pattern, the price.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "discover/machine_file.h"
+#include "draw/picture.h"
+
+namespace smelt {
+
+struct PlanRequest {
+  Operation op = Operation::kBarrier;
+  std::string pattern = "best";
+  bool paper = false;            // the paper's additive cost model instead of the overlap-aware one
+  std::vector<uint32_t> cpus;    // participant i runs on cpus[i]; empty: all of the machine
+  std::optional<uint32_t> root;  // the kernel's number
+};
+
+// "0-3,8,10-11" in the order written. Throws UserError: empty, not numbers, a range backwards, a CPU named twice.
+std::vector<uint32_t> parse_cpu_list(const std::string& text);
+
+// CPUs of `machine` that this process may run on; what --cpus defaults to for the running machine.
+std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine);
+
+// Throws UserError: unknown CPU or pattern, a pattern that cannot do the operation. The schedule has been validated.
+Picture make_plan(const MachineFile& machine, const PlanRequest& request);
+
+}  // namespace smelt

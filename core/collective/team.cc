@@ -1,0 +1,83 @@
+#include "collective/team.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/os/os.h"
+#include "schedule/choose.h"
+#include "schedule/validate.h"
+
+namespace smelt {
+namespace {
+
+// The participants as indices into the profile. False when one is unknown or two share a CPU.
+bool members_of(const TeamRequest& request, Arena& arena, uint16_t* members) {
+  const Profile& profile = *request.profile;
+  auto* taken = arena.make<bool>(profile.header.cpus);
+  if (!taken) return false;
+  for (uint32_t i = 0; i < request.n; ++i) {
+    if (!request.cpus && i >= profile.header.cpus) return false;
+    members[i] = request.cpus ? profile_index(profile, request.cpus[i]) : static_cast<uint16_t>(i);
+    if (members[i] == kNobody || taken[members[i]]) return false;
+    taken[members[i]] = true;
+  }
+  return true;
+}
+
+}  // namespace
+
+int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
+  if (request.n < 1 || request.n > kMaxParticipants) return -EINVAL;
+  const bool best = std::strcmp(request.pattern, "best") == 0;
+  Pattern pattern;
+  if (!best) {
+    if (const int error = find_pattern(request.pattern, &pattern)) return error;
+  }
+  auto* members = arena.make<uint16_t>(request.n);
+  if (!members) return -ENOMEM;
+
+  TeamPlan made;
+  made.n = request.n;
+  made.crowd = request.crowded || request.n == 1 || !members_of(request, arena, members);
+  if (made.crowd) {
+    std::snprintf(made.pattern, sizeof made.pattern, "%s", request.n == 1 ? "alone" : "crowd");
+    *out = made;
+    return 0;
+  }
+
+  Costs costs;
+  Choice choice;
+  Verdict verdict;
+  int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
+  if (!error)
+    error = best ? choose_best(Operation::kBarrier, -1, costs, arena, &choice)
+                 : plan(pattern, Operation::kBarrier, -1, costs, arena, &choice);
+  // What runs in somebody's program is validated there and then: a wrong schedule would hang or, worse, let go early.
+  if (!error) error = validate(choice.schedule, arena, &verdict);
+  if (!error && verdict.flaw != Flaw::kNone) error = -EINVAL;
+  if (error) return error;
+  made.schedule = choice.schedule;
+  made.predicted = choice.predicted;
+  pattern_text(choice.pattern, made.pattern, sizeof made.pattern);
+  *out = made;
+  return 0;
+}
+
+int make_barrier(const TeamPlan& plan, TeamBarrier* out) {
+  const size_t bytes = plan.crowd ? Barrier::crowd_bytes(plan.n) : Barrier::bytes(plan.schedule);
+  void* memory = os::map_pages(bytes);  // page-aligned, so line-aligned
+  if (!memory) return -ENOMEM;
+  const WaitPolicy policy = wait_policy(plan.crowd);
+  out->mapped_bytes = bytes;
+  out->barrier = plan.crowd ? Barrier::create_crowd(plan.n, policy, memory)
+                            : Barrier::create(plan.schedule, policy, memory);
+  return 0;
+}
+
+void free_barrier(TeamBarrier* barrier) {
+  if (barrier->barrier) os::unmap_pages(barrier->barrier, barrier->mapped_bytes);
+  *barrier = TeamBarrier{};
+}
+
+}  // namespace smelt

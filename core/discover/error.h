@@ -1,0 +1,13 @@
+// What went wrong, as the one line that the user reads: what, which file, what to do. cli/ prints it after "smelt: ".
+#pragma once
+
+#include <stdexcept>
+
+namespace smelt {
+
+class UserError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace smelt

@@ -1,0 +1,88 @@
+// Strict reading of JSON that somebody else wrote: each wrong thing is one clear line, beginning with the file's name.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "discover/error.h"
+
+namespace smelt {
+
+class JsonChecks {
+ public:
+  explicit JsonChecks(std::string file) : file_(std::move(file)) {}
+
+  template <typename... Arguments>
+  [[noreturn]] void fail(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
+    throw UserError(file_ + ": " + fmt::format(format, std::forward<Arguments>(arguments)...));
+  }
+
+  nlohmann::json parse(std::string_view text) const {
+    try {
+      return nlohmann::json::parse(text);
+    } catch (const nlohmann::json::exception& error) {
+      // The library's text begins with its own tag, "[json.exception.parse_error.101] ".
+      const std::string_view what = error.what();
+      const size_t tag = what.find("] ");
+      fail("not valid JSON: {}", tag == what.npos ? what : what.substr(tag + 2));
+    }
+  }
+
+  const nlohmann::json& member(const nlohmann::json& object, const char* key) const {
+    if (!object.is_object()) fail("a JSON object is expected");
+    const auto found = object.find(key);
+    if (found == object.end()) fail("\"{}\" is missing", key);
+    return *found;
+  }
+
+  std::string text(const nlohmann::json& object, const char* key) const {
+    const nlohmann::json& value = member(object, key);
+    if (!value.is_string()) fail("\"{}\" is not a text", key);
+    return value.get<std::string>();
+  }
+
+  double number(const nlohmann::json& object, const char* key) const {
+    return cost(member(object, key), fmt::format("\"{}\"", key));
+  }
+
+  uint32_t whole(const nlohmann::json& value, const std::string& what, uint32_t largest) const {
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > largest)
+      fail("{} is not a whole number from 0 to {}", what, largest);
+    return value.get<uint32_t>();
+  }
+
+  // n x n numbers, finite, >= 0, the diagonal 0.
+  std::vector<float> matrix(const nlohmann::json& object, const char* key, uint32_t n) const {
+    const nlohmann::json& rows = member(object, key);
+    if (!rows.is_array() || rows.size() != n) fail("\"{}\" is not a square matrix of {} rows", key, n);
+    std::vector<float> out;
+    out.reserve(size_t{n} * n);
+    for (uint32_t i = 0; i < n; ++i) {
+      if (!rows[i].is_array() || rows[i].size() != n) fail("row {} of \"{}\" has not {} numbers", i, key, n);
+      for (uint32_t j = 0; j < n; ++j) {
+        const double value = cost(rows[i][j], fmt::format("\"{}\"[{}][{}]", key, i, j));
+        if (i == j && value != 0) fail("\"{}\"[{}][{}] is {}, the diagonal must be 0", key, i, j, value);
+        out.push_back(static_cast<float>(value));
+      }
+    }
+    return out;
+  }
+
+ private:
+  double cost(const nlohmann::json& value, const std::string& what) const {
+    if (!value.is_number()) fail("{} is not a number", what);
+    const double number = value.get<double>();
+    if (!std::isfinite(number) || number < 0 || number >= 1e9) fail("{} is {}, not a cost from 0 to 1e9", what, number);
+    return number;
+  }
+
+  std::string file_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,187 @@
+#include "discover/machine_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+
+#include <sys/stat.h>
+
+#include "discover/json_checks.h"
+#include "discover/machine.h"
+#include "discover/profile_image.h"
+
+namespace smelt {
+namespace {
+
+constexpr uint64_t kLargestFile = 128u << 20;  // four matrices of 1,024 CPUs in generous decimal
+
+std::string read_text(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) {
+    const char* hint = errno == ENOENT ? " (a file, \"this\" or \"synthetic:...\" is expected)" : "";
+    throw UserError(fmt::format("{}: {}{}", path, std::strerror(errno), hint));
+  }
+  if (!S_ISREG(status.st_mode)) throw UserError(path + ": not a regular file");
+  if (static_cast<uint64_t>(status.st_size) > kLargestFile)
+    throw UserError(fmt::format("{}: {} MB are too large for a machine file", path, status.st_size >> 20));
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw UserError(fmt::format("{}: cannot be read ({})", path, std::strerror(errno)));
+  return std::move(text).str();
+}
+
+std::string base_name(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.rfind('.'));
+}
+
+// Costs of both models into the file's own storage. `fill` makes the overlap-aware and the paper's costs.
+template <typename Fill>
+void build_costs(MachineFile& file, uint32_t n, Fill fill) {
+  // At most: input matrices, two sets of four matrices, one of two, and the group numbers.
+  file.storage = std::make_shared<MappedArena>(size_t{n} * n * sizeof(float) * 16 + size_t{n} * 64 + 65536);
+  if (!file.storage->ok() || fill(*file.storage) != 0)
+    throw UserError(fmt::format("{}: out of memory for the costs of {} CPUs", file.name, n));
+  if (!costs_are_sane(file.overlap) || !costs_are_sane(file.paper))
+    throw UserError(fmt::format("{}: the costs are out of range", file.name));
+  file.unit = file.overlap.unit;
+}
+
+template <typename T>
+const T* copied(Arena& arena, const std::vector<T>& values) {
+  T* out = arena.make<T>(values.size());
+  if (out) std::copy(values.begin(), values.end(), out);
+  return out;
+}
+
+MachineFile from_image(const ProfileImage& image, const std::string& fallback_name) {
+  MachineFile file;
+  file.name = image.header.machine[0] ? image.header.machine : fallback_name;
+  file.kind = image.measured() ? "measured" : "guessed";
+  file.origin = image.header.method;
+  file.fingerprint = image.header.fingerprint;
+  file.cpus = image.os_cpu;
+  file.package = image.package;
+  file.core = image.core;
+  build_costs(file, image.n(), [&](Arena& arena) {
+    Costs& costs = file.overlap = image.costs();
+    costs.hop = copied(arena, image.hop);
+    costs.send_busy = copied(arena, image.send_busy);
+    costs.recv_busy = copied(arena, image.recv_busy);
+    costs.ready_read = copied(arena, image.ready_read);
+    costs.llc = copied(arena, image.llc);
+    costs.node = copied(arena, image.node);
+    return costs.node ? paper_costs(costs, arena, &file.paper) : -ENOMEM;
+  });
+  return file;
+}
+
+std::string date_of(int64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm utc{};
+  char text[32];
+  return ::gmtime_r(&time, &utc) && std::strftime(text, sizeof text, "%Y-%m-%d", &utc) ? text : "?";
+}
+
+MachineFile from_profile(const Profile& profile) {
+  MachineFile file = from_image(image_from_profile(profile), "this");
+  if (profile.path[0]) file.origin += fmt::format(", {}, {}", date_of(profile.header.created), profile.path);
+  return file;
+}
+
+MachineFile from_packed(const std::string& path) {
+  Profile profile;
+  Refusal why;
+  if (load_profile_file(path.c_str(), 0, &profile, &why) != 0) throw UserError(why.text);
+  MachineFile file = from_profile(profile);
+  unload_profile(&profile);
+  return file;
+}
+
+MachineFile this_machine() {
+  Profile profile;
+  Refusal why;
+  if (load_profile(&profile, &why) != 0) throw UserError("out of memory for this machine's profile");
+  // The runtime's guess and hwloc's agree (one class table); hwloc's knows the CPU's name.
+  MachineFile file = profile.source == ProfileSource::kGuess ? from_image(guess_image(discover_machine()), "this")
+                                                             : from_profile(profile);
+  file.note = why.text;
+  unload_profile(&profile);
+  return file;
+}
+
+// A matrix file: t_send, t_receive (row = sender), unit, and optionally name, cpus, numa_node, socket, smt_core.
+MachineFile from_matrices(const nlohmann::json& root, const JsonChecks& checks, const std::string& path) {
+  const nlohmann::json& rows = checks.member(root, "t_send");
+  if (!rows.is_array() || rows.empty() || rows.size() > kMaxParticipants)
+    checks.fail("\"t_send\" is not a square matrix of 1 to {} rows", kMaxParticipants);
+  const auto n = static_cast<uint32_t>(rows.size());
+  const std::vector<float> t_send = checks.matrix(root, "t_send", n);
+  const std::vector<float> t_receive = checks.matrix(root, "t_receive", n);
+  const std::string unit_name = checks.text(root, "unit");
+  if (unit_name != "ns" && unit_name != "cycles")
+    checks.fail("\"unit\" is \"{}\", not \"ns\" or \"cycles\"", unit_name);
+
+  const auto list = [&](const char* key, uint32_t largest) {
+    std::vector<uint32_t> out;
+    if (!root.contains(key)) return out;
+    const nlohmann::json& values = root.at(key);
+    if (!values.is_array() || values.size() != n) checks.fail("\"{}\" is not a list of {} numbers", key, n);
+    for (uint32_t i = 0; i < n; ++i) out.push_back(checks.whole(values[i], fmt::format("\"{}\"[{}]", key, i), largest));
+    return out;
+  };
+  const auto groups = [&](const char* key) {
+    const std::vector<uint32_t> wide = list(key, kNobody - 1);
+    return std::vector<uint16_t>(wide.begin(), wide.end());
+  };
+
+  MachineFile file;
+  file.name = root.contains("name") ? checks.text(root, "name") : base_name(path);
+  file.kind = "matrix";
+  if (root.contains("kind")) file.origin = checks.text(root, "kind");
+  if (root.contains("source")) file.origin += (file.origin.empty() ? "" : ": ") + checks.text(root, "source");
+  file.cpus = list("cpus", UINT32_MAX);
+  file.package = groups("socket");
+  file.core = groups("smt_core");
+  for (uint32_t i = static_cast<uint32_t>(file.cpus.size()); i < n; ++i) file.cpus.push_back(i);
+  const std::vector<uint16_t> nodes = groups("numa_node");
+  if (file.package.empty()) file.package.assign(n, 0);
+  for (uint32_t i = static_cast<uint32_t>(file.core.size()); i < n; ++i) file.core.push_back(static_cast<uint16_t>(i));
+  const CostUnit unit = unit_name == "ns" ? CostUnit::kNanoseconds : CostUnit::kCycles;
+  build_costs(file, n, [&](Arena& arena) {
+    // The paper's matrices are the paper's costs; the overlap-aware ones are derived from them.
+    const uint16_t* node = nodes.empty() ? nullptr : copied(arena, nodes);
+    const int error = costs_from_send_receive(n, unit, t_send.data(), t_receive.data(), node, arena, &file.paper);
+    return error ? error : overlap_costs_from_additive(file.paper, arena, &file.overlap);
+  });
+  return file;
+}
+
+}  // namespace
+
+MachineFile read_machine_file(const std::string& what) {
+  constexpr std::string_view kSynthetic = "synthetic:";
+  if (what == "this") return this_machine();
+  if (what.starts_with(kSynthetic)) {
+    const std::string description = what.substr(kSynthetic.size());
+    return from_image(guess_image(machine_from_synthetic(description)), description);
+  }
+  const std::string text = read_text(what);
+  if (text.starts_with("SMELTPRF")) return from_packed(what);
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == text.npos) throw UserError(what + ": the file is empty");
+  if (text[first] == '<') return from_image(guess_image(machine_from_xml(what)), base_name(what));
+
+  const JsonChecks checks(what);
+  const nlohmann::json root = checks.parse(text);
+  if (!root.is_object() || (!root.contains("t_send") && !root.contains("format")))
+    checks.fail("neither a Smelt profile nor a matrix file (\"t_send\", \"t_receive\") nor hwloc XML");
+  if (root.contains("t_send")) return from_matrices(root, checks, what);
+  return from_image(profile_from_json(text, what), base_name(what));
+}
+
+}  // namespace smelt

@@ -1,0 +1,86 @@
+#include "discover/profile_image.h"
+
+#include <cstring>
+
+namespace smelt {
+
+bool ProfileImage::measured() const {
+  // One CPU has no pairs: nothing was left to measure.
+  return header.pairs_measured > 0 || (n() == 1 && header.created != 0);
+}
+
+Costs ProfileImage::costs() const {
+  Costs costs;
+  costs.n = n();
+  costs.unit = static_cast<CostUnit>(header.unit);
+  costs.hop = hop.data();
+  costs.send_busy = send_busy.data();
+  costs.recv_busy = recv_busy.data();
+  costs.ready_read = ready_read.data();
+  costs.poller = header.poller;
+  costs.node = node.data();
+  costs.llc = llc.data();
+  return costs;
+}
+
+std::vector<std::byte> ProfileImage::pack() const {
+  const PackedLayout at = packed_layout(n());
+  std::vector<std::byte> bytes(at.bytes);
+  PackedHeader complete = header;
+  complete.cpus = n();
+  std::memcpy(bytes.data(), &complete, sizeof complete);
+  const auto put = [&bytes](uint64_t offset, const auto& values) {
+    std::memcpy(bytes.data() + offset, values.data(), values.size() * sizeof values[0]);
+  };
+  put(at.os_cpu, os_cpu);
+  put(at.package, package);
+  put(at.core, core);
+  put(at.llc, llc);
+  put(at.node, node);
+  put(at.hop, hop);
+  put(at.send_busy, send_busy);
+  put(at.recv_busy, recv_busy);
+  put(at.ready_read, ready_read);
+  seal_packed(bytes.data(), bytes.size());
+  return bytes;
+}
+
+ProfileImage make_image(uint32_t cpus) {
+  ProfileImage image;
+  image.header.cpus = cpus;
+  image.os_cpu.resize(cpus);
+  for (auto* ids : {&image.package, &image.core, &image.llc, &image.node}) ids->resize(cpus);
+  for (auto* matrix : {&image.hop, &image.send_busy, &image.recv_busy, &image.ready_read})
+    matrix->resize(size_t{cpus} * cpus);
+  return image;
+}
+
+ProfileImage image_from_profile(const Profile& profile) {
+  const uint32_t n = profile.header.cpus;
+  const size_t pairs = size_t{n} * n;
+  ProfileImage image;
+  image.header = profile.header;
+  image.os_cpu.assign(profile.os_cpu, profile.os_cpu + n);
+  image.package.assign(profile.package, profile.package + n);
+  image.core.assign(profile.core, profile.core + n);
+  image.llc.assign(profile.costs.llc, profile.costs.llc + n);
+  image.node.assign(profile.costs.node, profile.costs.node + n);
+  image.hop.assign(profile.costs.hop, profile.costs.hop + pairs);
+  image.send_busy.assign(profile.costs.send_busy, profile.costs.send_busy + pairs);
+  image.recv_busy.assign(profile.costs.recv_busy, profile.costs.recv_busy + pairs);
+  image.ready_read.assign(profile.costs.ready_read, profile.costs.ready_read + pairs);
+  return image;
+}
+
+void set_text(char* field, size_t bytes, std::string_view text) {
+  size_t length = text.size() < bytes ? text.size() : bytes - 1;
+  if (length < text.size())
+    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80) --length;
+  std::memset(field, 0, bytes);
+  std::memcpy(field, text.data(), length);
+  // The loader refuses control characters; names from firmware may well contain a tab.
+  for (size_t i = 0; i < length; ++i)
+    if (static_cast<unsigned char>(field[i]) < 0x20 || field[i] == 0x7f) field[i] = ' ';
+}
+
+}  // namespace smelt

@@ -1,0 +1,38 @@
+// A machine profile in the making: what model/profile.h describes, but owning its memory and editable.
+// Three forms of the same numbers: this struct, the packed file, the JSON file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/profile.h"
+
+namespace smelt {
+
+struct ProfileImage {
+  PackedHeader header{};  // magic, version, bytes and checksum are filled in by pack()
+  std::vector<uint32_t> os_cpu;                    // [n], ascending
+  std::vector<uint16_t> package, core, llc, node;  // [n]
+  std::vector<float> hop, send_busy, recv_busy, ready_read;  // [n * n], row = sender
+
+  uint32_t n() const { return static_cast<uint32_t>(os_cpu.size()); }
+  bool measured() const;  // false: guessed from the topology
+  Costs costs() const;    // points into the vectors
+  std::vector<std::byte> pack() const;
+};
+
+ProfileImage make_image(uint32_t cpus);             // all zero, arrays of the right sizes
+ProfileImage image_from_profile(const Profile& profile);
+
+// JSON with units, method, ISO 8601 date, fingerprint, CPUs and one matrix row per line.
+std::string profile_to_json(const ProfileImage& image);
+// Throws UserError with one line that begins with `name` (the file's).
+ProfileImage profile_from_json(std::string_view text, const std::string& name);
+
+// Cuts at the field's end without splitting a UTF-8 character.
+void set_text(char* field, size_t bytes, std::string_view text);
+
+}  // namespace smelt

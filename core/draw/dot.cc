@@ -1,0 +1,64 @@
+// The Graphviz pen: smelt tree --format dot | dot -Tsvg > tree.svg
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "draw/picture.h"
+
+namespace smelt {
+namespace {
+
+// A quoted DOT string: only the quote and the backslash are special in it, and line breaks have no place here.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + '"';
+}
+
+constexpr const char* kRoundColours[] = {"#1b6ca8", "#c8553d", "#588157", "#7b2d8b", "#b8860b", "#444444"};
+
+}  // namespace
+
+std::string dot_picture(const Picture& p) {
+  const char* unit = cost_unit_name(p.costs.unit);
+  std::string out = fmt::format("digraph smelt {{\n  label={};\n",
+                                quoted(fmt::format("{}: {} by {}, {:.1f} {} ({} cost model)", p.machine,
+                                                   operation_name(p.op), p.pattern, p.predicted, unit, p.cost_model)));
+  out += "  node [shape=circle, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n";
+
+  std::map<uint16_t, std::vector<uint32_t>> nodes;  // NUMA node -> participants
+  for (uint32_t i = 0; i < p.cpu.size(); ++i) nodes[p.costs.node ? p.costs.node[i] : 0].push_back(i);
+  for (const auto& [node, members] : nodes) {
+    out += fmt::format("  subgraph cluster_{} {{\n    label=\"node {}\";\n   ", node, node);
+    for (const uint32_t i : members)
+      out += fmt::format(" {}{}", p.cpu[i], p.is_tree && i == p.tree.root ? " [shape=doublecircle];" : ";");
+    out += "\n  }\n";
+  }
+
+  if (p.is_tree) {
+    // Drawn root first; a reduction's messages run the other way along the same edges, a barrier's both ways.
+    const bool up = p.op == Operation::kReduce;
+    const char* direction = up ? ", dir=back" : p.op == Operation::kBarrier ? ", dir=both" : "";
+    for (uint32_t i = 0; i < p.tree.n; ++i) {
+      const auto parent = static_cast<uint16_t>(i);
+      uint32_t order = 0;
+      for (const uint16_t child : children(p.tree, parent))
+        out += fmt::format("  {} -> {} [label=\"{}: {:.0f}\"{}];\n", p.cpu[parent], p.cpu[child], ++order,
+                           p.costs.hop[up ? p.costs.at(child, parent) : p.costs.at(parent, child)], direction);
+    }
+  } else {
+    for (uint32_t m = 0; m < p.exchange.count; ++m) {
+      const Message& message = p.exchange.messages[m];
+      out += fmt::format("  {} -> {} [label=\"{}: {:.0f}\", color=\"{}\"];\n", p.cpu[message.from], p.cpu[message.to],
+                         message.round + 1, p.costs.hop[p.costs.at(message.from, message.to)],
+                         kRoundColours[message.round % std::size(kRoundColours)]);
+    }
+  }
+  return out + "}\n";
+}
+
+}  // namespace smelt

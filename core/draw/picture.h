@@ -1,0 +1,52 @@
+// One planned collective, ready to be drawn: what was planned, for whom, at what price. Several pens draw it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "generate/exchange.h"
+#include "generate/tree.h"
+#include "model/cost_model.h"
+#include "schedule/schedule.h"
+
+namespace smelt {
+
+struct Picture {
+  std::string machine;  // name
+  std::string origin;   // how its costs came about, one line
+  Operation op = Operation::kBarrier;
+  std::string pattern;        // what was built: "adaptive-sorted"
+  std::string requested;      // what was asked for: "best"
+  std::string cost_model;     // "overlap" or "paper"
+  double predicted = 0;       // makespan, in costs.unit
+  std::vector<uint32_t> cpu;  // the kernel's number of participant i
+  std::vector<double> done;   // when participant i is done, in costs.unit
+  Costs costs;                // among the participants
+  Schedule schedule;
+  bool is_tree = false;
+  Tree tree;                       // of trees
+  Exchange exchange;               // of exchanges
+  std::shared_ptr<Arena> storage;  // what costs, schedule, tree and exchange point into
+};
+
+// For people: a header and the tree with one participant per line, or the messages round by round. UTF-8, or plain
+// ASCII.
+std::string text_picture(const Picture& picture, bool utf8);
+// For Graphviz: one cluster per NUMA node, edges labelled with send order (or round) and cost.
+std::string dot_picture(const Picture& picture);
+// For programs.
+std::string json_picture(const Picture& picture);
+
+// What the pens share.
+
+// "0-3,8,10-11" from ascending numbers.
+std::string cpu_ranges(const std::vector<uint32_t>& cpus);
+std::vector<uint16_t> children(const Tree& tree, uint16_t parent);  // in send order
+// When the message that informs a participant has arrived, if the root of the tree sends at 0: everybody's send
+// occupies it for send_busy and is visible after the hop. The release half of a barrier, the whole of a broadcast.
+std::vector<double> arrival_times(const Tree& tree, const Costs& costs);
+
+}  // namespace smelt

@@ -1,0 +1,45 @@
+// All patterns by name. registry.def is the one list; the command line, the settings, the tests and the automatic
+// choice read it, so a new pattern is one file and one row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "generate/exchange.h"
+#include "generate/tree.h"
+
+namespace smelt {
+
+// Builds a tree. `arg` is the number after the colon (knomial:K), or the row's default. `root` is a participant,
+// or -1: the pattern's own choice (participant 0 for static trees, the cheapest sender for adaptive ones).
+using TreeFunction = int (*)(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
+using ExchangeFunction = int (*)(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
+
+struct PatternInfo {
+  const char* name;           // "knomial"
+  const char* argument;       // "K" or nullptr when it takes none
+  uint32_t default_argument;  // used when the name comes without ":K"
+  uint32_t min_argument, max_argument;
+  TreeFunction tree;          // exactly one of tree and exchange is set
+  ExchangeFunction exchange;
+  const char* help;
+};
+
+std::span<const PatternInfo> pattern_registry();
+
+struct Pattern {
+  const PatternInfo* info = nullptr;
+  uint32_t argument = 0;
+};
+
+// "mst", "knomial:4". 0; -ENOENT for an unknown name; -ERANGE for an argument out of range or not a number;
+// -EINVAL for an argument where none is taken. "best" is not a pattern but a choice: see schedule/choose.h.
+int find_pattern(const char* name, Pattern* out);
+
+// The name as users write it: "mst", "knomial:4". Always terminated; 40 bytes hold every name.
+void pattern_text(const Pattern& pattern, char* text, size_t bytes);
+
+// The registered name nearest to a mistyped one (for "did you mean"), or nullptr if none is near.
+const char* nearest_pattern(const char* name);
+
+}  // namespace smelt

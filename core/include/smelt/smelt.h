@@ -1,0 +1,22 @@
+/* Smelt: machine-aware barriers between the threads of one machine. This header includes all the others.
+ *
+ *   model -> tree, schedule -> context -> barrier
+ *
+ * Conventions, for every function of every header:
+ *   - returns 0 or a negative errno value; nothing is written to an out parameter on failure unless said;
+ *   - objects are opaque, created by *_create or *_load and released by the matching *_free; releasing NULL is allowed;
+ *   - an object may be read by several threads at once; creating and releasing is not synchronised;
+ *   - nothing prints or exits; only *_create and *_load allocate;
+ *   - CPUs are the kernel's numbers (hwloc's os_index), participants are 0 .. n-1, costs are in nanoseconds unless the
+ *     model says cycles (smelt_model_unit).
+ */
+#ifndef SMELT_SMELT_H
+#define SMELT_SMELT_H
+
+#include <smelt/barrier.h>
+#include <smelt/context.h>
+#include <smelt/model.h>
+#include <smelt/schedule.h>
+#include <smelt/tree.h>
+
+#endif

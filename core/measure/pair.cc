@@ -1,0 +1,219 @@
+// What a message between two CPUs costs, timed on the lines that the transport uses.
+//
+// Two pinned threads, a and b, go through one script in lockstep:
+//   1. warm up     until the cores have left their low-power states
+//   2. ping-pong   a posts, b sees it and posts back, a sees that: two hops, one after the other, so a batch of round
+//                  trips may be divided by its length. Directions cannot be told apart without synchronised clocks.
+//   3. send        a posts 1 or 8 lines that b polls, then a full fence; a's clock around it. What 8 take longer
+//                  than 1 is what further messages cost the sender. 8 posts overlap, so 8 divided by 8 would not be
+//                  the latency of one: that mistake comes out several times too small.
+//   4. receive     a posts 1 or 8 lines that nobody looks at; b, told later, reads them, b's clock around it. One line
+//                  is the ready read; what 8 take longer is what further messages cost the receiver.
+//   5. 3 and 4 the other way round
+//   6. ping-pong again: if it differs from the first, the (virtual) machine has moved meanwhile
+// Every figure comes from the clock of one core. Episodes with 1 and 8 lines alternate: both see the same moment.
+#include "measure/pair.h"
+
+#include <algorithm>
+
+#include "discover/error.h"
+#include "measure/bench_lines.h"
+#include "measure/pinned.h"
+#include "measure/ping_pong.h"
+#include "measure/statistics.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kBatches = 8;
+constexpr int kRoundTrips = 16;
+constexpr int kWarmUpTrips = 512;
+constexpr int kSamples = 128;
+constexpr int kWarmUpSamples = 16;
+constexpr int kMany = 8;  // lines of the larger episodes
+
+// --- ping-pong ---
+
+struct Table {
+  Line a, b;
+};
+
+// `epoch` is the last one used and moves on equally on both sides.
+void serve(Table& table, uint64_t& epoch, int trips, std::vector<double>* hops) {
+  const uint64_t start = ticks();
+  for (int i = 0; i < trips; ++i) {
+    post(table.a.flag, ++epoch);
+    await(table.b.flag, epoch);
+  }
+  if (hops) hops->push_back(ns_between(start, ticks()) / (2.0 * trips));
+}
+
+void ping(Table& table, uint64_t& epoch, std::vector<double>& hops) {
+  serve(table, epoch, kRoundTrips, nullptr);
+  for (int batch = 0; batch < kBatches; ++batch) serve(table, epoch, kRoundTrips, &hops);
+}
+
+void pong(Table& table, uint64_t& epoch, int trips = (1 + kBatches) * kRoundTrips) {
+  for (int i = 0; i < trips; ++i) {
+    await(table.a.flag, ++epoch);
+    post(table.b.flag, epoch);
+  }
+}
+
+// --- one direction ---
+
+struct Channel {
+  Line data[kMany];  // sender's
+  Line go;           // sender's: "data is ready, look now"
+  Line ack;          // receiver's: "episode done"
+};
+
+// Samples of episodes with one and with many lines; the first ones are not kept.
+struct Samples {
+  std::vector<double> none, one, many;
+  double further() const { return std::max(0.0, (midmean(many) - midmean(one)) / (kMany - 1)); }
+};
+
+template <typename Episode>
+void for_each_episode(uint64_t& epoch, Episode episode) {
+  for (int sample = -kWarmUpSamples; sample < kSamples; ++sample)
+    for (int lines : {1, kMany}) {
+      ++epoch;
+      episode(lines, sample >= 0);
+    }
+}
+
+// 3., sender: how long until it can go on.
+Samples send_polled(Channel& channel, uint64_t& epoch) {
+  Samples samples;
+  for_each_episode(epoch, [&](int lines, bool keep) {
+    await(channel.ack.flag, epoch - 1);
+    settle();
+    const uint64_t start = ticks();
+    for (int i = 0; i < lines; ++i) post(channel.data[i].flag, epoch);
+    full_fence();
+    const uint64_t end = ticks();
+    if (keep) (lines == 1 ? samples.one : samples.many).push_back(ns_between(start, end));
+  });
+  return samples;
+}
+
+void receive_polling(Channel& channel, uint64_t& epoch) {
+  for_each_episode(epoch, [&](int lines, bool) {
+    // All lines in every turn, as a reader of several does: so all of them are in its cache when they are written.
+    for (bool all = false; !all; cpu_pause()) {
+      all = true;
+      for (int i = 0; i < lines; ++i) all &= poll(channel.data[i].flag, epoch);
+    }
+    post(channel.ack.flag, epoch);
+  });
+}
+
+// 4.
+void send_unpolled(Channel& channel, uint64_t& epoch) {
+  for_each_episode(epoch, [&](int lines, bool) {
+    await(channel.ack.flag, epoch - 1);
+    for (int i = 0; i < lines; ++i) post(channel.data[i].flag, epoch);
+    full_fence();
+    settle();
+    post(channel.go.flag, epoch);
+  });
+}
+
+// 4., receiver: how long it takes to have read what lies there.
+Samples receive_ready(Channel& channel, uint64_t& epoch) {
+  Samples samples;
+  for_each_episode(epoch, [&](int lines, bool keep) {
+    await(channel.go.flag, epoch);
+    const uint64_t start = ticks();
+    bool all = true;
+    for (int i = 0; i < lines; ++i) all &= poll(channel.data[i].flag, epoch);
+    // The clock must wait for the values: ticks() begins with a fence that loads do not pass, and the compiler must not
+    // move the use of `all` behind it.
+    asm volatile("" : "+r"(all));
+    const uint64_t end = ticks();
+    const uint64_t nothing = ticks();
+    if (keep && all) {
+      (lines == 1 ? samples.one : samples.many).push_back(ns_between(start, end));
+      samples.none.push_back(ns_between(end, nothing));
+    }
+    post(channel.ack.flag, epoch);
+  });
+  return samples;
+}
+
+void send_all(Channel& channel, DirectionCost& cost) {
+  uint64_t epoch = 0;
+  cost.send_busy = send_polled(channel, epoch).further();
+  send_unpolled(channel, epoch);
+}
+
+void receive_all(Channel& channel, DirectionCost& cost) {
+  uint64_t epoch = 0;
+  receive_polling(channel, epoch);
+  const Samples samples = receive_ready(channel, epoch);
+  cost.recv_busy = samples.further();
+  cost.ready_read = std::max(0.0, midmean(samples.one) - midmean(samples.none));
+}
+
+void require_two(int os_cpu_a, int os_cpu_b) {
+  if (os_cpu_a == os_cpu_b) throw UserError("a message needs two different CPUs to be measured");
+  ns_per_tick();  // once, before any thread measures
+}
+
+}  // namespace
+
+PairCost measure_pair(int os_cpu_a, int os_cpu_b) {
+  require_two(os_cpu_a, os_cpu_b);
+  PairCost cost;
+  std::vector<double> before, after;
+  const MappedLines<Table> table;
+  const MappedLines<Channel> forth, back;
+  const auto run_a = [&] {
+    uint64_t epoch = 0;
+    serve(*table, epoch, kWarmUpTrips, nullptr);
+    ping(*table, epoch, before);
+    send_all(*forth, cost.forth);
+    receive_all(*back, cost.back);
+    ping(*table, epoch, after);
+  };
+  const auto run_b = [&] {
+    uint64_t epoch = 0;
+    pong(*table, epoch, kWarmUpTrips);
+    pong(*table, epoch);
+    receive_all(*forth, cost.forth);
+    send_all(*back, cost.back);
+    pong(*table, epoch);
+  };
+  run_pinned({{os_cpu_a, run_a}, {os_cpu_b, run_b}});
+  const double first = median(before), second = median(after);
+  cost.drift = std::max(first, second) / std::min(first, second) - 1;
+  cost.hops = std::move(before);
+  cost.hops.insert(cost.hops.end(), after.begin(), after.end());
+  return cost;
+}
+
+std::vector<double> measure_hops(int os_cpu_a, int os_cpu_b) {
+  require_two(os_cpu_a, os_cpu_b);
+  std::vector<double> hops;
+  const MappedLines<Table> table;
+  const auto run_a = [&] {
+    uint64_t epoch = 0;
+    serve(*table, epoch, kWarmUpTrips, nullptr);
+    ping(*table, epoch, hops);
+  };
+  const auto run_b = [&] {
+    uint64_t epoch = 0;
+    pong(*table, epoch, kWarmUpTrips);
+    pong(*table, epoch);
+  };
+  run_pinned({{os_cpu_a, run_a}, {os_cpu_b, run_b}});
+  return hops;
+}
+
+PingPong measure_ping_pong(int os_cpu_a, int os_cpu_b) {
+  const std::vector<double> hops = measure_hops(os_cpu_a, os_cpu_b);
+  return {median(hops), relative_iqr(hops)};
+}
+
+}  // namespace smelt

@@ -1,0 +1,25 @@
+// Puts a finished profile where processes look for it: the packed form and the JSON form beside it, atomically.
+#pragma once
+
+#include <string>
+
+#include "discover/profile_image.h"
+
+namespace smelt {
+
+struct WrittenProfile {
+  std::string packed;  // <name>.profile
+  std::string json;    // <name>.json
+};
+
+// Writes both forms; `packed_path` ends in ".profile" (default_profile_path gives the usual one). Missing directories
+// are made with mode 0700 (0755 for a `shared` profile, which everybody must be able to read). Until both files are
+// complete on disk the old ones stay; two writers at once leave the pair of one of them. Throws UserError (no space,
+// not permitted) with the old profile intact.
+WrittenProfile write_profile(const ProfileImage& image, const std::string& packed_path, bool shared = false);
+
+// The usual place of this machine's profile, $XDG_CACHE_HOME/smelt/<fingerprint>.profile. Throws UserError when neither
+// XDG_CACHE_HOME nor HOME is usable.
+std::string default_profile_path();
+
+}  // namespace smelt

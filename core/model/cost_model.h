@@ -1,0 +1,70 @@
+// What a message between each pair of CPUs costs: the numbers every generator and every prediction works on.
+//
+// The paper's model (Smelt, OSDI 2016, §3.1) is additive: a send blocks the sender t_send, a receive blocks the
+// receiver t_receive, and the costs add up. Real cores overlap, so ours carries four numbers per ordered pair:
+//
+//   hop         store by the sender -> seen by a receiver that is already polling the line
+//   send_busy   how long the sender is kept from its next instruction by one further message
+//   recv_busy   how long the receiver is kept by one further message when it collects several
+//   ready_read  reading a line whose message has been there for a while (one transaction instead of two)
+//
+// The paper's model is the special case hop = t_send + t_receive, send_busy = t_send,
+// recv_busy = ready_read = t_receive; `paper_costs` derives it from any machine, so both are priced by one engine.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/arena.h"
+
+namespace smelt {
+
+inline constexpr uint32_t kMaxParticipants = 1024;  // of one barrier, tree or schedule
+inline constexpr uint16_t kNobody = 0xffff;         // "no participant"
+
+enum class CostUnit : uint32_t { kNanoseconds = 0, kCycles = 1 };
+const char* cost_unit_name(CostUnit unit);  // "ns" or "cycles"
+
+// A machine, or the part of it that takes part, as costs. All arrays belong to somebody else.
+// Matrices are row-major, row = sender, column = receiver, diagonal 0, finite and >= 0, in `unit`.
+struct Costs {
+  uint32_t n = 0;  // participants, 1..kMaxParticipants; index i below means participant i
+  CostUnit unit = CostUnit::kNanoseconds;
+  const float* hop = nullptr;         // [n * n]
+  const float* send_busy = nullptr;   // [n * n]
+  const float* recv_busy = nullptr;   // [n * n]
+  const float* ready_read = nullptr;  // [n * n]
+  float poller = 0;                   // extra latency per further poller of one shared release line
+  const uint16_t* node = nullptr;     // [n] NUMA node (the paper's cluster) of i; any numbers, equal = same
+  const uint16_t* llc = nullptr;      // [n] last-level cache of i; any numbers, equal = same
+
+  size_t at(uint32_t from, uint32_t to) const { return size_t{from} * n + to; }
+  // The paper's two weights. t_send + t_receive is always the hop.
+  float t_send(uint32_t from, uint32_t to) const { return send_busy[at(from, to)]; }
+  float t_receive(uint32_t from, uint32_t to) const {
+    const float rest = hop[at(from, to)] - send_busy[at(from, to)];
+    return rest > 0 ? rest : 0;
+  }
+};
+
+// The costs among `members` (indices into `machine`, each at most once): participant i of the result is members[i].
+// Returns 0; -EINVAL for an index out of range or twice; -ENOMEM when the arena is used up.
+int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena& arena, Costs* out);
+
+// The same machine under the paper's additive model. 0 or -ENOMEM.
+int paper_costs(const Costs& machine, Arena& arena, Costs* out);
+
+// Costs from the paper's two matrices (row = sender): the additive special case itself. 0, -EINVAL, -ENOMEM.
+// `node` may be empty: then everything is one node; the last-level caches are taken to be the nodes.
+int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, const float* t_receive,
+                            const uint16_t* node, Arena& arena, Costs* out);
+
+// The overlap-aware costs of a machine of which only t_send and t_receive are known (the shared matrices, the
+// paper's machine database): hop = t_send + t_receive is kept; how much of it blocks is taken from the ratios
+// measured on real lines (DESIGN NOTE in cost_model.cc). Marked as derived wherever it is shown. 0, -ENOMEM.
+int overlap_costs_from_additive(const Costs& additive, Arena& arena, Costs* out);
+
+// Are all numbers finite, >= 0, and the diagonals 0? Every file and every caller's matrix goes through this.
+bool costs_are_sane(const Costs& costs);
+
+}  // namespace smelt

@@ -1,0 +1,107 @@
+// The simulation of predict.h. A message's time depends on its sender's program alone, and a wait is served when all
+// its messages have a time, so the programs are simply run (programs.h) and every step is priced once.
+#include "schedule/predict.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "schedule/programs.h"
+
+namespace smelt {
+
+namespace {
+
+struct Arrival {
+  double start;    // when the receiver can begin with it
+  double visible;
+  uint16_t from;
+};
+
+struct Clock {
+  const Schedule& schedule;
+  const Costs& costs;
+  const Programs& programs;
+  double* now;        // [n]
+  double* visible;    // [slots] of waits
+  Arrival* arrivals;  // [n] scratch
+
+  void signal(uint16_t i, const Step& step) {
+    double busy = 0;
+    for (uint32_t slot = step.first; slot < step.first + step.count; ++slot) {
+      const size_t pair = costs.at(i, schedule.peers[slot]);
+      const double leaves = step.shared_line ? now[i] + (step.count - 1) * double{costs.poller} : now[i] + busy;
+      if (programs.partner[slot] != kNoSlot) visible[programs.partner[slot]] = leaves + costs.hop[pair];
+      busy = step.shared_line ? std::max<double>(busy, costs.send_busy[pair]) : busy + costs.send_busy[pair];
+    }
+    now[i] += busy;
+  }
+
+  void wait(uint16_t i, const Step& step) {
+    for (uint32_t k = 0; k < step.count; ++k) {
+      const uint16_t from = schedule.peers[step.first + k];
+      const double seen = visible[step.first + k];
+      arrivals[k] = Arrival{seen - costs.recv_busy[costs.at(from, i)], seen, from};
+    }
+    std::sort(arrivals, arrivals + step.count, [](const Arrival& a, const Arrival& b) {
+      return a.start != b.start ? a.start < b.start : a.from < b.from;
+    });
+    const float* busy = costs.ready_read;
+    for (uint32_t k = 0; k < step.count; ++k, busy = costs.recv_busy) {
+      now[i] = std::max(now[i] + busy[costs.at(arrivals[k].from, i)], arrivals[k].visible);
+    }
+  }
+};
+
+}  // namespace
+
+int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out) {
+  if (schedule.n != costs.n) return -EINVAL;
+  char* const start = arena.mark();
+  double* const done = arena.make<double>(costs.n);
+  char* const scratch = arena.mark();
+  Programs programs;
+  uint16_t who = kNobody;
+  int error = done ? programs.match(schedule, arena, &who) : -ENOMEM;
+  if (error == 0) {
+    Clock clock{schedule, costs, programs, done, arena.make<double>(programs.slots), arena.make<Arrival>(costs.n)};
+    if (!clock.visible || !clock.arrivals) {
+      error = -ENOMEM;
+    } else {
+      programs.run([&](uint16_t i, uint32_t step) { clock.signal(i, schedule.steps[step]); },
+                   [&](uint16_t i, uint32_t step) { clock.wait(i, schedule.steps[step]); });
+      for (uint16_t i = 0; i < costs.n && error == 0; ++i) error = programs.finished(i) ? 0 : -EDEADLK;
+    }
+  }
+  if (error != 0) {
+    arena.rewind(start);
+    return error;
+  }
+  arena.rewind(scratch);
+  const auto last = static_cast<uint16_t>(std::max_element(done, done + costs.n) - done);
+  *out = Prediction{done[last], last, done};
+  return 0;
+}
+
+double broadcast_latency(const Tree& tree, const Costs& costs, double* scratch) {
+  double latest = 0;
+  scratch[tree.root] = 0;
+  // Depth first along the tree's own links: a node sends to all its children before any of them is visited.
+  for (uint16_t i = tree.root;;) {
+    double now = scratch[i];
+    for (uint16_t c = tree.first[i]; c != kNobody; c = tree.next[c]) {
+      const size_t pair = costs.at(i, c);
+      scratch[c] = std::max<double>(costs.ready_read[pair], now + costs.hop[pair]);
+      now += costs.send_busy[pair];
+    }
+    latest = std::max(latest, now);
+    if (tree.first[i] != kNobody) {
+      i = tree.first[i];
+      continue;
+    }
+    while (i != tree.root && tree.next[i] == kNobody) i = tree.parent[i];
+    if (i == tree.root) return latest;
+    i = tree.next[i];
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,31 @@
+// What a schedule costs under a model: a small simulation, exact for the model.
+//
+// Everybody starts at 0. A signal to k peers by separate lines: the i-th leaves at t, is visible to a polling peer at
+// t + hop, and keeps the sender send_busy. By a shared line: one store, visible to each at its hop + (k-1) * poller,
+// that keeps the sender the longest send_busy of the k.
+// A wait for k peers serves the messages in the order in which the receiver can begin with them (visible - recv_busy):
+// the first is read at max(now + ready_read, visible), which is visible for who was already polling and ready_read for
+// who found it there; each further one at max(now + recv_busy, visible). In the paper's model both are t_receive, which
+// gives the paper's figures to the cycle.
+#pragma once
+
+#include "schedule/schedule.h"
+
+namespace smelt {
+
+struct Prediction {
+  double makespan = 0;          // when the last participant is done, in the costs' unit
+  uint16_t last = 0;            // who that is
+  double* done = nullptr;       // [n] when each is done
+};
+
+// Messages are matched by sorting, so it takes O(messages * log). Only `done` stays in the arena; the scratch is about
+// 60 bytes per message and given back. 0; -EDEADLK when the schedule cannot finish; -EINVAL when n differs or the
+// schedule is malformed; -ENOMEM.
+int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out);
+
+// The latency of a tree alone, as the generators need it in their loops: no schedule, no allocation
+// beyond `scratch`, which has room for n doubles. Equals predict of the broadcast schedule.
+double broadcast_latency(const Tree& tree, const Costs& costs, double* scratch);
+
+}  // namespace smelt

@@ -1,0 +1,167 @@
+// Trees and exchanges written out as programs.
+#include "schedule/schedule.h"
+
+#include <cerrno>
+
+namespace smelt {
+
+namespace {
+
+// Appends steps and peers to arrays that were made large enough.
+struct Writer {
+  Schedule schedule;
+  uint32_t steps = 0;
+  uint32_t peers = 0;
+
+  int make(uint32_t n, Operation op, uint16_t root, uint32_t max_steps, uint32_t max_peers, Arena& arena) {
+    char* const start = arena.mark();
+    schedule.n = n;
+    schedule.op = op;
+    schedule.root = root;
+    schedule.begin = arena.make<uint32_t>(n + 1);
+    schedule.steps = arena.make<Step>(max_steps);
+    schedule.peers = arena.make<uint16_t>(max_peers);
+    if (schedule.begin && schedule.steps && schedule.peers) return 0;
+    arena.rewind(start);
+    return -ENOMEM;
+  }
+
+  void open(StepKind kind) { schedule.steps[steps] = Step{kind, false, peers, 0}; }
+  void add(uint16_t peer) {
+    schedule.peers[peers++] = peer;
+    ++schedule.steps[steps].count;
+  }
+  void close() {  // a step without peers is none
+    if (schedule.steps[steps].count > 0) ++steps;
+  }
+
+  void with_parent(StepKind kind, const Tree& tree, uint16_t i) {
+    open(kind);
+    if (i != tree.root) add(tree.parent[i]);
+    close();
+  }
+  void with_children(StepKind kind, const Tree& tree, uint16_t i) {
+    open(kind);
+    for (uint16_t c = tree.first[i]; c != kNobody; c = tree.next[c]) add(c);
+    close();
+  }
+};
+
+// Any of the three operations: gather up one tree, release down another, either of them absent.
+int tree_schedule(Operation op, const Tree* gather, const Tree* release, Arena& arena, Schedule* out) {
+  const Tree& any = gather ? *gather : *release;
+  for (const Tree* tree : {gather, release}) {
+    if (tree && (!is_spanning(*tree) || tree->n != any.n || tree->root != any.root)) return -EINVAL;
+  }
+  const uint32_t trees = gather && release ? 2 : 1;
+  Writer writer;
+  // Per tree a step towards the parent and one towards the children; one step more is opened and never closed.
+  if (int error = writer.make(any.n, op, any.root, trees * 2 * any.n + 1, trees * 2 * any.n, arena)) return error;
+  for (uint16_t i = 0; i < any.n; ++i) {
+    writer.schedule.begin[i] = writer.steps;
+    if (gather) {
+      writer.with_children(StepKind::kWait, *gather, i);
+      writer.with_parent(StepKind::kSignal, *gather, i);
+    }
+    if (release) {
+      writer.with_parent(StepKind::kWait, *release, i);
+      writer.with_children(StepKind::kSignal, *release, i);
+    }
+  }
+  writer.schedule.begin[any.n] = writer.steps;
+  *out = writer.schedule;
+  return 0;
+}
+
+bool is_well_formed(const Exchange& exchange) {
+  if (exchange.n == 0 || exchange.n > kMaxParticipants) return false;
+  for (uint32_t m = 0; m < exchange.count; ++m) {
+    const Message& message = exchange.messages[m];
+    if (message.from >= exchange.n || message.to >= exchange.n || message.from == message.to) return false;
+    if (message.round >= exchange.rounds || (m > 0 && message.round < exchange.messages[m - 1].round)) return false;
+  }
+  return true;
+}
+
+// The messages of an exchange by participant, each list still in round order.
+struct ByParticipant {
+  uint32_t* begin = nullptr;  // [n + 1]
+  uint32_t* list = nullptr;   // [count] indices of messages
+
+  bool make(const Exchange& exchange, uint16_t Message::*side, Arena& arena) {
+    begin = arena.make<uint32_t>(exchange.n + 1);
+    list = arena.make<uint32_t>(exchange.count);
+    if (!begin || !list) return false;
+    // Counting sort: sizes, then ends, then filled from the back, which turns the ends into beginnings.
+    for (uint32_t m = 0; m < exchange.count; ++m) ++begin[exchange.messages[m].*side];
+    for (uint32_t i = 1; i <= exchange.n; ++i) begin[i] += begin[i - 1];
+    for (uint32_t m = exchange.count; m-- > 0;) list[--begin[exchange.messages[m].*side]] = m;
+    return true;
+  }
+};
+
+}  // namespace
+
+const char* operation_name(Operation op) {
+  switch (op) {
+    case Operation::kBroadcast: return "broadcast";
+    case Operation::kReduce: return "reduce";
+    case Operation::kBarrier: return "barrier";
+  }
+  return "?";
+}
+
+int broadcast_schedule(const Tree& tree, Arena& arena, Schedule* out) {
+  return tree_schedule(Operation::kBroadcast, nullptr, &tree, arena, out);
+}
+
+int reduce_schedule(const Tree& tree, Arena& arena, Schedule* out) {
+  return tree_schedule(Operation::kReduce, &tree, nullptr, arena, out);
+}
+
+int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out) {
+  return tree_schedule(Operation::kBarrier, &gather, &release, arena, out);
+}
+
+int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out) {
+  if (!is_well_formed(exchange)) return -EINVAL;
+  char* const start = arena.mark();
+  // Nobody has more steps than messages, nor more than two a round.
+  const uint64_t by_round = uint64_t{2} * exchange.rounds * exchange.n, by_message = uint64_t{2} * exchange.count;
+  const auto max_steps = static_cast<uint32_t>(by_round < by_message ? by_round : by_message);
+  Writer writer;
+  if (int error = writer.make(exchange.n, Operation::kBarrier, kNobody, max_steps + 1, 2 * exchange.count, arena)) {
+    return error;
+  }
+  char* const scratch = arena.mark();
+  ByParticipant sent, received;
+  if (!sent.make(exchange, &Message::from, arena) || !received.make(exchange, &Message::to, arena)) {
+    arena.rewind(start);
+    return -ENOMEM;
+  }
+  for (uint32_t i = 0; i < exchange.n; ++i) {
+    writer.schedule.begin[i] = writer.steps;
+    uint32_t s = sent.begin[i], r = received.begin[i];
+    const auto round_of = [&exchange](const ByParticipant& by, uint32_t at, uint32_t participant) {
+      return at < by.begin[participant + 1] ? exchange.messages[by.list[at]].round : exchange.rounds;
+    };
+    for (;;) {  // the next round in which this participant has anything to do
+      const uint32_t next_sent = round_of(sent, s, i), next_received = round_of(received, r, i);
+      const uint32_t round = next_sent < next_received ? next_sent : next_received;
+      if (round == exchange.rounds) break;
+      writer.open(StepKind::kSignal);
+      while (round_of(sent, s, i) == round) writer.add(exchange.messages[sent.list[s++]].to);
+      writer.schedule.steps[writer.steps].shared_line = writer.schedule.steps[writer.steps].count >= 2;
+      writer.close();
+      writer.open(StepKind::kWait);
+      while (round_of(received, r, i) == round) writer.add(exchange.messages[received.list[r++]].from);
+      writer.close();
+    }
+  }
+  writer.schedule.begin[exchange.n] = writer.steps;
+  arena.rewind(scratch);
+  *out = writer.schedule;
+  return 0;
+}
+
+}  // namespace smelt

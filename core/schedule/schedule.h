@@ -1,0 +1,47 @@
+// From a pattern to what each participant does, step by step.
+//
+// A schedule is one little program per participant: `signal` peers, `wait` for peers, in order. Broadcast, reduction
+// and barrier differ only in the programs, so one engine validates them all (validate.h), one prices them all
+// (predict.h) and one executes them (collective/barrier.h).
+// The k-th signal of p to q is what the k-th wait of q for p waits for.
+#pragma once
+
+#include <cstdint>
+
+#include "generate/exchange.h"
+#include "generate/registry.h"
+#include "generate/tree.h"
+
+namespace smelt {
+
+enum class Operation : uint8_t { kBroadcast, kReduce, kBarrier };
+const char* operation_name(Operation op);  // "broadcast", "reduce", "barrier"
+
+enum class StepKind : uint8_t { kSignal, kWait };
+
+struct Step {
+  StepKind kind = StepKind::kSignal;
+  // A signal through one line that all receivers poll (one store, `poller` extra per further reader) instead of one
+  // line per receiver (one store each, in order).
+  bool shared_line = false;
+  uint32_t first = 0;  // peers[first .. first + count); the ranges of successive steps follow each other without gaps
+  uint32_t count = 0;
+};
+
+struct Schedule {
+  uint32_t n = 0;
+  Operation op = Operation::kBarrier;
+  uint16_t root = kNobody;       // of broadcasts, reductions and barriers by trees
+  uint32_t* begin = nullptr;     // [n + 1]: participant p runs steps[begin[p] .. begin[p + 1])
+  Step* steps = nullptr;
+  uint16_t* peers = nullptr;
+};
+
+// Each returns 0, -EINVAL (tree not spanning, messages out of range) or -ENOMEM.
+int broadcast_schedule(const Tree& tree, Arena& arena, Schedule* out);
+int reduce_schedule(const Tree& tree, Arena& arena, Schedule* out);  // children are waited for in one step, any order
+int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out);  // same root
+// Who signals two or more in one round does it by a shared line.
+int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out);
+
+}  // namespace smelt

@@ -1,0 +1,56 @@
+// How one participant tells another: a flag in a cache line that only its owner writes.
+//
+// A flag carries an epoch, the number of the last episode in which its owner got this far. Epochs only grow, so
+// nothing is ever reset, nothing is acknowledged, and an episode that everybody left half-way (the OpenMP shim does
+// that when a real barrier must run tasks) needs no repair. 64 bits do not wrap: 10^9 episodes a second for 584 years.
+//
+// The idea of a message as one cache line with one writer is UMP's and URPC's (Baumann et al., SOSP 2009; Bershad et
+// al., 1991); epochs instead of a sequence of slots suffice because a collective never runs two episodes ahead.
+//
+// Sleeping. A reader that has polled long enough goes to sleep on the flag's `wake` word, and the writer must notice
+// that without paying a fence per post. `sleepers` lies in the line that the writer has just written, so looking is
+// free; the store-load order that the pair (epoch, sleepers) needs is made by the sleeper alone, with membarrier:
+//
+//   writer: epoch = e;   (compiler order only)   look at sleepers
+//   sleeper: sleepers = 1;   membarrier on every running thread;   look at epoch again;   sleep while wake is unchanged
+//
+// Where the kernel has no membarrier, the sleeper sleeps in short slices instead; the writer's side is the same.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/arch/cpu.h"
+
+namespace smelt {
+
+struct Flag {
+  std::atomic<uint64_t> epoch{0};     // owner: release store; readers: acquire load
+  std::atomic<uint32_t> sleepers{0};  // set by a reader before it sleeps, cleared by whoever wakes
+  std::atomic<uint32_t> wake{0};      // the futex word: changes with every wake-up
+  std::atomic<uint32_t> cpu{~0u};     // where the owner last ran: two on one CPU must not spin on each other
+};
+
+// One flag alone in its line.
+struct alignas(kLineBytes) Line {
+  Flag flag;
+};
+
+// Wakes whoever sleeps on the flag. Safe from any thread.
+void wake_sleepers(Flag& flag);
+
+// Tells every reader that the owner has got to episode `epoch`. Everything the owner wrote before is visible to a
+// reader that sees it (release / acquire).
+inline void post(Flag& flag, uint64_t epoch) {
+  flag.epoch.store(epoch, std::memory_order_release);
+  // Only the compiler must keep the order here: the sleeper's membarrier does the rest (see above).
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (flag.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_sleepers(flag);
+}
+
+// Has the owner got to episode `epoch`?
+inline bool poll(const Flag& flag, uint64_t epoch) {
+  return flag.epoch.load(std::memory_order_acquire) >= epoch;
+}
+
+}  // namespace smelt

@@ -1,0 +1,63 @@
+// What compare runs: which programs, for which sides, in which environment, in which order.
+//
+// For every pair, for every job (one kernel of our programs, or one whole program of the original suite), the sides run
+// directly one after the other: stock, Smelt, libomp, each in a process of its own. So the two runs of a pair see
+// the same machine, and the pairs of one kernel are spread over the whole campaign.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "epcc/child.h"
+#include "epcc/pairs.h"
+
+namespace smelt::epcc {
+
+struct Request {
+  int pairs = 5;
+  int threads = 2;
+  std::vector<std::string> kernels;      // empty: all of the chosen suites
+  std::vector<std::string> suites{"syncbench", "arraybench"};
+  std::vector<long> array_sizes{1, 729};  // of arraybench kernels that were not asked for by size
+  bool bind = true;
+  std::string wait_policy = "default";   // "default", "passive", "active"
+  int hogs = 0;
+  int outer_repetitions = 20;
+  double test_time_us = 1000;
+  double delay_time_us = 0.1;
+  double timeout_s = 120;
+  std::string own_dir;                   // of our syncbench and arraybench
+  std::string original_dir;              // of a build of the original suite; empty: ours is run
+  std::string smelt_library;
+  std::string libomp;                    // empty: no third side
+};
+
+// A wish that cannot be met: one line for the user, exit status 2. A run that failed: exit status 1.
+struct BadInput {
+  std::string line;
+};
+struct FailedRun {
+  std::string line;
+};
+
+struct Results {
+  std::vector<Construct> constructs;
+  std::vector<double> hop_ns;          // all readings
+  std::vector<std::string> warnings;   // one line each
+  std::vector<std::string> settings;   // OpenMP's variables that the runs had, "NAME=value"
+  std::string smelt_says;              // what the library reported that it took over; empty: it did not
+  std::string libomp_says;             // version; empty: no third side
+  size_t moved = 0;                    // pairs during which the machine changed between near and far
+};
+
+// Told before every run: how many of how many, and what.
+using Progress = std::function<void(size_t done, size_t total, const std::string& what)>;
+
+// `cpus`: one per core first, in the order in which threads are bound. Throws BadInput or FailedRun.
+Results run_campaign(const Request& request, const std::vector<int>& cpus, const Progress& progress);
+
+// Does the word name the kernel? Case does not matter, '_' stands for ' ', and "COPYIN" names "COPYIN 27".
+bool names_kernel(std::string_view word, std::string_view kernel);
+
+}  // namespace smelt::epcc

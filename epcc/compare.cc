@@ -1,0 +1,190 @@
+// compare: the overheads of OpenMP's constructs with the stock libgomp, with Smelt preloaded, and with LLVM's libomp
+// preloaded, in interleaved pairs of runs. How a line of the table comes about is told in pairs.h, and to the user by
+// --help.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "epcc/campaign.h"
+#include "discover/error.h"
+#include "discover/machine.h"
+#include "epcc/report.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace smelt::epcc;
+
+constexpr const char* kMethod = R"(Statistics:
+  A run is one process that measures one construct by EPCC's method; its figure is the median over its samples where the
+  program prints one (ours, EPCC 4.0), else the mean (EPCC 3.1). A pair is one run of each side, directly one after the
+  other. The ratio shown is the median over the pairs of stock / Smelt, the spread its minimum and maximum.
+  Every run is bracketed by a ping-pong between two CPUs: pairs with all hops <= 80 ns are "near", with all above "far",
+  and never share a line. Where an overhead is not larger than its own +/-, the ratio is that of the whole times,
+  delay included, and marked with *.
+Exit status: 0, 1 a benchmark failed, 2 bad input.)";
+
+struct Arguments {
+  Request request;
+  std::string libomp = "auto";
+  bool bind = false, no_bind = false, quick = false, json = false;
+};
+
+void describe_options(CLI::App& app, Arguments& a) {
+  Request& r = a.request;
+  app.footer(kMethod);
+  app.add_option("--pairs", r.pairs, "runs of each side per kernel (default 5, with --quick 3)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--threads", r.threads, "threads of the team")->check(CLI::Range(1, 1024))->capture_default_str();
+  app.add_option("--kernels", r.kernels, "only these, separated by commas: BARRIER,\"PARALLEL FOR\"")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--suite", r.suites, "syncbench, arraybench or both")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"syncbench", "arraybench"}))
+      ->capture_default_str();
+  app.add_option("--array-sizes", r.array_sizes, "doubles per array in arraybench, powers of 3 up to 59049")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 59049))
+      ->capture_default_str();
+  app.add_flag("--bind", a.bind, "bind each thread to a CPU (default when there are enough CPUs)");
+  app.add_flag("--no-bind", a.no_bind, "let the threads wander")->excludes("--bind");
+  app.add_option("--wait-policy", r.wait_policy, "OMP_WAIT_POLICY of all sides")
+      ->check(CLI::IsMember({"default", "passive", "active"}))
+      ->capture_default_str();
+  app.add_option("--hog", r.hogs, "foreign busy processes during all runs")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  app.add_option("--epcc-dir", r.original_dir,
+                 "run your build of the original EPCC suite (3.1 or 4.0) instead of ours");
+  app.add_option("--libomp", a.libomp, "LLVM's libomp.so.5 as third side: a path, auto (if installed) or none")
+      ->capture_default_str();
+  app.add_option("--smelt-library", r.smelt_library,
+                 "libsmelt_gomp.so to preload (default: of this build, or installed)");
+  app.add_option("--outer-repetitions", r.outer_repetitions, "samples per run")
+      ->check(CLI::Range(2, 100000))
+      ->capture_default_str();
+  app.add_option("--test-time", r.test_time_us, "least µs per sample (default 1000, with --quick 300)")
+      ->check(CLI::Range(1.0, 1e9));
+  app.add_option("--delay-time", r.delay_time_us, "µs of work between two constructs")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
+  app.add_option("--timeout", r.timeout_s, "seconds after which one run counts as failed")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str();
+  app.add_flag("--quick", a.quick, "shorter runs, fewer pairs: the whole table in seconds");
+  app.add_flag("--json", a.json, "print JSON: rows, and every run");
+}
+
+// One CPU per core first, SMT siblings after: the order in which threads are bound.
+std::vector<int> binding_order(const smelt::Machine& machine) {
+  std::map<uint16_t, int> seen;  // core -> CPUs of it so far
+  std::vector<std::pair<int, int>> order;
+  for (const smelt::Pu& pu : machine.pus)
+    if (pu.allowed) order.emplace_back(seen[pu.core]++, static_cast<int>(pu.os_index));
+  std::ranges::stable_sort(order, {}, &std::pair<int, int>::first);
+  std::vector<int> cpus;
+  for (const auto& [rank, cpu] : order) cpus.push_back(cpu);
+  return cpus;
+}
+
+fs::path own_directory() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+std::string find_smelt_library() {
+  const fs::path in_build = own_directory().parent_path() / "gomp_shim/libsmelt_gomp.so";
+  if (access(in_build.c_str(), R_OK) == 0) return in_build;
+  return fs::path(SMELT_LIBDIR) / "libsmelt_gomp.so";
+}
+
+// What the loader would take for libomp.so.5, else the newest of LLVM's own directories. Empty: not installed.
+std::string find_libomp() {
+  for (const char* ldconfig : {"/sbin/ldconfig", "/usr/sbin/ldconfig"}) {
+    if (access(ldconfig, X_OK) != 0) continue;
+    const Finished cache = run_child({ldconfig, "-p"}, Environment::of_this_process(), 10);
+    const size_t entry = cache.out.find("\tlibomp.so.5 ");
+    const size_t arrow = entry == std::string::npos ? entry : cache.out.find("=> ", entry);
+    if (arrow != std::string::npos) return cache.out.substr(arrow + 3, cache.out.find('\n', arrow) - arrow - 3);
+  }
+  std::string newest;
+  int newest_version = -1;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/usr/lib", error)) {
+    const std::string name = entry.path().filename();
+    const fs::path library = entry.path() / "lib/libomp.so.5";
+    if (!name.starts_with("llvm") || access(library.c_str(), R_OK) != 0) continue;
+    const int version = name.starts_with("llvm-") ? std::atoi(name.c_str() + 5) : 0;
+    if (version > newest_version) newest = library;
+    newest_version = std::max(version, newest_version);
+  }
+  return newest;
+}
+
+// On a terminal only: one line that is written over.
+void show_progress(size_t done, size_t total, const std::string& what) {
+  fmt::print(stderr, "\r\033[K[{}/{}] {}", done, total, what);
+  std::fflush(stderr);
+}
+
+int run(const CLI::App& app, Arguments& a) {
+  Request& r = a.request;
+  const smelt::Machine machine = smelt::discover_machine();
+  const std::vector<int> cpus = binding_order(machine);
+  r.bind = a.bind || (!a.no_bind && static_cast<size_t>(r.threads) <= cpus.size());
+  if (a.quick && app.count("--pairs") == 0) r.pairs = 3;
+  if (a.quick && app.count("--test-time") == 0) r.test_time_us = 300;
+  r.own_dir = own_directory();
+  r.smelt_library = r.smelt_library.empty() ? find_smelt_library() : fs::absolute(r.smelt_library).string();
+  if (a.libomp == "auto") r.libomp = find_libomp();
+  else if (a.libomp != "none") r.libomp = fs::absolute(a.libomp);
+
+  const bool terminal = isatty(STDERR_FILENO);
+  const Results results = run_campaign(
+      r, cpus, terminal ? Progress(show_progress) : [](size_t, size_t, const std::string&) {});
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  const std::string text = fmt::format("{}, {} CPUs allowed{}", machine.name(), cpus.size(),
+                                       machine.virtualised ? ", virtual: near and far may change at any time" : "");
+  fmt::print("{}", a.json ? report_json(r, results, text) : report_text(r, results, text));
+  if (a.json)
+    for (const std::string& warning : results.warnings) fmt::print(stderr, "compare: {}\n", warning);
+  return 0;
+}
+
+int complain(const std::string& line, int status) {
+  fmt::print(stderr, "{}compare: {}\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", line);
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Overheads of OpenMP constructs: stock libgomp against Smelt, in interleaved pairs of runs.", "compare"};
+  Arguments arguments;
+  describe_options(app, arguments);
+  install_signal_handlers();
+  try {
+    app.parse(argc, argv);
+    return run(app, arguments);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return complain(error.what(), 2);
+  } catch (const BadInput& bad) {
+    return complain(bad.line, 2);
+  } catch (const FailedRun& failed) {
+    return complain(failed.line, 1);
+  } catch (const smelt::UserError& error) {
+    return complain(error.what(), 2);
+  } catch (const std::exception& error) {
+    return complain(error.what(), 1);
+  }
+}

@@ -1,0 +1,104 @@
+// The barriers that libgomp lets an interposer take.
+//
+//   GOMP_barrier                        explicit barriers; the end of static for, single, scope, workshare
+//   GOMP_loop_end, GOMP_sections_end    the end of other loops and of sections: the _nowait form does the same
+//                                       book-keeping without the barrier, and ours follows
+//   GOMP_single_copy_start, _end        copyprivate: GOMP_single_start picks the thread, its pointer is published by our barrier
+//   the *_cancel forms                  the same; regions are only served while cancellation is off
+//
+// The end of a region is inside GOMP_parallel and stays libgomp's. Which barrier serves an episode, ours or libgomp's,
+// is decided by tasks.h, for all threads alike.
+#include "real.h"
+#include "region.h"
+#include "tasks.h"
+
+namespace smelt::gomp {
+namespace {
+
+// Is the calling thread in a region that we serve? The level tells regions that began behind our back: a target region
+// falling back to the host, or one opened through the ABI of before GCC 4.9.
+inline bool served(Place& place) {
+  if (!place.barrier) [[unlikely]] return place.word && take_place(place);
+  return REAL(omp_get_level)() == place.level;
+}
+
+// Passes the next barrier of the region.
+inline void pass(Place& place) {
+  const uint64_t epoch = place.epoch + 1;
+  // Acquire: pairs with mark(); what was written before the mark is seen by whoever goes to the real barrier for it.
+  const bool real = place.real_epoch->load(std::memory_order_acquire) == epoch;
+  if (real || !place.barrier->arrive_and_wait(place.thread, epoch, place.real_epoch)) [[unlikely]] {
+    REAL(GOMP_barrier)();
+  }
+  // Only now: tasks run inside the real barrier, and those they create belong to this same episode.
+  place.epoch = epoch;
+}
+
+}  // namespace
+}  // namespace smelt::gomp
+
+using namespace smelt::gomp;
+
+extern "C" {
+
+void GOMP_barrier(void) {
+  Place& place = smelt_gomp_place;
+  if (!served(place)) [[unlikely]] return REAL(GOMP_barrier)();
+  pass(place);
+}
+
+bool GOMP_barrier_cancel(void) {
+  Place& place = smelt_gomp_place;
+  if (!served(place)) return REAL(GOMP_barrier_cancel)();
+  pass(place);
+  return false;
+}
+
+void GOMP_loop_end(void) {
+  Place& place = smelt_gomp_place;
+  if (!served(place)) return REAL(GOMP_loop_end)();
+  REAL(GOMP_loop_end_nowait)();
+  pass(place);
+}
+
+bool GOMP_loop_end_cancel(void) {
+  Place& place = smelt_gomp_place;
+  if (!served(place)) return REAL(GOMP_loop_end_cancel)();
+  REAL(GOMP_loop_end_nowait)();
+  pass(place);
+  return false;
+}
+
+void GOMP_sections_end(void) {
+  Place& place = smelt_gomp_place;
+  if (!served(place)) return REAL(GOMP_sections_end)();
+  REAL(GOMP_sections_end_nowait)();
+  pass(place);
+}
+
+bool GOMP_sections_end_cancel(void) {
+  Place& place = smelt_gomp_place;
+  if (!served(place)) return REAL(GOMP_sections_end_cancel)();
+  REAL(GOMP_sections_end_nowait)();
+  pass(place);
+  return false;
+}
+
+// The compiler's code: the thread that gets nullptr runs the block and hands its data to _end; the others get that
+// pointer from _start. A barrier of the program follows, so the slot is free again before the next use.
+void* GOMP_single_copy_start(void) {
+  Place& place = smelt_gomp_place;
+  if (!served(place)) return REAL(GOMP_single_copy_start)();
+  if (REAL(GOMP_single_start)()) return nullptr;
+  pass(place);
+  return place.region->copied.load(std::memory_order_relaxed);  // ordered by the barrier just passed
+}
+
+void GOMP_single_copy_end(void* data) {
+  Place& place = smelt_gomp_place;
+  if (!served(place)) return REAL(GOMP_single_copy_end)(data);
+  place.region->copied.store(data, std::memory_order_relaxed);
+  pass(place);
+}
+
+}  // extern "C"

@@ -1,0 +1,44 @@
+// libgomp's entry points as far as the shim takes or calls them (GCC's libgomp_g.h and omp.h; the signatures are ABI).
+#pragma once
+
+#include <cstdint>
+
+// Visible, against the shim's default: those that we define are the ones we interpose.
+#pragma GCC visibility push(default)
+extern "C" {
+
+void GOMP_barrier(void);
+bool GOMP_barrier_cancel(void);
+void GOMP_loop_end(void);
+bool GOMP_loop_end_cancel(void);
+void GOMP_loop_end_nowait(void);
+void GOMP_sections_end(void);
+bool GOMP_sections_end_cancel(void);
+void GOMP_sections_end_nowait(void);
+bool GOMP_single_start(void);
+void* GOMP_single_copy_start(void);
+void GOMP_single_copy_end(void*);
+
+using GompFunction = void (*)(void*);
+
+void GOMP_parallel(GompFunction, void*, unsigned, unsigned);
+unsigned GOMP_parallel_reductions(GompFunction, void*, unsigned, unsigned);
+void GOMP_parallel_sections(GompFunction, void*, unsigned, unsigned, unsigned);
+void GOMP_parallel_loop_static(GompFunction, void*, unsigned, long, long, long, long, unsigned);
+void GOMP_parallel_loop_dynamic(GompFunction, void*, unsigned, long, long, long, long, unsigned);
+void GOMP_parallel_loop_guided(GompFunction, void*, unsigned, long, long, long, long, unsigned);
+void GOMP_parallel_loop_nonmonotonic_dynamic(GompFunction, void*, unsigned, long, long, long, long, unsigned);
+void GOMP_parallel_loop_nonmonotonic_guided(GompFunction, void*, unsigned, long, long, long, long, unsigned);
+void GOMP_parallel_loop_runtime(GompFunction, void*, unsigned, long, long, long, unsigned);
+void GOMP_parallel_loop_nonmonotonic_runtime(GompFunction, void*, unsigned, long, long, long, unsigned);
+void GOMP_parallel_loop_maybe_nonmonotonic_runtime(GompFunction, void*, unsigned, long, long, long, unsigned);
+
+int omp_get_thread_num(void);
+int omp_get_num_threads(void);
+int omp_get_level(void);
+int omp_get_max_threads(void);
+int omp_get_num_procs(void);
+int omp_get_cancellation(void);
+
+}
+#pragma GCC visibility pop

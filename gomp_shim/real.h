@@ -1,0 +1,54 @@
+// The real libgomp: where it is, whether it is one that the shim knows, and its entry points.
+//
+// Nothing is resolved before the first GOMP_ call: a program without OpenMP pays for a few pages of library and nothing
+// else, and libgomp is never loaded by us (its constructor would bind the process to one CPU under OMP_PROC_BIND).
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+// One slot per entry point, null until resolved. C names, because the assembly stubs jump through them.
+#define TAKEN(name) extern void* smelt_real_##name __attribute__((visibility("hidden")));
+#define MARKED(name) TAKEN(name)
+#define CALLED(name) TAKEN(name)
+#include "symbols.def"
+#undef TAKEN
+#undef MARKED
+#undef CALLED
+}
+
+namespace smelt::gomp {
+
+// Fills all slots, once, thread-safe. Does not return if libgomp is not in the process at all: nobody can have called us
+// then. Sets `resolved_active`.
+void resolve();
+extern bool resolved_active;  // resolved, and free to take barriers
+
+// False: every call goes straight through. The first call resolves.
+inline bool active() {
+  // Acquire: pairs with the release in resolve(), so that the slots are seen filled.
+  if (__atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE)) [[likely]] return true;
+  resolve();
+  return __atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE);
+}
+
+// Why not, in a few words ("cancellation is on"), or nullptr while active.
+const char* inactive_reason();
+
+// The newest version node of the libgomp found, e.g. "GOMP_5.0.1"; "" when there is none.
+const char* libgomp_version();
+
+inline void* resolved(void*& slot) {
+  // Relaxed: the slot holds a code address, and code needs no ordering.
+  void* function = __atomic_load_n(&slot, __ATOMIC_RELAXED);
+  if (!function) [[unlikely]] {
+    resolve();
+    function = __atomic_load_n(&slot, __ATOMIC_RELAXED);
+  }
+  return function;
+}
+
+// REAL(GOMP_barrier)() calls libgomp's; the type is that of our own declaration in libgomp.h.
+#define REAL(name) (reinterpret_cast<decltype(&::name)>(::smelt::gomp::resolved(smelt_real_##name)))
+
+}  // namespace smelt::gomp

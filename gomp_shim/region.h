@@ -1,0 +1,131 @@
+// A parallel region as the shim sees it: which team a thread is in, and which barrier serves that team.
+//
+// libgomp tells nobody which team a call belongs to, so the wrapper of GOMP_parallel hands every thread its place once per
+// region: it calls the real GOMP_parallel with `run_region` in place of the program's function, and
+// run_region notes in thread-local storage what the thread needs at a barrier. A barrier call then costs one
+// thread-local load instead of a look-up.
+//
+//   master: GOMP_parallel -> Region (own cached one per nesting depth) -> barrier for the expected team size
+//           -> real GOMP_parallel(run_region, word)
+//   every thread: run_region keeps the word -> the program's function -> the place of before is restored
+//                 at the first barrier or task inside: take_place -> {barrier, thread number, episode}
+//
+// What the threads must be told is in a Block, and a line that the master writes and the workers read costs a region two
+// transfers between cores, a fifth of all that a small region takes. So a Block holds only what is the same
+// every time that this region of the program is entered, is kept per region and is not written again; what changes, the
+// episode number, travels in the unused bits of the pointer to the Block, the word that libgomp hands over anyway.
+//
+// The team's size is known only inside. The master predicts it (the same request gave the same size last time); where
+// it was wrong, every thread sees the same difference and runs this region on libgomp's own barriers.
+//
+// Calls that come from a team the shim has not seen start (the ABI of before GCC 4.9, a target region that falls back to the
+// host) are told by the nesting level, and go to libgomp.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/arch/cpu.h"
+#include "collective/team.h"
+#include "libgomp.h"
+
+namespace smelt::gomp {
+
+struct Region;
+
+// Where a thread is. Many regions have no barrier inside, so a thread entering one only keeps the word; its place is taken
+// (take_place) when it first comes to a barrier or makes a task.
+// The first three members are read by the assembly stubs: keep them first.
+struct Place {
+  std::atomic<uint64_t>* real_epoch = nullptr;  // of the region; nullptr: not in a region that the shim serves
+  uint64_t epoch = 0;                           // barriers passed (tasks.h)
+  void* word = nullptr;                         // of a region whose place is not taken yet
+  Barrier* barrier = nullptr;
+  Region* region = nullptr;
+  uint32_t thread = 0;
+  int32_t level = 0;                            // omp_get_level() inside the region
+};
+
+// constinit, so that no caller looks for an initialiser first.
+extern "C" constinit thread_local Place smelt_gomp_place __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+// What all threads of a team are told at the start of a region. Written by the master before the fork, and only when
+// something has changed; libgomp's own synchronisation at the fork orders it.
+struct alignas(64) Block {
+  void* first_word;  // GOMP_parallel_reductions reads the first word of what it believes to be the program's data
+  GompFunction function;
+  void* data;
+  Region* region;
+  Barrier* barrier;  // nullptr: this region runs on libgomp's barriers
+  uint64_t epoch;    // the word's episode number counts from here
+  uint32_t size;     // the team that `barrier` is for
+  int32_t level;
+};
+static_assert(sizeof(Block) == 64);
+
+// The word: a Block's address, and the low kTagBits of the episode number that the region begins after, in the bits that an
+// address does not use: 6 below (alignment), 16 above (user addresses have 48 bits on x86-64 and AArch64 unless larger ones
+// are asked for). libgomp passes the word on without looking at it, GOMP_parallel_reductions excepted.
+inline constexpr unsigned kTagBits = 22;
+inline constexpr uint64_t kTagMask = (1u << kTagBits) - 1;
+
+inline void* tagged_word(const Block* block, uint64_t epoch) {
+  const uint64_t tag = epoch & kTagMask;
+  return reinterpret_cast<void*>(reinterpret_cast<uint64_t>(block) | (tag & 63) | tag >> 6 << 48);
+}
+
+inline const Block* block_of(void* word) {
+  return reinterpret_cast<const Block*>(reinterpret_cast<uint64_t>(word) & 0xffff'ffff'ffc0);
+}
+
+// The episode number: the only one with these low bits within 2^kTagBits after the Block's.
+inline uint64_t epoch_of(void* word, const Block& block) {
+  const auto bits = reinterpret_cast<uint64_t>(word);
+  const uint64_t tag = (bits & 63) | bits >> 48 << 6;
+  return block.epoch + ((tag - block.epoch) & kTagMask);
+}
+
+// A barrier for one team size, kept for the next region of that size.
+struct Team {
+  uint32_t size = 0;
+  bool crowded = false;
+  uint32_t uses = 0;  // regions served
+  TeamBarrier made;
+  char pattern[40] = "";
+  double predicted = 0;
+};
+
+inline constexpr uint32_t kBlocks = 32;    // parallel regions of the program remembered per Region
+inline constexpr uint32_t kTeamsKept = 8;  // sizes a master alternates between without rebuilding
+
+struct Region {
+  // The master's alone.
+  Region* deeper;           // for a region that the master opens inside this one
+  uint64_t epoch;           // last episode number used by any team of this region
+  uint32_t last_request;    // num_threads (or the default team size) asked for last time
+  uint32_t last_size;       // the size that gave
+  uint32_t counted;         // threads of this region's team in the process-wide count
+  uint32_t next_victim;     // of `teams`, when all are taken
+  Team* last_team;          // of `teams`
+  Team teams[kTeamsKept];
+
+  // Direct-mapped by the program's function; [kBlocks] is for reductions, whose word must be a real pointer.
+  alignas(kLineBytes) Block blocks[kBlocks + 1];
+
+  // tasks.h: the largest episode that must be served by libgomp's barrier. Read by every barrier, written when tasks are made.
+  alignas(kLineBytes) std::atomic<uint64_t> real_epoch;
+  std::atomic<void*> copied;  // copyprivate: published by the barrier that follows
+
+  // Where the threads were last seen, by thread number; written on change only.
+  alignas(kLineBytes) std::atomic<uint32_t> cpus[kMaxParticipants];
+};
+
+// For a place with a word: fills in the rest if this call comes from that region itself (by its level) and the team has the
+// size foreseen. False: libgomp must serve the call.
+bool take_place(Place& place);
+
+// Called once while resolving. A reason for stepping aside, or nullptr.
+const char* start_regions();
+
+}  // namespace smelt::gomp

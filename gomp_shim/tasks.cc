@@ -1,0 +1,26 @@
+#include "tasks.h"
+
+#include "real.h"
+#include "region.h"
+
+// The stubs find these at fixed offsets.
+static_assert(offsetof(smelt::gomp::Place, real_epoch) == 0 && offsetof(smelt::gomp::Place, epoch) == 8 &&
+              offsetof(smelt::gomp::Place, word) == 16);
+
+extern "C" void smelt_gomp_mark(void) {
+  using namespace smelt::gomp;
+  resolve();
+  Place& place = smelt_gomp_place;
+  if (place.word) take_place(place);
+  if (!place.real_epoch) return;
+  const uint64_t epoch = place.epoch + 1;
+  // Release: pairs with the acquire in front of a real barrier. relaxed on failure: only the number matters.
+  uint64_t marked = place.real_epoch->load(std::memory_order_relaxed);
+  do {
+    if (marked >= epoch) return;
+  } while (!place.real_epoch->compare_exchange_weak(marked, epoch, std::memory_order_release,
+                                                    std::memory_order_relaxed));
+  // The mark before the look at sleepers: a sleeper looks at the mark after it has said that it sleeps.
+  smelt::full_fence();
+  place.barrier->wake_all();
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# What the shipped objects need and export, and that every public header stands alone.
+#   binary_test.sh LIBSMELT SHIM SOURCE_ROOT
+set -u
+library=$1 shim=$2 source=$3
+failed=0
+fail() { echo "FAIL: $*"; failed=$((failed + 1)); }
+
+for object in "$library" "$shim"; do
+  needed=$(readelf -d "$object" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | grep -v '^libc\.so\.6$' | tr '\n' ' ')
+  [ -z "$needed" ] || fail "$object needs more than libc: $needed"
+  readelf -d "$object" | grep -q 'BIND_NOW' || fail "$object is not bound at load time"
+  ! readelf -lW "$object" | grep -q 'GNU_STACK.*RWE' || fail "$object wants an executable stack"
+done
+
+exported() { nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort; }
+listed() { tr ';' '\n' <"$1" | sed -n 's/^ *\([A-Za-z_][A-Za-z0-9_]*\) *$/\1/p' | sort; }
+difference=$(mktemp)
+exported "$library" >"$difference.a"; listed "$source/core/include/smelt/smelt.map" | grep '^smelt_' >"$difference.b"
+diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt.so exports (>) other symbols than smelt.map lists (<)"; cat "$difference"; }
+exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | grep '^GOMP_' >"$difference.b"
+diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_gomp.map lists (<)"; cat "$difference"; }
+rm -f "$difference" "$difference.a" "$difference.b"
+readelf -V "$shim" | grep -q 'Version definition' && fail "the shim defines symbol versions: ld.so would pass it over"
+
+for header in "$source"/core/include/smelt/*.h; do
+  name=smelt/$(basename "$header")
+  echo "#include <$name>" | ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$source/core/include" -fsyntax-only -x c - ||
+    fail "$name does not stand alone as C11"
+  echo "#include <$name>" | ${CXX:-c++} -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$source/core/include" -fsyntax-only -x c++ - ||
+    fail "$name does not stand alone as C++17"
+done
+echo "$failed violations"
+[ "$failed" -eq 0 ]

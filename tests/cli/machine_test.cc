@@ -1,0 +1,188 @@
+// smelt info, calibrate and config: this machine and its settings.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/options.h"
+#include "program.h"
+
+namespace smelt::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+std::map<std::string, std::string> cache(const std::string& name) {
+  const std::string path = scratch() + "/" + name;
+  fs::create_directories(path);
+  fs::permissions(path, fs::perms::owner_all);
+  return {{"XDG_CACHE_HOME", path}};
+}
+
+json info(const std::map<std::string, std::string>& environment) {
+  const Outcome outcome = run({{"info", "--json"}, environment});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return outcome.json();
+}
+
+TEST(Info, SaysThatAGuessIsAGuess) {
+  const auto empty = cache("nothing-measured");
+  const json out = info(empty);
+  if (out["profile"]["source"] == "system") GTEST_SKIP() << "this machine has a system profile";
+  EXPECT_EQ(out["profile"]["source"], "guess");
+  EXPECT_EQ(out["profile"]["measured"], false);
+  EXPECT_NE(out["advice"].get<std::string>().find("smelt calibrate"), std::string::npos);
+  EXPECT_EQ(out["pus"].get<size_t>(), out["cpus"].size());
+  EXPECT_TRUE(out["barrier"]["pattern"].is_string());
+  const Outcome text = run({{"info"}, empty});
+  EXPECT_NE(text.out.find("guess"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("advice"), std::string::npos) << text.out;
+}
+
+TEST(Info, ShowsTheBarrierThatTheSettingAsksFor) {
+  const auto shown = [](const char* pattern) { return run({{"info", "--json"}, {{"SMELT_PATTERN", pattern}}}); };
+  EXPECT_EQ(shown("mst").json()["barrier"]["pattern"], "mst");
+  const Outcome bad = shown("mts");
+  EXPECT_NE(bad.err.find("did you mean 'mst'?"), std::string::npos) << bad.err;
+  EXPECT_EQ(bad.json()["barrier"]["pattern"], shown("best").json()["barrier"]["pattern"]);
+}
+
+TEST(Info, DescribesOtherMachines) {
+  const json out = smelt({"info", "--json", "--machine", "synthetic:pack:2 numa:1 l3:2 core:4 pu:2"}).json();
+  EXPECT_EQ(out["pus"], 32);
+  EXPECT_EQ(out["cores"], 16);
+  EXPECT_EQ(out["llcs"], 4);
+  EXPECT_EQ(out["numa_nodes"], 2);
+  EXPECT_EQ(out["packages"], 2);
+  EXPECT_EQ(out["kind"], "guessed");
+  double before = 0;
+  size_t pairs = 0;
+  for (const json& row : out["hops"]) {  // further is dearer
+    EXPECT_GT(row["median"].get<double>(), before);
+    EXPECT_LE(row["min"], row["median"]);
+    EXPECT_LE(row["median"], row["max"]);
+    before = row["median"];
+    pairs += row["pairs"].get<size_t>();
+  }
+  EXPECT_EQ(pairs, 32u * 31u);
+}
+
+TEST(Calibrate, ThenInfoSaysMeasured) {
+  const auto here = cache("measured");
+  const Outcome outcome = run({{"calibrate", "--json"}, here});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");  // progress is for terminals
+  const json report = outcome.json();
+  const std::string packed = report["profile"], text = report["json"];
+  EXPECT_TRUE(packed.starts_with(here.at("XDG_CACHE_HOME") + "/smelt/")) << packed;
+  EXPECT_TRUE(fs::exists(packed) && fs::exists(text));
+  EXPECT_TRUE(json::accept(read_file(text)));
+
+  const json out = info(here);
+  EXPECT_EQ(out["profile"]["source"], "user");
+  EXPECT_EQ(out["profile"]["measured"], true);
+  EXPECT_EQ(out["profile"]["path"], packed);
+  EXPECT_LT(out["profile"]["age_seconds"].get<double>(), 300);
+  EXPECT_EQ(out["hops"].size(), report["hops"].size());
+  const Outcome shown = run({{"info"}, here});
+  EXPECT_NE(shown.out.find(packed), std::string::npos) << shown.out;
+  // Both forms of the file are machines of their own.
+  for (const std::string& file : {packed, text}) {
+    const Outcome tree = run({{"tree", "--json", "--machine", file}, here});
+    EXPECT_EQ(tree.code, 0) << tree.err;
+  }
+  // A damaged file is told, and stepped over.
+  fs::resize_file(packed, 100);
+  const Outcome damaged = run({{"info", "--json"}, here});
+  EXPECT_EQ(damaged.code, 0);
+  EXPECT_NE(damaged.err.find(packed), std::string::npos) << damaged.err;
+  EXPECT_EQ(damaged.json()["profile"]["measured"], false);
+}
+
+TEST(Calibrate, WritesWhereItIsTold) {
+  const std::string file = scratch() + "/mine.profile";
+  const Outcome outcome = smelt({"calibrate", "--output", file});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find(file), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("SMELT_PROFILE=" + file), std::string::npos) << outcome.out;
+  EXPECT_EQ(info({{"SMELT_PROFILE", file}})["profile"]["source"], "SMELT_PROFILE");
+  const Outcome quiet = smelt({"calibrate", "--quiet", "--output", file});
+  EXPECT_EQ(quiet.out + quiet.err, "");
+  const Outcome nowhere = smelt({"calibrate", "--output", "/proc/no/where.profile"});
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_EQ(std::count(nowhere.err.begin(), nowhere.err.end(), '\n'), 1) << nowhere.err;
+}
+
+TEST(Calibrate, InterruptedLeavesTheOldProfile) {
+  const auto here = cache("interrupted");
+  const Outcome first = run({{"calibrate", "--json"}, here});
+  ASSERT_EQ(first.code, 0) << first.err;
+  const std::string packed = first.json()["profile"], text = first.json()["json"];
+  int interrupted = 0;
+  for (const double after : {0.002, 0.005, 0.01, 0.015, 0.02, 0.03}) {
+    Call call{{"calibrate"}, here};
+    call.interrupt_after = after;
+    const std::string before = read_file(packed), text_before = read_file(text);
+    const Outcome outcome = run(call);
+    if (outcome.code == 0) continue;  // it was quicker than the signal
+    ++interrupted;
+    EXPECT_EQ(outcome.code, 130);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(read_file(packed) == before && read_file(text) == text_before);
+  }
+  EXPECT_GT(interrupted, 0);
+  EXPECT_EQ(info(here)["profile"]["source"], "user");
+  for (const auto& entry : fs::directory_iterator(fs::path(packed).parent_path()))
+    EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
+}
+
+TEST(Config, TellsValuesAndWhereTheyCameFrom) {
+  const Outcome outcome = run({{"config", "--json"}, {{"SMELT_WAIT", "sleep"}, {"SMELT_SPIN_US", "many"}}});
+  ASSERT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("SMELT_SPIN_US=many"), std::string::npos) << outcome.err;
+  std::map<std::string, json> rows;
+  for (const json& row : outcome.json()) rows[row["name"]] = row;
+  EXPECT_EQ(rows.size(), option_count());
+  EXPECT_EQ(rows["SMELT_WAIT"]["value"], "sleep");
+  EXPECT_EQ(rows["SMELT_WAIT"]["from"], "environment");
+  EXPECT_EQ(rows["SMELT_SPIN_US"]["from"], "default (bad value)");
+  EXPECT_EQ(rows["SMELT_SPIN_US"]["value"], rows["SMELT_SPIN_US"]["default"]);
+  EXPECT_EQ(rows["SMELT_PATTERN"]["from"], "default");
+  const Outcome text = run({{"config"}, {{"SMELT_WAIT", "sleep"}}});
+  EXPECT_NE(text.out.find("SMELT_WAIT=sleep  [environment]"), std::string::npos) << text.out;
+  const Outcome typo = run({{"config"}, {{"SMELT_PATERN", "x"}}});
+  EXPECT_NE(typo.err.find("maybe: SMELT_PATTERN?"), std::string::npos) << typo.err;
+}
+
+// options.def is the one table; the manual page repeats its names and helps, and this keeps them the same.
+TEST(Manual, KnowsEverySettingAndEveryVerb) {
+  std::string page = read_file(from_environment("SMELT_TEST_MANUAL"));
+  ASSERT_FALSE(page.empty());
+  // As it reads, not as it is written.
+  for (size_t at; (at = page.find("\\-")) != std::string::npos;) page.erase(at, 1);
+  for (uint32_t i = 0; i < option_count(); ++i) {
+    OptionRow row;
+    option_row(i, &row);
+    EXPECT_NE(page.find(row.name), std::string::npos) << row.name;
+    EXPECT_NE(page.find(row.help), std::string::npos) << row.name << ": " << row.help;
+  }
+  for (const std::string verb : {"calibrate", "info", "tree", "run", "config"}) {
+    EXPECT_NE(page.find(".SS smelt " + verb), std::string::npos) << verb;
+    // Every option of every verb, from its own help.
+    const std::string help = smelt({verb, "--help"}).out;
+    for (size_t at = help.find("  --"); at != std::string::npos; at = help.find("  --", at + 1)) {
+      const std::string option = help.substr(at + 2, help.find_first_of(" \n,", at + 2) - at - 2);
+      EXPECT_NE(page.find(option), std::string::npos) << verb << " " << option;
+    }
+  }
+  if (std::system("command -v man >/dev/null 2>&1") == 0) {
+    const std::string warnings =
+        "man --warnings -l " + from_environment("SMELT_TEST_MANUAL") + " 2>&1 >/dev/null | grep -q .";
+    EXPECT_NE(std::system(warnings.c_str()), 0) << "groff warns of the manual page";
+  }
+}
+
+}  // namespace
+}  // namespace smelt::test

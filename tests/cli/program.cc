@@ -1,0 +1,106 @@
+#include "program.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace smelt::test {
+
+namespace fs = std::filesystem;
+
+std::string scratch() {
+  struct Folder {
+    fs::path path;
+    Folder() {
+      std::string name = (fs::temp_directory_path() / "smelt-cli-XXXXXX").string();
+      if (!mkdtemp(name.data())) std::abort();
+      path = name;
+      fs::create_directory(path / "cache");
+      fs::permissions(path / "cache", fs::perms::owner_all);
+    }
+    ~Folder() {
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
+    }
+  };
+  static const Folder folder;
+  return folder.path.string();
+}
+
+std::string write_file(const std::string& name, const std::string& content, int mode) {
+  const std::string path = scratch() + "/" + name;
+  std::ofstream(path, std::ios::binary) << content;
+  ::chmod(path.c_str(), static_cast<mode_t>(mode));
+  return path;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+Outcome run(const Call& call) {
+  std::map<std::string, std::string> variables = {{"PATH", from_environment("PATH")},
+                                                  {"HOME", scratch()},
+                                                  {"XDG_CACHE_HOME", scratch() + "/cache"},
+                                                  {"LC_ALL", "C.UTF-8"}};
+  for (const auto& [name, value] : call.environment) variables[name] = value;
+
+  std::vector<std::string> words = {from_environment("SMELT")}, pairs;
+  words.insert(words.end(), call.arguments.begin(), call.arguments.end());
+  for (const auto& [name, value] : variables) pairs.push_back(name + "=" + value);
+  std::vector<char*> argv, envp;
+  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& pair : pairs) envp.push_back(pair.data());
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+
+  const std::string out = call.stdout_to ? call.stdout_to : scratch() + "/stdout", err = scratch() + "/stderr";
+  // Opened here, so that a child that is interrupted at once leaves empty ones.
+  int out_fd = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int err_fd = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (int ends[2]; call.closed_stdout && ::pipe2(ends, O_CLOEXEC) == 0) {
+    ::close(ends[0]);
+    ::close(out_fd);
+    out_fd = ends[1];
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    ::dup2(out_fd, STDOUT_FILENO);
+    ::dup2(err_fd, STDERR_FILENO);
+    ::signal(SIGINT, SIG_DFL);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::execve(argv[0], argv.data(), envp.data());
+    _exit(125);
+  }
+  ::close(out_fd);
+  ::close(err_fd);
+  if (call.interrupt_after > 0) {
+    ::usleep(static_cast<useconds_t>(call.interrupt_after * 1e6));
+    ::kill(child, SIGINT);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  Outcome outcome;
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (!call.stdout_to && !call.closed_stdout) outcome.out = read_file(out);
+  outcome.err = read_file(err);
+  return outcome;
+}
+
+}  // namespace smelt::test

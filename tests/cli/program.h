@@ -1,0 +1,37 @@
+// Runs the smelt program as a user would, in an environment that the test knows.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace smelt::test {
+
+struct Outcome {
+  int code = -1;  // exit code; 128 + signal when a signal ended it
+  std::string out, err;
+
+  nlohmann::json json() const { return nlohmann::json::parse(out); }  // throws: fails the test
+};
+
+struct Call {
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string>
+      environment;                  // besides PATH, HOME, XDG_CACHE_HOME (empty folders) and a UTF-8 locale
+  bool closed_stdout = false;       // stdout is a pipe that nobody reads
+  const char* stdout_to = nullptr;  // a file instead of `out`
+  double interrupt_after = 0;       // seconds, then SIGINT; 0: never
+};
+
+Outcome run(const Call& call);
+inline Outcome smelt(std::vector<std::string> arguments) { return run({std::move(arguments), {}}); }
+
+// A folder for this test alone, removed at the end of the process; its cache/ is XDG_CACHE_HOME.
+std::string scratch();
+std::string write_file(const std::string& name, const std::string& content, int mode = 0644);  // its path
+std::string read_file(const std::string& path);
+std::string from_environment(const char* name);  // "" when not set
+
+}  // namespace smelt::test

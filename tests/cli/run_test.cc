@@ -1,0 +1,113 @@
+// smelt run: becomes the program, with the shim in front.
+#include <elf.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "program.h"
+
+namespace smelt::test {
+namespace {
+
+std::string library() { return from_environment("SMELT_TEST_LIBRARY"); }
+
+Outcome run_with(std::vector<std::string> more, std::map<std::string, std::string> environment = {}) {
+  std::vector<std::string> all = {"run", "--library", library()};
+  all.insert(all.end(), more.begin(), more.end());
+  return run({all, std::move(environment)});
+}
+
+TEST(Run, KeepsTheExitCodeAndTheOutput) {
+  EXPECT_EQ(run_with({"--", "sh", "-c", "exit 0"}).code, 0);
+  EXPECT_EQ(run_with({"--", "sh", "-c", "exit 42"}).code, 42);
+  EXPECT_EQ(run_with({"--", "sh", "-c", "kill -TERM $$"}).code, 128 + 15);
+  EXPECT_EQ(run_with({"--", "echo", "hello"}).out, "hello\n");
+  EXPECT_EQ(run_with({"echo", "no dashes"}).out, "no dashes\n");
+}
+
+// Everything behind the program's name is the program's, whatever it looks like.
+TEST(Run, PassesArgumentsAsTheyAre) {
+  const Outcome outcome =
+      run_with({"--", "printf", "%s\\n", "--", "--help", "-x", "[a,b]", "", "a b", "tree", "--dry-run"});
+  EXPECT_EQ(outcome.out, "--\n--help\n-x\n[a,b]\n\na b\ntree\n--dry-run\n") << outcome.err;
+}
+
+TEST(Run, PutsTheShimFirstAndKeepsTheRest) {
+  const std::string print = "echo \"$LD_PRELOAD\"";
+  EXPECT_EQ(run_with({"--", "sh", "-c", print}).out, library() + "\n");
+  // libc itself is a library that can always be preloaded.
+  EXPECT_EQ(run_with({"--", "sh", "-c", print}, {{"LD_PRELOAD", "libc.so.6 libpthread.so.0"}}).out,
+            library() + ":libc.so.6:libpthread.so.0\n");
+  const Outcome loaded = run_with({"--", "cat", "/proc/self/maps"});
+  EXPECT_NE(loaded.out.find(std::filesystem::canonical(library()).filename().string()), std::string::npos);
+}
+
+TEST(Run, StockTakesTheShimAway) {
+  EXPECT_EQ(run_with({"--stock", "--", "sh", "-c", "echo \"${LD_PRELOAD-none}\""}).out, "none\n");
+  const Outcome dry = run_with({"--stock", "--dry-run", "--", "./app"}, {{"LD_PRELOAD", "libc.so.6"}});
+  EXPECT_EQ(dry.out, "LD_PRELOAD=libc.so.6 ./app\n");
+}
+
+TEST(Run, Verbose) {
+  EXPECT_EQ(run_with({"--verbose", "--", "sh", "-c", "echo \"$SMELT_VERBOSE\""}).out, "1\n");
+  EXPECT_EQ(run_with({"--", "sh", "-c", "echo \"${SMELT_VERBOSE-unset}\""}).out, "unset\n");
+}
+
+TEST(Run, DryRunPrintsWhatOneWouldType) {
+  const Outcome dry = run_with({"--dry-run", "--verbose", "--", "./my app", "plain", "it's", "$HOME", ""});
+  EXPECT_EQ(dry.code, 0);
+  EXPECT_EQ(dry.out, "LD_PRELOAD=" + library() + " SMELT_VERBOSE=1 './my app' plain 'it'\\''s' '$HOME' ''\n");
+  // And a shell that is given the line does the same.
+  const Outcome line = run_with({"--dry-run", "--", "printf", "%s|", "a b", "it's", "$HOME", "x=1", "*", "\\"});
+  const Outcome shell = run_with({"--stock", "--", "sh", "-c", line.out});
+  EXPECT_EQ(shell.out, "a b|it's|$HOME|x=1|*|\\|");
+}
+
+TEST(Run, NotFoundAndNotExecutable) {
+  const auto expect = [](const std::string& program, int code) {
+    const Outcome outcome = run_with({"--", program});
+    EXPECT_EQ(outcome.code, code) << program << ": " << outcome.err;
+    EXPECT_TRUE(outcome.err.starts_with("smelt: " + program + ": ")) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  };
+  expect("smelt-no-such-program", 127);
+  expect("/no/such/program", 127);
+  expect(write_file("plain.txt", "not a program", 0644), 126);
+  expect(scratch(), 126);
+  expect(write_file("orphan.sh", "#!/no/such/interpreter\n", 0755), 126);
+}
+
+TEST(Run, SaysWhenAPreloadCannotWork) {
+  // A static executable as far as its headers tell: ELF, no PT_INTERP.
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  const std::string file = write_file("static", std::string(reinterpret_cast<char*>(&header), sizeof header), 0755);
+  const Outcome dry = run_with({"--dry-run", "--", file});
+  EXPECT_EQ(dry.code, 0);
+  EXPECT_NE(dry.err.find("statically linked"), std::string::npos) << dry.err;
+
+  const std::string setuid = scratch() + "/setuid";
+  std::filesystem::copy_file("/bin/true", setuid, std::filesystem::copy_options::overwrite_existing);
+  ::chmod(setuid.c_str(), 04755);
+  const Outcome outcome = run_with({"--", setuid});
+  EXPECT_EQ(outcome.code, 0);  // warned of, and run
+  EXPECT_NE(outcome.err.find("runs without Smelt"), std::string::npos) << outcome.err;
+  EXPECT_EQ(run_with({"--", "true"}).err, "");
+}
+
+TEST(Run, FindsTheShimOfTheBuildTree) {
+  if (from_environment("SMELT_TEST_SHIM").empty()) GTEST_SKIP() << "no OpenMP shim on this architecture";
+  const std::string shim = std::filesystem::canonical(from_environment("SMELT_TEST_SHIM")).string();
+  EXPECT_EQ(smelt({"run", "--dry-run", "--", "app"}).out, "LD_PRELOAD=" + shim + " app\n");
+  EXPECT_EQ(smelt({"info", "--json"}).json()["gomp_library"], shim);
+  // Asked for twice, it is there once.
+  EXPECT_EQ(run({{"run", "--dry-run", "--", "app"}, {{"LD_PRELOAD", shim}}}).out, "LD_PRELOAD=" + shim + " app\n");
+}
+
+}  // namespace
+}  // namespace smelt::test

@@ -1,0 +1,202 @@
+// Every kind of machine file, and every way in which one can be wrong.
+#include "discover/machine_file.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include "discover/error.h"
+#include "discover/machine.h"
+#include "folder.h"
+
+using namespace smelt;
+using smelt::test::Folder;
+
+namespace {
+
+class MachineFileTest : public testing::Test {
+ protected:
+  Folder folder;
+
+  MachineFile read_text(const std::string& text) { return read_machine_file(folder.write("m.json", text)); }
+
+  void expect_refused(const std::string& text, const std::string& expected) {
+    const std::string path = folder.write("m.json", text);
+    try {
+      read_machine_file(path);
+      ADD_FAILURE() << "accepted: " << text;
+    } catch (const UserError& error) {
+      const std::string what = error.what();
+      EXPECT_TRUE(what.starts_with(path + ": ")) << what;
+      EXPECT_NE(what.find(expected), what.npos) << "expected \"" << expected << "\" in: " << what;
+      EXPECT_EQ(what.find('\n'), what.npos) << what;
+    }
+  }
+};
+
+constexpr const char* kMatrix = R"({"name": "two", "kind": "made up", "unit": "cycles", "cpus": [3, 8],
+  "numa_node": [0, 5],
+  "t_send": [[0, 10], [20, 0]], "t_receive": [[0, 100.5], [200, 0]]})";
+
+TEST_F(MachineFileTest, MatricesAreThePapersModel) {
+  const MachineFile file = read_text(kMatrix);
+  EXPECT_EQ(file.name, "two");
+  EXPECT_EQ(file.kind, "matrix");
+  EXPECT_EQ(file.origin, "made up");
+  EXPECT_EQ(file.unit, CostUnit::kCycles);
+  EXPECT_EQ(file.cpus, (std::vector<uint32_t>{3, 8}));
+  EXPECT_EQ(file.paper.t_send(0, 1), 10);
+  EXPECT_EQ(file.paper.t_receive(0, 1), 100.5f);
+  EXPECT_EQ(file.paper.t_send(1, 0), 20) << "row = sender";
+  EXPECT_EQ(file.overlap.hop[1], 110.5f);
+  EXPECT_NE(file.paper.node[0], file.paper.node[1]);
+}
+
+TEST_F(MachineFileTest, OnlyMatricesAndUnitAreNeeded) {
+  const MachineFile file = read_text(R"({"unit": "ns", "t_send": [[0, 1], [1, 0]], "t_receive": [[0, 2], [2, 0]]})");
+  EXPECT_EQ(file.name, "m");
+  EXPECT_EQ(file.cpus, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(file.paper.node[0], file.paper.node[1]);
+}
+
+TEST_F(MachineFileTest, BadMatricesAreRefused) {
+  expect_refused("", "empty");
+  expect_refused("{", "not valid JSON");
+  expect_refused("[1, 2]", "neither a Smelt profile nor");
+  expect_refused("{}", "neither a Smelt profile nor");
+  expect_refused(R"({"unit": "ns", "t_send": 5})", "\"t_send\" is not a square matrix");
+  expect_refused(R"({"unit": "ns", "t_send": []})", "\"t_send\" is not a square matrix");
+  expect_refused(R"({"unit": "ns", "t_send": [[0, 1], [1, 0]]})", "\"t_receive\" is missing");
+  expect_refused(R"({"unit": "ns", "t_send": [[0, 1]], "t_receive": [[0]]})", "row 0 of \"t_send\" has not 1 numbers");
+  const auto with = [](const char* send, const char* rest = R"("unit": "ns")") {
+    return fmt::format(R"({{{}, "t_receive": [[0, 1], [1, 0]], "t_send": {}}})", rest, send);
+  };
+  expect_refused(with("[[0, 1], [1]]"), "row 1 of \"t_send\" has not 2 numbers");
+  expect_refused(with("[[0, NaN], [1, 0]]"), "not valid JSON");
+  expect_refused(with("[[0, 1e999], [1, 0]]"), "not valid JSON");
+  expect_refused(with("[[0, 1e12], [1, 0]]"), "\"t_send\"[0][1] is 1000000000000");
+  expect_refused(with("[[0, -1], [1, 0]]"), "\"t_send\"[0][1] is -1");
+  expect_refused(with("[[0, null], [1, 0]]"), "\"t_send\"[0][1] is not a number");
+  expect_refused(with("[[0, \"1\"], [1, 0]]"), "\"t_send\"[0][1] is not a number");
+  expect_refused(with("[[0, 1], [1, 3]]"), "the diagonal must be 0");
+  expect_refused(with("[[0, 1], [1, 0]]", R"("unit": "miles")"), "\"unit\" is \"miles\"");
+  expect_refused(with("[[0, 1], [1, 0]]", R"("unit": 1)"), "\"unit\" is not a text");
+  expect_refused(with("[[0, 1], [1, 0]]", R"("name": "no unit")"), "\"unit\" is missing");
+  expect_refused(with("[[0, 1], [1, 0]]", R"("unit": "ns", "numa_node": [0])"), "\"numa_node\" is not a list of 2");
+  expect_refused(with("[[0, 1], [1, 0]]", R"("unit": "ns", "numa_node": [0, -1])"), "\"numa_node\"[1]");
+  expect_refused(with("[[0, 1], [1, 0]]", R"("unit": "ns", "numa_node": [0, 65535])"), "\"numa_node\"[1]");
+  expect_refused(with("[[0, 1], [1, 0]]", R"("unit": "ns", "cpus": [0, 0.5])"), "\"cpus\"[1]");
+  expect_refused(with("[[0, 1], [1, 0]]", R"("unit": "ns", "name": ["x"])"), "\"name\" is not a text");
+  std::string huge = "[";
+  for (int i = 0; i < 1025; ++i) huge += i ? ",0" : "0";
+  expect_refused(with((huge + "]").c_str()), "1 to 1024 rows");
+  expect_refused(std::string(100'000, '['), "not valid JSON");
+}
+
+TEST_F(MachineFileTest, WhatIsNoFileIsRefused) {
+  for (const std::string& what : {folder.path(), folder.path("none"), std::string("/dev/zero"),
+                                  std::string("synthetic:x"), std::string("synthetic:"), std::string("")})
+    EXPECT_THROW(read_machine_file(what), UserError) << what;
+}
+
+// --- our own profiles ---
+
+ProfileImage sample() {
+  ProfileImage image = guess_image(machine_from_synthetic("pack:2 core:2 pu:1"));
+  for (size_t i = 0; i < image.hop.size(); ++i)
+    if (image.hop[i] > 0) image.hop[i] += static_cast<float>(i) / 7;  // no round numbers
+  image.header.fingerprint = 0xfedcba9876543210;
+  image.header.created = 1'700'000'001;
+  image.header.pairs_measured = 12;
+  image.header.one_way_hop = 57.13f;
+  image.header.spread = 0.07f;
+  set_text(image.header.machine, sizeof image.header.machine, "A \"quoted\" CPU \\ µ");
+  set_text(image.header.method, sizeof image.header.method, "by hand");
+  return image;
+}
+
+TEST_F(MachineFileTest, BothFormsOfAProfileCarryTheSameNumbers) {
+  const ProfileImage image = sample();
+  const std::vector<std::byte> packed = image.pack();
+  const ProfileImage again = profile_from_json(profile_to_json(image), "x");
+  EXPECT_EQ(again.pack(), packed) << "to the bit";
+  const std::string path = folder.write(
+      "p.profile", std::string_view(reinterpret_cast<const char*>(packed.data()), packed.size()));
+  const MachineFile from_packed = read_machine_file(path), from_json = read_text(profile_to_json(image));
+  EXPECT_EQ(from_packed.kind, "measured");
+  EXPECT_EQ(from_json.kind, "measured");
+  EXPECT_EQ(from_json.fingerprint, 0xfedcba9876543210);
+  EXPECT_EQ(from_json.name, from_packed.name);
+  for (size_t i = 0; i < image.hop.size(); ++i) {
+    EXPECT_EQ(from_packed.overlap.hop[i], image.hop[i]);
+    EXPECT_EQ(from_json.overlap.hop[i], image.hop[i]);
+    EXPECT_EQ(from_json.paper.hop[i], from_packed.paper.hop[i]);
+  }
+}
+
+TEST_F(MachineFileTest, JsonNamesDateFingerprintAndUnit) {
+  const std::string text = profile_to_json(sample());
+  for (const char* part : {"\"created\": \"2023-11-14T22:13:21Z\"", "\"fingerprint\": \"fedcba9876543210\"",
+                           "\"unit\": \"ns\"", "\"kind\": \"measured\"", "row = sender"})
+    EXPECT_NE(text.find(part), text.npos) << part;
+}
+
+TEST_F(MachineFileTest, BadProfilesAreRefused) {
+  const std::string good = profile_to_json(sample());
+  const auto with = [&good](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  expect_refused(with("smelt machine profile", "other"), "\"format\"");
+  expect_refused(with("\"version\": 1", "\"version\": 2"), "format version 2");
+  expect_refused(with("\"os\": 1", "\"os\": 0"), "do not ascend");
+  expect_refused(with("\"os\": 1", "\"os\": -1"), "\"os\" of CPU 1");
+  expect_refused(with("\"package\": 1", "\"package\": 99999"), "\"package\" of CPU 2");
+  expect_refused(with("\"unit\": \"ns\"", "\"unit\": \"s\""), "\"unit\"");
+  expect_refused(with("2023-11-14T22:13:21Z", "yesterday"), "\"created\"");
+  expect_refused(with("fedcba9876543210", "xyz"), "\"fingerprint\"");
+  expect_refused(with("fedcba9876543210", "1fedcba9876543210"), "\"fingerprint\"");
+  expect_refused(with("\"pairs_measured\": 12", "\"pairs_measured\": 13"), "\"pairs_measured\"");
+  expect_refused(with("\"spread\": 0.07", "\"spread\": -0.07"), "\"spread\"");
+  expect_refused(with("\"hop\": [", "\"hip\": ["), "\"hop\" is missing");
+  expect_refused(with("\"cpus\": [", "\"cpus\": [7,"), "a JSON object is expected");
+}
+
+TEST_F(MachineFileTest, XmlAndSyntheticAreGuessed) {
+  export_machine_xml(folder.path("this.xml"));
+  const MachineFile xml = read_machine_file(folder.path("this.xml"));
+  EXPECT_EQ(xml.kind, "guessed");
+  EXPECT_EQ(xml.overlap.n, static_cast<uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  const MachineFile synthetic = read_machine_file("synthetic:pack:2 core:4 pu:2");
+  EXPECT_EQ(synthetic.kind, "guessed");
+  EXPECT_EQ(synthetic.overlap.n, 16u);
+  EXPECT_EQ(synthetic.core[0], synthetic.core[1]);
+  EXPECT_NE(synthetic.package[0], synthetic.package[15]);
+  expect_refused("<xml", "not an hwloc XML file");
+}
+
+TEST_F(MachineFileTest, ThisMachineIsWhatProcessesSee) {
+  const MachineFile file = read_machine_file("this");
+  EXPECT_TRUE(file.kind == "measured" || file.kind == "guessed") << file.kind;
+  EXPECT_GE(file.overlap.n, 1u);
+  EXPECT_NE(file.fingerprint, 0u);
+}
+
+TEST_F(MachineFileTest, EverySharedMachineIsRead) {
+  const char* directory = std::getenv("SMELT_TEST_MACHINES");
+  if (!directory) GTEST_SKIP() << "SMELT_TEST_MACHINES names no folder of machine matrices";
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() != ".json") continue;
+    const MachineFile file = read_machine_file(entry.path());
+    EXPECT_EQ(file.cpus.size(), file.overlap.n) << file.name;
+    EXPECT_EQ(file.package.size(), file.overlap.n) << file.name;
+    ++count;
+  }
+  EXPECT_GT(count, 0) << directory;
+}
+
+}  // namespace

@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "generate/patterns.h"
+#include "generate/registry.h"
+#include "machines.h"
+
+using namespace smelt;
+using namespace smelt::test;
+
+namespace {
+
+// "0: 0>1 1>2 | 1: ..." : all messages by round.
+std::string text(const Exchange& exchange) {
+  std::string out;
+  for (uint32_t m = 0; m < exchange.count; ++m) {
+    const Message& message = exchange.messages[m];
+    if (m > 0) out += message.round == exchange.messages[m - 1].round ? " " : " | ";
+    out += std::to_string(message.from) + '>' + std::to_string(message.to);
+  }
+  return out;
+}
+
+Costs alike(uint32_t n, Arena& arena) { return make_machine("alike", 1, n, 100, 100, 0, 1).paper(arena); }
+
+TEST(Exchanges, Dissemination) {
+  MappedArena arena(1 << 22);
+  Exchange exchange;
+  ASSERT_EQ(dissemination(alike(3, arena), 1, arena, &exchange), 0);
+  EXPECT_EQ(text(exchange), "0>1 1>2 2>0 | 0>2 1>0 2>1");
+  EXPECT_EQ(exchange.rounds, 2u);
+  // Two at a time, five participants: round 1 has the distances 3 and 6, and 6 leads round the circle.
+  ASSERT_EQ(dissemination(alike(5, arena), 2, arena, &exchange), 0);
+  EXPECT_EQ(exchange.rounds, 2u);
+  EXPECT_EQ(exchange.count, 15u);
+  ASSERT_EQ(dissemination(alike(1, arena), 1, arena, &exchange), 0);
+  EXPECT_EQ(exchange.rounds, 0u);
+  EXPECT_EQ(exchange.count, 0u);
+  EXPECT_EQ(dissemination(alike(5, arena), 0, arena, &exchange), -EINVAL);
+}
+
+TEST(Exchanges, DisseminationNeedsTheLogarithmOfRoundsAndNoMore) {
+  for (uint32_t n : {1u, 2u, 3u, 4u, 5u, 8u, 9u, 16u, 17u, 64u, 65u, 1000u, 1024u}) {
+    for (uint32_t width : {1u, 2u, 3u, 4u, 7u, 1023u}) {
+      uint32_t expected = 0;
+      for (uint64_t reach = 1; reach < n; reach *= width + 1) ++expected;
+      EXPECT_EQ(dissemination_rounds(n, width), expected) << n << ' ' << width;
+    }
+  }
+}
+
+TEST(Exchanges, PairIsForTwo) {
+  MappedArena arena(1 << 20);
+  Exchange exchange;
+  ASSERT_EQ(pair_exchange(alike(2, arena), 0, arena, &exchange), 0);
+  EXPECT_EQ(text(exchange), "0>1 1>0");
+  EXPECT_EQ(pair_exchange(alike(1, arena), 0, arena, &exchange), -EINVAL);
+  EXPECT_EQ(pair_exchange(alike(3, arena), 0, arena, &exchange), -EINVAL);
+}
+
+TEST(Exchanges, AllToAllIsOneRoundOfEverything) {
+  for (uint32_t n : {1u, 2u, 3u, 20u}) {
+    MappedArena arena(1 << 20);
+    Exchange exchange;
+    ASSERT_EQ(all_to_all(alike(n, arena), 0, arena, &exchange), 0);
+    EXPECT_EQ(exchange.rounds, n > 1 ? 1u : 0u);
+    EXPECT_EQ(exchange.count, n * (n - 1));
+  }
+}
+
+TEST(Exchanges, HybridInOneCacheIsGatherAndRelease) {
+  MappedArena arena(1 << 20);
+  Machine machine = make_machine("m", 1, 4, 100, 100, 0, 1);
+  // 2 is near everybody, and 3 is nearer to it than 0 and 1 are.
+  for (uint32_t i = 0; i < 4; ++i) {
+    if (i == 2) continue;
+    machine.t_receive[i * 4 + 2] = i == 3 ? 10 : 50;
+    machine.t_receive[2 * 4 + i] = 50;
+  }
+  Exchange exchange;
+  ASSERT_EQ(hybrid_exchange(machine.paper(arena), 0, arena, &exchange), 0);
+  EXPECT_EQ(text(exchange), "3>2 0>2 1>2 | 2>3 2>0 2>1");
+  EXPECT_EQ(exchange.rounds, 2u);
+}
+
+TEST(Exchanges, HybridLeadersExchangeAndOnlyTheyCrossCaches) {
+  MappedArena arena(1 << 20);
+  const Costs two = make_machine("m", 2, 2, 100, 600, 0, 1).paper(arena);
+  Exchange exchange;
+  ASSERT_EQ(hybrid_exchange(two, 0, arena, &exchange), 0);
+  EXPECT_EQ(text(exchange), "1>0 3>2 | 0>2 2>0 | 0>1 2>3");
+  for (const Machine& machine : machines()) {
+    MappedArena own(kBlockBytes);
+    const Costs costs = machine.overlap(own);
+    ASSERT_EQ(hybrid_exchange(costs, 0, own, &exchange), 0);
+    std::map<uint16_t, std::set<uint16_t>> leaders;
+    for (uint32_t m = 0; m < exchange.count; ++m) {
+      const Message& message = exchange.messages[m];
+      if (costs.llc[message.from] != costs.llc[message.to]) leaders[costs.llc[message.from]].insert(message.from);
+    }
+    for (const auto& [cache, who] : leaders) EXPECT_EQ(who.size(), 1u) << machine;
+  }
+}
+
+TEST(Exchanges, ManyHybridLeadersTakeRounds) {
+  MappedArena arena(1 << 22);
+  Exchange exchange;
+  ASSERT_EQ(hybrid_exchange(make_machine("m", 16, 2, 100, 600, 0, 1).paper(arena), 0, arena, &exchange), 0);
+  EXPECT_EQ(exchange.rounds, 3u);
+  EXPECT_EQ(exchange.count, 16u + 16 * 15 + 16);
+  ASSERT_EQ(hybrid_exchange(make_machine("m", 17, 2, 100, 600, 0, 1).paper(arena), 0, arena, &exchange), 0);
+  EXPECT_EQ(exchange.rounds, 4u);
+  // Every participant its own cache: no gather, no release.
+  ASSERT_EQ(hybrid_exchange(make_machine("m", 8, 1, 100, 600, 0, 1).paper(arena), 0, arena, &exchange), 0);
+  EXPECT_EQ(exchange.rounds, 1u);
+  ASSERT_EQ(hybrid_exchange(make_machine("m", 1, 1, 100, 600, 0, 1).paper(arena), 0, arena, &exchange), 0);
+  EXPECT_EQ(exchange.rounds, 0u);
+}
+
+TEST(Exchanges, NobodyTellsItselfOrTheSameTwiceInARound) {
+  for (const Machine& machine : machines()) {
+    if (machine.n > 128) continue;  // the sets below grow with n squared
+    MappedArena base(kBlockBytes);
+    const Costs costs = machine.overlap(base);
+    for (const PatternInfo& info : pattern_registry()) {
+      if (!info.exchange) continue;
+      std::vector<uint32_t> arguments{info.default_argument};
+      if (info.argument) arguments = {1, 2, 3, 4, 7, 16, 1023};
+      for (uint32_t argument : arguments) {
+        MappedArena arena(kBlockBytes);
+        Exchange exchange;
+        const int error = info.exchange(costs, argument, arena, &exchange);
+        if (error == -EINVAL && std::string(info.name) == "pair") continue;
+        ASSERT_EQ(error, 0) << info.name << " on " << machine;
+        std::set<std::vector<uint16_t>> seen;
+        for (uint32_t m = 0; m < exchange.count; ++m) {
+          const Message& message = exchange.messages[m];
+          ASSERT_NE(message.from, message.to) << info.name << ':' << argument << " on " << machine;
+          ASSERT_LT(message.round, exchange.rounds) << info.name << ':' << argument << " on " << machine;
+          ASSERT_TRUE(seen.insert({message.round, message.from, message.to}).second)
+              << info.name << ':' << argument << " on " << machine;
+        }
+      }
+    }
+  }
+}
+
+TEST(Exchanges, AFullArenaIsReported) {
+  MappedArena arena(1 << 22);
+  const Costs costs = alike(40, arena);
+  for (const PatternInfo& info : pattern_registry()) {
+    if (!info.exchange || std::string(info.name) == "pair") continue;
+    char memory[64];
+    Arena tiny(memory, sizeof memory);
+    Exchange exchange;
+    EXPECT_EQ(info.exchange(costs, info.default_argument, tiny, &exchange), -ENOMEM) << info.name;
+  }
+}
+
+}  // namespace

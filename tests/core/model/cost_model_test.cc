@@ -1,0 +1,184 @@
+#include "model/cost_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+
+#include "machines.h"
+
+using namespace smelt;
+using namespace smelt::test;
+
+namespace {
+
+class CostModel : public testing::Test {
+ protected:
+  MappedArena arena{kBlockBytes};
+  // 0 and 1 on one node, 2 on another; every figure different.
+  const float send[9] = {0, 1, 5, 2, 0, 6, 7, 8, 0};
+  const float receive[9] = {0, 10, 50, 20, 0, 60, 70, 80, 0};
+  const uint16_t node[3] = {4, 4, 9};
+
+  Costs additive() {
+    Costs costs;
+    EXPECT_EQ(costs_from_send_receive(3, CostUnit::kCycles, send, receive, node, arena, &costs), 0);
+    return costs;
+  }
+};
+
+TEST_F(CostModel, AdditiveCostsAreSendAndReceive) {
+  const Costs costs = additive();
+  EXPECT_TRUE(costs_are_sane(costs));
+  EXPECT_STREQ(cost_unit_name(costs.unit), "cycles");
+  for (uint32_t i = 0; i < 3; ++i) {
+    for (uint32_t j = 0; j < 3; ++j) {
+      EXPECT_FLOAT_EQ(costs.t_send(i, j), send[i * 3 + j]);
+      EXPECT_FLOAT_EQ(costs.t_receive(i, j), receive[i * 3 + j]);
+      EXPECT_FLOAT_EQ(costs.hop[costs.at(i, j)], send[i * 3 + j] + receive[i * 3 + j]);
+    }
+  }
+  EXPECT_EQ(costs.node[2], 9);
+  EXPECT_EQ(costs.llc[0], costs.llc[1]);
+}
+
+TEST_F(CostModel, WithoutNodesEverythingIsOneNode) {
+  Costs costs;
+  ASSERT_EQ(costs_from_send_receive(3, CostUnit::kNanoseconds, send, receive, nullptr, arena, &costs), 0);
+  EXPECT_EQ(costs.node[0], costs.node[2]);
+  EXPECT_EQ(costs.llc[0], costs.llc[2]);
+}
+
+TEST_F(CostModel, InsaneFiguresAreRefused) {
+  const float bad_values[] = {-1, std::numeric_limits<float>::infinity(), std::nanf("")};
+  Costs costs;
+  for (float bad : bad_values) {
+    float broken[9];
+    std::copy(send, send + 9, broken);
+    broken[5] = bad;
+    EXPECT_EQ(costs_from_send_receive(3, CostUnit::kCycles, broken, receive, node, arena, &costs), -EINVAL);
+    EXPECT_EQ(costs_from_send_receive(3, CostUnit::kCycles, send, broken, node, arena, &costs), -EINVAL);
+  }
+  float diagonal[9] = {};
+  diagonal[4] = 1;
+  EXPECT_EQ(costs_from_send_receive(3, CostUnit::kCycles, diagonal, receive, node, arena, &costs), -EINVAL);
+  const float huge = std::numeric_limits<float>::max();
+  const float overflow[4] = {0, huge, huge, 0};
+  EXPECT_EQ(costs_from_send_receive(2, CostUnit::kCycles, overflow, overflow, nullptr, arena, &costs), -EINVAL);
+  EXPECT_EQ(costs_from_send_receive(0, CostUnit::kCycles, send, receive, node, arena, &costs), -EINVAL);
+  EXPECT_EQ(costs_from_send_receive(kMaxParticipants + 1, CostUnit::kCycles, send, receive, node, arena, &costs),
+            -EINVAL);
+}
+
+TEST_F(CostModel, SanityLooksAtEveryField) {
+  const Costs good = additive();
+  EXPECT_TRUE(costs_are_sane(good));
+  Costs bad = good;
+  bad.ready_read = nullptr;
+  EXPECT_FALSE(costs_are_sane(bad));
+  bad = good;
+  bad.llc = nullptr;
+  EXPECT_FALSE(costs_are_sane(bad));
+  bad = good;
+  bad.poller = -1;
+  EXPECT_FALSE(costs_are_sane(bad));
+  bad = good;
+  const float not_a_number[9] = {0, 0, 0, 0, 0, 0, 0, std::nanf(""), 0};
+  bad.recv_busy = not_a_number;
+  EXPECT_FALSE(costs_are_sane(bad));
+}
+
+TEST_F(CostModel, SubsetTakesRowsColumnsAndNodes) {
+  const Costs machine = additive();
+  const uint16_t members[] = {2, 0};
+  Costs part;
+  ASSERT_EQ(subset_costs(machine, members, arena, &part), 0);
+  EXPECT_EQ(part.n, 2u);
+  EXPECT_EQ(part.unit, CostUnit::kCycles);
+  EXPECT_FLOAT_EQ(part.t_send(0, 1), 7);
+  EXPECT_FLOAT_EQ(part.t_receive(1, 0), 50);
+  EXPECT_EQ(part.node[0], 9);
+  EXPECT_EQ(part.llc[1], 4);
+  EXPECT_TRUE(costs_are_sane(part));
+}
+
+TEST_F(CostModel, SubsetRefusesStrangersAndDoubles) {
+  const Costs machine = additive();
+  Costs part;
+  EXPECT_EQ(subset_costs(machine, std::vector<uint16_t>{0, 3}, arena, &part), -EINVAL);
+  EXPECT_EQ(subset_costs(machine, std::vector<uint16_t>{1, 2, 1}, arena, &part), -EINVAL);
+  EXPECT_EQ(subset_costs(machine, {}, arena, &part), -EINVAL);
+}
+
+TEST_F(CostModel, PaperCostsKeepHopAndSend) {
+  for (const Machine& machine : machines()) {
+    MappedArena own(kBlockBytes);
+    const Costs overlap = machine.overlap(own);
+    Costs paper;
+    ASSERT_EQ(paper_costs(overlap, own, &paper), 0);
+    EXPECT_TRUE(costs_are_sane(paper)) << machine;
+    for (size_t at = 0; at < size_t{paper.n} * paper.n; ++at) {
+      ASSERT_EQ(paper.hop[at], overlap.hop[at]) << machine;
+      ASSERT_EQ(paper.send_busy[at], overlap.send_busy[at]) << machine;
+      ASSERT_EQ(paper.recv_busy[at], paper.ready_read[at]) << machine;
+      ASSERT_NEAR(paper.send_busy[at] + paper.recv_busy[at], paper.hop[at], 1e-3) << machine;
+    }
+  }
+}
+
+TEST_F(CostModel, OverlapKeepsTheHopAndBlocksLess) {
+  for (const Machine& machine : machines()) {
+    MappedArena own(kBlockBytes);
+    const Costs additive = machine.paper(own);
+    Costs overlap;
+    ASSERT_EQ(overlap_costs_from_additive(additive, own, &overlap), 0);
+    EXPECT_TRUE(costs_are_sane(overlap)) << machine;
+    for (uint32_t i = 0; i < overlap.n; ++i) {
+      for (uint32_t j = 0; j < overlap.n; ++j) {
+        const size_t at = overlap.at(i, j);
+        const float hop = additive.hop[at];
+        ASSERT_EQ(overlap.hop[at], hop) << machine;
+        ASSERT_LE(overlap.send_busy[at], 0.1f * hop) << machine;
+        ASSERT_LE(overlap.recv_busy[at], 0.03f * hop) << machine;
+        ASSERT_GE(overlap.ready_read[at], 0.4f * hop) << machine;
+        ASSERT_LE(overlap.ready_read[at], 0.5f * hop) << machine;
+      }
+    }
+  }
+}
+
+// The rows of algorithms.md §1 that the shares were taken from come out again, near and far.
+TEST_F(CostModel, OverlapGivesBackTheTimingsItCameFrom) {
+  Costs near, far;
+  std::vector<float> zero(4, 0), near_hop{0, 57, 57, 0}, far_hop{0, 260, 260, 0};
+  const uint16_t apart[] = {0, 1};
+  Costs plain;
+  ASSERT_EQ(costs_from_send_receive(2, CostUnit::kNanoseconds, zero.data(), near_hop.data(), nullptr, arena, &plain),
+            0);
+  ASSERT_EQ(overlap_costs_from_additive(plain, arena, &near), 0);
+  ASSERT_EQ(costs_from_send_receive(2, CostUnit::kNanoseconds, zero.data(), far_hop.data(), apart, arena, &plain), 0);
+  ASSERT_EQ(overlap_costs_from_additive(plain, arena, &far), 0);
+  EXPECT_NEAR(near.ready_read[1], 28.5, 1.5);
+  EXPECT_NEAR(far.ready_read[1], 119, 3);
+  EXPECT_NEAR(31 * near.send_busy[1], 194 - 152, 3);
+  EXPECT_NEAR(31 * far.send_busy[1], 1234 - 627, 10);
+  EXPECT_NEAR(31 * (near.recv_busy[1] + near.poller), 152 - 122, 3);
+  EXPECT_NEAR(31 * far.recv_busy[1], 627 - 540, 10);
+}
+
+TEST_F(CostModel, AFullArenaIsReportedAndLeftAsItWas) {
+  const Costs machine = additive();
+  char memory[100];
+  Arena tiny(memory, sizeof memory);
+  Costs out;
+  const uint16_t members[] = {0, 1, 2};
+  EXPECT_EQ(subset_costs(machine, members, tiny, &out), -ENOMEM);
+  EXPECT_EQ(paper_costs(machine, tiny, &out), -ENOMEM);
+  EXPECT_EQ(overlap_costs_from_additive(machine, tiny, &out), -ENOMEM);
+  EXPECT_EQ(costs_from_send_receive(3, CostUnit::kCycles, send, receive, node, tiny, &out), -ENOMEM);
+  EXPECT_EQ(tiny.left(), sizeof memory);
+}
+
+}  // namespace

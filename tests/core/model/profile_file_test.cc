@@ -1,0 +1,215 @@
+// load_profile_file against files that are good, broken, foreign, hostile or in the wrong place.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <functional>
+#include <unistd.h>
+
+#include "folder.h"
+#include "packed.h"
+
+using namespace smelt;
+using namespace smelt::test;
+
+namespace {
+
+class ProfileFile : public testing::Test {
+ protected:
+  Folder folder;
+  Packed packed;
+  Profile profile;
+  Refusal why;
+  ~ProfileFile() override { unload_profile(&profile); }
+
+  int load(const std::string& path, uint64_t fingerprint = 0) {
+    unload_profile(&profile);
+    return load_profile_file(path.c_str(), fingerprint, &profile, &why);
+  }
+  int load_bytes(std::string_view bytes, mode_t mode = 0600) { return load(folder.write("p.profile", bytes, mode)); }
+
+  void expect_refused(int result, int expected, const char* text) {
+    EXPECT_EQ(result, expected) << why.text;
+    EXPECT_NE(std::strstr(why.text, text), nullptr) << "expected \"" << text << "\" in: " << why.text;
+    EXPECT_EQ(std::strchr(why.text, '\n'), nullptr) << "one line only: " << why.text;
+    EXPECT_EQ(profile.mapping, nullptr);
+    EXPECT_EQ(profile.costs.n, 0u);
+  }
+};
+
+TEST_F(ProfileFile, GoodOneIsLoadedWhole) {
+  ASSERT_EQ(load(folder.write("p.profile", packed.bytes), 0x1234), 0) << why.text;
+  EXPECT_STREQ(why.text, "");
+  EXPECT_STREQ(profile.path, folder.path("p.profile").c_str());
+  EXPECT_STREQ(profile.header.machine, "Test CPU");
+  EXPECT_EQ(profile.costs.n, 3u);
+  EXPECT_TRUE(costs_are_sane(profile.costs));
+  EXPECT_EQ(profile.costs.hop[profile.costs.at(2, 1)], 22);
+  EXPECT_EQ(profile.costs.ready_read[profile.costs.at(0, 2)], 3);
+  EXPECT_EQ(profile.costs.poller, 0.5f);
+  EXPECT_EQ(profile.core[2], 2);
+  EXPECT_EQ(profile_index(profile, 4), 2);
+  EXPECT_EQ(profile_index(profile, 3), kNobody);
+  EXPECT_EQ(profile_index(profile, 5), kNobody);
+}
+
+TEST_F(ProfileFile, EverySizeIsLoaded) {
+  for (uint32_t n : {1u, 2u, 5u, 64u, kMaxProfileCpus}) {
+    EXPECT_EQ(load_bytes(Packed(n).bytes), 0) << why.text;
+    EXPECT_EQ(profile.costs.n, n);
+  }
+}
+
+TEST_F(ProfileFile, SurvivesTruncationAfterItWasLoaded) {
+  Packed large(64);
+  ASSERT_EQ(load_bytes(large.bytes), 0);
+  ASSERT_EQ(::truncate(folder.path("p.profile").c_str(), 0), 0);
+  EXPECT_TRUE(costs_are_sane(profile.costs)) << "a mapped file would have raised SIGBUS";
+}
+
+TEST_F(ProfileFile, MissingOneIsNoRefusal) {
+  EXPECT_EQ(load(folder.path("none.profile")), -ENOENT);
+  EXPECT_EQ(load(folder.path("no/where/none.profile")), -ENOENT);
+  EXPECT_EQ(load("/dev/null/.cache/smelt/none.profile"), -ENOENT) << "HOME=/dev/null is usual for services";
+  EXPECT_STREQ(why.text, "");
+}
+
+TEST_F(ProfileFile, EveryTruncationIsRefused) {
+  for (size_t length = 0; length < packed.bytes.size(); ++length) {
+    ASSERT_EQ(load_bytes(packed.bytes.substr(0, length)), -EINVAL) << length;
+    ASSERT_NE(std::strstr(why.text, length < 8 ? "not a Smelt profile" : "truncated"), nullptr) << length << why.text;
+  }
+  expect_refused(load_bytes(packed.bytes + "x"), -EINVAL, "of the wrong size");
+}
+
+TEST_F(ProfileFile, EverySingleDamagedByteIsRefused) {
+  for (size_t at = 0; at < packed.bytes.size(); ++at) {
+    std::string damaged = packed.bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    ASSERT_EQ(load_bytes(damaged), -EINVAL) << "byte " << at;
+    ASSERT_STRNE(why.text, "");
+  }
+  packed.header().checksum ^= 1;
+  expect_refused(load_bytes(packed.bytes), -EINVAL, "damaged (wrong checksum); run 'smelt calibrate'");
+}
+
+TEST_F(ProfileFile, OfAnotherMachineIsRefused) {
+  expect_refused(load(folder.write("p.profile", packed.bytes), 0x1235), -ESTALE, "another machine");
+}
+
+TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
+  for (uint32_t version : {kProfileVersion - 1, kProfileVersion + 1}) {
+    packed.header().version = version;
+    expect_refused(load_bytes(packed.bytes), -EINVAL, "format version");
+  }
+}
+
+TEST_F(ProfileFile, OfAnotherByteOrderIsRefused) {
+  packed.header().byte_order = __builtin_bswap32(packed.header().byte_order);
+  expect_refused(load_bytes(packed.bytes), -EINVAL, "another byte order");
+}
+
+TEST_F(ProfileFile, ImpossibleSizesAreRefused) {
+  for (uint32_t cpus : {0u, kMaxProfileCpus + 1, 0x80000000u, UINT32_MAX}) {
+    packed.header().cpus = cpus;
+    packed.seal();
+    expect_refused(load_bytes(packed.bytes), -EINVAL, "CPUs, 1 to 1024 are possible");
+  }
+  packed.header().cpus = 1000;
+  packed.seal();
+  expect_refused(load_bytes(packed.bytes), -EINVAL, "of the wrong size");
+  const std::string path = folder.write("p.profile", packed.bytes);
+  ASSERT_EQ(::truncate(path.c_str(), off_t{1} << 40), 0);
+  expect_refused(load(path), -EINVAL, "too large");
+}
+
+// Well-formed, rightly sealed, and wrong in one number.
+TEST_F(ProfileFile, UnbelievableContentIsRefused) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const struct {
+    const char* text;
+    std::function<void(Packed&)> spoil;
+  } cases[] = {
+      {"unit", [](Packed& p) { p.header().unit = 2; }},
+      {"ascending", [](Packed& p) { p.os_cpu()[1] = p.os_cpu()[0]; }},
+      {"ascending", [](Packed& p) { p.os_cpu()[2] = 1; }},
+      {"itself is not 0", [](Packed& p) { p.array<float>(p.at.hop)[4] = 1; }},
+      {"itself is not 0", [](Packed& p) { p.array<float>(p.at.ready_read)[8] = 1; }},
+      {"plain text", [](Packed& p) { p.header().machine[2] = '\x1b'; }},
+      {"plain text", [](Packed& p) { std::memset(p.header().method, 'x', sizeof p.header().method); }},
+      {"header", [](Packed& p) { p.header().poller = -1; }},
+      {"header", [](Packed& p) { p.header().one_way_hop = std::nanf(""); }},
+      {"header", [](Packed& p) { p.header().spread = kInfinity; }},
+  };
+  for (const auto& [text, spoil] : cases) {
+    Packed spoilt;
+    spoil(spoilt);
+    spoilt.seal();
+    expect_refused(load_bytes(spoilt.bytes), -EINVAL, text);
+  }
+  for (uint64_t matrix : {packed.at.hop, packed.at.send_busy, packed.at.recv_busy, packed.at.ready_read})
+    for (float bad : {std::nanf(""), kInfinity, -kInfinity, -1.0f, 1e9f}) {
+      Packed spoilt;
+      spoilt.array<float>(matrix)[5] = bad;
+      spoilt.seal();
+      expect_refused(load_bytes(spoilt.bytes), -EINVAL, "matrices is not a cost");
+    }
+}
+
+TEST_F(ProfileFile, WritableByOthersIsRefused) {
+  for (mode_t mode : {0620u, 0602u, 0666u}) {
+    expect_refused(load_bytes(packed.bytes, mode), -EPERM, "chmod go-w");
+  }
+  EXPECT_EQ(load_bytes(packed.bytes, 0644), 0) << why.text;
+}
+
+TEST_F(ProfileFile, InADirectoryThatEverybodyCanWriteIsRefused) {
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+  expect_refused(load_bytes(packed.bytes), -EPERM, "directory that everybody can write");
+  ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
+  EXPECT_EQ(load_bytes(packed.bytes), 0) << "sticky, like /tmp: nobody can replace it. " << why.text;
+}
+
+TEST_F(ProfileFile, OfAnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const std::string path = folder.write("p.profile", packed.bytes);
+  ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+  expect_refused(load(path), -EPERM, "belongs to user 12345");
+}
+
+TEST_F(ProfileFile, WhatIsNoRegularFileIsRefusedWithoutBlocking) {
+  const std::string target = folder.write("p.profile", packed.bytes);
+  ASSERT_EQ(::symlink(target.c_str(), folder.path("link.profile").c_str()), 0);
+  expect_refused(load(folder.path("link.profile")), -ELOOP, "symbolic link");
+  ASSERT_EQ(::mkdir(folder.path("dir.profile").c_str(), 0700), 0);
+  expect_refused(load(folder.path("dir.profile")), -EINVAL, "not a regular file");
+  ASSERT_EQ(::mkfifo(folder.path("fifo.profile").c_str(), 0600), 0);
+  expect_refused(load(folder.path("fifo.profile")), -EINVAL, "not a regular file");
+  expect_refused(load("/dev/zero"), -EINVAL, "not a regular file");
+}
+
+TEST_F(ProfileFile, OtherFilesAreNamedForWhatTheyAre) {
+  expect_refused(load_bytes("{\"format\": \"smelt machine profile\"}"), -EINVAL, "JSON form");
+  expect_refused(load_bytes("something else altogether"), -EINVAL, "not a Smelt profile");
+  expect_refused(load(folder.path(std::string(600, 'x'))), -ENAMETOOLONG, "too long a name");
+}
+
+TEST_F(ProfileFile, UnreadableOneIsRefused) {
+  const std::string path = folder.write("p.profile", packed.bytes, 0000);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  if (::geteuid() != 0) {
+    expect_refused(load(path), -EACCES, "Permission denied");
+    return;
+  }
+  // Root reads everything: become somebody else, in a child.
+  EXPECT_EXIT(
+      {
+        if (::setresuid(65534, 65534, 65534) != 0) ::_exit(2);
+        const int result = load_profile_file(path.c_str(), 0, &profile, &why);
+        ::_exit(result == -EACCES && std::strstr(why.text, "Permission denied") ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+}  // namespace

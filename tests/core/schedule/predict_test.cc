@@ -1,0 +1,241 @@
+#include "schedule/predict.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generate/patterns.h"
+#include "machines.h"
+#include "schedule/choose.h"
+
+using namespace smelt;
+using namespace smelt::test;
+
+namespace {
+
+// Three participants with four figures that can be told apart in every sum.
+class Predict : public testing::Test {
+ protected:
+  MappedArena arena{1 << 22};
+  std::vector<float> hop, send, receive, ready;
+  const uint16_t zero[4] = {0, 0, 0, 0};
+
+  Costs costs(uint32_t n, float poller = 0) {
+    for (std::vector<float>* matrix : {&hop, &send, &receive, &ready}) matrix->assign(n * n, 0);
+    for (uint32_t i = 0; i < n; ++i) {
+      for (uint32_t j = 0; j < n; ++j) {
+        if (i == j) continue;
+        hop[i * n + j] = 100;
+        send[i * n + j] = 3;
+        receive[i * n + j] = 7;
+        ready[i * n + j] = 40;
+      }
+    }
+    return {n, CostUnit::kNanoseconds, hop.data(), send.data(), receive.data(), ready.data(), poller, zero, zero};
+  }
+  Tree star(uint32_t n) {
+    Tree tree;
+    EXPECT_EQ(make_tree(n, 0, arena, &tree), 0);
+    for (uint16_t i = 1; i < n; ++i) append_child(tree, 0, i);
+    return tree;
+  }
+  Schedule of_messages(uint32_t n, uint32_t rounds, std::vector<Message> messages) {
+    Schedule schedule;
+    EXPECT_EQ(barrier_schedule(Exchange{n, rounds, static_cast<uint32_t>(messages.size()), messages.data()}, arena,
+                               &schedule), 0);
+    return schedule;
+  }
+  Prediction priced(const Schedule& schedule, const Costs& at) {
+    Prediction prediction;
+    EXPECT_EQ(predict(schedule, at, arena, &prediction), 0);
+    return prediction;
+  }
+};
+
+TEST_F(Predict, SeparateLinesLeaveOneAfterTheOther) {
+  Schedule schedule;
+  ASSERT_EQ(broadcast_schedule(star(4), arena, &schedule), 0);
+  const Prediction prediction = priced(schedule, costs(4));
+  EXPECT_EQ(prediction.done[0], 9);
+  EXPECT_EQ(prediction.done[1], 100);
+  EXPECT_EQ(prediction.done[2], 103);
+  EXPECT_EQ(prediction.makespan, 106);
+  EXPECT_EQ(prediction.last, 3);
+}
+
+TEST_F(Predict, ASharedLineIsOneStoreAndPollers) {
+  const Costs with_pollers = costs(4, 2);
+  const Schedule schedule = of_messages(4, 1, {{0, 0, 1}, {0, 0, 2}, {0, 0, 3}});
+  const Prediction prediction = priced(schedule, with_pollers);
+  EXPECT_EQ(prediction.done[0], 3);
+  for (uint32_t i : {1, 2, 3}) EXPECT_EQ(prediction.done[i], 104);
+}
+
+TEST_F(Predict, AGatherServesInOrderOfArrival) {
+  const Costs at = costs(4);
+  hop[1 * 4 + 0] = 150;
+  Schedule schedule;
+  ASSERT_EQ(reduce_schedule(star(4), arena, &schedule), 0);
+  // 2 and 3 are visible at 100: 100, 107; then 1 at 150.
+  EXPECT_EQ(priced(schedule, at).makespan, 150);
+  hop[1 * 4 + 0] = 110;
+  EXPECT_EQ(priced(schedule, at).makespan, 114);
+}
+
+TEST_F(Predict, AMessageThatIsThereCostsAReadyRead) {
+  const Costs at = costs(3);
+  // Round 0: 1 tells 0, 2 tells 1 a long way; round 1: 0 tells 1, which comes late and finds it.
+  hop[2 * 3 + 1] = 1000;
+  const Schedule late = of_messages(3, 2, {{0, 2, 1}, {1, 0, 1}});
+  EXPECT_EQ(priced(late, at).done[1], 1040);
+  // Half way: it is under way when 1 comes, and seen when it is visible.
+  hop[2 * 3 + 1] = 50;
+  EXPECT_EQ(priced(late, at).done[1], 100);
+}
+
+TEST_F(Predict, WhatCannotBePricedIsRefused) {
+  const Schedule schedule = of_messages(3, 2, {{0, 0, 1}, {1, 1, 2}});
+  Prediction prediction;
+  const size_t left = arena.left();
+  EXPECT_EQ(predict(schedule, costs(4), arena, &prediction), -EINVAL) << "another number of participants";
+  const Costs at = costs(3);
+  EXPECT_EQ(predict(schedule, at, arena, &prediction), 0);
+  schedule.peers[0] = 3;
+  EXPECT_EQ(predict(schedule, at, arena, &prediction), -EINVAL) << "malformed";
+  EXPECT_LE(left - arena.left(), 3 * sizeof(double) + 8);
+}
+
+TEST_F(Predict, ADeadlockHasNoPrice) {
+  const Costs at = costs(2);
+  Schedule schedule = of_messages(2, 1, {{0, 0, 1}, {0, 1, 0}});
+  for (uint32_t i : {0, 1}) {  // both wait before they signal
+    Step* const program = schedule.steps + schedule.begin[i];
+    std::swap(program[0].kind, program[1].kind);
+  }
+  Prediction prediction;
+  const size_t left = arena.left();
+  EXPECT_EQ(predict(schedule, at, arena, &prediction), -EDEADLK);
+  EXPECT_EQ(arena.left(), left);
+  char memory[32];
+  Arena tiny(memory, sizeof memory);
+  EXPECT_EQ(predict(schedule, at, tiny, &prediction), -ENOMEM);
+  EXPECT_EQ(tiny.left(), sizeof memory);
+}
+
+TEST_F(Predict, OnlyTheResultStaysInTheArena) {
+  const Costs at = costs(4);
+  Schedule schedule;
+  ASSERT_EQ(broadcast_schedule(star(4), arena, &schedule), 0);
+  const size_t before = arena.left();
+  priced(schedule, at);
+  EXPECT_LE(before - arena.left(), 4 * sizeof(double) + 8);
+}
+
+// The paper's machine, its model, its trees: figures from an independent implementation, in cycles.
+TEST(PredictPaper, TheFiguresOfTheIvyBridge) {
+  const Machine* const machine = find_machine("smelt_ivybridge_2x10");
+  if (!machine) GTEST_SKIP() << "smelt_ivybridge_2x10 is not among the machines";
+  struct Figure {
+    const char* pattern;
+    int broadcast, reduce;
+  };
+  const Figure figures[] = {
+      {"binary", 2071, 2474}, {"cluster", 1757, 2937}, {"bad", 7311, 6073},     {"sequential", 3397, 8655},
+      {"mst", 2377, 2396},    {"fibonacci", 2121, 2298}, {"adaptive", 1426, 2385},
+  };
+  MappedArena arena(kBlockBytes);
+  const Costs costs = machine->paper(arena);
+  Pattern pattern;
+  Choice choice;
+  for (const Figure& figure : figures) {
+    ASSERT_EQ(find_pattern(figure.pattern, &pattern), 0);
+    ASSERT_EQ(plan(pattern, Operation::kBroadcast, -1, costs, arena, &choice), 0);
+    EXPECT_EQ(std::floor(choice.predicted), figure.broadcast) << figure.pattern << " broadcast";
+    ASSERT_EQ(plan(pattern, Operation::kReduce, -1, costs, arena, &choice), 0);
+    EXPECT_EQ(std::floor(choice.predicted), figure.reduce) << figure.pattern << " reduce";
+  }
+  ASSERT_EQ(find_pattern("adaptive-sorted", &pattern), 0);
+  ASSERT_EQ(plan(pattern, Operation::kBroadcast, -1, costs, arena, &choice), 0);
+  EXPECT_EQ(choice.tree.root, 13);
+  EXPECT_EQ(std::floor(choice.predicted), 1363);
+}
+
+// Broadcast and reduction in the paper's own words, recursively: nothing of the engine under test.
+double paper_broadcast(const Tree& tree, const Costs& costs, uint16_t at) {
+  double sent = 0, latest = 0;
+  for (uint16_t c = tree.first[at]; c != kNobody; c = tree.next[c]) {
+    sent += costs.t_send(at, c);
+    latest = std::max(latest, sent + costs.t_receive(at, c) + paper_broadcast(tree, costs, c));
+  }
+  return latest;
+}
+
+double paper_reduce(const Tree& tree, const Costs& costs, uint16_t at) {
+  std::vector<std::pair<double, double>> arrivals;  // when, and what receiving costs
+  for (uint16_t c = tree.first[at]; c != kNobody; c = tree.next[c]) {
+    arrivals.push_back({paper_reduce(tree, costs, c) + costs.t_send(c, at), costs.t_receive(c, at)});
+  }
+  std::sort(arrivals.begin(), arrivals.end());
+  double now = 0;
+  for (const auto& [when, receive] : arrivals) now = std::max(now, when) + receive;
+  return now;
+}
+
+TEST(PredictPaper, TheEngineIsThePapersModelUnderItsCosts) {
+  for (const Machine& machine : machines()) {
+    MappedArena arena(kBlockBytes);
+    const Costs costs = machine.paper(arena);
+    for (const PatternInfo& info : pattern_registry()) {
+      if (!info.tree) continue;
+      char* const mark = arena.mark();
+      Choice choice;
+      const Pattern pattern{&info, info.default_argument};
+      ASSERT_EQ(plan(pattern, Operation::kBroadcast, -1, costs, arena, &choice), 0);
+      const double broadcast = paper_broadcast(choice.tree, costs, choice.tree.root);
+      EXPECT_NEAR(choice.predicted, broadcast, 1e-4 * (1 + broadcast)) << info.name << " on " << machine;
+      ASSERT_EQ(plan(pattern, Operation::kReduce, -1, costs, arena, &choice), 0);
+      const double reduce = paper_reduce(choice.tree, costs, choice.tree.root);
+      EXPECT_NEAR(choice.predicted, reduce, 1e-4 * (1 + reduce)) << info.name << " on " << machine;
+      arena.rewind(mark);
+    }
+  }
+}
+
+TEST(PredictPaper, ReorderingAndShufflingNeverLoseToAdaptive) {
+  for (const Machine& machine : machines()) {
+    MappedArena arena(kBlockBytes);
+    for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
+      std::vector<double> scratch(costs.n);
+      Tree plain, sorted;
+      ASSERT_EQ(adaptive_tree(costs, 0, -1, arena, &plain), 0);
+      ASSERT_EQ(adaptive_sorted_tree(costs, 0, -1, arena, &sorted), 0);
+      const double before = broadcast_latency(plain, costs, scratch.data());
+      EXPECT_LE(broadcast_latency(sorted, costs, scratch.data()), before * (1 + 1e-6)) << machine;
+    }
+  }
+}
+
+TEST(PredictMachines, BroadcastLatencyIsWhatPredictSays) {
+  for (const Machine& machine : machines()) {
+    MappedArena arena(kBlockBytes);
+    std::vector<double> scratch(machine.n);
+    for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
+      for (const PatternInfo& info : pattern_registry()) {
+        if (!info.tree) continue;
+        char* const mark = arena.mark();
+        Choice choice;
+        ASSERT_EQ(plan({&info, info.default_argument}, Operation::kBroadcast, -1, costs, arena, &choice), 0);
+        EXPECT_DOUBLE_EQ(broadcast_latency(choice.tree, costs, scratch.data()), choice.predicted)
+            << info.name << " on " << machine;
+        arena.rewind(mark);
+      }
+    }
+  }
+}
+
+}  // namespace

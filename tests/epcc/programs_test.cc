@@ -1,0 +1,233 @@
+// syncbench, arraybench and compare from outside: what they print and how they end. Behaviour only: no time is judged.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "epcc/child.h"
+#include "epcc/epcc_output.h"
+
+using namespace smelt::epcc;
+
+namespace {
+
+std::string program(const char* variable) {
+  const char* path = std::getenv(variable);
+  return path ? path : "";
+}
+
+Finished run(const char* variable, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), program(variable));
+  return run_child(arguments, Environment::of_this_process(), 240);
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> result;
+  for (size_t start = 0, end; (end = text.find('\n', start)) != std::string::npos; start = end + 1)
+    result.push_back(text.substr(start, end - start));
+  return result;
+}
+
+const std::vector<std::string> kQuick{"--outer-repetitions", "3", "--test-time", "50"};
+
+std::vector<std::string> quick(std::vector<std::string> more) {
+  more.insert(more.end(), kQuick.begin(), kQuick.end());
+  return more;
+}
+
+void expect_refused(const char* variable, const std::vector<std::string>& arguments) {
+  const Finished refused = run(variable, arguments);
+  std::string joined;
+  for (const auto& word : arguments) joined += word + " ";
+  EXPECT_TRUE(refused.failure.starts_with("exit status 2:")) << joined << refused.failure;
+  EXPECT_EQ(lines(refused.err).size(), 1u) << joined << refused.err;
+  EXPECT_EQ(refused.out, "") << joined;
+}
+
+class Suites : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Both, Suites, testing::Values("SYNCBENCH", "ARRAYBENCH"));
+
+TEST_P(Suites, EveryKernelPrintsItsFigures) {
+  const Finished listed = run(GetParam(), {"--list"});
+  ASSERT_TRUE(listed.ok) << listed.failure;
+  const auto kernels = lines(listed.out);
+  const Finished measured = run(GetParam(), kQuick);
+  ASSERT_TRUE(measured.ok) << measured.failure;
+  const Output output = parse_output(measured.out);
+  ASSERT_EQ(output.kernels.size(), kernels.size());
+  for (size_t i = 0; i < kernels.size(); i++) {
+    EXPECT_EQ(output.kernels[i].kernel, kernels[i]);
+    EXPECT_GT(output.kernels[i].time, 0) << kernels[i];
+    EXPECT_LT(output.kernels[i].overhead, output.kernels[i].time) << kernels[i];
+    EXPECT_GE(output.kernels[i].noise, 0) << kernels[i];
+  }
+  EXPECT_NE(measured.out.find("\t2 thread(s)\n"), std::string::npos);
+  for (const double hop : output.hop_ns) EXPECT_GT(hop, 1);
+  if (measured.out.find("may use one CPU") == std::string::npos) {
+    EXPECT_EQ(output.hop_ns.size(), 2u) << "one at the start, one at the end";
+  }
+}
+
+TEST_P(Suites, BadOptionsAreRefusedInOneLine) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--nonsense"},
+                                                    {"--test-time", "0"},
+                                                    {"--test-time", "1x"},
+                                                    {"--outer-repetitions", "1"},
+                                                    {"--outer-repetitions", "2.5"},
+                                                    {"--delay-time", "-1"},
+                                                    {"--delay-time", "nan"},
+                                                    {"--kernels", "NONSENSE"},
+                                                    {"--kernels", ""},
+                                                    {"--kernels", "PARALLEL,,"},
+                                                    {"stray"},
+                                                    {"--test-time"}})
+    expect_refused(GetParam(), arguments);
+}
+
+TEST(Syncbench, ChoosesKernelsByLooseNames) {
+  const Finished chosen = run("SYNCBENCH", quick({"--kernels", "barrier, parallel_for"}));
+  ASSERT_TRUE(chosen.ok) << chosen.failure;
+  const Output output = parse_output(chosen.out);
+  ASSERT_EQ(output.kernels.size(), 2u);
+  EXPECT_EQ(output.kernels[0].kernel, "PARALLEL FOR");
+  EXPECT_EQ(output.kernels[1].kernel, "BARRIER");
+  expect_refused("SYNCBENCH", {"--array-size", "3"});  // an option of arraybench
+}
+
+// The delay is really there: a hundred times the delay makes the reference at least ten times as long.
+TEST(Syncbench, DelayIsNotOptimisedAway) {
+  const auto time_of = [](const char* delay) {
+    const Finished measured = run("SYNCBENCH", quick({"--kernels", "single", "--delay-time", delay}));
+    EXPECT_TRUE(measured.ok) << measured.failure;
+    const size_t at = measured.out.find("reference time 1 time     = ");
+    return at == std::string::npos ? 0.0 : std::atof(measured.out.c_str() + at + 28);
+  };
+  const double brief = time_of("0.1"), extended = time_of("10");
+  EXPECT_GT(brief, 0.02);
+  EXPECT_GT(extended, 10 * brief);
+}
+
+TEST(Arraybench, SizeIsLimited) {
+  const Finished listed = run("ARRAYBENCH", {"--array-size", "10", "--kernels", "copyprivate", "--list"});
+  EXPECT_EQ(lines(listed.out), (std::vector<std::string>{"COPYPRIVATE 1", "COPYPRIVATE 3", "COPYPRIVATE 9"}));
+  expect_refused("ARRAYBENCH", {"--array-size", "0"});
+  expect_refused("ARRAYBENCH", {"--array-size", "59050"});
+}
+
+TEST(Compare, BadInputIsRefusedInOneLine) {
+  const std::string quiet = program("QUIET");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--pairs", "0"},
+        {"--threads", "none"},
+        {"--nonsense"},
+        {"stray"},
+        {"--suite", "taskbench"},
+        {"--wait-policy", "eager"},
+        {"--bind", "--no-bind"},
+        {"--smelt-library", "/nonexistent.so"},
+        {"--smelt-library", quiet, "--kernels", "NONSENSE"},
+        {"--smelt-library", quiet, "--epcc-dir", "/nonexistent"},
+        {"--smelt-library", quiet, "--libomp", "/nonexistent.so"},
+        {"--smelt-library", quiet, "--array-sizes", "2", "--suite", "arraybench"}})
+    expect_refused("COMPARE", arguments);
+}
+
+TEST(Compare, JsonHoldsRowsAndRuns) {
+  const Finished compared = run("COMPARE", {"--quick", "--pairs", "1", "--kernels", "barrier", "--libomp", "none",
+                                            "--json", "--smelt-library", program("QUIET")});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  const auto json = nlohmann::json::parse(compared.out);
+  EXPECT_EQ(json["threads"], 2);
+  EXPECT_EQ(json["smelt_active"], false);
+  EXPECT_EQ(json["libomp"], "");
+  ASSERT_GE(json["rows"].size(), 1u);
+  for (const auto& row : json["rows"]) {
+    EXPECT_EQ(row["kernel"], "BARRIER");
+    EXPECT_EQ(row["suite"], "syncbench");
+    EXPECT_GT(row["smelt"]["time_us"], 0);
+    EXPECT_GT(row["stock"]["ratio"]["median"], 0);
+    EXPECT_LE(row["stock"]["ratio"]["min"], row["stock"]["ratio"]["median"]);
+    EXPECT_GE(row["stock"]["ratio"]["max"], row["stock"]["ratio"]["median"]);
+    EXPECT_FALSE(row.contains("libomp"));
+  }
+  ASSERT_GE(json["runs"].size(), 1u);
+  const auto& hops = json["runs"][0]["hop_ns"];
+  EXPECT_TRUE(hops.empty() || hops.size() == 4u) << "start and end of two runs";
+}
+
+TEST(Compare, WarnsWhenTheLibraryTakesNothing) {
+  const Finished compared = run("COMPARE", {"--quick", "--pairs", "1", "--kernels", "single", "--libomp", "none",
+                                            "--smelt-library", program("QUIET")});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  EXPECT_NE(compared.out.find("WARNING: " + program("QUIET") + " took nothing over"), std::string::npos)
+      << compared.out;
+  EXPECT_EQ(compared.err, "") << "no progress on a pipe";
+}
+
+// Stands in for a build of the original suite.
+class OriginalSuite : public testing::Test {
+ protected:
+  OriginalSuite() {
+    char name[] = "/tmp/epcc_test_XXXXXX";
+    const char* made = mkdtemp(name);
+    if (made) directory_ = made;
+  }
+  ~OriginalSuite() override {
+    std::error_code error;
+    if (!directory_.empty()) std::filesystem::remove_all(directory_, error);
+  }
+  void put(const char* name, const std::string& body) const {
+    std::ofstream(directory_ / name) << "#!/bin/sh\n" << body;
+    std::filesystem::permissions(directory_ / name, std::filesystem::perms::owner_all);
+  }
+  Finished compare(std::vector<std::string> more) const {
+    more.insert(more.end(), {"--epcc-dir", directory_.string(), "--pairs", "1", "--libomp", "none", "--smelt-library",
+                             program("QUIET")});
+    return run("COMPARE", more);
+  }
+  std::filesystem::path directory_;
+};
+
+constexpr const char* kFigures = "echo 'BARRIER time     = 0.300000 microseconds +/- 0.010000'\n"
+                                 "echo 'BARRIER overhead = 0.200000 microseconds +/- 0.020000'\n";
+
+TEST_F(OriginalSuite, IsFoundAndRead) {
+  put("syncbench.x", kFigures);
+  put("arraybench_2187", "exit 1\n");  // not among the default sizes
+  const Finished compared = compare({"--json"});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  const auto json = nlohmann::json::parse(compared.out);
+  ASSERT_GE(json["rows"].size(), 1u);
+  EXPECT_EQ(json["rows"][0]["kernel"], "BARRIER");
+  EXPECT_DOUBLE_EQ(json["rows"][0]["stock"]["ratio"]["median"], 1.0);
+  EXPECT_EQ(json["rows"][0]["stock"]["ratio_of"], "overheads");
+}
+
+TEST_F(OriginalSuite, FailedRunEndsWithOneAndItsLastLine) {
+  put("syncbench", "echo first >&2; echo out of luck >&2; exit 3\n");
+  const Finished failed = compare({});
+  EXPECT_TRUE(failed.failure.starts_with("exit status 1:")) << failed.failure;
+  EXPECT_NE(failed.err.find("exit status 3: out of luck"), std::string::npos) << failed.err;
+  EXPECT_EQ(lines(failed.err).size(), 1u);
+}
+
+TEST_F(OriginalSuite, CrashSilenceAndHangAreFailures) {
+  put("syncbench", "kill -SEGV $$\n");
+  EXPECT_NE(compare({}).err.find("killed by signal 11"), std::string::npos);
+  put("syncbench", "exit 0\n");
+  EXPECT_NE(compare({}).err.find("printed no figures"), std::string::npos);
+  put("syncbench", "exec sleep 60\n");
+  EXPECT_NE(compare({"--timeout", "1"}).err.find("still running after 1 s"), std::string::npos);
+}
+
+TEST_F(OriginalSuite, KernelThatNobodyHasIsBadInput) {
+  put("syncbench", kFigures);
+  const Finished refused = compare({"--kernels", "BARRIER,NONSENSE"});
+  EXPECT_TRUE(refused.failure.starts_with("exit status 2:")) << refused.failure;
+}
+
+}  // namespace

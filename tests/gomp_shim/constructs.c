@@ -1,0 +1,124 @@
+// Every work-sharing construct whose barrier the shim takes, in teams of 1 to 8 threads: increment, cross, compare.
+#include <omp.h>
+
+#include "check.h"
+
+enum { kRounds = 200, kMostThreads = 8 };
+
+static int counted[kMostThreads * 16];  // one slot per thread, 64 bytes apart
+static int total;
+
+static void expect_all(int threads, int round) {
+  for (int t = 0; t < threads; ++t) CHECK(*(volatile int *)&counted[t * 16] >= round);
+}
+
+static void cross(int threads, int round) {
+  const int me = omp_get_thread_num();
+  *(volatile int *)&counted[me * 16] = round;
+#pragma omp barrier
+  expect_all(threads, round);
+}
+
+static void region(int threads) {
+  for (int t = 0; t < threads; ++t) counted[t * 16] = 0;
+  total = 0;
+#pragma omp parallel num_threads(threads)
+  {
+    CHECK(omp_get_num_threads() == threads);
+    const int me = omp_get_thread_num();
+    int round = 0;
+    for (int i = 0; i < kRounds; ++i) {
+      cross(threads, ++round);
+#pragma omp barrier
+      int seen = ++round;
+#pragma omp for schedule(static)
+      for (int k = 0; k < threads; ++k) counted[k * 16] = seen;
+      expect_all(threads, seen);
+#pragma omp barrier
+      seen = ++round;
+#pragma omp for schedule(dynamic)
+      for (int k = 0; k < threads; ++k) counted[k * 16] = seen;
+      expect_all(threads, seen);
+#pragma omp barrier
+      seen = ++round;
+#pragma omp for schedule(guided)
+      for (int k = 0; k < threads; ++k) counted[k * 16] = seen;
+      expect_all(threads, seen);
+#pragma omp barrier
+      seen = ++round;
+#pragma omp for schedule(runtime)
+      for (int k = 0; k < threads; ++k) counted[k * 16] = seen;
+      expect_all(threads, seen);
+#pragma omp barrier
+      seen = ++round;
+#pragma omp for ordered schedule(dynamic)
+      for (int k = 0; k < threads; ++k) {
+#pragma omp ordered
+        counted[k * 16] = seen;
+      }
+      expect_all(threads, seen);
+#pragma omp barrier
+      // unsigned long long iterators use entry points of their own
+      unsigned long long most = (unsigned long long)threads;
+      seen = ++round;
+#pragma omp for schedule(dynamic)
+      for (unsigned long long k = 0; k < most; ++k) counted[k * 16] = seen;
+      expect_all(threads, seen);
+#pragma omp barrier
+      seen = ++round;
+#pragma omp sections
+      {
+#pragma omp section
+        counted[0] = seen;
+#pragma omp section
+        total = seen;
+      }
+      CHECK(*(volatile int *)&counted[0] == seen && *(volatile int *)&total == seen);
+#pragma omp barrier
+      seen = ++round;
+#pragma omp single
+      total = seen;
+      CHECK(*(volatile int *)&total == seen);
+      int copied = 0;
+#pragma omp single copyprivate(copied)
+      copied = seen * 3 + 1;
+      CHECK(copied == seen * 3 + 1);
+#pragma omp single copyprivate(copied)
+      copied = seen * 5 + 2;
+      CHECK(copied == seen * 5 + 2);
+#pragma omp barrier
+      int sum = 0;
+      (void)sum;
+#pragma omp single
+      total = 0;
+#pragma omp for reduction(+ : total)
+      for (int k = 0; k < threads * 10; ++k) total += k;
+      CHECK(*(volatile int *)&total == threads * 10 * (threads * 10 - 1) / 2);
+#pragma omp barrier
+    }
+    (void)me;
+  }
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (int k = 0; k < threads; ++k) counted[k * 16] = -k;
+  for (int k = 0; k < threads; ++k) CHECK(counted[k * 16] == -k);
+#pragma omp parallel for num_threads(threads) schedule(guided)
+  for (int k = 0; k < threads; ++k) counted[k * 16] = k;
+#pragma omp parallel for num_threads(threads) schedule(runtime)
+  for (int k = 0; k < threads; ++k) counted[k * 16] += k;
+#pragma omp parallel sections num_threads(threads)
+  {
+#pragma omp section
+    counted[0] = 7;
+#pragma omp section
+    total = 8;
+  }
+  CHECK(counted[0] == 7 && total == 8);
+}
+
+int main(void) {
+  omp_set_dynamic(0);
+  for (int pass = 0; pass < 2; ++pass)
+    for (int threads = 1; threads <= kMostThreads; ++threads) region(pass ? kMostThreads + 1 - threads : threads);
+  puts("ok");
+  return 0;
+}

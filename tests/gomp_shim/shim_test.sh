@@ -1,0 +1,66 @@
+#!/bin/sh
+# End-to-end: unmodified OpenMP programs, stock and under the shim.
+#   shim_test.sh SHIM NEGATIVE_CONTROL PROGRAM_DIRECTORY
+set -u
+shim=$1 control=$2 programs=$3
+failed=0 passed=0 skipped=0
+output=$(mktemp) || exit 1
+trap 'rm -f "$output"' EXIT
+unset OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY OMP_CANCELLATION SMELT_VERBOSE SMELT_GOMP SMELT_PATTERN SMELT_WAIT SMELT_CPUS
+XDG_CACHE_HOME=$(mktemp -d) && export XDG_CACHE_HOME  # no profile: the guess serves
+
+# check NAME EXPECTED_STATUS PATTERN command...   (the pattern must be in its output; "" for none)
+check() {
+  name=$1 status=$2 pattern=$3
+  shift 3
+  timeout 120 "$@" >"$output" 2>&1
+  got=$?
+  if [ "$got" -ne "$status" ]; then
+    echo "FAIL: $name: exit status $got instead of $status"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1))
+  elif [ -n "$pattern" ] && ! grep -Eq "$pattern" "$output"; then
+    echo "FAIL: $name: no line matches '$pattern'"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1))
+  else
+    echo "ok: $name"; passed=$((passed + 1))
+  fi
+}
+check_under() { n=$1 s=$2 p=$3; shift 3; check "$n" "$s" "$p" env LD_PRELOAD="$shim" "$@"; }
+
+taken='smelt: [0-9.]+: libgomp GOMP_[0-9.]+, [0-9]+ threads, pattern .*symbols taken'
+for program in constructs nested tasks cancel fork; do
+  check "$program, stock" 0 '^ok$' "$programs/$program"
+  check_under "$program" 0 "$taken" SMELT_VERBOSE=1 "$programs/$program"
+  check_under "$program, passive" 0 '^ok$' OMP_WAIT_POLICY=passive "$programs/$program"
+  check_under "$program, active" 0 '^ok$' OMP_WAIT_POLICY=active "$programs/$program"
+  check_under "$program, bound" 0 '^ok$' OMP_PROC_BIND=true "$programs/$program"
+done
+check_under "constructs, one CPU" 0 '^ok$' SMELT_CPUS=1 "$programs/constructs"
+# As if every thread had a CPU: the patterns proper, oversubscribed or not.
+for barrier in all-to-all dissemination dissemination:2 hybrid mst adaptive-sorted sequential knomial:3; do
+  check_under "constructs by $barrier" 0 "^ok$" SMELT_CPUS=64 SMELT_PATTERN=$barrier "$programs/constructs"
+  check_under "tasks by $barrier" 0 "^ok$" SMELT_CPUS=64 SMELT_PATTERN=$barrier "$programs/tasks" 300
+done
+check_under "tasks, asleep" 0 '^ok$' SMELT_WAIT=sleep "$programs/tasks" 500
+check "tasks without marking fail: the stress can see the hazard" 1 'failed: ' env LD_PRELOAD="$control" SMELT_CPUS=64 "$programs/tasks"
+
+check "cancellation on, stock" 0 '^ok$' env OMP_CANCELLATION=true "$programs/cancel"
+check_under "cancellation on: steps aside" 0 'takes nothing: OMP_CANCELLATION is on' OMP_CANCELLATION=true SMELT_VERBOSE=1 "$programs/cancel"
+check_under "SMELT_GOMP=0: steps aside" 0 'takes nothing: SMELT_GOMP=0' SMELT_GOMP=0 SMELT_VERBOSE=1 "$programs/constructs"
+check_under "a library loaded RTLD_LOCAL" 0 "$taken" SMELT_VERBOSE=1 "$programs/host" "$programs/libplugin.so"
+check_under "no OpenMP in the process" 0 'took nothing: the program never called libgomp' SMELT_VERBOSE=1 true
+check_under "silent by default" 0 '^ok$' "$programs/fork"
+if [ "$(wc -l <"$output")" -ne 1 ]; then echo "FAIL: not silent"; failed=$((failed + 1)); fi
+check_under "unknown pattern: one line, best is used" 0 'SMELT_PATTERN=nonsense' SMELT_PATTERN=nonsense "$programs/fork"
+check_under "bad value: one line, default" 0 'SMELT_SPIN_US=-3 is not a whole number' SMELT_SPIN_US=-3 "$programs/fork"
+check_under "unknown setting: did you mean" 0 'maybe: SMELT_SPIN_US' SMELT_SPIN_MS=3 "$programs/fork"
+
+libomp=$(ls /usr/lib/*/libomp.so.5 /usr/lib/llvm-*/lib/libomp.so.5 2>/dev/null | head -n 1)
+if [ -n "$libomp" ]; then
+  check "LLVM's libomp under the program: steps aside" 0 "takes nothing: the OpenMP runtime is LLVM" \
+    env LD_PRELOAD="$shim:$libomp" SMELT_VERBOSE=1 "$programs/constructs"
+else
+  echo "skip: LLVM's libomp is not installed"; skipped=$((skipped + 1))
+fi
+
+rm -rf "$XDG_CACHE_HOME"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
