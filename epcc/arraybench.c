@@ -12,7 +12,7 @@ static const struct epcc_reference reference = {"reference time 1", array_alone}
 
 #define PRAGMA(text) _Pragma(#text)
 
-/* A static array's size is part of its type, and copyin needs a threadprivate one: hence one set of functions a size. */
+/* A static array's size is part of its type, and copyin needs a threadprivate one: hence functions per size. */
 #define KERNELS_OF_SIZE(n)                                                              \
   static double shared_##n[n];                                                          \
   static double own_##n[n];                                                             \

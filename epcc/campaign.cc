@@ -244,7 +244,7 @@ class Campaign {
       progress_(done_, total_,
                 fmt::format("pair {} of {}, {}, {}", number + 1, request_.pairs, job.label, sides_[side].name));
       const Finished run = run_child(job.argv, sides_[side].environment, request_.timeout_s);
-      Output output = parse_output(run.out);
+      Output output = parse_output(run.out, request_.hogs > 0 ? Statistic::kMean : Statistic::kMedian);
       const bool good = run.ok && !output.kernels.empty();
       if (!good && side == 2) {
         drop_libomp(run.ok ? job.label + " printed no figures" : job.label + ": " + run.failure);

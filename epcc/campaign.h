@@ -24,7 +24,7 @@ struct Request {
   std::string wait_policy = "default";   // "default", "passive", "active"
   int hogs = 0;
   int outer_repetitions = 20;
-  double test_time_us = 1000;
+  double test_time_us = 1000;            // least duration of a sample
   double delay_time_us = 0.1;
   double timeout_s = 120;
   std::string own_dir;                   // of our syncbench and arraybench

@@ -24,7 +24,7 @@ class Environment {
 
 struct Finished {
   bool ok = false;      // exited with 0
-  std::string failure;  // why not: "exit status 3: <last line of stderr>", "killed by signal 11 ...", "still running ..."
+  std::string failure;  // why not: "exit status 3: <last line of stderr>", "killed by signal 11 ..."
   std::string out, err;
 };
 

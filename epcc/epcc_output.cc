@@ -35,6 +35,8 @@ std::optional<double> number(std::string_view text) {
 
 class Reader {
  public:
+  explicit Reader(Statistic statistic) : statistic_(statistic) {}
+
   void line(std::string_view text) {
     const auto cells = words(text);
     if (cells.empty()) return;
@@ -56,7 +58,7 @@ class Reader {
  private:
   void sample(const std::vector<std::string_view>& cells) {
     for (size_t i = 0; i < columns_.size() && i < cells.size(); i++)
-      if (columns_[i] == "Median") median_ = number(cells[i]);
+      if (columns_[i] == "Median" && statistic_ == Statistic::kMedian) median_ = number(cells[i]);
   }
 
   // `left` is "<kernel> time", "<kernel> overhead", "<kernel> median_ovrhd" or the ping-pong's title.
@@ -81,12 +83,15 @@ class Reader {
       current_.noise = *noise;
       have_time_ = false;
       output_.kernels.push_back(current_);
-    } else if (what == "median_ovrhd" && !output_.kernels.empty() && output_.kernels.back().kernel == kernel) {
+    } else if (what == "median_ovrhd" && statistic_ == Statistic::kMedian && !output_.kernels.empty() &&
+               output_.kernels.back().kernel == kernel) {
       output_.kernels.back().overhead = *value;
-      if (const auto robust = right.size() >= 4 ? number(right[3]) : std::nullopt) output_.kernels.back().noise = *robust;
+      const auto noise = right.size() >= 4 ? number(right[3]) : std::nullopt;
+      if (noise) output_.kernels.back().noise = *noise;
     }
   }
 
+  const Statistic statistic_;
   Output output_;
   Figures current_;
   bool have_time_ = false;
@@ -96,8 +101,8 @@ class Reader {
 
 }  // namespace
 
-Output parse_output(std::string_view text) {
-  Reader reader;
+Output parse_output(std::string_view text, Statistic statistic) {
+  Reader reader(statistic);
   while (!text.empty()) {
     const size_t length = std::min(text.find('\n'), text.size());
     reader.line(text.substr(0, length));

@@ -14,14 +14,17 @@
 
 namespace smelt::epcc {
 
-// One construct in one run, microseconds. Where the program gives medians over its samples, they are taken instead of
-// the means: one sample that lost its CPU for a time slice moves a mean, not a median.
+// Which statistic over the samples of a run. Median (where the program prints it, else the mean): one sample that lost
+// its CPU for a time slice moves a mean, not a median. Mean: where such losses are what is to be compared, beside hogs.
+enum class Statistic { kMedian, kMean };
+
+// One construct in one run, microseconds.
 struct Figures {
   std::string kernel;    // "PARALLEL FOR"
   double time = 0;       // per repetition, delay included
   double overhead = 0;   // time - reference time; may be negative
-  double noise = 0;      // the +/- of the overhead: 1.96 standard deviations of sample plus reference; ours gives a
-                         // robust estimate of them, which is taken
+  double noise = 0;      // the +/- of the overhead: 1.96 standard deviations of sample plus reference; with the
+                         // median of ours a robust estimate of them
 };
 
 struct Output {
@@ -29,6 +32,6 @@ struct Output {
   std::vector<double> hop_ns;    // all ping-pong readings
 };
 
-Output parse_output(std::string_view text);
+Output parse_output(std::string_view text, Statistic statistic = Statistic::kMedian);
 
 }  // namespace smelt::epcc

@@ -121,7 +121,8 @@ std::string report_text(const Request& request, const Results& results, const st
     while (text.ends_with(' ')) text.pop_back();
     text += '\n';
   }
-  text += "\nµs: overhead, median over the pairs. ratio: stock / Smelt";
+  text += request.hogs > 0 ? "\nµs: overhead, mean of a run, " : "\nµs: overhead, ";
+  text += "median over the pairs. ratio: stock / Smelt";
   text += third ? " and libomp / Smelt" : "";
   text += ", median over the pairs; above 1 Smelt is faster.\nspread: least and greatest ratio of a pair.\n";
   if (marked)

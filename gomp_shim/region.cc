@@ -24,13 +24,6 @@ namespace {
 thread_local Region* outermost = nullptr;
 thread_local Region** next_region = nullptr;
 
-// Where this thread was last published, and to which barrier: publishing touches lines that team-mates poll, so it is done
-// for a new barrier and once in a while.
-thread_local uint32_t published_cpu = ~0u;
-thread_local const Barrier* published_to = nullptr;
-thread_local uint32_t regions_since_publishing = 0;
-constexpr uint32_t kPublishEvery = 256;
-
 pthread_key_t regions_key;        // its destructor releases the regions of a thread that ends
 uint32_t cpus = 1;                // that this process may use
 Profile profile;                  // read-only once loaded
@@ -171,16 +164,6 @@ Barrier* barrier_for(Region& region, uint32_t size, bool crowded) {
   return team->made.barrier;
 }
 
-void publish(const Place& place) {
-  regions_since_publishing = 0;
-  const uint32_t cpu = os::current_cpu();
-  if (cpu == published_cpu && place.barrier == published_to) return;
-  published_cpu = cpu;
-  published_to = place.barrier;
-  place.region->cpus[place.thread].store(cpu, std::memory_order_relaxed);
-  place.barrier->publish_cpu(place.thread, cpu);
-}
-
 // The program's function, in every thread of the team.
 void run_region(void* word) {
   const Block& block = *block_of(word);
@@ -256,7 +239,9 @@ bool take_place(Place& place) {
   place.region = region;
   place.thread = thread;
   place.level = block.level;
-  if (block.barrier != published_to || ++regions_since_publishing == kPublishEvery) publish(place);
+  std::atomic<uint32_t>& cpu = region->cpus[thread];
+  if (const uint32_t now = os::current_cpu(); cpu.load(std::memory_order_relaxed) != now)
+    cpu.store(now, std::memory_order_relaxed);
   return true;
 }
 

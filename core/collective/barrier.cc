@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "base/os/os.h"
+
 namespace smelt {
 namespace {
 
@@ -113,11 +115,12 @@ bool Barrier::arrive_and_wait_many(uint32_t me, uint64_t epoch, const std::atomi
   const Program program = programs_[me];
   for (const Action* action = program.actions; action != program.actions + program.count; ++action) {
     if (action->kind == StepKind::kSignal) {
-      for (uint32_t i = 0; i < action->count; ++i) post(*action->flags[i], epoch);
+      for (uint32_t i = 0; i < action->count; ++i) post(*action->flags[i], epoch, policy_.order);
     } else {
       // The loads of a step do not depend on each other: the processor overlaps them as long as polls succeed.
       for (uint32_t i = 0; i < action->count; ++i) {
-        if (!wait_for(*action->flags[i], epoch, stop, policy_)) return false;
+        Flag& flag = *action->flags[i];
+        if (!wait_briefly(flag, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
       }
     }
   }
@@ -132,10 +135,15 @@ bool Barrier::arrive_and_wait_crowd(uint32_t, uint64_t epoch, const std::atomic<
     // acq_rel: the last arrival must see what all the others did before theirs, and passes it on with the release.
   } while (!arrivals_.compare_exchange_weak(seen, mine, std::memory_order_acq_rel, std::memory_order_relaxed));
   if ((mine & 0xffff) == n_) {
-    post(release_.flag, epoch);
+    post(release_.flag, epoch, policy_.order);
     return true;
   }
-  return wait_for(release_.flag, epoch, stop, policy_);
+  return wait_briefly(release_.flag, epoch, policy_) || wait_slowly(release_.flag, epoch, stop, policy_);
+}
+
+bool Barrier::wait_long(Flag& flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+  publish_cpu(me, os::current_cpu());
+  return wait_slowly(flag, epoch, stop, policy_);
 }
 
 void Barrier::publish_cpu(uint32_t me, uint32_t cpu) {

@@ -35,14 +35,12 @@ class Barrier {
   // the episode is abandoned, by all participants or by none (the caller's protocol sees to that); nothing needs repair.
   bool arrive_and_wait(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop = nullptr) {
     if (kind_ == Kind::kPair) [[likely]] {
-      post(pair_[me].flag, epoch);
-      return wait_for(pair_[1 - me].flag, epoch, stop, policy_);
+      post(pair_[me].flag, epoch, policy_.order);
+      if (wait_briefly(pair_[1 - me].flag, epoch, policy_)) [[likely]] return true;
+      return wait_long(pair_[1 - me].flag, me, epoch, stop);
     }
     return arrive_and_wait_many(me, epoch, stop);
   }
-
-  // Tells whoever looks where `me` runs now; worth calling now and then, see Flag::cpu.
-  void publish_cpu(uint32_t me, uint32_t cpu);
 
   // Wakes all sleepers so that they look at their stop word again.
   void wake_all();
@@ -65,6 +63,9 @@ class Barrier {
     uint32_t count;
   };
 
+  // The burst was not enough: says where `me` runs, so that nobody on the same CPU spins on it, and waits on.
+  bool wait_long(Flag& flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
+  void publish_cpu(uint32_t me, uint32_t cpu);
   bool arrive_and_wait_many(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
   bool arrive_and_wait_crowd(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
 

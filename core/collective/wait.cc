@@ -1,5 +1,6 @@
 #include "collective/wait.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "base/options.h"
@@ -71,26 +72,59 @@ bool wait_slowly(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, 
     }
   }
 
-  const bool barrier = os::process_barrier_available();
+  const bool fenced = policy.order == PostOrder::kFenced;
+  const bool barrier = !fenced && os::process_barrier_available();
   for (;;) {
     const uint32_t word = flag.wake.load(std::memory_order_acquire);
-    flag.sleepers.store(1, std::memory_order_seq_cst);
+    flag.sleepers.store(1, std::memory_order_relaxed);
+    full_fence();  // the store before the looks that follow; pairs with the writer's fence, and with a marker's
     if (barrier) os::process_barrier();
     if ((seen = look(flag, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
-    os::futex_wait(&flag.wake, word, barrier ? 0 : kBlindSlice);
+    os::futex_wait(&flag.wake, word, fenced || barrier ? 0 : kBlindSlice);
     if ((seen = look(flag, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
   }
 }
 
+// GOMP_SPINCOUNT as time: a number of polls, with a multiplier, or "infinity". False when unset or not understood (libgomp
+// itself says so to the user then).
+static bool spincount_ns(int64_t* ns) {
+  const char* text = environment("GOMP_SPINCOUNT");
+  if (!text || !*text) return false;
+  if (strcasecmp(text, "infinite") == 0 || strcasecmp(text, "infinity") == 0) {
+    *ns = kSpinForever;
+    return true;
+  }
+  char* end = nullptr;
+  const unsigned long long count = std::strtoull(text, &end, 10);
+  if (end == text) return false;
+  unsigned shift = 0;
+  switch (*end) {
+    case 'k': case 'K': shift = 1; break;
+    case 'm': case 'M': shift = 2; break;
+    case 'g': case 'G': shift = 3; break;
+    case 't': case 'T': shift = 4; break;
+    case 0: break;
+    default: return false;
+  }
+  double polls = static_cast<double>(count);
+  while (shift-- > 0) polls *= 1000;
+  constexpr double kPollNs = 20;  // a poll with its pause: 12-45 ns on the x86 cores of the last ten years
+  *ns = polls * kPollNs > 1e18 ? kSpinForever : static_cast<int64_t>(polls * kPollNs);
+  return true;
+}
+
 WaitPolicy wait_policy(bool crowded) {
   const Options& settings = options();
-  if (std::strcmp(settings.wait, "spin") == 0) return {kSpinForever, 0};
-  if (std::strcmp(settings.wait, "sleep") == 0) return {0, 0};
+  if (std::strcmp(settings.wait, "spin") == 0) return {kSpinForever, 0, PostOrder::kUnfenced};
+  if (std::strcmp(settings.wait, "sleep") == 0) return {0, 0, PostOrder::kFenced};
   const char* omp = environment("OMP_WAIT_POLICY");
-  if (omp && strcasecmp(omp, "passive") == 0) return {0, 0};
-  if (crowded) return {0, 200'000};
-  if (omp && strcasecmp(omp, "active") == 0) return {kSpinForever, 0};
-  return {settings.spin_us * 1000, 0};
+  const bool passive = omp && strcasecmp(omp, "passive") == 0;
+  const bool active = omp && strcasecmp(omp, "active") == 0;
+  // A yield keeps no CPU from anybody, so a passive crowd yields too before it sleeps, only not for long.
+  if (crowded) return {0, passive ? 50'000 : 200'000, PostOrder::kFenced};
+  int64_t spin_ns = passive ? 0 : active ? kSpinForever : settings.spin_us * 1000;
+  spincount_ns(&spin_ns);
+  return {spin_ns, 0, spin_ns > 0 ? PostOrder::kUnfenced : PostOrder::kFenced};
 }
 
 uint32_t usable_cpus(uint32_t affinity) {

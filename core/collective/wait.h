@@ -1,9 +1,11 @@
 // How a participant waits for a flag: spin, then yield, then sleep, in the proportions that the load asks for.
 //
-// Three facts decide (measured, 2 CPUs):
+// What decides (measured, 2 CPUs):
 //   - sleep and wake take about 10 µs, so a spin limit below that locks a fast loop into the slow mode for ever;
-//   - when every thread has a CPU of its own, yielding helps nobody, and beside a foreign busy thread it costs a whole
-//     time slice (1-2 ms);
+//   - beside a foreign busy thread, a sleeper that is woken on that thread's CPU waits for the rest of its time slice, and the
+//     others then wait for the sleeper and sleep too: with a limit of 50 µs unbound teams fell into that for good (0.8 ms per
+//     barrier against 0.3 µs). Only a limit beyond a time slice (4 ms) is safe; libgomp spins about as long;
+//   - yielding beside a foreign busy thread costs a whole slice as well;
 //   - when threads share CPUs, spinning keeps the one from running that is waited for, and a yield to a team-mate
 //     is the fastest way there is.
 // Hence: not crowded - spin `spin_ns`, then sleep. Crowded - spin next to nothing, then yield as long as yields come
@@ -18,14 +20,15 @@
 namespace smelt {
 
 struct WaitPolicy {
-  int64_t spin_ns = 50'000;   // polling time before anything else; kSpinForever: never do anything else
+  int64_t spin_ns = 5'000'000;  // polling time before anything else; kSpinForever: never do anything else
   int64_t yield_ns = 0;       // after that, yielding time before sleeping; 0: sleep at once
+  PostOrder order = PostOrder::kUnfenced;  // how flags waited for under this policy are posted (transport/line.h)
 };
 
 inline constexpr int64_t kSpinForever = INT64_MAX;
 
-// The policy for a team of which every thread has a CPU (`crowded` false) or not, under SMELT_WAIT, SMELT_SPIN_US and
-// OMP_WAIT_POLICY.
+// The policy for a team of which every thread has a CPU (`crowded` false) or not, under SMELT_WAIT, SMELT_SPIN_US,
+// OMP_WAIT_POLICY and GOMP_SPINCOUNT.
 WaitPolicy wait_policy(bool crowded);
 
 // CPUs that this process may use: affinity, cgroup quota, SMELT_CPUS. `affinity` is what the caller knows of the
@@ -39,7 +42,8 @@ bool wait_slowly(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, 
 // Polls of the first burst: about 2 µs, longer than any hop, shorter than any system call is worth.
 inline constexpr int kBurst = 128;
 
-inline bool wait_for(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy) {
+// True if the burst sufficed. The caller then goes on with wait_slowly.
+inline bool wait_briefly(const Flag& flag, uint64_t epoch, const WaitPolicy& policy) {
   if (poll(flag, epoch)) return true;
   if (policy.spin_ns > 0) {
     for (int i = 0; i < kBurst; ++i) {
@@ -47,7 +51,7 @@ inline bool wait_for(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* st
       if (poll(flag, epoch)) return true;
     }
   }
-  return wait_slowly(flag, epoch, stop, policy);
+  return false;
 }
 
 }  // namespace smelt

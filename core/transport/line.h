@@ -8,13 +8,16 @@
 // al., 1991); epochs instead of a sequence of slots suffice because a collective never runs two episodes ahead.
 //
 // Sleeping. A reader that has polled long enough goes to sleep on the flag's `wake` word, and the writer must notice
-// that without paying a fence per post. `sleepers` lies in the line that the writer has just written, so looking is
-// free; the store-load order that the pair (epoch, sleepers) needs is made by the sleeper alone, with membarrier:
+// that. `sleepers` lies in the line that the writer has just written, so looking is free; what costs is the store-load
+// order that the pair (epoch, sleepers) needs on both sides. Two ways to have it:
 //
-//   writer: epoch = e;   (compiler order only)   look at sleepers
-//   sleeper: sleepers = 1;   membarrier on every running thread;   look at epoch again;   sleep while wake is unchanged
+//   writer:  epoch = e;  [fence]  look at sleepers
+//   sleeper: sleepers = 1;  fence [membarrier on every running thread];  look at epoch again;  sleep while wake is unchanged
 //
-// Where the kernel has no membarrier, the sleeper sleeps in short slices instead; the writer's side is the same.
+//   kUnfenced  sleeping is rare: the sleeper alone pays, with membarrier, a few µs; the writer's fence is left out
+//   kFenced    sleeping is the rule (more threads than CPUs, OMP_WAIT_POLICY=passive): the writer pays its 20 cycles
+//
+// Where the kernel has no membarrier, unfenced sleepers sleep in short slices instead.
 #pragma once
 
 #include <atomic>
@@ -39,12 +42,16 @@ struct alignas(kLineBytes) Line {
 // Wakes whoever sleeps on the flag. Safe from any thread.
 void wake_sleepers(Flag& flag);
 
+enum class PostOrder : uint8_t { kUnfenced, kFenced };
+
 // Tells every reader that the owner has got to episode `epoch`. Everything the owner wrote before is visible to a
 // reader that sees it (release / acquire).
-inline void post(Flag& flag, uint64_t epoch) {
+inline void post(Flag& flag, uint64_t epoch, PostOrder order = PostOrder::kUnfenced) {
   flag.epoch.store(epoch, std::memory_order_release);
-  // Only the compiler must keep the order here: the sleeper's membarrier does the rest (see above).
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (order == PostOrder::kFenced)
+    full_fence();
+  else  // only the compiler must keep the order: the sleeper's membarrier does the rest
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   if (flag.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_sleepers(flag);
 }
 

@@ -109,6 +109,14 @@ TEST(EpccOutput, OursGivesMediansAndHops) {
   EXPECT_EQ(output.hop_ns, (std::vector<double>{56.8, 254.1}));
 }
 
+TEST(EpccOutput, MeansOnRequest) {
+  const Output output = parse_output(kOurs, Statistic::kMean);
+  ASSERT_EQ(output.kernels.size(), 1u);
+  EXPECT_DOUBLE_EQ(output.kernels[0].time, 0.391);
+  EXPECT_DOUBLE_EQ(output.kernels[0].overhead, 0.282);
+  EXPECT_DOUBLE_EQ(output.kernels[0].noise, 2.019);
+}
+
 TEST(EpccOutput, HalfAReportGivesNoFigure) {
   const std::string text = kVersion31;
   EXPECT_EQ(parse_output(text.substr(0, text.find("LOCK/UNLOCK overhead"))).kernels.size(), 1u);

@@ -168,6 +168,22 @@ TEST(Compare, WarnsWhenTheLibraryTakesNothing) {
   EXPECT_EQ(compared.err, "") << "no progress on a pipe";
 }
 
+TEST(Compare, SeesThatSmeltIsActive) {
+  if (program("SHIM").empty()) GTEST_SKIP() << "the shim is not built for this architecture";
+  const Finished compared = run("COMPARE", {"--quick", "--pairs", "1", "--kernels", "single", "--libomp", "none",
+                                            "--json", "--smelt-library", program("SHIM")});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  const auto json = nlohmann::json::parse(compared.out);
+  EXPECT_EQ(json["smelt_active"], true);
+  EXPECT_TRUE(json["warnings"].empty()) << json["warnings"];
+  // Switched off by the user's environment: the table is then worthless, and must say so.
+  setenv("SMELT_GOMP", "0", 1);
+  const Finished off = run("COMPARE", {"--quick", "--pairs", "1", "--kernels", "single", "--libomp", "none",
+                                       "--smelt-library", program("SHIM")});
+  unsetenv("SMELT_GOMP");
+  EXPECT_NE(off.out.find("took nothing over"), std::string::npos) << off.out;
+}
+
 // Stands in for a build of the original suite.
 class OriginalSuite : public testing::Test {
  protected:

@@ -55,8 +55,7 @@ void count_and_cross(unsigned n, unsigned rounds, const std::function<void(unsig
     std::minstd_rand random(me + 1);
     for (unsigned r = 0; r < rounds; ++r) {
       if (random() % 8 == 0)
-        for (volatile unsigned spin = random() % 500; spin > 0; spin = spin - 1) {
-        }
+        for (unsigned spin = random() % 500; spin > 0; --spin) cpu_pause();
       slots[me].count[r % 3] = r + 1;
       cross(me);
       for (unsigned other = 0; other < n; ++other) wrong += slots[other].count[r % 3] != r + 1;
@@ -67,9 +66,9 @@ void count_and_cross(unsigned n, unsigned rounds, const std::function<void(unsig
 
 unsigned rounds_for(unsigned n) {
 #if defined(__SANITIZE_THREAD__)
-  return n <= 4 ? 2000 : 60;
+  return n <= 2 ? 2000 : 30;
 #else
-  return n <= 4 ? 20000 : n <= 16 ? 500 : 100;
+  return n <= 2 ? 20000 : n <= 16 ? 300 : 30;
 #endif
 }
 
@@ -137,7 +136,9 @@ TEST_P(Waiting, CountsHoweverItWaits) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, Waiting,
                          testing::Values(WaitPolicy{0, 0}, WaitPolicy{1000, 0}, WaitPolicy{50'000, 0},
-                                         WaitPolicy{0, 20'000}, WaitPolicy{20'000, 20'000}));
+                                         WaitPolicy{0, 20'000}, WaitPolicy{20'000, 20'000},
+                                         WaitPolicy{0, 0, PostOrder::kFenced},
+                                         WaitPolicy{0, 20'000, PostOrder::kFenced}));
 
 // The protocol of gomp_shim/tasks.h in small: any thread may declare its next episode abandoned; then all leave it by
 // another way (here a standard barrier), none through ours.
