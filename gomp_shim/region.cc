@@ -127,22 +127,20 @@ bool build(Region& region, Team& team) {
     request.pattern = "best";
     if (plan_team(request, arena, &plan) != 0) return false;
   }
+  const bool first = !team.made.barrier && team.size > 1;
   TeamBarrier made;
   if (make_barrier(plan, &made) != 0) return false;
   free_barrier(&team.made);
   team.made = made;
   std::memcpy(team.pattern, plan.pattern, sizeof team.pattern);
   team.predicted = plan.predicted;
-  if (team.uses == 0 && team.size > 1) report(team);
+  if (first) report(team);
   return true;
 }
 
-// Threads have moved since the barrier was built, so that another pattern may be better?
-bool moved(const Region& region, const Team& team) {
-  // Looked at after 1, 2, 4, ... regions: threads settle early, and later changes are noise.
-  return team.size > 2 && !team.crowded && team.uses <= 4096 && (team.uses & (team.uses - 1)) == 0 &&
-         region.cpus[team.size - 1].load(std::memory_order_relaxed) != ~0u;
-}
+// May threads have moved since the barriers were built? Looked into after 1, 2, 4, ... 4096 regions: threads settle early,
+// and later changes are noise.
+bool due(uint32_t entered) { return entered <= 4096 && (entered & (entered - 1)) == 0; }
 
 Barrier* barrier_for(Region& region, uint32_t size, bool crowded) {
   Team* team = region.last_team;
@@ -159,8 +157,9 @@ Barrier* barrier_for(Region& region, uint32_t size, bool crowded) {
     }
     region.last_team = team;
   }
-  if ((!team->made.barrier || (team->uses > 0 && moved(region, *team))) && !build(region, *team)) return nullptr;
-  ++team->uses;
+  // Where two or a crowd run makes no difference to their barrier.
+  const bool again = size > 2 && !crowded && due(region.entered) && region.cpus[size - 1].load(std::memory_order_relaxed) != ~0u;
+  if ((!team->made.barrier || again) && !build(region, *team)) return nullptr;
   return team->made.barrier;
 }
 
@@ -178,12 +177,35 @@ void run_region(void* word) {
   place = before;
 }
 
-// The Block for this region of the program, written anew only if it differs from last time.
-Block& block_for(Region& region, const Block& wanted) {
-  Block& block = region.blocks[reinterpret_cast<uintptr_t>(wanted.function) / 16 % kBlocks];
+// What this region's threads must be told, found out anew.
+Block describe(Region& region, GompFunction function, void* data, uint32_t request, bool nested) {
+  const uint32_t size = request == region.learned_request ? region.learned_size : request;
+  count_threads(region, nested ? size - 1 : size);  // a nested team's master is counted in the team around it
+  const uint32_t threads = team_threads.load(std::memory_order_relaxed);
+  if (threads != region.threads_seen) {
+    region.threads_seen = threads;
+    ++region.generation;
+  }
+  const bool served = size >= 1 && size <= kMaxParticipants;
+  Barrier* barrier = served ? barrier_for(region, size, size > 1 && threads > cpus) : nullptr;
+  return {nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
+}
+
+// The Block for this region of the program: as it is while its note holds, compared and perhaps written anew otherwise.
+const Block& block_for(Region& region, GompFunction function, void* data, uint32_t request, bool nested) {
+  const size_t index = reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
+  Block& block = region.blocks[index];
+  Note& note = region.notes[index];
+  ++region.entered;
+  if (note.function == function && note.data == data && note.request == request &&
+      note.generation == region.generation && region.threads_seen == team_threads.load(std::memory_order_relaxed) &&
+      region.epoch - block.epoch <= kTagMask && !due(region.entered) && !nested) [[likely]]
+    return block;
+  const Block wanted = describe(region, function, data, request, nested);
   if (block.function != wanted.function || block.data != wanted.data || block.barrier != wanted.barrier ||
       block.size != wanted.size || block.level != wanted.level || wanted.epoch - block.epoch > kTagMask)
     block = wanted;
+  note = {function, data, request, region.generation};
   return block;
 }
 
@@ -195,26 +217,20 @@ void enter(GompFunction function, void* data, unsigned num_threads, Call call) {
   Region** const link = next_region;
   if (!*link && !(*link = new_region())) return call(function, data);
   Region& region = **link;
-
-  const uint32_t request = num_threads ? num_threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
-  const uint32_t size = request == region.last_request ? region.last_size : request;
-  region.last_request = request;
   const bool nested = link != &outermost;
-  count_threads(region, nested ? size - 1 : size);  // a nested team's master is counted in the team around it
-  const bool crowded = size > 1 && team_threads.load(std::memory_order_relaxed) > cpus;
+  const uint32_t request = num_threads ? num_threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
 
-  const bool served = size >= 1 && size <= kMaxParticipants;
-  Barrier* barrier = served ? barrier_for(region, size, crowded) : nullptr;
-  const Block wanted = {nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
   next_region = &region.deeper;
   if constexpr (kRealPointer) {
-    region.blocks[kBlocks] = wanted;
+    Block& block = region.blocks[kBlocks];
+    block = describe(region, function, data, request, nested);
     // The tag of a multiple of 2^kTagBits is 0: the word is the Block's address, and the episodes skipped are no loss.
-    region.blocks[kBlocks].epoch = (region.epoch | kTagMask) + 1;
-    region.blocks[kBlocks].first_word = *static_cast<void**>(data);
-    call(run_region, &region.blocks[kBlocks]);
+    block.epoch = (region.epoch | kTagMask) + 1;
+    block.first_word = *static_cast<void**>(data);
+    region.notes[kBlocks].request = request;
+    call(run_region, &block);
   } else {
-    call(run_region, tagged_word(&block_for(region, wanted), region.epoch));
+    call(run_region, tagged_word(&block_for(region, function, data, request, nested), region.epoch));
   }
   next_region = link;
   if (nested) count_threads(region, 0);
@@ -224,14 +240,23 @@ void enter(GompFunction function, void* data, unsigned num_threads, Call call) {
 
 bool take_place(Place& place) {
   const Block& block = *block_of(place.word);
-  // A call from inside a team that we have not seen start says nothing about this region.
-  if (REAL(omp_get_level)() != block.level) return false;
+  Region* region = block.region;
+  const bool master = next_region == &region->deeper;  // it opened this region and is inside it
+  if (REAL(omp_get_level)() != block.level) {
+    // A call from inside a team that we have not seen start says nothing about this region; but the region may also have
+    // been entered at another level than the note says.
+    region->generation += master;
+    return false;
+  }
   const auto thread = static_cast<uint32_t>(REAL(omp_get_thread_num)());
   const auto size = static_cast<uint32_t>(REAL(omp_get_num_threads)());
   const uint64_t epoch = epoch_of(place.word, block);
-  Region* region = block.region;
   place.word = nullptr;
-  if (thread == 0) region->last_size = size;
+  if (master && size != block.size) {
+    region->learned_request = region->notes[&block - region->blocks].request;
+    region->learned_size = size;
+    ++region->generation;
+  }
   if (!block.barrier || size != block.size) return false;
   place.real_epoch = &region->real_epoch;
   place.epoch = epoch;

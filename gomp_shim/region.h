@@ -15,7 +15,7 @@
 // every time that this region of the program is entered, is kept per region and is not written again; what changes, the
 // episode number, travels in the unused bits of the pointer to the Block, the word that libgomp hands over anyway.
 //
-// The team's size is known only inside. The master predicts it (the same request gave the same size last time); where
+// The team's size is known only inside. The master foresees it (what was asked for, or what that gave last time); where
 // it was wrong, every thread sees the same difference and runs this region on libgomp's own barriers.
 //
 // Calls that come from a team the shim has not seen start (the ABI of before GCC 4.9, a target region that falls back to the
@@ -64,6 +64,16 @@ struct alignas(64) Block {
 };
 static_assert(sizeof(Block) == 64);
 
+// The master's own note of what a Block was made for: while it holds, the Block is used again as it is. Nothing is asked of
+// libgomp that the threads cannot check for themselves inside the region (take_place); what turns out wrong
+// there makes the region run on libgomp's barriers once, and ends all notes of the Region.
+struct Note {
+  GompFunction function;
+  void* data;
+  uint32_t request;     // team size asked for
+  uint32_t generation;  // Region::generation when it was made
+};
+
 // The word: a Block's address, and the low kTagBits of the episode number that the region begins after, in the bits that an
 // address does not use: 6 below (alignment), 16 above (user addresses have 48 bits on x86-64 and AArch64 unless larger ones
 // are asked for). libgomp passes the word on without looking at it, GOMP_parallel_reductions excepted.
@@ -90,7 +100,6 @@ inline uint64_t epoch_of(void* word, const Block& block) {
 struct Team {
   uint32_t size = 0;
   bool crowded = false;
-  uint32_t uses = 0;  // regions served
   TeamBarrier made;
   char pattern[40] = "";
   double predicted = 0;
@@ -103,12 +112,16 @@ struct Region {
   // The master's alone.
   Region* deeper;           // for a region that the master opens inside this one
   uint64_t epoch;           // last episode number used by any team of this region
-  uint32_t last_request;    // num_threads (or the default team size) asked for last time
-  uint32_t last_size;       // the size that gave
+  uint32_t entered;         // how often
+  uint32_t generation;      // of the notes that hold
+  uint32_t learned_request; // a request that libgomp met with another size (limits, dynamic adjustment) ...
+  uint32_t learned_size;    // ... and that size
   uint32_t counted;         // threads of this region's team in the process-wide count
+  uint32_t threads_seen;    // that count when the notes were made
   uint32_t next_victim;     // of `teams`, when all are taken
   Team* last_team;          // of `teams`
   Team teams[kTeamsKept];
+  Note notes[kBlocks + 1];  // by the same index as `blocks`
 
   // Direct-mapped by the program's function; [kBlocks] is for reductions, whose word must be a real pointer.
   alignas(kLineBytes) Block blocks[kBlocks + 1];
