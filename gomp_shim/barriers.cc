@@ -18,8 +18,10 @@ namespace {
 // Is the calling thread in a region that we serve? The level tells regions that began behind our back: a target region
 // falling back to the host, or one opened through the ABI of before GCC 4.9.
 inline bool served(Place& place) {
-  if (!place.barrier) [[unlikely]] return place.word && take_place(place);
-  return REAL(omp_get_level)() == place.level;
+  if (place.barrier && REAL(omp_get_level)() == place.level) [[likely]] return true;
+  if (!place.barrier && place.word && take_place(place)) return true;
+  missed_place();
+  return false;
 }
 
 // Passes the next barrier of the region.

@@ -24,6 +24,9 @@ namespace {
 thread_local Region* outermost = nullptr;
 thread_local Region** next_region = nullptr;
 
+// The note of the region that this thread, as its master, has handed to libgomp as it is.
+thread_local Note* untold = nullptr;
+
 pthread_key_t regions_key;        // its destructor releases the regions of a thread that ends
 uint32_t cpus = 1;                // that this process may use
 Profile profile;                  // read-only once loaded
@@ -191,21 +194,23 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
   return {nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
 }
 
-// The Block for this region of the program: as it is while its note holds, compared and perhaps written anew otherwise.
-const Block& block_for(Region& region, GompFunction function, void* data, uint32_t request, bool nested) {
-  const size_t index = reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
+// Does the note still say what this region's threads must be told?
+bool holds(const Note& note, const Region& region, GompFunction function, void* data, uint32_t request, bool nested) {
+  return note.function == function && note.data == data && note.request == request &&
+         note.generation == region.generation && region.threads_seen == team_threads.load(std::memory_order_relaxed) &&
+         !due(region.entered) && !nested;
+}
+
+// The Block for this region of the program, compared and perhaps written anew.
+const Block& renew(Region& region, size_t index, GompFunction function, void* data, uint32_t request, bool nested) {
   Block& block = region.blocks[index];
   Note& note = region.notes[index];
-  ++region.entered;
-  if (note.function == function && note.data == data && note.request == request &&
-      note.generation == region.generation && region.threads_seen == team_threads.load(std::memory_order_relaxed) &&
-      region.epoch - block.epoch <= kTagMask && !due(region.entered) && !nested) [[likely]]
-    return block;
   const Block wanted = describe(region, function, data, request, nested);
   if (block.function != wanted.function || block.data != wanted.data || block.barrier != wanted.barrier ||
       block.size != wanted.size || block.level != wanted.level || wanted.epoch - block.epoch > kTagMask)
     block = wanted;
-  note = {function, data, request, region.generation};
+  const bool same = note.function == function;
+  note = {function, data, request, region.generation, same ? note.idle : 0, same ? note.patience : kPatience};
   return block;
 }
 
@@ -230,7 +235,23 @@ void enter(GompFunction function, void* data, unsigned num_threads, Call call) {
     region.notes[kBlocks].request = request;
     call(run_region, &block);
   } else {
-    call(run_region, tagged_word(&block_for(region, function, data, request, nested), region.epoch));
+    const size_t index = reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
+    Note& note = region.notes[index];
+    ++region.entered;
+    const bool held = holds(note, region, function, data, request, nested);
+    if (held && note.idle >= note.patience) {
+      Note* const before = untold;
+      untold = &note;
+      call(function, data);
+      untold = before;
+    } else {
+      const Block* block = &region.blocks[index];
+      if (!held || region.epoch - block->epoch > kTagMask)
+        block = &renew(region, index, function, data, request, nested);
+      const uint64_t epoch = region.epoch;
+      call(run_region, tagged_word(block, epoch));
+      note.idle = region.epoch == epoch ? note.idle + 1 : 0;
+    }
   }
   next_region = link;
   if (nested) count_threads(region, 0);
@@ -268,6 +289,13 @@ bool take_place(Place& place) {
   if (const uint32_t now = os::current_cpu(); cpu.load(std::memory_order_relaxed) != now)
     cpu.store(now, std::memory_order_relaxed);
   return true;
+}
+
+void missed_place() {
+  if (!untold) return;
+  untold->idle = 0;
+  if (untold->patience < 1u << 30) untold->patience *= 2;
+  untold = nullptr;
 }
 
 const char* start_regions() {

@@ -18,6 +18,10 @@
 // The team's size is known only inside. The master foresees it (what was asked for, or what that gave last time); where
 // it was wrong, every thread sees the same difference and runs this region on libgomp's own barriers.
 //
+// A region of the program that has no barrier inside needs none of this. One that has done without for kPatience times is
+// handed to libgomp as it is. If it meets a barrier one day after all, no thread has a place, so libgomp serves it for all of
+// them; the master notices, and the next times it is told again, for twice as long.
+//
 // Calls that come from a team the shim has not seen start (the ABI of before GCC 4.9, a target region that falls back to the
 // host) are told by the nesting level, and go to libgomp.
 #pragma once
@@ -72,7 +76,11 @@ struct Note {
   void* data;
   uint32_t request;     // team size asked for
   uint32_t generation;  // Region::generation when it was made
+  uint32_t idle;        // times in a row that the region needed no place
+  uint32_t patience;    // when idle gets here, it is run without us
 };
+
+inline constexpr uint32_t kPatience = 16;
 
 // The word: a Block's address, and the low kTagBits of the episode number that the region begins after, in the bits that an
 // address does not use: 6 below (alignment), 16 above (user addresses have 48 bits on x86-64 and AArch64 unless larger ones
@@ -137,6 +145,9 @@ struct Region {
 // For a place with a word: fills in the rest if this call comes from that region itself (by its level) and the team has the
 // size foreseen. False: libgomp must serve the call.
 bool take_place(Place& place);
+
+// A barrier that libgomp must serve: should the region have been told?
+void missed_place();
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();

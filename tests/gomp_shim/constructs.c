@@ -115,8 +115,47 @@ static void region(int threads) {
   CHECK(counted[0] == 7 && total == 8);
 }
 
+// A region that mostly has no barrier inside, and then has: the shim stops and starts to take part in it.
+static void sometimes(int threads) {
+  for (int i = 0; i < 400; ++i) {
+    const int with = i % 100 >= 90 || i == 3;
+#pragma omp parallel num_threads(threads)
+    {
+      counted[omp_get_thread_num() * 16] = i;
+      if (with) {
+        for (int k = 1; k <= 3; ++k) {
+#pragma omp barrier
+          for (int t = 0; t < threads; ++t) CHECK(*(volatile int *)&counted[t * 16] == i * k);
+#pragma omp barrier
+          counted[omp_get_thread_num() * 16] = i * (k + 1);
+        }
+      }
+    }
+    for (int t = 0; t < threads; ++t) CHECK(counted[t * 16] == (with ? i * 4 : i));
+  }
+}
+
+// The same request answered with changing team sizes: what the shim foresees is wrong now and then.
+static void resized(void) {
+  for (int i = 0; i < 200; ++i) {
+    omp_set_num_threads(1 + i / 3 % 4);
+    int count = 0;
+#pragma omp parallel
+    {
+#pragma omp atomic
+      ++count;
+#pragma omp barrier
+      CHECK(count == omp_get_num_threads() && count == 1 + i / 3 % 4);
+#pragma omp barrier
+    }
+  }
+  omp_set_num_threads(3);
+}
+
 int main(void) {
   omp_set_dynamic(0);
+  for (int threads = 1; threads <= 4; ++threads) sometimes(threads);
+  resized();
   for (int pass = 0; pass < 2; ++pass)
     for (int threads = 1; threads <= kMostThreads; ++threads) region(pass ? kMostThreads + 1 - threads : threads);
   puts("ok");
