@@ -16,24 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os/descriptor.h"
 #include "discover/error.h"
 
 namespace smelt {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 [[noreturn]] void fail(const std::string& path, const char* what) {
   const char* why = std::strerror(errno);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fingerprint.h"
+#include "base/os/descriptor.h"
 #include "base/os/os.h"
 
 namespace smelt {
@@ -26,21 +27,6 @@ namespace {
 constexpr char kMagic[8] = {'S', 'M', 'E', 'L', 'T', 'P', 'R', 'F'};
 constexpr uint32_t kByteOrder = 0x01020304;
 constexpr float kLargestCost = 1e9f;  // a second per message is no message
-
-// A descriptor that cannot be forgotten on one of the many ways out.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 [[gnu::format(printf, 4, 5)]] int refuse(Refusal* why, const char* path, int error, const char* format, ...) {
   // The end of a long path says more than its beginning.

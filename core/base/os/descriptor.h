@@ -1,0 +1,22 @@
+#pragma once
+
+#include <unistd.h>
+
+namespace smelt {
+
+// A file descriptor that cannot be forgotten on one of the many ways out. Not open when negative.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+}  // namespace smelt
