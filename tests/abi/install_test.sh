@@ -1,0 +1,21 @@
+#!/bin/sh
+# What `meson install` puts down is enough: pkg-config finds it, the example builds and runs against it, the installed smelt
+# finds its shim.
+#   install_test.sh BUILD_ROOT SOURCE_ROOT
+set -eu
+build=$1 source=$2
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+meson install -C "$build" --no-rebuild --quiet --destdir "$place" >/dev/null
+module=$(find "$place" -name smelt.pc)
+[ -n "$module" ] || { echo "FAIL: no smelt.pc"; exit 1; }
+PKG_CONFIG_PATH=$(dirname "$module") PKG_CONFIG_SYSROOT_DIR=$place
+export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+# shellcheck disable=SC2046
+${CC:-cc} -O2 "$source/examples/barrier.c" $(pkg-config --cflags --libs smelt) -pthread -o "$place/example"
+library=$(find "$place" -name 'libsmelt.so.0')
+LD_LIBRARY_PATH=$(dirname "$library") "$place/example" 2 | grep 'threads, pattern' || { echo "FAIL: example"; exit 1; }
+smelt=$(find "$place" -path '*/bin/smelt')
+"$smelt" run --dry-run -- true | grep "$place.*libsmelt_gomp.so" || { echo "FAIL: smelt run does not find the shim"; exit 1; }
+"$smelt" run --verbose -- true 2>&1 | grep 'took nothing' || { echo "FAIL: smelt run does not load the shim"; exit 1; }
+find "$place" -name smelt.1 | grep -q . || { echo "FAIL: no manual page"; exit 1; }
