@@ -71,6 +71,7 @@ Region* new_region() {
   auto* region = static_cast<Region*>(os::map_pages(sizeof(Region)));
   if (!region) return nullptr;
   for (auto& cpu : region->cpus) cpu.store(~0u, std::memory_order_relaxed);
+  region->nested = outermost || REAL(omp_get_level)() > 0;
   if (!outermost) {
     outermost = region;
     pthread_setspecific(regions_key, region);
@@ -181,9 +182,9 @@ void run_region(void* word) {
 }
 
 // What this region's threads must be told, found out anew.
-Block describe(Region& region, GompFunction function, void* data, uint32_t request, bool nested) {
+Block describe(Region& region, GompFunction function, void* data, uint32_t request) {
   const uint32_t size = request == region.learned_request ? region.learned_size : request;
-  count_threads(region, nested ? size - 1 : size);  // a nested team's master is counted in the team around it
+  count_threads(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
   const uint32_t threads = team_threads.load(std::memory_order_relaxed);
   if (threads != region.threads_seen) {
     region.threads_seen = threads;
@@ -195,17 +196,17 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
 }
 
 // Does the note still say what this region's threads must be told?
-bool holds(const Note& note, const Region& region, GompFunction function, void* data, uint32_t request, bool nested) {
+bool holds(const Note& note, const Region& region, GompFunction function, void* data, uint32_t request) {
   return note.function == function && note.data == data && note.request == request &&
          note.generation == region.generation && region.threads_seen == team_threads.load(std::memory_order_relaxed) &&
-         !due(region.entered) && !nested;
+         !due(region.entered) && !region.nested;
 }
 
 // The Block for this region of the program, compared and perhaps written anew.
-const Block& renew(Region& region, size_t index, GompFunction function, void* data, uint32_t request, bool nested) {
+const Block& renew(Region& region, size_t index, GompFunction function, void* data, uint32_t request) {
   Block& block = region.blocks[index];
   Note& note = region.notes[index];
-  const Block wanted = describe(region, function, data, request, nested);
+  const Block wanted = describe(region, function, data, request);
   if (block.function != wanted.function || block.data != wanted.data || block.barrier != wanted.barrier ||
       block.size != wanted.size || block.level != wanted.level || wanted.epoch - block.epoch > kTagMask)
     block = wanted;
@@ -222,13 +223,12 @@ void enter(GompFunction function, void* data, unsigned num_threads, Call call) {
   Region** const link = next_region;
   if (!*link && !(*link = new_region())) return call(function, data);
   Region& region = **link;
-  const bool nested = link != &outermost;
   const uint32_t request = num_threads ? num_threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
 
   next_region = &region.deeper;
   if constexpr (kRealPointer) {
     Block& block = region.blocks[kBlocks];
-    block = describe(region, function, data, request, nested);
+    block = describe(region, function, data, request);
     // The tag of a multiple of 2^kTagBits is 0: the word is the Block's address, and the episodes skipped are no loss.
     block.epoch = (region.epoch | kTagMask) + 1;
     block.first_word = *static_cast<void**>(data);
@@ -238,7 +238,7 @@ void enter(GompFunction function, void* data, unsigned num_threads, Call call) {
     const size_t index = reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
     Note& note = region.notes[index];
     ++region.entered;
-    const bool held = holds(note, region, function, data, request, nested);
+    const bool held = holds(note, region, function, data, request);
     if (held && note.idle >= note.patience) {
       Note* const before = untold;
       untold = &note;
@@ -246,15 +246,14 @@ void enter(GompFunction function, void* data, unsigned num_threads, Call call) {
       untold = before;
     } else {
       const Block* block = &region.blocks[index];
-      if (!held || region.epoch - block->epoch > kTagMask)
-        block = &renew(region, index, function, data, request, nested);
+      if (!held || region.epoch - block->epoch > kTagMask) block = &renew(region, index, function, data, request);
       const uint64_t epoch = region.epoch;
       call(run_region, tagged_word(block, epoch));
       note.idle = region.epoch == epoch ? note.idle + 1 : 0;
     }
   }
   next_region = link;
-  if (nested) count_threads(region, 0);
+  if (region.nested) count_threads(region, 0);
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ inline constexpr uint32_t kTeamsKept = 8;  // sizes a master alternates between 
 struct Region {
   // The master's alone.
   Region* deeper;           // for a region that the master opens inside this one
+  bool nested;              // opened inside a region: of this thread, or as a worker of another thread's team
   uint64_t epoch;           // last episode number used by any team of this region
   uint32_t entered;         // how often
   uint32_t generation;      // of the notes that hold
