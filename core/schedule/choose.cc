@@ -33,7 +33,7 @@ bool is_candidate(const PatternInfo& info, Operation op, uint32_t n) {
 
 int build(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
   if (pattern.info->exchange) {
-    if (op != Operation::kBarrier) return -EINVAL;
+    if (op != Operation::kBarrier || root >= 0) return -EINVAL;  // an exchange has no root
     Exchange exchange;
     if (int error = pattern.info->exchange(costs, pattern.argument, arena, &exchange)) return error;
     return barrier_schedule(exchange, arena, &out->schedule);

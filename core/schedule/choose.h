@@ -14,12 +14,12 @@ struct Choice {
 };
 
 // Builds the schedule of one named pattern for one operation. 0; -EINVAL when the pattern cannot serve the operation
-// (dissemination cannot broadcast, pair is for two); -ENOMEM.
+// (dissemination cannot broadcast and has no root to choose, pair is for two); -ENOMEM.
 int plan(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, Choice* out);
 
 // The cheapest of the registry for this operation; ties go to the earlier row. Patterns that exist for comparison
 // only (bad) take part: they simply never win. About 0.06 ms for 16 participants, 10 ms for 256.
-// 0; -EINVAL when nothing serves (no such root); -ENOMEM.
+// With a root, that is the cheapest tree. 0; -EINVAL when nothing serves (no such root); -ENOMEM.
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out);
 
 }  // namespace smelt

@@ -22,8 +22,9 @@ typedef enum smelt_cost_model {
 } smelt_cost_model;
 
 /* The schedule of one pattern, or with "best" (or NULL) the cheapest of the registry under the cost model. Arguments
- * and errors as smelt_tree_create; -EINVAL also when the pattern cannot serve the operation. Every schedule is
- * validated before it is returned: everyone transitively hears everyone it must, no message is left over, no deadlock. */
+ * and errors as smelt_tree_create; -EINVAL also when the pattern cannot serve the operation, or is no tree and a root is
+ * given ("best" with a root is the best tree). Every schedule is validated before it is returned: everyone transitively
+ * hears everyone it must, no message is left over, no deadlock. */
 SMELT_API int smelt_schedule_create(const smelt_model *model, smelt_operation operation, const char *pattern, unsigned n,
                                     const unsigned *cpus, int root, smelt_cost_model cost_model,
                                     smelt_schedule **schedule);

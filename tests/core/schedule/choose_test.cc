@@ -41,6 +41,7 @@ TEST(Plan, ExchangesServeBarriersOnly) {
   EXPECT_EQ(plan(pattern("pair"), Operation::kBarrier, -1, costs, arena, &choice), -EINVAL);
   EXPECT_EQ(plan(pattern("binary"), Operation::kBarrier, 8, costs, arena, &choice), -EINVAL);
   EXPECT_EQ(plan({}, Operation::kBarrier, -1, costs, arena, &choice), -EINVAL);
+  EXPECT_EQ(plan(pattern("dissemination"), Operation::kBarrier, 3, costs, arena, &choice), -EINVAL);
   EXPECT_EQ(arena.left(), left) << "a refused plan must leave the arena as it was";
 }
 
