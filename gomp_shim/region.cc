@@ -223,35 +223,34 @@ void enter(GompFunction function, void* data, unsigned num_threads, Call call) {
   Region** const link = next_region;
   if (!*link && !(*link = new_region())) return call(function, data);
   Region& region = **link;
-  const uint32_t request = num_threads ? num_threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
-
   next_region = &region.deeper;
-  if constexpr (kRealPointer) {
-    Block& block = region.blocks[kBlocks];
-    block = describe(region, function, data, request);
-    // The tag of a multiple of 2^kTagBits is 0: the word is the Block's address, and the episodes skipped are no loss.
-    block.epoch = (region.epoch | kTagMask) + 1;
-    block.first_word = *static_cast<void**>(data);
-    region.notes[kBlocks].request = request;
-    call(run_region, &block);
-  } else {
-    const size_t index = reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
-    Note& note = region.notes[index];
-    ++region.entered;
-    const bool held = holds(note, region, function, data, request);
-    if (held && note.idle >= note.patience) {
-      Note* const before = untold;
-      untold = &note;
-      call(function, data);
-      untold = before;
-    } else {
-      const Block* block = &region.blocks[index];
-      if (!held || region.epoch - block->epoch > kTagMask) block = &renew(region, index, function, data, request);
-      const uint64_t epoch = region.epoch;
-      call(run_region, tagged_word(block, epoch));
-      note.idle = region.epoch == epoch ? note.idle + 1 : 0;
-    }
+  ++region.entered;
+  const size_t index = kRealPointer ? kBlocks : reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
+  Note& note = region.notes[index];
+
+  if (note.function == function && note.idle >= note.patience && !region.nested) {
+    Note* const before = untold;
+    untold = &note;
+    call(function, data);
+    untold = before;
+    next_region = link;
+    return;
   }
+
+  const uint32_t request = num_threads ? num_threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
+  const Block* block = &region.blocks[index];
+  if (!holds(note, region, function, data, request) || region.epoch - block->epoch > kTagMask)
+    block = &renew(region, index, function, data, request);
+  const uint64_t epoch = region.epoch;
+  if constexpr (kRealPointer) {
+    // The tag of a multiple of 2^kTagBits is 0: the word is the Block's address, and the episodes skipped are no loss.
+    region.blocks[index].epoch = (epoch | kTagMask) + 1;
+    region.blocks[index].first_word = *static_cast<void**>(data);
+    call(run_region, &region.blocks[index]);
+  } else {
+    call(run_region, tagged_word(block, epoch));
+  }
+  note.idle = region.epoch == epoch ? note.idle + 1 : 0;
   next_region = link;
   if (region.nested) count_threads(region, 0);
 }
