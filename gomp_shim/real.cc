@@ -148,7 +148,6 @@ bool resolved_active = false;
 
 void resolve() { pthread_once(&once, resolve_all); }
 
-const char* inactive_reason() { return reason; }
 const char* libgomp_version() { return version; }
 
 }  // namespace smelt::gomp

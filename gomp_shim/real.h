@@ -32,9 +32,6 @@ inline bool active() {
   return __atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE);
 }
 
-// Why not, in a few words ("cancellation is on"), or nullptr while active.
-const char* inactive_reason();
-
 // The newest version node of the libgomp found, e.g. "GOMP_5.0.1"; "" when there is none.
 const char* libgomp_version();
 

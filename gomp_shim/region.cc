@@ -103,8 +103,10 @@ void report(const Team& team) {
 #undef TAKEN
 #undef MARKED
 #undef CALLED
-  log_line("%s: libgomp %s, %u threads, pattern %s, %s, %u symbols taken (GOMP_barrier, GOMP_parallel, ...)",
-           SMELT_VERSION, libgomp_version(), team.size, team.pattern, described, taken);
+  char predicted[40] = "";
+  if (team.predicted > 0) std::snprintf(predicted, sizeof predicted, " (%.0f ns predicted)", team.predicted);
+  log_line("%s: libgomp %s, %u threads, pattern %s%s, %s, %u symbols taken (GOMP_barrier, GOMP_parallel, ...)",
+           SMELT_VERSION, libgomp_version(), team.size, team.pattern, predicted, described, taken);
 }
 
 // Builds the barrier of `team` for the CPUs where its threads were last seen. False: memory is out.
