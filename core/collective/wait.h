@@ -1,11 +1,11 @@
 // How a participant waits for a flag: spin, then yield, then sleep, in the proportions that the load asks for.
 //
-// What decides (measured, 2 CPUs):
-//   - sleep and wake take about 10 µs, so a spin limit below that locks a fast loop into the slow mode for ever;
-//   - beside a foreign busy thread, a sleeper that is woken on that thread's CPU waits for the rest of its time slice, and the
-//     others then wait for the sleeper and sleep too: with a limit of 50 µs unbound teams fell into that for good (0.8 ms per
-//     barrier against 0.3 µs). Only a limit beyond a time slice (4 ms) is safe; libgomp spins about as long;
-//   - yielding beside a foreign busy thread costs a whole slice as well;
+// What decides:
+//   - sleep and wake take about 10 µs (measured, 2 CPUs), so a spin limit below that locks a fast loop into the slow mode;
+//   - how far above it the limit should lie beside a foreign busy thread is not settled: 50 µs and 5 ms could not be told
+//     apart there (2 threads, 2 CPUs, unbound; the spread of the pairs is larger than any difference). 5 ms is chosen because
+//     libgomp spins about as long, so a waiter gives up its CPU no earlier than under stock;
+//   - yielding beside a foreign busy thread costs a whole time slice;
 //   - when threads share CPUs, spinning keeps the one from running that is waited for, and a yield to a team-mate
 //     is the fastest way there is.
 // Hence: not crowded - spin `spin_ns`, then sleep. Crowded - spin next to nothing, then yield as long as yields come
