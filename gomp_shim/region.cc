@@ -164,7 +164,8 @@ Barrier* barrier_for(Region& region, uint32_t size, bool crowded) {
     region.last_team = team;
   }
   // Where two or a crowd run makes no difference to their barrier.
-  const bool again = size > 2 && !crowded && due(region.entered) && region.cpus[size - 1].load(std::memory_order_relaxed) != ~0u;
+  const bool again = size > 2 && !crowded && due(region.entered) &&
+                     region.cpus[size - 1].load(std::memory_order_relaxed) != ~0u;
   if ((!team->made.barrier || again) && !build(region, *team)) return nullptr;
   return team->made.barrier;
 }

@@ -15,6 +15,9 @@ constexpr int64_t kForeignSlice = 100'000;
 constexpr int kYieldPenalty = 256;
 // Without membarrier a wake-up can be missed; it is then noticed after this long.
 constexpr int64_t kBlindSlice = 1'000'000;
+// How long a crowd yields before it sleeps: long enough for a round of the team-mates, short beside a time slice.
+constexpr int64_t kYieldNs = 200'000;
+constexpr int64_t kPassiveYieldNs = 50'000;
 // While spinning, the clock and the stop word are looked at once per so many polls.
 constexpr int kPollsPerLook = 16;
 
@@ -28,6 +31,30 @@ inline Seen look(const Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* 
   // Equality, not >=: a thread that is already past this episode may have marked the next one (gomp_shim/tasks.h).
   if (stop && stop->load(std::memory_order_acquire) == epoch) return Seen::kStopped;
   return Seen::kNothing;
+}
+
+// GOMP_SPINCOUNT as time: a number of polls, with a multiplier, or "infinity". `otherwise` when it is unset or not
+// understood (libgomp itself says so to the user then).
+int64_t spincount_ns(int64_t otherwise) {
+  const char* text = environment("GOMP_SPINCOUNT");
+  if (!text || !*text) return otherwise;
+  if (strcasecmp(text, "infinite") == 0 || strcasecmp(text, "infinity") == 0) return kSpinForever;
+  char* end = nullptr;
+  const unsigned long long count = std::strtoull(text, &end, 10);
+  if (end == text) return otherwise;
+  unsigned shift = 0;
+  switch (*end) {
+    case 'k': case 'K': shift = 1; break;
+    case 'm': case 'M': shift = 2; break;
+    case 'g': case 'G': shift = 3; break;
+    case 't': case 'T': shift = 4; break;
+    case 0: break;
+    default: return otherwise;
+  }
+  double polls = static_cast<double>(count);
+  while (shift-- > 0) polls *= 1000;
+  constexpr double kPollNs = 20;  // a rough figure for a poll with its pause, not measured here; processors differ
+  return polls * kPollNs > 1e18 ? kSpinForever : static_cast<int64_t>(polls * kPollNs);
 }
 
 }  // namespace
@@ -85,34 +112,6 @@ bool wait_slowly(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, 
   }
 }
 
-// GOMP_SPINCOUNT as time: a number of polls, with a multiplier, or "infinity". False when unset or not understood (libgomp
-// itself says so to the user then).
-static bool spincount_ns(int64_t* ns) {
-  const char* text = environment("GOMP_SPINCOUNT");
-  if (!text || !*text) return false;
-  if (strcasecmp(text, "infinite") == 0 || strcasecmp(text, "infinity") == 0) {
-    *ns = kSpinForever;
-    return true;
-  }
-  char* end = nullptr;
-  const unsigned long long count = std::strtoull(text, &end, 10);
-  if (end == text) return false;
-  unsigned shift = 0;
-  switch (*end) {
-    case 'k': case 'K': shift = 1; break;
-    case 'm': case 'M': shift = 2; break;
-    case 'g': case 'G': shift = 3; break;
-    case 't': case 'T': shift = 4; break;
-    case 0: break;
-    default: return false;
-  }
-  double polls = static_cast<double>(count);
-  while (shift-- > 0) polls *= 1000;
-  constexpr double kPollNs = 20;  // a poll with its pause: 12-45 ns on the x86 cores of the last ten years
-  *ns = polls * kPollNs > 1e18 ? kSpinForever : static_cast<int64_t>(polls * kPollNs);
-  return true;
-}
-
 WaitPolicy wait_policy(bool crowded) {
   const Options& settings = options();
   if (std::strcmp(settings.wait, "spin") == 0) return {kSpinForever, 0, PostOrder::kUnfenced};
@@ -121,9 +120,8 @@ WaitPolicy wait_policy(bool crowded) {
   const bool passive = omp && strcasecmp(omp, "passive") == 0;
   const bool active = omp && strcasecmp(omp, "active") == 0;
   // A yield keeps no CPU from anybody, so a passive crowd yields too before it sleeps, only not for long.
-  if (crowded) return {0, passive ? 50'000 : 200'000, PostOrder::kFenced};
-  int64_t spin_ns = passive ? 0 : active ? kSpinForever : settings.spin_us * 1000;
-  spincount_ns(&spin_ns);
+  if (crowded) return {0, passive ? kPassiveYieldNs : kYieldNs, PostOrder::kFenced};
+  const int64_t spin_ns = spincount_ns(passive ? 0 : active ? kSpinForever : settings.spin_us * 1000);
   return {spin_ns, 0, spin_ns > 0 ? PostOrder::kUnfenced : PostOrder::kFenced};
 }
 

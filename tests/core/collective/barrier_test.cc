@@ -68,7 +68,7 @@ unsigned rounds_for(unsigned n) {
 #if defined(__SANITIZE_THREAD__)
   return n <= 2 ? 2000 : 30;
 #else
-  return n <= 2 ? 20000 : n <= 16 ? 300 : 30;
+  return n <= 2 ? 20000 : n <= 4 ? 1000 : n <= 16 ? 500 : 100;
 #endif
 }
 
