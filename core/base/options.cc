@@ -16,32 +16,44 @@ namespace {
 
 enum class Type { kBool, kInteger, kChoice, kText };
 
-// One row of options.def, plus what became of it.
+// As options.def writes them.
+constexpr OptionScope ALL = OptionScope::kAll, OPENMP = OptionScope::kOpenMp, MPI = OptionScope::kMpi;
+
+Options parsed;
+
+// One row of options.def, where its value goes, plus what became of it.
 struct Row {
   const char* name;
   Type type;
+  OptionScope scope;
   const char* unit;
   int64_t min, max;
   const char* values;
   const char* fallback;
   const char* help;
+  void* target;
   const char* from;
+  const char* text;  // the value in force
+  char* copy;        // owns `text` where a host set it
 };
 
+#define ROW(id, name, type, scope, unit, min, max, values, fallback, help) \
+  {name, type, scope, unit, min, max, values, fallback, help, &parsed.id, "default", fallback, nullptr},
 Row rows[] = {
-#define BOOL(id, name, def, help) {name, Type::kBool, "", 0, 1, "0|1", (def) ? "1" : "0", help, "default"},
-#define INTEGER(id, name, def, min, max, unit, help) {name, Type::kInteger, unit, min, max, "", #def, help, "default"},
-#define CHOICE(id, name, def, values, help) {name, Type::kChoice, "", 0, 0, values, def, help, "default"},
-#define TEXT(id, name, def, help) {name, Type::kText, "", 0, 0, "", def, help, "default"},
+#define BOOL(id, name, scope, def, help) ROW(id, name, Type::kBool, scope, "", 0, 1, "0|1", (def) ? "1" : "0", help)
+#define INTEGER(id, name, scope, def, min, max, unit, help) \
+  ROW(id, name, Type::kInteger, scope, unit, min, max, "", #def, help)
+#define CHOICE(id, name, scope, def, values, help) ROW(id, name, Type::kChoice, scope, "", 0, 0, values, def, help)
+#define TEXT(id, name, scope, def, help) ROW(id, name, Type::kText, scope, "", 0, 0, "", def, help)
 #include "base/options.def"
 #undef BOOL
 #undef INTEGER
 #undef CHOICE
 #undef TEXT
 };
+#undef ROW
 constexpr uint32_t kRows = sizeof rows / sizeof rows[0];
 
-Options parsed;
 pthread_once_t once = PTHREAD_ONCE_INIT;
 
 bool parse_bool(const char* text, bool* out) {
@@ -68,6 +80,11 @@ bool parse_choice(const char* text, const char* values, const char** out) {
     if (strncasecmp(at, text, length) == 0 && (at[length] == '|' || at[length] == 0) && length > 0) {
       static char words[8][16];  // lower-case copies; a choice has few short values
       static uint32_t used = 0;
+      for (uint32_t i = 0; i < used; ++i)
+        if (std::strncmp(words[i], at, length) == 0 && words[i][length] == 0) {
+          *out = words[i];
+          return true;
+        }
       if (used == 8 || length >= 16) return false;
       std::memcpy(words[used], at, length);
       *out = words[used++];
@@ -77,38 +94,39 @@ bool parse_choice(const char* text, const char* values, const char** out) {
   return false;
 }
 
-void refuse(Row& row, const char* value, const char* wanted) {
-  log_line("%s=%s is not %s; the default %s is used", row.name, value, wanted, row.fallback);
-  row.from = "default (bad value)";
-}
-
-void parse_row(Row& row, void* target) {
-  const char* value = secure_getenv(row.name);
-  if (!value || !*value) return;
-  char wanted[256];
+// Puts `text` where the row's value belongs; false, after one line, where it is not such a value.
+bool take(Row& row, const char* text) {
+  char wanted[160];
   bool good = true;
   switch (row.type) {
     case Type::kBool:
-      good = parse_bool(value, static_cast<bool*>(target));
+      good = parse_bool(text, static_cast<bool*>(row.target));
       std::snprintf(wanted, sizeof wanted, "0 or 1");
       break;
     case Type::kInteger:
-      good = parse_integer(value, row.min, row.max, static_cast<int64_t*>(target));
-      std::snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld (%s)", static_cast<long long>(row.min),
-                    static_cast<long long>(row.max), row.unit);
+      good = parse_integer(text, row.min, row.max, static_cast<int64_t*>(row.target));
+      std::snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld%s%s%s", static_cast<long long>(row.min),
+                    static_cast<long long>(row.max), *row.unit ? " (" : "", row.unit, *row.unit ? ")" : "");
       break;
     case Type::kChoice:
-      good = parse_choice(value, row.values, static_cast<const char**>(target));
+      good = parse_choice(text, row.values, static_cast<const char**>(row.target));
       std::snprintf(wanted, sizeof wanted, "one of %s", row.values);
       break;
     case Type::kText:
-      *static_cast<const char**>(target) = value;
+      *static_cast<const char**>(row.target) = text;
       break;
   }
   if (good)
-    row.from = "environment";
+    row.text = text;
   else
-    refuse(row, value, wanted);
+    log_line("%s=%s is not %s; %s%s is used", row.name, text, wanted, row.text == row.fallback ? "the default " : "",
+             row.text);
+  return good;
+}
+
+void read_environment(Row& row) {
+  const char* text = secure_getenv(row.name);
+  if (text && *text) row.from = take(row, text) ? "environment" : "default (bad value)";
 }
 
 void warn_of_unknown_names() {
@@ -136,16 +154,7 @@ void warn_of_unknown_names() {
 }
 
 void parse_all() {
-  uint32_t index = 0;
-#define BOOL(id, name, def, help) parse_row(rows[index++], &parsed.id);
-#define INTEGER(id, name, def, min, max, unit, help) parse_row(rows[index++], &parsed.id);
-#define CHOICE(id, name, def, values, help) parse_row(rows[index++], &parsed.id);
-#define TEXT(id, name, def, help) parse_row(rows[index++], &parsed.id);
-#include "base/options.def"
-#undef BOOL
-#undef INTEGER
-#undef CHOICE
-#undef TEXT
+  for (Row& row : rows) read_environment(row);
   if (!getauxval(AT_SECURE)) warn_of_unknown_names();
 }
 
@@ -154,6 +163,24 @@ void parse_all() {
 const Options& options() {
   pthread_once(&once, parse_all);
   return parsed;
+}
+
+int set_option(const char* name, const char* value) {
+  options();  // first what the environment says, or it would come later and undo this
+  for (Row& row : rows) {
+    if (std::strcmp(row.name, name) != 0) continue;
+    char* copy = strdup(value);
+    if (!copy) return -ENOMEM;
+    if (!take(row, copy)) {
+      std::free(copy);
+      return -EINVAL;
+    }
+    std::free(row.copy);
+    row.copy = copy;
+    row.from = "host";
+    return 0;
+  }
+  return -ENOENT;
 }
 
 uint32_t option_count() { return kRows; }
@@ -169,10 +196,9 @@ void option_row(uint32_t index, OptionRow* out) {
                   static_cast<long long>(row.max));
     range = ranges[index];
   }
-  *out = {row.name, kTypes[static_cast<int>(row.type)], row.unit, range, row.fallback, row.help, "", row.from};
-  const char* now = row.fallback;
-  if (std::strcmp(row.from, "environment") == 0) now = secure_getenv(row.name);
-  std::snprintf(out->value, sizeof out->value, "%s", now ? now : "");
+  *out = {row.name, kTypes[static_cast<int>(row.type)], row.unit, range, row.fallback, row.help, row.scope, "",
+          row.from};
+  std::snprintf(out->value, sizeof out->value, "%s", row.text);
 }
 
 const char* environment(const char* name) { return secure_getenv(name); }

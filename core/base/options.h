@@ -10,10 +10,10 @@
 namespace smelt {
 
 struct Options {
-#define BOOL(id, name, def, help) bool id = def;
-#define INTEGER(id, name, def, min, max, unit, help) int64_t id = def;
-#define CHOICE(id, name, def, values, help) const char* id = def;
-#define TEXT(id, name, def, help) const char* id = def;
+#define BOOL(id, name, scope, def, help) bool id = def;
+#define INTEGER(id, name, scope, def, min, max, unit, help) int64_t id = def;
+#define CHOICE(id, name, scope, def, values, help) const char* id = def;
+#define TEXT(id, name, scope, def, help) const char* id = def;
 #include "base/options.def"
 #undef BOOL
 #undef INTEGER
@@ -24,7 +24,14 @@ struct Options {
 // Parsed at the first call, thread-safe; the texts stay valid as long as the environment does.
 const Options& options();
 
-// For `smelt config` and the tests: every row, its value now and where it came from.
+// The same for a host that has settings of its own (MCA parameters): 0; -EINVAL for a bad value, which warns and changes
+// nothing; -ENOENT for an unknown name. `value` is copied. Not synchronised: before the first use of the setting.
+int set_option(const char* name, const char* value);
+
+// Who reads a setting. The numbers are those of smelt_option_scope.
+enum class OptionScope { kAll, kOpenMp, kMpi };
+
+// For `smelt config`, the C API and the tests: every row, its value now and where it came from.
 struct OptionRow {
   const char* name;
   const char* type;       // "bool", "integer", "choice", "text"
@@ -32,8 +39,9 @@ struct OptionRow {
   const char* range;      // "0..2", "auto|spin|sleep", "" for text
   const char* fallback;   // the default, as text
   const char* help;
+  OptionScope scope;
   char value[256];        // the value in force, as text
-  const char* from;       // "default", "environment", "default (bad value)"
+  const char* from;       // "default", "environment", "default (bad value)", "host"
 };
 uint32_t option_count();
 void option_row(uint32_t index, OptionRow* out);

@@ -9,9 +9,11 @@
 
 #include "cli/command.h"
 #include "cli/hops.h"
+#include "cli/methods.h"
 #include "discover/error.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
+#include "measure/methods.h"
 #include "measure/profile_io.h"
 
 namespace smelt {
@@ -19,10 +21,10 @@ namespace {
 
 struct CalibrateArguments {
   std::string output;
-  bool system = false, json = false, quiet = false;
+  bool system = false, no_methods = false, json = false, quiet = false;
 };
 
-// The measuring threads hold nothing that outlives the process, so leaving at once is the simplest correct way.
+// The measuring threads and processes hold nothing and end with this process, so leaving at once is the simplest correct way.
 void leave_interrupted(int) {
   static constexpr char kText[] = "\nsmelt: interrupted; the profile is as it was\n";
   const size_t skip = isatty(STDERR_FILENO) ? 0 : 1;  // a terminal's cursor stands behind the progress
@@ -45,12 +47,11 @@ std::string output_path(const CalibrateArguments& arguments) {
 }
 
 // A line that overwrites itself, on terminals only.
-Progress terminal_progress(bool quiet) {
-  if (quiet || !isatty(STDERR_FILENO)) return {};
-  return [](uint32_t done, uint32_t total) {
-    // Not at every pair: terminals are slower than pairs.
-    if (done % 16 != 0 && done != total) return;
-    std::fprintf(stderr, "\rsmelt: measured %u of %u pairs", done, total);
+Progress terminal_progress(const CalibrateArguments& arguments, const char* what, uint32_t every) {
+  if (arguments.quiet || arguments.json || !isatty(STDERR_FILENO)) return {};
+  return [what, every](uint32_t done, uint32_t total) {
+    if (done % every != 0 && done != total) return;
+    std::fprintf(stderr, "\rsmelt: measured %u of %u %s", done, total, what);
     if (done == total) std::fputc('\n', stderr);
   };
 }
@@ -70,7 +71,8 @@ void report(const CalibrateArguments& arguments, const ProfileImage& image, cons
                                         {"unit", cost_unit_name(image.costs().unit)},
                                         {"ping_pong", header.one_way_hop},
                                         {"spread", header.spread},
-                                        {"hops", hops_json(hops)}};
+                                        {"hops", hops_json(hops)},
+                                        {"methods", methods_json(image.curves)}};
     put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   } else if (!arguments.quiet) {
     put(fmt::format("machine     {}\n", header.machine));
@@ -79,6 +81,7 @@ void report(const CalibrateArguments& arguments, const ProfileImage& image, cons
     put(fmt::format("ping-pong   {:.1f} ns one way, spread {:.0f} %\n", double{header.one_way_hop},
                     header.spread * 100.0));
     put(hops_text(hops, image.costs().unit));
+    put(methods_text(image.curves));
     put(fmt::format("written     {}\n            {}\n", written.packed, written.json));
   }
 }
@@ -88,7 +91,13 @@ int run_calibrate(const CalibrateArguments& arguments) {
   const Machine machine = discover_machine();
   std::signal(SIGINT, leave_interrupted);
   const auto begin = std::chrono::steady_clock::now();
-  const ProfileImage image = calibrate(machine, terminal_progress(arguments.quiet || arguments.json));
+  // Not at every pair: terminals are slower than pairs.
+  ProfileImage image = calibrate(machine, terminal_progress(arguments, "pairs", 16));
+  if (!arguments.no_methods) {
+    MeasuredMethods methods = measure_methods(image, terminal_progress(arguments, "groups of processes", 1));
+    image.curves = std::move(methods.sets);
+    if (!methods.remark.empty() && !arguments.quiet) warn(methods.remark);
+  }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::signal(SIGINT, SIG_IGN);  // the rest takes milliseconds, and "interrupted" must mean that nothing was changed
   const WrittenProfile written = write_profile(image, path, arguments.system);
@@ -110,10 +119,13 @@ void add_calibrate(CLI::App& app, Action& chosen) {
           ->type_name("FILE");
   verb->add_flag("--system", arguments->system, "write the profile that all users of this machine share")
       ->excludes(output);
+  verb->add_flag("--no-methods", arguments->no_methods,
+                 "do not measure the collectives of groups of processes; their limits are then typical ones");
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "print nothing but errors");
   verb->footer(
-      "Best on an idle machine; takes about 2 ms per pair of CPUs.\nExample:\n  smelt calibrate && smelt info");
+      "Best on an idle machine; takes about 2 ms per pair of CPUs, and a moment for the methods\n"
+      "of groups of processes.\nExample:\n  smelt calibrate && smelt info");
   verb->callback([arguments, &chosen] { chosen = [arguments] { return run_calibrate(*arguments); }; });
 }
 

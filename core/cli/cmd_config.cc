@@ -10,6 +10,14 @@
 namespace smelt {
 namespace {
 
+const char* scope_word(OptionScope scope) {
+  return scope == OptionScope::kOpenMp ? "openmp" : scope == OptionScope::kMpi ? "mpi" : "all";
+}
+
+const char* scope_note(OptionScope scope) {
+  return scope == OptionScope::kOpenMp ? "; OpenMP only" : scope == OptionScope::kMpi ? "; MPI only" : "";
+}
+
 std::string config_text() {
   std::string out;
   for (uint32_t i = 0; i < option_count(); ++i) {
@@ -18,8 +26,8 @@ std::string config_text() {
     out += fmt::format("{}={}  [{}]\n", row.name, row.value, row.from);
     out += fmt::format("    {}\n", row.help);
     if (row.range[0] != '\0')
-      out += fmt::format("    {} {}{}{}, default {}\n", row.type, row.range, row.unit[0] ? " " : "", row.unit,
-                         row.fallback);
+      out += fmt::format("    {} {}{}{}, default {}{}\n", row.type, row.range, row.unit[0] ? " " : "", row.unit,
+                         row.fallback, scope_note(row.scope));
   }
   return out;
 }
@@ -36,6 +44,7 @@ std::string config_json() {
                     {"unit", row.unit},
                     {"range", row.range},
                     {"default", row.fallback},
+                    {"scope", scope_word(row.scope)},
                     {"help", row.help}});
   }
   return rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -47,7 +56,9 @@ void add_config(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("config", "List the settings, their values and where each came from");
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "for programs");
-  verb->footer("Settings are environment variables:\n  SMELT_WAIT=sleep smelt config");
+  verb->footer(
+      "Settings are environment variables:\n  SMELT_WAIT=sleep smelt config\nThose of Open MPI programs are also its "
+      "parameters:\n  mpirun --mca coll_smelt_priority 90 ...");
   verb->callback([json, &chosen] {
     chosen = [json] {
       put(*json ? config_json() : config_text());

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "cli/command.h"
 #include "cli/hops.h"
+#include "cli/methods.h"
 #include "cli/plan.h"
 #include "cli/preload.h"
 #include "discover/error.h"
@@ -166,6 +167,7 @@ std::string info_text(const Report& r) {
     out += fmt::format("costs       {}: {}\n", r.costs.kind, r.barrier.origin);
   }
   out += hops_text(r.hops, r.costs.unit);
+  out += methods_text(r.costs.curves);
   out += fmt::format("barrier     {} for CPUs {}: {:.1f} {} predicted\n", r.barrier.pattern, cpu_ranges(r.cpus),
                      r.barrier.predicted, cost_unit_name(r.costs.unit));
   out += fmt::format("OpenMP shim {}\n",
@@ -201,6 +203,7 @@ std::string info_json(const Report& r) {
   }
   out["unit"] = cost_unit_name(r.costs.unit);
   out["hops"] = hops_json(r.hops);
+  out["methods"] = methods_json(r.costs.curves);
   out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};
   out["gomp_library"] = r.shim.empty() ? Json(nullptr) : Json(r.shim);
   out["advice"] = r.advice.empty() ? Json(nullptr) : Json(r.advice);

@@ -1,4 +1,4 @@
-// smelt run: put the OpenMP shim in front of a program and become that program.
+// smelt run: put the OpenMP shim in front of a program, the Open MPI component under it, and become that program.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -9,9 +9,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "base/options.h"
 #include "cli/command.h"
 #include "cli/preload.h"
+#include "cli/run_environment.h"
 #include "discover/error.h"
 
 namespace smelt {
@@ -23,21 +23,12 @@ struct RunArguments {
   std::vector<std::string> command;
 };
 
-// As one would type it: quoted only where the shell asks for it.
-std::string shell_word(const std::string& text) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-std::string shim_to_use(const RunArguments& arguments) {
+std::string shim_to_use(const RunArguments& arguments, const std::string& component) {
   if (arguments.stock) return "";
   std::string shim = arguments.library;
   if (shim.empty()) {
     shim = find_shim();
-    if (shim.empty())
+    if (shim.empty() && component.empty())
       throw UserError(
           fmt::format("{} is neither beside this program nor in its library directory; name it with "
                       "--library PATH",
@@ -55,14 +46,21 @@ std::string shim_to_use(const RunArguments& arguments) {
   return shim;
 }
 
+std::string component_to_use(const RunArguments& arguments) {
+  if (arguments.stock) return "";
+  const std::string component = find_component();
+  // Open MPI has no way to write a path with a colon; OpenMP programs need not care.
+  return component.find(':') == std::string::npos ? component : "";
+}
+
 int run_run(const RunArguments& arguments) {
   if (arguments.command.empty()) throw UserError("run what? e.g. smelt run -- ./app; see 'smelt run --help'");
-  const std::string shim = shim_to_use(arguments);
-  const char* before = environment("LD_PRELOAD");
-  const std::string preload = preload_value(before, shim);
+  const std::string component = component_to_use(arguments);
+  const std::string shim = shim_to_use(arguments, component);
+  const std::vector<EnvironmentChange> changes = run_environment({shim, component, arguments.verbose});
 
   const std::string program = find_program(arguments.command[0]);
-  if (!arguments.stock && !program.empty()) {
+  if (!shim.empty() && !program.empty()) {
     const std::string obstacle = preload_obstacle(program);
     if (!obstacle.empty())
       warn(fmt::format("{}: {}, so the loader ignores LD_PRELOAD; it runs without Smelt", arguments.command[0],
@@ -70,23 +68,19 @@ int run_run(const RunArguments& arguments) {
   }
 
   if (arguments.dry_run) {
-    std::string line;
-    if (!preload.empty())
-      line += "LD_PRELOAD=" + shell_word(preload) + " ";
-    else if (before && *before)
-      line += "env -u LD_PRELOAD ";
-    if (arguments.verbose) line += "SMELT_VERBOSE=1 ";
+    std::string line = as_shell_prefix(changes);
     for (const std::string& word : arguments.command) line += shell_word(word) + " ";
     line.back() = '\n';
     put(line);
     return 0;
   }
 
-  if (preload.empty())
-    ::unsetenv("LD_PRELOAD");
-  else
-    ::setenv("LD_PRELOAD", preload.c_str(), 1);
-  if (arguments.verbose) ::setenv("SMELT_VERBOSE", "1", 1);
+  for (const EnvironmentChange& change : changes) {
+    if (change.value)
+      ::setenv(change.name.c_str(), change.value->c_str(), 1);
+    else
+      ::unsetenv(change.name.c_str());
+  }
   std::vector<char*> argv;
   for (const std::string& word : arguments.command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -109,18 +103,18 @@ int run_run(const RunArguments& arguments) {
 
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail) {
   CLI::App* verb = app.add_subcommand("run",
-                                      "Run an OpenMP program (GCC's libgomp) with Smelt's barriers:\n"
+                                      "Run an OpenMP (GCC's libgomp) or Open MPI program with Smelt's barriers and collectives:\n"
                                       "smelt run [OPTIONS] -- PROGRAM [ARGUMENTS...]");
   auto arguments = std::make_shared<RunArguments>();
   verb->add_option("--library", arguments->library, "the shim to use instead of the one that belongs to this program")
       ->type_name("PATH");
   verb->add_flag("--dry-run", arguments->dry_run, "print the command instead of running it");
   verb->add_flag("--stock", arguments->stock, "run without Smelt, for comparison");
-  verb->add_flag("--verbose", arguments->verbose, "let the shim say in one line what it took over (SMELT_VERBOSE=1)");
+  verb->add_flag("--verbose", arguments->verbose, "let Smelt say what it took over (SMELT_VERBOSE=1)");
   verb->prefix_command();  // everything from the first word on belongs to the program
   verb->footer(
       "The exit code is the program's; 127: not found, 126: not executable.\nExample:\n  smelt run --verbose -- "
-      "./app input.dat\n  smelt run -- mpirun -n 2 ./app");
+      "./app input.dat\n  smelt run -- mpirun -n 4 ./app");
   verb->callback([verb, arguments, &chosen, &tail] {
     // Where the program's name came before any "--", the "--" is one of its arguments.
     arguments->command = verb->remaining();

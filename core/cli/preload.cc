@@ -37,23 +37,42 @@ bool names_a_loader(std::ifstream& file) {
   return false;
 }
 
-}  // namespace
-
-std::string find_shim() {
+// A file of Smelt's: in `built`, a folder of the build tree, or in `installed`, a folder of the library directory.
+std::string find_part(const char* built, const char* installed, const char* name) {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   std::vector<fs::path> places;
   if (!error) {
-    places.push_back(here / "../gomp_shim");  // the build tree: core/smelt
+    places.push_back(here / ".." / built);  // the build tree: core/smelt
     // An installed tree that was moved: the last parts of the libdir beside our own directory.
     const fs::path libdir = SMELT_LIBDIR;
-    places.push_back(here / ".." / libdir.filename());
-    places.push_back(here / ".." / libdir.parent_path().filename() / libdir.filename());
+    places.push_back(here / ".." / libdir.filename() / installed);
+    places.push_back(here / ".." / libdir.parent_path().filename() / libdir.filename() / installed);
   }
-  places.emplace_back(SMELT_LIBDIR);
+  places.push_back(fs::path(SMELT_LIBDIR) / installed);
   for (const fs::path& place : places)
-    if (is_file(place / kShimName)) return fs::weakly_canonical(place / kShimName, error).string();
+    if (is_file(place / name)) return fs::weakly_canonical(place / name, error).string();
   return "";
+}
+
+}  // namespace
+
+std::string find_shim() { return find_part("gomp_shim", "", kShimName); }
+
+std::string find_component() {
+  return fs::path(find_part("ompi_coll_smelt", "smelt/openmpi", kComponentName)).parent_path().string();
+}
+
+std::string without_component(const std::string& path) {
+  std::string others;
+  for (size_t at = 0; at < path.size();) {
+    size_t end = path.find(':', at);
+    if (end == std::string::npos) end = path.size();
+    const std::string folder = path.substr(at, end - at);
+    if (!folder.empty() && !is_file(fs::path(folder) / kComponentName)) others += (others.empty() ? "" : ":") + folder;
+    at = end + 1;
+  }
+  return others;
 }
 
 std::string preload_value(const char* before, const std::string& shim) {

@@ -1,4 +1,4 @@
-// The OpenMP shim as a file, and the LD_PRELOAD that puts it in front of a program.
+// The OpenMP shim and the Open MPI component as files, and the values that make the loader and Open MPI find them.
 #pragma once
 
 #include <string>
@@ -6,13 +6,20 @@
 namespace smelt {
 
 inline constexpr const char* kShimName = "libsmelt_gomp.so";
+inline constexpr const char* kComponentName = "mca_coll_smelt.so";
 
 // Beside this executable as built or as installed, wherever the tree was moved to; else in the configured libdir.
 // "" when there is none.
 std::string find_shim();
 
+// The folder of the Open MPI component, in the same places; "" when there is none, as in a build without Open MPI.
+std::string find_component();
+
 // `before` (LD_PRELOAD as it was, or nullptr) without any shim, and with `shim` in front unless that is "".
 std::string preload_value(const char* before, const std::string& shim);
+
+// `path` (folders with colons between) without those that hold an Open MPI component of Smelt's.
+std::string without_component(const std::string& path);
 
 // The file that execvp would run for `command`, "" when there is none.
 std::string find_program(const std::string& command);

@@ -57,6 +57,15 @@ class JsonChecks {
     return value.get<uint32_t>();
   }
 
+  // So many numbers, finite, >= 0.
+  std::vector<float> costs(const nlohmann::json& object, const char* key, uint32_t count) const {
+    const nlohmann::json& values = member(object, key);
+    if (!values.is_array() || values.size() != count) fail("\"{}\" is not a list of {} numbers", key, count);
+    std::vector<float> out;
+    for (uint32_t i = 0; i < count; ++i) out.push_back(static_cast<float>(cost(values[i], fmt::format("\"{}\"[{}]", key, i))));
+    return out;
+  }
+
   // n x n numbers, finite, >= 0, the diagonal 0.
   std::vector<float> matrix(const nlohmann::json& object, const char* key, uint32_t n) const {
     const nlohmann::json& rows = member(object, key);

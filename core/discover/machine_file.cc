@@ -67,6 +67,7 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   file.cpus = image.os_cpu;
   file.package = image.package;
   file.core = image.core;
+  file.curves = image.curves;
   build_costs(file, image.n(), [&](Arena& arena) {
     Costs& costs = file.overlap = image.costs();
     costs.hop = copied(arena, image.hop);

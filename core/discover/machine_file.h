@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "model/cost_model.h"
+#include "model/curves.h"
 
 namespace smelt {
 
@@ -20,6 +21,7 @@ struct MachineFile {
   uint64_t fingerprint = 0;     // of the machine, 0 when not known
   std::vector<uint32_t> cpus;   // the kernel's number of participant i
   std::vector<uint16_t> package, core;  // [n], as in the profile; one package and a core each where not known
+  std::vector<CurveSet> curves; // of the methods of groups, where the profile has some
   Costs overlap;                // the overlap-aware costs
   Costs paper;                  // the same machine under the paper's additive model
   std::shared_ptr<MappedArena> storage;  // what both point into

@@ -24,13 +24,14 @@ Costs ProfileImage::costs() const {
 }
 
 std::vector<std::byte> ProfileImage::pack() const {
-  const PackedLayout at = packed_layout(n());
+  const PackedLayout at = packed_layout(n(), static_cast<uint32_t>(curves.size()));
   std::vector<std::byte> bytes(at.bytes);
   PackedHeader complete = header;
   complete.cpus = n();
+  complete.curve_sets = static_cast<uint32_t>(curves.size());
   std::memcpy(bytes.data(), &complete, sizeof complete);
   const auto put = [&bytes](uint64_t offset, const auto& values) {
-    std::memcpy(bytes.data() + offset, values.data(), values.size() * sizeof values[0]);
+    if (!values.empty()) std::memcpy(bytes.data() + offset, values.data(), values.size() * sizeof values[0]);
   };
   put(at.os_cpu, os_cpu);
   put(at.package, package);
@@ -41,6 +42,7 @@ std::vector<std::byte> ProfileImage::pack() const {
   put(at.send_busy, send_busy);
   put(at.recv_busy, recv_busy);
   put(at.ready_read, ready_read);
+  put(at.curves, curves);
   seal_packed(bytes.data(), bytes.size());
   return bytes;
 }
@@ -69,6 +71,7 @@ ProfileImage image_from_profile(const Profile& profile) {
   image.send_busy.assign(profile.costs.send_busy, profile.costs.send_busy + pairs);
   image.recv_busy.assign(profile.costs.recv_busy, profile.costs.recv_busy + pairs);
   image.ready_read.assign(profile.costs.ready_read, profile.costs.ready_read + pairs);
+  image.curves.assign(profile.curves, profile.curves + profile.curve_sets);
   return image;
 }
 

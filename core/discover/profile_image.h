@@ -13,10 +13,11 @@
 namespace smelt {
 
 struct ProfileImage {
-  PackedHeader header{};  // magic, version, bytes and checksum are filled in by pack()
+  PackedHeader header{};  // magic, version, bytes, checksum and curve_sets are filled in by pack()
   std::vector<uint32_t> os_cpu;                    // [n], ascending
   std::vector<uint16_t> package, core, llc, node;  // [n]
   std::vector<float> hop, send_busy, recv_busy, ready_read;  // [n * n], row = sender
+  std::vector<CurveSet> curves;                    // at most kMaxCurveSets
 
   uint32_t n() const { return static_cast<uint32_t>(os_cpu.size()); }
   bool measured() const;  // false: guessed from the topology

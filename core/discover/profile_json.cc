@@ -1,4 +1,5 @@
-// The JSON form of a machine profile: for people, plots and other programs. One line per CPU and per matrix row.
+// The JSON form of a machine profile: for people, plots and other programs. One line per CPU, matrix row and curve.
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 
@@ -30,14 +31,37 @@ std::string quoted(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void append_matrix(std::string& out, const char* name, const std::vector<float>& values, uint32_t n, bool last) {
+void append_matrix(std::string& out, const char* name, const std::vector<float>& values, uint32_t n) {
   out += fmt::format("  \"{}\": [\n", name);
   for (uint32_t i = 0; i < n; ++i) {
     // fmt prints the shortest decimal that reads back as the same float: both forms carry the same numbers.
     const auto row = values.begin() + static_cast<std::ptrdiff_t>(size_t{i} * n);
     out += fmt::format("    [{}]{}\n", fmt::join(row, row + n, ", "), i + 1 < n ? "," : "");
   }
-  out += last ? "  ]\n" : "  ],\n";
+  out += "  ],\n";
+}
+
+void append_curves(std::string& out, const CurveSet& set, bool last) {
+  out += fmt::format("    {{\"participants\": {}, \"sizes\": [{}], \"ns\": {{\n", set.participants,
+                     fmt::join(kSampledBytes, ", "));
+  for (uint32_t m = 0; m < kCurveMethods; ++m)
+    out += fmt::format("      \"{}\": [{}]{}\n", kCurveMethodNames[m], fmt::join(set.ns[m], ", "),
+                       m + 1 < kCurveMethods ? "," : "");
+  out += last ? "    }}\n" : "    }},\n";
+}
+
+CurveSet curves_from(const nlohmann::json& object, const JsonChecks& checks) {
+  CurveSet set{};
+  set.participants = checks.whole(checks.member(object, "participants"), "\"participants\"", kMaxParticipants);
+  if (set.participants < 2) checks.fail("\"participants\" is {}, not 2 to {}", set.participants, kMaxParticipants);
+  if (checks.member(object, "sizes") != nlohmann::json(kSampledBytes))
+    checks.fail("\"sizes\" is not [{}]", fmt::join(kSampledBytes, ", "));
+  const nlohmann::json& ns = checks.member(object, "ns");
+  for (uint32_t m = 0; m < kCurveMethods; ++m) {
+    const std::vector<float> curve = checks.costs(ns, kCurveMethodNames[m], kCurveSizes);
+    std::copy(curve.begin(), curve.end(), set.ns[m]);
+  }
+  return set;
 }
 
 }  // namespace
@@ -62,10 +86,13 @@ std::string profile_to_json(const ProfileImage& image) {
                        image.os_cpu[i], image.package[i], image.core[i], image.llc[i], image.node[i],
                        i + 1 < n ? "," : "");
   out += "  ],\n  \"matrices\": \"row = sender, column = receiver, both as in cpus\",\n";
-  append_matrix(out, "hop", image.hop, n, false);
-  append_matrix(out, "send_busy", image.send_busy, n, false);
-  append_matrix(out, "recv_busy", image.recv_busy, n, false);
-  append_matrix(out, "ready_read", image.ready_read, n, true);
+  append_matrix(out, "hop", image.hop, n);
+  append_matrix(out, "send_busy", image.send_busy, n);
+  append_matrix(out, "recv_busy", image.recv_busy, n);
+  append_matrix(out, "ready_read", image.ready_read, n);
+  out += image.curves.empty() ? "  \"methods\": []\n" : "  \"methods\": [\n";
+  for (const CurveSet& set : image.curves) append_curves(out, set, &set == &image.curves.back());
+  if (!image.curves.empty()) out += "  ]\n";
   return out + "}\n";
 }
 
@@ -113,6 +140,10 @@ ProfileImage profile_from_json(std::string_view text, const std::string& name) {
   image.send_busy = checks.matrix(root, "send_busy", n);
   image.recv_busy = checks.matrix(root, "recv_busy", n);
   image.ready_read = checks.matrix(root, "ready_read", n);
+  const nlohmann::json& methods = checks.member(root, "methods");
+  if (!methods.is_array() || methods.size() > kMaxCurveSets)
+    checks.fail("\"methods\" is not a list of at most {} sets of curves", kMaxCurveSets);
+  for (const nlohmann::json& set : methods) image.curves.push_back(curves_from(set, checks));
   return image;
 }
 

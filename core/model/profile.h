@@ -14,17 +14,18 @@
 //
 // Packed layout, native byte order, all offsets from the start of the file, every array 8-byte aligned:
 //   PackedHeader | uint32 os_cpu[n] | uint16 package[n] | core[n] | llc[n] | node[n] | float hop[n*n] |
-//   send_busy[n*n] | recv_busy[n*n] | ready_read[n*n]
+//   send_busy[n*n] | recv_busy[n*n] | ready_read[n*n] | CurveSet curves[curve_sets]
 #pragma once
 
 #include <cstdint>
 
 #include "base/arena.h"
 #include "model/cost_model.h"
+#include "model/curves.h"
 
 namespace smelt {
 
-inline constexpr uint32_t kProfileVersion = 1;
+inline constexpr uint32_t kProfileVersion = 2;
 inline constexpr uint32_t kMaxProfileCpus = 1024;
 
 enum class ProfileSource : uint8_t { kSetting, kUser, kSystem, kGuess };
@@ -43,16 +44,18 @@ struct PackedHeader {
   float one_way_hop;        // ping-pong paired with the measurement, median over the measured pairs
   float spread;             // relative inter-quartile range of that ping-pong: how noisy the machine was
   uint32_t pairs_measured;  // ordered pairs with figures of their own; the others have their class's
+  uint32_t curve_sets;      // 0 .. kMaxCurveSets
+  uint32_t reserved;        // 0
   char method[64];          // "8x16 round trips, median", NUL-terminated
   char machine[128];        // CPU model name and shape, NUL-terminated
 };
-static_assert(sizeof(PackedHeader) == 7 * 8 + 4 * 4 + 64 + 128, "the file format has no hidden padding");
+static_assert(sizeof(PackedHeader) == 7 * 8 + 6 * 4 + 64 + 128, "the file format has no hidden padding");
 
-// Where the arrays of a file for n CPUs begin, and its size.
+// Where the arrays of a file for n CPUs and so many sets of curves begin, and its size.
 struct PackedLayout {
-  uint64_t os_cpu, package, core, llc, node, hop, send_busy, recv_busy, ready_read, bytes;
+  uint64_t os_cpu, package, core, llc, node, hop, send_busy, recv_busy, ready_read, curves, bytes;
 };
-constexpr PackedLayout packed_layout(uint32_t n) {
+constexpr PackedLayout packed_layout(uint32_t n, uint32_t curve_sets) {
   const uint64_t words = (uint64_t{n} * 4 + 7) & ~uint64_t{7};
   const uint64_t halves = (uint64_t{n} * 2 + 7) & ~uint64_t{7};
   const uint64_t matrix = (uint64_t{n} * n * 4 + 7) & ~uint64_t{7};
@@ -66,7 +69,8 @@ constexpr PackedLayout packed_layout(uint32_t n) {
   at.send_busy = at.hop + matrix;
   at.recv_busy = at.send_busy + matrix;
   at.ready_read = at.recv_busy + matrix;
-  at.bytes = at.ready_read + matrix;
+  at.curves = at.ready_read + matrix;
+  at.bytes = at.curves + uint64_t{curve_sets} * sizeof(CurveSet);
   return at;
 }
 
@@ -79,6 +83,8 @@ struct Profile {
   const uint16_t* package = nullptr;  // [n]
   const uint16_t* core = nullptr;     // [n] equal = SMT siblings
   Costs costs;                        // over all n CPUs; llc and node are in here
+  const CurveSet* curves = nullptr;   // [curve_sets] of the methods of groups, model/curves.h
+  uint32_t curve_sets = 0;            // 0: not measured; the guess has none
   const void* mapping = nullptr;      // what unload_profile gives back
   uint64_t mapped_bytes = 0;
 };
@@ -113,7 +119,7 @@ int system_profile_path(char* path, uint64_t bytes);
 // header and arrays already.
 void seal_packed(void* image, uint64_t bytes);
 
-// Points a profile's arrays into an image whose header says how many CPUs it has.
+// Points a profile's arrays into an image whose header says how many CPUs and sets of curves it has.
 void attach_image(const void* image, Profile* out);
 
 }  // namespace smelt

@@ -124,14 +124,26 @@ int check_header(const char* path, const PackedHeader& header, uint64_t bytes, R
   if (header.cpus < 1 || header.cpus > kMaxProfileCpus)
     return refuse(why, path, -EINVAL, "claims %u CPUs, 1 to %u are possible; run 'smelt calibrate'", header.cpus,
                   kMaxProfileCpus);
-  if (header.bytes != packed_layout(header.cpus).bytes || bytes != header.bytes)
+  if (header.curve_sets > kMaxCurveSets)
+    return refuse(why, path, -EINVAL, "claims %u sets of curves, at most %u are possible; run 'smelt calibrate'",
+                  header.curve_sets, kMaxCurveSets);
+  const uint64_t expected = packed_layout(header.cpus, header.curve_sets).bytes;
+  if (header.bytes != expected || bytes != header.bytes)
     return refuse(why, path, -EINVAL, "is %s (%llu bytes of %llu); run 'smelt calibrate'",
                   bytes < header.bytes ? "truncated" : "of the wrong size", static_cast<unsigned long long>(bytes),
-                  static_cast<unsigned long long>(packed_layout(header.cpus).bytes));
+                  static_cast<unsigned long long>(expected));
   return 0;
 }
 
 // 5.
+const char* nonsense_in(const CurveSet& set) {
+  if (set.participants < 2 || set.participants > kMaxParticipants) return "its curves are of an impossible group";
+  for (const auto& curve : set.ns)
+    for (const float ns : curve)
+      if (!is_cost(ns)) return "a number in its curves is not a cost";
+  return nullptr;
+}
+
 const char* nonsense_in(const Profile& profile) {
   const PackedHeader& header = profile.header;
   const uint32_t n = header.cpus;
@@ -151,6 +163,8 @@ const char* nonsense_in(const Profile& profile) {
       if (!good) return "a number in its matrices is not a cost";
       if (row[i] != 0) return "a CPU's distance to itself is not 0";
     }
+  for (uint32_t i = 0; i < profile.curve_sets; ++i)
+    if (const char* nonsense = nonsense_in(profile.curves[i])) return nonsense;
   return nullptr;
 }
 
@@ -159,7 +173,7 @@ const char* nonsense_in(const Profile& profile) {
 void attach_image(const void* image, Profile* out) {
   const auto* base = static_cast<const char*>(image);
   std::memcpy(&out->header, base, sizeof out->header);
-  const PackedLayout at = packed_layout(out->header.cpus);
+  const PackedLayout at = packed_layout(out->header.cpus, out->header.curve_sets);
   const auto words = [base](uint64_t offset) { return reinterpret_cast<const uint32_t*>(base + offset); };
   const auto halves = [base](uint64_t offset) { return reinterpret_cast<const uint16_t*>(base + offset); };
   const auto floats = [base](uint64_t offset) { return reinterpret_cast<const float*>(base + offset); };
@@ -175,6 +189,8 @@ void attach_image(const void* image, Profile* out) {
   out->costs.send_busy = floats(at.send_busy);
   out->costs.recv_busy = floats(at.recv_busy);
   out->costs.ready_read = floats(at.ready_read);
+  out->curve_sets = out->header.curve_sets;
+  out->curves = out->curve_sets ? reinterpret_cast<const CurveSet*>(base + at.curves) : nullptr;
 }
 
 void seal_packed(void* image, uint64_t bytes) {
@@ -203,7 +219,7 @@ int load_profile_file(const char* path, uint64_t expected_fingerprint, Profile* 
   if (const int error = check_owner(path, directory, status, why)) return error;  // 2.
 
   const auto bytes = static_cast<uint64_t>(status.st_size);
-  if (bytes > packed_layout(kMaxProfileCpus).bytes)
+  if (bytes > packed_layout(kMaxProfileCpus, kMaxCurveSets).bytes)
     return refuse(why, path, -EINVAL, "is too large for a profile (%llu bytes); run 'smelt calibrate'",
                   static_cast<unsigned long long>(bytes));
   const uint64_t mapped = bytes < sizeof(PackedHeader) ? sizeof(PackedHeader) : bytes;

@@ -86,6 +86,13 @@ TEST(Calibrate, ThenInfoSaysMeasured) {
   EXPECT_EQ(out["profile"]["path"], packed);
   EXPECT_LT(out["profile"]["age_seconds"].get<double>(), 300);
   EXPECT_EQ(out["hops"].size(), report["hops"].size());
+  EXPECT_EQ(out["methods"], report["methods"]);
+  EXPECT_EQ(out["methods"].size(), out["cores"] < 2 ? 0u : out["cores"] < 4 ? 1u : 2u);
+  for (const json& set : out["methods"])
+    for (const char* collective : {"broadcast", "reduce", "allreduce"}) {
+      EXPECT_EQ(set[collective][0]["from_bytes"], 0) << set;
+      EXPECT_TRUE(set[collective].back()["method"].is_string()) << set;
+    }
   const Outcome shown = run({{"info"}, here});
   EXPECT_NE(shown.out.find(packed), std::string::npos) << shown.out;
   // Both forms of the file are machines of their own.
@@ -110,6 +117,9 @@ TEST(Calibrate, WritesWhereItIsTold) {
   EXPECT_EQ(info({{"SMELT_PROFILE", file}})["profile"]["source"], "SMELT_PROFILE");
   const Outcome quiet = smelt({"calibrate", "--quiet", "--output", file});
   EXPECT_EQ(quiet.out + quiet.err, "");
+  const Outcome pairs_only = smelt({"calibrate", "--no-methods", "--json", "--output", file});
+  EXPECT_EQ(pairs_only.json()["methods"], json::array());
+  EXPECT_EQ(info({{"SMELT_PROFILE", file}})["methods"], json::array());
   const Outcome nowhere = smelt({"calibrate", "--output", "/proc/no/where.profile"});
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_EQ(std::count(nowhere.err.begin(), nowhere.err.end(), '\n'), 1) << nowhere.err;

@@ -14,6 +14,16 @@ namespace {
 
 std::string library() { return from_environment("SMELT_TEST_LIBRARY"); }
 
+// What the component of this build tree adds to a printed command, "" in a build without Open MPI.
+std::string component() {
+  const std::string file = from_environment("SMELT_TEST_COMPONENT");
+  return file.empty() ? "" : std::filesystem::canonical(file).parent_path().string();
+}
+std::string component_prefix(const std::string& others = "SYSTEM_DEFAULT:USER_DEFAULT") {
+  if (component().empty()) return "";
+  return "OMPI_MCA_mca_base_component_path=" + component() + ":" + others + " OMPI_MCA_coll_smelt_priority=90 ";
+}
+
 Outcome run_with(std::vector<std::string> more, std::map<std::string, std::string> environment = {}) {
   std::vector<std::string> all = {"run", "--library", library()};
   all.insert(all.end(), more.begin(), more.end());
@@ -59,7 +69,7 @@ TEST(Run, Verbose) {
 TEST(Run, DryRunPrintsWhatOneWouldType) {
   const Outcome dry = run_with({"--dry-run", "--verbose", "--", "./my app", "plain", "it's", "$HOME", ""});
   EXPECT_EQ(dry.code, 0);
-  EXPECT_EQ(dry.out, "LD_PRELOAD=" + library() + " SMELT_VERBOSE=1 './my app' plain 'it'\\''s' '$HOME' ''\n");
+  EXPECT_EQ(dry.out, "LD_PRELOAD=" + library() + " " + component_prefix() + "SMELT_VERBOSE=1 './my app' plain 'it'\\''s' '$HOME' ''\n");
   // And a shell that is given the line does the same.
   const Outcome line = run_with({"--dry-run", "--", "printf", "%s|", "a b", "it's", "$HOME", "x=1", "*", "\\"});
   const Outcome shell = run_with({"--stock", "--", "sh", "-c", line.out});
@@ -103,10 +113,35 @@ TEST(Run, SaysWhenAPreloadCannotWork) {
 TEST(Run, FindsTheShimOfTheBuildTree) {
   if (from_environment("SMELT_TEST_SHIM").empty()) GTEST_SKIP() << "no OpenMP shim on this architecture";
   const std::string shim = std::filesystem::canonical(from_environment("SMELT_TEST_SHIM")).string();
-  EXPECT_EQ(smelt({"run", "--dry-run", "--", "app"}).out, "LD_PRELOAD=" + shim + " app\n");
+  EXPECT_EQ(smelt({"run", "--dry-run", "--", "app"}).out, "LD_PRELOAD=" + shim + " " + component_prefix() + "app\n");
   EXPECT_EQ(smelt({"info", "--json"}).json()["gomp_library"], shim);
   // Asked for twice, it is there once.
-  EXPECT_EQ(run({{"run", "--dry-run", "--", "app"}, {{"LD_PRELOAD", shim}}}).out, "LD_PRELOAD=" + shim + " app\n");
+  EXPECT_EQ(run({{"run", "--dry-run", "--", "app"}, {{"LD_PRELOAD", shim}}}).out, "LD_PRELOAD=" + shim + " " + component_prefix() + "app\n");
+}
+
+TEST(Run, PutsTheComponentUnderOpenMpi) {
+  if (component().empty()) GTEST_SKIP() << "built without Open MPI";
+  const std::string path = "OMPI_MCA_mca_base_component_path", priority = "OMPI_MCA_coll_smelt_priority";
+  const std::string print = "echo \"${" + path + "-none} ${" + priority + "-none}\"";
+  const auto printed = [&](std::map<std::string, std::string> environment, bool stock = false) {
+    std::vector<std::string> more = {"--", "sh", "-c", print};
+    if (stock) more.insert(more.begin(), "--stock");
+    return run_with(more, std::move(environment)).out;
+  };
+  const std::string ours = component() + ":SYSTEM_DEFAULT:USER_DEFAULT";
+  EXPECT_EQ(printed({}), ours + " 90\n");
+  EXPECT_EQ(printed({{path, "/a:/b"}}), component() + ":/a:/b 90\n");
+  // The user's own wish is kept, in either form; an inner smelt run changes nothing.
+  EXPECT_EQ(printed({{priority, "0"}}), ours + " 0\n");
+  EXPECT_EQ(printed({{"SMELT_PRIORITY", "35"}}), ours + " none\n");
+  EXPECT_EQ(printed({{path, ours}, {priority, "90"}}), ours + " 90\n");
+  // Stock takes away what an outer smelt run put there, and no more.
+  EXPECT_EQ(printed({}, true), "none none\n");
+  EXPECT_EQ(printed({{path, ours}, {priority, "90"}}, true), "none none\n");
+  EXPECT_EQ(printed({{path, component() + ":/a"}, {priority, "35"}}, true), "/a 35\n");
+  EXPECT_EQ(printed({{path, "/a"}, {priority, "90"}}, true), "/a 90\n");
+  const Outcome dry = run_with({"--stock", "--dry-run", "--", "app"}, {{path, ours}, {priority, "90"}});
+  EXPECT_EQ(dry.out, "env -u " + path + " -u " + priority + " app\n");
 }
 
 }  // namespace

@@ -16,22 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/os/errno_keeper.h"
+
 namespace smelt::os {
-namespace {
-
-// The host program may be between a failed call and its look at errno when it runs into us.
-class ErrnoKeeper {
- public:
-  ErrnoKeeper() : saved_(errno) {}
-  ~ErrnoKeeper() { errno = saved_; }
-  ErrnoKeeper(const ErrnoKeeper&) = delete;
-  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
-
- private:
-  const int saved_;
-};
-
-}  // namespace
 
 void* map_pages(size_t bytes) {
   const ErrnoKeeper keeper;
@@ -43,6 +30,11 @@ void* map_pages(size_t bytes) {
 void unmap_pages(void* address, size_t bytes) {
   const ErrnoKeeper keeper;
   ::munmap(address, bytes);
+}
+
+void discard_pages(void* address, size_t bytes) {
+  const ErrnoKeeper keeper;
+  ::madvise(address, bytes, MADV_DONTNEED);
 }
 
 // Neither call says FUTEX_PRIVATE_FLAG: a word in memory shared by several processes must work too, and the key's

@@ -9,6 +9,7 @@ namespace smelt::os {
 
 void* map_pages(size_t bytes);  // zeroed, private, anonymous; nullptr when refused
 void unmap_pages(void* address, size_t bytes);
+void discard_pages(void* address, size_t bytes);  // of map_pages: gives the memory back, zeroed when touched again
 
 // Sleeps while *word == expected (or until woken, or spuriously). `timeout_ns` 0: for ever.
 void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_ns = 0);

@@ -1,6 +1,7 @@
 /* Smelt: machine-aware barriers between the threads of one machine. This header includes all the others.
  *
- *   model -> tree, schedule -> context -> barrier
+ *   model -> tree, schedule -> context -> barrier     between threads
+ *   host -> group -> barrier, broadcast, reduce, allreduce     between processes
  *
  * Conventions, for every function of every header:
  *   - returns 0 or a negative errno value; nothing is written to an out parameter on failure unless said;
@@ -15,7 +16,9 @@
 
 #include <smelt/barrier.h>
 #include <smelt/context.h>
+#include <smelt/group.h>
 #include <smelt/model.h>
+#include <smelt/options.h>
 #include <smelt/schedule.h>
 #include <smelt/tree.h>
 

@@ -111,6 +111,12 @@ ProfileImage sample() {
   image.header.pairs_measured = 12;
   image.header.one_way_hop = 57.13f;
   image.header.spread = 0.07f;
+  for (uint32_t participants : {2u, 4u}) {
+    CurveSet& set = image.curves.emplace_back();
+    set.participants = participants;
+    for (uint32_t m = 0; m < kCurveMethods; ++m)
+      for (uint32_t s = 0; s < kCurveSizes; ++s) set.ns[m][s] = static_cast<float>(m * 1000 + s * participants) / 7;
+  }
   set_text(image.header.machine, sizeof image.header.machine, "A \"quoted\" CPU \\ µ");
   set_text(image.header.method, sizeof image.header.method, "by hand");
   return image;
@@ -128,6 +134,9 @@ TEST_F(MachineFileTest, BothFormsOfAProfileCarryTheSameNumbers) {
   EXPECT_EQ(from_json.kind, "measured");
   EXPECT_EQ(from_json.fingerprint, 0xfedcba9876543210);
   EXPECT_EQ(from_json.name, from_packed.name);
+  ASSERT_EQ(from_packed.curves.size(), 2u);
+  EXPECT_EQ(from_packed.curves[1].participants, 4u);
+  EXPECT_EQ(from_packed.curves[1].ns[kReduceFlat][5], image.curves[1].ns[kReduceFlat][5]);
   for (size_t i = 0; i < image.hop.size(); ++i) {
     EXPECT_EQ(from_packed.overlap.hop[i], image.hop[i]);
     EXPECT_EQ(from_json.overlap.hop[i], image.hop[i]);
@@ -151,7 +160,7 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
     return text.replace(at, from.size(), to);
   };
   expect_refused(with("smelt machine profile", "other"), "\"format\"");
-  expect_refused(with("\"version\": 1", "\"version\": 2"), "format version 2");
+  expect_refused(with("\"version\": 2", "\"version\": 1"), "format version 1, this Smelt reads 2; run 'smelt calibrate'");
   expect_refused(with("\"os\": 1", "\"os\": 0"), "do not ascend");
   expect_refused(with("\"os\": 1", "\"os\": -1"), "\"os\" of CPU 1");
   expect_refused(with("\"package\": 1", "\"package\": 99999"), "\"package\" of CPU 2");
@@ -163,6 +172,14 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
   expect_refused(with("\"spread\": 0.07", "\"spread\": -0.07"), "\"spread\"");
   expect_refused(with("\"hop\": [", "\"hip\": ["), "\"hop\" is missing");
   expect_refused(with("\"cpus\": [", "\"cpus\": [7,"), "a JSON object is expected");
+  expect_refused(with("\"methods\": [", "\"method s\": ["), "\"methods\" is missing");
+  expect_refused(with("\"methods\": [", "\"methods\": [1, 2, 3,"), "at most 4 sets of curves");
+  expect_refused(with("\"participants\": 2", "\"participants\": 1"), "\"participants\" is 1, not 2 to 1024");
+  expect_refused(with("\"participants\": 2", "\"participants\": 1025"), "\"participants\" is not a whole number");
+  expect_refused(with("\"sizes\": [64, 256", "\"sizes\": [64, 128"), "\"sizes\" is not [64, 256, 1024");
+  expect_refused(with("\"reduce_single\": [", "\"reduce_double\": ["), "\"reduce_single\" is missing");
+  expect_refused(with("\"broadcast_shelf\": [0", "\"broadcast_shelf\": [-1"), "\"broadcast_shelf\"[0] is -1");
+  expect_refused(with("\"broadcast_shelf\": [0", "\"broadcast_shelf\": [0, 1"), "\"broadcast_shelf\" is not a list of 9");
 }
 
 TEST_F(MachineFileTest, XmlAndSyntheticAreGuessed) {

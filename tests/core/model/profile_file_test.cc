@@ -49,6 +49,9 @@ TEST_F(ProfileFile, GoodOneIsLoadedWhole) {
   EXPECT_EQ(profile.costs.ready_read[profile.costs.at(0, 2)], 3);
   EXPECT_EQ(profile.costs.poller, 0.5f);
   EXPECT_EQ(profile.core[2], 2);
+  ASSERT_EQ(profile.curve_sets, 2u);
+  EXPECT_EQ(profile.curves[1].participants, 16u);
+  EXPECT_EQ(profile.curves[1].ns[kAllreduceSingle][8], 1708);
   EXPECT_EQ(profile_index(profile, 4), 2);
   EXPECT_EQ(profile_index(profile, 3), kNobody);
   EXPECT_EQ(profile_index(profile, 5), kNobody);
@@ -59,6 +62,15 @@ TEST_F(ProfileFile, EverySizeIsLoaded) {
     EXPECT_EQ(load_bytes(Packed(n).bytes), 0) << why.text;
     EXPECT_EQ(profile.costs.n, n);
   }
+}
+
+TEST_F(ProfileFile, EveryNumberOfCurvesIsLoaded) {
+  for (uint32_t sets = 0; sets <= kMaxCurveSets; ++sets) {
+    EXPECT_EQ(load_bytes(Packed(3, sets).bytes), 0) << why.text;
+    EXPECT_EQ(profile.curve_sets, sets);
+    EXPECT_EQ(profile.curves != nullptr, sets > 0);
+  }
+  EXPECT_EQ(load_bytes(Packed(kMaxProfileCpus, kMaxCurveSets).bytes), 0) << why.text;
 }
 
 TEST_F(ProfileFile, SurvivesTruncationAfterItWasLoaded) {
@@ -102,6 +114,7 @@ TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
   for (uint32_t version : {kProfileVersion - 1, kProfileVersion + 1}) {
     packed.header().version = version;
     expect_refused(load_bytes(packed.bytes), -EINVAL, "format version");
+    EXPECT_NE(std::strstr(why.text, "; run 'smelt calibrate'"), nullptr) << why.text;
   }
 }
 
@@ -115,6 +128,17 @@ TEST_F(ProfileFile, ImpossibleSizesAreRefused) {
     packed.header().cpus = cpus;
     packed.seal();
     expect_refused(load_bytes(packed.bytes), -EINVAL, "CPUs, 1 to 1024 are possible");
+  }
+  packed.header().cpus = 3;
+  for (uint32_t sets : {kMaxCurveSets + 1, UINT32_MAX}) {
+    packed.header().curve_sets = sets;
+    packed.seal();
+    expect_refused(load_bytes(packed.bytes), -EINVAL, "sets of curves, at most 4 are possible; run 'smelt calibrate'");
+  }
+  for (uint32_t sets : {1u, 3u}) {
+    packed.header().curve_sets = sets;
+    packed.seal();
+    expect_refused(load_bytes(packed.bytes), -EINVAL, "of the wrong size");
   }
   packed.header().cpus = 1000;
   packed.seal();
@@ -155,6 +179,22 @@ TEST_F(ProfileFile, UnbelievableContentIsRefused) {
       spoilt.seal();
       expect_refused(load_bytes(spoilt.bytes), -EINVAL, "matrices is not a cost");
     }
+}
+
+TEST_F(ProfileFile, UnbelievableCurvesAreRefused) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (uint32_t participants : {0u, 1u, kMaxParticipants + 1, UINT32_MAX}) {
+    Packed spoilt;
+    spoilt.curves()[1].participants = participants;
+    spoilt.seal();
+    expect_refused(load_bytes(spoilt.bytes), -EINVAL, "curves are of an impossible group");
+  }
+  for (float bad : {std::nanf(""), kInfinity, -kInfinity, -1.0f, 1e9f}) {
+    Packed spoilt;
+    spoilt.curves()[1].ns[kReduceSingle][3] = bad;
+    spoilt.seal();
+    expect_refused(load_bytes(spoilt.bytes), -EINVAL, "curves is not a cost");
+  }
 }
 
 TEST_F(ProfileFile, WritableByOthersIsRefused) {

@@ -1,0 +1,32 @@
+// The settings for hosts written in C: the rows of options.def as smelt/options.h shows them.
+#include <cerrno>
+#include <cstring>
+#include <smelt/options.h>
+
+#include "base/options.h"
+
+namespace smelt {
+static_assert(static_cast<int>(OptionScope::kAll) == SMELT_OPTION_ALL);
+static_assert(static_cast<int>(OptionScope::kOpenMp) == SMELT_OPTION_OPENMP);
+static_assert(static_cast<int>(OptionScope::kMpi) == SMELT_OPTION_MPI);
+static_assert(sizeof OptionRow{}.value == sizeof smelt_option{}.value);
+}  // namespace smelt
+
+extern "C" {
+
+int smelt_option_get(unsigned i, smelt_option* option) {
+  if (!option) return -EINVAL;
+  if (i >= smelt::option_count()) return -ENOENT;
+  smelt::OptionRow row;
+  smelt::option_row(i, &row);
+  *option = {row.name, row.type, row.unit, row.range, row.fallback, row.help,
+             static_cast<smelt_option_scope>(row.scope), "", row.from};
+  std::memcpy(option->value, row.value, sizeof row.value);
+  return 0;
+}
+
+int smelt_option_set(const char* name, const char* value) {
+  return name && value ? smelt::set_option(name, value) : -EINVAL;
+}
+
+}  // extern "C"

@@ -1,0 +1,16 @@
+// The measured curves in a few lines: per set, which method of a group's collectives takes over at which size.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+#include "model/curves.h"
+
+namespace smelt {
+
+std::string methods_text(const std::vector<CurveSet>& sets);  // one line per set
+nlohmann::ordered_json methods_json(const std::vector<CurveSet>& sets);
+
+}  // namespace smelt

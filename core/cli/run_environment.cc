@@ -1,0 +1,69 @@
+#include "cli/run_environment.h"
+
+#include "base/options.h"
+#include "cli/preload.h"
+
+namespace smelt {
+namespace {
+
+// mpirun hands variables that begin with OMPI_MCA_ to all ranks.
+constexpr const char* kPath = "OMPI_MCA_mca_base_component_path";
+constexpr const char* kPriority = "OMPI_MCA_coll_smelt_priority";
+constexpr const char* kUsed = "90";                                     // above all of Open MPI's own
+constexpr const char* kOpenMpisOwn = "SYSTEM_DEFAULT:USER_DEFAULT";     // where it looks when told nothing
+
+bool is_set(const char* name) {
+  const char* value = environment(name);
+  return value && *value;
+}
+
+void add_preload(const RunParts& parts, std::vector<EnvironmentChange>& changes) {
+  const std::string preload = preload_value(environment("LD_PRELOAD"), parts.shim);
+  if (!preload.empty())
+    changes.push_back({"LD_PRELOAD", preload});
+  else if (is_set("LD_PRELOAD"))
+    changes.push_back({"LD_PRELOAD", std::nullopt});
+}
+
+void add_component(const RunParts& parts, std::vector<EnvironmentChange>& changes) {
+  const std::string before = is_set(kPath) ? environment(kPath) : "";
+  const std::string others = without_component(before);
+  if (!parts.component.empty()) {
+    changes.push_back({kPath, parts.component + ":" + (others.empty() ? kOpenMpisOwn : others)});
+    if (!is_set(kPriority) && !is_set("SMELT_PRIORITY")) changes.push_back({kPriority, kUsed});
+  } else if (others != before) {
+    changes.push_back({kPath, others == kOpenMpisOwn ? std::nullopt : std::optional(others)});
+    if (is_set(kPriority) && std::string(environment(kPriority)) == kUsed) changes.push_back({kPriority, std::nullopt});
+  }
+}
+
+}  // namespace
+
+std::vector<EnvironmentChange> run_environment(const RunParts& parts) {
+  std::vector<EnvironmentChange> changes;
+  add_preload(parts, changes);
+  add_component(parts, changes);
+  if (parts.verbose) changes.push_back({"SMELT_VERBOSE", "1"});
+  return changes;
+}
+
+std::string shell_word(const std::string& text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string as_shell_prefix(const std::vector<EnvironmentChange>& changes) {
+  std::string unset, set;
+  for (const EnvironmentChange& change : changes) {
+    if (change.value)
+      set += change.name + "=" + shell_word(*change.value) + " ";
+    else
+      unset += "-u " + change.name + " ";
+  }
+  return (unset.empty() ? "" : "env " + unset) + set;
+}
+
+}  // namespace smelt

@@ -1,0 +1,31 @@
+// What smelt run changes in a program's environment, so that the loader and Open MPI find Smelt, or no longer do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+struct EnvironmentChange {
+  std::string name;
+  std::optional<std::string> value;  // nothing: the variable goes
+};
+
+struct RunParts {
+  std::string shim;       // the OpenMP shim, "" for none
+  std::string component;  // folder of the Open MPI component, "" for none
+  bool verbose = false;
+};
+
+// Against the environment as it is. Parts that are "" are taken away where an earlier smelt run put them; what the user
+// set stays: other libraries and folders, a priority of his own.
+std::vector<EnvironmentChange> run_environment(const RunParts& parts);
+
+// As one would type it before a command, with a blank at the end; "" for no changes.
+std::string as_shell_prefix(const std::vector<EnvironmentChange>& changes);
+
+// Quoted only where the shell asks for it.
+std::string shell_word(const std::string& text);
+
+}  // namespace smelt

@@ -1,0 +1,111 @@
+// Allreduce: the operands of all, combined, to everybody.
+//
+//   pair    two participants, up to 24 bytes: both operands in one line
+//   inline  up to 56 bytes ride in the line of the flag, everybody reads everybody's and combines for itself: one hop.
+//           Beyond 16 participants: reduced to participant 0 in blocks, then broadcast
+//   flat    the same over the shelves, in pieces: no more communication than a barrier, but everybody does all the arithmetic
+//   sliced  everybody combines a slice and gets the others' (reduce_sliced.cc)
+//   single  the same, straight from and to the callers' memory (single_copy.h)
+#include <cerrno>
+
+#include "collective/fold.h"
+#include "collective/group.h"
+#include "collective/reduction.h"
+#include "collective/single_copy.h"
+
+namespace smelt {
+namespace {
+
+void allreduce_pair(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold) {
+  const uint64_t episode = group.episode;
+  group.open_slot();
+  PairLine& line = group.front->pair[episode % kRing];
+  pack(in, 0, elements * fold.element_bytes, line.half[group.me].payload);
+  line.half[group.me].episode.store(episode, std::memory_order_release);
+  const std::atomic<uint64_t>& other = line.half[1 - group.me].episode;
+  group.wait_until(1 - group.me, [&] { return other.load(std::memory_order_acquire) == episode; });
+  // For operations without a third operand; they may not write into the line.
+  alignas(64) char room[kPairBytes];
+  Combiner(fold, elements, nullptr, nullptr).combine(line.half[0].payload, line.half[1].payload, result, room);
+  group.finish_together();
+}
+
+void allreduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold) {
+  alignas(64) char room[kInlineBytes];
+  InlineLine& line = group.open_line(group.desk().up);
+  pack(in, 0, elements * fold.element_bytes, line.payload);
+  group.post_line(line);
+  Combiner combiner(fold, elements, room, nullptr);
+  // Our own operands are read from our line too: the caller may want the result where they were.
+  combiner.chain(0, group.n, [&](uint32_t i) -> const void* { return i == group.me ? line.payload : group.wait_up(i).payload; },
+                 room, result);
+  group.finish_together();
+}
+
+// Everybody hears of everybody through participant 0, which is what finish_together needs.
+void allreduce_blocks(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold) {
+  const Route& route = group.route(0);
+  const size_t bytes = elements * fold.element_bytes;
+  const void* from = result;
+  if (!reduce_inline(group, in, result, elements, fold, 0)) from = group.wait_down(route.parent).payload;
+  if (group.me == 0 || route.forwards) {
+    InlineLine& mine = group.open_line(group.desk().down);
+    std::memcpy(mine.payload, from, bytes);
+    group.post_line(mine);
+  }
+  if (from != result) std::memcpy(result, from, bytes);
+  group.finish_together();
+}
+
+void allreduce_flat(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold) {
+  const size_t width = fold.element_bytes;
+  const Pieces pieces(elements, width, group.plan.limits.piece);
+  char* const scratch = group.scratch;
+  for (uint64_t k = 0; k < pieces.count; ++k) {
+    const uint64_t piece = group.pieces++;
+    const size_t count = pieces.in(k, elements), offset = k * pieces.elements * width, bytes = count * width;
+    group.open_piece(piece);
+    pack(in, offset, bytes, group.up_piece(group.me, piece));
+    group.fill(&Desk::filled_up, piece);
+    void* result = out.base ? static_cast<char*>(out.base) + offset : scratch + 3 * kPieceBytes;
+    Combiner combiner(fold, count, scratch + kPieceBytes, scratch + 2 * kPieceBytes);
+    combiner.all(group.n, [&](uint32_t i) -> const void* {
+      if (i != group.me) group.wait_filled(i, &Desk::filled_up, piece);
+      return group.up_piece(i, piece);
+    }, result);
+    if (!out.base) out.unpack(out.context, offset, bytes, result);
+    group.consume(piece);
+  }
+}
+
+}  // namespace
+
+int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold) {
+  const size_t bytes = elements * fold.element_bytes;
+  if (bytes <= kInlineBytes) {
+    ++group.episode;
+    alignas(64) char packed[kInlineBytes];
+    void* const result = out.base ? out.base : packed;
+    if (group.n == 2 && bytes <= kPairBytes)
+      allreduce_pair(group, in, result, elements, fold);
+    else if (group.n <= kBlockSize)
+      allreduce_inline(group, in, result, elements, fold);
+    else
+      allreduce_blocks(group, in, result, elements, fold);
+    if (!out.base) out.unpack(out.context, 0, bytes, result);
+    return 0;
+  }
+  if (fold.element_bytes > group.plan.limits.piece || !group.have_shelves()) return -ENOTSUP;
+  int error = 0;
+  if (bytes > group.plan.limits.copy_allreduce && group.n <= kMostForSingleCopy && group.agree_on_single_copy() &&
+      reduce_single_copy(group, in, out, elements, fold, kEverybody, &error)) {
+    return error;
+  }
+  if (bytes > group.plan.limits.flat_allreduce)
+    reduce_sliced(group, in, out, elements, fold, kEverybody);
+  else
+    allreduce_flat(group, in, out, elements, fold);
+  return 0;
+}
+
+}  // namespace smelt

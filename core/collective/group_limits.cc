@@ -1,0 +1,41 @@
+// Which size gets which method: where the profile's measured curves cross, for the number of participants nearest to the
+// group's; typical figures where nobody measured; and over both what the user has set.
+//
+// All participants must come to the same limits, so only what the introductions compare may enter here: the profile (if
+// they do not see the same one, all use the guess, which has no curves) and the settings.
+#include "base/options.h"
+#include "collective/group_plan.h"
+#include "model/curves.h"
+
+namespace smelt {
+namespace {
+
+constexpr uint32_t kTypicalPiece = 2048;  // see Limits::piece
+
+Limits typical_limits(uint32_t n) {
+  return {n == 2 ? UINT64_MAX : 4096, 4096, UINT64_MAX, 32768, 65536, kTypicalPiece, "typical"};
+}
+
+// What two participants do says little about many: there is more to combine, and there are more to share the work.
+bool is_comparable(const CurveSet& curves, uint32_t n) { return curves.participants > 2 || n <= 4; }
+
+Limits measured_limits(const CurveSet& curves) {
+  const Crossings at = crossings_of(curves);
+  return {at.flat_reduce, at.flat_allreduce, at.copy_broadcast, at.copy_reduce, at.copy_allreduce, kTypicalPiece, "measured"};
+}
+
+}  // namespace
+
+Limits group_limits(const Profile* profile, uint32_t n) {
+  const CurveSet* curves = profile ? nearest_curves(profile->curves, profile->curve_sets, n) : nullptr;
+  if (curves && !is_comparable(*curves, n)) curves = nullptr;
+  Limits limits = curves ? measured_limits(*curves) : typical_limits(n);
+  const Options& settings = options();
+  if (settings.flat_limit >= 0) limits.flat_reduce = limits.flat_allreduce = static_cast<uint64_t>(settings.flat_limit);
+  if (settings.copy_limit >= 0)
+    limits.copy_broadcast = limits.copy_reduce = limits.copy_allreduce = static_cast<uint64_t>(settings.copy_limit);
+  if (settings.chunk > 0) limits.piece = static_cast<uint32_t>(settings.chunk);
+  return limits;
+}
+
+}  // namespace smelt

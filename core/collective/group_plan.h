@@ -1,0 +1,72 @@
+// How a group goes about its collectives: decided once, from what all participants told each other, by each for itself and
+// by all alike.
+#pragma once
+
+#include "base/arena.h"
+#include "collective/group_layout.h"
+#include "model/profile.h"
+#include "schedule/schedule.h"
+
+namespace smelt {
+
+inline constexpr uint16_t kUnrouted = 0xfffe;
+
+// A participant's place in the broadcast tree of one root.
+struct Route {
+  uint16_t parent = kUnrouted;  // kNobody: the root itself
+  bool forwards = false;        // somebody hears it from us
+};
+
+// One step of the barrier: our line to write, or lines to wait for.
+struct BarrierStep {
+  std::atomic<uint64_t>* own = nullptr;
+  const std::atomic<uint64_t>* const* others = nullptr;  // [count]
+  const uint16_t* whose = nullptr;                       // [count]
+  uint32_t count = 0;
+};
+
+// Sizes, in bytes, at which one method hands over to the next.
+struct Limits {
+  uint64_t flat_reduce = 0;     // combined by whoever wants the result; above: sliced over all participants
+  uint64_t flat_allreduce = 0;
+  uint64_t copy_broadcast = 0;  // through the shelves; above: read straight from where the data are (single copy)
+  uint64_t copy_reduce = 0;
+  uint64_t copy_allreduce = 0;
+  // Piece of long messages. Short, because the ring of them must stay in the first-level caches of both sides: measured here
+  // (ring of 4, 1 MiB broadcast), pieces of 2 KiB passed twice as many bytes a second as pieces of 4 KiB and more.
+  uint32_t piece = 0;
+  const char* origin = "";  // "measured", "typical"
+};
+
+struct GroupPlan {
+  bool crowded = false;
+  char crowded_why[48] = "";
+  bool pair = false;                // the barrier of two: one line
+  const BarrierStep* steps = nullptr;
+  uint32_t step_count = 0;
+  char barrier_pattern[40] = "";
+  double barrier_predicted = 0;     // ns, 0: not predicted
+  char broadcast_pattern[40] = "";  // of root 0, for people
+  bool star = false;                // broadcasts go from the root to everybody straight
+  const uint32_t* cpus = nullptr;   // [n] where each is expected to run; nullptr: nowhere in particular
+  Limits limits;
+  const Profile* profile = nullptr;
+};
+
+struct Group;
+
+// Everything by the introductions: crowd or not, CPUs, barrier program (over the group's desks), limits. The arena is the
+// group's. 0; -EINVAL: a pattern that does not exist; -ENOMEM.
+int plan_group(const Group& group, Arena& arena, GroupPlan* out);
+
+// Place of `me` in the tree that serves `root`, and the pattern's name. Deterministic: all participants compute the same tree.
+Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room);
+
+// Sizes at which the methods hand over to each other, from the profile's measured curves (group_limits.cc).
+Limits group_limits(const Profile* profile, uint32_t n);
+
+// This process's profile and settings, as hashes that participants compare.
+uint64_t profile_hash();
+uint64_t settings_hash();
+
+}  // namespace smelt

@@ -1,0 +1,51 @@
+// Waiting in a group. A process that waits must keep its host's other communication going, or a rank that is in the
+// middle of a long message to us never gets here; so nobody sleeps, and between bursts of polls `progress` is called.
+//
+//   every process has a CPU   a burst, then progress every microsecond or so
+//   a crowd                   a few polls, then alternately yield and progress: who waits must make room for whom it waits
+//   two on one CPU            what each last waited on is in its status line; then as in a crowd
+#include "base/os/os.h"
+#include "collective/group.h"
+
+namespace smelt {
+
+void Group::idle(uint32_t peer, uint32_t turn) {
+  const uint32_t here = os::current_cpu() + 1;
+  std::atomic<uint32_t>& mine = desk().status.cpu;
+  // Stored on change only: the line is read by others.
+  if (mine.load(std::memory_order_relaxed) != here) mine.store(here, std::memory_order_relaxed);
+  const bool same_cpu = peer != me && desks[peer].status.cpu.load(std::memory_order_relaxed) == here;
+  const bool make_room = plan.crowded || same_cpu;
+  // Hosts yield in their progress too when they know of the crowd: one of two turns is enough for either.
+  if (make_room && turn % 2 == 0)
+    os::yield_cpu();
+  else if (host.progress)
+    host.progress(host.context);
+}
+
+void Group::settle(uint64_t upto) {
+  uint64_t least = episode;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (i == me) continue;
+    const std::atomic<uint64_t>& finished = desks[i].status.finished;
+    wait_until(i, [&] { return finished.load(std::memory_order_acquire) >= upto; });
+    const uint64_t now = finished.load(std::memory_order_relaxed);
+    if (now < least) least = now;
+  }
+  // finished is not written by collectives that settle by themselves, so it may lag behind what is known.
+  if (least > settled) settled = least;
+}
+
+void Group::drain(uint64_t upto) {
+  uint64_t least = pieces;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (i == me) continue;
+    const std::atomic<uint64_t>& consumed = desks[i].consumed.value;
+    wait_until(i, [&] { return consumed.load(std::memory_order_acquire) >= upto; });
+    const uint64_t now = consumed.load(std::memory_order_relaxed);
+    if (now < least) least = now;
+  }
+  if (least > drained) drained = least;
+}
+
+}  // namespace smelt

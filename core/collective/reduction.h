@@ -1,0 +1,16 @@
+// What reduce and allreduce share.
+#pragma once
+
+#include "collective/group.h"
+
+namespace smelt {
+
+// The inline reduction of this episode, with everybody's operands in the up lines. True at the root, which has `result`.
+bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root);
+
+inline constexpr uint32_t kEverybody = ~0u;  // as a root
+
+// Reduce-scatter over the shelves, then the slices to the root, or to everybody.
+void reduce_sliced(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root);
+
+}  // namespace smelt

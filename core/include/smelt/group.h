@@ -1,0 +1,104 @@
+/* A group: processes of one machine that run collectives over memory they share.
+ *
+ * Who hosts the group (an MPI library's component, a launcher of workers) brings two slow collectives of its own, which
+ * are used only while the group is being created, and is called back while the group waits and where data must be
+ * packed or operands combined. One thread of each process uses a group at a time; different groups are independent.
+ *
+ * Collectives of a group must be called by all its participants in the same order with the same sizes, root and operation.
+ * Memory ordering: a barrier orders like smelt_barrier_wait; what a collective delivers carries everything that its
+ * sender did before.
+ *
+ * Results are the same bits on every participant, for every root, in every run, whatever method served the size: operands are
+ * always combined as  B_0 op (B_1 op (B_2 ...)),  B_j = a_16j op (a_16j+1 op (... a_16j+15)),  a_i participant i's.
+ */
+#ifndef SMELT_GROUP_H
+#define SMELT_GROUP_H
+
+#include <smelt/base.h>
+#include <stddef.h>
+#include <stdint.h>
+
+SMELT_BEGIN
+
+typedef struct smelt_group smelt_group;
+
+/* What the host lends. All functions are called on the calling thread, from within a function of this header. */
+typedef struct smelt_host {
+  void *context; /* first argument of each */
+
+  /* While waiting, every few microseconds at most: let the host's other communication advance. May be NULL. */
+  void (*progress)(void *context);
+
+  /* smelt_group_create only. broadcast: `bytes` from participant 0 to all. minimum: element-wise over all participants,
+   * result everywhere. 0, or anything else for failure. */
+  int (*broadcast)(void *context, void *data, size_t bytes);
+  int (*minimum)(void *context, int64_t *values, int count);
+
+  /* Processes of the host on this machine, in this group or not (0: only the group's are known), and whether the host
+   * itself was told that there are more of them than CPUs. */
+  unsigned local_processes;
+  int crowded;
+} smelt_host;
+
+/* Creates this process's part of a group of n (1 .. SMELT_MAX_PARTICIPANTS); `me` is 0 .. n-1. Collective. The memory has no name:
+ * it disappears with the last process, however that ends. 0 for all participants or the same failure for all:
+ * -ENOTSUP  they do not share a machine, a user, or the right to open each other's memory (/proc)
+ * -ENOMEM   not enough memory (SMELT_SHM_MB, ulimit -f and -v, the cgroup's limit)
+ * -EINVAL   they disagree: other version, other settings
+ * -EIO      the host's own collective failed (then perhaps not the same for all)
+ * `host` is copied, `host->context` must outlive the group. */
+SMELT_API int smelt_group_create(const smelt_host *host, unsigned n, unsigned me, smelt_group **group);
+
+/* Not collective; every participant frees when it likes, none may call the group afterwards. */
+SMELT_API void smelt_group_free(smelt_group *group);
+
+/* A host that unloads the library returns all shared memory with this; every group must have been freed. */
+SMELT_API void smelt_groups_end(void);
+
+/* Data in the caller's memory, seen as a row of bytes without gaps ("packed"). */
+typedef struct smelt_data {
+  void *base; /* the bytes themselves; NULL: they are not contiguous, then the two functions move them */
+  /* Called with consecutive ranges from offset 0 on, each once. */
+  void (*pack)(void *context, size_t offset, size_t bytes, void *to);
+  void (*unpack)(void *context, size_t offset, size_t bytes, const void *from);
+  void *context;
+} smelt_data;
+
+/* An associative operation on elements. Operands are packed bytes, at the alignment of a multiple of element_bytes from
+ * a 64-byte boundary (or from the caller's base). */
+typedef struct smelt_fold {
+  size_t element_bytes;
+  /* right[k] = left[k] op right[k] for all elements; left is only read. */
+  void (*into_right)(void *context, const void *left, void *right, size_t elements);
+  /* result[k] = left[k] op right[k]; result may be the very address left or right. NULL: into_right and a copy are used. */
+  void (*into_third)(void *context, const void *left, const void *right, void *result, size_t elements);
+  void *context;
+} smelt_fold;
+
+/* Each returns 0, or for all participants alike -ENOTSUP when this group does not serve such a call (a single element
+ * larger than smelt_group_element_limit, or no memory for long messages); then nothing has been sent or written.
+ * broadcast: data of `root`, `bytes` the same for all. reduce: `in` of all into `out` of root (out is not looked at
+ * elsewhere). allreduce: into `out` of all. in and out may be the same memory, not overlap otherwise. */
+SMELT_API int smelt_group_barrier(smelt_group *group);
+SMELT_API int smelt_group_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root);
+SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
+                                 const smelt_fold *fold, unsigned root);
+SMELT_API int smelt_group_allreduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
+                                    const smelt_fold *fold);
+SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
+
+/* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes. Writes one line
+ * ("<= 56 B: inline, all-to-all") without newline; returns its length, -ENOENT past the end, -EINVAL. */
+typedef enum smelt_collective {
+  SMELT_COLLECTIVE_BARRIER = 0,
+  SMELT_COLLECTIVE_BROADCAST = 1,
+  SMELT_COLLECTIVE_REDUCE = 2,
+  SMELT_COLLECTIVE_ALLREDUCE = 3
+} smelt_collective;
+SMELT_API int smelt_group_describe(const smelt_group *group, smelt_collective collective, unsigned i, char *line, size_t room);
+/* One line about the group as a whole: participants, CPUs, crowded or not and why, profile. Returns its length. */
+SMELT_API int smelt_group_summary(const smelt_group *group, char *line, size_t room);
+
+SMELT_END
+
+#endif

@@ -1,0 +1,38 @@
+/* The settings, as a table: for hosts that offer them under their own names (MCA parameters) or list them. */
+#ifndef SMELT_OPTIONS_H
+#define SMELT_OPTIONS_H
+
+#include <smelt/base.h>
+#include <stddef.h>
+
+SMELT_BEGIN
+
+typedef enum smelt_option_scope {
+  SMELT_OPTION_ALL = 0,    /* every part of Smelt */
+  SMELT_OPTION_OPENMP = 1, /* the OpenMP shim only */
+  SMELT_OPTION_MPI = 2     /* groups of processes and the Open MPI component only */
+} smelt_option_scope;
+
+typedef struct smelt_option {
+  const char *name;     /* "SMELT_VERBOSE" */
+  const char *type;     /* "bool", "integer", "choice", "text" */
+  const char *unit;     /* "" where it has none */
+  const char *range;    /* "0..2", "auto|spin|sleep", "" for text */
+  const char *fallback; /* the default, as text */
+  const char *help;     /* one sentence */
+  smelt_option_scope scope;
+  char value[256];      /* the value in force, as text */
+  const char *from;     /* "default", "environment", "default (bad value)", "host" */
+} smelt_option;
+
+/* The i-th row. 0, or -ENOENT past the end. Thread-safe. */
+SMELT_API int smelt_option_get(unsigned i, smelt_option *option);
+
+/* Sets one value for this process, as if the environment had said so; the text is copied. Call it before anything else
+ * uses the setting; not synchronised. A bad value warns in one line, keeps the value in force and returns -EINVAL; -ENOENT for
+ * an unknown name. */
+SMELT_API int smelt_option_set(const char *name, const char *value);
+
+SMELT_END
+
+#endif

@@ -1,0 +1,170 @@
+#include "measure/processes.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/os/shared_memory.h"
+
+namespace smelt {
+
+// Everybody meets, one writes, everybody reads, everybody meets.
+struct Meeting {
+  static constexpr int kValues = 16;
+  pthread_barrier_t barrier;
+  char data[1024];
+  std::atomic<int64_t> values[kValues];
+  struct {
+    int32_t process;
+    uint64_t address;
+  } probe[SMELT_MAX_PARTICIPANTS];
+
+  void meet() { pthread_barrier_wait(&barrier); }
+};
+
+namespace {
+
+int host_broadcast(void* context, void* data, size_t bytes) {
+  const auto* seat = static_cast<const Seat*>(context);
+  if (bytes > sizeof seat->meeting->data) return -1;
+  if (seat->me == 0) std::memcpy(seat->meeting->data, data, bytes);
+  seat->meeting->meet();
+  if (seat->me != 0) std::memcpy(data, seat->meeting->data, bytes);
+  seat->meeting->meet();
+  return 0;
+}
+
+int host_minimum(void* context, int64_t* values, int count) {
+  const auto* seat = static_cast<const Seat*>(context);
+  Meeting& meeting = *seat->meeting;
+  if (count > Meeting::kValues) return -1;
+  for (int i = 0; i < count && seat->me == 0; ++i) meeting.values[i] = INT64_MAX;
+  meeting.meet();
+  for (int i = 0; i < count; ++i) {
+    int64_t seen = meeting.values[i];
+    while (values[i] < seen && !meeting.values[i].compare_exchange_weak(seen, values[i])) {
+    }
+  }
+  meeting.meet();
+  for (int i = 0; i < count; ++i) values[i] = meeting.values[i];
+  meeting.meet();  // nobody begins another one before all have read
+  return 0;
+}
+
+constexpr int kNoErrno = 200;  // exit status of a child that failed without one
+
+int pin_to(uint32_t cpu) {
+  // Sized for the CPU's number: cpu_set_t ends at 1,023.
+  cpu_set_t* set = CPU_ALLOC(size_t{cpu} + 1);
+  if (!set) return -ENOMEM;
+  const size_t bytes = CPU_ALLOC_SIZE(size_t{cpu} + 1);
+  CPU_ZERO_S(bytes, set);
+  CPU_SET_S(cpu, bytes, set);
+  const int error = ::sched_setaffinity(0, bytes, set) == 0 ? 0 : -errno;
+  CPU_FREE(set);
+  return error;
+}
+
+[[noreturn]] void child_main(Seat seat, uint32_t cpu, pid_t parent, const std::function<int(Seat&)>& body, unsigned limit_s) {
+  std::signal(SIGINT, SIG_DFL);  // the parent's handler is the parent's: it speaks for all
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it died before we asked
+  ::alarm(limit_s);
+  int result = 1;
+  try {
+    result = pin_to(cpu);
+    if (!result) result = body(seat);
+  } catch (const std::bad_alloc&) {
+    result = -ENOMEM;
+  } catch (...) {
+  }
+  // No destructors, no flushing: what is in the buffers is the parent's. Its status tells an errno.
+  ::_exit(result == 0 ? 0 : result < 0 && result > -kNoErrno ? -result : kNoErrno);
+}
+
+Meeting* open_meeting(unsigned n) {
+  void* memory = ::mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* meeting = static_cast<Meeting*>(memory);
+  pthread_barrierattr_t attributes;
+  pthread_barrierattr_init(&attributes);
+  pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_barrier_init(&meeting->barrier, &attributes, n);
+  pthread_barrierattr_destroy(&attributes);
+  return meeting;
+}
+
+void kill_all(const std::vector<pid_t>& children, size_t from) {
+  for (size_t i = from; i < children.size(); ++i) ::kill(children[i], SIGKILL);
+}
+
+std::string ending(int status) {
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status) == kNoErrno ? "failed" : fmt::format("failed ({})", std::strerror(WEXITSTATUS(status)));
+  if (WTERMSIG(status) == SIGALRM) return "took too long";
+  return fmt::format("was killed by signal {}", WTERMSIG(status));
+}
+
+}  // namespace
+
+smelt_host Seat::host() {
+  smelt_host lent{};
+  lent.context = this;
+  lent.broadcast = host_broadcast;
+  lent.minimum = host_minimum;
+  lent.local_processes = n;
+  return lent;
+}
+
+bool Seat::can_read_others() {
+  const uint64_t own = 0x736d656c74000000 + me;
+  meeting->probe[me] = {os::process_id(), reinterpret_cast<uint64_t>(&own)};
+  meeting->meet();
+  int64_t can = 1;
+  for (unsigned i = 0; i < n && can; ++i) {
+    uint64_t found = 0;
+    const auto& other = meeting->probe[i];
+    can = i == me || os::read_process(other.process, &found, other.address, sizeof found) == 0;
+  }
+  return host_minimum(this, &can, 1) == 0 && can;
+}
+
+std::string run_processes(const std::vector<uint32_t>& cpus, const std::function<int(Seat&)>& body, unsigned limit_s) {
+  const auto n = static_cast<unsigned>(cpus.size());
+  Meeting* meeting = open_meeting(n);
+  if (!meeting) return fmt::format("no memory to share ({})", std::strerror(errno));
+  const pid_t parent = ::getpid();
+  std::string why;
+  std::vector<pid_t> children;
+  for (unsigned i = 0; i < n && why.empty(); ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) child_main({meeting, n, i}, cpus[i], parent, body, limit_s);
+    if (child < 0)
+      why = fmt::format("process {} of {} cannot be started ({})", i + 1, n, std::strerror(errno));
+    else
+      children.push_back(child);
+  }
+  if (!why.empty()) kill_all(children, 0);
+  for (size_t i = 0; i < children.size(); ++i) {
+    int status = 0;
+    while (::waitpid(children[i], &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status == 0 || !why.empty()) continue;
+    why = fmt::format("process {} of {} {}", i + 1, n, ending(status));
+    kill_all(children, i + 1);
+  }
+  ::munmap(meeting, sizeof *meeting);
+  return why;
+}
+
+}  // namespace smelt

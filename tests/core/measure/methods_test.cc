@@ -1,0 +1,114 @@
+// The methods of groups, measured for real in small; and processes that fail, which must cost no more than a line.
+#include "measure/methods.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <unistd.h>
+
+#include "base/os/os.h"
+#include "discover/machine.h"
+#include "measure/processes.h"
+
+using namespace smelt;
+
+namespace {
+
+std::vector<uint32_t> two_cpus() {
+  const std::vector<uint32_t> cpus = discover_machine().allowed_cpus();
+  return cpus.size() < 2 ? std::vector<uint32_t>{} : std::vector<uint32_t>{cpus[0], cpus[1]};
+}
+
+constexpr MethodEffort kSmall{4, 3, 1 << 14, 16, 60};  // up to 4 KiB
+
+class TwoProcesses : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cpus.empty()) GTEST_SKIP() << "this process may use one CPU only";
+  }
+  const std::vector<uint32_t> cpus = two_cpus();
+};
+
+TEST_F(TwoProcesses, MeasureEveryMethod) {
+  CurveSet set;
+  ASSERT_EQ(measure_set(cpus, kSmall, &set), "");
+  EXPECT_EQ(set.participants, 2u);
+  const bool single = set.ns[kBroadcastSingle][0] > 0;  // where the kernel lets one process read another
+  for (uint32_t m = 0; m < kCurveMethods; ++m)
+    for (uint32_t s = 0; s < kCurveSizes; ++s) {
+      const bool copies = m == kBroadcastSingle || m == kReduceSingle || m == kAllreduceSingle;
+      if (s >= kSmall.sizes || (copies && !single))
+        EXPECT_EQ(set.ns[m][s], 0) << kCurveMethodNames[m] << " " << s;
+      else
+        EXPECT_GT(set.ns[m][s], 1) << kCurveMethodNames[m] << " " << s;
+      EXPECT_LT(set.ns[m][s], 1e9) << kCurveMethodNames[m] << " " << s;
+    }
+}
+
+TEST_F(TwoProcesses, AreChosenAndAnnounced) {
+  ProfileImage image = guess_image(discover_machine());
+  if (method_cpus(image).empty()) GTEST_SKIP() << "one core";
+  image.core.resize(2), image.os_cpu = cpus, image.hop = {0, 1, 1, 0};
+  if (image.core[0] == image.core[1]) GTEST_SKIP() << "the first two CPUs are one core";
+  uint32_t announced = 0;
+  const MeasuredMethods methods = measure_methods(image, [&](uint32_t done, uint32_t total) {
+    EXPECT_LE(done, total);
+    announced = total;
+  }, kSmall);
+  EXPECT_EQ(methods.remark, "");
+  ASSERT_EQ(methods.sets.size(), 1u);
+  EXPECT_EQ(announced, 1u);
+}
+
+TEST_F(TwoProcesses, ThatFailLeaveALineAndNoCurves) {
+  ProfileImage image = guess_image(machine_from_synthetic("core:2 pu:1"));
+  image.os_cpu = {4000, 4001};
+  const MeasuredMethods methods = measure_methods(image, {}, kSmall);
+  EXPECT_TRUE(methods.sets.empty());
+  EXPECT_NE(methods.remark.find("typical limits are used"), std::string::npos) << methods.remark;
+  EXPECT_EQ(methods.remark.find('\n'), std::string::npos);
+}
+
+TEST_F(TwoProcesses, MeetAndEndTogether) {
+  EXPECT_EQ(run_processes(cpus, [](Seat& seat) {
+    smelt_host host = seat.host();
+    int64_t low[2] = {int64_t{seat.me} + 3, -int64_t{seat.me}};
+    if (host.minimum(host.context, low, 2) != 0 || low[0] != 3 || low[1] != -1) return 1;
+    char word[8] = "wrong";
+    if (seat.me == 0) std::snprintf(word, sizeof word, "right");
+    return host.broadcast(host.context, word, sizeof word) == 0 && std::string(word) == "right" ? 0 : 1;
+  }, 60), "");
+  // One fails, the other waits for it: both are gone at once, not after the time limit.
+  const int64_t begin = os::now_ns();
+  EXPECT_EQ(run_processes(cpus, [](Seat& seat) { return seat.me == 0 ? 1 : (::pause(), 0); }, 60), "process 1 of 2 failed");
+  EXPECT_EQ(run_processes(cpus, [](Seat&) { return -ENOMEM; }, 60), "process 1 of 2 failed (Cannot allocate memory)");
+  EXPECT_LT(os::now_ns() - begin, 30'000'000'000);
+  EXPECT_EQ(run_processes(cpus, [](Seat&) { return ::raise(SIGKILL); }, 60), "process 1 of 2 was killed by signal 9");
+  EXPECT_EQ(run_processes(cpus, [](Seat&) { return ::pause(), 0; }, 1), "process 1 of 2 took too long");
+}
+
+// --- which CPUs, on machines that only exist here ---
+
+TEST(MethodCpus, AreOfDifferentCoresAndNearest) {
+  ProfileImage image = guess_image(machine_from_synthetic("core:3 pu:2"));
+  for (uint32_t a = 0; a < 6; ++a)
+    for (uint32_t b = 0; b < 6; ++b) image.hop[a * 6 + b] = a == b ? 0.0f : 100.0f;
+  image.hop[0 * 6 + 1] = image.hop[1 * 6 + 0] = 5;  // siblings
+  image.hop[2 * 6 + 4] = image.hop[4 * 6 + 2] = 50;
+  EXPECT_EQ(method_cpus(image), (std::vector<std::vector<uint32_t>>{{2, 4}})) << "under four cores two are enough";
+}
+
+TEST(MethodCpus, OfManyCoresAreOnePerCore) {
+  const auto few = method_cpus(guess_image(machine_from_synthetic("core:6 pu:2")));
+  ASSERT_EQ(few.size(), 2u);
+  EXPECT_EQ(few[1], (std::vector<uint32_t>{0, 2, 4, 6, 8, 10}));
+  const auto many = method_cpus(guess_image(machine_from_synthetic("pack:2 core:32 pu:1")));
+  ASSERT_EQ(many.size(), 2u);
+  EXPECT_EQ(many[1].size(), 16u);
+  EXPECT_TRUE(method_cpus(guess_image(machine_from_synthetic("core:1 pu:2"))).empty());
+}
+
+}  // namespace
