@@ -1,8 +1,8 @@
 #!/bin/sh
 # What the shipped objects need and export, and that every public header stands alone.
-#   binary_test.sh LIBSMELT SHIM SOURCE_ROOT
+#   binary_test.sh LIBSMELT SHIM SOURCE_ROOT [COMPONENT]
 set -u
-library=$1 shim=$2 source=$3
+library=$1 shim=$2 source=$3 component=${4-}
 failed=0
 fail() { echo "FAIL: $*"; failed=$((failed + 1)); }
 
@@ -22,6 +22,13 @@ exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | g
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_gomp.map lists (<)"; cat "$difference"; }
 rm -f "$difference" "$difference.a" "$difference.b"
 readelf -V "$shim" | grep -q 'Version definition' && fail "the shim defines symbol versions: ld.so would pass it over"
+
+# The component: Open MPI's two libraries and libc; one symbol.
+if [ -n "$component" ]; then
+  needed=$(readelf -d "$component" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | grep -vE '^(libc\.so\.6|libmpi\.so\..*|libopen-pal\.so\..*)$' | tr '\n' ' ')
+  [ -z "$needed" ] || fail "the component needs more than libmpi, libopen-pal and libc: $needed"
+  [ "$(exported "$component")" = mca_coll_smelt_component ] || fail "the component exports: $(exported "$component" | tr '\n' ' ')"
+fi
 
 for header in "$source"/core/include/smelt/*.h; do
   name=smelt/$(basename "$header")

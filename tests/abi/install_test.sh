@@ -1,7 +1,7 @@
 #!/bin/sh
 # What `meson install` puts down is enough: pkg-config finds it, the example builds and runs against it, the installed smelt
-# finds its shim.
-#   install_test.sh BUILD_ROOT SOURCE_ROOT
+# finds its shim, and its Open MPI component where one was built.
+#   install_test.sh BUILD_ROOT SOURCE_ROOT [COMPONENT]
 set -eu
 build=$1 source=$2
 place=$(mktemp -d)
@@ -19,3 +19,8 @@ smelt=$(find "$place" -path '*/bin/smelt')
 "$smelt" run --dry-run -- true | grep "$place.*libsmelt_gomp.so" || { echo "FAIL: smelt run does not find the shim"; exit 1; }
 "$smelt" run --verbose -- true 2>&1 | grep 'took nothing' || { echo "FAIL: smelt run does not load the shim"; exit 1; }
 find "$place" -name smelt.1 | grep -q . || { echo "FAIL: no manual page"; exit 1; }
+if [ -n "${3-}" ]; then
+  "$smelt" run --dry-run -- true | grep "OMPI_MCA_mca_base_component_path=$place.*smelt/openmpi" ||
+    { echo "FAIL: smelt run does not find the Open MPI component"; exit 1; }
+  [ -n "$(find "$place" -path '*/smelt/openmpi/mca_coll_smelt.so')" ] || { echo "FAIL: no mca_coll_smelt.so"; exit 1; }
+fi

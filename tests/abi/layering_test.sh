@@ -36,6 +36,13 @@ for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' gomp_shim/*.cc gomp
     *) echo "FAIL: gomp_shim includes $included/: only the runtime half may be"; failed=$((failed + 1)) ;;
   esac
 done
+# The component sees Smelt through its installed headers and nothing else.
+for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' ompi_coll_smelt/*.c ompi_coll_smelt/*.h | sort -u); do
+  case " ompi opal " in
+    *" $included "*) ;;
+    *) echo "FAIL: ompi_coll_smelt includes $included/: only Open MPI's headers and <smelt/...> may be"; failed=$((failed + 1)) ;;
+  esac
+done
 # The runtime half neither ends the host program nor reads its environment behind options.cc's back.
 for word in getenv abort exit printf fprintf puts; do
   for file in $(grep -lE "(^|[^_a-zA-Z:>.])$word\(" core/model/*.cc core/generate/*.cc core/schedule/*.cc core/transport/*.cc \

@@ -1,0 +1,105 @@
+/* Smelt as a collective component of Open MPI: barrier, bcast, reduce and allreduce of communicators within one machine.
+ *
+ * A module belongs to one communicator. It remembers the functions of the component below it when it is enabled, and
+ * creates its smelt_group when the communicator turns out to be used: at its first reduction, or after a few barriers and
+ * broadcasts. So dup, barrier, free costs what it costs without us; and as every reduction is ours, the bits of a result never
+ * depend on how old the communicator is. Where the group cannot be created, or does not serve a call, the remembered function does; the group makes sure
+ * that all ranks decide alike. The communicator's own table of functions is never touched in between.
+ *
+ *   component.c          the component: parameters, versions, which communicators are taken
+ *   parameters.c         Smelt's settings as MCA parameters
+ *   lower_components.c   `--mca coll smelt` alone: loads the components that serve everything else
+ *   module.c             the life of a module
+ *   collectives.c        the four collectives
+ *   data.c, fold.c       buffers and operations of MPI as the group wants them
+ *   counters.c           what was served, for MPI_T
+ *   say.c                lines for people */
+#ifndef COLL_SMELT_H
+#define COLL_SMELT_H
+
+#include "compat.h"
+
+#include <smelt/group.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+BEGIN_C_DECLS
+
+typedef struct coll_smelt_component {
+  mca_coll_base_component_t super;
+  int priority; /* 0: not used */
+  int verbose;
+  int patience; /* calls of a new communicator that set nothing up yet */
+} coll_smelt_component;
+
+extern COLL_SMELT_EXPORT coll_smelt_component mca_coll_smelt_component;
+
+/* The next lower component's functions, each with the module that it wants as last argument and that is retained here. */
+typedef struct coll_smelt_lower {
+  mca_coll_base_module_barrier_fn_t barrier;
+  mca_coll_base_module_t *barrier_module;
+  mca_coll_base_module_bcast_fn_t bcast;
+  mca_coll_base_module_t *bcast_module;
+  mca_coll_base_module_reduce_fn_t reduce;
+  mca_coll_base_module_t *reduce_module;
+  mca_coll_base_module_allreduce_fn_t allreduce;
+  mca_coll_base_module_t *allreduce_module;
+} coll_smelt_lower;
+
+typedef enum coll_smelt_state {
+  COLL_SMELT_UNUSED,     /* no collective yet */
+  COLL_SMELT_CREATING,   /* the group is being created, with the lower functions */
+  COLL_SMELT_SERVING,    /* there is a group */
+  COLL_SMELT_STEPPED_ASIDE /* there will be none */
+} coll_smelt_state;
+
+typedef struct coll_smelt_module {
+  mca_coll_base_module_t super;
+  struct ompi_communicator_t *comm; /* its owner, so not retained */
+  smelt_group *group;               /* NULL unless SERVING */
+  coll_smelt_state state;
+  int patience;                     /* barriers and broadcasts that may still go to the lower functions before that */
+  coll_smelt_lower lower;
+} coll_smelt_module;
+OBJ_CLASS_DECLARATION(coll_smelt_module);
+
+/* module.c */
+coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm);
+unsigned coll_smelt_groups_alive(void);
+/* The group of a module that has none yet: creates it, on all ranks in the same call, or none. NULL: the lower functions
+ * are to be used. `can_wait`: this call may be left to them while the module is patient. */
+smelt_group *coll_smelt_first_use(coll_smelt_module *module, bool can_wait);
+
+static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, bool can_wait) {
+  return module->group ? module->group : coll_smelt_first_use(module, can_wait);
+}
+
+/* collectives.c */
+int coll_smelt_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_smelt_bcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
+                     struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_smelt_reduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                      struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_smelt_allreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                         struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* parameters.c: registers them and hands what the user set to Smelt. */
+void coll_smelt_register_parameters(const mca_base_component_t *component);
+/* The value in force of an integer setting ("SMELT_PRIORITY"); *set: somebody asked for it. */
+int coll_smelt_setting(const char *name, bool *set);
+
+/* lower_components.c */
+/* The user's `--mca coll` is a list of what to take, and we are in it. */
+bool coll_smelt_selected_by_name(void);
+/* To be called once, while the framework opens us: completes such a list where it could not serve a communicator. */
+void coll_smelt_add_lower_components(const mca_base_component_t *component);
+
+/* say.c: one line to standard error, "smelt: coll/smelt: ...", in one write. */
+__attribute__((format(printf, 1, 2))) void coll_smelt_say(const char *format, ...);
+/* What a new group does for its communicator, or why there is none (a negative errno of smelt_group_create). */
+void coll_smelt_say_serving(const coll_smelt_module *module);
+void coll_smelt_say_stepped_aside(const coll_smelt_module *module, int error);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,17 @@
+/* Open MPI 4.1: coll interface 2.0.0, int counts, and a framework that copies a module's functions after enabling it. */
+#ifndef COLL_SMELT_COMPAT_4_1_H
+#define COLL_SMELT_COMPAT_4_1_H
+
+#define COLL_SMELT_API MCA_COLL_BASE_VERSION_2_0_0
+#define COLL_SMELT_EXPORT OMPI_MODULE_DECLSPEC
+#define COLL_SMELT_POINTER
+
+typedef int coll_smelt_length;
+
+#define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
+
+#define COLL_SMELT_OFFER(module, name) ((module)->super.coll_##name = coll_smelt_##name)
+#define COLL_SMELT_INSTALL(module, comm, name) ((void)0)
+#define COLL_SMELT_UNINSTALL(module, comm, name) ((void)0)
+
+#endif

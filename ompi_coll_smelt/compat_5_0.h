@@ -1,0 +1,18 @@
+/* Open MPI 5.0: coll interface 2.4.0; otherwise like 4.1.
+ * Compiled against the headers of its source; not run yet. */
+#ifndef COLL_SMELT_COMPAT_5_0_H
+#define COLL_SMELT_COMPAT_5_0_H
+
+#define COLL_SMELT_API MCA_COLL_BASE_VERSION_2_4_0
+#define COLL_SMELT_EXPORT __attribute__((visibility("default")))
+#define COLL_SMELT_POINTER
+
+typedef int coll_smelt_length;
+
+#define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
+
+#define COLL_SMELT_OFFER(module, name) ((module)->super.coll_##name = coll_smelt_##name)
+#define COLL_SMELT_INSTALL(module, comm, name) ((void)0)
+#define COLL_SMELT_UNINSTALL(module, comm, name) ((void)0)
+
+#endif

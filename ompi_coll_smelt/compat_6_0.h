@@ -1,0 +1,25 @@
+/* Open MPI 6: coll interface 3.0.0, counts of any size, and modules that put their functions into the communicator
+ * themselves and take them out again. Compiled against the headers of its source; not run yet. */
+#ifndef COLL_SMELT_COMPAT_6_0_H
+#define COLL_SMELT_COMPAT_6_0_H
+
+#define COLL_SMELT_API MCA_COLL_BASE_VERSION_3_0_0
+#define COLL_SMELT_EXPORT __attribute__((visibility("default")))
+#define COLL_SMELT_POINTER MCA_BASE_COMPONENT_INIT(ompi, coll, smelt)
+
+typedef size_t coll_smelt_length;
+
+#define COLL_SMELT_BUILT_IN(framework, i) \
+  ((framework)->framework_static_components[i] ? *(framework)->framework_static_components[i] : NULL)
+
+#define COLL_SMELT_OFFER(module, name) ((void)0)
+#define COLL_SMELT_INSTALL(module, comm, name) \
+  MCA_COLL_INSTALL_API(comm, name, coll_smelt_##name, &(module)->super, "smelt")
+/* Another component may stand above us; then it is the owner, and puts us back before this is reached. */
+#define COLL_SMELT_UNINSTALL(module, comm, name)                                                                \
+  do {                                                                                                          \
+    if ((comm)->c_coll->coll_##name##_module == &(module)->super)                                               \
+      MCA_COLL_INSTALL_API(comm, name, (module)->lower.name, (module)->lower.name##_module, "smelt");           \
+  } while (0)
+
+#endif

@@ -1,0 +1,98 @@
+/* The component: what Open MPI finds in the file, and the decision which communicators are ours.
+ *
+ * That decision must be the same on all ranks, and nobody compares: it uses only what all of them know alike, the
+ * communicator's kind, size and members, and settings that mpirun gives to all. What may differ (may this process open the
+ * others' memory? is there enough?) is found out, and agreed on, when the group is created. */
+#include "coll_smelt.h"
+
+#include "counters.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/group/group.h"
+
+#include <smelt/base.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { kPriorityWhenNamed = 90 };
+
+/* The structs that both sides fill in belong to one series; a library of another may be loaded under the same file name. */
+static bool same_series(void) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0, major = 0, minor = 0;
+  PMPI_Get_library_version(text, &length);
+  if (sscanf(text, "Open MPI v%d.%d", &major, &minor) == 2 && major == OMPI_MAJOR_VERSION && minor == OMPI_MINOR_VERSION)
+    return true;
+  coll_smelt_say("not used: it was built for Open MPI %d.%d, and this is %.*s; build Smelt with this Open MPI",
+                 OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, (int)strcspn(text, ","), text);
+  return false;
+}
+
+static int register_component(void) {
+  if (!same_series()) return OPAL_ERR_NOT_AVAILABLE;
+  const mca_base_component_t *component = &mca_coll_smelt_component.super.collm_version;
+  coll_smelt_register_parameters(component);
+  coll_smelt_register_counters(component);
+  mca_coll_smelt_component.verbose = coll_smelt_setting("SMELT_VERBOSE", NULL);
+  mca_coll_smelt_component.patience = coll_smelt_setting("SMELT_PATIENCE", NULL);
+  return OMPI_SUCCESS;
+}
+
+/* Who names us on the command line wants us used, and need not know of a second switch. */
+static int open_component(void) {
+  bool set = false;
+  mca_coll_smelt_component.priority = coll_smelt_setting("SMELT_PRIORITY", &set);
+  if (!set && coll_smelt_selected_by_name()) mca_coll_smelt_component.priority = kPriorityWhenNamed;
+  coll_smelt_add_lower_components(&mca_coll_smelt_component.super.collm_version);
+  return OMPI_SUCCESS;
+}
+
+/* A program may leave communicators behind, and with them groups that use the memory. */
+static int close_component(void) {
+  if (coll_smelt_groups_alive() == 0) smelt_groups_end();
+  return OMPI_SUCCESS;
+}
+
+static int init_query(bool progress_threads, bool threads) {
+  (void)progress_threads;
+  coll_smelt_tally.threads = threads;
+  return mca_coll_smelt_component.priority > 0 ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+}
+
+/* Processes that one mpirun started know the same of each other. Those that were spawned or connected may not, not even
+ * whether they share a machine. */
+static bool of_one_job(ompi_group_t *group) {
+  const opal_process_name_t first = ompi_group_get_proc_name(group, 0);
+  for (int i = 1; i < group->grp_proc_count; ++i)
+    if (ompi_group_get_proc_name(group, i).jobid != first.jobid) return false;
+  return true;
+}
+
+static bool is_ours(struct ompi_communicator_t *comm) {
+  const int size = ompi_comm_size(comm);
+  return !OMPI_COMM_IS_INTER(comm) && size > 1 && size <= SMELT_MAX_PARTICIPANTS &&
+         !ompi_group_have_remote_peers(comm->c_local_group) && of_one_job(comm->c_local_group);
+}
+
+static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int *priority) {
+  *priority = mca_coll_smelt_component.priority;
+  if (*priority == 0 || !is_ours(comm)) return NULL;
+  coll_smelt_module *module = coll_smelt_module_new(comm);
+  return module ? &module->super : NULL;
+}
+
+coll_smelt_component mca_coll_smelt_component = {
+  .super = {
+    .collm_version = {
+      COLL_SMELT_API,
+      .mca_component_name = "smelt",
+      MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+      .mca_register_component_params = register_component,
+      .mca_open_component = open_component,
+      .mca_close_component = close_component,
+    },
+    .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
+    .collm_init_query = init_query,
+    .collm_comm_query = comm_query,
+  },
+};
+COLL_SMELT_POINTER

@@ -1,0 +1,119 @@
+/* Operations. A group hands over packed bytes; which of three ways they reach the operation depends on the type:
+ *
+ *   predefined operation, predefined type without gaps   Open MPI's function for the pair, looked up once per call
+ *   any operation, type without gaps                     ompi_op_reduce on the very bytes
+ *   any operation, type with gaps                        both operands are unpacked into the type's own layout, combined
+ *                                                        there, and the result is packed again
+ *
+ * Operations that are not predefined always see the real datatype. "Predefined" is not "without gaps": MPI_DOUBLE_INT,
+ * MPI_LONG_INT and MPI_SHORT_INT have some, and take the third way. */
+#include "data.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* --- predefined operation, predefined type without gaps */
+
+static void predefined_into_right(void *context, const void *left, void *right, size_t elements) {
+  coll_smelt_fold *fold = context;
+  while (elements > 0) {
+    int count = elements < INT_MAX ? (int)elements : INT_MAX;
+    fold->into_right(left, right, &count, &fold->type, fold->into_right_module);
+    left = (const char *)left + (size_t)count * fold->fold.element_bytes;
+    right = (char *)right + (size_t)count * fold->fold.element_bytes;
+    elements -= (size_t)count;
+  }
+}
+
+static void predefined_into_third(void *context, const void *left, const void *right, void *result, size_t elements) {
+  coll_smelt_fold *fold = context;
+  while (elements > 0) {
+    int count = elements < INT_MAX ? (int)elements : INT_MAX;
+    fold->into_third(left, right, result, &count, &fold->type, fold->into_third_module);
+    left = (const char *)left + (size_t)count * fold->fold.element_bytes;
+    right = (const char *)right + (size_t)count * fold->fold.element_bytes;
+    result = (char *)result + (size_t)count * fold->fold.element_bytes;
+    elements -= (size_t)count;
+  }
+}
+
+/* Which of the operation's functions serves the type; -1: none, as far as this table knows. */
+static int function_index(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
+  if (!(op->o_flags & OMPI_OP_FLAGS_INTRINSIC) || !ompi_datatype_is_predefined(type)) return -1;
+  const int index = ompi_op_ddt_map[type->id];
+  return index >= 0 && op->o_func.intrinsic.fns[index] ? index : -1;
+}
+
+static void open_predefined(coll_smelt_fold *fold, int index) {
+  fold->into_right = fold->op->o_func.intrinsic.fns[index];
+  fold->into_right_module = fold->op->o_func.intrinsic.modules[index];
+  fold->fold.into_right = predefined_into_right;
+  fold->into_third = fold->op->o_3buff_intrinsic.fns[index];
+  fold->into_third_module = fold->op->o_3buff_intrinsic.modules[index];
+  fold->fold.into_third = fold->into_third ? predefined_into_third : NULL;
+}
+
+/* --- type without gaps */
+
+/* An element's bytes begin true_lb after the address that MPI calls the element's. */
+static void gapless_into_right(void *context, const void *left, void *right, size_t elements) {
+  coll_smelt_fold *fold = context;
+  const ptrdiff_t lead = fold->type->super.true_lb;
+  ompi_op_reduce(fold->op, (char *)left - lead, (char *)right - lead, elements, fold->type);
+}
+
+/* --- type with gaps */
+
+enum { kBlockBytes = 32768, kAlignment = 64 };
+
+static void gaps_into_right(void *context, const void *left, void *right, size_t elements) {
+  coll_smelt_fold *fold = context;
+  for (size_t done = 0; done < elements;) {
+    const size_t count = elements - done < fold->block ? elements - done : fold->block;
+    char *packed = (char *)right + done * fold->fold.element_bytes;
+    coll_smelt_unpack(fold->type, count, fold->left, (const char *)left + done * fold->fold.element_bytes);
+    coll_smelt_unpack(fold->type, count, fold->right, packed);
+    ompi_op_reduce(fold->op, fold->left, fold->right, count, fold->type);
+    coll_smelt_pack(fold->type, count, fold->right, packed);
+    done += count;
+  }
+}
+
+/* The address of element 0 in `room`, aligned, so that the lowest byte of all elements, `low` from it, is still inside. */
+static char *element_zero(char *room, ptrdiff_t low) {
+  const uintptr_t at = (uintptr_t)(room - low);
+  return (char *)((at + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+static int open_gaps(coll_smelt_fold *fold) {
+  const opal_datatype_t *type = &fold->type->super;
+  const ptrdiff_t extent = type->ub - type->lb, true_extent = type->true_ub - type->true_lb;
+  const ptrdiff_t step = extent < 0 ? -extent : extent;
+  fold->block = step > 0 && step < kBlockBytes ? (size_t)(kBlockBytes / step) : 1;
+  const ptrdiff_t last = (ptrdiff_t)(fold->block - 1) * extent; /* negative where the type's extent is */
+  const ptrdiff_t low = type->true_lb + (last < 0 ? last : 0);
+  const size_t span = (size_t)(true_extent + (last < 0 ? -last : last)) + kAlignment;
+  fold->allocation = malloc(2 * span);
+  if (!fold->allocation) return OMPI_ERR_OUT_OF_RESOURCE;
+  fold->left = element_zero(fold->allocation, low);
+  fold->right = element_zero((char *)fold->allocation + span, low);
+  fold->fold.into_right = gaps_into_right;
+  return OMPI_SUCCESS;
+}
+
+int coll_smelt_fold_open(coll_smelt_fold *fold, struct ompi_op_t *op, struct ompi_datatype_t *type) {
+  fold->op = op;
+  fold->type = type;
+  fold->allocation = NULL;
+  fold->fold.element_bytes = type->super.size;
+  fold->fold.context = fold;
+  fold->fold.into_third = NULL; /* Open MPI's three-operand form swaps the operands of operations not predefined */
+  if (OPAL_UNLIKELY(!coll_smelt_gapless(type))) return open_gaps(fold);
+  const int index = function_index(op, type);
+  if (index >= 0)
+    open_predefined(fold, index);
+  else
+    fold->fold.into_right = gapless_into_right;
+  return OMPI_SUCCESS;
+}

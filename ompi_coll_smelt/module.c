@@ -1,0 +1,180 @@
+/* The life of a module.
+ *
+ *   1. made when its communicator is (component.c decides for which)
+ *   2. enabled, in order of rising priority: what the communicator has then is the next lower component's, and is saved
+ *   3. first reduction, or when patience with barriers and broadcasts is over: the group is created, with two of the saved
+ *      functions, or all ranks step aside for good
+ *   4. disabled or destroyed: the group and the saved modules are released
+ *
+ * Open MPI 4.1 disables a module once for each function it still owns, and destroys it without disabling where it owns
+ * none, so step 4 may come several times or in either form. */
+#include "coll_smelt.h"
+
+#include "counters.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/op/op.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/proc.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static atomic_uint groups_alive;
+
+unsigned coll_smelt_groups_alive(void) { return atomic_load(&groups_alive); }
+
+/* --- 4 */
+
+#define RELEASE(module, name)                                                       \
+  do {                                                                              \
+    if ((module)->lower.name##_module) OBJ_RELEASE((module)->lower.name##_module);  \
+    (module)->lower.name##_module = NULL;                                           \
+  } while (0)
+
+static void let_go(coll_smelt_module *module) {
+  if (module->group) {
+    smelt_group_free(module->group);
+    atomic_fetch_sub(&groups_alive, 1);
+  }
+  module->group = NULL;
+  module->state = COLL_SMELT_STEPPED_ASIDE;
+  RELEASE(module, barrier);
+  RELEASE(module, bcast);
+  RELEASE(module, reduce);
+  RELEASE(module, allreduce);
+}
+
+static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
+  coll_smelt_module *module = (coll_smelt_module *)base;
+  (void)comm;
+  COLL_SMELT_UNINSTALL(module, comm, barrier);
+  COLL_SMELT_UNINSTALL(module, comm, bcast);
+  COLL_SMELT_UNINSTALL(module, comm, reduce);
+  COLL_SMELT_UNINSTALL(module, comm, allreduce);
+  let_go(module);
+  return OMPI_SUCCESS;
+}
+
+static void construct(coll_smelt_module *module) {
+  module->comm = NULL;
+  module->group = NULL;
+  module->state = COLL_SMELT_UNUSED;
+  module->patience = 0;
+  memset(&module->lower, 0, sizeof module->lower);
+}
+
+static void destruct(coll_smelt_module *module) { let_go(module); }
+
+OBJ_CLASS_INSTANCE(coll_smelt_module, mca_coll_base_module_t, construct, destruct);
+
+/* --- 2 */
+
+/* Without all four of them there is nothing to fall back to, and nothing to create a group with. */
+static bool complete(const struct ompi_communicator_t *comm) {
+  return comm->c_coll->coll_barrier_module && comm->c_coll->coll_bcast_module && comm->c_coll->coll_reduce_module &&
+         comm->c_coll->coll_allreduce_module;
+}
+
+#define SAVE(module, comm, name)                                          \
+  do {                                                                    \
+    (module)->lower.name = (comm)->c_coll->coll_##name;                   \
+    (module)->lower.name##_module = (comm)->c_coll->coll_##name##_module; \
+    OBJ_RETAIN((module)->lower.name##_module);                            \
+  } while (0)
+
+static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
+  coll_smelt_module *module = (coll_smelt_module *)base;
+  if (!complete(comm)) {
+    if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(comm) == 0)
+      coll_smelt_say("%s: not used, no other component serves it below (name more than smelt in --mca coll)", comm->c_name);
+    return OMPI_ERR_NOT_FOUND;
+  }
+  SAVE(module, comm, barrier);
+  SAVE(module, comm, bcast);
+  SAVE(module, comm, reduce);
+  SAVE(module, comm, allreduce);
+  COLL_SMELT_INSTALL(module, comm, barrier);
+  COLL_SMELT_INSTALL(module, comm, bcast);
+  COLL_SMELT_INSTALL(module, comm, reduce);
+  COLL_SMELT_INSTALL(module, comm, allreduce);
+  return OMPI_SUCCESS;
+}
+
+/* --- 1 */
+
+coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm) {
+  coll_smelt_module *module = OBJ_NEW(coll_smelt_module);
+  if (!module) return NULL;
+  module->comm = comm;
+  module->patience = mca_coll_smelt_component.patience;
+  module->super.coll_module_enable = enable;
+  module->super.coll_module_disable = disable;
+  COLL_SMELT_OFFER(module, barrier);
+  COLL_SMELT_OFFER(module, bcast);
+  COLL_SMELT_OFFER(module, reduce);
+  COLL_SMELT_OFFER(module, allreduce);
+  return module;
+}
+
+/* --- 3 */
+
+static void progress(void *context) {
+  (void)context;
+  opal_progress();
+}
+
+static int lower_broadcast(void *context, void *data, size_t bytes) {
+  coll_smelt_module *module = context;
+  int error = OMPI_SUCCESS;
+  for (size_t at = 0; at < bytes && error == OMPI_SUCCESS;) {
+    const size_t piece = bytes - at < INT_MAX ? bytes - at : INT_MAX;
+    error = module->lower.bcast((char *)data + at, (coll_smelt_length)piece, &ompi_mpi_byte.dt, 0, module->comm,
+                                module->lower.bcast_module);
+    at += piece;
+  }
+  return error;
+}
+
+static int lower_minimum(void *context, int64_t *values, int count) {
+  coll_smelt_module *module = context;
+  return module->lower.allreduce(MPI_IN_PLACE, values, (coll_smelt_length)count, &ompi_mpi_int64_t.dt,
+                                 &ompi_mpi_op_min.op, module->comm, module->lower.allreduce_module);
+}
+
+static int create_group(coll_smelt_module *module, smelt_group **group) {
+  const smelt_host host = {
+    .context = module,
+    .progress = progress,
+    .broadcast = lower_broadcast,
+    .minimum = lower_minimum,
+    .local_processes = (unsigned)opal_process_info.num_local_peers + 1,
+    .crowded = opal_progress_yield_when_idle,
+  };
+  return smelt_group_create(&host, (unsigned)ompi_comm_size(module->comm), (unsigned)ompi_comm_rank(module->comm),
+                            group);
+}
+
+smelt_group *coll_smelt_first_use(coll_smelt_module *module, bool can_wait) {
+  /* CREATING: a lower function may itself call a collective of this communicator, which is ours. */
+  if (module->state != COLL_SMELT_UNUSED) return NULL;
+  if (can_wait && module->patience > 0) {
+    --module->patience;
+    return NULL;
+  }
+  module->state = COLL_SMELT_CREATING;
+  smelt_group *group = NULL;
+  const int error = create_group(module, &group);
+  module->group = error ? NULL : group;
+  if (module->group) atomic_fetch_add(&groups_alive, 1);
+  module->state = error ? COLL_SMELT_STEPPED_ASIDE : COLL_SMELT_SERVING;
+  coll_smelt_increment(error ? &coll_smelt_tally.groups_refused : &coll_smelt_tally.groups_created);
+  if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(module->comm) == 0) {
+    if (error)
+      coll_smelt_say_stepped_aside(module, error);
+    else
+      coll_smelt_say_serving(module);
+  }
+  return module->group;
+}

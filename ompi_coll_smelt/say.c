@@ -1,0 +1,83 @@
+/* Lines for people, on standard error, only when asked for (SMELT_VERBOSE or coll_smelt_verbose) or when something the
+ * user asked for cannot be had. Each line is one write, so that the lines of several ranks do not mix. */
+#include "coll_smelt.h"
+
+#include "ompi/communicator/communicator.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void coll_smelt_say(const char *format, ...) {
+  char line[768] = "smelt: coll/smelt: ";
+  const size_t prefix = strlen(line);
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(line + prefix, sizeof line - prefix, format, arguments);
+  va_end(arguments);
+  if (length < 0) return;
+  size_t end = prefix + (size_t)length;
+  if (end > sizeof line - 1) end = sizeof line - 1;
+  line[end++] = '\n'; /* in the place of the terminating zero */
+  const ssize_t ignored = write(STDERR_FILENO, line, end);
+  (void)ignored;
+}
+
+static const char *name_of(const struct ompi_communicator_t *comm) {
+  return comm->c_name[0] ? comm->c_name : "unnamed communicator";
+}
+
+/* One line: what serves which sizes. */
+static void say_collective(const coll_smelt_module *module, smelt_collective collective, const char *name) {
+  char line[400], table[400] = "";
+  size_t used = 0;
+  for (unsigned i = 0; smelt_group_describe(module->group, collective, i, line, sizeof line) >= 0; ++i) {
+    const int length = snprintf(table + used, sizeof table - used, "%s%s", i ? "; " : "", line);
+    if (length < 0 || (size_t)length >= sizeof table - used) break;
+    used += (size_t)length;
+  }
+  coll_smelt_say("%s (%d ranks): %s: %s", name_of(module->comm), ompi_comm_size(module->comm), name, table);
+}
+
+/* Programs that make communicators by the thousand would drown in lines. */
+enum { kToldOfAtMost = 16 };
+
+void coll_smelt_say_serving(const coll_smelt_module *module) {
+  static atomic_uint told;
+  const unsigned before = atomic_fetch_add(&told, 1);
+  if (mca_coll_smelt_component.verbose < 2 && before >= kToldOfAtMost) {
+    if (before == kToldOfAtMost) coll_smelt_say("more communicators are served; SMELT_VERBOSE=2 tells of each");
+    return;
+  }
+  char line[384];
+  if (smelt_group_summary(module->group, line, sizeof line) >= 0)
+    coll_smelt_say("%s (%d ranks): %s", name_of(module->comm), ompi_comm_size(module->comm), line);
+  say_collective(module, SMELT_COLLECTIVE_BARRIER, "barrier");
+  say_collective(module, SMELT_COLLECTIVE_BROADCAST, "bcast");
+  say_collective(module, SMELT_COLLECTIVE_REDUCE, "reduce");
+  say_collective(module, SMELT_COLLECTIVE_ALLREDUCE, "allreduce");
+}
+
+static const char *reason(int error) {
+  switch (-error) {
+    case ENOTSUP:
+      return "the ranks do not share a machine, a user, or the right to open each other's memory in /proc (run them in "
+             "one container, as one user)";
+    case ENOMEM:
+      return "not enough shared memory (raise SMELT_SHM_MB, ulimit -f and -v, or the cgroup's limit)";
+    case EINVAL:
+      return "the ranks have different versions or settings of Smelt (give all the same)";
+    case EIO:
+      return "a collective of Open MPI's own failed while the ranks were getting ready";
+    default:
+      return strerror(-error);
+  }
+}
+
+void coll_smelt_say_stepped_aside(const coll_smelt_module *module, int error) {
+  coll_smelt_say("%s (%d ranks): not used, Open MPI's other components serve it: %s", name_of(module->comm),
+                 ompi_comm_size(module->comm), reason(error));
+}
