@@ -5,12 +5,12 @@
 // the same machine, and the pairs of one kernel are spread over the whole campaign.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "epcc/child.h"
 #include "epcc/pairs.h"
+#include "epcc/program.h"
 
 namespace smelt::epcc {
 
@@ -33,14 +33,6 @@ struct Request {
   std::string libomp;                    // empty: no third side
 };
 
-// A wish that cannot be met: one line for the user, exit status 2. A run that failed: exit status 1.
-struct BadInput {
-  std::string line;
-};
-struct FailedRun {
-  std::string line;
-};
-
 struct Results {
   std::vector<Construct> constructs;
   std::vector<double> hop_ns;          // all readings
@@ -50,9 +42,6 @@ struct Results {
   std::string libomp_says;             // version; empty: no third side
   size_t moved = 0;                    // pairs during which the machine changed between near and far
 };
-
-// Told before every run: how many of how many, and what.
-using Progress = std::function<void(size_t done, size_t total, const std::string& what)>;
 
 // `cpus`: one per core first, in the order in which threads are bound. Throws BadInput or FailedRun.
 Results run_campaign(const Request& request, const std::vector<int>& cpus, const Progress& progress);

@@ -34,7 +34,19 @@ void forget(pid_t pid) {
     if (slot == pid) slot = 0;
 }
 
+// Asks first: an mpirun that is killed outright leaves shared memory behind. Async-signal-safe.
 void end_all(int signal_number) {
+  for (auto& slot : children)
+    if (slot > 0) kill(slot, SIGTERM);
+  const timespec pause{0, 10'000'000};
+  bool any = true;
+  for (int pauses = 0; any && pauses < 300; pauses++) {
+    any = false;
+    for (auto& slot : children)
+      if (slot > 0 && waitpid(slot, nullptr, WNOHANG) == 0) any = true;
+      else if (slot > 0) slot = 0;
+    if (any) nanosleep(&pause, nullptr);
+  }
   for (auto& slot : children)
     if (slot > 0) kill(slot, SIGKILL);
   signal(signal_number, SIG_DFL);

@@ -13,6 +13,7 @@
 #include "epcc/campaign.h"
 #include "discover/error.h"
 #include "discover/machine.h"
+#include "epcc/program.h"
 #include "epcc/report.h"
 
 namespace {
@@ -96,13 +97,8 @@ std::vector<int> binding_order(const smelt::Machine& machine) {
   return cpus;
 }
 
-fs::path own_directory() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path();
-}
-
 std::string find_smelt_library() {
-  const fs::path in_build = own_directory().parent_path() / "gomp_shim/libsmelt_gomp.so";
+  const fs::path in_build = fs::path(own_directory()).parent_path() / "gomp_shim/libsmelt_gomp.so";
   if (access(in_build.c_str(), R_OK) == 0) return in_build;
   return fs::path(SMELT_LIBDIR) / "libsmelt_gomp.so";
 }
@@ -130,12 +126,6 @@ std::string find_libomp() {
   return newest;
 }
 
-// On a terminal only: one line that is written over.
-void show_progress(size_t done, size_t total, const std::string& what) {
-  fmt::print(stderr, "\r\033[K[{}/{}] {}", done, total, what);
-  std::fflush(stderr);
-}
-
 int run(const CLI::App& app, Arguments& a) {
   Request& r = a.request;
   const smelt::Machine machine = smelt::discover_machine();
@@ -149,21 +139,14 @@ int run(const CLI::App& app, Arguments& a) {
   if (a.libomp == "auto") r.libomp = find_libomp();
   else if (a.libomp != "none") r.libomp = fs::absolute(a.libomp);
 
-  const bool terminal = isatty(STDERR_FILENO);
-  const Results results = run_campaign(
-      r, cpus, terminal ? Progress(show_progress) : [](size_t, size_t, const std::string&) {});
-  if (terminal) fmt::print(stderr, "\r\033[K");
+  const Results results = run_campaign(r, cpus, terminal_progress());
+  end_progress();
   const std::string text = fmt::format("{}, {} CPUs allowed{}", machine.name(), cpus.size(),
                                        machine.virtualised ? ", virtual: near and far may change at any time" : "");
   fmt::print("{}", a.json ? report_json(r, results, text) : report_text(r, results, text));
   if (a.json)
     for (const std::string& warning : results.warnings) fmt::print(stderr, "compare: {}\n", warning);
   return 0;
-}
-
-int complain(const std::string& line, int status) {
-  fmt::print(stderr, "{}compare: {}\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", line);
-  return status;
 }
 
 }  // namespace
@@ -179,14 +162,14 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return complain(error.what(), 2);
+    return complain("compare", error.what(), 2);
   } catch (const BadInput& bad) {
-    return complain(bad.line, 2);
+    return complain("compare", bad.line, 2);
   } catch (const FailedRun& failed) {
-    return complain(failed.line, 1);
+    return complain("compare", failed.line, 1);
   } catch (const smelt::UserError& error) {
-    return complain(error.what(), 2);
+    return complain("compare", error.what(), 2);
   } catch (const std::exception& error) {
-    return complain(error.what(), 1);
+    return complain("compare", error.what(), 1);
   }
 }

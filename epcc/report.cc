@@ -54,14 +54,6 @@ std::string team(const Request& request) {
   return text;
 }
 
-// Four significant digits or thereabouts, and never a lone minus zero.
-std::string micros(double value) {
-  const double size = value < 0 ? -value : value;
-  return fmt::format("{:.{}f}", value, size < 10 ? 3 : size < 100 ? 2 : 1);
-}
-
-std::string times_as_fast(double ratio) { return fmt::format("{:.{}f}", ratio, ratio < 10 ? 2 : 1); }
-
 Json figures_json(const Figures& run) {
   return {{"time_us", run.time}, {"overhead_us", run.overhead}, {"noise_us", run.noise}};
 }

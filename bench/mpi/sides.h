@@ -1,0 +1,60 @@
+// The sides of the comparison: one MPI library, or one collective component of Open MPI, each with the command and the
+// environment under which mpi_sweep meets it.
+//
+//   tuned   Open MPI as it chooses by itself (coll/tuned on one machine)
+//   sm      Open MPI with coll/sm preferred, which has barrier, bcast, reduce and allreduce
+//   mpich   MPICH, with an mpi_sweep of its own
+//   smelt   Open MPI with mca_coll_smelt.so preferred
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "epcc/child.h"
+
+namespace smelt::bench {
+
+struct Request {
+  int ranks = 2;
+  int rounds = 5;
+  std::vector<std::string> kernels;  // empty: all
+  std::vector<long> sizes;
+  std::vector<std::string> sides;    // empty: all that are there
+  double batch_ms = 5;
+  int batches = 5;
+  double skew_ns = 0;
+  double timeout_s = 120;            // of one run
+  bool bind = true;
+  bool verify = true;
+  int cores = 1, cpus = 1;           // that this process may use
+  std::string own_dir;               // where the mpi_sweep programs lie
+  std::string mpirun, mpich_mpirun;  // empty: not found
+  std::string smelt_dir;             // of mca_coll_smelt.so
+
+  bool oversubscribed() const { return ranks > cpus; }
+};
+
+struct Side {
+  std::string name;                 // as in --sides
+  std::string column;               // as in the table
+  std::string component;            // of Open MPI's coll framework, must win the choice; empty: any may
+  std::vector<std::string> command;  // mpirun ... mpi_sweep, without mpi_sweep's options
+  std::vector<std::string> settings;  // environment beside the common one, "NAME=value"
+  epcc::Environment environment;
+  bool open_mpi = true;
+
+  std::string shown() const;  // as one would type it
+};
+
+inline constexpr const char* kSideNames[] = {"tuned", "sm", "mpich", "smelt"};
+
+// In the order of kSideNames. What the request does not name and is not there is left out, with a line in `warnings`; what it
+// names and is not there: throws epcc::BadInput.
+std::vector<Side> make_sides(const Request& request, std::vector<std::string>& warnings);
+
+// The user's own settings that reach the runs: OMPI_MCA_*, MPIR_CVAR_*, SMELT_*; and without those that would make one
+// side another than it should be.
+epcc::Environment common_environment();
+std::vector<std::string> shown_settings(const epcc::Environment& environment);
+
+}  // namespace smelt::bench

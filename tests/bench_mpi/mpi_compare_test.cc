@@ -1,0 +1,165 @@
+// mpi_sweep and mpi_compare from outside: what they print and how they end. Behaviour only: no time is judged.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "epcc/child.h"
+#include "epcc/program.h"
+
+using namespace smelt::epcc;
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string program(const char* variable) {
+  const char* path = std::getenv(variable);
+  return path ? path : "";
+}
+
+Finished run(const char* variable, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), program(variable));
+  return run_child(arguments, Environment::of_this_process(), 240);
+}
+
+bool has_mpirun() { return !find_program({"mpirun.openmpi", "mpirun"}).empty(); }
+
+// Removed with the test.
+struct File {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("mpi_compare_test." + std::to_string(getpid()));
+  ~File() { std::filesystem::remove(path); }
+  Json json() const { return Json::parse(std::ifstream(path)); }
+};
+
+struct Directory {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("mpi_compare_test.d." + std::to_string(getpid()));
+  Directory() { std::filesystem::create_directory(path); }
+  ~Directory() { std::filesystem::remove_all(path); }
+};
+
+TEST(MpiSweep, TalksWithoutMpirun) {
+  const Finished listed = run("MPI_SWEEP", {"--list"});
+  ASSERT_TRUE(listed.ok) << listed.failure;
+  EXPECT_EQ(listed.out, "barrier\nbcast\nbcast-rotating\nreduce\nreduce-rotating\nallreduce\ndup\n");
+  EXPECT_NE(run("MPI_SWEEP", {"--help"}).out.find("--kernels"), std::string::npos);
+}
+
+// Open MPI's mpirun and two ranks of mpi_sweep, with one collective broken.
+Finished sweep_with_broken(const std::string& collective, const std::string& kernel) {
+  Environment environment = Environment::of_this_process();
+  environment.set("OMPI_ALLOW_RUN_AS_ROOT", "1");
+  environment.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  environment.set("WRONG", collective);
+  return run_child({find_program({"mpirun.openmpi", "mpirun"}), "-n", "2", "--oversubscribe", "-x",
+                    "LD_PRELOAD=" + program("MPI_WRONG"), "-x", "WRONG", program("MPI_SWEEP"), "--kernels", kernel, "--sizes",
+                    "64", "--batch-ms", "0.2", "--batches", "1", "--timeout", "60"},
+                   environment, 90);
+}
+
+TEST(MpiSweep, NoticesWrongResults) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
+  const Finished sound = sweep_with_broken("none", "bcast,reduce,allreduce,barrier");
+  ASSERT_TRUE(sound.ok) << sound.failure << sound.err;
+  for (const auto& [collective, kernel] : {std::pair{"bcast", "bcast"}, {"bcast", "bcast-rotating"}, {"reduce", "reduce"},
+                                           {"allreduce", "allreduce"}, {"overrun", "allreduce"}, {"barrier", "barrier"}}) {
+    const Finished broken = sweep_with_broken(collective, kernel);
+    EXPECT_FALSE(broken.ok) << collective;
+    EXPECT_NE(broken.err.find(std::string("WRONG RESULT: ") + kernel), std::string::npos) << collective << broken.err;
+    EXPECT_EQ(broken.out.find("\"kernel\""), std::string::npos) << collective << broken.out;
+  }
+}
+
+void expect_table(const std::string& out) {
+  for (const char* word : {"2 ranks", "tuned    Open MPI", "coll_sm_priority 95", "barrier, µs", "allreduce, µs",
+                           "geometric mean", "spread", "results verified"})
+    EXPECT_NE(out.find(word), std::string::npos) << word << "\n" << out;
+  EXPECT_EQ(out.find("failed"), std::string::npos) << out;
+}
+
+void expect_row(const Json& row) {
+  EXPECT_GE(row.at("rounds"), 1);
+  for (const char* side : {"tuned", "sm"}) {
+    const Json& us = row.at("sides").at(side).at("us");
+    EXPECT_GT(us.at("median"), 0);
+    EXPECT_LE(us.at("min"), us.at("max"));
+  }
+  EXPECT_EQ(row.at("fastest_other"), "sm");
+  EXPECT_GT(row.at("fastest_other_ratio").at("median"), 0);
+}
+
+TEST(MpiCompare, StockSidesGiveTableAndJson) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
+  const File file;
+  const Finished compared =
+      run("MPI_COMPARE", {"--ranks", "2", "--quick", "--sides", "tuned,sm", "--kernels", "barrier,allreduce",
+                          "--sizes", "4,8,1K", "--batch-ms", "0.2", "--rounds", "2", "--json", file.path});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  expect_table(compared.out);
+  const Json json = file.json();
+  EXPECT_EQ(json.at("ranks"), 2);
+  EXPECT_EQ(json.at("reference"), "tuned");
+  EXPECT_EQ(json.at("sides").size(), 2u);
+  EXPECT_TRUE(json.at("failures").empty());
+  EXPECT_GE(json.at("cells").size(), 8u);  // 2 rounds of 1 + 3 sizes, and what was repeated
+  EXPECT_GE(json.at("rows").size(), 4u);
+  for (const Json& row : json.at("rows")) expect_row(row);
+  for (const Json& cell : json.at("cells"))
+    for (const Json& side : cell.at("sides")) EXPECT_TRUE(side.at("verified"));
+}
+
+TEST(MpiCompare, EveryKernelRunsOversubscribed) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
+  const File file;
+  const int ranks = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) + 1;
+  if (ranks > 16) GTEST_SKIP() << "that many ranks would take long";
+  const Finished compared = run("MPI_COMPARE", {"--ranks", std::to_string(ranks), "--quick", "--sides", "tuned",
+                                                "--sizes", "8", "--batch-ms", "0.2", "--rounds", "1", "--json", file.path});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  EXPECT_NE(compared.out.find("not bound, yielding"), std::string::npos) << compared.out;
+  const Json json = file.json();
+  EXPECT_TRUE(json.at("oversubscribed"));
+  EXPECT_TRUE(json.at("hop_ns").is_null());
+  EXPECT_EQ(json.at("rows").size(), 6u);
+}
+
+TEST(MpiCompare, SkewIsMeasuredFromTheLastArrival) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
+  const Finished compared = run("MPI_COMPARE", {"--quick", "--sides", "tuned", "--kernels", "bcast", "--sizes", "8",
+                                                "--skew", "500", "--batch-ms", "0.2", "--rounds", "1"});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  EXPECT_NE(compared.out.find("from the last rank's arrival"), std::string::npos) << compared.out;
+}
+
+TEST(MpiCompare, RefusesInOneLine) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--sizes", "x"}, {"--kernels", "nonsense"}, {"--sides", "nonsense"}, {"--ranks", "0"},
+        {"--sides", "smelt", "--smelt-dir", "/nonexistent"}, {"--mpirun", "/nonexistent"}, {"--json", "/nonexistent/file"}}) {
+    const Finished refused = run("MPI_COMPARE", arguments);
+    EXPECT_TRUE(refused.failure.starts_with("exit status 2: mpi_compare: ")) << arguments[0] << ": " << refused.failure;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    EXPECT_EQ(refused.out, "");
+  }
+}
+
+// A component that is there, but is none.
+TEST(MpiCompare, DoesNotTakeStockForSmelt) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
+  const Directory directory;
+  std::ofstream(directory.path / "mca_coll_smelt.so") << "not a library";
+  const Finished failed = run("MPI_COMPARE", {"--sides", "tuned,smelt", "--smelt-dir", directory.path, "--rounds", "1"});
+  EXPECT_TRUE(failed.failure.starts_with("exit status 1: mpi_compare: Smelt's side: Open MPI chose tuned")) << failed.failure;
+}
+
+// Where not a single run succeeds there is no table.
+TEST(MpiCompare, AFailureSaysWhy) {
+  const Finished failed =
+      run("MPI_COMPARE", {"--sides", "tuned", "--kernels", "barrier", "--rounds", "1", "--mpirun", "/bin/false"});
+  EXPECT_TRUE(failed.failure.starts_with("exit status 1: mpi_compare: no run succeeded")) << failed.failure;
+}
+
+}  // namespace
