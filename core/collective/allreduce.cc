@@ -1,7 +1,7 @@
 // Allreduce: the operands of all, combined, to everybody.
 //
 //   pair    two participants, up to 24 bytes: both operands in one line
-//   inline  up to 56 bytes ride in the line of the flag, everybody reads everybody's and combines for itself: one hop.
+//   inline  up to 224 bytes, in lines that carry their own flags; everybody reads everybody's and combines for itself: one hop.
 //           Beyond 16 participants: reduced to participant 0 in blocks, then broadcast
 //   flat    the same over the shelves, in pieces: no more communication than a barrier, but everybody does all the arithmetic
 //   sliced  everybody combines a slice and gets the others' (reduce_sliced.cc)
@@ -18,7 +18,7 @@ namespace {
 
 void allreduce_pair(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold) {
   const uint64_t episode = group.episode;
-  group.open_slot();
+  group.open_slots();
   PairLine& line = group.front->pair[episode % kRing];
   pack(in, 0, elements * fold.element_bytes, line.half[group.me].payload);
   line.half[group.me].episode.store(episode, std::memory_order_release);
@@ -31,14 +31,11 @@ void allreduce_pair(Group& group, const smelt_data& in, void* result, size_t ele
 }
 
 void allreduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold) {
-  alignas(64) char room[kInlineBytes];
-  InlineLine& line = group.open_line(group.desk().up);
-  pack(in, 0, elements * fold.element_bytes, line.payload);
-  group.post_line(line);
-  Combiner combiner(fold, elements, room, nullptr);
-  // Our own operands are read from our line too: the caller may want the result where they were.
-  combiner.chain(0, group.n, [&](uint32_t i) -> const void* { return i == group.me ? line.payload : group.wait_up(i).payload; },
-                 room, result);
+  char packed[kInlineBytes];
+  const size_t bytes = elements * fold.element_bytes;
+  const void* own = packed_view(in, 0, bytes, packed);
+  group.put_inline(group.desk().up, own, bytes);
+  combine_inline(group, own, result, elements, fold);
   group.finish_together();
 }
 
@@ -47,12 +44,9 @@ void allreduce_blocks(Group& group, const smelt_data& in, void* result, size_t e
   const Route& route = group.route(0);
   const size_t bytes = elements * fold.element_bytes;
   const void* from = result;
-  if (!reduce_inline(group, in, result, elements, fold, 0)) from = group.wait_down(route.parent).payload;
-  if (group.me == 0 || route.forwards) {
-    InlineLine& mine = group.open_line(group.desk().down);
-    std::memcpy(mine.payload, from, bytes);
-    group.post_line(mine);
-  }
+  if (!reduce_inline(group, in, result, elements, fold, 0))
+    from = group.get_inline(route.parent, group.desks[route.parent].down, bytes, result);
+  if (group.me == 0 || route.forwards) group.put_inline(group.desk().down, from, bytes);
   if (from != result) std::memcpy(result, from, bytes);
   group.finish_together();
 }

@@ -1,6 +1,6 @@
 // Broadcast: the root's data to everybody, down the tree that the plan has for this root.
 //
-//   inline  up to 56 bytes in the line of the flag: one hop per level of the tree and nothing else
+//   inline  up to 224 bytes in lines that carry their own flags: one hop per level of the tree and nothing else
 //   shelf   copied in by the root and out by its children, in pieces, so that both copies run at the same time; who has children
 //           puts every piece on its own shelf for them before it serves itself
 //   single  long ones go straight from the root's memory to everybody's (single_copy.h)
@@ -18,18 +18,14 @@ namespace {
 void broadcast_inline(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
   ++group.episode;
   const Route& route = group.route(root);
+  char room[kInlineBytes];
   if (group.me == root) {
-    InlineLine& line = group.open_line(group.desk().down);
-    pack(data, 0, bytes, line.payload);
-    group.post_line(line);
+    group.put_inline(group.desk().down, packed_view(data, 0, bytes, room), bytes);
   } else {
-    const InlineLine& line = group.wait_down(route.parent);
-    if (route.forwards) {
-      InlineLine& mine = group.open_line(group.desk().down);
-      std::memcpy(mine.payload, line.payload, kInlineBytes);
-      group.post_line(mine);
-    }
-    unpack(data, 0, bytes, line.payload);
+    void* const place = data.base ? data.base : room;
+    const void* from = group.get_inline(route.parent, group.desks[route.parent].down, bytes, place);
+    if (route.forwards) group.put_inline(group.desk().down, from, bytes);
+    if (from != data.base) unpack(data, 0, bytes, from);
     // Of two, who hears the other knows that it has finished everything before.
     if (group.n == 2) group.settled = group.episode - 1;
   }

@@ -6,20 +6,9 @@
 
 #include <cstring>
 
-#include "collective/group_layout.h"
+#include "collective/group.h"
 
 namespace smelt {
-
-// Cheaper than a call of memcpy for what fits into a line.
-inline void copy_inline(void* to, const void* from, size_t bytes) {
-  if (bytes == 8) {
-    std::memcpy(to, from, 8);
-  } else if (bytes == 4) {
-    std::memcpy(to, from, 4);
-  } else {
-    std::memcpy(to, from, bytes);
-  }
-}
 
 // Reads the packed bytes of a caller's data; a caller's buffer is used in place where it can be.
 inline const void* packed_view(const smelt_data& data, size_t offset, size_t bytes, void* room) {
@@ -49,7 +38,7 @@ class Combiner {
   // result = source(first) op ... op source(last - 1), from the right; `source` gives addresses that are only read.
   // result may be one of them. Without a `result` the outcome may be left where it is; returns where.
   template <typename Source>
-  const void* chain(uint32_t first, uint32_t last, const Source& source, char* room, void* result) {
+  const void* chain(uint32_t first, uint32_t last, Source&& source, char* room, void* result) {
     const void* right = source(last - 1);
     for (uint32_t i = last - 1; i-- > first;) {
       void* const to = i == first && result ? result : room;
@@ -62,7 +51,7 @@ class Combiner {
 
   // All of 0 .. n-1, in blocks.
   template <typename Source>
-  void all(uint32_t n, const Source& source, void* result) {
+  void all(uint32_t n, Source&& source, void* result) {
     if (n <= kBlockSize) {
       chain(0, n, source, block_room_, result);
       return;

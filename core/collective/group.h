@@ -6,11 +6,26 @@
 
 #include <smelt/group.h>
 
+#include <cstring>
+
 #include "base/object.h"
 #include "collective/group_layout.h"
 #include "collective/group_plan.h"
 
 namespace smelt {
+
+// Cheaper than a call of memcpy for the usual small sizes.
+inline void copy_inline(void* to, const void* from, size_t bytes) {
+  if (bytes == 8)
+    std::memcpy(to, from, 8);
+  else if (bytes == 4)
+    std::memcpy(to, from, 4);
+  else
+    std::memcpy(to, from, bytes);
+}
+
+inline constexpr uint64_t kFinishStride = 4;
+static_assert(kFinishStride < kRing);
 
 // Polls before a waiter looks up from its line: about 2 µs, longer than any hop.
 inline constexpr int kGroupBurst = 128;
@@ -68,28 +83,49 @@ struct Group {
     }
   }
 
-  // An inline message of participant i in this episode.
-  const InlineLine& wait_line(uint32_t i, const InlineLine* ring) {
-    const InlineLine& line = ring[episode % kRing];
-    wait_until(i, [&] { return line.episode.load(std::memory_order_acquire) == episode; });
-    return line;
-  }
-  const InlineLine& wait_up(uint32_t i) { return wait_line(i, desks[i].up); }
-  const InlineLine& wait_down(uint32_t i) { return wait_line(i, desks[i].down); }
-
   // Waits until our slots of this episode are free to be written.
-  void open_slot() {
+  void open_slots() {
     if (episode > kRing && settled < episode - kRing) [[unlikely]] settle(episode - kRing);
   }
-  // Our own line for this episode; post_line then lets the others have it.
-  InlineLine& open_line(InlineLine* ring) {
-    open_slot();
-    return ring[episode % kRing];
-  }
-  void post_line(InlineLine& line) { line.episode.store(episode, std::memory_order_release); }
 
-  // The end of a collective in which not everybody has heard of everybody.
-  void finish() { desk().status.finished.store(episode, std::memory_order_release); }
+  // The inline message of this episode to whoever reads our channel.
+  void put_inline(InlineSlot* channel, const void* from, size_t bytes) {
+    open_slots();
+    const char* at = static_cast<const char*>(from);
+    for (InlineLine* line = channel[episode % kRing].line;; ++line) {
+      const size_t length = bytes < kLinePayload ? bytes : kLinePayload;
+      copy_inline(line->payload, at, length);
+      line->episode.store(episode, std::memory_order_release);
+      if (bytes <= kLinePayload) return;
+      at += length, bytes -= length;
+    }
+  }
+
+  // The inline message of participant i in this episode: where it lies, or a copy in `room` when it takes several lines.
+  const void* get_inline(uint32_t i, const InlineSlot* channel, size_t bytes, void* room) {
+    const InlineLine* line = channel[episode % kRing].line;
+    wait_line(i, *line);
+    if (bytes <= kLinePayload) return line->payload;
+    char* to = static_cast<char*>(room);
+    for (;;) {
+      const size_t length = bytes < kLinePayload ? bytes : kLinePayload;
+      std::memcpy(to, line->payload, length);
+      if (bytes <= kLinePayload) return room;
+      to += length, bytes -= length;
+      wait_line(i, *++line);
+    }
+  }
+  void wait_line(uint32_t i, const InlineLine& line) {
+    wait_until(i, [&] { return line.episode.load(std::memory_order_acquire) == episode; });
+  }
+
+  // The end of a collective in which not everybody has heard of everybody. Told every few episodes only: a sender that runs
+  // ahead polls the line, and every store into it would cost a message. The ring is long enough for that: whoever waits
+  // for a slot has itself sent all that the others need to get to within kFinishStride of it.
+  void finish() {
+    if (episode % kFinishStride == 0) finish_now();
+  }
+  void finish_now() { desk().status.finished.store(episode, std::memory_order_release); }
   // ... and of one in which everybody has: nobody can be here before all have left the episode before.
   void finish_together() { settled = episode - 1; }
 

@@ -40,12 +40,12 @@ class Table {
 };
 
 void add_inline(const Group& group, const char* many, const char* blocks, Table* table) {
-  table->add(kInlineBytes, "inline in the flag's line, %s", group.n <= kBlockSize ? many : blocks);
+  table->add(kInlineBytes, "inline, flags in the lines, %s", group.n <= kBlockSize ? many : blocks);
 }
 
 void broadcast_table(const Group& group, const char* pattern, Table* table) {
   const Limits& limits = group.plan.limits;
-  table->add(kInlineBytes, "inline in the flag's line, %s", pattern);
+  table->add(kInlineBytes, "inline, flags in the lines, %s", pattern);
   table->add(group.n <= kMostForSingleCopy ? limits.copy_broadcast : UINT64_MAX, "through shared memory in pieces of %u B, %s", limits.piece, pattern);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }

@@ -1,8 +1,9 @@
 // What the participants of a group share, to the byte: a block (transport/segment.h) with a page of the leader's, an
 // introduction and a desk of each participant's; and, once a long message has come, a second block with a shelf for each.
 //
-//   desk   inline lines "up" and "down": a ring of cache lines, the message in the line of its flag. Written by the owner alone,
-//          read by whoever the pattern says. Up carries contributions to a reduction, down carries results and broadcasts.
+//   desk   inline slots "up" and "down": a ring of a few cache lines each, every line with its own flag, so that no line must be
+//          waited for before another can be asked for. Written by the owner alone, read by whoever the pattern says. Up
+//          carries contributions to a reduction, down carries results and broadcasts.
 //          Which slot of the ring: the episode (number of the collective call in this group) modulo its length.
 //   shelf  the same for long messages: a ring of pieces up, a ring of pieces down. Which slot: the piece's number
 //          modulo the length; pieces are numbered through the group's life, and since all participants see the same
@@ -23,7 +24,9 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kInlineBytes = 56;   // with its flag exactly a line of 64
+inline constexpr uint32_t kLinePayload = 56;   // with its flag exactly a line of 64
+inline constexpr uint32_t kSlotLines = 4;  // measured: from five on, the shelf (one flag, then all lines at once) is as fast or faster
+inline constexpr uint32_t kInlineBytes = kSlotLines * kLinePayload;
 inline constexpr uint32_t kRing = 16;          // inline messages that a sender may be ahead of its slowest receiver
 inline constexpr uint32_t kSignalLines = 12;   // of a barrier: dissemination among 1,024 takes 10 rounds
 inline constexpr uint32_t kPieceRing = 4;      // pieces ahead: put, combine and get of reduce_sliced.cc, and one to spare
@@ -32,10 +35,14 @@ inline constexpr uint64_t kReadBytes = 262144; // of another's memory at a time:
 inline constexpr uint32_t kBlockSize = 16;     // of ranks whose operands are combined first (group.h: the order is part of the API)
 
 struct alignas(64) InlineLine {
-  char payload[kInlineBytes];
+  char payload[kLinePayload];
   std::atomic<uint64_t> episode;  // release by the owner after the payload; acquire by readers
 };
 static_assert(sizeof(InlineLine) == 64);
+
+struct InlineSlot {
+  InlineLine line[kSlotLines];
+};
 
 // Two participants with little to say share one line: it brings the news and takes the answer back, which is cheaper than
 // two lines crossing (measured, exchange of 8 bytes in a tight loop: 0.6-0.7 of the paired hop against 1.0 and more).
@@ -55,20 +62,21 @@ struct alignas(kLineBytes) Counter {
 enum Question : uint32_t { kHaveShelf, kCanReadOthers, kQuestions };
 
 struct alignas(kLineBytes) Status {
-  std::atomic<uint64_t> finished;         // last episode that the owner has done with, asymmetric collectives only
+  std::atomic<uint64_t> finished;         // the owner has done with all episodes up to this, and maybe a few more (Group::finish)
   std::atomic<uint32_t> cpu;              // 1 + the CPU it last waited on; 0: never waited long
   std::atomic<uint32_t> vote[kQuestions]; // 0: not yet, 1: yes, 2: no
 };
 
 struct Desk {
-  InlineLine up[kRing];
-  InlineLine down[kRing];
+  InlineSlot up[kRing];
+  InlineSlot down[kRing];
   Counter signal[kSignalLines];  // of the barrier
   Status status;
   Counter filled_up, filled_down;  // pieces put on the shelf so far
   Counter consumed;                // pieces that the owner has done with: read all it wants of everybody's
+  char unused[2048];               // a desk begins where a page does, and its pages lie on its owner's NUMA node
 };
-static_assert(sizeof(Desk) == kPage);
+static_assert(sizeof(Desk) % kPage == 0);
 
 // What each tells the others about itself while the group is made; never changed afterwards.
 struct Introduction {

@@ -1,6 +1,6 @@
 // Reduction: the operands of all, combined, to the root. And what it shares with allreduce.
 //
-//   inline  up to 56 bytes ride in the line of the flag; the root reads everybody's. Beyond 16 participants the first of each
+//   inline  up to 224 bytes, in lines that carry their own flags; the root reads everybody's. Beyond 16 participants the first of each
 //           block of 16 combines its block and the root the blocks, which is the order that is promised anyway
 //   flat    everybody copies its operands to its shelf in pieces, the root combines
 //   sliced  (reduce-scatter, then the root gathers) everybody combines one slice of every piece: the arithmetic and the
@@ -21,51 +21,62 @@ uint32_t head_of_block(uint32_t block, uint32_t root) {
   return root / kBlockSize == block ? root : block * kBlockSize;
 }
 
-// The operands of a block, as they lie in the lines of this episode; ours where the caller has them.
-auto lines_of(Group& group, const void* own) {
-  return [&group, own](uint32_t i) -> const void* { return i == group.me ? own : group.wait_up(i).payload; };
-}
+// Everybody's operands in this episode, to be combined from the right: what is asked for first stays until the second has been
+// combined with it, so two places are enough for those that take several lines.
+class InlineOperands {
+ public:
+  InlineOperands(Group& group, const void* own, size_t bytes) : group_(group), own_(own), bytes_(bytes) {}
+  const void* operator()(uint32_t i) {
+    if (i == group_.me) return own_;
+    turn_ = !turn_;
+    return group_.get_inline(i, group_.desks[i].up, bytes_, place_[turn_]);
+  }
+
+ private:
+  Group& group_;
+  const void* own_;
+  size_t bytes_;
+  bool turn_ = false;
+  alignas(64) char place_[2][kInlineBytes];
+};
 
 }  // namespace
 
+void combine_inline(Group& group, const void* own, void* result, size_t elements, const smelt_fold& fold) {
+  alignas(64) char room[kInlineBytes];
+  InlineOperands operands(group, own, elements * fold.element_bytes);
+  Combiner(fold, elements, nullptr, nullptr).chain(0, group.n, operands, room, result);
+}
+
 bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root) {
-  alignas(64) char own[kInlineBytes], block_room[kInlineBytes], total_room[kInlineBytes];
+  alignas(64) char packed[kInlineBytes], room[kInlineBytes], total[kInlineBytes];
   const size_t bytes = elements * fold.element_bytes;
   const uint32_t n = group.n, block = group.me / kBlockSize;
+  const void* own = packed_view(in, 0, bytes, packed);
   if (group.me != root && head_of_block(block, root) != group.me) {
-    InlineLine& line = group.open_line(group.desk().up);
-    pack(in, 0, bytes, line.payload);
-    group.post_line(line);
+    group.put_inline(group.desk().up, own, bytes);
     return false;
   }
-  Combiner combiner(fold, elements, block_room, total_room);
-  const auto source = lines_of(group, packed_view(in, 0, bytes, own));
   if (n <= kBlockSize) {
-    combiner.chain(0, n, source, block_room, result);
+    combine_inline(group, own, result, elements, fold);
     return true;
   }
-  const auto chain_of = [&](uint32_t b, char* room, void* to) {
+  InlineOperands operands(group, own, bytes);
+  Combiner combiner(fold, elements, nullptr, nullptr);
+  const auto chain_of = [&](uint32_t b) {
     const uint32_t first = b * kBlockSize, last = first + kBlockSize < n ? first + kBlockSize : n;
-    return combiner.chain(first, last, source, room, to);
+    return combiner.chain(first, last, operands, room, nullptr);
   };
   if (group.me != root) {
-    InlineLine& line = group.open_line(group.desk().up);
-    chain_of(block, block_room, line.payload);
-    group.post_line(line);
+    group.put_inline(group.desk().up, chain_of(block), bytes);
     return false;
   }
-  // The blocks from the right; the head of each has left its partial result in its line.
-  const void* total = nullptr;
-  for (uint32_t b = (n - 1) / kBlockSize + 1; b-- > 0;) {
-    const void* partial = b == block ? chain_of(b, block_room, nullptr) : group.wait_up(head_of_block(b, root)).payload;
-    if (!total) {
-      total = partial;
-      if (partial == block_room) total = std::memcpy(total_room, block_room, bytes);
-      continue;
-    }
-    void* const to = b == 0 ? result : total_room;
-    combiner.combine(partial, total, to, total_room);
-    total = to;
+  // The blocks from the right; the head of each has left its partial result in its slot.
+  uint32_t b = (n - 1) / kBlockSize;
+  std::memcpy(total, b == block ? chain_of(b) : operands(head_of_block(b, root)), bytes);
+  while (b-- > 0) {
+    const void* partial = b == block ? chain_of(b) : operands(head_of_block(b, root));
+    combiner.combine(partial, total, b == 0 ? result : total, total);
   }
   return true;
 }

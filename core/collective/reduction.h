@@ -5,8 +5,11 @@
 
 namespace smelt {
 
-// The inline reduction of this episode, with everybody's operands in the up lines. True at the root, which has `result`.
+// The inline reduction of this episode, with everybody's operands in the up slots. True at the root, which has `result`.
 bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root);
+
+// `own` and what the others have put into their up slots in this episode, combined; at most a block of participants.
+void combine_inline(Group& group, const void* own, void* result, size_t elements, const smelt_fold& fold);
 
 inline constexpr uint32_t kEverybody = ~0u;  // as a root
 

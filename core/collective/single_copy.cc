@@ -20,15 +20,13 @@ uint64_t address(const smelt_data& data) { return reinterpret_cast<uint64_t>(dat
 // known to have arrived.
 template <typename Needed>
 bool exchange(Group& group, const Notice& own, Notice* all, Needed needed) {
-  InlineLine& line = group.open_line(group.desk().up);
-  std::memcpy(line.payload, &own, sizeof own);
-  group.post_line(line);
+  group.put_inline(group.desk().up, &own, sizeof own);
   bool possible = true;
   for (uint32_t i = 0; i < group.n; ++i) {
     if (i == group.me)
       all[i] = own;
     else
-      std::memcpy(&all[i], group.wait_up(i).payload, sizeof all[i]);
+      std::memcpy(&all[i], group.get_inline(i, group.desks[i].up, sizeof own, nullptr), sizeof own);
     possible &= needed(i, all[i]);
   }
   group.finish_together();
@@ -37,7 +35,7 @@ bool exchange(Group& group, const Notice& own, Notice* all, Needed needed) {
 
 // Nobody may go on before all have read and written what they had to.
 void leave_together(Group& group) {
-  group.finish();
+  group.finish_now();
   group.settle(group.episode);
 }
 

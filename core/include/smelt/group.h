@@ -88,7 +88,7 @@ SMELT_API int smelt_group_allreduce(smelt_group *group, const smelt_data *in, co
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
 
 /* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes. Writes one line
- * ("<= 56 B: inline, all-to-all") without newline; returns its length, -ENOENT past the end, -EINVAL. */
+ * ("<= 224 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */
 typedef enum smelt_collective {
   SMELT_COLLECTIVE_BARRIER = 0,
   SMELT_COLLECTIVE_BROADCAST = 1,

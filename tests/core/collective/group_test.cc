@@ -61,7 +61,7 @@ struct Strided {
   void set(size_t i, Map map) { std::memcpy(memory.data() + i * 24, &map, sizeof map); }
 };
 
-const size_t kCounts[] = {1, 2, 7, 8, 33, 256, 511, 513, 1024, 4096, 4097, 20000};
+const size_t kCounts[] = {1, 2, 3, 7, 8, 28, 29, 33, 256, 511, 513, 1024, 4096, 4097, 20000};
 
 bool same(Map a, Map b) { return a.a == b.a && a.b == b.b; }
 
