@@ -6,12 +6,9 @@
 //   flat    the same over the shelves, in pieces: no more communication than a barrier, but everybody does all the arithmetic
 //   sliced  everybody combines a slice and gets the others' (reduce_sliced.cc)
 //   single  the same, straight from and to the callers' memory (single_copy.h)
-#include <cerrno>
-
 #include "collective/fold.h"
 #include "collective/group.h"
 #include "collective/reduction.h"
-#include "collective/single_copy.h"
 
 namespace smelt {
 namespace {
@@ -51,27 +48,6 @@ void allreduce_blocks(Group& group, const smelt_data& in, void* result, size_t e
   group.finish_together();
 }
 
-void allreduce_flat(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold) {
-  const size_t width = fold.element_bytes;
-  const Pieces pieces(elements, width, group.plan.limits.piece);
-  char* const scratch = group.scratch;
-  for (uint64_t k = 0; k < pieces.count; ++k) {
-    const uint64_t piece = group.pieces++;
-    const size_t count = pieces.in(k, elements), offset = k * pieces.elements * width, bytes = count * width;
-    group.open_piece(piece);
-    pack(in, offset, bytes, group.up_piece(group.me, piece));
-    group.fill(&Desk::filled_up, piece);
-    void* result = out.base ? static_cast<char*>(out.base) + offset : scratch + 3 * kPieceBytes;
-    Combiner combiner(fold, count, scratch + kPieceBytes, scratch + 2 * kPieceBytes);
-    combiner.all(group.n, [&](uint32_t i) -> const void* {
-      if (i != group.me) group.wait_filled(i, &Desk::filled_up, piece);
-      return group.up_piece(i, piece);
-    }, result);
-    if (!out.base) out.unpack(out.context, offset, bytes, result);
-    group.consume(piece);
-  }
-}
-
 }  // namespace
 
 int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold) {
@@ -89,17 +65,7 @@ int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, s
     if (!out.base) out.unpack(out.context, 0, bytes, result);
     return 0;
   }
-  if (fold.element_bytes > group.plan.limits.piece || !group.have_shelves()) return -ENOTSUP;
-  int error = 0;
-  if (bytes > group.plan.limits.copy_allreduce && group.n <= kMostForSingleCopy && group.agree_on_single_copy() &&
-      reduce_single_copy(group, in, out, elements, fold, kEverybody, &error)) {
-    return error;
-  }
-  if (bytes > group.plan.limits.flat_allreduce)
-    reduce_sliced(group, in, out, elements, fold, kEverybody);
-  else
-    allreduce_flat(group, in, out, elements, fold);
-  return 0;
+  return reduce_long(group, in, out, elements, fold, kEverybody);
 }
 
 }  // namespace smelt

@@ -159,6 +159,9 @@ struct Group {
 
   int polls_per_turn() const { return plan.crowded ? 8 : 32; }
   void idle(uint32_t peer, uint32_t turn);
+  // Waits until a counter of everybody else's has come to `upto`; the least of them.
+  template <typename CounterOf>
+  uint64_t wait_for_all(uint64_t upto, CounterOf counter_of);
 };
 
 // The long way of the four collectives; each is in the file of its name.

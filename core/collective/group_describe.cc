@@ -50,27 +50,24 @@ void broadcast_table(const Group& group, const char* pattern, Table* table) {
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
 
-void reduce_table(const Group& group, Table* table) {
+// What reduce and allreduce do with what is not inline.
+void add_long(const Group& group, uint64_t flat, uint64_t copied, const char* who, Table* table) {
   const Limits& limits = group.plan.limits;
-  add_inline(group, "combined by the root", "combined in blocks of 16", table);
-  const bool single = group.n <= kMostForSingleCopy;
-  const uint64_t copied = single ? limits.copy_reduce : UINT64_MAX;
-  table->add(copied < limits.flat_reduce ? copied : limits.flat_reduce,
-             "through shared memory in pieces of %u B, combined by the root", limits.piece);
+  if (group.n > kMostForSingleCopy) copied = UINT64_MAX;
+  table->add(copied < flat ? copied : flat, "through shared memory in pieces of %u B, combined by %s", limits.piece, who);
   table->add(copied, "through shared memory, sliced over all (limit %s)", limits.origin);
   table->add(UINT64_MAX, "single copy, sliced over all (limit %s)", limits.origin);
 }
 
+void reduce_table(const Group& group, Table* table) {
+  add_inline(group, "combined by the root", "combined in blocks of 16", table);
+  add_long(group, group.plan.limits.flat_reduce, group.plan.limits.copy_reduce, "the root", table);
+}
+
 void allreduce_table(const Group& group, Table* table) {
-  const Limits& limits = group.plan.limits;
   if (group.n == 2) table->add(kPairBytes, "inline, both operands in one line");
   add_inline(group, "combined by everybody", "combined in blocks of 16, then broadcast", table);
-  const bool single = group.n <= kMostForSingleCopy;
-  const uint64_t copied = single ? limits.copy_allreduce : UINT64_MAX;
-  table->add(copied < limits.flat_allreduce ? copied : limits.flat_allreduce,
-             "through shared memory in pieces of %u B, combined by everybody", limits.piece);
-  table->add(copied, "through shared memory, sliced over all (limit %s)", limits.origin);
-  table->add(UINT64_MAX, "single copy, sliced over all (limit %s)", limits.origin);
+  add_long(group, group.plan.limits.flat_allreduce, group.plan.limits.copy_allreduce, "everybody", table);
 }
 
 void bytes_text(uint64_t bytes, char* text, size_t room) {

@@ -23,29 +23,27 @@ void Group::idle(uint32_t peer, uint32_t turn) {
     host.progress(host.context);
 }
 
-void Group::settle(uint64_t upto) {
-  uint64_t least = episode;
+template <typename CounterOf>
+uint64_t Group::wait_for_all(uint64_t upto, CounterOf counter_of) {
+  uint64_t least = UINT64_MAX;
   for (uint32_t i = 0; i < n; ++i) {
     if (i == me) continue;
-    const std::atomic<uint64_t>& finished = desks[i].status.finished;
-    wait_until(i, [&] { return finished.load(std::memory_order_acquire) >= upto; });
-    const uint64_t now = finished.load(std::memory_order_relaxed);
+    const std::atomic<uint64_t>& counter = counter_of(desks[i]);
+    wait_until(i, [&] { return counter.load(std::memory_order_acquire) >= upto; });
+    const uint64_t now = counter.load(std::memory_order_relaxed);
     if (now < least) least = now;
   }
-  // finished is not written by collectives that settle by themselves, so it may lag behind what is known.
+  return least;
+}
+
+void Group::settle(uint64_t upto) {
+  const uint64_t least = wait_for_all(upto, [](Desk& desk) -> std::atomic<uint64_t>& { return desk.status.finished; });
+  // `finished` is not written by collectives that settle by themselves, so it may lag behind what is known.
   if (least > settled) settled = least;
 }
 
 void Group::drain(uint64_t upto) {
-  uint64_t least = pieces;
-  for (uint32_t i = 0; i < n; ++i) {
-    if (i == me) continue;
-    const std::atomic<uint64_t>& consumed = desks[i].consumed.value;
-    wait_until(i, [&] { return consumed.load(std::memory_order_acquire) >= upto; });
-    const uint64_t now = consumed.load(std::memory_order_relaxed);
-    if (now < least) least = now;
-  }
-  if (least > drained) drained = least;
+  drained = wait_for_all(upto, [](Desk& desk) -> std::atomic<uint64_t>& { return desk.consumed.value; });
 }
 
 }  // namespace smelt

@@ -2,7 +2,7 @@
 //
 //   inline  up to 224 bytes, in lines that carry their own flags; the root reads everybody's. Beyond 16 participants the first of each
 //           block of 16 combines its block and the root the blocks, which is the order that is promised anyway
-//   flat    everybody copies its operands to its shelf in pieces, the root combines
+//   flat    everybody copies its operands to its shelf in pieces, the root combines (reduce_flat.cc)
 //   sliced  (reduce-scatter, then the root gathers) everybody combines one slice of every piece: the arithmetic and the
 //           reading are spread over all (reduce_sliced.cc)
 //   single  sliced, straight from and to the callers' memory (single_copy.h)
@@ -81,36 +81,22 @@ bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elem
   return true;
 }
 
-namespace {
-
-// Three places in the scratch memory beside the result's.
-void reduce_flat(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root) {
-  const size_t width = fold.element_bytes;
-  const Pieces pieces(elements, width, group.plan.limits.piece);
-  char* const scratch = group.scratch;
-  for (uint64_t k = 0; k < pieces.count; ++k) {
-    const uint64_t piece = group.pieces++;
-    const size_t count = pieces.in(k, elements), offset = k * pieces.elements * width, bytes = count * width;
-    if (group.me != root) {
-      group.open_piece(piece);
-      pack(in, offset, bytes, group.up_piece(group.me, piece));
-      group.fill(&Desk::filled_up, piece);
-    } else {
-      const void* own = packed_view(in, offset, bytes, scratch);
-      void* result = out.base ? static_cast<char*>(out.base) + offset : scratch + 3 * kPieceBytes;
-      Combiner combiner(fold, count, scratch + kPieceBytes, scratch + 2 * kPieceBytes);
-      combiner.all(group.n, [&](uint32_t i) -> const void* {
-        if (i == group.me) return own;
-        group.wait_filled(i, &Desk::filled_up, piece);
-        return group.up_piece(i, piece);
-      }, result);
-      if (!out.base) out.unpack(out.context, offset, bytes, result);
-    }
-    group.consume(piece);
+int reduce_long(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root) {
+  const Limits& limits = group.plan.limits;
+  if (fold.element_bytes > limits.piece || !group.have_shelves()) return -ENOTSUP;
+  const bool all = root == kEverybody;
+  const size_t bytes = elements * fold.element_bytes;
+  int error = 0;
+  if (bytes > (all ? limits.copy_allreduce : limits.copy_reduce) && group.n <= kMostForSingleCopy &&
+      group.agree_on_single_copy() && reduce_single_copy(group, in, out, elements, fold, root, &error)) {
+    return error;
   }
+  if (bytes > (all ? limits.flat_allreduce : limits.flat_reduce))
+    reduce_sliced(group, in, out, elements, fold, root);
+  else
+    reduce_flat(group, in, out, elements, fold, root);
+  return 0;
 }
-
-}  // namespace
 
 int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root) {
   const size_t bytes = elements * fold.element_bytes;
@@ -122,17 +108,7 @@ int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size
     group.finish();
     return 0;
   }
-  if (fold.element_bytes > group.plan.limits.piece || !group.have_shelves()) return -ENOTSUP;
-  int error = 0;
-  if (bytes > group.plan.limits.copy_reduce && group.n <= kMostForSingleCopy && group.agree_on_single_copy() &&
-      reduce_single_copy(group, in, out, elements, fold, root, &error)) {
-    return error;
-  }
-  if (bytes > group.plan.limits.flat_reduce)
-    reduce_sliced(group, in, out, elements, fold, root);
-  else
-    reduce_flat(group, in, out, elements, fold, root);
-  return 0;
+  return reduce_long(group, in, out, elements, fold, root);
 }
 
 }  // namespace smelt

@@ -13,7 +13,9 @@ void combine_inline(Group& group, const void* own, void* result, size_t elements
 
 inline constexpr uint32_t kEverybody = ~0u;  // as a root
 
-// Reduce-scatter over the shelves, then the slices to the root, or to everybody.
+// What does not fit inline, by the method that the limits say. As group_reduce; root may be kEverybody.
+int reduce_long(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root);
+void reduce_flat(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root);
 void reduce_sliced(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root);
 
 }  // namespace smelt
