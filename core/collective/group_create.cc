@@ -142,7 +142,9 @@ bool Group::agree_on_shelves() {
   wait_until(0, [&] { return front->shelf_offer.load(std::memory_order_acquire) != 0; });
   bool ok = front->shelf_offer.load(std::memory_order_relaxed) == 1;
   if (ok && me != 0) ok = attach_block(front->shelf, &shelf_block) == 0;
-  if (ok) ok = take_block_pages(shelf_block, kPage + me * kShelfBytes, kShelfBytes) == 0;
+  // Only as much as our two rings of pieces need, by their owner, on its NUMA node.
+  for (const uint64_t channel : {uint64_t{0}, kChannelBytes})
+    ok = ok && take_block_pages(shelf_block, kPage + me * kShelfBytes + channel, uint64_t{kPieceRing} * plan.limits.piece) == 0;
   if (ok && !scratch) scratch = static_cast<char*>(os::map_pages(kScratchBytes));
   if (vote(kHaveShelf, ok && scratch)) {
     shelves = shelf_block.address + kPage;

@@ -30,7 +30,7 @@ inline constexpr uint32_t kInlineBytes = kSlotLines * kLinePayload;
 inline constexpr uint32_t kRing = 16;          // inline messages that a sender may be ahead of its slowest receiver
 inline constexpr uint32_t kSignalLines = 12;   // of a barrier: dissemination among 1,024 takes 10 rounds
 inline constexpr uint32_t kPieceRing = 4;      // pieces ahead: put, combine and get of reduce_sliced.cc, and one to spare
-inline constexpr uint32_t kPieceBytes = 8192;  // the longest; see Limits::piece for what is used and why it is short
+inline constexpr uint32_t kPieceBytes = 32768; // the longest; see Limits::piece for what is used and why it is short
 inline constexpr uint64_t kReadBytes = 262144; // of another's memory at a time: a system call's cost spread, yet in the L2
 inline constexpr uint32_t kBlockSize = 16;     // of ranks whose operands are combined first (group.h: the order is part of the API)
 

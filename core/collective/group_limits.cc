@@ -26,10 +26,11 @@ Limits measured_limits(const CurveSet& curves) {
 
 }  // namespace
 
-Limits group_limits(const Profile* profile, uint32_t n) {
+Limits group_limits(const Profile* profile, uint32_t n, bool crowded) {
   const CurveSet* curves = profile ? nearest_curves(profile->curves, profile->curve_sets, n) : nullptr;
   if (curves && !is_comparable(*curves, n)) curves = nullptr;
   Limits limits = curves ? measured_limits(*curves) : typical_limits(n);
+  if (crowded) limits.piece = kPieceBytes;
   const Options& settings = options();
   if (settings.flat_limit >= 0) limits.flat_reduce = limits.flat_allreduce = static_cast<uint64_t>(settings.flat_limit);
   if (settings.copy_limit >= 0)

@@ -33,7 +33,8 @@ struct Limits {
   uint64_t copy_reduce = 0;
   uint64_t copy_allreduce = 0;
   // Piece of long messages. Short, because the ring of them must stay in the first-level caches of both sides: measured here
-  // (ring of 4, 1 MiB broadcast), pieces of 2 KiB passed twice as many bytes a second as pieces of 4 KiB and more.
+  // (ring of 4, 1 MiB broadcast), pieces of 2 KiB passed twice as many bytes a second as pieces of 4 KiB and more. In a crowd
+  // what counts is how often somebody must be waited for: the longest.
   uint32_t piece = 0;
   const char* origin = "";  // "measured", "typical"
 };
@@ -63,7 +64,7 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out);
 Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room);
 
 // Sizes at which the methods hand over to each other, from the profile's measured curves (group_limits.cc).
-Limits group_limits(const Profile* profile, uint32_t n);
+Limits group_limits(const Profile* profile, uint32_t n, bool crowded = false);
 
 // This process's profile and settings, as hashes that participants compare.
 uint64_t profile_hash();
