@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/fingerprint.h"
+#include "base/log.h"
 #include "base/options.h"
 #include "base/os/os.h"
 #include "collective/group.h"
@@ -134,14 +135,21 @@ int group_costs(const GroupPlan& plan, uint32_t n, Arena& arena, Costs* out) {
   return costs_from_send_receive(n, CostUnit::kNanoseconds, send, receive, nullptr, arena, out);
 }
 
-bool asked_for_pattern(Pattern* pattern) {
-  return std::strcmp(options().pattern, "best") != 0 && find_pattern(options().pattern, pattern) == 0;
+// Did somebody set a pattern, and is it one? If it is not, that is said once on the machine, and the default holds.
+bool asked_for_pattern(const Group& group, Pattern* pattern) {
+  const char* name = options().pattern;
+  if (std::strcmp(name, "best") == 0) return false;
+  if (find_pattern(name, pattern) == 0) return true;
+  static std::atomic<bool> said{false};
+  if (group.me == 0 && !said.exchange(true, std::memory_order_relaxed))
+    log_line("SMELT_PATTERN=%s is not a pattern ('smelt tree --list' names them); the default best is used", name);
+  return false;
 }
 
 // The plan of one operation: the pattern that was asked for if it serves the operation, else the cheapest.
-int choose(Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
+int choose(const Group& group, Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
   Pattern pattern;
-  if (asked_for_pattern(&pattern) && plan(pattern, op, root, costs, arena, out) == 0) return 0;
+  if (asked_for_pattern(group, &pattern) && plan(pattern, op, root, costs, arena, out) == 0) return 0;
   return choose_best(op, root, costs, arena, out);
 }
 
@@ -190,8 +198,8 @@ int plan_barrier(const Group& group, const Costs& costs, Arena& scratch, Arena& 
   find_pattern("all-to-all", &all_to_all);
   // In a crowd the order of arrival is the scheduler's, and a message that must be passed on costs a time slice: everybody
   // tells everybody.
-  int error = out->crowded && !asked_for_pattern(&asked) ? plan(all_to_all, Operation::kBarrier, -1, costs, scratch, &choice)
-                                                         : choose(Operation::kBarrier, -1, costs, scratch, &choice);
+  int error = out->crowded && !asked_for_pattern(group, &asked) ? plan(all_to_all, Operation::kBarrier, -1, costs, scratch, &choice)
+                                                         : choose(group, Operation::kBarrier, -1, costs, scratch, &choice);
   Verdict verdict;
   if (!error) error = validate(choice.schedule, scratch, &verdict);
   if (!error && verdict.flaw != Flaw::kNone) error = -EINVAL;
@@ -216,8 +224,7 @@ double pair_hop(const Profile& machine, const uint32_t* cpus) {
 int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   GroupPlan made;
   Pattern asked;
-  const bool best = std::strcmp(options().pattern, "best") == 0;
-  if (!best && find_pattern(options().pattern, &asked) != 0) return -EINVAL;
+  const bool best = !asked_for_pattern(group, &asked);
   Arena scratch(group.planning, group.planning_bytes);
   auto* cpus = arena.make<uint32_t>(group.n);
   if (!cpus) return -ENOMEM;
@@ -252,7 +259,7 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) 
   Choice choice;
   Verdict verdict;
   int error = group_costs(group.plan, group.n, scratch, &costs);
-  if (!error) error = choose(Operation::kBroadcast, static_cast<int>(root), costs, scratch, &choice);
+  if (!error) error = choose(group, Operation::kBroadcast, static_cast<int>(root), costs, scratch, &choice);
   if (!error) error = validate(choice.schedule, scratch, &verdict);
   if (error || verdict.flaw != Flaw::kNone) return star;  // the same inputs: for all alike
   Route route{kNobody, false};

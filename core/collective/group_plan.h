@@ -57,7 +57,7 @@ struct GroupPlan {
 struct Group;
 
 // Everything by the introductions: crowd or not, CPUs, barrier program (over the group's desks), limits. The arena is the
-// group's. 0; -EINVAL: a pattern that does not exist; -ENOMEM.
+// group's. 0 or -ENOMEM.
 int plan_group(const Group& group, Arena& arena, GroupPlan* out);
 
 // Place of `me` in the tree that serves `root`, and the pattern's name. Deterministic: all participants compute the same tree.

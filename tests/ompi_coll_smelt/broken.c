@@ -1,0 +1,104 @@
+// Negative control, to be preloaded: an MPI whose collectives are wrong in one way (BROKEN=...), so that the driver
+// sees the test programs fail. Where a call is wrong, it is so on all ranks or in a way that does not deadlock.
+//   bit       every 10th allreduce has one bit flipped on rank 1
+//   order     reductions combine in reversed rank order
+//   early     every 7th barrier is none
+//   spill     bcast writes one byte behind the buffer
+//   stale     bcast leaves the last element alone where it is longer than 100 elements
+//   source    allreduce changes its send buffer
+//   leak      every communicator leaves a file and a mapping behind
+//   stuck     waiting in a barrier lets nothing else proceed
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+static int is(const char *wanted) {
+  const char *how = getenv("BROKEN");
+  return how != NULL && strcmp(how, wanted) == 0;
+}
+
+static int rank_in(MPI_Comm comm) {
+  int rank;
+  PMPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+static int is_inter(MPI_Comm comm) {
+  int yes;
+  PMPI_Comm_test_inter(comm, &yes);
+  return yes;
+}
+
+// The place after the last element's last byte.
+static unsigned char *end_of(void *buffer, int count, MPI_Datatype type) {
+  MPI_Aint lower, extent;
+  PMPI_Type_get_true_extent(type, &lower, &extent);
+  MPI_Aint ignored, step;
+  PMPI_Type_get_extent(type, &ignored, &step);
+  return (unsigned char *)buffer + (count - 1) * step + lower + extent;
+}
+
+static MPI_Comm reversed_copy(MPI_Comm comm) {
+  MPI_Comm reversed;
+  PMPI_Comm_split(comm, 0, -rank_in(comm), &reversed);
+  return reversed;
+}
+
+int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static atomic_uint calls;
+  if (is("order") && count > 0 && !is_inter(comm)) {
+    MPI_Comm reversed = reversed_copy(comm);
+    const int result = PMPI_Allreduce(in, out, count, type, op, reversed);
+    PMPI_Comm_free(&reversed);
+    return result;
+  }
+  const int result = PMPI_Allreduce(in, out, count, type, op, comm);
+  if (count == 0) return result;
+  if (is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1) end_of(out, count, type)[-1] ^= 1;
+  if (is("source") && in != MPI_IN_PLACE) end_of((void *)in, count, type)[-1] ^= 1;
+  return result;
+}
+
+int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+  if (!is("order") || is_inter(comm)) return PMPI_Reduce(in, out, count, type, op, root, comm);
+  int size;
+  PMPI_Comm_size(comm, &size);
+  MPI_Comm reversed = reversed_copy(comm);
+  const int result = PMPI_Reduce(in, out, count, type, op, size - 1 - root, reversed);
+  PMPI_Comm_free(&reversed);
+  return result;
+}
+
+int MPI_Barrier(MPI_Comm comm) {
+  static atomic_uint calls;
+  if (is("early") && atomic_fetch_add(&calls, 1) % 7 == 6) return MPI_SUCCESS;
+  if (is("stuck"))
+    for (const time_t start = time(NULL); time(NULL) < start + 1000;) {}
+  return PMPI_Barrier(comm);
+}
+
+int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const int receives = !is_inter(comm) && rank_in(comm) != root;
+  unsigned char *end = count > 0 && buffer != NULL ? end_of(buffer, count, type) : NULL;
+  const unsigned char last = end != NULL && is("stale") && count > 100 ? end[-1] : 0;
+  const int result = PMPI_Bcast(buffer, count, type, root, comm);
+  if (is("spill") && receives && end != NULL && buffer != MPI_BOTTOM) *end ^= 1;
+  if (is("stale") && receives && end != NULL && count > 100) end[-1] = last;
+  return result;
+}
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy) {
+  if (is("leak")) {
+    const int file = open("/dev/zero", O_RDWR);
+    if (file >= 0) mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+  }
+  return PMPI_Comm_dup(comm, copy);
+}

@@ -1,0 +1,123 @@
+#!/bin/sh
+# End-to-end: MPI programs under real mpirun, with the component and without.
+#   component_test.sh COMPONENT BROKEN PROGRAM_DIRECTORY SMELT [--full]
+# COMPONENT is the file of the component; "stock" runs the general programs on Open MPI alone, to test the tests. BROKEN
+# is the negative control to preload. Exit 77: skipped, there is no mpirun.
+set -u
+component=$1 broken=$(realpath "$2") smelt=$(realpath "$4")
+length=${5:---quick}
+here=$(cd "$(dirname "$0")" && pwd) && programs=$(cd "$3" && pwd) || exit 1
+export PATH="$programs:$PATH"
+if ! command -v mpirun >/dev/null; then echo "skipped: there is no mpirun"; exit 77; fi
+# What the caller's environment asks of Open MPI and Smelt is not what is tested here.
+for name in $(env | sed -n 's/^\(OMPI_MCA_[A-Za-z0-9_]*\|SMELT_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+export XDG_CACHE_HOME="$scratch/cache"  # no profile: the guess serves
+mkdir "$scratch/session" && export OMPI_MCA_orte_tmpdir_base="$scratch/session"
+output=$scratch/output
+failed=0 passed=0 skipped=0 limit=120
+[ "$length" = --full ] && limit=900
+
+# check NAME EXPECTED_STATUS PATTERN command...
+# The status "any" is any but 0 and that of a time limit; the pattern must be in the output; "" for none.
+check() {
+  check_name=$1 check_status=$2 check_pattern=$3
+  shift 3
+  timeout -k 5 "$limit" "$@" >"$output" 2>&1 </dev/null
+  check_got=$?
+  if [ $check_got -eq 124 ] || ! expected_status; then
+    check_failed "exit status $check_got instead of $check_status"
+  elif [ -n "$check_pattern" ] && ! grep -Eq "$check_pattern" "$output"; then
+    check_failed "no line matches '$check_pattern'"
+  else
+    echo "ok: $check_name"; passed=$((passed + 1))
+  fi
+}
+expected_status() {
+  if [ "$check_status" = any ]; then [ $check_got -ne 0 ]; else [ $check_got -eq "$check_status" ]; fi
+}
+check_failed() { fail "$check_name: $1"; sed 's/^/    /' "$output" | head -n 10; return 1; }
+skip() { echo "skip: $1"; skipped=$((skipped + 1)); }
+fail() { echo "FAIL: $1"; failed=$((failed + 1)); }
+# ok NAME RANKS [mpirun option...] PROGRAM [argument...]: must succeed and say so. PROGRAM is named without its folder.
+ok() { ok_name=$1; shift; mpi "$ok_name" 0 '^ok$' "$@"; }
+# wrong NAME RANKS ...: the program must notice that something is wrong.
+wrong() { wrong_name=$1; shift; mpi "$wrong_name" any '^FAILED: rank' "$@"; }
+mpi() {
+  mpi_name=$1 mpi_status=$2 mpi_pattern=$3 ranks=$4
+  shift 4
+  check "$mpi_name" "$mpi_status" "$mpi_pattern" mpirun -n "$ranks" "$@"
+}
+
+# --- every program at every number of ranks
+
+every_program() {
+  mixed_empty=--mixed-empty order=--order
+  if [ "$component" = stock ]; then mixed_empty= order=; fi
+  for n in 2 3 4 5 8 10; do
+    ok "reductions, $n ranks" $n reductions "$length"
+    ok "user operations, $n ranks" $n user_operations "$length"
+    ok "broadcasts, $n ranks" $n broadcasts "$length" $mixed_empty
+    ok "communicators, $n ranks" $n communicators "$length"
+    ok "progress, $n ranks" $n progress "$length"
+    ok "barrier and mixed, $n ranks" $n barrier "$length" --seed $n
+    ok "many collectives, $n ranks" $n many_collectives
+    if [ -n "$order" ]; then ok "same bits, $n ranks" $n same_bits "$length" --order; fi
+    if [ $n -le 4 ]; then ok "spawned ranks, $n ranks" $n spawn; fi
+    if [ $n -le 5 ]; then ok "threads, $n ranks" $n threads "$length" --create; fi
+  done
+  if [ "$length" = --full ]; then mpi "big" 0 '^ok$|skipped' 2 big; fi
+}
+
+# --- the tests must be able to fail
+
+negative_control() {
+  how=$1
+  shift
+  wrong "control: $how is noticed by $3" "$1" -x LD_PRELOAD="$broken" -x BROKEN="$how" "$2" "$3"
+}
+controls() {
+  # Stock mpirun, stock component: what is broken is known. The second argument is an option that changes nothing.
+  for program in reductions user_operations same_bits communicators barrier threads many_collectives; do
+    negative_control bit 3 --oversubscribe $program
+  done
+  negative_control order 3 --oversubscribe user_operations
+  negative_control early 3 --oversubscribe barrier
+  negative_control spill 2 --oversubscribe broadcasts
+  negative_control stale 3 --oversubscribe broadcasts
+  negative_control stale 3 --oversubscribe barrier
+  negative_control source 2 --oversubscribe reductions
+  negative_control source 2 --oversubscribe user_operations
+  negative_control leak 2 --oversubscribe communicators
+  wrong "control: other bits are noticed by same_bits" 5 same_bits  # tuned's order depends on length and root
+  check "control: a barrier that stops everything is noticed by progress" 0 '' sh -c 'timeout 5 "$@"; test $? -eq 124' - \
+    mpirun -n 2 -x LD_PRELOAD="$broken" -x BROKEN=stuck progress
+  wrong "control: counters notice that nothing is served" 2 counters used
+}
+
+summary() {
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" -eq 0 ]
+}
+
+# Jobs that are ended by force leave Open MPI's own shared memory behind: where it is removed with everything else.
+export OMPI_MCA_btl_vader_backing_directory="$scratch/session"
+controls
+unset OMPI_MCA_btl_vader_backing_directory
+if [ "$component" = stock ]; then
+  every_program
+else
+  folder=$(cd "$(dirname "$component")" && pwd) || exit 1
+  export OMPI_MCA_mca_base_component_path="$folder:SYSTEM_DEFAULT" OMPI_MCA_coll_smelt_priority=90
+  every_program
+  for part in settings placement failures; do . "$here/$part.sh"; done
+  "$here/two_nodes.sh" "$folder" "$programs" >"$output" 2>&1
+  case $? in
+    0) echo "ok: two nodes"; passed=$((passed + 1)) ;;
+    77) skip "$(tail -n 1 "$output")" ;;
+    *) fail "two nodes"; sed 's/^/    /' "$output" | tail -n 15 ;;
+  esac
+fi
+summary

@@ -1,0 +1,91 @@
+// Proves that the component serves, or does not: MPI_T's performance variables coll_smelt_*_served are listed, and
+// those of the four collectives must rise by exactly the calls made here ("used"), or not at all ("unused", where the
+// variables may be missing altogether). "refused": nothing is served, and the variable of refused groups is not zero.
+#include "check.h"
+
+enum { kFirst = 20, kCalls = 100, kMost = 32 };
+
+typedef struct variable {
+  char name[128];
+  unsigned long long before, after;
+} variable;
+
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle handles[kMost];
+static variable variables[kMost];
+static int found;
+
+static void list_variables(void) {
+  int total;
+  MPI_T_pvar_get_num(&total);
+  for (int i = 0; i < total && found < kMost; ++i) {
+    char name[128], help[512];
+    int name_bytes = sizeof name, help_bytes = sizeof help, verbosity, class, bind, read_only, continuous, atomic,
+        count;
+    MPI_Datatype type;
+    MPI_T_enum values;
+    if (MPI_T_pvar_get_info(i, name, &name_bytes, &verbosity, &class, &type, &values, help, &help_bytes, &bind,
+                            &read_only, &continuous, &atomic) != MPI_SUCCESS ||
+        strncmp(name, "coll_smelt_", 11) != 0)
+      continue;
+    CHECK(type == MPI_UNSIGNED_LONG_LONG && bind == MPI_T_BIND_NO_OBJECT);
+    CHECK(MPI_T_pvar_handle_alloc(session, i, NULL, &handles[found], &count) == MPI_SUCCESS && count == 1);
+    strcpy(variables[found].name, name);
+    if (world_rank == 0) printf("%s: %s\n", name, help);
+    ++found;
+  }
+}
+
+static unsigned long long value_of(int i) {
+  unsigned long long value = 0;
+  CHECK(MPI_T_pvar_read(session, handles[i], &value) == MPI_SUCCESS);
+  return value;
+}
+
+static variable *named(const char *name) {
+  for (int i = 0; i < found; ++i)
+    if (strcmp(variables[i].name, name) == 0) return &variables[i];
+  return NULL;
+}
+
+static void call_all(int calls) {
+  int one = 1, sum = 0, word = 5;
+  for (int i = 0; i < calls; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Bcast(&word, 1, MPI_INT, i % world_size, MPI_COMM_WORLD);
+    MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, i % world_size, MPI_COMM_WORLD);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (sum != world_size || word != 5) fail("allreduce or bcast MPI_INT count 1: %d, %d", sum, word);
+  }
+}
+
+static void judge(const char *collective, unsigned long long wanted) {
+  char name[64];
+  snprintf(name, sizeof name, "coll_smelt_%s_served", collective);
+  const variable *v = named(name);
+  if (v == NULL && wanted > 0) fail("no performance variable %s", name);
+  if (v != NULL && v->after - v->before != wanted)
+    fail("%s rose by %llu in %llu calls", name, v->after - v->before, wanted);
+}
+
+int main(int argc, char **argv) {
+  int provided;
+  start(&argc, &argv);
+  const int used = has_argument(argc, argv, "used"), refused = has_argument(argc, argv, "refused");
+  CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
+  CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
+  list_variables();
+  call_all(kFirst);  // a new communicator's first calls may go elsewhere (SMELT_PATIENCE)
+  for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
+  call_all(kCalls);
+  for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
+  static const char *const collectives[] = {"barrier", "bcast", "reduce", "allreduce"};
+  for (int i = 0; i < 4; ++i) judge(collectives[i], used ? kCalls : 0);
+  const variable *refusals = named("coll_smelt_groups_refused");
+  if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");
+  if (used && refusals != NULL && refusals->after != 0) fail("%llu groups were refused", refusals->after);
+  for (int i = 0; i < found; ++i) MPI_T_pvar_handle_free(session, &handles[i]);
+  MPI_T_pvar_session_free(&session);
+  MPI_T_finalize();
+  return finish();
+}

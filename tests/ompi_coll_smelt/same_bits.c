@@ -1,0 +1,120 @@
+// Proves what smelt/group.h promises of results: operands are always combined in one order, whatever the length, the
+// root, the method, the binding. Random numbers of wildly different magnitude, so that nearly every other order gives
+// other bits:
+//   - every rank has the same bits, and every repetition, and reduce to every root;
+//   - element k of a long vector has the bits of an allreduce of that element alone;
+//   - with --order, the bits are those of  B_0 + (B_1 + ...),  B_j = a_16j + (a_16j+1 + ... a_16j+15).
+// Prints a checksum of everything, which must not change with settings or binding.
+#include "check.h"
+
+static uint64_t checksum;
+
+static double number(int rank, size_t k) {
+  const uint64_t h = mix((uint64_t)rank, k, 21);
+  const int exponent = (int)(h >> 58) - 32;  // 2^-32 .. 2^31
+  const double mantissa = 1.0 + (double)(h & 0xFFFFFFFFFFFF) / (double)(1ull << 48);
+  double value = (h >> 57 & 1 ? -1 : 1) * mantissa;
+  for (int i = 0; i < (exponent < 0 ? -exponent : exponent); ++i) value *= exponent < 0 ? 0.5 : 2.0;
+  return value;
+}
+
+typedef struct number_kind {
+  const char *name;
+  MPI_Datatype type;
+  size_t bytes;
+} number_kind;
+
+static void fill(const number_kind *kind, int rank, size_t count, void *to) {
+  for (size_t k = 0; k < count; ++k) {
+    if (kind->type == MPI_FLOAT) ((float *)to)[k] = (float)number(rank, k);
+    else ((double *)to)[k] = number(rank, k);
+  }
+}
+
+// The documented order, from the right.
+static double documented_sum(const number_kind *kind, size_t k) {
+  double total = 0;
+  for (int block = (world_size - 1) / 16; block >= 0; --block) {
+    const int last = block * 16 + 15 < world_size ? block * 16 + 15 : world_size - 1;
+    double sum = kind->type == MPI_FLOAT ? (float)number(last, k) : number(last, k);
+    for (int rank = last - 1; rank >= block * 16; --rank)
+      sum = kind->type == MPI_FLOAT ? (double)((float)number(rank, k) + (float)sum) : number(rank, k) + sum;
+    const int is_last_block = block == (world_size - 1) / 16;
+    total = is_last_block ? sum : kind->type == MPI_FLOAT ? (double)((float)sum + (float)total) : sum + total;
+  }
+  return total;
+}
+
+static void verify_order(const number_kind *kind, const void *got, size_t count) {
+  for (size_t k = 0; k < count; ++k) {
+    const double is = kind->type == MPI_FLOAT ? ((const float *)got)[k] : ((const double *)got)[k];
+    const double wanted = documented_sum(kind, k);
+    if (memcmp(&is, &wanted, sizeof is) != 0)
+      fail("allreduce MPI_SUM %s count %zu: element %zu is %a, in the documented order %a", kind->name, count, k, is,
+           wanted);
+  }
+}
+
+static void same_everywhere(const number_kind *kind, const void *got, size_t count) {
+  uint64_t own = 0, others[2], pair[2];
+  for (size_t i = 0; i < count * kind->bytes; ++i) own = mix(own, ((const unsigned char *)got)[i], i);
+  pair[0] = own, pair[1] = ~own;
+  MPI_Allreduce(pair, others, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  if (others[0] != own || ~others[1] != own)
+    fail("allreduce MPI_SUM %s count %zu: other bits than on another rank", kind->name, count);
+  checksum = mix(checksum, own, count);
+}
+
+static void compare(const number_kind *kind, const char *what, size_t count, const void *got, const void *wanted) {
+  const ptrdiff_t byte = first_difference(got, wanted, count * kind->bytes);
+  if (byte >= 0)
+    fail("%s %s count %zu: other bits at element %zu", what, kind->name, count, (size_t)byte / kind->bytes);
+}
+
+// `singles`: the result of each element, found alone. Every length gives a prefix of it.
+static void one_count(const number_kind *kind, size_t count, const void *in, void *out, const void *singles,
+                      size_t known) {
+  const size_t compared = count < known ? count : known;
+  MPI_Allreduce(in, out, (int)count, kind->type, MPI_SUM, MPI_COMM_WORLD);
+  compare(kind, "allreduce MPI_SUM against single elements", compared, out, singles);
+  same_everywhere(kind, out, count);
+  void *again = malloc(count * kind->bytes);
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    memcpy(again, in, count * kind->bytes);
+    MPI_Allreduce(MPI_IN_PLACE, again, (int)count, kind->type, MPI_SUM, MPI_COMM_WORLD);
+    compare(kind, "allreduce MPI_SUM repeated", count, again, out);
+  }
+  for (int root = 0; root < world_size; ++root) {
+    MPI_Reduce(in, again, (int)count, kind->type, MPI_SUM, root, MPI_COMM_WORLD);
+    if (world_rank == root) compare(kind, "reduce MPI_SUM against allreduce", count, again, out);
+  }
+  free(again);
+}
+
+static void one_kind(const number_kind *kind, int order) {
+  int counts[kMostCounts];
+  const size_t most = (4 << 20) / kind->bytes, known = light ? 2048 : 20000;
+  void *in = malloc(most * kind->bytes), *out = malloc(most * kind->bytes);
+  unsigned char *singles = malloc(known * kind->bytes);
+  fill(kind, world_rank, most, in);
+  for (size_t k = 0; k < known; ++k)
+    MPI_Allreduce((unsigned char *)in + k * kind->bytes, singles + k * kind->bytes, 1, kind->type, MPI_SUM,
+                  MPI_COMM_WORLD);
+  if (order) verify_order(kind, singles, known);
+  const int n = counts_of(kind->bytes, full || !light ? 2 : 1, counts);
+  for (int i = 0; i < n; ++i) {
+    one_count(kind, (size_t)counts[i], in, out, singles, known);
+    if (order && i == n - 1) verify_order(kind, out, (size_t)counts[i]);
+  }
+  free(in);
+  free(out);
+  free(singles);
+}
+
+int main(int argc, char **argv) {
+  start(&argc, &argv);
+  const number_kind kinds[] = {{"MPI_DOUBLE", MPI_DOUBLE, 8}, {"MPI_FLOAT", MPI_FLOAT, 4}};
+  for (int i = 0; i < 2; ++i) one_kind(&kinds[i], has_argument(argc, argv, "--order"));
+  if (world_rank == 0) printf("checksum %016llx\n", (unsigned long long)checksum);
+  return finish();
+}

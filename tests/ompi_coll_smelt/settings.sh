@@ -1,0 +1,79 @@
+# Part of component_test.sh: who is served, by which method, and what the settings do to it.
+
+# --- who serves
+
+ok "counters rise" 2 counters used
+ok "counters rise, 5 ranks" 5 counters used
+ok "priority 0: not used" 2 --mca coll_smelt_priority 0 counters unused
+unset OMPI_MCA_coll_smelt_priority
+ok "no priority given: not used" 2 counters unused
+ok "SMELT_PRIORITY=90: used" 2 -x SMELT_PRIORITY=90 counters used
+ok "SMELT_PRIORITY=0: not used" 2 -x SMELT_PRIORITY=0 counters unused
+ok "--mca coll smelt alone: used" 2 --mca coll smelt counters used
+for n in 2 5; do
+  ok "--mca coll smelt alone: every collective, $n ranks" $n --mca coll smelt many_collectives
+  ok "--mca coll smelt alone: communicators, $n ranks" $n --mca coll smelt communicators --rounds 300
+done
+ok "--mca coll smelt,basic,libnbc,self" 3 --mca coll smelt,basic,libnbc,self many_collectives
+ok "--mca coll ^smelt: not used" 2 --mca coll ^smelt --mca coll_smelt_priority 90 counters unused
+ok "--mca coll_smelt_priority 90" 2 --mca coll_smelt_priority 90 counters used
+check "smelt run -- mpirun" 0 '^ok$' env -u OMPI_MCA_mca_base_component_path "$smelt" run -- mpirun -n 2 \
+  "$programs/counters" used
+export OMPI_MCA_coll_smelt_priority=90
+
+# --- what is said
+
+ok "silent by default" 2 crash forget
+if [ "$(wc -l <"$output")" -ne 1 ]; then fail "not silent"; fi
+mpi "verbose: the methods of each communicator" 0 'smelt: coll/smelt: MPI_COMM_WORLD \(2 ranks\): barrier' 2 -x \
+  SMELT_VERBOSE=1 counters used
+mpi "coll_smelt_verbose" 0 'smelt: coll/smelt: MPI_COMM_WORLD \(3 ranks\): allreduce' 3 --mca coll_smelt_verbose 1 \
+  counters used
+mpi "bad value: said, and the program goes on" 0 '^ok$' 2 -x SMELT_CHUNK=abc counters used
+if [ "$(grep -c 'SMELT_CHUNK=abc' "$output")" -ne 2 ]; then fail "bad value: not one line per process"; fi
+mpi "bad value of a parameter" 0 '^ok$' 2 --mca coll_smelt_flat_limit abc counters used
+if ! grep -q 'FLAT_LIMIT' "$output"; then fail "bad value of a parameter: not said"; fi
+mpi "unknown pattern: said, and the program goes on" 0 'SMELT_PATTERN=nonsense' 2 -x SMELT_PATTERN=nonsense counters \
+  used
+grep -q '^ok$' "$output" || fail "unknown pattern: the program did not go on"
+
+# --- forced methods: right results, and the same bits by each
+
+first_sum=
+# same_sum NAME RANKS ...: same_bits --light, whose checksum must be that of the first such call.
+same_sum() {
+  ok "$@" || return
+  sum=$(sed -n 's/^checksum //p' "$output")
+  [ -n "$first_sum" ] || first_sum=$sum
+  if [ "$sum" != "$first_sum" ]; then fail "$1: checksum $sum instead of $first_sum"; fi
+}
+for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 SMELT_COPY_LIMIT=1000000000 \
+  SMELT_CHUNK=256 SMELT_CHUNK=8192 SMELT_PATIENCE=0 SMELT_CPUS=64 SMELT_WAIT=sleep SMELT_WAIT=spin; do
+  case $method in SMELT_WAIT=spin) n=2 ;; *) n=3 ;; esac
+  ok "$method: served" $n -x $method counters used
+  ok "$method: reductions" $n -x $method reductions --light
+  ok "$method: user operations" $n -x $method user_operations --light
+  ok "$method: broadcasts" $n -x $method broadcasts --light --mixed-empty
+  ok "$method: mixed" $n -x $method barrier --light --rounds 500
+  same_sum "$method: same bits" 4 -x $method same_bits --light --order
+done
+ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: reductions" 5 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 reductions \
+  --light
+ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: progress" 3 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 progress
+same_sum "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: same bits" 4 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 \
+  same_bits --light --order
+ok "SMELT_PATIENCE=0: communicators" 3 -x SMELT_PATIENCE=0 communicators --rounds 1000
+ok "SMELT_PATIENCE=0: threads" 2 -x SMELT_PATIENCE=0 threads --create
+same_sum "no CMA: same bits" 4 --mca btl_vader_single_copy_mechanism none same_bits --light --order
+
+# --- forced patterns, as if every rank had a CPU and as it is
+
+for pattern in sequential binary binomial mst knomial:3 all-to-all dissemination dissemination:2 hybrid cluster \
+  adaptive-sorted; do
+  for n in 5 8; do
+    ok "SMELT_PATTERN=$pattern: barrier and mixed, $n ranks" $n -x SMELT_CPUS=64 -x SMELT_PATTERN=$pattern barrier \
+      --light --rounds 400 --mixed 1500
+  done
+  ok "SMELT_PATTERN=$pattern: served" 3 -x SMELT_PATTERN=$pattern counters used
+  ok "SMELT_PATTERN=$pattern: broadcasts" 5 -x SMELT_PATTERN=$pattern broadcasts --light
+done
