@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kTypicalPiece = 2048;  // see Limits::piece
 
 Limits typical_limits(uint32_t n) {
-  return {n == 2 ? UINT64_MAX : 4096, 4096, UINT64_MAX, 32768, 65536, kTypicalPiece, "typical"};
+  return {n == 2 ? UINT64_MAX : 4096, 4096, 524288, 32768, 65536, kTypicalPiece, "typical"};
 }
 
 // What two participants do says little about many: there is more to combine, and there are more to share the work.

@@ -64,6 +64,35 @@ void combine_range(Group& group, const Notice* all, size_t begin, size_t end, co
   }
 }
 
+// Two participants, and the result goes to one of them: the other writes the first half of its operands straight into the
+// place of the result while the root reads the second half there; the root combines both. Half the copying for each, and no
+// result to send. Not in place: there the root's operands are where the other would write.
+void reduce_two(Group& group, const Notice* all, const smelt_data& in, char* out, size_t elements, const smelt_fold& fold,
+                uint32_t root, int* error) {
+  const size_t width = fold.element_bytes, half = slice(elements, 1, 2), step = kReadBytes / width;
+  const uint32_t other = 1 - group.me;
+  const int32_t process = group.introduction(other).process;
+  if (group.me != root) {
+    note(os::write_process(process, in.base, all[root].out, half * width), error);
+    leave_together(group);
+    return;
+  }
+  const char* own = static_cast<const char*>(in.base);
+  const auto combine = [&](size_t at, size_t count) {
+    const char *mine = own + at * width, *theirs = out + at * width;
+    Combiner(fold, count, nullptr, nullptr)
+        .combine(root == 0 ? mine : theirs, root == 0 ? theirs : mine, out + at * width, group.scratch);
+  };
+  const auto count_at = [&](size_t at, size_t end) { return end - at < step ? end - at : step; };
+  for (size_t at = half; at < elements; at += step) {
+    const size_t count = count_at(at, elements);
+    note(os::read_process(process, out + at * width, all[other].in + at * width, count * width), error);
+    combine(at, count);
+  }
+  leave_together(group);
+  for (size_t at = 0; at < half; at += step) combine(at, count_at(at, half));
+}
+
 }  // namespace
 
 bool broadcast_single_copy(Group& group, const smelt_data& data, size_t bytes, uint32_t root, int* error) {
@@ -93,6 +122,10 @@ bool reduce_single_copy(Group& group, const smelt_data& in, const smelt_data& ou
     return notice.in && (notice.out || !(root == kEverybody || root == i));
   });
   if (!possible) return false;
+  if (n == 2 && root != kEverybody && all[root].in != all[root].out) {
+    reduce_two(group, all, in, static_cast<char*>(out.base), elements, fold, root, error);
+    return true;
+  }
   // In place is safe: our slice of everybody's operands is read by nobody but us, and overwritten by nobody but us.
   const size_t width = fold.element_bytes, begin = slice(elements, me, n), end = slice(elements, me + 1, n);
   const size_t step = kReadBytes / width;

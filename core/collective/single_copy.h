@@ -5,7 +5,8 @@
 // what we need of others we read, at the same time.
 //
 //   broadcast   the root writes the first n-th to everybody, everybody reads the rest
-//   reduce      everybody reads one slice of all operands, combines it and writes the result to the root
+//   reduce      everybody reads one slice of all operands, combines it and writes the result to the root; of two, one writes and
+//               one reads half of the operands, and the root combines
 //   allreduce   the same, and writes it to everybody
 //
 // Everybody must know the addresses, and everybody must know when its memory has been read and written. Whether a

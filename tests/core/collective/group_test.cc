@@ -134,6 +134,7 @@ TEST_P(Sizes, WithoutThirdOperand) { EXPECT_EQ(failures(GetParam(), {}, false), 
 TEST_P(Sizes, Sliced) { EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "0"}}, false), 0); }
 TEST_P(Sizes, Flat) { EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "1000000000"}, {"SMELT_CHUNK", "512"}}, true), 0); }
 TEST_P(Sizes, SingleCopy) { EXPECT_EQ(failures(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, true), 0); }
+TEST_P(Sizes, SingleCopyWithoutThirdOperand) { EXPECT_EQ(failures(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, false), 0); }
 TEST_P(Sizes, TinyPieces) { EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "64"}, {"SMELT_CHUNK", "64"}}, true), 0); }
 TEST_P(Sizes, Trees) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "binomial"}}, true), 0); }
 TEST_P(Sizes, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knomial:1"}}, true), 0); }
