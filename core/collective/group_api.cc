@@ -1,6 +1,5 @@
 // The group's C API: arguments checked, then straight to the collective.
 #include <cerrno>
-#include <cstdio>
 
 #include "collective/fold.h"
 #include "collective/group.h"
