@@ -125,4 +125,13 @@ uint64_t machine_fingerprint() {
   return fingerprint;
 }
 
+bool is_virtual_machine() {
+#if defined(__x86_64__)
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx >> 31 & 1);
+#else
+  return false;  // not told to programs elsewhere
+#endif
+}
+
 }  // namespace smelt

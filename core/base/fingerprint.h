@@ -10,6 +10,9 @@ namespace smelt {
 // Computed once per process (reads a few small files under /sys; safe to call from several threads).
 uint64_t machine_fingerprint();
 
+// Under a hypervisor, which may move the CPUs at any time: what was measured near may be far now.
+bool is_virtual_machine();
+
 // FNV-1a, 64 bits: tiny, no tables, good enough against accidents (not against attackers: ownership is).
 inline constexpr uint64_t kFnvStart = 0xcbf29ce484222325ull;
 uint64_t fnv1a(const void* data, uint64_t bytes, uint64_t hash = kFnvStart);

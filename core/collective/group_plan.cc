@@ -233,7 +233,7 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   find_crowd(group, made.profile ? made.profile->header.cpus : group.n, placed, &made);
   if (made.profile && !made.crowded) made.cpus = cpus;
   made.star = made.crowded && best;
-  made.limits = group_limits(made.profile, group.n, made.crowded);
+  made.limits = group_limits(made.profile, group.n, made.crowded, is_virtual_machine());
   if (group.n == 2 && best) {  // there is nothing to choose between
     made.pair = true;
     std::snprintf(made.barrier_pattern, sizeof made.barrier_pattern, "pair");

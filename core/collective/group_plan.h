@@ -64,7 +64,8 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out);
 Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room);
 
 // Sizes at which the methods hand over to each other, from the profile's measured curves (group_limits.cc).
-Limits group_limits(const Profile* profile, uint32_t n, bool crowded = false);
+// `moves`: the machine may be moved under us (base/fingerprint.h).
+Limits group_limits(const Profile* profile, uint32_t n, bool crowded = false, bool moves = false);
 
 // This process's profile and settings, as hashes that participants compare.
 uint64_t profile_hash();

@@ -61,6 +61,14 @@ TEST_F(GroupLimits, AreWhereTheCurvesCross) {
   expect_near(group_limits(&profile, 200).copy_broadcast, 32'000);
 }
 
+TEST_F(GroupLimits, OnAMachineThatMovesSingleCopyComesEarlier) {
+  const Limits still = group_limits(&profile, 2), moving = group_limits(&profile, 2, false, true);
+  EXPECT_LT(moving.copy_reduce, still.copy_reduce);
+  EXPECT_EQ(moving.copy_broadcast, still.copy_broadcast) << "early enough already";
+  EXPECT_EQ(moving.flat_reduce, still.flat_reduce);
+  EXPECT_EQ(group_limits(&profile, 2, true, true).copy_reduce, UINT64_MAX) << "not in a crowd";
+}
+
 TEST_F(GroupLimits, WithoutASingleCopyNeverTakeIt) {
   for (CurveMethod method : {kBroadcastSingle, kReduceSingle, kAllreduceSingle})
     std::fill_n(sets[0].ns[method], kCurveSizes, 0.0f);
