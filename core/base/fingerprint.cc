@@ -126,6 +126,8 @@ uint64_t machine_fingerprint() {
 }
 
 bool is_virtual_machine() {
+  char type[64];
+  if (os::read_small_file("/sys/hypervisor/type", type, sizeof type) >= 0) return true;
 #if defined(__x86_64__)
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx >> 31 & 1);

@@ -7,7 +7,6 @@
 // So a group costs two collectives of the host's, whatever its size, and nobody is a member of half a group.
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <pthread.h>
 

@@ -1,9 +1,7 @@
 // What a group does with which sizes, in words: for SMELT_VERBOSE and whoever asks which algorithm ran.
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
-#include "base/options.h"
 #include "collective/single_copy.h"
 
 using namespace smelt;

@@ -22,11 +22,13 @@ namespace {
 // One profile per process, and the guess for when the processes do not see the same one.
 Profile profile, guess;
 bool have_profile = false, have_guess = false;
+bool may_be_moved = false;  // known before any plan: introductions carry the hash of the profile
 pthread_once_t profile_once = PTHREAD_ONCE_INIT, guess_once = PTHREAD_ONCE_INIT;
 
 void load_once() {
   Refusal why;
   have_profile = load_profile(&profile, &why) == 0;
+  may_be_moved = is_virtual_machine();
 }
 void guess_only_once() { have_guess = guess_profile(nullptr, &guess) == 0; }
 
@@ -233,7 +235,7 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   find_crowd(group, made.profile ? made.profile->header.cpus : group.n, placed, &made);
   if (made.profile && !made.crowded) made.cpus = cpus;
   made.star = made.crowded && best;
-  made.limits = group_limits(made.profile, group.n, made.crowded, is_virtual_machine());
+  made.limits = group_limits(made.profile, group.n, made.crowded, may_be_moved);
   if (group.n == 2 && best) {  // there is nothing to choose between
     made.pair = true;
     std::snprintf(made.barrier_pattern, sizeof made.barrier_pattern, "pair");

@@ -47,7 +47,6 @@ struct GroupPlan {
   uint32_t step_count = 0;
   char barrier_pattern[40] = "";
   double barrier_predicted = 0;     // ns, 0: not predicted
-  char broadcast_pattern[40] = "";  // of root 0, for people
   bool star = false;                // broadcasts go from the root to everybody straight
   const uint32_t* cpus = nullptr;   // [n] where each is expected to run; nullptr: nowhere in particular
   Limits limits;

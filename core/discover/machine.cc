@@ -2,14 +2,12 @@
 #include "discover/machine.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 #include <hwloc.h>
-#include <sys/stat.h>
 
 #include "base/fingerprint.h"
 #include "base/os/os.h"
@@ -107,16 +105,6 @@ Machine machine_from(hwloc_topology_t topology) {
   return machine;
 }
 
-// The CPUID bit on x86; Xen and others say so under /sys. Elsewhere unknown, taken as "no".
-bool runs_virtualised() {
-  struct stat status{};
-  if (::stat("/sys/hypervisor/type", &status) == 0) return true;
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line) && !line.empty();)
-    if (line.starts_with("flags")) return line.find(" hypervisor") != std::string::npos;
-  return false;
-}
-
 }  // namespace
 
 std::string Machine::name() const { return cpu_model.empty() ? shape : cpu_model + ", " + shape; }
@@ -140,7 +128,7 @@ Machine discover_machine() {
   if (binding && hwloc_get_cpubind(topology.get(), binding.get(), HWLOC_CPUBIND_PROCESS) == 0)
     for (Pu& pu : machine.pus) pu.allowed = pu.allowed && hwloc_bitmap_isset(binding.get(), pu.os_index);
   machine.cpu_quota = os::cgroup_cpu_quota();
-  machine.virtualised = runs_virtualised();
+  machine.virtualised = is_virtual_machine();
   return machine;
 }
 

@@ -166,7 +166,7 @@ int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block,
   BlockHead* head = head_at(*own, at);
   head->users.store(users, std::memory_order_relaxed);  // the ticket's way to the others orders it
   ++own->blocks;
-  *block = Block{own, at, uint64_t{1} << log2, own->address + at};
+  *block = Block{own, at, own->address + at};
   std::memset(block->address + kBlockHeader, 0, kPage - kBlockHeader);
   *ticket = Ticket{own->name, owner_process, own->descriptor, own->bytes, at};
   return 0;
@@ -195,7 +195,7 @@ int attach_block(const Ticket& ticket, Block* block) {
     attached = segment;
   }
   ++segment->blocks;
-  *block = Block{segment, ticket.offset, 0, segment->address + ticket.offset};
+  *block = Block{segment, ticket.offset, segment->address + ticket.offset};
   return 0;
 }
 

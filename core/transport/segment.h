@@ -31,7 +31,6 @@ struct Segment;  // one mapping in this process
 struct Block {
   Segment* segment = nullptr;
   uint64_t offset = 0;
-  uint64_t bytes = 0;       // the leader's knowledge only
   char* address = nullptr;  // page-aligned
 };
 
