@@ -1,6 +1,5 @@
 #include "measure/processes.h"
 
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -18,48 +17,7 @@
 
 namespace smelt {
 
-// Everybody meets, one writes, everybody reads, everybody meets.
-struct Meeting {
-  static constexpr int kValues = 16;
-  pthread_barrier_t barrier;
-  char data[1024];
-  std::atomic<int64_t> values[kValues];
-  struct {
-    int32_t process;
-    uint64_t address;
-  } probe[SMELT_MAX_PARTICIPANTS];
-
-  void meet() { pthread_barrier_wait(&barrier); }
-};
-
 namespace {
-
-int host_broadcast(void* context, void* data, size_t bytes) {
-  const auto* seat = static_cast<const Seat*>(context);
-  if (bytes > sizeof seat->meeting->data) return -1;
-  if (seat->me == 0) std::memcpy(seat->meeting->data, data, bytes);
-  seat->meeting->meet();
-  if (seat->me != 0) std::memcpy(data, seat->meeting->data, bytes);
-  seat->meeting->meet();
-  return 0;
-}
-
-int host_minimum(void* context, int64_t* values, int count) {
-  const auto* seat = static_cast<const Seat*>(context);
-  Meeting& meeting = *seat->meeting;
-  if (count > Meeting::kValues) return -1;
-  for (int i = 0; i < count && seat->me == 0; ++i) meeting.values[i] = INT64_MAX;
-  meeting.meet();
-  for (int i = 0; i < count; ++i) {
-    int64_t seen = meeting.values[i];
-    while (values[i] < seen && !meeting.values[i].compare_exchange_weak(seen, values[i])) {
-    }
-  }
-  meeting.meet();
-  for (int i = 0; i < count; ++i) values[i] = meeting.values[i];
-  meeting.meet();  // nobody begins another one before all have read
-  return 0;
-}
 
 constexpr int kNoErrno = 200;  // exit status of a child that failed without one
 
@@ -92,18 +50,6 @@ int pin_to(uint32_t cpu) {
   ::_exit(result == 0 ? 0 : result < 0 && result > -kNoErrno ? -result : kNoErrno);
 }
 
-Meeting* open_meeting(unsigned n) {
-  void* memory = ::mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* meeting = static_cast<Meeting*>(memory);
-  pthread_barrierattr_t attributes;
-  pthread_barrierattr_init(&attributes);
-  pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_barrier_init(&meeting->barrier, &attributes, n);
-  pthread_barrierattr_destroy(&attributes);
-  return meeting;
-}
-
 void kill_all(const std::vector<pid_t>& children, size_t from) {
   for (size_t i = from; i < children.size(); ++i) ::kill(children[i], SIGKILL);
 }
@@ -117,14 +63,7 @@ std::string ending(int status) {
 
 }  // namespace
 
-smelt_host Seat::host() {
-  smelt_host lent{};
-  lent.context = this;
-  lent.broadcast = host_broadcast;
-  lent.minimum = host_minimum;
-  lent.local_processes = n;
-  return lent;
-}
+smelt_host Seat::host() { return host_of_member(this); }
 
 bool Seat::can_read_others() {
   const uint64_t own = 0x736d656c74000000 + me;
@@ -136,12 +75,12 @@ bool Seat::can_read_others() {
     const auto& other = meeting->probe[i];
     can = i == me || os::read_process(other.process, &found, other.address, sizeof found) == 0;
   }
-  return host_minimum(this, &can, 1) == 0 && can;
+  return host_minimum(static_cast<Member*>(this), &can, 1) == 0 && can;
 }
 
 std::string run_processes(const std::vector<uint32_t>& cpus, const std::function<int(Seat&)>& body, unsigned limit_s) {
   const auto n = static_cast<unsigned>(cpus.size());
-  Meeting* meeting = open_meeting(n);
+  Meeting* meeting = Meeting::open(n);
   if (!meeting) return fmt::format("no memory to share ({})", std::strerror(errno));
   const pid_t parent = ::getpid();
   std::string why;

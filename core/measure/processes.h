@@ -10,17 +10,12 @@
 #include <string>
 #include <vector>
 
-#include <smelt/group.h>
+#include "measure/meeting.h"
 
 namespace smelt {
 
-struct Meeting;  // the shared page
-
 // A child's place among the processes.
-struct Seat {
-  Meeting* meeting = nullptr;
-  unsigned n = 0, me = 0;
-
+struct Seat : Member {
   // Lent to smelt_group_create; `this` must outlive the group.
   smelt_host host();
   // Can every process read every other's memory (cross memory attach)? Collective; the same answer for all.
