@@ -30,6 +30,9 @@ inline void pass(Place& place) {
   // Acquire: pairs with mark(); what was written before the mark is seen by whoever goes to the real barrier for it.
   const bool real = place.real_epoch->load(std::memory_order_acquire) == epoch;
   if (real || !place.barrier->arrive_and_wait(place.thread, epoch, place.real_epoch)) [[unlikely]] {
+    Counters& counters = place.region->counters;
+    if (!real) counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+    if (place.thread == 0) count(counters.real);
     REAL(GOMP_barrier)();
   }
   // Only now: tasks run inside the real barrier, and those they create belong to this same episode.

@@ -1,6 +1,7 @@
 // libgomp's entry points as far as the shim takes or calls them (GCC's libgomp_g.h and omp.h; the signatures are ABI).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 // Visible, against the shim's default: those that we define are the ones we interpose.
@@ -33,12 +34,23 @@ void GOMP_parallel_loop_runtime(GompFunction, void*, unsigned, long, long, long,
 void GOMP_parallel_loop_nonmonotonic_runtime(GompFunction, void*, unsigned, long, long, long, unsigned);
 void GOMP_parallel_loop_maybe_nonmonotonic_runtime(GompFunction, void*, unsigned, long, long, long, unsigned);
 
+void GOMP_parallel_start(GompFunction, void*, unsigned);
+void GOMP_parallel_end(void);
+bool GOMP_loop_start(long, long, long, long, long, long*, long*, uintptr_t*, void**);
+void GOMP_teams_reg(GompFunction, void*, unsigned, unsigned, unsigned);
+void GOMP_target(int, GompFunction, const void*, size_t, void**, size_t*, unsigned char*);
+void GOMP_target_ext(int, GompFunction, size_t, void**, size_t*, unsigned short*, unsigned, void**, void**);
+
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_level(void);
 int omp_get_max_threads(void);
 int omp_get_num_procs(void);
 int omp_get_cancellation(void);
+int omp_get_dynamic(void);
+int omp_get_proc_bind(void);
+int omp_get_max_active_levels(void);
+void omp_get_schedule(int*, int*);
 
 }
 #pragma GCC visibility pop

@@ -16,13 +16,8 @@
 #include "smelt_config.h"
 
 extern "C" {
-#define TAKEN(name) void* smelt_real_##name = nullptr;
-#define MARKED(name) TAKEN(name)
-#define CALLED(name) TAKEN(name)
+#define SYMBOL(name) void* smelt_real_##name = nullptr;
 #include "symbols.def"
-#undef TAKEN
-#undef MARKED
-#undef CALLED
 }
 
 namespace smelt::gomp {
@@ -100,14 +95,11 @@ const char* why_not(void* libgomp) {
   if (getauxval(AT_SECURE)) return "the program is set-user-ID";
   if (!options().gomp) return "SMELT_GOMP=0";
   if (dlsym(libgomp, "__kmpc_fork_call")) return "the OpenMP runtime is LLVM's libomp";
+#define SYMBOL(name)
 #define TAKEN(name) \
   if (!smelt_real_##name) return "this libgomp has no " #name;
-#define MARKED(name)
 #define CALLED(name) TAKEN(name)
 #include "symbols.def"
-#undef TAKEN
-#undef MARKED
-#undef CALLED
   if (!known_versions(smelt_real_GOMP_parallel)) return "this libgomp is newer than Smelt knows";
   if (reinterpret_cast<decltype(&omp_get_cancellation)>(smelt_real_omp_get_cancellation)())
     return "OMP_CANCELLATION is on";
@@ -121,13 +113,8 @@ void resolve_all() {
     log_line("a GOMP_ function was called but no libgomp is loaded; start the program without LD_PRELOAD");
     _exit(127);
   }
-#define TAKEN(name) __atomic_store_n(&smelt_real_##name, dlsym(libgomp, #name), __ATOMIC_RELAXED);
-#define MARKED(name) TAKEN(name)
-#define CALLED(name) TAKEN(name)
+#define SYMBOL(name) __atomic_store_n(&smelt_real_##name, dlsym(libgomp, #name), __ATOMIC_RELAXED);
 #include "symbols.def"
-#undef TAKEN
-#undef MARKED
-#undef CALLED
   reason = why_not(libgomp);
   if (!reason) reason = start_regions();
   __atomic_store_n(&resolved_active, reason == nullptr, __ATOMIC_RELEASE);

@@ -8,13 +8,8 @@
 
 extern "C" {
 // One slot per entry point, null until resolved. C names, because the assembly stubs jump through them.
-#define TAKEN(name) extern void* smelt_real_##name __attribute__((visibility("hidden")));
-#define MARKED(name) TAKEN(name)
-#define CALLED(name) TAKEN(name)
+#define SYMBOL(name) extern void* smelt_real_##name __attribute__((visibility("hidden")));
 #include "symbols.def"
-#undef TAKEN
-#undef MARKED
-#undef CALLED
 }
 
 namespace smelt::gomp {

@@ -22,6 +22,8 @@
 // handed to libgomp as it is. If it meets a barrier one day after all, no thread has a place, so libgomp serves it for all of
 // them; the master notices, and the next times it is told again, for twice as long.
 //
+// Outermost regions that repeat are served by a hot team instead, which replaces libgomp's fork and join too: hot_team.h.
+//
 // Calls that come from a team the shim has not seen start (the ABI of before GCC 4.9, a target region that falls back to the
 // host) are told by the nesting level, and go to libgomp.
 #pragma once
@@ -31,12 +33,14 @@
 #include <cstdint>
 
 #include "base/arch/cpu.h"
-#include "collective/team.h"
+#include "counters.h"
 #include "libgomp.h"
+#include "teams.h"
 
 namespace smelt::gomp {
 
 struct Region;
+struct HotTeam;
 
 // Where a thread is. Many regions have no barrier inside, so a thread entering one only keeps the word; its place is taken
 // (take_place) when it first comes to a barrier or makes a task.
@@ -104,17 +108,7 @@ inline uint64_t epoch_of(void* word, const Block& block) {
   return block.epoch + ((tag - block.epoch) & kTagMask);
 }
 
-// A barrier for one team size, kept for the next region of that size.
-struct Team {
-  uint32_t size = 0;
-  bool crowded = false;
-  TeamBarrier made;
-  char pattern[40] = "";
-  double predicted = 0;
-};
-
 inline constexpr uint32_t kBlocks = 32;    // parallel regions of the program remembered per Region
-inline constexpr uint32_t kTeamsKept = 8;  // sizes a master alternates between without rebuilding
 
 struct Region {
   // The master's alone.
@@ -129,6 +123,11 @@ struct Region {
   uint32_t threads_seen;    // that count when the notes were made
   uint32_t next_victim;     // of `teams`, when all are taken
   Team* last_team;          // of `teams`
+  HotTeam* hot;             // of an outermost region, once there was one (hot_team.h)
+  uint32_t streak;          // outermost regions of `streak_size` threads in a row that a hot team could have served
+  uint32_t streak_size;
+  uint32_t patience;        // a streak of so many starts a hot team
+  bool told;                // SMELT_VERBOSE=2 has said why there is none
   Team teams[kTeamsKept];
   Note notes[kBlocks + 1];  // by the same index as `blocks`
 
@@ -139,9 +138,17 @@ struct Region {
   alignas(kLineBytes) std::atomic<uint64_t> real_epoch;
   std::atomic<void*> copied;  // copyprivate: published by the barrier that follows
 
+  Counters counters;
+
   // Where the threads were last seen, by thread number; written on change only.
   alignas(kLineBytes) std::atomic<uint32_t> cpus[kMaxParticipants];
 };
+
+// A region that no hot team has served. `real(call, function, data)` is the entry point of libgomp that the program called,
+// with another function and data.
+struct RegionCall;
+using RealEntry = void (*)(const RegionCall& call, GompFunction function, void* data);
+void enter(const RegionCall& call, RealEntry real);
 
 // For a place with a word: fills in the rest if this call comes from that region itself (by its level) and the team has the
 // size foreseen. False: libgomp must serve the call.
@@ -149,6 +156,12 @@ bool take_place(Place& place);
 
 // A barrier that libgomp must serve: should the region have been told?
 void missed_place();
+
+// For hot_team.cc.
+bool is_crowded();                                  // more threads in teams than CPUs, in the whole process
+bool crowd_with(const Region& region, uint32_t threads);  // would it be so if this region's team had so many?
+void count_team(Region& region, uint32_t threads);  // says how many threads the region's team has
+Region** swap_next_region(Region** next);           // where the thread's next region hangs; returns the one before
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();

@@ -1,5 +1,6 @@
 #include "tasks.h"
 
+#include "hot_team.h"
 #include "real.h"
 #include "region.h"
 
@@ -23,4 +24,5 @@ extern "C" void smelt_gomp_mark(void) {
   // The mark before the look at sleepers: a sleeper looks at the mark after it has said that it sleeps.
   smelt::full_fence();
   place.barrier->wake_all();
+  if (HotTeam* hot = place.region->hot; hot && hot->active) hot->fork->wake_all();  // those who wait at the join
 }

@@ -14,7 +14,7 @@
 // Arrival flags are epochs with one writer each, so an abandoned episode needs no repair.
 //
 // libgomp's entry points that make tasks are not wrapped in C: GOMP_task's signature has grown over the years. A stub in
-// assembly compares, marks in the rare case, restores all argument registers and jumps on (tasks_<isa>.S).
+// assembly compares, marks in the rare case, restores all argument registers and jumps on (stubs_<isa>.S).
 #pragma once
 
 extern "C" {

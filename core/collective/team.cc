@@ -64,6 +64,45 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
   return 0;
 }
 
+int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
+  if (request.n < 1 || request.n > kMaxParticipants) return -EINVAL;
+  auto* members = arena.make<uint16_t>(request.n);
+  if (!members) return -ENOMEM;
+  ForkPlan made;
+  Costs costs;
+  if (!request.crowded && members_of(request, arena, members)) {
+    Choice choice;
+    Verdict verdict;
+    int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
+    if (!error) error = choose_fork(costs, arena, &choice);
+    if (!error) error = validate(choice.schedule, arena, &verdict);
+    if (!error && verdict.flaw != Flaw::kNone) error = -EINVAL;
+    if (error) return error;
+    made.tree = choice.tree;
+    made.predicted = choice.predicted;
+    pattern_text(choice.pattern, made.pattern, sizeof made.pattern);
+  } else {
+    if (int error = make_tree(request.n, 0, arena, &made.tree)) return error;
+    for (uint32_t i = 1; i < request.n; ++i) append_child(made.tree, 0, static_cast<uint16_t>(i));
+    std::snprintf(made.pattern, sizeof made.pattern, "sequential");
+  }
+  *out = made;
+  return 0;
+}
+
+int make_fork(const ForkPlan& plan, const WaitPolicy& policy, TeamFork* out) {
+  const size_t bytes = ForkJoin::bytes(plan.tree.n);
+  void* memory = os::map_pages(bytes);
+  if (!memory) return -ENOMEM;
+  *out = {ForkJoin::create(plan.tree, policy, memory), bytes};
+  return 0;
+}
+
+void free_fork(TeamFork* fork) {
+  if (fork->fork) os::unmap_pages(fork->fork, fork->mapped_bytes);
+  *fork = TeamFork{};
+}
+
 int make_barrier(const TeamPlan& plan, TeamBarrier* out) {
   const size_t bytes = plan.crowd ? Barrier::crowd_bytes(plan.n) : Barrier::bytes(plan.schedule);
   void* memory = os::map_pages(bytes);  // page-aligned, so line-aligned

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "collective/barrier.h"
+#include "collective/fork_join.h"
 #include "model/profile.h"
 
 namespace smelt {
@@ -28,6 +29,22 @@ struct TeamPlan {
 // Chooses, builds and validates. 0; -ENOENT, -ERANGE, -EINVAL for the pattern; -ENOMEM. Participants that share a CPU, or
 // run on CPUs that the profile does not know, are a crowd. `arena` needs generation_bytes(n) (model/api.h).
 int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out);
+
+// How the team's master starts the others and gathers them: the cheapest tree for where they run; a flat one where that is not
+// known. 0 or -ENOMEM.
+struct ForkPlan {
+  Tree tree;              // root 0; in the arena that the plan was made in
+  double predicted = 0;   // ns per join and fork; 0: not known where the threads run
+  char pattern[40] = "";  // "sequential": flat
+};
+int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out);
+
+struct TeamFork {
+  ForkJoin* fork = nullptr;
+  size_t mapped_bytes = 0;
+};
+int make_fork(const ForkPlan& plan, const WaitPolicy& policy, TeamFork* out);  // 0 or -ENOMEM
+void free_fork(TeamFork* fork);
 
 // A barrier with its memory, made from a plan and then independent of it.
 struct TeamBarrier {

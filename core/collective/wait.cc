@@ -24,6 +24,8 @@ constexpr int kPollsPerLook = 16;
 // Waits that still avoid yielding, of all threads of the process: a foreigner on one CPU is soon on another.
 std::atomic<int> yield_penalty{0};
 
+std::atomic<uint64_t> slept{0};
+
 enum class Seen { kNothing, kReached, kStopped };
 
 inline Seen look(const Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop) {
@@ -107,10 +109,13 @@ bool wait_slowly(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, 
     full_fence();  // the store before the looks that follow; pairs with the writer's fence, and with a marker's
     if (barrier) os::process_barrier();
     if ((seen = look(flag, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
+    slept.fetch_add(1, std::memory_order_relaxed);
     os::futex_wait(&flag.wake, word, fenced || barrier ? 0 : kBlindSlice);
     if ((seen = look(flag, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
   }
 }
+
+uint64_t sleeps() { return slept.load(std::memory_order_relaxed); }
 
 WaitPolicy wait_policy(bool crowded) {
   const Options& settings = options();

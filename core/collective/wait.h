@@ -31,6 +31,9 @@ inline constexpr int64_t kSpinForever = INT64_MAX;
 // OMP_WAIT_POLICY and GOMP_SPINCOUNT.
 WaitPolicy wait_policy(bool crowded);
 
+// How often a thread of this process has gone to sleep in a wait.
+uint64_t sleeps();
+
 // CPUs that this process may use: affinity, cgroup quota, SMELT_CPUS. `affinity` is what the caller knows of the
 // affinity mask (0: ask the kernel). At least 1.
 uint32_t usable_cpus(uint32_t affinity = 0);

@@ -47,15 +47,14 @@ int build(const Pattern& pattern, Operation op, int root, const Costs& costs, Ar
   return -EINVAL;
 }
 
-}  // namespace
-
-int plan(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
-  if (!pattern.info) return -EINVAL;
+// Builds by `make(pattern, &choice)` and prices.
+template <typename Make>
+int price(const Pattern& pattern, const Costs& costs, Arena& arena, Make make, Choice* out) {
   char* const start = arena.mark();
   Choice choice;
   choice.pattern = pattern;
   Prediction prediction;
-  int error = build(pattern, op, root, costs, arena, &choice);
+  int error = make(pattern, &choice);
   if (error == 0) {
     char* const scratch = arena.mark();
     error = predict(choice.schedule, costs, arena, &prediction);
@@ -70,15 +69,17 @@ int plan(const Pattern& pattern, Operation op, int root, const Costs& costs, Are
   return 0;
 }
 
-int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
+// The cheapest of the rows that `wanted` lets through.
+template <typename Wanted, typename Make>
+int cheapest(const Costs& costs, Arena& arena, Wanted wanted, Make make, Choice* out) {
   Pattern best;
   double least = 0;
   for (const PatternInfo& info : pattern_registry()) {
-    if (!is_candidate(info, op, costs.n)) continue;
+    if (!wanted(info)) continue;
     for (uint32_t argument : candidate_arguments(info)) {
       char* const scratch = arena.mark();
       Choice candidate;
-      const int error = plan({&info, argument}, op, root, costs, arena, &candidate);
+      const int error = price({&info, argument}, costs, arena, make, &candidate);
       arena.rewind(scratch);
       if (error == -EINVAL) continue;  // not for this many participants, or no such root: then nothing is left over
       if (error != 0) return error;
@@ -87,7 +88,31 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
       least = candidate.predicted;
     }
   }
-  return best.info ? plan(best, op, root, costs, arena, out) : -EINVAL;
+  return best.info ? price(best, costs, arena, make, out) : -EINVAL;
+}
+
+}  // namespace
+
+int plan(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
+  if (!pattern.info) return -EINVAL;
+  return price(
+      pattern, costs, arena, [&](const Pattern& p, Choice* choice) { return build(p, op, root, costs, arena, choice); }, out);
+}
+
+int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
+  return cheapest(
+      costs, arena, [&](const PatternInfo& info) { return is_candidate(info, op, costs.n); },
+      [&](const Pattern& p, Choice* choice) { return build(p, op, root, costs, arena, choice); }, out);
+}
+
+int choose_fork(const Costs& costs, Arena& arena, Choice* out) {
+  return cheapest(
+      costs, arena, [](const PatternInfo& info) { return info.tree != nullptr; },
+      [&](const Pattern& p, Choice* choice) {
+        if (int error = p.info->tree(costs, p.argument, 0, arena, &choice->tree)) return error;
+        return fork_join_schedule(choice->tree, arena, &choice->schedule);
+      },
+      out);
 }
 
 }  // namespace smelt

@@ -22,4 +22,8 @@ int plan(const Pattern& pattern, Operation op, int root, const Costs& costs, Are
 // With a root, that is the cheapest tree. 0; -EINVAL when nothing serves (no such root); -ENOMEM.
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out);
 
+// The cheapest tree under participant 0 for fork and join (collective/fork_join.h): priced as join and then fork, the
+// way that a loop of regions goes. 0 or -ENOMEM.
+int choose_fork(const Costs& costs, Arena& arena, Choice* out);
+
 }  // namespace smelt

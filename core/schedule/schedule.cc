@@ -123,6 +123,15 @@ int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Sche
   return tree_schedule(Operation::kBarrier, &gather, &release, arena, out);
 }
 
+int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out) {
+  if (int error = barrier_schedule(tree, tree, arena, out)) return error;
+  for (uint32_t s = 0; s < out->begin[out->n]; ++s) {
+    Step& step = out->steps[s];
+    if (step.kind == StepKind::kSignal) step.shared_line = step.count >= 2;
+  }
+  return 0;
+}
+
 int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out) {
   if (!is_well_formed(exchange)) return -EINVAL;
   char* const start = arena.mark();

@@ -41,6 +41,8 @@ struct Schedule {
 int broadcast_schedule(const Tree& tree, Arena& arena, Schedule* out);
 int reduce_schedule(const Tree& tree, Arena& arena, Schedule* out);  // children are waited for in one step, any order
 int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out);  // same root
+// A barrier by one tree in which every participant releases all its children through one line.
+int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out);
 // Who signals two or more in one round does it by a shared line.
 int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out);
 

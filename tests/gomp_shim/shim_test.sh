@@ -6,7 +6,7 @@ shim=$1 control=$2 programs=$3
 failed=0 passed=0 skipped=0
 output=$(mktemp) || exit 1
 trap 'rm -f "$output"' EXIT
-unset OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY OMP_CANCELLATION SMELT_VERBOSE SMELT_GOMP SMELT_PATTERN SMELT_WAIT SMELT_CPUS
+unset OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY OMP_CANCELLATION SMELT_VERBOSE SMELT_GOMP SMELT_PATTERN SMELT_WAIT SMELT_CPUS SMELT_HOT_TEAM SMELT_STATS SMELT_SPIN_US
 XDG_CACHE_HOME=$(mktemp -d) && export XDG_CACHE_HOME  # no profile: the guess serves
 
 # check NAME EXPECTED_STATUS PATTERN command...   (the pattern must be in its output; "" for none)
@@ -26,13 +26,25 @@ check() {
 check_under() { n=$1 s=$2 p=$3; shift 3; check "$n" "$s" "$p" env LD_PRELOAD="$shim" "$@"; }
 
 taken='smelt: [0-9.]+: libgomp GOMP_[0-9.]+, [0-9]+ threads, pattern .*symbols taken'
-for program in constructs nested tasks cancel fork; do
+for program in constructs nested tasks cancel fork hot; do
   check "$program, stock" 0 '^ok$' "$programs/$program"
   check_under "$program" 0 "$taken" SMELT_VERBOSE=1 "$programs/$program"
   check_under "$program, passive" 0 '^ok$' OMP_WAIT_POLICY=passive "$programs/$program"
   check_under "$program, active" 0 '^ok$' OMP_WAIT_POLICY=active "$programs/$program"
   check_under "$program, bound" 0 '^ok$' OMP_PROC_BIND=true "$programs/$program"
+  check_under "$program, no hot team" 0 '^ok$' SMELT_HOT_TEAM=0 "$programs/$program"
+  # As if every thread had a CPU: hot teams of all sizes and of several masters at once.
+  check_under "$program, hot teams" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
+  check_under "$program, hot teams asleep" 0 '^ok$' SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/$program"
 done
+check_under "hot teams are there, and counted" 0 'OpenMP: [0-9]+ regions \([1-9][0-9]+ hot; [1-9][0-9]* hot teams made' SMELT_STATS=1 SMELT_CPUS=64 "$programs/hot"
+check_under "target regions end hot teams" 0 '^ok$' SMELT_CPUS=64 "$programs/hot" target
+check_under "SMELT_HOT_TEAM=0: none" 0 '\(0 hot; 0 hot teams made' SMELT_STATS=1 SMELT_HOT_TEAM=0 "$programs/hot"
+check_under "level 2: a line per team" 0 'team of 2, CPUs .*: barrier pair' SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/hot"
+check_under "level 2: why a team is not hot" 0 'team of 3: not hot: more threads than CPUs' SMELT_VERBOSE=2 SMELT_CPUS=2 "$programs/hot"
+check_under "level 2: a hot team, and its end" 0 'hot no more after [0-9]+ regions: a setting was changed' SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/hot"
+check_under "counters through the C API" 0 '^ok$' "$programs/counters"
+check "counters through the C API, no shim" 0 '^ok$' "$programs/counters" absent
 check_under "constructs, one CPU" 0 '^ok$' SMELT_CPUS=1 "$programs/constructs"
 # As if every thread had a CPU: the patterns proper, oversubscribed or not.
 for barrier in all-to-all dissemination dissemination:2 hybrid mst adaptive-sorted sequential knomial:3; do
@@ -40,6 +52,7 @@ for barrier in all-to-all dissemination dissemination:2 hybrid mst adaptive-sort
   check_under "tasks by $barrier" 0 "^ok$" SMELT_CPUS=64 SMELT_PATTERN=$barrier "$programs/tasks" 300
 done
 check_under "tasks, asleep" 0 '^ok$' SMELT_WAIT=sleep "$programs/tasks" 500
+check_under "tasks, hot teams made and ended" 0 "OpenMP: .*\([1-9][0-9]+ hot;" SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/tasks" 500
 check "tasks without marking fail: the stress can see the hazard" 1 'failed: ' env LD_PRELOAD="$control" SMELT_CPUS=64 "$programs/tasks"
 
 check "cancellation on, stock" 0 '^ok$' env OMP_CANCELLATION=true "$programs/cancel"

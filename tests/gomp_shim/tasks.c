@@ -101,6 +101,9 @@ int main(int argc, char **argv) {
   omp_set_dynamic(0);
   for (int threads = 1; threads <= 4; ++threads) stress(threads, rounds, 12345u * (unsigned)threads);
   for (int i = 0; i < rounds / 10; ++i) stress(2 + i % 2, 3, (unsigned)i);
+  // The same region again and again: a hot team's, with tasks at its joins.
+  for (int threads = 2; threads <= 4; ++threads)
+    for (int i = 0; i < rounds / 10; ++i) stress(threads, 1 + i % 3, 7u * (unsigned)i);
   // Tasks that open regions, and nested regions that make tasks.
   omp_set_max_active_levels(2);
 #pragma omp parallel num_threads(2)

@@ -3,6 +3,8 @@
  *   model -> tree, schedule -> context -> barrier     between threads
  *   host -> group -> barrier, broadcast, reduce, allreduce     between processes
  *
+ *   openmp: what the OpenMP shim did in this process
+ *
  * Conventions, for every function of every header:
  *   - returns 0 or a negative errno value; nothing is written to an out parameter on failure unless said;
  *   - objects are opaque, created by *_create or *_load and released by the matching *_free; releasing NULL is allowed;
@@ -18,6 +20,7 @@
 #include <smelt/context.h>
 #include <smelt/group.h>
 #include <smelt/model.h>
+#include <smelt/openmp.h>
 #include <smelt/options.h>
 #include <smelt/schedule.h>
 #include <smelt/tree.h>

@@ -1,0 +1,81 @@
+#include "counters.h"
+
+#include <cerrno>
+#include <cstring>
+#include <pthread.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "collective/wait.h"
+
+namespace smelt::gomp {
+namespace {
+
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+Counters* first = nullptr;     // guarded by the lock, as the next
+smelt_openmp_counts gone{};    // of masters that have ended
+
+void add_to(smelt_openmp_counts* sum, const Counters& counters) {
+  const auto now = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
+  const uint64_t passed = now(counters.passed), real = now(counters.real);
+  sum->regions += now(counters.regions);
+  sum->hot_regions += now(counters.hot);
+  sum->hot_teams += now(counters.starts);
+  sum->hot_teardowns += now(counters.ends);
+  sum->own_episodes += passed > real ? passed - real : 0;  // those of a region that is still running come at its end
+  sum->real_episodes += real;
+  sum->abandoned += now(counters.abandoned);
+}
+
+[[gnu::destructor]] void print_at_exit() {
+  if (!options().stats) return;
+  smelt_openmp_counts sum;
+  sum_counters(&sum);
+  if (sum.regions == 0) return;  // a helper process of the program, a shell: not what was asked about
+  const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
+  log_line("OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu libgomp's for tasks "
+           "(%llu waits given up for one); %llu sleeps",
+           number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
+           number(sum.own_episodes), number(sum.real_episodes), number(sum.abandoned), number(sum.sleeps));
+}
+
+}  // namespace
+
+void counters_lock() { pthread_mutex_lock(&lock); }
+void counters_unlock() { pthread_mutex_unlock(&lock); }
+
+void add_counters(Counters* counters) {
+  counters_lock();
+  counters->next = first;
+  first = counters;
+  counters_unlock();
+}
+
+void remove_counters(Counters* counters) {
+  counters_lock();
+  add_to(&gone, *counters);
+  for (Counters** link = &first; *link; link = &(*link)->next) {
+    if (*link != counters) continue;
+    *link = counters->next;
+    break;
+  }
+  counters_unlock();
+}
+
+void sum_counters(smelt_openmp_counts* sum) {
+  counters_lock();
+  *sum = gone;
+  for (const Counters* counters = first; counters; counters = counters->next) add_to(sum, *counters);
+  counters_unlock();
+  sum->sleeps = sleeps();
+}
+
+}  // namespace smelt::gomp
+
+// Found by smelt_openmp_counters() of the library, by its name.
+extern "C" __attribute__((visibility("default"))) int smelt_gomp_counters(smelt_openmp_counts* counts, size_t bytes) {
+  smelt_openmp_counts sum;
+  smelt::gomp::sum_counters(&sum);
+  std::memcpy(counts, &sum, bytes < sizeof sum ? bytes : sizeof sum);
+  return 0;
+}

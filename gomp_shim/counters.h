@@ -1,0 +1,43 @@
+// What the shim did, counted: for SMELT_STATS=1 and smelt_openmp_counters().
+//
+// Counters belong to a master's regions of one nesting depth and are written by that master alone (plain increments in its own
+// line); only what happens on slow paths is counted by others. So counting costs the hot path one increment.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <smelt/openmp.h>
+
+#include "base/arch/cpu.h"
+
+namespace smelt::gomp {
+
+struct alignas(kLineBytes) Counters {
+  // The master's.
+  std::atomic<uint64_t> passed{0};     // episodes of the team, whoever served them
+  std::atomic<uint64_t> real{0};       // of these, by libgomp's barrier
+  std::atomic<uint64_t> regions{0};    // entered
+  std::atomic<uint64_t> hot{0};        // of these, by a hot team
+  std::atomic<uint64_t> starts{0};     // hot teams made
+  std::atomic<uint64_t> ends{0};       // of these, ended before their master
+  // Anybody's.
+  alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};
+
+  Counters* next = nullptr;  // all that are alive; guarded by a lock in counters.cc
+};
+
+// By the one writer.
+inline void count(std::atomic<uint64_t>& counter, uint64_t by = 1) {
+  // Relaxed, load and store apart: nobody else writes, and readers want a recent number, no order.
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+void add_counters(Counters* counters);
+void remove_counters(Counters* counters);  // what they counted is kept
+void counters_lock();                      // around fork: a child must not inherit a held lock
+void counters_unlock();
+
+void sum_counters(smelt_openmp_counts* sum);
+
+}  // namespace smelt::gomp

@@ -1,0 +1,387 @@
+#include "hot_team.h"
+
+#include <new>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os/os.h"
+#include "real.h"
+#include "tasks.h"
+
+extern "C" {
+// glibc's registration of what thread_local destructors are; libstdc++'s wrapper of it would be its only symbol here.
+int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);
+extern void* __dso_handle __attribute__((visibility("hidden")));
+}
+
+namespace smelt::gomp {
+
+extern "C" {
+constinit thread_local HotTeam* smelt_gomp_hot;
+}
+
+namespace {
+
+constexpr uint32_t kMostPatience = 1024;
+// A hot team that served so many regions per region of patience has been worth it: patience starts anew.
+constexpr uint64_t kWorthwhile = 64;
+
+thread_local HotTeam* docked_in = nullptr;  // of a worker
+thread_local uint32_t forbidden = 0;        // > 0: this thread starts no hot team now (target, teams, its end)
+thread_local bool end_watched = false;
+
+// Once a program has used target regions: tasks that fall back to the host run regions on threads, and in states, that
+// nobody can tell from the serial part.
+std::atomic<bool> targets_seen{false};
+// libgomp's state of a thread was not found, or did not behave as expected: no more hot teams in this process.
+std::atomic<bool> state_unknown{false};
+std::atomic<uint64_t> generations{0};
+
+Icvs icvs_now() {
+  Icvs icvs{REAL(omp_get_max_threads)(), REAL(omp_get_dynamic)(), REAL(omp_get_max_active_levels)(), 0, 0};
+  REAL(omp_get_schedule)(&icvs.schedule, &icvs.chunk);
+  return icvs;
+}
+
+inline void begin_loop(const LoopCall& loop) {
+  REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
+}
+
+inline bool is_real(const std::atomic<uint64_t>& real_epoch, uint64_t epoch) {
+  return real_epoch.load(std::memory_order_acquire) == epoch;  // acquire: pairs with mark(), as in barriers.cc
+}
+
+// A worker's life between start and cool.
+void dock(void* word) {
+  HotTeam& hot = *static_cast<HotTeam*>(word);
+  Region& region = *hot.region;
+  const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
+  const uint64_t generation = hot.generation;
+  region.cpus[me].store(os::current_cpu(), std::memory_order_relaxed);
+  hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpus` after it has seen all of them
+  const WaitPolicy policy = wait_policy(false);
+  if (!wait_briefly(hot.ready.flag, generation, policy)) wait_slowly(hot.ready.flag, generation, nullptr, policy);
+
+  ForkJoin& fork = *hot.fork;
+  Place& place = smelt_gomp_place;
+  const Place before = place;
+  uint64_t epoch = hot.first_epoch;
+  place = {&region.real_epoch, epoch, nullptr, hot.barrier, &region, me, 1};
+  docked_in = &hot;
+  const std::atomic<uint64_t>* stop = nullptr;  // nobody makes tasks before the first fork
+  for (;;) {
+    ForkMessage message;
+    while (!fork.await(me, epoch, stop, &message)) {
+      // Arrived, and then somebody who had not made a task: this join is libgomp's. place.epoch still numbers it.
+      region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+      REAL(GOMP_barrier)();
+      stop = nullptr;
+    }
+    if (!message.function) break;
+    place.epoch = epoch;
+    if (message.extra) begin_loop(*static_cast<const LoopCall*>(message.extra));
+    message.function(message.data);
+    epoch = place.epoch + 1;
+    stop = &region.real_epoch;
+    if (is_real(region.real_epoch, epoch) || !fork.arrive(me, epoch, stop)) {
+      REAL(GOMP_barrier)();
+      stop = nullptr;
+    }
+  }
+  docked_in = nullptr;
+  place = before;
+}
+
+// Runs one region as the master. The hot team is parked and fits.
+void run_region(HotTeam& hot, const RegionCall& call) {
+  Region& region = *hot.region;
+  ForkMessage message{call.function, call.data, nullptr};
+  if (call.loop) {
+    if (!(hot.loop == *call.loop)) hot.loop = *call.loop;  // read by all: written only when it changes
+    message.extra = &hot.loop;
+  }
+  hot.inside = true;
+  const uint64_t first = hot.epoch;
+  hot.fork->fork(first, message);
+  // The rest of the way in, while the news travels.
+  hot.state.restore_range(hot.inside_image);
+  Region** const link = swap_next_region(&region.deeper);
+  Place& place = smelt_gomp_place;
+  place = {&region.real_epoch, first, nullptr, hot.barrier, &region, 0, 1};
+  count(region.counters.regions);
+  count(region.counters.hot);
+  if (call.loop) begin_loop(hot.loop);
+
+  call.function(call.data);
+
+  // The join. The way out first, while the others are still coming; unless libgomp must serve it.
+  const uint64_t joined = place.epoch + 1;
+  bool real = is_real(region.real_epoch, joined);
+  if (!real) {
+    hot.state.save_range(&hot.inside_image);
+    hot.state.restore_range(hot.serial);
+    real = !hot.fork->gather(joined, &region.real_epoch);
+    if (real) {
+      region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+      hot.state.restore_range(hot.inside_image);
+    }
+  }
+  if (real) {
+    REAL(GOMP_barrier)();
+    count(region.counters.real);
+    hot.state.save_range(&hot.inside_image);
+    hot.state.restore_range(hot.serial);
+  }
+  count(region.counters.passed, joined - first);
+  place = Place{};
+  swap_next_region(link);
+  hot.epoch = joined;
+  ++hot.regions;
+  hot.inside = false;
+}
+
+// Sends the workers home. The master is in the serial part.
+void end(HotTeam& hot) {
+  StateImage now;
+  hot.state.save_range(&now);
+  hot.state.restore_range(hot.inside_image);
+  hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
+  REAL(GOMP_parallel_end)();
+  hot.state.restore_range(now);
+  Region& region = *hot.region;
+  region.epoch = hot.epoch + 1;  // that fork has used the number
+  hot.active = false;
+  smelt_gomp_hot = nullptr;
+}
+
+void end_of_thread(void*) {
+  ++forbidden;
+  if (HotTeam* hot = smelt_gomp_hot; hot && !hot->inside) end(*hot);
+}
+
+// The HotTeam of a region, made at the first start.
+HotTeam* hot_team_of(Region& region) {
+  if (region.hot) return region.hot;
+  void* memory = os::map_pages(sizeof(HotTeam));
+  if (!memory) return nullptr;
+  auto* hot = new (memory) HotTeam{};
+  hot->region = &region;
+  region.hot = hot;
+  return hot;
+}
+
+// Lets the workers into a libgomp region and checks that the master's state can be changed back and forth.
+bool start(HotTeam& hot, uint32_t size) {
+  Region& region = *hot.region;
+  if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
+  Team& team = team_for(region, size, false);
+  hot.team = &team;
+  hot.size = size;
+  hot.first_epoch = hot.epoch = region.epoch + 1;
+  hot.generation = generations.fetch_add(1, std::memory_order_relaxed) + 1;
+  hot.docked.store(0, std::memory_order_relaxed);
+  hot.spoiled.store(false, std::memory_order_relaxed);
+  hot.compare = false;
+  hot.inside = false;
+  hot.regions = 0;
+  hot.icvs = icvs_now();
+  hot.state.save(&hot.serial);
+  REAL(GOMP_parallel_start)(dock, &hot, size);
+  const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
+
+  // All workers are on their way to the meeting, and stay there until `ready`; even if this goes no further.
+  region.cpus[0].store(os::current_cpu(), std::memory_order_relaxed);
+  for (uint32_t turns = 0; hot.docked.load(std::memory_order_acquire) + 1 < given; ++turns) {
+    if (turns < 1000) cpu_pause();
+    else os::yield_cpu();
+  }
+  const bool expected = given == size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
+  const bool built = expected && build_for_hot_team(region, team);
+  if (!built) {
+    // A fork that tells everybody to go home at once; the smallest there is, and used for nothing else.
+    TeamFork flat;
+    MappedArena arena(size_t{given} * 64 + 4096);
+    ForkPlan plan;
+    TeamRequest request;
+    request.n = given;
+    request.crowded = true;
+    if (given > 1 && (plan_fork(request, arena, &plan) != 0 || make_fork(plan, wait_policy(false), &flat) != 0)) {
+      log_line("out of memory while a team of %u threads was started; it cannot go on", given);
+      __builtin_trap();  // the workers cannot be told anything any more
+    }
+    hot.fork = flat.fork;
+    hot.barrier = nullptr;
+    post(hot.ready.flag, hot.generation, PostOrder::kFenced);
+    if (given > 1) hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
+    REAL(GOMP_parallel_end)();
+    free_fork(&flat);
+    region.epoch = hot.epoch + 1;
+    return false;
+  }
+  hot.fork = team.fork.fork;
+  hot.barrier = team.made.barrier;
+  post(hot.ready.flag, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
+  hot.active = true;
+  smelt_gomp_hot = &hot;
+
+  // Is the range all that libgomp's answers depend on?
+  hot.state.save_range(&hot.inside_image);
+  hot.state.restore_range(hot.serial);
+  const bool serial = REAL(omp_get_level)() == 0 && REAL(omp_get_num_threads)() == 1 && hot.state.same_as(hot.serial);
+  hot.state.restore_range(hot.inside_image);
+  const bool inside = REAL(omp_get_level)() == 1 && static_cast<uint32_t>(REAL(omp_get_num_threads)()) == size;
+  hot.state.restore_range(hot.serial);
+  if (serial && inside) return true;
+  end(hot);
+  return false;
+}
+
+}  // namespace
+
+const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags) {
+  static const bool binds = REAL(omp_get_proc_bind)() != 0;
+  if (threads <= 1) return "a team of one";
+  if (!options().hot_team) return "SMELT_HOT_TEAM=0";
+  if (region.nested) return "nested";
+  if (threads > kMaxParticipants) return "too many threads";
+  if (threads > cpus || crowd_with(region, threads)) return "more threads than CPUs";
+  if (state_unknown.load(std::memory_order_relaxed)) return "this libgomp keeps its threads' state in an unknown way";
+  if (targets_seen.load(std::memory_order_relaxed)) return "the program uses target regions";
+  if (forbidden) return "inside target or teams, or its thread is ending";
+  if ((flags & 7) != 0 && binds) return "a proc_bind clause";
+  if (REAL(omp_get_dynamic)()) return "dynamic adjustment of team sizes";
+  if (threads == region.learned_request && region.learned_size != threads) return "libgomp gives it another size";
+  return nullptr;
+}
+
+bool start_hot(Region& region, uint32_t threads, unsigned flags) {
+  if (threads != region.streak_size) {
+    region.streak_size = threads;
+    region.streak = 0;
+    region.told = false;
+  }
+  if (const char* why = why_not_hot(region, threads, flags)) {
+    region.streak = 0;
+    if (options().verbose >= 2 && threads > 1 && !region.told && !region.nested) {
+      region.told = true;
+      log_line("team of %u: not hot: %s", threads, why);
+    }
+    return false;
+  }
+  if (region.streak++ < region.patience) return false;
+  HotTeam* hot = hot_team_of(region);
+  if (!hot) return false;
+  count_team(region, threads);
+  if (!start(*hot, threads)) {
+    state_unknown.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  if (!end_watched) {
+    end_watched = true;
+    // libgomp's own destructor of a thread waits for its workers where ours are not: ours must come first, and thread_local
+    // destructors run before those of keys.
+    __cxa_thread_atexit_impl(end_of_thread, nullptr, &__dso_handle);
+  }
+  count(region.counters.starts);
+  if (options().verbose >= 2) report_hot(region, *hot->team, "hot, fork and join ");
+  return true;
+}
+
+void cool(const char* why) {
+  HotTeam* hot = smelt_gomp_hot;
+  if (!hot || hot->inside) return;
+  Region& region = *hot->region;
+  end(*hot);
+  region.streak = 0;
+  count(region.counters.ends);
+  if (hot->regions >= kWorthwhile * region.patience)
+    region.patience = 1;
+  else if (region.patience < kMostPatience)
+    region.patience *= 2;
+  if (options().verbose >= 2)
+    log_line("team of %u: hot no more after %llu regions: %s", hot->size, static_cast<unsigned long long>(hot->regions), why);
+}
+
+bool run_hot(const RegionCall& call) {
+  HotTeam* hot = smelt_gomp_hot;
+  if (!hot || hot->inside) return false;
+  const uint32_t threads = call.threads ? call.threads : static_cast<uint32_t>(hot->icvs.threads);
+  const char* why = nullptr;
+  if (hot->compare) [[unlikely]] {
+    hot->compare = false;
+    if (!(icvs_now() == hot->icvs)) why = "a setting was changed";
+  }
+  if (!why && threads != hot->size) [[unlikely]] {
+    if (threads == 1) return false;  // beside the parked team: enter() knows
+    why = "another team size";
+  }
+  if ((call.flags & 7) != 0) [[unlikely]] why = why_not_hot(*hot->region, threads, call.flags);
+  if (hot->spoiled.load(std::memory_order_relaxed)) [[unlikely]] why = "a setting was changed in a region";
+  if (is_crowded()) [[unlikely]] why = "more threads than CPUs";
+  if (!hot->state.same_as(hot->serial)) [[unlikely]] why = "libgomp's state of the serial part changed";
+  if (why) [[unlikely]] {
+    cool(why);
+    return false;
+  }
+  run_region(*hot, call);
+  return true;
+}
+
+void forget_hot() {
+  if (HotTeam* hot = smelt_gomp_hot) hot->active = false;
+  smelt_gomp_hot = nullptr;
+  docked_in = nullptr;
+  ++forbidden;  // libgomp's pool is gone too, whatever it believes
+}
+
+void free_hot(Region& region) {
+  if (region.hot) os::unmap_pages(region.hot, sizeof(HotTeam));
+  region.hot = nullptr;
+}
+
+}  // namespace smelt::gomp
+
+using namespace smelt::gomp;
+
+extern "C" {
+
+void smelt_gomp_cool(void) {
+  resolve();
+  cool("something begins that cannot bear parked workers");
+}
+
+void smelt_gomp_note(void) {
+  resolve();
+  // In a region, the settings are the implicit task's, which stock would make anew for the next one.
+  if (HotTeam* hot = smelt_gomp_hot) {
+    if (hot->inside) hot->spoiled.store(true, std::memory_order_relaxed);
+    hot->compare = true;
+  } else if (docked_in) {
+    docked_in->spoiled.store(true, std::memory_order_relaxed);  // seen by the master: we have not arrived at the join yet
+  }
+}
+
+void GOMP_teams_reg(GompFunction function, void* data, unsigned teams, unsigned limit, unsigned flags) {
+  smelt_gomp_cool();
+  ++forbidden;
+  REAL(GOMP_teams_reg)(function, data, teams, limit, flags);
+  --forbidden;
+}
+
+// Target regions on the host: libgomp gives the thread an empty state for the time being.
+void GOMP_target(int device, GompFunction function, const void* unused, size_t count, void** addresses, size_t* sizes,
+                 unsigned char* kinds) {
+  targets_seen.store(true, std::memory_order_relaxed);
+  smelt_gomp_cool();
+  REAL(GOMP_target)(device, function, unused, count, addresses, sizes, kinds);
+}
+
+void GOMP_target_ext(int device, GompFunction function, size_t count, void** addresses, size_t* sizes,
+                     unsigned short* kinds, unsigned flags, void** depend, void** args) {
+  targets_seen.store(true, std::memory_order_relaxed);
+  smelt_gomp_cool();
+  smelt_gomp_mark();  // with nowait it makes a task
+  REAL(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
+}
+
+}  // extern "C"

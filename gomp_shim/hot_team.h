@@ -1,0 +1,117 @@
+// The hot team: fork and join without libgomp's two barriers per region.
+//
+// A small parallel region costs mostly the way in and out: libgomp wakes its pool by one barrier and gathers it by another, with
+// system calls that nobody waits for. Instead, from a region on that repeats the last one's team size, the workers are
+// kept inside one long libgomp region that the program does not see:
+//
+//   start     GOMP_parallel_start(dock, ...) returns to the master with the workers inside a real libgomp team; they run
+//             dock() and wait for a fork (collective/fork_join.h)
+//   region    fork (function, data) - every thread runs it - join. The join is the region's last barrier by tasks.h's numbers:
+//             if tasks were made, it is libgomp's own
+//   cool      fork (nothing): the workers leave dock(), GOMP_parallel_end gathers them, and everything is stock again
+//
+// Between regions the master is in the serial part, and must look so to libgomp: every omp_ query, every orphaned construct. Its
+// state in libgomp is therefore changed back and forth with the regions, as bytes (thread_state.h): the serial image outside,
+// the team's image inside. Work shares, tasks and nested regions inside are libgomp's own, in a real team.
+//
+//   parked:  workers in dock(), master's state serial      inside:  all in the program's function, master's state the team's
+//
+// A combined loop (`parallel for schedule(dynamic)`) begins in libgomp with the loop set up before the team starts; here every
+// thread calls GOMP_loop_start first, which sets up the same.
+//
+// What a region inherits from the serial part (the ICVs) was copied when the team was started. So a hot team ends, and the next
+// region runs as stock (and may start a new one), when
+//   - another team size is asked for, with growing patience so that alternating sizes do not thrash;
+//   - a setting was changed: in the serial part they are compared, inside a region any change counts;
+//   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
+//   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's end.
+// Not served at all: nested regions, more threads than CPUs, dynamic adjustment, a proc_bind clause that counts, task reductions on
+// the parallel construct, programs with target regions, SMELT_HOT_TEAM=0.
+//
+// The way of libgomp's own old entry points (GOMP_parallel_start and _end, the ABI since GCC 4.2) makes this possible; they are
+// permanent. LLVM's libomp keeps its teams "hot" in the same sense, from the inside.
+#pragma once
+
+#include "collective/fork_join.h"
+#include "libgomp.h"
+#include "region.h"
+#include "thread_state.h"
+
+namespace smelt::gomp {
+
+// The loop or the sections of a combined construct, as GOMP_loop_start wants it.
+struct LoopCall {
+  long start, end, step, schedule, chunk;
+  bool operator==(const LoopCall&) const = default;
+};
+// GFS_ values of libgomp.h; ABI, compiled into programs.
+inline constexpr long kScheduleRuntime = 0, kScheduleStatic = 1, kScheduleDynamic = 2, kScheduleGuided = 3;
+
+// What a program asks for with one of the GOMP_parallel_ functions.
+struct RegionCall {
+  GompFunction function;
+  void* data;
+  unsigned threads;  // 0: as the ICV says
+  unsigned flags;    // low bits: proc_bind clause
+  const LoopCall* loop;      // nullptr: none
+  unsigned* reduction_size;  // of GOMP_parallel_reductions: where its result goes
+};
+
+// The settings that regions inherit.
+struct Icvs {
+  int threads, dynamic, levels, schedule, chunk;
+  bool operator==(const Icvs&) const = default;
+};
+
+struct HotTeam {
+  // The master's.
+  Region* region;
+  Team* team;            // barrier and fork of this size
+  ThreadState state;
+  StateImage serial;     // whole block, outside regions
+  StateImage inside_image;  // range, inside regions
+  Icvs icvs;
+  bool active;           // workers are in dock()
+  bool inside;           // the master is in a region (or in a team of one beside the parked team)
+  bool compare;          // a setting was touched in the serial part
+  uint32_t size;
+  uint64_t epoch;        // last episode; the next fork carries it
+  uint64_t regions;      // since the start
+  uint64_t generation;   // of this team; never repeats
+
+  // Written by the master before a fork, read by the workers after it.
+  alignas(kLineBytes) LoopCall loop;
+
+  // Set by anybody inside a region.
+  alignas(kLineBytes) std::atomic<bool> spoiled;
+
+  // The meeting at the start: every worker has said where it runs; then the master says what was built for that.
+  alignas(kLineBytes) std::atomic<uint32_t> docked;
+  Line ready;  // its epoch is the generation
+  Barrier* barrier;
+  ForkJoin* fork;
+  uint64_t first_epoch;
+};
+
+// This thread's hot team as its master; nullptr: none is parked.
+extern "C" constinit thread_local HotTeam* smelt_gomp_hot __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+// Runs a region on the hot team. False: there is none, or it has just been ended because it does not fit; call libgomp.
+bool run_hot(const RegionCall& call);
+
+// Would this region, the master's outermost, be served by a hot team if one were there? nullptr: yes; else why not.
+const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags);
+
+// Counts regions of the same size, and starts a hot team when it is worth it. True: parked, run_hot will serve.
+bool start_hot(Region& region, uint32_t threads, unsigned flags);
+
+// Ends the calling thread's hot team, if it has one and is not inside a region. `why` for SMELT_VERBOSE=2.
+void cool(const char* why);
+
+// In a child after fork: the workers are gone.
+void forget_hot();
+
+// Frees what a region holds for its hot team; the team must be cool.
+void free_hot(Region& region);
+
+}  // namespace smelt::gomp

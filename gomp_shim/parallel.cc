@@ -1,0 +1,66 @@
+// The ways into a parallel region: libgomp's GOMP_parallel family, taken. A hot team serves them if there is one
+// (hot_team.h), else libgomp, whose threads are told where they are (region.h).
+#include "hot_team.h"
+#include "real.h"
+#include "region.h"
+
+using namespace smelt::gomp;
+
+namespace {
+
+inline void parallel(const RegionCall& call, RealEntry real) {
+  if (!run_hot(call)) [[unlikely]] enter(call, real);
+}
+
+}  // namespace
+
+extern "C" {
+
+void GOMP_parallel(GompFunction function, void* data, unsigned threads, unsigned flags) {
+  parallel({function, data, threads, flags, nullptr, nullptr},
+           [](const RegionCall& c, GompFunction f, void* d) { REAL(GOMP_parallel)(f, d, c.threads, c.flags); });
+}
+
+// Task reductions live in libgomp's start of the team: never hot.
+unsigned GOMP_parallel_reductions(GompFunction function, void* data, unsigned threads, unsigned flags) {
+  unsigned size = 0;
+  cool("a parallel construct with a task reduction");
+  enter({function, data, threads, flags, nullptr, &size}, [](const RegionCall& c, GompFunction f, void* d) {
+    *c.reduction_size = REAL(GOMP_parallel_reductions)(f, d, c.threads, c.flags);
+  });
+  return size;
+}
+
+void GOMP_parallel_sections(GompFunction function, void* data, unsigned threads, unsigned count, unsigned flags) {
+  const LoopCall sections{1, static_cast<long>(count) + 1, 1, kScheduleDynamic, 1};  // as libgomp sets them up
+  parallel({function, data, threads, flags, &sections, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {
+    REAL(GOMP_parallel_sections)(f, d, c.threads, static_cast<unsigned>(c.loop->end - 1), c.flags);
+  });
+}
+
+#define PARALLEL_LOOP(name, schedule)                                                                                 \
+  void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, long chunk,         \
+            unsigned flags) {                                                                                         \
+    const LoopCall loop{start, end, step, schedule, chunk};                                                           \
+    parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {     \
+      REAL(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.loop->chunk, c.flags);                  \
+    });                                                                                                               \
+  }
+PARALLEL_LOOP(GOMP_parallel_loop_static, kScheduleStatic)
+PARALLEL_LOOP(GOMP_parallel_loop_dynamic, kScheduleDynamic)
+PARALLEL_LOOP(GOMP_parallel_loop_guided, kScheduleGuided)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic, kScheduleDynamic)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, kScheduleGuided)
+
+#define PARALLEL_LOOP_RUNTIME(name)                                                                                   \
+  void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, unsigned flags) {   \
+    const LoopCall loop{start, end, step, kScheduleRuntime, 0};                                                       \
+    parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {     \
+      REAL(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.flags);                                 \
+    });                                                                                                               \
+  }
+PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_runtime)
+PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_nonmonotonic_runtime)
+PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+}  // extern "C"

@@ -1,0 +1,76 @@
+// Tail-jump stubs in front of libgomp's entry points: see stubs_x86_64.S for the comments.
+// x0-x7 and x8 carry arguments, x16 and x17 are free for stubs like these.
+
+        .text
+
+        .macro KEEPING function
+        stp     x29, x30, [sp, #-96]!
+        .cfi_adjust_cfa_offset 96
+        .cfi_offset 30, -88
+        stp     x0, x1, [sp, #16]
+        stp     x2, x3, [sp, #32]
+        stp     x4, x5, [sp, #48]
+        stp     x6, x7, [sp, #64]
+        str     x8, [sp, #80]
+        bl      \function
+        ldp     x0, x1, [sp, #16]
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldp     x6, x7, [sp, #64]
+        ldr     x8, [sp, #80]
+        ldp     x29, x30, [sp], #96
+        .cfi_adjust_cfa_offset -96
+        .cfi_restore 30
+        .endm
+
+        .macro BEGIN name
+        .globl  \name
+        .type   \name, @function
+        .p2align 4
+\name:
+        .cfi_startproc
+        .endm
+
+        .macro END name
+        adrp    x16, smelt_real_\name
+        ldr     x16, [x16, :lo12:smelt_real_\name]
+        br      x16
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
+        .macro MARKING_STUB name
+        BEGIN   \name
+        adrp    x16, smelt_real_\name
+        ldr     x16, [x16, :lo12:smelt_real_\name]
+        cbz     x16, 1f
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_gomp_place
+        ldr     x17, [x17, :gottprel_lo12:smelt_gomp_place]
+        add     x16, x16, x17
+        ldr     x17, [x16, #16]
+        cbnz    x17, 1f
+        ldr     x17, [x16]
+        cbz     x17, 2f
+        ldr     x16, [x16, #8]
+        add     x16, x16, #1
+        ldr     x17, [x17]
+        cmp     x16, x17
+        b.eq    2f
+1:      KEEPING smelt_gomp_mark
+2:      END     \name
+        .endm
+
+        .macro STUB name, function
+        BEGIN   \name
+        KEEPING \function
+        END     \name
+        .endm
+
+#define SYMBOL(name)
+#define MARKED(name) MARKING_STUB name
+#define COOLED(name) STUB name, smelt_gomp_cool
+#define NOTED(name) STUB name, smelt_gomp_note
+#include "symbols.def"
+
+        .section .note.GNU-stack, "", %progbits

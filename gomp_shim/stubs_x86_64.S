@@ -1,0 +1,86 @@
+// Tail-jump stubs in front of libgomp's entry points whose arguments are none of our business: symbols.def says which.
+//
+// MARKED (tasks.h), usual case, ten instructions: not in a region that the shim serves, or its next barrier is marked already.
+// COOLED and NOTED (hot_team.h) are rare calls and always take the long way.
+// All argument registers and the stack are as the caller left them when libgomp's function is entered.
+
+        .text
+
+        // Calls \function with all argument registers kept; the stack is as at the entry of a function.
+        .macro KEEPING function
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rdx
+        .cfi_adjust_cfa_offset 8
+        pushq   %rcx
+        .cfi_adjust_cfa_offset 8
+        pushq   %r8
+        .cfi_adjust_cfa_offset 8
+        pushq   %r9
+        .cfi_adjust_cfa_offset 8
+        subq    $8, %rsp                        // the ABI's 16-byte alignment at a call
+        .cfi_adjust_cfa_offset 8
+        call    \function
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        popq    %r9
+        .cfi_adjust_cfa_offset -8
+        popq    %r8
+        .cfi_adjust_cfa_offset -8
+        popq    %rcx
+        .cfi_adjust_cfa_offset -8
+        popq    %rdx
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        .endm
+
+        .macro BEGIN name
+        .globl  \name
+        .type   \name, @function
+        .p2align 4
+\name:
+        .cfi_startproc
+        .endm
+
+        .macro END name
+        jmpq    *smelt_real_\name(%rip)
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
+        .macro MARKING_STUB name
+        BEGIN   \name
+        cmpq    $0, smelt_real_\name(%rip)
+        je      1f                              // not resolved yet
+        movq    smelt_gomp_place@gottpoff(%rip), %r11
+        cmpq    $0, %fs:16(%r11)                // Place::word
+        jne     1f                              // in a region whose place is not taken yet
+        movq    %fs:(%r11), %r10                // Place::real_epoch
+        testq   %r10, %r10
+        je      2f
+        movq    %fs:8(%r11), %r11               // Place::epoch
+        incq    %r11
+        cmpq    %r11, (%r10)
+        je      2f
+1:      KEEPING smelt_gomp_mark
+2:      END     \name
+        .endm
+
+        .macro STUB name, function
+        BEGIN   \name
+        KEEPING \function
+        END     \name
+        .endm
+
+#define SYMBOL(name)
+#define MARKED(name) MARKING_STUB name
+#define COOLED(name) STUB name, smelt_gomp_cool
+#define NOTED(name) STUB name, smelt_gomp_note
+#include "symbols.def"
+
+        .section .note.GNU-stack, "", @progbits

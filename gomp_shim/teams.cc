@@ -1,0 +1,192 @@
+#include "teams.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <pthread.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "model/api.h"
+#include "real.h"
+#include "region.h"
+#include "smelt_config.h"
+
+namespace smelt::gomp {
+
+uint32_t cpus = 1;
+
+namespace {
+
+Profile profile;  // read-only once loaded
+pthread_once_t profile_once = PTHREAD_ONCE_INIT;
+std::atomic<bool> reported{false};
+
+void load_profile_once() {
+  Refusal why;
+  if (load_profile(&profile, &why) != 0) profile.header.cpus = 0;  // no memory: every team becomes a crowd
+  if (why.text[0]) log_line("%s", why.text);
+}
+
+void describe_profile(char* text, size_t bytes) {
+  if (profile.source == ProfileSource::kGuess) {
+    std::snprintf(text, bytes, "no profile, costs guessed (run 'smelt calibrate')");
+    return;
+  }
+  const int64_t minutes = std::max<int64_t>(0, std::time(nullptr) - profile.header.created) / 60;
+  const char* unit = minutes < 120 ? "min" : minutes < 48 * 60 ? "h" : "days";
+  const int64_t age = minutes < 120 ? minutes : minutes < 48 * 60 ? minutes / 60 : minutes / 1440;
+  std::snprintf(text, bytes, "profile %s (%lld %s old)", profile.path, static_cast<long long>(age), unit);
+}
+
+// " (57 ns predicted)", or nothing.
+struct Predicted {
+  char text[40] = "";
+  explicit Predicted(double ns) {
+    if (ns > 0) std::snprintf(text, sizeof text, " (%.0f ns predicted)", ns);
+  }
+};
+
+// "CPUs 0 1", or what is known instead.
+struct CpuList {
+  char text[120];
+  CpuList(const Region& region, uint32_t size) {
+    int used = std::snprintf(text, sizeof text, "CPUs");
+    for (uint32_t i = 0; i < size; ++i) {
+      const uint32_t cpu = region.cpus[i].load(std::memory_order_relaxed);
+      if (cpu == ~0u) {
+        std::snprintf(text, sizeof text, "CPUs not seen yet");
+        return;
+      }
+      if (used > static_cast<int>(sizeof text) - 12) {
+        std::snprintf(text + used, sizeof text - static_cast<size_t>(used), " ...");
+        return;
+      }
+      used += std::snprintf(text + used, sizeof text - static_cast<size_t>(used), " %u", cpu);
+    }
+  }
+};
+
+// The first team of the process (level 1), and every new one (level 2).
+void report(const Region& region, const Team& team) {
+  const int64_t level = options().verbose;
+  if (level < 1) return;
+  if (!reported.exchange(true, std::memory_order_relaxed)) {
+    char described[640];
+    describe_profile(described, sizeof described);
+    uint32_t taken = 0;
+#define SYMBOL(name) taken += smelt_real_##name != nullptr;
+#define CALLED(name)
+#include "symbols.def"
+    log_line("%s: libgomp %s, %u threads, pattern %s%s, %s, %u symbols taken (GOMP_barrier, GOMP_parallel, ...)",
+             SMELT_VERSION, libgomp_version(), team.size, team.pattern, Predicted(team.predicted).text, described, taken);
+  }
+  if (level >= 2)
+    log_line("team of %u%s, %s: barrier %s%s", team.size, region.nested ? " (nested)" : "", CpuList(region, team.size).text,
+             team.pattern, Predicted(team.predicted).text);
+}
+
+// What the plans are made from.
+struct Request : TeamRequest {
+  MappedArena arena;
+  bool ok = false;
+
+  Request(const Region& region, const Team& team) : arena(generation_bytes(team.size)) {
+    pthread_once(&profile_once, load_profile_once);
+    auto* seen_on = arena.make<uint32_t>(team.size);
+    if (!seen_on) return;
+    bool seen = true;
+    for (uint32_t i = 0; i < team.size; ++i) {
+      seen_on[i] = region.cpus[i].load(std::memory_order_relaxed);
+      for (uint32_t j = 0; j < i; ++j) seen &= seen_on[j] != seen_on[i];  // two caught on one CPU for a moment
+      seen &= seen_on[i] != ~0u;
+    }
+    TeamRequest::profile = &gomp::profile;
+    n = team.size;
+    TeamRequest::cpus = seen ? seen_on : nullptr;
+    pattern = options().pattern;
+    crowded = team.crowded;
+    ok = true;
+  }
+};
+
+// Builds the barrier of `team` for the CPUs where its threads were last seen. False: memory is out.
+bool build_barrier(Region& region, Team& team) {
+  Request request(region, team);
+  if (!request.ok) return false;
+  TeamPlan plan;
+  if (plan_team(request, request.arena, &plan) != 0) {
+    log_line("SMELT_PATTERN=%s cannot serve a barrier of %u threads; best is used", request.pattern, team.size);
+    request.pattern = "best";
+    if (plan_team(request, request.arena, &plan) != 0) return false;
+  }
+  const bool first = !team.made.barrier && team.size > 1;
+  TeamBarrier made;
+  if (make_barrier(plan, &made) != 0) return false;
+  free_barrier(&team.made);
+  team.made = made;
+  std::memcpy(team.pattern, plan.pattern, sizeof team.pattern);
+  team.predicted = plan.predicted;
+  if (first) report(region, team);
+  return true;
+}
+
+bool build_fork(Region& region, Team& team) {
+  Request request(region, team);
+  if (!request.ok) return false;
+  ForkPlan plan;
+  TeamFork made;
+  if (plan_fork(request, request.arena, &plan) != 0 || make_fork(plan, wait_policy(team.crowded), &made) != 0) return false;
+  free_fork(&team.fork);
+  team.fork = made;
+  std::memcpy(team.fork_pattern, plan.pattern, sizeof team.fork_pattern);
+  team.fork_predicted = plan.predicted;
+  return true;
+}
+
+}  // namespace
+
+Team& team_for(Region& region, uint32_t size, bool crowded) {
+  Team* team = region.last_team;
+  if (team && team->size == size && team->crowded == crowded) return *team;
+  team = nullptr;
+  for (Team& candidate : region.teams)
+    if (candidate.size == size && candidate.crowded == crowded) team = &candidate;
+  if (!team) {
+    team = &region.teams[region.next_victim++ % kTeamsKept];
+    free_team(*team);
+    *team = Team{};
+    team->size = size;
+    team->crowded = crowded;
+  }
+  region.last_team = team;
+  return *team;
+}
+
+Barrier* barrier_for(Region& region, uint32_t size, bool crowded) {
+  Team& team = team_for(region, size, crowded);
+  // Where two or a crowd run makes no difference to their barrier.
+  const bool again = size > 2 && !crowded && due(region.entered) &&
+                     region.cpus[size - 1].load(std::memory_order_relaxed) != ~0u;
+  if ((!team.made.barrier || again) && !build_barrier(region, team)) return nullptr;
+  return team.made.barrier;
+}
+
+bool build_for_hot_team(Region& region, Team& team) {
+  const bool again = team.size > 2 && !team.crowded;
+  return ((team.made.barrier && !again) || build_barrier(region, team)) &&
+         ((team.fork.fork && !again) || build_fork(region, team));
+}
+
+void free_team(Team& team) {
+  free_barrier(&team.made);
+  free_fork(&team.fork);
+}
+
+void report_hot(const Region& region, const Team& team, const char* hot) {
+  log_line("team of %u, %s: %s%s%s", team.size, CpuList(region, team.size).text, hot, team.fork_pattern,
+           Predicted(team.fork_predicted).text);
+}
+
+}  // namespace smelt::gomp

@@ -1,0 +1,45 @@
+// The barriers, and the forks and joins, of a master's teams: one entry per team size, built for where its threads run, kept.
+#pragma once
+
+#include "collective/team.h"
+
+namespace smelt::gomp {
+
+struct Region;
+
+// A barrier for one team size, kept for the next region of that size.
+struct Team {
+  uint32_t size = 0;
+  bool crowded = false;
+  TeamBarrier made;
+  TeamFork fork;  // once a hot team of this size was made
+  char pattern[40] = "";
+  double predicted = 0;
+  char fork_pattern[40] = "";
+  double fork_predicted = 0;
+};
+
+inline constexpr uint32_t kTeamsKept = 8;  // sizes a master alternates between without rebuilding
+
+// The entry of this size, made or emptied if need be.
+Team& team_for(Region& region, uint32_t size, bool crowded);
+
+// May threads have moved since the barriers were built? Looked into after 1, 2, 4, ... 4096 regions: threads settle early,
+// and later changes are noise.
+inline bool due(uint32_t entered) { return entered <= 4096 && (entered & (entered - 1)) == 0; }
+
+// The barrier of that entry, built if need be; nullptr: no memory.
+Barrier* barrier_for(Region& region, uint32_t size, bool crowded);
+
+// Barrier and fork, built anew if threads have been seen elsewhere since. False: no memory.
+bool build_for_hot_team(Region& region, Team& team);
+
+void free_team(Team& team);
+
+// SMELT_VERBOSE=2: one line. `hot` says how fork and join are served.
+void report_hot(const Region& region, const Team& team, const char* hot);
+
+// CPUs that this process may use. Set once, by start_regions().
+extern uint32_t cpus;
+
+}  // namespace smelt::gomp
