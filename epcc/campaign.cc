@@ -21,7 +21,7 @@ constexpr const char* kControlled[] = {"LD_PRELOAD",    "OMP_NUM_THREADS",  "OMP
                                        "SMELT_VERBOSE", "KMP_VERSION",      "OMP_TOOL"};
 
 struct SideRun {
-  const char* name;  // "stock", "Smelt", "libomp"
+  const char* name;  // "stock", "Smelt", "libomp" or "libgomp"
   Environment environment;
 };
 
@@ -81,6 +81,8 @@ class Campaign {
                                  request_.smelt_library)};
     if (!request_.libomp.empty() && access(request_.libomp.c_str(), R_OK) != 0)
       throw BadInput{fmt::format("--libomp: there is no readable file \"{}\"", request_.libomp)};
+    if (!request_.libgomp.empty() && access(request_.libgomp.c_str(), R_OK) != 0)
+      throw BadInput{fmt::format("--libgomp: there is no readable file \"{}\"", request_.libgomp)};
   }
 
   // libgomp binds the first thread before main when OMP_PROC_BIND is set, preloaded over or not, and libomp would then
@@ -105,6 +107,11 @@ class Campaign {
     sides_.push_back({"stock", gomp});
     gomp.set("LD_PRELOAD", request_.smelt_library);
     sides_.push_back({"Smelt", gomp});
+    if (!request_.libgomp.empty()) {
+      gomp.set("LD_PRELOAD", request_.libgomp);
+      sides_.push_back({"libgomp", gomp});
+      return;
+    }
     if (request_.libomp.empty()) return;
     llvm.set("LD_PRELOAD", request_.libomp);
     sides_.push_back({"libomp", llvm});
@@ -201,6 +208,7 @@ class Campaign {
       results_.warnings.push_back(
           fmt::format("WARNING: {} took nothing over, so its column is the stock libgomp too ({})",
                       request_.smelt_library, said.empty() ? "it said nothing" : said));
+    if (!request_.libgomp.empty()) return probe_libgomp();
     if (request_.libomp.empty()) return;
     Environment llvm = sides_[2].environment;
     llvm.set("KMP_VERSION", "1");
@@ -213,8 +221,20 @@ class Campaign {
     }
   }
 
+  // It says nothing about itself, but the loader lists what it would load: with a library of that name preloaded,
+  // libgomp.so.1 is not looked for ("=>") any more.
+  void probe_libgomp() {
+    Environment listing = sides_[2].environment;
+    listing.set("LD_TRACE_LOADED_OBJECTS", "1");
+    const Finished loader = run_child({ruler_}, listing, request_.timeout_s);
+    if (!loader.ok) drop_libomp(loader.failure);
+    else if (loader.out.find("libgomp.so.1 =>") != std::string::npos) drop_libomp("it did not take over");
+    else results_.libomp_says = request_.libgomp;
+  }
+
   void drop_libomp(const std::string& why) {
-    results_.warnings.push_back(fmt::format("libomp is left out: {}: {}", request_.libomp, why));
+    const std::string& path = request_.libgomp.empty() ? request_.libomp : request_.libgomp;
+    results_.warnings.push_back(fmt::format("{} is left out: {}: {}", sides_[2].name, path, why));
     results_.libomp_says.clear();
     sides_.resize(2);
     for (Construct& construct : results_.constructs)

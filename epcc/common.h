@@ -1,4 +1,4 @@
-/* The frame of the two microbenchmarks: options, calibration, statistics, report.
+/* The frame of the three microbenchmarks: options, calibration, statistics, report.
  *
  * The method is EPCC's (J. M. Bull, "Measuring Synchronisation and Scheduling Overheads in OpenMP", EWOMP 1999; the
  * EPCC OpenMP microbenchmark suite), written afresh here:

@@ -46,10 +46,10 @@ void describe_options(CLI::App& app, Arguments& a) {
   app.add_option("--kernels", r.kernels, "only these, separated by commas: BARRIER,\"PARALLEL FOR\"")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--suite", r.suites, "syncbench, arraybench or both")
+  app.add_option("--suite", r.suites, "of syncbench, arraybench and taskbench only these, separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"syncbench", "arraybench"}))
+      ->check(CLI::IsMember({"syncbench", "arraybench", "taskbench"}))
       ->capture_default_str();
   app.add_option("--array-sizes", r.array_sizes, "doubles per array in arraybench, powers of 3 up to 59049")
       ->delimiter(',')
@@ -68,6 +68,8 @@ void describe_options(CLI::App& app, Arguments& a) {
                  "run your build of the original EPCC suite (3.1 or 4.0) instead of ours");
   app.add_option("--libomp", a.libomp, "LLVM's libomp.so.5 as third side: a path, auto (if installed) or none")
       ->capture_default_str();
+  app.add_option("--libgomp", r.libgomp, "another libgomp.so.1 as third side, such as bench/libgomp's")
+      ->excludes("--libomp");
   app.add_option("--smelt-library", r.smelt_library,
                  "libsmelt_gomp.so to preload (default: of this build, or installed)");
   app.add_option("--outer-repetitions", r.outer_repetitions, "samples per run")
@@ -136,7 +138,8 @@ int run(const CLI::App& app, Arguments& a) {
   if (app.count("--test-time") == 0) r.test_time_us = r.hogs > 0 ? (a.quick ? 5'000 : 20'000) : (a.quick ? 300 : 1'000);
   r.own_dir = own_directory();
   r.smelt_library = r.smelt_library.empty() ? find_smelt_library() : fs::absolute(r.smelt_library).string();
-  if (a.libomp == "auto") r.libomp = find_libomp();
+  if (!r.libgomp.empty()) r.libgomp = fs::absolute(r.libgomp);
+  else if (a.libomp == "auto") r.libomp = find_libomp();
   else if (a.libomp != "none") r.libomp = fs::absolute(a.libomp);
 
   const Results results = run_campaign(r, cpus, terminal_progress());

@@ -54,6 +54,8 @@ std::string team(const Request& request) {
   return text;
 }
 
+const char* third_name(const Request& request) { return request.libgomp.empty() ? "libomp" : "libgomp"; }
+
 Json figures_json(const Figures& run) {
   return {{"time_us", run.time}, {"overhead_us", run.overhead}, {"noise_us", run.noise}};
 }
@@ -84,7 +86,8 @@ std::string report_text(const Request& request, const Results& results, const st
   line("Team", team(request));
   line("Settings", fmt::format("{}", fmt::join(results.settings, " ")));
   line("Smelt", results.smelt_says.empty() ? request.smelt_library : results.smelt_says);
-  if (third) line("libomp", fmt::format("{}, preloaded under the same programs", results.libomp_says));
+  const std::string name = third_name(request);
+  if (third) line(name.c_str(), fmt::format("{}, preloaded under the same programs", results.libomp_says));
   line("Method", method(request));
   if (results.hop_ns.empty()) line("Hop", "unknown: the process may use one CPU only");
   else
@@ -98,7 +101,7 @@ std::string report_text(const Request& request, const Results& results, const st
   for (const Row& row : rows) widest = std::max(widest, row.kernel.size());
   text += fmt::format("\n{:<{}}{} {:>9} {:>9} {:>9}  {:<13}", "construct", widest, mixed ? "  hop  " : "", "stock µs",
                       "Smelt µs", "ratio", "spread");
-  text += third ? fmt::format(" {:>9} {:>9}\n", "libomp µs", "ratio") : "\n";
+  text += third ? fmt::format(" {:>10} {:>9}\n", name + " µs", "ratio") : "\n";
   for (const Row& row : rows) {
     const auto ratio = [&](const Against& other) {
       marked |= !other.overhead_is_clear;
@@ -109,13 +112,13 @@ std::string report_text(const Request& request, const Results& results, const st
     if (mixed) text += fmt::format("  {:<5}", distance_name(row.distance));
     text += fmt::format(" {:>9} {:>9} {:>9}  {:<13}", micros(row.stock.side.overhead), micros(row.smelt.overhead),
                         ratio(row.stock), times_as_fast(spread.min) + "-" + times_as_fast(spread.max));
-    if (row.libomp) text += fmt::format(" {:>9} {:>9}", micros(row.libomp->side.overhead), ratio(*row.libomp));
+    if (row.libomp) text += fmt::format(" {:>10} {:>9}", micros(row.libomp->side.overhead), ratio(*row.libomp));
     while (text.ends_with(' ')) text.pop_back();
     text += '\n';
   }
   text += request.hogs > 0 ? "\nµs: overhead, mean of a run, " : "\nµs: overhead, ";
   text += "median over the pairs. ratio: stock / Smelt";
-  text += third ? " and libomp / Smelt" : "";
+  text += third ? " and " + name + " / Smelt" : "";
   text += ", median over the pairs; above 1 Smelt is faster.\nspread: least and greatest ratio of a pair.\n";
   if (marked)
     text += "*: an overhead is within its own noise; this is the ratio of the times, delay included: nearer to 1.\n";
@@ -139,7 +142,7 @@ std::string report_json(const Request& request, const Results& results, const st
                {"smelt_library", request.smelt_library},
                {"smelt_active", !results.smelt_says.empty()},
                {"smelt_says", results.smelt_says},
-               {"libomp", results.libomp_says},
+               {third_name(request), results.libomp_says},
                {"method", method(request)},
                {"hop_ns", {{"min", hops.min}, {"median", hops.median}, {"max", hops.max}, {"class", hops.name}}},
                {"moved_pairs", results.moved},
@@ -153,7 +156,7 @@ std::string report_json(const Request& request, const Results& results, const st
         {"pairs", row.pairs},
         {"smelt", {{"overhead_us", row.smelt.overhead}, {"noise_us", row.smelt.noise}, {"time_us", row.smelt.time}}},
         {"stock", against_json(row.stock)}};
-    if (row.libomp) entry["libomp"] = against_json(*row.libomp);
+    if (row.libomp) entry[third_name(request)] = against_json(*row.libomp);
     json["rows"].push_back(std::move(entry));
   }
   json["runs"] = Json::array();
@@ -165,7 +168,7 @@ std::string report_json(const Request& request, const Results& results, const st
                     {"distance", distance_name(classify(pair.hop_ns))},
                     {"stock", figures_json(pair.stock)},
                     {"smelt", figures_json(pair.smelt)}};
-      if (pair.libomp) entry["libomp"] = figures_json(*pair.libomp);
+      if (pair.libomp) entry[third_name(request)] = figures_json(*pair.libomp);
       json["runs"].push_back(std::move(entry));
     }
   return json.dump(2) + "\n";

@@ -1,4 +1,4 @@
-// syncbench, arraybench and compare from outside: what they print and how they end. Behaviour only: no time is judged.
+// syncbench, arraybench, taskbench and compare from outside: what they print, how they end. Behaviour only: no time is judged.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ void expect_refused(const char* variable, const std::vector<std::string>& argume
 }
 
 class Suites : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Both, Suites, testing::Values("SYNCBENCH", "ARRAYBENCH"));
+INSTANTIATE_TEST_SUITE_P(All, Suites, testing::Values("SYNCBENCH", "ARRAYBENCH", "TASKBENCH"));
 
 TEST_P(Suites, EveryKernelPrintsItsFigures) {
   const Finished listed = run(GetParam(), {"--list"});
@@ -125,13 +125,15 @@ TEST(Compare, BadInputIsRefusedInOneLine) {
         {"--threads", "none"},
         {"--nonsense"},
         {"stray"},
-        {"--suite", "taskbench"},
+        {"--suite", "schedbench"},
         {"--wait-policy", "eager"},
         {"--bind", "--no-bind"},
         {"--smelt-library", "/nonexistent.so"},
         {"--smelt-library", quiet, "--kernels", "NONSENSE"},
         {"--smelt-library", quiet, "--epcc-dir", "/nonexistent"},
         {"--smelt-library", quiet, "--libomp", "/nonexistent.so"},
+        {"--smelt-library", quiet, "--libgomp", "/nonexistent.so"},
+        {"--smelt-library", quiet, "--libgomp", quiet, "--libomp", "none"},
         {"--smelt-library", quiet, "--array-sizes", "2", "--suite", "arraybench"}})
     expect_refused("COMPARE", arguments);
 }
@@ -166,6 +168,34 @@ TEST(Compare, WarnsWhenTheLibraryTakesNothing) {
   EXPECT_NE(compared.out.find("WARNING: " + program("QUIET") + " took nothing over"), std::string::npos)
       << compared.out;
   EXPECT_EQ(compared.err, "") << "no progress on a pipe";
+}
+
+// A third side that the loader does not take for libgomp.so.1 would make the table compare stock with stock.
+TEST(Compare, AnotherLibgompIsOneOrIsLeftOut) {
+  const auto with = [](const std::string& libgomp) {
+    const Finished compared = run("COMPARE", {"--quick", "--pairs", "1", "--kernels", "single", "--libgomp", libgomp,
+                                              "--json", "--smelt-library", program("QUIET")});
+    EXPECT_TRUE(compared.ok) << compared.failure;
+    return nlohmann::json::parse(compared.out);
+  };
+  const auto quiet = with(program("QUIET"));
+  EXPECT_EQ(quiet["libgomp"], "");
+  EXPECT_NE(quiet["warnings"].dump().find("libgomp is left out: " + program("QUIET") + ": it did not take over"),
+            std::string::npos)
+      << quiet["warnings"];
+  EXPECT_FALSE(quiet["rows"][0].contains("libgomp"));
+
+  // The system's own is always one: where it lies, the loader says.
+  Environment listing = Environment::of_this_process();
+  listing.set("LD_TRACE_LOADED_OBJECTS", "1");
+  const std::string loaded = run_child({program("SYNCBENCH")}, listing, 10).out;
+  const size_t at = loaded.find("libgomp.so.1 => ");
+  if (at == std::string::npos) GTEST_SKIP() << "syncbench does not load a libgomp.so.1";
+  const std::string path = loaded.substr(at + 16, loaded.find(' ', at + 16) - at - 16);
+  const auto own = with(path);
+  EXPECT_EQ(own["libgomp"], path);
+  EXPECT_GT(own["rows"][0]["libgomp"]["ratio"]["median"], 0);
+  EXPECT_FALSE(own["rows"][0].contains("libomp"));
 }
 
 TEST(Compare, SeesThatSmeltIsActive) {
