@@ -8,6 +8,7 @@
 //
 // The end of a region is inside GOMP_parallel and stays libgomp's. Which barrier serves an episode, ours or libgomp's,
 // is decided by tasks.h, for all threads alike.
+#include "callers.h"
 #include "real.h"
 #include "region.h"
 #include "tasks.h"
@@ -17,7 +18,8 @@ namespace {
 
 // Is the calling thread in a region that we serve? The level tells regions that began behind our back: a target region
 // falling back to the host, or one opened through the ABI of before GCC 4.9.
-inline bool served(Place& place) {
+inline bool served(Place& place, const void* caller) {
+  if (smelt_gomp_several && !is_ours(caller)) [[unlikely]] return false;
   if (place.barrier && REAL(omp_get_level)() == place.level) [[likely]] return true;
   if (!place.barrier && place.word && take_place(place)) return true;
   missed_place();
@@ -48,27 +50,27 @@ extern "C" {
 
 void GOMP_barrier(void) {
   Place& place = smelt_gomp_place;
-  if (!served(place)) [[unlikely]] return REAL(GOMP_barrier)();
+  if (!served(place, __builtin_return_address(0))) [[unlikely]] return STOCK(GOMP_barrier)();
   pass(place);
 }
 
 bool GOMP_barrier_cancel(void) {
   Place& place = smelt_gomp_place;
-  if (!served(place)) return REAL(GOMP_barrier_cancel)();
+  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_barrier_cancel)();
   pass(place);
   return false;
 }
 
 void GOMP_loop_end(void) {
   Place& place = smelt_gomp_place;
-  if (!served(place)) return REAL(GOMP_loop_end)();
+  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_loop_end)();
   REAL(GOMP_loop_end_nowait)();
   pass(place);
 }
 
 bool GOMP_loop_end_cancel(void) {
   Place& place = smelt_gomp_place;
-  if (!served(place)) return REAL(GOMP_loop_end_cancel)();
+  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_loop_end_cancel)();
   REAL(GOMP_loop_end_nowait)();
   pass(place);
   return false;
@@ -76,14 +78,14 @@ bool GOMP_loop_end_cancel(void) {
 
 void GOMP_sections_end(void) {
   Place& place = smelt_gomp_place;
-  if (!served(place)) return REAL(GOMP_sections_end)();
+  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_sections_end)();
   REAL(GOMP_sections_end_nowait)();
   pass(place);
 }
 
 bool GOMP_sections_end_cancel(void) {
   Place& place = smelt_gomp_place;
-  if (!served(place)) return REAL(GOMP_sections_end_cancel)();
+  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_sections_end_cancel)();
   REAL(GOMP_sections_end_nowait)();
   pass(place);
   return false;
@@ -93,7 +95,7 @@ bool GOMP_sections_end_cancel(void) {
 // pointer from _start. A barrier of the program follows, so the slot is free again before the next use.
 void* GOMP_single_copy_start(void) {
   Place& place = smelt_gomp_place;
-  if (!served(place)) return REAL(GOMP_single_copy_start)();
+  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_single_copy_start)();
   if (REAL(GOMP_single_start)()) return nullptr;
   pass(place);
   return place.region->copied.load(std::memory_order_relaxed);  // ordered by the barrier just passed
@@ -101,7 +103,7 @@ void* GOMP_single_copy_start(void) {
 
 void GOMP_single_copy_end(void* data) {
   Place& place = smelt_gomp_place;
-  if (!served(place)) return REAL(GOMP_single_copy_end)(data);
+  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_single_copy_end)(data);
   place.region->copied.store(data, std::memory_order_relaxed);
   pass(place);
 }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/os/os.h"
+#include "callers.h"
 #include "real.h"
 #include "tasks.h"
 
@@ -364,7 +365,7 @@ void smelt_gomp_note(void) {
 void GOMP_teams_reg(GompFunction function, void* data, unsigned teams, unsigned limit, unsigned flags) {
   smelt_gomp_cool();
   ++forbidden;
-  REAL(GOMP_teams_reg)(function, data, teams, limit, flags);
+  STOCK(GOMP_teams_reg)(function, data, teams, limit, flags);
   --forbidden;
 }
 
@@ -373,7 +374,7 @@ void GOMP_target(int device, GompFunction function, const void* unused, size_t c
                  unsigned char* kinds) {
   targets_seen.store(true, std::memory_order_relaxed);
   smelt_gomp_cool();
-  REAL(GOMP_target)(device, function, unused, count, addresses, sizes, kinds);
+  STOCK(GOMP_target)(device, function, unused, count, addresses, sizes, kinds);
 }
 
 void GOMP_target_ext(int device, GompFunction function, size_t count, void** addresses, size_t* sizes,
@@ -381,7 +382,7 @@ void GOMP_target_ext(int device, GompFunction function, size_t count, void** add
   targets_seen.store(true, std::memory_order_relaxed);
   smelt_gomp_cool();
   smelt_gomp_mark();  // with nowait it makes a task
-  REAL(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
+  STOCK(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
 }
 
 }  // extern "C"

@@ -1,5 +1,6 @@
 // The ways into a parallel region: libgomp's GOMP_parallel family, taken. A hot team serves them if there is one
 // (hot_team.h), else libgomp, whose threads are told where they are (region.h).
+#include "callers.h"
 #include "hot_team.h"
 #include "real.h"
 #include "region.h"
@@ -8,9 +9,23 @@ using namespace smelt::gomp;
 
 namespace {
 
+// A region of another OpenMP runtime: whatever team of ours the thread is in, that runtime's barriers are not ours.
+[[gnu::noinline]] void elsewhere(const RegionCall& call, RealEntry real) {
+  const Place before = smelt_gomp_place;
+  smelt_gomp_place = Place{};
+  real(call, call.function, call.data);
+  smelt_gomp_place = before;
+}
+
 inline void parallel(const RegionCall& call, RealEntry real) {
+  if (!is_ours(reinterpret_cast<const void*>(call.function))) [[unlikely]] return elsewhere(call, real);
   if (!run_hot(call)) [[unlikely]] enter(call, real);
 }
+
+// libgomp's entry point, or that of the runtime that the region belongs to.
+#define FOR_REGION(name)                \
+  (reinterpret_cast<decltype(&::name)>( \
+      meant(#name, reinterpret_cast<const void*>(c.function), smelt_real_##name)))
 
 }  // namespace
 
@@ -18,23 +33,29 @@ extern "C" {
 
 void GOMP_parallel(GompFunction function, void* data, unsigned threads, unsigned flags) {
   parallel({function, data, threads, flags, nullptr, nullptr},
-           [](const RegionCall& c, GompFunction f, void* d) { REAL(GOMP_parallel)(f, d, c.threads, c.flags); });
+           [](const RegionCall& c, GompFunction f, void* d) { FOR_REGION(GOMP_parallel)(f, d, c.threads, c.flags); });
 }
 
 // Task reductions live in libgomp's start of the team: never hot.
 unsigned GOMP_parallel_reductions(GompFunction function, void* data, unsigned threads, unsigned flags) {
   unsigned size = 0;
-  cool("a parallel construct with a task reduction");
-  enter({function, data, threads, flags, nullptr, &size}, [](const RegionCall& c, GompFunction f, void* d) {
-    *c.reduction_size = REAL(GOMP_parallel_reductions)(f, d, c.threads, c.flags);
-  });
+  const RegionCall call{function, data, threads, flags, nullptr, &size};
+  const RealEntry real = [](const RegionCall& c, GompFunction f, void* d) {
+    *c.reduction_size = FOR_REGION(GOMP_parallel_reductions)(f, d, c.threads, c.flags);
+  };
+  if (!is_ours(reinterpret_cast<const void*>(function))) {
+    elsewhere(call, real);
+  } else {
+    cool("a parallel construct with a task reduction");
+    enter(call, real);
+  }
   return size;
 }
 
 void GOMP_parallel_sections(GompFunction function, void* data, unsigned threads, unsigned count, unsigned flags) {
   const LoopCall sections{1, static_cast<long>(count) + 1, 1, kScheduleDynamic, 1};  // as libgomp sets them up
   parallel({function, data, threads, flags, &sections, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {
-    REAL(GOMP_parallel_sections)(f, d, c.threads, static_cast<unsigned>(c.loop->end - 1), c.flags);
+    FOR_REGION(GOMP_parallel_sections)(f, d, c.threads, static_cast<unsigned>(c.loop->end - 1), c.flags);
   });
 }
 
@@ -43,7 +64,7 @@ void GOMP_parallel_sections(GompFunction function, void* data, unsigned threads,
             unsigned flags) {                                                                                         \
     const LoopCall loop{start, end, step, schedule, chunk};                                                           \
     parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {     \
-      REAL(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.loop->chunk, c.flags);                  \
+      FOR_REGION(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.loop->chunk, c.flags);                  \
     });                                                                                                               \
   }
 PARALLEL_LOOP(GOMP_parallel_loop_static, kScheduleStatic)
@@ -56,7 +77,7 @@ PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, kScheduleGuided)
   void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, unsigned flags) {   \
     const LoopCall loop{start, end, step, kScheduleRuntime, 0};                                                       \
     parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {     \
-      REAL(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.flags);                                 \
+      FOR_REGION(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.flags);                                 \
     });                                                                                                               \
   }
 PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_runtime)

@@ -108,14 +108,12 @@ const char* why_not(void* libgomp) {
 
 void resolve_all() {
   void* libgomp = find_libgomp();
-  if (!libgomp) {
-    // Somebody called a GOMP_ function without having an OpenMP runtime: there is nothing to pass the call on to.
-    log_line("a GOMP_ function was called but no libgomp is loaded; start the program without LD_PRELOAD");
-    _exit(127);
-  }
+  // A library of stubs for the omp_ functions, perhaps: what there is of it is passed on to.
+  const bool none = !libgomp;
+  if (none) libgomp = RTLD_NEXT;
 #define SYMBOL(name) __atomic_store_n(&smelt_real_##name, dlsym(libgomp, #name), __ATOMIC_RELAXED);
 #include "symbols.def"
-  reason = why_not(libgomp);
+  reason = none ? "no libgomp is loaded" : why_not(libgomp);
   if (!reason) reason = start_regions();
   __atomic_store_n(&resolved_active, reason == nullptr, __ATOMIC_RELEASE);
   if (reason && options().verbose >= 1) log_line("%s: takes nothing: %s", SMELT_VERSION, reason);
@@ -134,6 +132,12 @@ void resolve_all() {
 bool resolved_active = false;
 
 void resolve() { pthread_once(&once, resolve_all); }
+
+void missing() {
+  // There is nothing to pass the call on to; without us the program would not have started.
+  log_line("an OpenMP function was called that no loaded library has; start the program without LD_PRELOAD");
+  _exit(127);
+}
 
 const char* libgomp_version() { return version; }
 

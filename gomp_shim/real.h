@@ -14,8 +14,7 @@ extern "C" {
 
 namespace smelt::gomp {
 
-// Fills all slots, once, thread-safe. Does not return if libgomp is not in the process at all: nobody can have called us
-// then. Sets `resolved_active`.
+// Fills all slots, once, thread-safe. Sets `resolved_active`.
 void resolve();
 extern bool resolved_active;  // resolved, and free to take barriers
 
@@ -30,12 +29,15 @@ inline bool active() {
 // The newest version node of the libgomp found, e.g. "GOMP_5.0.1"; "" when there is none.
 const char* libgomp_version();
 
+[[noreturn]] void missing();  // says so, and ends the program
+
 inline void* resolved(void*& slot) {
   // Relaxed: the slot holds a code address, and code needs no ordering.
   void* function = __atomic_load_n(&slot, __ATOMIC_RELAXED);
   if (!function) [[unlikely]] {
     resolve();
     function = __atomic_load_n(&slot, __ATOMIC_RELAXED);
+    if (!function) missing();
   }
   return function;
 }

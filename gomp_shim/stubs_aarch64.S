@@ -3,26 +3,6 @@
 
         .text
 
-        .macro KEEPING function
-        stp     x29, x30, [sp, #-96]!
-        .cfi_adjust_cfa_offset 96
-        .cfi_offset 30, -88
-        stp     x0, x1, [sp, #16]
-        stp     x2, x3, [sp, #32]
-        stp     x4, x5, [sp, #48]
-        stp     x6, x7, [sp, #64]
-        str     x8, [sp, #80]
-        bl      \function
-        ldp     x0, x1, [sp, #16]
-        ldp     x2, x3, [sp, #32]
-        ldp     x4, x5, [sp, #48]
-        ldp     x6, x7, [sp, #64]
-        ldr     x8, [sp, #80]
-        ldp     x29, x30, [sp], #96
-        .cfi_adjust_cfa_offset -96
-        .cfi_restore 30
-        .endm
-
         .macro BEGIN name
         .globl  \name
         .type   \name, @function
@@ -32,11 +12,39 @@
         .endm
 
         .macro END name
-        adrp    x16, smelt_real_\name
-        ldr     x16, [x16, :lo12:smelt_real_\name]
-        br      x16
         .cfi_endproc
         .size   \name, . - \name
+        .endm
+
+        .macro LONG_WAY name, function
+        stp     x29, x30, [sp, #-96]!
+        .cfi_adjust_cfa_offset 96
+        .cfi_offset 30, -88
+        stp     x0, x1, [sp, #16]
+        stp     x2, x3, [sp, #32]
+        stp     x4, x5, [sp, #48]
+        stp     x6, x7, [sp, #64]
+        str     x8, [sp, #80]
+        bl      \function
+        adrp    x0, 8f
+        add     x0, x0, :lo12:8f
+        ldr     x1, [sp, #8]
+        adrp    x2, smelt_real_\name
+        add     x2, x2, :lo12:smelt_real_\name
+        bl      smelt_gomp_meant
+        mov     x16, x0
+        ldp     x0, x1, [sp, #16]
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldp     x6, x7, [sp, #64]
+        ldr     x8, [sp, #80]
+        ldp     x29, x30, [sp], #96
+        .cfi_adjust_cfa_offset -96
+        .cfi_restore 30
+        br      x16
+        .pushsection .rodata.smelt_names, "a", %progbits
+8:      .asciz  "\name"
+        .popsection
         .endm
 
         .macro MARKING_STUB name
@@ -44,6 +52,9 @@
         adrp    x16, smelt_real_\name
         ldr     x16, [x16, :lo12:smelt_real_\name]
         cbz     x16, 1f
+        adrp    x17, smelt_gomp_several
+        ldrb    w17, [x17, :lo12:smelt_gomp_several]
+        cbnz    w17, 1f
         mrs     x16, tpidr_el0
         adrp    x17, :gottprel:smelt_gomp_place
         ldr     x17, [x17, :gottprel_lo12:smelt_gomp_place]
@@ -56,14 +67,17 @@
         add     x16, x16, #1
         ldr     x17, [x17]
         cmp     x16, x17
-        b.eq    2f
-1:      KEEPING smelt_gomp_mark
-2:      END     \name
+        b.ne    1f
+2:      adrp    x16, smelt_real_\name
+        ldr     x16, [x16, :lo12:smelt_real_\name]
+        br      x16
+1:      LONG_WAY \name, smelt_gomp_mark
+        END     \name
         .endm
 
         .macro STUB name, function
         BEGIN   \name
-        KEEPING \function
+        LONG_WAY \name, \function
         END     \name
         .endm
 

@@ -6,8 +6,8 @@
 
         .text
 
-        // Calls \function with all argument registers kept; the stack is as at the entry of a function.
-        .macro KEEPING function
+        // The arguments' registers out of the way of a call, and back. The stack before is as at the entry of a function.
+        .macro KEEP
         pushq   %rdi
         .cfi_adjust_cfa_offset 8
         pushq   %rsi
@@ -22,7 +22,9 @@
         .cfi_adjust_cfa_offset 8
         subq    $8, %rsp                        // the ABI's 16-byte alignment at a call
         .cfi_adjust_cfa_offset 8
-        call    \function
+        .endm
+
+        .macro RESTORE
         addq    $8, %rsp
         .cfi_adjust_cfa_offset -8
         popq    %r9
@@ -48,15 +50,32 @@
         .endm
 
         .macro END name
-        jmpq    *smelt_real_\name(%rip)
         .cfi_endproc
         .size   \name, . - \name
+        .endm
+
+        // Calls `function` and goes on to what the name means to the caller (callers.h).
+        .macro LONG_WAY name, function
+        KEEP
+        call    \function
+        leaq    8f(%rip), %rdi
+        movq    56(%rsp), %rsi                  // where the call returns to
+        leaq    smelt_real_\name(%rip), %rdx
+        call    smelt_gomp_meant
+        movq    %rax, %r11
+        RESTORE
+        jmpq    *%r11
+        .pushsection .rodata.smelt_names, "a", @progbits
+8:      .asciz  "\name"
+        .popsection
         .endm
 
         .macro MARKING_STUB name
         BEGIN   \name
         cmpq    $0, smelt_real_\name(%rip)
         je      1f                              // not resolved yet
+        cmpb    $0, smelt_gomp_several(%rip)
+        jne     1f                              // perhaps another runtime's caller
         movq    smelt_gomp_place@gottpoff(%rip), %r11
         cmpq    $0, %fs:16(%r11)                // Place::word
         jne     1f                              // in a region whose place is not taken yet
@@ -66,14 +85,15 @@
         movq    %fs:8(%r11), %r11               // Place::epoch
         incq    %r11
         cmpq    %r11, (%r10)
-        je      2f
-1:      KEEPING smelt_gomp_mark
-2:      END     \name
+        jne     1f
+2:      jmpq    *smelt_real_\name(%rip)
+1:      LONG_WAY \name, smelt_gomp_mark
+        END     \name
         .endm
 
         .macro STUB name, function
         BEGIN   \name
-        KEEPING \function
+        LONG_WAY \name, \function
         END     \name
         .endm
 
