@@ -39,6 +39,7 @@ inline void pass(Place& place) {
   }
   // Only now: tasks run inside the real barrier, and those they create belong to this same episode.
   place.epoch = epoch;
+  place.unmarked = 1;
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ void dock(void* word) {
   Place& place = smelt_gomp_place;
   const Place before = place;
   uint64_t epoch = hot.first_epoch;
-  place = {&region.real_epoch, epoch, nullptr, hot.barrier, &region, me, 1};
+  place = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, 1};
   docked_in = &hot;
   const std::atomic<uint64_t>* stop = nullptr;  // nobody makes tasks before the first fork
   for (;;) {
@@ -80,6 +80,7 @@ void dock(void* word) {
     }
     if (!message.function) break;
     place.epoch = epoch;
+    place.unmarked = 1;
     if (message.extra) begin_loop(*static_cast<const LoopCall*>(message.extra));
     message.function(message.data);
     epoch = place.epoch + 1;
@@ -108,7 +109,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   hot.state.restore_range(hot.inside_image);
   Region** const link = swap_next_region(&region.deeper);
   Place& place = smelt_gomp_place;
-  place = {&region.real_epoch, first, nullptr, hot.barrier, &region, 0, 1};
+  place = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, 1};
   count(region.counters.regions);
   count(region.counters.hot);
   if (call.loop) begin_loop(hot.loop);

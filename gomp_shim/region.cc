@@ -67,6 +67,7 @@ void run_region(void* word) {
   const Block& block = *block_of(word);
   Place& place = smelt_gomp_place;
   const Place before = place;
+  place.unmarked = 1;
   place.real_epoch = nullptr;
   place.word = word;
   place.barrier = nullptr;

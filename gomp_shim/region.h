@@ -44,14 +44,15 @@ struct HotTeam;
 
 // Where a thread is. Many regions have no barrier inside, so a thread entering one only keeps the word; its place is taken
 // (take_place) when it first comes to a barrier or makes a task.
-// The first three members are read by the assembly stubs: keep them first.
+// The first member is read by the assembly stubs: keep it first.
 struct Place {
+  uint32_t unmarked = 1;                        // 0: a task may be made without marking: it has been done, or need not be
+  uint32_t thread = 0;
   std::atomic<uint64_t>* real_epoch = nullptr;  // of the region; nullptr: not in a region that the shim serves
   uint64_t epoch = 0;                           // barriers passed (tasks.h)
   void* word = nullptr;                         // of a region whose place is not taken yet
   Barrier* barrier = nullptr;
   Region* region = nullptr;
-  uint32_t thread = 0;
   int32_t level = 0;                            // omp_get_level() inside the region
 };
 

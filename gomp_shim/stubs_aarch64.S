@@ -49,26 +49,12 @@
 
         .macro MARKING_STUB name
         BEGIN   \name
-        adrp    x16, smelt_real_\name
-        ldr     x16, [x16, :lo12:smelt_real_\name]
-        cbz     x16, 1f
-        adrp    x17, smelt_gomp_several
-        ldrb    w17, [x17, :lo12:smelt_gomp_several]
-        cbnz    w17, 1f
         mrs     x16, tpidr_el0
         adrp    x17, :gottprel:smelt_gomp_place
         ldr     x17, [x17, :gottprel_lo12:smelt_gomp_place]
-        add     x16, x16, x17
-        ldr     x17, [x16, #16]
-        cbnz    x17, 1f
-        ldr     x17, [x16]
-        cbz     x17, 2f
-        ldr     x16, [x16, #8]
-        add     x16, x16, #1
-        ldr     x17, [x17]
-        cmp     x16, x17
-        b.ne    1f
-2:      adrp    x16, smelt_real_\name
+        ldr     w17, [x16, x17]                 // Place::unmarked
+        cbnz    w17, 1f
+        adrp    x16, smelt_real_\name
         ldr     x16, [x16, :lo12:smelt_real_\name]
         br      x16
 1:      LONG_WAY \name, smelt_gomp_mark

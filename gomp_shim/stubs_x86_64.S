@@ -1,6 +1,6 @@
 // Tail-jump stubs in front of libgomp's entry points whose arguments are none of our business: symbols.def says which.
 //
-// MARKED (tasks.h), usual case, ten instructions: not in a region that the shim serves, or its next barrier is marked already.
+// MARKED (tasks.h), usual case, four instructions: not in a region that the shim serves, or its next barrier is marked already.
 // COOLED and NOTED (hot_team.h) are rare calls and always take the long way.
 // All argument registers and the stack are as the caller left them when libgomp's function is entered.
 
@@ -72,21 +72,10 @@
 
         .macro MARKING_STUB name
         BEGIN   \name
-        cmpq    $0, smelt_real_\name(%rip)
-        je      1f                              // not resolved yet
-        cmpb    $0, smelt_gomp_several(%rip)
-        jne     1f                              // perhaps another runtime's caller
         movq    smelt_gomp_place@gottpoff(%rip), %r11
-        cmpq    $0, %fs:16(%r11)                // Place::word
-        jne     1f                              // in a region whose place is not taken yet
-        movq    %fs:(%r11), %r10                // Place::real_epoch
-        testq   %r10, %r10
-        je      2f
-        movq    %fs:8(%r11), %r11               // Place::epoch
-        incq    %r11
-        cmpq    %r11, (%r10)
+        cmpl    $0, %fs:(%r11)                  // Place::unmarked
         jne     1f
-2:      jmpq    *smelt_real_\name(%rip)
+        jmpq    *smelt_real_\name(%rip)
 1:      LONG_WAY \name, smelt_gomp_mark
         END     \name
         .endm

@@ -1,18 +1,20 @@
 #include "tasks.h"
 
+#include "callers.h"
 #include "hot_team.h"
 #include "real.h"
 #include "region.h"
 
-// The stubs find these at fixed offsets.
-static_assert(offsetof(smelt::gomp::Place, real_epoch) == 0 && offsetof(smelt::gomp::Place, epoch) == 8 &&
-              offsetof(smelt::gomp::Place, word) == 16);
+// The stubs find it there.
+static_assert(offsetof(smelt::gomp::Place, unmarked) == 0);
 
 extern "C" void smelt_gomp_mark(void) {
   using namespace smelt::gomp;
   resolve();
   Place& place = smelt_gomp_place;
   if (place.word) take_place(place);
+  // Where other runtimes' calls come by, and where the place may yet be taken, every task is looked at.
+  place.unmarked = place.word || smelt_gomp_several;
   if (!place.real_epoch) return;
   const uint64_t epoch = place.epoch + 1;
   // Release: pairs with the acquire in front of a real barrier. relaxed on failure: only the number matters.
