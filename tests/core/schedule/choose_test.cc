@@ -139,6 +139,31 @@ TEST(Best, ARootThatDoesNotExistIsRefusedForTrees) {
   EXPECT_EQ(choose_best(Operation::kBroadcast, 4, costs, arena, &best), -EINVAL);
 }
 
+TEST(Fork, IsACorrectTreeUnderParticipantZeroAndNoDearerThanFlat) {
+  for (const Machine& machine : machines()) {
+    MappedArena arena(kBlockBytes);
+    const Costs costs = machine.overlap(arena);
+    Choice choice, flat;
+    ASSERT_EQ(choose_fork(costs, arena, &choice), 0) << machine.name;
+    EXPECT_TRUE(is_spanning(choice.tree));
+    EXPECT_EQ(choice.tree.root, 0);
+    EXPECT_TRUE(is_correct(choice.schedule)) << machine.name;
+    ASSERT_EQ(pattern("sequential").info->tree(costs, 0, 0, arena, &flat.tree), 0);
+    ASSERT_EQ(fork_join_schedule(flat.tree, arena, &flat.schedule), 0);
+    Prediction prediction;
+    ASSERT_EQ(predict(flat.schedule, costs, arena, &prediction), 0);
+    EXPECT_LE(choice.predicted, prediction.makespan) << machine.name;
+  }
+}
+
+TEST(Fork, InOneCacheIsFlat) {
+  MappedArena arena(kBlockBytes);
+  const Costs costs = make_machine("m", 1, 8, 50, 50, 0, 1).overlap(arena);
+  Choice choice;
+  ASSERT_EQ(choose_fork(costs, arena, &choice), 0);
+  for (uint32_t i = 1; i < costs.n; ++i) EXPECT_EQ(choice.tree.parent[i], 0);
+}
+
 TEST(Best, AFullArenaIsReported) {
   MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 2, 8, 57, 260, 0, 1).overlap(arena);
