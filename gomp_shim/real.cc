@@ -27,10 +27,10 @@ pthread_once_t once = PTHREAD_ONCE_INIT;
 const char* reason = nullptr;
 char version[32] = "";
 
-// Version nodes of the libgomps whose work-sharing was checked against the replacements made here (GCC 4.9 to 15). A newer
+// Version nodes of the libgomps whose work-sharing was checked against the replacements made here (GCC 4.9 to 16). A newer
 // node may mean a newer protocol between the entry points: then nothing is taken.
 constexpr const char* kKnownNodes[] = {"GOMP_1.0", "GOMP_2.0",   "GOMP_3.0", "GOMP_4.0",   "GOMP_4.0.1", "GOMP_4.5",
-                                       "GOMP_5.0", "GOMP_5.0.1", "GOMP_5.1", "GOMP_5.1.1", "GOMP_5.1.2", "GOMP_5.1.3"};
+                                       "GOMP_5.0", "GOMP_5.0.1", "GOMP_5.1", "GOMP_5.1.1", "GOMP_5.1.2", "GOMP_5.1.3", "GOMP_6.0", "GOMP_6.0.1"};
 
 // The handle of the libgomp that the program uses. In the usual case it comes after us in the global scope; a
 // library loaded with RTLD_LOCAL (Python's import) brings it into no scope that RTLD_NEXT sees; wheels rename it.

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -386,6 +387,23 @@ static void forks(void) {
   regions(2, kLong);
 }
 
+// Undefined in OpenMP; stock libgomp stays inside the region from then on, and so must we.
+static jmp_buf out;
+static void jump_out(void) {
+  regions(2, kLong);
+  if (setjmp(out) == 0) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp master
+      longjmp(out, 1);
+    }
+  }
+  int count = 0;
+#pragma omp parallel num_threads(2) reduction(+ : count)
+  count += 1;
+  CHECK(count >= 1 && omp_get_level() == 1);
+}
+
 int main(int argc, char **argv) {
   omp_set_dynamic(0);
   regions(2, 20);
@@ -403,6 +421,7 @@ int main(int argc, char **argv) {
   forks();
   teams_and_targets(argc > 1 && argv[1][0] == 't');
   regions(2, 20);
+  if (argc > 1 && argv[1][0] == 'j') jump_out();
   puts("ok");
   return 0;
 }

@@ -59,6 +59,16 @@ check "cancellation on, stock" 0 '^ok$' env OMP_CANCELLATION=true "$programs/can
 check_under "cancellation on: steps aside" 0 'takes nothing: OMP_CANCELLATION is on' OMP_CANCELLATION=true SMELT_VERBOSE=1 "$programs/cancel"
 check_under "SMELT_GOMP=0: steps aside" 0 'takes nothing: SMELT_GOMP=0' SMELT_GOMP=0 SMELT_VERBOSE=1 "$programs/constructs"
 check_under "a library loaded RTLD_LOCAL" 0 "$taken" SMELT_VERBOSE=1 "$programs/host" "$programs/libplugin.so"
+check "jump out of a region, stock" 0 '^ok$' "$programs/hot" jump
+check_under "jump out of a region" 0 '^ok$' SMELT_CPUS=64 "$programs/hot" jump
+# Two threads on one CPU: whoever spins keeps the other from running.
+check_under "two threads bound to one CPU" 0 '^ok$' GOMP_CPU_AFFINITY="0 0" "$programs/fork"
+check_under "two threads bound to one CPU, hot" 0 '^ok$' SMELT_CPUS=64 GOMP_CPU_AFFINITY="0 0" "$programs/fork"
+if [ -x "$programs/static_fork" ]; then
+  check_under "libgomp inside the program" 0 'took nothing: the program never called libgomp' SMELT_VERBOSE=1 "$programs/static_fork"
+else
+  echo "skip: there is no libgomp.a"; skipped=$((skipped + 1))
+fi
 # Python's case: libraries with a renamed libgomp each. The names are of equal length, so they are edited in place.
 runtimes=$(mktemp -d)
 libgomp=$(ldd "$programs/constructs" | awk '/libgomp/ { print $3 }')
@@ -72,6 +82,10 @@ check "two renamed libgomps, stock" 0 '^ok$' env "$paths" "$programs/host" "$run
 check_under "one renamed libgomp" 0 "$taken" "$paths" SMELT_VERBOSE=1 "$programs/host" "$runtimes/pluginA.so"
 check_under "two renamed libgomps" 0 "$taken" "$paths" SMELT_VERBOSE=1 "$programs/host" "$runtimes/pluginA.so" "$runtimes/pluginB.so"
 check_under "three libgomps, hot teams" 0 "^ok$" "$paths" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/host" "$runtimes/pluginB.so" "$programs/libplugin.so" "$runtimes/pluginA.so"
+newest=$(readelf -VW "$libgomp" | grep -o 'Name: GOMP_[0-9.]*' | sed 's/Name: //' | tail -n 1)
+mkdir "$runtimes/newer"
+LC_ALL=C sed "s/$newest/$(echo "$newest" | sed 's/[0-9]/9/g')/g" "$libgomp" >"$runtimes/newer/libgomp.so.1"
+check_under "a libgomp newer than we know" 0 'takes nothing: this libgomp is newer than Smelt knows' LD_LIBRARY_PATH="$runtimes/newer" SMELT_VERBOSE=1 "$programs/fork"
 check_under "no OpenMP in the process" 0 'took nothing: the program never called libgomp' SMELT_VERBOSE=1 true
 check_under "silent by default" 0 '^ok$' "$programs/fork"
 if [ "$(wc -l <"$output")" -ne 1 ]; then echo "FAIL: not silent"; failed=$((failed + 1)); fi
