@@ -60,7 +60,7 @@ void dock(void* word) {
   const uint64_t generation = hot.generation;
   region.cpus[me].store(os::current_cpu(), std::memory_order_relaxed);
   hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpus` after it has seen all of them
-  const WaitPolicy policy = wait_policy(false);
+  const WaitPolicy policy = wait_policy(hot.team->crowded);
   if (!wait_briefly(hot.ready.flag, generation, policy)) wait_slowly(hot.ready.flag, generation, nullptr, policy);
 
   ForkJoin& fork = *hot.fork;
@@ -176,7 +176,7 @@ HotTeam* hot_team_of(Region& region) {
 bool start(HotTeam& hot, uint32_t size) {
   Region& region = *hot.region;
   if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
-  Team& team = team_for(region, size, false);
+  Team& team = team_for(region, size, is_crowded());
   hot.team = &team;
   hot.size = size;
   hot.first_epoch = hot.epoch = region.epoch + 1;
@@ -246,7 +246,6 @@ const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags) 
   if (!options().hot_team) return "SMELT_HOT_TEAM=0";
   if (region.nested) return "nested";
   if (threads > kMaxParticipants) return "too many threads";
-  if (threads > cpus || crowd_with(region, threads)) return "more threads than CPUs";
   if (state_unknown.load(std::memory_order_relaxed)) return "this libgomp keeps its threads' state in an unknown way";
   if (targets_seen.load(std::memory_order_relaxed)) return "the program uses target regions";
   if (forbidden) return "inside target or teams, or its thread is ending";
@@ -319,7 +318,7 @@ bool run_hot(const RegionCall& call) {
   }
   if ((call.flags & 7) != 0) [[unlikely]] why = why_not_hot(*hot->region, threads, call.flags);
   if (hot->spoiled.load(std::memory_order_relaxed)) [[unlikely]] why = "a setting was changed in a region";
-  if (is_crowded()) [[unlikely]] why = "more threads than CPUs";
+  if (is_crowded() != hot->team->crowded) [[unlikely]] why = "the number of threads in the process";
   if (!hot->state.same_as(hot->serial)) [[unlikely]] why = "libgomp's state of the serial part changed";
   if (why) [[unlikely]] {
     cool(why);

@@ -125,6 +125,7 @@ bool build_barrier(Region& region, Team& team) {
   TeamBarrier made;
   if (make_barrier(plan, &made) != 0) return false;
   free_barrier(&team.made);
+  ++region.generation;  // no note may lead to the old one
   team.made = made;
   std::memcpy(team.pattern, plan.pattern, sizeof team.pattern);
   team.predicted = plan.predicted;
@@ -156,6 +157,7 @@ Team& team_for(Region& region, uint32_t size, bool crowded) {
   if (!team) {
     team = &region.teams[region.next_victim++ % kTeamsKept];
     free_team(*team);
+    ++region.generation;  // as above
     *team = Team{};
     team->size = size;
     team->crowded = crowded;
