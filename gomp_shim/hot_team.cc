@@ -61,7 +61,7 @@ void dock(void* word) {
   region.cpus[me].store(os::current_cpu(), std::memory_order_relaxed);
   hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpus` after it has seen all of them
   const WaitPolicy policy = wait_policy(hot.team->crowded);
-  if (!wait_briefly(hot.ready.flag, generation, policy)) wait_slowly(hot.ready.flag, generation, nullptr, policy);
+  if (!wait_briefly(hot.ready.epoch, generation, policy)) wait_slowly(hot.ready, generation, nullptr, policy);
 
   ForkJoin& fork = *hot.fork;
   Place& place = smelt_gomp_place;
@@ -213,7 +213,7 @@ bool start(HotTeam& hot, uint32_t size) {
     }
     hot.fork = flat.fork;
     hot.barrier = nullptr;
-    post(hot.ready.flag, hot.generation, PostOrder::kFenced);
+    post(hot.ready, hot.generation, PostOrder::kFenced);
     if (given > 1) hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
     REAL(GOMP_parallel_end)();
     free_fork(&flat);
@@ -222,7 +222,7 @@ bool start(HotTeam& hot, uint32_t size) {
   }
   hot.fork = team.fork.fork;
   hot.barrier = team.made.barrier;
-  post(hot.ready.flag, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
+  post(hot.ready, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
   hot.active = true;
   smelt_gomp_hot = &hot;
 

@@ -32,7 +32,7 @@ size_t rounded(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kL
 size_t Barrier::bytes(const Schedule& schedule) {
   const Sizes sizes = sizes_of(schedule);
   return rounded(sizeof(Barrier)) + sizes.lines * sizeof(Line) + rounded(schedule.n * sizeof(Program)) +
-         rounded(sizes.actions * sizeof(Action)) + rounded(sizes.flags * sizeof(Flag*));
+         rounded(sizes.actions * sizeof(Action)) + rounded(sizes.flags * sizeof(Line*));
 }
 
 size_t Barrier::crowd_bytes(uint32_t) { return rounded(sizeof(Barrier)); }
@@ -67,7 +67,7 @@ Barrier* Barrier::create(const Schedule& schedule, const WaitPolicy& policy, voi
   at += rounded(schedule.n * sizeof(Program));
   auto* actions = reinterpret_cast<Action*>(at);
   at += rounded(sizes.actions * sizeof(Action));
-  auto** flags = reinterpret_cast<Flag**>(at);
+  auto** flags = reinterpret_cast<Line**>(at);
 
   // 1. Lay the programs out; signal steps get lines of their own.
   Line* line = barrier->lines_;
@@ -79,7 +79,7 @@ Barrier* Barrier::create(const Schedule& schedule, const WaitPolicy& policy, voi
       const uint32_t count = signal ? lines_of(steps[s]) : steps[s].count;
       actions[s] = {steps[s].kind, count, flags};
       if (signal)
-        for (uint32_t i = 0; i < count; ++i) flags[i] = &line++->flag;
+        for (uint32_t i = 0; i < count; ++i) flags[i] = line++;
       flags += count;
     }
   }
@@ -119,8 +119,8 @@ bool Barrier::arrive_and_wait_many(uint32_t me, uint64_t epoch, const std::atomi
     } else {
       // The loads of a step do not depend on each other: the processor overlaps them as long as polls succeed.
       for (uint32_t i = 0; i < action->count; ++i) {
-        Flag& flag = *action->flags[i];
-        if (!wait_briefly(flag, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
+        Line& flag = *action->flags[i];
+        if (!wait_briefly(flag.epoch, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
       }
     }
   }
@@ -135,39 +135,39 @@ bool Barrier::arrive_and_wait_crowd(uint32_t, uint64_t epoch, const std::atomic<
     // acq_rel: the last arrival must see what all the others did before theirs, and passes it on with the release.
   } while (!arrivals_.compare_exchange_weak(seen, mine, std::memory_order_acq_rel, std::memory_order_relaxed));
   if ((mine & 0xffff) == n_) {
-    post(release_.flag, epoch, policy_.order);
+    post(release_, epoch, policy_.order);
     return true;
   }
-  return wait_briefly(release_.flag, epoch, policy_) || wait_slowly(release_.flag, epoch, stop, policy_);
+  return wait_briefly(release_.epoch, epoch, policy_) || wait_slowly(release_, epoch, stop, policy_);
 }
 
-bool Barrier::wait_long(Flag& flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+bool Barrier::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
   publish_cpu(me, os::current_cpu());
   return wait_slowly(flag, epoch, stop, policy_);
 }
 
 void Barrier::publish_cpu(uint32_t me, uint32_t cpu) {
-  // Stores only on change: the flags are in lines that others poll.
-  auto publish = [cpu](Flag& flag) {
-    if (flag.cpu.load(std::memory_order_relaxed) != cpu) flag.cpu.store(cpu, std::memory_order_relaxed);
+  // Stores only on change: posting looks at the bell.
+  auto publish = [cpu](Bell& bell) {
+    if (bell.cpu.load(std::memory_order_relaxed) != cpu) bell.cpu.store(cpu, std::memory_order_relaxed);
   };
-  if (kind_ == Kind::kPair) publish(pair_[me].flag);
+  if (kind_ == Kind::kPair) publish(pair_.bell[me].bell);
   if (kind_ != Kind::kSchedule) return;
   const Program program = programs_[me];
   for (uint32_t a = 0; a < program.count; ++a) {
     if (program.actions[a].kind != StepKind::kSignal) continue;
-    for (uint32_t i = 0; i < program.actions[a].count; ++i) publish(*program.actions[a].flags[i]);
+    for (uint32_t i = 0; i < program.actions[a].count; ++i) publish(program.actions[a].flags[i]->bell);
   }
 }
 
 void Barrier::wake_all() {
-  auto wake = [](Flag& flag) {
-    if (flag.sleepers.load(std::memory_order_relaxed) != 0) wake_sleepers(flag);
+  auto wake = [](Bell& bell) {
+    if (bell.sleepers.load(std::memory_order_relaxed) != 0) wake_sleepers(bell);
   };
-  wake(pair_[0].flag);
-  wake(pair_[1].flag);
-  wake(release_.flag);
-  for (uint32_t i = 0; i < line_count_; ++i) wake(lines_[i].flag);
+  wake(pair_.bell[0].bell);
+  wake(pair_.bell[1].bell);
+  wake(release_.bell);
+  for (uint32_t i = 0; i < line_count_; ++i) wake(lines_[i].bell);
 }
 
 }  // namespace smelt

@@ -35,9 +35,9 @@ class Barrier {
   // the episode is abandoned, by all participants or by none (the caller's protocol sees to that); nothing needs repair.
   bool arrive_and_wait(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop = nullptr) {
     if (kind_ == Kind::kPair) [[likely]] {
-      post(pair_[me].flag, epoch, policy_.order);
-      if (wait_briefly(pair_[1 - me].flag, epoch, policy_)) [[likely]] return true;
-      return wait_long(pair_[1 - me].flag, me, epoch, stop);
+      post({pair_.epoch[me].epoch, pair_.bell[me].bell}, epoch, policy_.order);
+      if (wait_briefly(pair_.epoch[1 - me].epoch, epoch, policy_)) [[likely]] return true;
+      return wait_long({pair_.epoch[1 - me].epoch, pair_.bell[1 - me].bell}, me, epoch, stop);
     }
     return arrive_and_wait_many(me, epoch, stop);
   }
@@ -50,13 +50,14 @@ class Barrier {
  private:
   enum class Kind : uint32_t { kAlone, kPair, kSchedule, kCrowd };
 
-  struct PairFlag {  // two of them in one 64-byte line
-    alignas(32) Flag flag;
+  struct Pair {  // both epochs in one 64-byte line
+    struct { alignas(32) Epoch epoch; } epoch[2];
+    struct { alignas(64) Bell bell; } bell[2];
   };
   struct Action {
     StepKind kind;
     uint32_t count;
-    Flag** flags;  // [count]
+    Line** flags;  // [count]
   };
   struct Program {
     const Action* actions;
@@ -64,7 +65,7 @@ class Barrier {
   };
 
   // The burst was not enough: says where `me` runs, so that nobody on the same CPU spins on it, and waits on.
-  bool wait_long(Flag& flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
+  bool wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
   void publish_cpu(uint32_t me, uint32_t cpu);
   bool arrive_and_wait_many(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
   bool arrive_and_wait_crowd(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
@@ -76,7 +77,7 @@ class Barrier {
   Program* programs_;    // [n]
   Line* lines_;          // [line_count_]
   uint32_t line_count_;
-  alignas(kLineBytes) PairFlag pair_[2];
+  alignas(kLineBytes) Pair pair_;
   // Crowd: (epoch << 16) | arrivals in that epoch. An abandoned episode needs no reset: the next epoch starts afresh.
   alignas(kLineBytes) std::atomic<uint64_t> arrivals_;
   Line release_;

@@ -32,17 +32,17 @@ ForkJoin* ForkJoin::create(const Tree& tree, const WaitPolicy& policy, void* mem
   return made;
 }
 
-bool ForkJoin::wait_long(Flag& flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+bool ForkJoin::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
   const uint32_t cpu = os::current_cpu();
-  for (Flag* own : {&nodes_[me].release.flag, &nodes_[me].arrival.flag})
+  for (Bell* own : {&nodes_[me].release.bell, &nodes_[me].arrival.bell})
     if (own->cpu.load(std::memory_order_relaxed) != cpu) own->cpu.store(cpu, std::memory_order_relaxed);
   return wait_slowly(flag, epoch, stop, policy_);
 }
 
 void ForkJoin::wake_all() {
   for (uint32_t i = 0; i < n_; ++i) {
-    for (Flag* flag : {&nodes_[i].release.flag, &nodes_[i].arrival.flag})
-      if (flag->sleepers.load(std::memory_order_relaxed) != 0) wake_sleepers(*flag);
+    for (Bell* bell : {&nodes_[i].release.bell, &nodes_[i].arrival.bell})
+      if (bell->sleepers.load(std::memory_order_relaxed) != 0) wake_sleepers(*bell);
   }
 }
 

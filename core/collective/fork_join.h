@@ -49,16 +49,16 @@ class ForkJoin {
   // A worker: arrives at `epoch`, after all below it. False: stopped.
   bool arrive(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
     if (!gather_below(me, epoch, stop)) return false;
-    post(nodes_[me].arrival.flag, epoch, policy_.order);
+    post(nodes_[me].arrival, epoch, policy_.order);
     return true;
   }
 
   // A worker: waits for fork `epoch`, hands it on to those below, and fills in the message. False: stopped.
   bool await(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, ForkMessage* message) {
     Node& parent = nodes_[nodes_[me].parent];
-    if (!wait_briefly(parent.release.flag, epoch, policy_) && !wait_long(parent.release.flag, me, epoch, stop))
+    if (!wait_briefly(parent.release.epoch, epoch, policy_) && !wait_long(parent.release, me, epoch, stop))
       return false;
-    *message = parent.release.message;  // ordered by the acquire of the flag; not changed before we have arrived again
+    *message = parent.release.message;  // ordered by the acquire of the epoch; not changed before we have arrived again
     if (nodes_[me].children) pass_on(me, epoch, *message);
     return true;
   }
@@ -70,10 +70,13 @@ class ForkJoin {
 
  private:
   struct alignas(kLineBytes) Release {
-    Flag flag;
+    Epoch epoch{0};
     ForkMessage message;
+    alignas(64) Bell bell;
+
+    operator Flag() { return {epoch, bell}; }
   };
-  static_assert(sizeof(Flag) + sizeof(ForkMessage) <= 64, "the message travels in the flag's line");
+  static_assert(sizeof(Epoch) + sizeof(ForkMessage) <= 64, "the message travels in the epoch's line");
 
   struct Node {
     Release release;
@@ -88,20 +91,20 @@ class ForkJoin {
     Release& release = nodes_[me].release;
     // A program's loops run the same region again and again. The children poll this line: every store more may cost a transfer.
     if (!(release.message == message)) release.message = message;
-    post(release.flag, epoch, policy_.order);
+    post(release, epoch, policy_.order);
   }
 
   bool gather_below(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
     const Node& node = nodes_[me];
     const uint16_t* child = children_ + node.first_child;
     for (uint32_t i = 0; i < node.children; ++i) {
-      Flag& flag = nodes_[child[i]].arrival.flag;
-      if (!wait_briefly(flag, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
+      Line& flag = nodes_[child[i]].arrival;
+      if (!wait_briefly(flag.epoch, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
     }
     return true;
   }
 
-  bool wait_long(Flag& flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
+  bool wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
 
   uint32_t n_;
   WaitPolicy policy_;

@@ -28,7 +28,7 @@ std::atomic<uint64_t> slept{0};
 
 enum class Seen { kNothing, kReached, kStopped };
 
-inline Seen look(const Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+inline Seen look(const Epoch& flag, uint64_t epoch, const std::atomic<uint64_t>* stop) {
   if (poll(flag, epoch)) return Seen::kReached;
   // Equality, not >=: a thread that is already past this episode may have marked the next one (gomp_shim/tasks.h).
   if (stop && stop->load(std::memory_order_acquire) == epoch) return Seen::kStopped;
@@ -61,10 +61,10 @@ int64_t spincount_ns(int64_t otherwise) {
 
 }  // namespace
 
-bool wait_slowly(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy) {
+bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy) {
   int64_t spin_ns = policy.spin_ns;
   int64_t yield_ns = policy.yield_ns;
-  const uint32_t owner_cpu = flag.cpu.load(std::memory_order_relaxed);
+  const uint32_t owner_cpu = flag.bell.cpu.load(std::memory_order_relaxed);
   if (spin_ns != 0 && owner_cpu != ~0u && owner_cpu == os::current_cpu()) {
     // The one we wait for last ran right here: it cannot run while we spin.
     spin_ns = 0;
@@ -76,10 +76,10 @@ bool wait_slowly(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, 
   const int64_t spin_until = spin_ns == kSpinForever ? INT64_MAX : now + spin_ns;
   while (now < spin_until) {
     for (int i = 0; i < kPollsPerLook; ++i) {
-      if (poll(flag, epoch)) return true;
+      if (poll(flag.epoch, epoch)) return true;
       cpu_pause();
     }
-    if ((seen = look(flag, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
+    if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
     now = os::now_ns();
   }
 
@@ -90,7 +90,7 @@ bool wait_slowly(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, 
       const int64_t yield_until = now + yield_ns;
       while (now < yield_until) {
         os::yield_cpu();
-        if ((seen = look(flag, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
+        if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
         const int64_t back = os::now_ns();
         if (back - now > kForeignSlice) {
           yield_penalty.store(kYieldPenalty, std::memory_order_relaxed);
@@ -104,14 +104,14 @@ bool wait_slowly(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, 
   const bool fenced = policy.order == PostOrder::kFenced;
   const bool barrier = !fenced && os::process_barrier_available();
   for (;;) {
-    const uint32_t word = flag.wake.load(std::memory_order_acquire);
-    flag.sleepers.store(1, std::memory_order_relaxed);
+    const uint32_t word = flag.bell.wake.load(std::memory_order_acquire);
+    flag.bell.sleepers.store(1, std::memory_order_relaxed);
     full_fence();  // the store before the looks that follow; pairs with the writer's fence, and with a marker's
     if (barrier) os::process_barrier();
-    if ((seen = look(flag, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
+    if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
     slept.fetch_add(1, std::memory_order_relaxed);
-    os::futex_wait(&flag.wake, word, fenced || barrier ? 0 : kBlindSlice);
-    if ((seen = look(flag, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
+    os::futex_wait(&flag.bell.wake, word, fenced || barrier ? 0 : kBlindSlice);
+    if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
   }
 }
 

@@ -40,13 +40,13 @@ uint32_t usable_cpus(uint32_t affinity = 0);
 
 // The long way: called when a short burst of polling has not sufficed. True when the flag got to `epoch`, false when
 // *stop == epoch first (stop may be nullptr).
-bool wait_slowly(Flag& flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy);
+bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy);
 
 // Polls of the first burst: about 2 µs, longer than any hop, shorter than any system call is worth.
 inline constexpr int kBurst = 128;
 
 // True if the burst sufficed. The caller then goes on with wait_slowly.
-inline bool wait_briefly(const Flag& flag, uint64_t epoch, const WaitPolicy& policy) {
+inline bool wait_briefly(const Epoch& flag, uint64_t epoch, const WaitPolicy& policy) {
   if (poll(flag, epoch)) return true;
   if (policy.spin_ns > 0) {
     for (int i = 0; i < kBurst; ++i) {

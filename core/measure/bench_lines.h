@@ -11,7 +11,7 @@
 namespace smelt {
 
 // Room for a T in fresh pages: whoever touches them first decides on which NUMA node they lie. Zeroed memory is what a
-// Flag starts as, so a T made of lines may also be used without being constructed by its owner.
+// Line starts as (its bell apart, which nobody rings here), so a T made of lines may also be used without being constructed by its owner.
 template <typename T>
 class MappedLines {
  public:
@@ -27,7 +27,7 @@ class MappedLines {
   void* const memory_;
 };
 
-inline void await(const Flag& flag, uint64_t epoch) {
+inline void await(const Epoch& flag, uint64_t epoch) {
   while (!poll(flag, epoch)) cpu_pause();
 }
 

@@ -42,8 +42,8 @@ struct Table {
 void serve(Table& table, uint64_t& epoch, int trips, std::vector<double>* hops) {
   const uint64_t start = ticks();
   for (int i = 0; i < trips; ++i) {
-    post(table.a.flag, ++epoch);
-    await(table.b.flag, epoch);
+    post(table.a, ++epoch);
+    await(table.b.epoch, epoch);
   }
   if (hops) hops->push_back(ns_between(start, ticks()) / (2.0 * trips));
 }
@@ -55,8 +55,8 @@ void ping(Table& table, uint64_t& epoch, std::vector<double>& hops) {
 
 void pong(Table& table, uint64_t& epoch, int trips = (1 + kBatches) * kRoundTrips) {
   for (int i = 0; i < trips; ++i) {
-    await(table.a.flag, ++epoch);
-    post(table.b.flag, epoch);
+    await(table.a.epoch, ++epoch);
+    post(table.b, epoch);
   }
 }
 
@@ -87,10 +87,10 @@ void for_each_episode(uint64_t& epoch, Episode episode) {
 Samples send_polled(Channel& channel, uint64_t& epoch) {
   Samples samples;
   for_each_episode(epoch, [&](int lines, bool keep) {
-    await(channel.ack.flag, epoch - 1);
+    await(channel.ack.epoch, epoch - 1);
     settle();
     const uint64_t start = ticks();
-    for (int i = 0; i < lines; ++i) post(channel.data[i].flag, epoch);
+    for (int i = 0; i < lines; ++i) post(channel.data[i], epoch);
     full_fence();
     const uint64_t end = ticks();
     if (keep) (lines == 1 ? samples.one : samples.many).push_back(ns_between(start, end));
@@ -103,20 +103,20 @@ void receive_polling(Channel& channel, uint64_t& epoch) {
     // All lines in every turn, as a reader of several does: so all of them are in its cache when they are written.
     for (bool all = false; !all; cpu_pause()) {
       all = true;
-      for (int i = 0; i < lines; ++i) all &= poll(channel.data[i].flag, epoch);
+      for (int i = 0; i < lines; ++i) all &= poll(channel.data[i].epoch, epoch);
     }
-    post(channel.ack.flag, epoch);
+    post(channel.ack, epoch);
   });
 }
 
 // 4.
 void send_unpolled(Channel& channel, uint64_t& epoch) {
   for_each_episode(epoch, [&](int lines, bool) {
-    await(channel.ack.flag, epoch - 1);
-    for (int i = 0; i < lines; ++i) post(channel.data[i].flag, epoch);
+    await(channel.ack.epoch, epoch - 1);
+    for (int i = 0; i < lines; ++i) post(channel.data[i], epoch);
     full_fence();
     settle();
-    post(channel.go.flag, epoch);
+    post(channel.go, epoch);
   });
 }
 
@@ -124,10 +124,10 @@ void send_unpolled(Channel& channel, uint64_t& epoch) {
 Samples receive_ready(Channel& channel, uint64_t& epoch) {
   Samples samples;
   for_each_episode(epoch, [&](int lines, bool keep) {
-    await(channel.go.flag, epoch);
+    await(channel.go.epoch, epoch);
     const uint64_t start = ticks();
     bool all = true;
-    for (int i = 0; i < lines; ++i) all &= poll(channel.data[i].flag, epoch);
+    for (int i = 0; i < lines; ++i) all &= poll(channel.data[i].epoch, epoch);
     // The clock must wait for the values: ticks() begins with a fence that loads do not pass, and the compiler must not
     // move the use of `all` behind it.
     asm volatile("" : "+r"(all));
@@ -137,7 +137,7 @@ Samples receive_ready(Channel& channel, uint64_t& epoch) {
       (lines == 1 ? samples.one : samples.many).push_back(ns_between(start, end));
       samples.none.push_back(ns_between(end, nothing));
     }
-    post(channel.ack.flag, epoch);
+    post(channel.ack, epoch);
   });
   return samples;
 }

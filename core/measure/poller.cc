@@ -34,13 +34,13 @@ double measure_poller(int writer, const std::vector<int>& all_pollers, double re
                     for (int sample = -kWarmUpSamples; sample < samples; ++sample) {
                       settle();
                       const uint64_t start = ticks();
-                      post(lines.alone.flag, ++epoch);
-                      await(lines.answer[0].flag, epoch);
+                      post(lines.alone, ++epoch);
+                      await(lines.answer[0].epoch, epoch);
                       const uint64_t between = ticks();
                       settle();
                       const uint64_t again = ticks();
-                      post(lines.shared.flag, ++epoch);
-                      for (size_t i = 0; i < pollers; ++i) await(lines.answer[i].flag, epoch);
+                      post(lines.shared, ++epoch);
+                      for (size_t i = 0; i < pollers; ++i) await(lines.answer[i].epoch, epoch);
                       const uint64_t end = ticks();
                       if (sample < 0) continue;
                       one.push_back(ns_between(start, between));
@@ -52,11 +52,11 @@ double measure_poller(int writer, const std::vector<int>& all_pollers, double re
                       const auto last = 2 * static_cast<uint64_t>(kWarmUpSamples + samples);
                       for (uint64_t epoch = 2; epoch <= last; epoch += 2) {
                         if (i == 0) {
-                          await(lines.alone.flag, epoch - 1);
-                          post(lines.answer[0].flag, epoch - 1);
+                          await(lines.alone.epoch, epoch - 1);
+                          post(lines.answer[0], epoch - 1);
                         }
-                        await(lines.shared.flag, epoch);
-                        post(lines.answer[i].flag, epoch);
+                        await(lines.shared.epoch, epoch);
+                        post(lines.answer[i], epoch);
                       }
                     }});
   run_pinned(jobs);

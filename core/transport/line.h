@@ -7,9 +7,11 @@
 // The idea of a message as one cache line with one writer is UMP's and URPC's (Baumann et al., SOSP 2009; Bershad et
 // al., 1991); epochs instead of a sequence of slots suffice because a collective never runs two episodes ahead.
 //
-// Sleeping. A reader that has polled long enough goes to sleep on the flag's `wake` word, and the writer must notice
-// that. `sleepers` lies in the line that the writer has just written, so looking is free; what costs is the store-load
-// order that the pair (epoch, sleepers) needs on both sides. Two ways to have it:
+// Sleeping. A reader that has polled long enough goes to sleep on the flag's bell, and the writer must notice that. The bell lies
+// in a line of its own, which hardly ever changes, so looking is a hit in the writer's own cache. In the line of the epoch it would
+// not be: that one is with the reader, and the look, a load, fetches it once before the store fetches it again, for writing
+// (measured over fork and join, one hop 250 ns: 590-680 ns with the bell in the epoch's line, 400-470 without). What costs is the
+// store-load order that the pair (epoch, sleepers) needs on both sides. Two ways to have it:
 //
 //   writer:  epoch = e;  [fence]  look at sleepers
 //   sleeper: sleepers = 1;  fence [membarrier on every running thread];  look at epoch again;  sleep while wake is unchanged
@@ -27,37 +29,47 @@
 
 namespace smelt {
 
-struct Flag {
-  std::atomic<uint64_t> epoch{0};     // owner: release store; readers: acquire load
+using Epoch = std::atomic<uint64_t>;  // owner: release store; readers: acquire load
+
+struct Bell {
   std::atomic<uint32_t> sleepers{0};  // set by a reader before it sleeps, cleared by whoever wakes
   std::atomic<uint32_t> wake{0};      // the futex word: changes with every wake-up
   std::atomic<uint32_t> cpu{~0u};     // where the owner last ran: two on one CPU must not spin on each other
 };
 
-// One flag alone in its line.
-struct alignas(kLineBytes) Line {
-  Flag flag;
+// A flag is an epoch and a bell, wherever they lie.
+struct Flag {
+  Epoch& epoch;
+  Bell& bell;
 };
 
-// Wakes whoever sleeps on the flag. Safe from any thread.
-void wake_sleepers(Flag& flag);
+// The usual place: each alone in a line.
+struct alignas(kLineBytes) Line {
+  alignas(64) Epoch epoch{0};
+  alignas(64) Bell bell;
+
+  operator Flag() { return {epoch, bell}; }
+};
+
+// Wakes whoever sleeps on the bell. Safe from any thread.
+void wake_sleepers(Bell& bell);
 
 enum class PostOrder : uint8_t { kUnfenced, kFenced };
 
 // Tells every reader that the owner has got to episode `epoch`. Everything the owner wrote before is visible to a
 // reader that sees it (release / acquire).
-inline void post(Flag& flag, uint64_t epoch, PostOrder order = PostOrder::kUnfenced) {
+inline void post(Flag flag, uint64_t epoch, PostOrder order = PostOrder::kUnfenced) {
   flag.epoch.store(epoch, std::memory_order_release);
   if (order == PostOrder::kFenced)
     full_fence();
   else  // only the compiler must keep the order: the sleeper's membarrier does the rest
     std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (flag.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_sleepers(flag);
+  if (flag.bell.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_sleepers(flag.bell);
 }
 
 // Has the owner got to episode `epoch`?
-inline bool poll(const Flag& flag, uint64_t epoch) {
-  return flag.epoch.load(std::memory_order_acquire) >= epoch;
+inline bool poll(const Epoch& flag, uint64_t epoch) {
+  return flag.load(std::memory_order_acquire) >= epoch;
 }
 
 }  // namespace smelt
