@@ -60,7 +60,7 @@ void dock(void* word) {
   const uint64_t generation = hot.generation;
   region.cpus[me].store(os::current_cpu(), std::memory_order_relaxed);
   hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpus` after it has seen all of them
-  const WaitPolicy policy = wait_policy(hot.team->crowded);
+  const WaitPolicy policy = wait_policy(hot.team->crowded, hot.size);
   if (!wait_briefly(hot.ready.epoch, generation, policy)) wait_slowly(hot.ready, generation, nullptr, policy);
 
   ForkJoin& fork = *hot.fork;
@@ -207,7 +207,7 @@ bool start(HotTeam& hot, uint32_t size) {
     TeamRequest request;
     request.n = given;
     request.crowded = true;
-    if (given > 1 && (plan_fork(request, arena, &plan) != 0 || make_fork(plan, wait_policy(false), &flat) != 0)) {
+    if (given > 1 && (plan_fork(request, arena, &plan) != 0 || make_fork(plan, wait_policy(false, given), &flat) != 0)) {
       log_line("out of memory while a team of %u threads was started; it cannot go on", given);
       __builtin_trap();  // the workers cannot be told anything any more
     }

@@ -138,7 +138,7 @@ bool build_fork(Region& region, Team& team) {
   if (!request.ok) return false;
   ForkPlan plan;
   TeamFork made;
-  if (plan_fork(request, request.arena, &plan) != 0 || make_fork(plan, wait_policy(team.crowded), &made) != 0) return false;
+  if (plan_fork(request, request.arena, &plan) != 0 || make_fork(plan, wait_policy(team.crowded, team.size), &made) != 0) return false;
   free_fork(&team.fork);
   team.fork = made;
   std::memcpy(team.fork_pattern, plan.pattern, sizeof team.fork_pattern);

@@ -107,7 +107,7 @@ int make_barrier(const TeamPlan& plan, TeamBarrier* out) {
   const size_t bytes = plan.crowd ? Barrier::crowd_bytes(plan.n) : Barrier::bytes(plan.schedule);
   void* memory = os::map_pages(bytes);  // page-aligned, so line-aligned
   if (!memory) return -ENOMEM;
-  const WaitPolicy policy = wait_policy(plan.crowd);
+  const WaitPolicy policy = wait_policy(plan.crowd, plan.n);
   out->mapped_bytes = bytes;
   out->barrier = plan.crowd ? Barrier::create_crowd(plan.n, policy, memory)
                             : Barrier::create(plan.schedule, policy, memory);

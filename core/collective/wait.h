@@ -27,15 +27,15 @@ struct WaitPolicy {
 
 inline constexpr int64_t kSpinForever = INT64_MAX;
 
-// The policy for a team of which every thread has a CPU (`crowded` false) or not, under SMELT_WAIT, SMELT_SPIN_US,
-// OMP_WAIT_POLICY and GOMP_SPINCOUNT.
-WaitPolicy wait_policy(bool crowded);
+// The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT, SMELT_SPIN_US,
+// OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota.
+WaitPolicy wait_policy(bool crowded, uint32_t threads);
 
 // How often a thread of this process has gone to sleep in a wait.
 uint64_t sleeps();
 
-// CPUs that this process may use: affinity, cgroup quota, SMELT_CPUS. `affinity` is what the caller knows of the
-// affinity mask (0: ask the kernel). At least 1.
+// CPUs that threads of this process may run on at the same time: affinity, SMELT_CPUS. `affinity` is what the caller knows of the
+// affinity mask (0: ask the kernel). At least 1. A quota is no matter of how many, but of how long: see wait_policy.
 uint32_t usable_cpus(uint32_t affinity = 0);
 
 // The long way: called when a short burst of polling has not sufficed. True when the flag got to `epoch`, false when

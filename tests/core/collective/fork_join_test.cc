@@ -100,7 +100,7 @@ void run_regions(ForkJoin& fork, uint32_t n) {
 TEST(ForkJoin, EveryWorkerRunsEveryRegionOnce) {
   for (uint32_t n : {1u, 2u, 3u, 4u, 8u, 17u}) {
     for (auto parent : {flat, chain, binary}) {
-      Made made(n, wait_policy(n > 2), parent);
+      Made made(n, wait_policy(n > 2, n), parent);
       run_regions(*made.fork, n);
     }
   }
