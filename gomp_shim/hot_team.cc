@@ -176,7 +176,7 @@ HotTeam* hot_team_of(Region& region) {
 bool start(HotTeam& hot, uint32_t size) {
   Region& region = *hot.region;
   if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
-  Team& team = team_for(region, size, is_crowded());
+  Team& team = team_for(region, size, is_crowded(), false);
   hot.team = &team;
   hot.size = size;
   hot.first_epoch = hot.epoch = region.epoch + 1;

@@ -91,7 +91,8 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
     ++region.generation;
   }
   const bool served = size >= 1 && size <= kMaxParticipants;
-  Barrier* barrier = served ? barrier_for(region, size, size > 1 && threads > cpus) : nullptr;
+  const bool crowded = size > 1 && threads > cpus;
+  Barrier* barrier = served ? barrier_for(region, size, crowded, crowded && region.settled < kSettled) : nullptr;
   return {nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
 }
 
@@ -138,6 +139,13 @@ void enter(const RegionCall& call, RealEntry real) {
   }
 
   const uint32_t request = call.threads ? call.threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
+  if (request != region.last_request) {
+    region.last_request = request;
+    region.settled = 0;
+    ++region.generation;
+  } else if (region.settled < kSettled && ++region.settled == kSettled) {
+    ++region.generation;
+  }
   if (!region.nested && !call.reduction_size && start_hot(region, request, call.flags)) {
     next_region = link;
     count(region.counters.regions, ~0ull);  // counted again as a hot one

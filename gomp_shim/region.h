@@ -109,6 +109,7 @@ inline uint64_t epoch_of(void* word, const Block& block) {
   return block.epoch + ((tag - block.epoch) & kTagMask);
 }
 
+inline constexpr uint32_t kSettled = 4;   // so many regions of one size make the next one likely
 inline constexpr uint32_t kBlocks = 32;    // parallel regions of the program remembered per Region
 
 struct Region {
@@ -128,6 +129,8 @@ struct Region {
   uint32_t streak;          // outermost regions of `streak_size` threads in a row that a hot team could have served
   uint32_t streak_size;
   uint32_t patience;        // a streak of so many starts a hot team
+  uint32_t last_request;
+  uint32_t settled;         // regions with that request in a row, up to kSettled
   bool told;                // SMELT_VERBOSE=2 has said why there is none
   Team teams[kTeamsKept];
   Note notes[kBlocks + 1];  // by the same index as `blocks`

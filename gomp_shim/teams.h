@@ -11,6 +11,7 @@ struct Region;
 struct Team {
   uint32_t size = 0;
   bool crowded = false;
+  bool restless = false;  // a crowd among regions of changing sizes
   TeamBarrier made;
   TeamFork fork;  // once a hot team of this size was made
   char pattern[40] = "";
@@ -22,14 +23,14 @@ struct Team {
 inline constexpr uint32_t kTeamsKept = 8;  // sizes a master alternates between without rebuilding
 
 // The entry of this size, made or emptied if need be.
-Team& team_for(Region& region, uint32_t size, bool crowded);
+Team& team_for(Region& region, uint32_t size, bool crowded, bool restless);
 
 // May threads have moved since the barriers were built? Looked into after 1, 2, 4, ... 4096 regions: threads settle early,
 // and later changes are noise.
 inline bool due(uint32_t entered) { return entered <= 4096 && (entered & (entered - 1)) == 0; }
 
 // The barrier of that entry, built if need be; nullptr: no memory.
-Barrier* barrier_for(Region& region, uint32_t size, bool crowded);
+Barrier* barrier_for(Region& region, uint32_t size, bool crowded, bool restless);
 
 // Barrier and fork, built anew if threads have been seen elsewhere since. False: no memory.
 bool build_for_hot_team(Region& region, Team& team);

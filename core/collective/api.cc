@@ -85,7 +85,7 @@ int smelt_barrier_create(const smelt_context* context, smelt_barrier** barrier) 
   if (!object) return -ENOMEM;
   object->n = context->plan.n;
   object->places = object->arena.make<Place>(object->n);  // zeroed: nobody has arrived anywhere
-  const int error = object->places ? make_barrier(context->plan, &object->team) : -ENOMEM;
+  const int error = object->places ? make_barrier(context->plan, wait_policy(context->plan.crowd, context->plan.n), &object->team) : -ENOMEM;
   if (error) {
     free_object(object);
     return error;

@@ -103,11 +103,10 @@ void free_fork(TeamFork* fork) {
   *fork = TeamFork{};
 }
 
-int make_barrier(const TeamPlan& plan, TeamBarrier* out) {
+int make_barrier(const TeamPlan& plan, const WaitPolicy& policy, TeamBarrier* out) {
   const size_t bytes = plan.crowd ? Barrier::crowd_bytes(plan.n) : Barrier::bytes(plan.schedule);
   void* memory = os::map_pages(bytes);  // page-aligned, so line-aligned
   if (!memory) return -ENOMEM;
-  const WaitPolicy policy = wait_policy(plan.crowd, plan.n);
   out->mapped_bytes = bytes;
   out->barrier = plan.crowd ? Barrier::create_crowd(plan.n, policy, memory)
                             : Barrier::create(plan.schedule, policy, memory);

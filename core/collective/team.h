@@ -51,7 +51,7 @@ struct TeamBarrier {
   Barrier* barrier = nullptr;
   size_t mapped_bytes = 0;
 };
-int make_barrier(const TeamPlan& plan, TeamBarrier* out);  // 0 or -ENOMEM
+int make_barrier(const TeamPlan& plan, const WaitPolicy& policy, TeamBarrier* out);  // 0 or -ENOMEM
 void free_barrier(TeamBarrier* barrier);
 
 }  // namespace smelt

@@ -91,7 +91,7 @@ TEST_P(Patterns, EveryOneCounts) {
     TeamPlan plan;
     ASSERT_EQ(plan_team(request, arena, &plan), 0);
     TeamBarrier made;
-    ASSERT_EQ(make_barrier(plan, &made), 0);
+    ASSERT_EQ(make_barrier(plan, wait_policy(plan.crowd, plan.n), &made), 0);
     std::vector<uint64_t> epoch(n * 16);
     // The pattern proper, oversubscribed or not: spinning first, then asleep.
     count_and_cross(n, rounds_for(n), [&](unsigned me) { made.barrier->arrive_and_wait(me, ++epoch[me * 16]); });
@@ -152,7 +152,7 @@ TEST(Abandon, AllOrNobody) {
       const bool crowd = std::string(pattern) == "crowd";
       ASSERT_EQ(plan_team({&machine.model->profile, n, nullptr, crowd ? "best" : pattern, crowd}, arena, &plan), 0);
       TeamBarrier made;
-      ASSERT_EQ(make_barrier(plan, &made), 0);
+      ASSERT_EQ(make_barrier(plan, wait_policy(plan.crowd, plan.n), &made), 0);
       std::atomic<uint64_t> real{0};
       std::atomic<unsigned> abandoned{0}, wrong{0};
       pthread_barrier_t other;
@@ -193,7 +193,7 @@ TEST(Gaps, EpisodeNumbersMayJump) {
   TeamPlan plan;
   ASSERT_EQ(plan_team({&machine.model->profile, 3, nullptr, "best", false}, arena, &plan), 0);
   TeamBarrier made;
-  ASSERT_EQ(make_barrier(plan, &made), 0);
+  ASSERT_EQ(make_barrier(plan, wait_policy(plan.crowd, plan.n), &made), 0);
   std::vector<uint64_t> epoch(3 * 16, 1ull << 40);
   count_and_cross(3, 2000, [&](unsigned me) { made.barrier->arrive_and_wait(me, epoch[me * 16] += 7); });
   free_barrier(&made);
