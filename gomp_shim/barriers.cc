@@ -6,7 +6,7 @@
 //   GOMP_single_copy_start, _end        copyprivate: GOMP_single_start picks the thread, its pointer is published by our barrier
 //   the *_cancel forms                  the same; regions are only served while cancellation is off
 //
-// The end of a region is inside GOMP_parallel and stays libgomp's. Which barrier serves an episode, ours or libgomp's,
+// The end of a region is inside GOMP_parallel: libgomp's own, or the hot team's (hot_team.h). Which barrier serves an episode, ours or libgomp's,
 // is decided by tasks.h, for all threads alike.
 #include "callers.h"
 #include "real.h"

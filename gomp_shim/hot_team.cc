@@ -256,20 +256,14 @@ const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags) 
 }
 
 bool start_hot(Region& region, uint32_t threads, unsigned flags) {
-  if (threads != region.streak_size) {
-    region.streak_size = threads;
-    region.streak = 0;
-    region.told = false;
-  }
   if (const char* why = why_not_hot(region, threads, flags)) {
-    region.streak = 0;
     if (options().verbose >= 2 && threads > 1 && !region.told && !region.nested) {
       region.told = true;
       log_line("team of %u: not hot: %s", threads, why);
     }
     return false;
   }
-  if (region.streak++ < region.patience) return false;
+  if (region.repeats < region.patience) return false;
   HotTeam* hot = hot_team_of(region);
   if (!hot) return false;
   count_team(region, threads);
@@ -293,7 +287,7 @@ void cool(const char* why) {
   if (!hot || hot->inside) return;
   Region& region = *hot->region;
   end(*hot);
-  region.streak = 0;
+  forget_repeats();
   count(region.counters.ends);
   if (hot->regions >= kWorthwhile * region.patience)
     region.patience = 1;
@@ -349,6 +343,7 @@ extern "C" {
 void smelt_gomp_cool(void) {
   resolve();
   cool("something begins that cannot bear parked workers");
+  forget_repeats();  // after omp_pause, libgomp must make its pool before the state of a thread in it can be learnt
 }
 
 void smelt_gomp_note(void) {

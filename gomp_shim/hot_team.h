@@ -25,8 +25,10 @@
 //   - a setting was changed: in the serial part they are compared, inside a region any change counts;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's end.
-// Not served at all: nested regions, more threads than CPUs, dynamic adjustment, a proc_bind clause that counts, task reductions on
-// the parallel construct, programs with target regions, SMELT_HOT_TEAM=0.
+// Not served at all: nested regions, dynamic adjustment, a proc_bind clause that counts, task reductions on the parallel
+// construct, programs with target regions, SMELT_HOT_TEAM=0.
+//
+// More threads than CPUs make no difference but in how they wait: a parked crowd yields for a moment and sleeps.
 //
 // The way of libgomp's own old entry points (GOMP_parallel_start and _end, the ABI since GCC 4.2) makes this possible; they are
 // permanent. LLVM's libomp keeps its teams "hot" in the same sense, from the inside.

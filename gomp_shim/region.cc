@@ -92,7 +92,7 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
   }
   const bool served = size >= 1 && size <= kMaxParticipants;
   const bool crowded = size > 1 && threads > cpus;
-  Barrier* barrier = served ? barrier_for(region, size, crowded, crowded && region.settled < kSettled) : nullptr;
+  Barrier* barrier = served ? barrier_for(region, size, crowded, crowded && region.repeats < kSettled) : nullptr;
   return {nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
 }
 
@@ -141,9 +141,10 @@ void enter(const RegionCall& call, RealEntry real) {
   const uint32_t request = call.threads ? call.threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
   if (request != region.last_request) {
     region.last_request = request;
-    region.settled = 0;
+    region.repeats = 0;
+    region.told = false;
     ++region.generation;
-  } else if (region.settled < kSettled && ++region.settled == kSettled) {
+  } else if (++region.repeats == kSettled) {
     ++region.generation;
   }
   if (!region.nested && !call.reduction_size && start_hot(region, request, call.flags)) {
@@ -199,6 +200,12 @@ Region** swap_next_region(Region** next) {
   Region** const before = next_region;
   next_region = next;
   return before;
+}
+
+void forget_repeats() {
+  if (!outermost) return;
+  outermost->repeats = 0;
+  ++outermost->generation;
 }
 
 bool take_place(Place& place) {

@@ -109,7 +109,7 @@ inline uint64_t epoch_of(void* word, const Block& block) {
   return block.epoch + ((tag - block.epoch) & kTagMask);
 }
 
-inline constexpr uint32_t kSettled = 4;   // so many regions of one size make the next one likely
+inline constexpr uint32_t kSettled = 4;   // after so many regions of one size in a row, the next is expected to be like them
 inline constexpr uint32_t kBlocks = 32;    // parallel regions of the program remembered per Region
 
 struct Region {
@@ -126,11 +126,9 @@ struct Region {
   uint32_t next_victim;     // of `teams`, when all are taken
   Team* last_team;          // of `teams`
   HotTeam* hot;             // of an outermost region, once there was one (hot_team.h)
-  uint32_t streak;          // outermost regions of `streak_size` threads in a row that a hot team could have served
-  uint32_t streak_size;
-  uint32_t patience;        // a streak of so many starts a hot team
-  uint32_t last_request;
-  uint32_t settled;         // regions with that request in a row, up to kSettled
+  uint32_t last_request;    // team size asked for
+  uint32_t repeats;         // how often in a row since
+  uint32_t patience;        // after so many, a hot team is made
   bool told;                // SMELT_VERBOSE=2 has said why there is none
   Team teams[kTeamsKept];
   Note notes[kBlocks + 1];  // by the same index as `blocks`
@@ -166,6 +164,7 @@ bool is_crowded();                                  // more threads in teams tha
 bool crowd_with(const Region& region, uint32_t threads);  // would it be so if this region's team had so many?
 void count_team(Region& region, uint32_t threads);  // says how many threads the region's team has
 Region** swap_next_region(Region** next);           // where the thread's next region hangs; returns the one before
+void forget_repeats();                              // of this thread's outermost regions: libgomp's threads may be gone
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();
