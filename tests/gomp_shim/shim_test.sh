@@ -82,7 +82,7 @@ check "two renamed libgomps, stock" 0 '^ok$' env "$paths" "$programs/host" "$run
 check_under "one renamed libgomp" 0 "$taken" "$paths" SMELT_VERBOSE=1 "$programs/host" "$runtimes/pluginA.so"
 check_under "two renamed libgomps" 0 "$taken" "$paths" SMELT_VERBOSE=1 "$programs/host" "$runtimes/pluginA.so" "$runtimes/pluginB.so"
 check_under "three libgomps, hot teams" 0 "^ok$" "$paths" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/host" "$runtimes/pluginB.so" "$programs/libplugin.so" "$runtimes/pluginA.so"
-newest=$(readelf -VW "$libgomp" | grep -o 'Name: GOMP_[0-9.]*' | sed 's/Name: //' | tail -n 1)
+newest=$(readelf -VW "$libgomp" | grep -o 'Name: GOMP_[0-9][0-9.]*' | sed 's/Name: //' | tail -n 1)
 mkdir "$runtimes/newer"
 LC_ALL=C sed "s/$newest/$(echo "$newest" | sed 's/[0-9]/9/g')/g" "$libgomp" >"$runtimes/newer/libgomp.so.1"
 check_under "a libgomp newer than we know" 0 'takes nothing: this libgomp is newer than Smelt knows' LD_LIBRARY_PATH="$runtimes/newer" SMELT_VERBOSE=1 "$programs/fork"
