@@ -15,6 +15,7 @@ struct Arrival {
   double start;    // when the receiver can begin with it
   double visible;
   uint16_t from;
+  uint32_t slot;
 };
 
 struct Clock {
@@ -24,6 +25,14 @@ struct Clock {
   double* now;        // [n]
   double* visible;    // [slots] of waits
   Arrival* arrivals;  // [n] scratch
+  Trace* trace;       // nullptr: nobody wants to know
+
+  void note(uint32_t slot, double begin, double end) {
+    if (!trace) return;
+    trace->begin[slot] = begin;
+    trace->end[slot] = end;
+    trace->partner[slot] = programs.partner[slot];
+  }
 
   void signal(uint16_t i, const Step& step) {
     double busy = 0;
@@ -31,7 +40,9 @@ struct Clock {
       const size_t pair = costs.at(i, schedule.peers[slot]);
       const double leaves = step.shared_line ? now[i] + (step.count - 1) * double{costs.poller} : now[i] + busy;
       if (programs.partner[slot] != kNoSlot) visible[programs.partner[slot]] = leaves + costs.hop[pair];
+      const double before = busy;
       busy = step.shared_line ? std::max<double>(busy, costs.send_busy[pair]) : busy + costs.send_busy[pair];
+      note(slot, now[i] + (step.shared_line ? 0 : before), now[i] + busy);
     }
     now[i] += busy;
   }
@@ -40,21 +51,23 @@ struct Clock {
     for (uint32_t k = 0; k < step.count; ++k) {
       const uint16_t from = schedule.peers[step.first + k];
       const double seen = visible[step.first + k];
-      arrivals[k] = Arrival{seen - costs.recv_busy[costs.at(from, i)], seen, from};
+      arrivals[k] = Arrival{seen - costs.recv_busy[costs.at(from, i)], seen, from, step.first + k};
     }
     std::sort(arrivals, arrivals + step.count, [](const Arrival& a, const Arrival& b) {
       return a.start != b.start ? a.start < b.start : a.from < b.from;
     });
     const float* busy = costs.ready_read;
     for (uint32_t k = 0; k < step.count; ++k, busy = costs.recv_busy) {
-      now[i] = std::max(now[i] + busy[costs.at(arrivals[k].from, i)], arrivals[k].visible);
+      const double before = now[i], kept = busy[costs.at(arrivals[k].from, i)];
+      now[i] = std::max(before + kept, arrivals[k].visible);
+      note(arrivals[k].slot, std::max(before, now[i] - kept), now[i]);
     }
   }
 };
 
 }  // namespace
 
-int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out) {
+int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out, Trace* trace) {
   if (schedule.n != costs.n) return -EINVAL;
   char* const start = arena.mark();
   double* const done = arena.make<double>(costs.n);
@@ -63,7 +76,8 @@ int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Predicti
   uint16_t who = kNobody;
   int error = done ? programs.match(schedule, arena, &who) : -ENOMEM;
   if (error == 0) {
-    Clock clock{schedule, costs, programs, done, arena.make<double>(programs.slots), arena.make<Arrival>(costs.n)};
+    Clock clock{schedule, costs, programs, done, arena.make<double>(programs.slots), arena.make<Arrival>(costs.n),
+                trace};
     if (!clock.visible || !clock.arrivals) {
       error = -ENOMEM;
     } else {

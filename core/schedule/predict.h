@@ -19,10 +19,18 @@ struct Prediction {
   double* done = nullptr;       // [n] when each is done
 };
 
+// When everybody was kept by which message, for pictures (draw/). The arrays are the caller's, with room for all slots: a
+// slot is an index into Schedule::peers, one message as its sender or as its receiver sees it.
+struct Trace {
+  double* begin = nullptr;      // [slots] kept by the message from here ...
+  double* end = nullptr;        // [slots] ... to here; between two of them a participant waits
+  uint32_t* partner = nullptr;  // [slots] the message's other end
+};
+
 // Messages are matched by sorting, so it takes O(messages * log). Only `done` stays in the arena; the scratch is about
 // 60 bytes per message and given back. 0; -EDEADLK when the schedule cannot finish; -EINVAL when n differs or the
-// schedule is malformed; -ENOMEM.
-int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out);
+// schedule is malformed; -ENOMEM. With a `trace` it also writes down what happened when.
+int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out, Trace* trace = nullptr);
 
 // The latency of a tree alone, as the generators need it in their loops: no schedule, no allocation
 // beyond `scratch`, which has room for n doubles. Equals predict of the broadcast schedule.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machines.h"
+#include "schedule/bounds.h"
 #include "schedule/validate.h"
 
 using namespace smelt;
@@ -72,7 +73,9 @@ TEST(Best, IsCorrectAndNoDearerThanAnyPattern) {
           EXPECT_GT(best.predicted, 0) << machine;
         }
         for (const PatternInfo& info : pattern_registry()) {
-          if (std::strcmp(info.name, "all-to-all") == 0 && costs.n > 64) continue;  // no candidate there
+          // No candidates there: too many messages; too long a search while a program starts.
+          if (std::strcmp(info.name, "all-to-all") == 0 && costs.n > 64) continue;
+          if (std::strcmp(info.name, "optimised") == 0 && op == Operation::kBarrier && costs.n > kStartEffort.most_exact) continue;
           char* const candidate = arena.mark();
           Choice other;
           const int error = plan({&info, info.default_argument}, op, -1, costs, arena, &other);
@@ -137,6 +140,76 @@ TEST(Best, ARootThatDoesNotExistIsRefusedForTrees) {
   const Costs costs = make_machine("m", 1, 4, 57, 57, 0, 1).overlap(arena);
   Choice best;
   EXPECT_EQ(choose_best(Operation::kBroadcast, 4, costs, arena, &best), -EINVAL);
+}
+
+// No tree of the registry is cheaper than the one that is searched for, whatever the operation.
+TEST(Optimised, IsNeverAboveAnotherTree) {
+  SearchEffort effort;
+  effort.moves = 2000;
+  for (const Machine& machine : machines()) {
+    if (machine.n > 64) continue;  // the large ones take long; the command line's comparison covers them
+    MappedArena arena(kBlockBytes);
+    for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
+      for (Operation op : kOperations) {
+        char* const mark = arena.mark();
+        Choice optimised;
+        ASSERT_EQ(plan(pattern("optimised"), op, -1, costs, arena, &optimised, effort), 0) << machine;
+        EXPECT_TRUE(is_correct(optimised.schedule)) << machine;
+        for (const PatternInfo& info : pattern_registry()) {
+          if (!info.tree) continue;
+          char* const inner = arena.mark();
+          Choice other;
+          ASSERT_EQ(plan({&info, info.default_argument}, op, -1, costs, arena, &other), 0);
+          EXPECT_LE(optimised.predicted, other.predicted * (1 + 1e-5)) << info.name << " on " << machine << ", " << operation_name(op);
+          arena.rewind(inner);
+        }
+        arena.rewind(mark);
+      }
+    }
+  }
+}
+
+// A barrier's two trees meet in one root, and what it costs is what both cost.
+TEST(Optimised, ABarrierGathersByOneTreeAndReleasesByAnother) {
+  MappedArena arena(kBlockBytes);
+  const Costs costs = make_machine("m", 3, 4, 60, 300, 0.4f, 5).overlap(arena);
+  Choice barrier, broadcast, reduce;
+  ASSERT_EQ(plan(pattern("optimised"), Operation::kBarrier, 2, costs, arena, &barrier), 0);
+  ASSERT_EQ(plan(pattern("optimised"), Operation::kBroadcast, 2, costs, arena, &broadcast), 0);
+  ASSERT_EQ(plan(pattern("optimised"), Operation::kReduce, 2, costs, arena, &reduce), 0);
+  EXPECT_EQ(barrier.tree.root, 2);
+  EXPECT_EQ(barrier.gather.root, 2);
+  EXPECT_NEAR(barrier.predicted, broadcast.predicted + reduce.predicted, 1e-3);
+}
+
+TEST(Optimised, AnExpiredDeadlineStillGivesATree) {
+  MappedArena arena(kBlockBytes);
+  const Costs costs = make_machine("m", 4, 8, 60, 300, 0.4f, 6).overlap(arena);
+  SearchEffort effort;
+  effort.moves = 1u << 30;
+  effort.limits.deadline_ns = 1;
+  Choice choice;
+  ASSERT_EQ(plan(pattern("optimised"), Operation::kBroadcast, -1, costs, arena, &choice, effort), 0);
+  EXPECT_TRUE(is_correct(choice.schedule));
+}
+
+TEST(Bound, NothingIsBelow) {
+  for (const Machine& machine : machines()) {
+    MappedArena arena(kBlockBytes);
+    for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
+      for (Operation op : kOperations) {
+        char* const mark = arena.mark();
+        Choice best;
+        ASSERT_EQ(choose_best(op, -1, costs, arena, &best), 0);
+        const double bound = price_bound(costs, op, -1, arena);
+        EXPECT_LE(bound, best.predicted * (1 + 1e-5)) << machine << ", " << operation_name(op);
+        if (best.predicted > 0) {
+          EXPECT_GT(bound, 0) << machine;
+        }
+        arena.rewind(mark);
+      }
+    }
+  }
 }
 
 TEST(Fork, IsACorrectTreeUnderParticipantZeroAndNoDearerThanFlat) {

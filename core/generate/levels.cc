@@ -1,0 +1,105 @@
+// Levels by single linkage: a minimum spanning tree joins near ones before far ones, so where its sorted lengths jump, the longer
+// edges part groups (Gower, Ross: Minimum spanning trees and single linkage cluster analysis, Applied Statistics 18, 1969). On
+// a machine these are cores with their hardware threads, caches, dies, sockets, whether or not anybody has named them.
+#include "generate/levels.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+
+namespace smelt {
+
+namespace {
+
+constexpr uint32_t kMostJumps = kMostLevels - 3;
+constexpr float kJump = 1.2f;  // a length and the next one, at least
+
+void number_clusters(const TreeProblem& problem, Grouping& out) {
+  out.count = 0;
+  for (uint32_t v = 0; v < problem.n; ++v) {
+    uint32_t w = 0;
+    while (w < v && !(problem.node[w] == problem.node[v] && problem.llc[w] == problem.llc[v])) ++w;
+    out.of[v] = w < v ? out.of[w] : static_cast<uint16_t>(out.count++);
+  }
+}
+
+// A spanning tree from participant 0 (Prim), by the dearer of the two directions of each pair.
+struct SpanningTree {
+  uint16_t* nearest;  // [n] neighbour towards participant 0
+  uint16_t* order;    // [n] in which they came in
+  float* length;      // [n] of the edge to `nearest`
+  float* sorted;      // [n] the same, sorted, from 1 on
+  bool* done;         // [n]
+
+  bool complete() const { return nearest && order && length && sorted && done; }
+
+  void grow(const TreeProblem& problem) {
+    const uint32_t n = problem.n;
+    std::fill_n(length, n, HUGE_VALF);
+    length[0] = -1;  // no edge, and sorted first
+    for (uint32_t k = 0; k < n; ++k) {
+      uint32_t v = n;
+      for (uint32_t w = 0; w < n; ++w) {
+        if (!done[w] && (v == n || length[w] < length[v])) v = w;
+      }
+      done[v] = true;
+      order[k] = static_cast<uint16_t>(v);
+      for (uint32_t c = 0; c < n; ++c) {
+        const float both = std::max(problem.edge_of(v, c), problem.edge_of(c, v));
+        if (done[c] || both >= length[c]) continue;
+        length[c] = both;
+        nearest[c] = static_cast<uint16_t>(v);
+      }
+    }
+    std::copy_n(length, n, sorted);
+    std::sort(sorted, sorted + n);
+  }
+
+  bool jumps_after(uint32_t i, float ratio) const { return sorted[i + 1] > ratio * sorted[i]; }
+
+  // Groups joined by edges up to `longest`.
+  void cut(uint32_t n, float longest, Grouping& out) const {
+    out.count = 0;
+    for (uint32_t k = 0; k < n; ++k) {
+      const uint16_t v = order[k];
+      out.of[v] = k > 0 && length[v] <= longest ? out.of[nearest[v]] : static_cast<uint16_t>(out.count++);
+    }
+  }
+};
+
+}  // namespace
+
+int find_levels(const TreeProblem& problem, Arena& arena, Levels* out) {
+  const uint32_t n = problem.n;
+  char* const start = arena.mark();
+  auto* numbers = arena.make<uint16_t>(size_t{kMostLevels} * n);
+  char* const scratch = arena.mark();
+  SpanningTree tree{arena.make<uint16_t>(n), arena.make<uint16_t>(n), arena.make<float>(n), arena.make<float>(n), arena.make<bool>(n)};
+  if (!numbers || !tree.complete()) {
+    arena.rewind(start);
+    return -ENOMEM;
+  }
+  for (uint32_t i = 0; i < kMostLevels; ++i) out->level[i].of = numbers + size_t{i} * n;
+  tree.grow(problem);
+  for (uint32_t v = 0; v < n; ++v) out->level[0].of[v] = static_cast<uint16_t>(v);
+  out->level[0].count = n;
+  out->count = 1;
+  // Only the largest jumps, if there are many.
+  float ratio = kJump;
+  for (;; ratio *= 1.1f) {
+    uint32_t jumps = 0;
+    for (uint32_t i = 1; i + 1 < n; ++i) jumps += tree.jumps_after(i, ratio);
+    // A length of 0 is left by a jump of any ratio; a matrix has at most one such place.
+    if (jumps <= kMostJumps) break;
+  }
+  for (uint32_t i = 1; i + 1 < n; ++i) {
+    if (tree.jumps_after(i, ratio)) tree.cut(n, tree.sorted[i], out->level[out->count++]);
+  }
+  number_clusters(problem, out->level[out->count++]);
+  std::fill_n(out->level[out->count].of, n, uint16_t{0});
+  out->level[out->count++].count = 1;
+  arena.rewind(scratch);
+  return 0;
+}
+
+}  // namespace smelt

@@ -1,0 +1,27 @@
+// Who is near to whom, as the costs tell: groupings of the participants from fine to coarse. See levels.cc.
+#pragma once
+
+#include "generate/problem.h"
+
+namespace smelt {
+
+struct Grouping {
+  uint32_t count = 0;      // groups
+  uint16_t* of = nullptr;  // [n] the group of each, 0 .. count - 1
+};
+
+inline constexpr uint32_t kMostLevels = 7;
+
+// level[0] is everybody alone, level[count - 1] everybody together; before that come the clusters (same NUMA node and same
+// last-level cache), and between 0 and those the levels found, each coarser than the one before. Clusters need not be nested in them.
+struct Levels {
+  Grouping level[kMostLevels];
+  uint32_t count = 0;
+
+  const Grouping& clusters() const { return level[count - 2]; }
+};
+
+// O(n^2). 0 or -ENOMEM, then nothing is left in the arena.
+int find_levels(const TreeProblem& problem, Arena& arena, Levels* out);
+
+}  // namespace smelt

@@ -1,0 +1,43 @@
+// The best tree: broadcast and reduction are one problem, read in opposite directions of time.
+//
+// A parent v serves its children one after another. Each keeps it busy for a while, and each message takes its way:
+//
+//   value(v) = max over its children c_1 .. c_k, in order, of   busy(v,c_1) + ... + busy(v,c_i-1) + edge(v,c_i) + value(c_i)
+//
+// Broadcast: c_1 is told first; edge is the hop from v to c, busy what a further message costs the sender; value(root) is when the
+// last participant has been told. Reduction, time reversed: c_1 is served last; edge is the hop from c to v, busy what a further
+// message costs the receiver; value(root) is when the root has everything. Under the paper's additive model edge = t_send + t_receive
+// and busy = t_send (broadcast) or t_receive (reduction). Both are what predict.h finds for such a tree, to rounding.
+//
+// For a given set of children the best order is by falling edge - busy + value: jobs with tails (reorder_shuffle.cc).
+#pragma once
+
+#include <cstdint>
+
+#include "generate/tree.h"
+
+namespace smelt {
+
+enum class Direction : uint8_t { kBroadcast, kReduce };
+
+struct TreeProblem {
+  uint32_t n = 0;
+  Direction direction = Direction::kBroadcast;
+  const float* edge = nullptr;  // [n * n] row = parent, column = child; finite, >= busy
+  const float* busy = nullptr;  // [n * n] row = parent, column = child; >= 0
+  const uint16_t* node = nullptr;  // [n] NUMA node of each, as in Costs
+  const uint16_t* llc = nullptr;   // [n]
+
+  float edge_of(uint32_t parent, uint32_t child) const { return edge[size_t{parent} * n + child]; }
+  float busy_of(uint32_t parent, uint32_t child) const { return busy[size_t{parent} * n + child]; }
+};
+
+// The problem that these costs pose. The matrices are copied into the arena. 0 or -ENOMEM.
+int make_problem(const Costs& costs, Direction direction, Arena& arena, TreeProblem* out);
+
+// value(root) of a spanning tree, its children put into the best order first. `scratch` has room for 2 n doubles and `order` for 2 n
+// participants. O(n log n), allocates nothing. The child order left in the tree is that in which a broadcast sends; for a
+// reduction it is the reverse of the order of service, which a schedule does not fix.
+double sort_and_value(const TreeProblem& problem, Tree& tree, double* scratch, uint16_t* order);
+
+}  // namespace smelt

@@ -1,0 +1,300 @@
+#include "generate/tree_editor.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace smelt {
+
+namespace {
+
+// Does a stand before b in a list of siblings? As in sort_and_value.
+bool precedes(double tail_a, uint16_t a, double tail_b, uint16_t b) { return tail_a != tail_b ? tail_a > tail_b : a < b; }
+
+// The longest edit, swap_labels: the children of two unlinked and linked (2 n), the two themselves and a root, and two ways up to
+// the root with a value and a new place in the list (3 entries) each.
+constexpr uint32_t kLogPerSeat = 8;
+constexpr uint32_t kLogExtra = 16;
+
+}  // namespace
+
+int TreeEditor::make(const TreeProblem& problem, Arena& arena) {
+  char* const start = arena.mark();
+  problem_ = problem;
+  seats_ = arena.make<Seat>(problem.n);
+  log_ = arena.make<Entry>(kLogPerSeat * problem.n + kLogExtra);
+  if (seats_ && log_) return 0;
+  arena.rewind(start);
+  return -ENOMEM;
+}
+
+// ---- lists -------------------------------------------------------------------------------------------------------------------
+
+void TreeEditor::attach(uint16_t v, uint16_t parent, uint16_t previous) {
+  Seat& seat = seats_[v];
+  Seat& above = seats_[parent];
+  seat.parent = parent;
+  seat.previous = previous;
+  seat.next = previous == kNobody ? above.first : seats_[previous].next;
+  (previous == kNobody ? above.first : seats_[previous].next) = v;
+  (seat.next == kNobody ? above.last : seats_[seat.next].previous) = v;
+}
+
+void TreeEditor::detach(uint16_t v) {
+  Seat& seat = seats_[v];
+  Seat& above = seats_[seat.parent];
+  (seat.previous == kNobody ? above.first : seats_[seat.previous].next) = seat.next;
+  (seat.next == kNobody ? above.last : seats_[seat.next].previous) = seat.previous;
+  seat.parent = kNobody;
+}
+
+void TreeEditor::unlink(uint16_t v) {
+  const Seat& seat = seats_[v];
+  record({Entry::kUnlinked, v, seat.parent, seat.previous, seat.busy, seat.tail});
+  detach(v);
+}
+
+// Searched from the end: children that come over from another list come in about the right order, and small subtrees, which stand
+// at the end, move the most.
+void TreeEditor::link(uint16_t v, uint16_t parent) {
+  Seat& seat = seats_[v];
+  seat.busy = problem_.busy_of(parent, v);
+  seat.tail = problem_.edge_of(parent, v) - seat.busy + seat.value;
+  uint16_t previous = seats_[parent].last;
+  while (previous != kNobody && !precedes(seats_[previous].tail, previous, seat.tail, v)) previous = seats_[previous].previous;
+  attach(v, parent, previous);
+  record({Entry::kLinked, v, 0, 0, 0, 0});
+}
+
+// After a new value: the new tail, and the place that goes with it. Most stay where they are or move by one.
+void TreeEditor::settle(uint16_t v) {
+  Seat& seat = seats_[v];
+  const uint16_t parent = seat.parent;
+  const double tail = problem_.edge_of(parent, v) - seat.busy + seat.value;
+  uint16_t previous = seat.previous, next = seat.next;
+  while (previous != kNobody && !precedes(seats_[previous].tail, previous, tail, v)) previous = seats_[previous].previous;
+  if (previous == seat.previous) {
+    while (next != kNobody && precedes(seats_[next].tail, next, tail, v)) {
+      previous = next;
+      next = seats_[next].next;
+    }
+  }
+  if (previous == seat.previous) {
+    record({Entry::kTailed, v, 0, 0, 0, seat.tail});
+    seat.tail = tail;
+    return;
+  }
+  unlink(v);
+  seat.tail = tail;
+  attach(v, parent, previous);
+  record({Entry::kLinked, v, 0, 0, 0, 0});
+}
+
+void TreeEditor::set_value(uint16_t v, double value) {
+  record({Entry::kValued, v, 0, 0, 0, seats_[v].value});
+  seats_[v].value = value;
+}
+
+void TreeEditor::set_root(uint16_t v) {
+  record({Entry::kRooted, root_, 0, 0, 0, 0});
+  root_ = v;
+  seats_[v].parent = kNobody;
+}
+
+void TreeEditor::undo() {
+  while (log_count_ > 0) {
+    const Entry& entry = log_[--log_count_];
+    Seat& seat = seats_[entry.node];
+    switch (entry.kind) {
+      case Entry::kLinked: detach(entry.node); break;
+      case Entry::kUnlinked:
+        seat.busy = entry.busy;
+        seat.tail = entry.number;
+        attach(entry.node, entry.parent, entry.previous);
+        break;
+      case Entry::kTailed: seat.tail = entry.number; break;
+      case Entry::kValued: seat.value = entry.number; break;
+      case Entry::kRooted: root_ = entry.node; break;
+    }
+  }
+}
+
+// ---- values ------------------------------------------------------------------------------------------------------------------
+
+double TreeEditor::evaluate(uint16_t v) const {
+  double sent = 0, value = 0;
+  for (uint16_t c = seats_[v].first; c != kNobody; c = seats_[c].next) {
+    sent += seats_[c].busy;
+    value = std::max(value, sent + seats_[c].tail);
+  }
+  return value;
+}
+
+void TreeEditor::refresh(uint16_t v) {
+  while (v != kNobody) {
+    const double value = evaluate(v);
+    if (value == seats_[v].value) return;
+    set_value(v, value);
+    const uint16_t parent = seats_[v].parent;
+    if (parent != kNobody) settle(v);
+    v = parent;
+  }
+}
+
+uint32_t TreeEditor::critical(uint16_t* out) const {
+  uint32_t count = 0;
+  for (uint16_t v = root_; seats_[v].first != kNobody;) {
+    double sent = 0;
+    uint32_t until = count, at = count;
+    for (uint16_t c = seats_[v].first; c != kNobody; c = seats_[c].next) {
+      out[at++] = c;
+      sent += seats_[c].busy;
+      if (until == count && sent + seats_[c].tail == seats_[v].value) until = at;
+    }
+    if (until == count) until = at;  // not reached: one of the sums is the value
+    count = until;
+    v = out[count - 1];
+  }
+  return count;
+}
+
+bool TreeEditor::below(uint16_t top, uint16_t v) const {
+  while (v != kNobody && v != top) v = seats_[v].parent;
+  return v == top;
+}
+
+// ---- edits -------------------------------------------------------------------------------------------------------------------
+
+void TreeEditor::relocate(uint16_t v, uint16_t parent) {
+  const uint16_t before = seats_[v].parent;
+  unlink(v);
+  link(v, parent);
+  refresh(before);
+  refresh(parent);
+}
+
+// All children, in their order.
+void TreeEditor::hand_over(uint16_t from, uint16_t to) {
+  while (seats_[from].first != kNobody) {
+    const uint16_t c = seats_[from].first;
+    unlink(c);
+    link(c, to);
+  }
+}
+
+void TreeEditor::swap_with_child(uint16_t above, uint16_t child) {
+  const uint16_t parent = seats_[above].parent;
+  unlink(child);
+  if (parent != kNobody) unlink(above);
+  // Both lists have to change owners at once: the child's wait apart while the other's come over.
+  uint16_t apart = kNobody;
+  while (seats_[child].last != kNobody) {
+    const uint16_t c = seats_[child].last;
+    unlink(c);
+    seats_[c].next = apart;
+    apart = c;
+  }
+  hand_over(above, child);
+  while (apart != kNobody) {
+    const uint16_t c = apart;
+    apart = seats_[c].next;
+    link(c, above);
+  }
+  set_value(above, evaluate(above));
+  link(above, child);
+  set_value(child, evaluate(child));
+  if (parent == kNobody) {
+    set_root(child);
+  } else {
+    link(child, parent);
+    refresh(parent);
+  }
+}
+
+void TreeEditor::swap_labels(uint16_t a, uint16_t b) {
+  if (seats_[b].parent == a) return swap_with_child(a, b);
+  if (seats_[a].parent == b) return swap_with_child(b, a);
+  const uint16_t above_a = seats_[a].parent, above_b = seats_[b].parent;
+  if (above_a != kNobody) unlink(a);
+  if (above_b != kNobody) unlink(b);
+  uint16_t apart = kNobody;
+  while (seats_[b].last != kNobody) {
+    const uint16_t c = seats_[b].last;
+    unlink(c);
+    seats_[c].next = apart;
+    apart = c;
+  }
+  hand_over(a, b);
+  while (apart != kNobody) {
+    const uint16_t c = apart;
+    apart = seats_[c].next;
+    link(c, a);
+  }
+  set_value(a, evaluate(a));
+  set_value(b, evaluate(b));
+  if (above_b == kNobody) {
+    set_root(a);
+  } else {
+    link(a, above_b);
+  }
+  if (above_a == kNobody) {
+    set_root(b);
+  } else {
+    link(b, above_a);
+  }
+  if (above_a != kNobody) refresh(above_a);
+  if (above_b != kNobody) refresh(above_b);
+}
+
+void TreeEditor::swap_subtrees(uint16_t a, uint16_t b) {
+  const uint16_t above_a = seats_[a].parent, above_b = seats_[b].parent;
+  unlink(a);
+  unlink(b);
+  link(a, above_b);
+  link(b, above_a);
+  refresh(above_a);
+  refresh(above_b);
+}
+
+void TreeEditor::move_alone(uint16_t v, uint16_t parent) {
+  const uint16_t before = seats_[v].parent;
+  unlink(v);
+  hand_over(v, before);
+  set_value(v, 0);
+  link(v, parent);
+  refresh(before);
+  refresh(parent);
+}
+
+// ---- from and to trees -------------------------------------------------------------------------------------------------------
+
+void TreeEditor::load(const Tree& tree) {
+  log_count_ = 0;
+  root_ = tree.root;
+  for (uint32_t v = 0; v < problem_.n; ++v) seats_[v] = Seat{0, 0, 0, kNobody, kNobody, kNobody, kNobody, kNobody};
+  // Depth first along the tree's own links, a list being built when all who will stand in it have their values.
+  for (uint16_t v = root_;;) {
+    while (tree.first[v] != kNobody) v = tree.first[v];
+    for (;;) {
+      seats_[v].value = evaluate(v);
+      if (v == root_) return;
+      link(v, tree.parent[v]);
+      log_count_ = 0;
+      if (tree.next[v] != kNobody) break;
+      v = tree.parent[v];
+    }
+    v = tree.next[v];
+  }
+}
+
+void TreeEditor::store(Tree& tree) const {
+  tree.root = root_;
+  for (uint32_t v = 0; v < problem_.n; ++v) {
+    const Seat& seat = seats_[v];
+    tree.parent[v] = seat.parent;
+    tree.first[v] = seat.first;
+    tree.last[v] = seat.last;
+    tree.next[v] = v == root_ ? kNobody : seat.next;
+  }
+}
+
+}  // namespace smelt

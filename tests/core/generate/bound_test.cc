@@ -1,0 +1,168 @@
+#include "generate/bound.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "generate/exact.h"
+#include "generate/optimise.h"
+#include "machines.h"
+
+using namespace smelt;
+using namespace smelt::test;
+
+namespace {
+
+// All rooted trees of n participants, by their parents: the least value of them.
+double brute_force(const TreeProblem& problem, int root) {
+  const uint32_t n = problem.n;
+  std::vector<double> scratch(2 * n);
+  std::vector<uint16_t> order(2 * n);
+  double least = -1;
+  for (uint32_t r = root < 0 ? 0 : root; r < (root < 0 ? n : root + 1u); ++r) {
+    std::vector<uint32_t> parent(n, 0);
+    for (;;) {
+      MappedArena arena(1 << 12);
+      Tree tree;
+      if (make_tree(n, static_cast<uint16_t>(r), arena, &tree) != 0) return -1;
+      bool fine = true;
+      for (uint32_t v = 0; v < n; ++v) {
+        if (v == r) continue;
+        fine &= parent[v] != v;
+        append_child(tree, static_cast<uint16_t>(parent[v]), static_cast<uint16_t>(v));
+      }
+      if (fine && is_spanning(tree)) {
+        const double value = sort_and_value(problem, tree, scratch.data(), order.data());
+        if (least < 0 || value < least) least = value;
+      }
+      uint32_t v = 0;
+      for (; v < n; ++v) {
+        if (v == r) continue;
+        if (++parent[v] < n) break;
+        parent[v] = 0;
+      }
+      if (v == n) break;
+    }
+  }
+  return least;
+}
+
+struct Made {
+  std::vector<float> edge, busy;
+  std::vector<uint16_t> node, llc;
+  TreeProblem problem;
+
+  Made(uint32_t n, uint32_t kind, uint32_t seed) : edge(n * n), busy(n * n), node(n), llc(n) {
+    std::mt19937 random(seed);
+    for (uint32_t v = 0; v < n; ++v) {
+      node[v] = static_cast<uint16_t>(random() % 2);
+      llc[v] = static_cast<uint16_t>(2 * node[v] + random() % 2);
+    }
+    for (uint32_t v = 0; v < n; ++v) {
+      for (uint32_t c = 0; c < n; ++c) {
+        if (v == c) continue;
+        const size_t at = v * n + c;
+        const float draw = static_cast<float>(random() % 1000 + 1);
+        switch (kind) {
+          case 0: busy[at] = draw, edge[at] = draw + static_cast<float>(random() % 1000); break;
+          case 1: busy[at] = random() % 2 ? 0 : draw, edge[at] = random() % 2 ? busy[at] : busy[at] + draw; break;
+          case 2: busy[at] = draw * (random() % 3 ? 1e-6f : 1e6f), edge[at] = busy[at] * (random() % 2 ? 1 : 1000); break;
+          case 3: busy[at] = 30, edge[at] = 100; break;
+          case 4: busy[at] = 30, edge[at] = llc[v] == llc[c] ? 50 : node[v] == node[c] ? 120 : 700; break;
+          case 5: busy[at] = 0.01f * draw, edge[at] = 300; break;
+          case 6: busy[at] = 0, edge[at] = 0; break;
+        }
+      }
+    }
+    problem = {n, Direction::kBroadcast, edge.data(), busy.data(), node.data(), llc.data()};
+  }
+};
+constexpr uint32_t kKinds = 7;
+
+TEST(Bound, IsNeverAboveTheBestOfAllTrees) {
+  MappedArena arena(kBlockBytes);
+  for (uint32_t seed = 0; seed < 105; ++seed) {
+    const uint32_t n = seed < 98 ? 1 + seed % 5 : 6;
+    Made made(n, seed % kKinds, seed);
+    for (int root : {-1, static_cast<int>(seed % n)}) {
+      if (n == 6 && root < 0) continue;
+      const double best = brute_force(made.problem, root), bound = lower_bound(made.problem, root, arena);
+      EXPECT_LE(bound, best) << "kind " << seed % kKinds << " seed " << seed << " root " << root;
+      EXPECT_GE(bound, 0);
+      if (n <= 2) {
+        EXPECT_NEAR(bound, best, 1e-2 * best);
+      }
+    }
+  }
+}
+
+TEST(Bound, IsNeverAboveTheExactOptimum) {
+  MappedArena arena(kBlockBytes);
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    const uint32_t n = 7 + seed % 3;
+    Made made(n, seed % kKinds, seed);
+    for (int root : {-1, static_cast<int>(seed % n)}) {
+      char* const mark = arena.mark();
+      Tree tree;
+      double best = 0;
+      ASSERT_EQ(exact_tree(made.problem, root, {}, arena, &tree, &best), 0);
+      EXPECT_LE(lower_bound(made.problem, root, arena), best * 1.000002) << "kind " << seed % kKinds << " seed " << seed;
+      arena.rewind(mark);
+    }
+  }
+}
+
+TEST(Bound, KnowsWhatIsKnown) {
+  MappedArena arena(kBlockBytes);
+  // Alike, an edge as long as the busy time: doubling. 70 take 7 rounds.
+  const Costs costs = make_machine("m", 1, 70, 1, 1, 0, 1).paper(arena);
+  TreeProblem problem;
+  ASSERT_EQ(make_problem(costs, Direction::kBroadcast, arena, &problem), 0);
+  std::vector<float> one(70 * 70, 100.0f);
+  problem.edge = problem.busy = one.data();
+  EXPECT_NEAR(lower_bound(problem, -1, arena), 700, 7);
+  EXPECT_NEAR(lower_bound(problem, 5, arena), 700, 7);
+  EXPECT_LE(lower_bound(problem, 5, arena), 700);
+}
+
+TEST(Bound, WithLittleMemoryItIsStillABound) {
+  MappedArena whole(1 << 22);
+  Made made(8, 0, 1);
+  const double full = lower_bound(made.problem, 0, whole);
+  for (size_t bytes : {0u, 100u, 1000u, 10000u}) {
+    Arena part(whole.make<char>(0), bytes);
+    EXPECT_LE(lower_bound(made.problem, 0, part), full);
+    EXPECT_EQ(part.left(), bytes);
+  }
+}
+
+// The bound of a machine and a tree of it: the order of the two is a proof that neither is wrong in that direction.
+class OnMachine : public testing::TestWithParam<Machine> {};
+std::string name_of(const testing::TestParamInfo<Machine>& info) { return info.param.name; }
+
+TEST_P(OnMachine, IsBelowATree) {
+  for (bool overlap : {false, true}) {
+    MappedArena arena(kBlockBytes);
+    const Costs costs = overlap ? GetParam().overlap(arena) : GetParam().paper(arena);
+    TreeProblem problem;
+    ASSERT_EQ(make_problem(costs, overlap ? Direction::kReduce : Direction::kBroadcast, arena, &problem), 0);
+    const int root = overlap ? 0 : -1;
+    OptimiseSettings settings;
+    settings.moves = 3000;
+    Tree tree;
+    double value = -1;
+    ASSERT_EQ(optimise_tree(problem, root, settings, arena, &tree, &value), 0);
+    const double bound = lower_bound(problem, root, arena);
+    EXPECT_LE(bound, value);
+    // Costs drawn pair by pair leave nothing that participants of a group have in common.
+    if (GetParam().name.find("random") != 0) {
+      EXPECT_GE(bound, 0.5 * value) << "and not far";
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, OnMachine, testing::ValuesIn(machines()), name_of);
+
+}  // namespace
