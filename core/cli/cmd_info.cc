@@ -14,6 +14,7 @@
 #include "cli/methods.h"
 #include "cli/plan.h"
 #include "cli/preload.h"
+#include "cli/zoo_list.h"
 #include "discover/error.h"
 #include "discover/machine.h"
 #include "discover/machine_file.h"
@@ -101,6 +102,8 @@ Report make_report(const std::string& what) {
                              r.cpus.size(), r.machine.allowed_cpus().size());
     else if (r.machine.virtualised)
       r.advice = "this is a virtual machine and may be moved; run 'smelt calibrate' again when timings change";
+  } else if (r.costs.kind == "classes") {
+    r.advice = "these costs are estimated from what others published; run 'smelt calibrate' on the machine itself";
   } else if (r.costs.kind == "guessed") {
     r.advice = "these costs are typical ones for the shape; run 'smelt calibrate' on the machine itself";
   }
@@ -165,6 +168,7 @@ std::string info_text(const Report& r) {
     }
   } else {
     out += fmt::format("costs       {}: {}\n", r.costs.kind, r.barrier.origin);
+    for (const std::string& source : r.costs.sources) out += fmt::format("about       {}\n", one_line(source));
   }
   out += hops_text(r.hops, r.costs.unit);
   out += methods_text(r.costs.curves);
@@ -200,6 +204,7 @@ std::string info_json(const Report& r) {
   } else {
     out["kind"] = r.costs.kind;
     out["origin"] = r.costs.origin;
+    out["sources"] = r.costs.sources;
   }
   out["unit"] = cost_unit_name(r.costs.unit);
   out["hops"] = hops_json(r.hops);
@@ -215,13 +220,17 @@ std::string info_json(const Report& r) {
 void add_info(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("info", "Show the machine, its profile, and the barrier that follows from them");
   auto arguments = std::make_shared<InfoArguments>();
-  verb->add_option("--machine", arguments->machine, "this; synthetic:DESCRIPTION; or a file (see smelt tree --help)")
+  verb->add_option("--machine", arguments->machine,
+                   "this; synthetic:DESCRIPTION; zoo:NAME (zoo:list lists them); or a file (see smelt tree --help)")
       ->type_name("MACHINE")
       ->capture_default_str();
   verb->add_flag("--json", arguments->json, "for programs");
-  verb->footer("Example:\n  smelt info\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'");
+  verb->footer(
+      "Example:\n  smelt info\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'\n"
+      "  smelt info --machine zoo:list");
   verb->callback([arguments, &chosen] {
     chosen = [arguments] {
+      if (arguments->machine == kZooList) return put_zoo_list(arguments->json);
       const Report report = make_report(arguments->machine);
       if (!report.costs.note.empty()) warn(report.costs.note);
       put(arguments->json ? info_json(report) : info_text(report));

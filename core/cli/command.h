@@ -14,6 +14,8 @@ using Action = std::function<int()>;
 
 void add_info(CLI::App& app, Action& chosen);
 void add_tree(CLI::App& app, Action& chosen);
+void add_compare(CLI::App& app, Action& chosen);
+void add_draw(CLI::App& app, Action& chosen);
 void add_calibrate(CLI::App& app, Action& chosen);
 // `tail` is what the command line held from its first "--" on; it must outlive `chosen`.
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail);

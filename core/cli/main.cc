@@ -63,6 +63,8 @@ int dispatch(std::vector<std::string> words) {
   add_calibrate(app, chosen);
   add_info(app, chosen);
   add_tree(app, chosen);
+  add_compare(app, chosen);
+  add_draw(app, chosen);
   add_run(app, chosen, tail);
   add_config(app, chosen);
 
@@ -71,7 +73,7 @@ int dispatch(std::vector<std::string> words) {
     words.resize(std::min<size_t>(words.size(), 1));
     words.push_back("--help");
   }
-  if (words.empty()) throw UserError("which command? calibrate, info, tree, run or config; see 'smelt --help'");
+  if (words.empty()) throw UserError("which command? calibrate, info, tree, draw, run or config; see 'smelt --help'");
   check_verb(app, words);
   if (words[0] == "run") {  // behind "--" everything belongs to the program, and the parser must not look at it
     const auto dashes = std::find(words.begin(), words.end(), "--");

@@ -13,6 +13,7 @@
 #include "discover/error.h"
 #include "generate/registry.h"
 #include "model/api.h"
+#include "schedule/bounds.h"
 #include "schedule/choose.h"
 #include "schedule/predict.h"
 #include "schedule/validate.h"
@@ -127,11 +128,28 @@ std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine) {
   return cpus;
 }
 
+Picture plan_costs(const MachineFile& machine, const PlanRequest& request) {
+  Picture p;
+  p.cpu = request.cpus.empty() ? machine.cpus : request.cpus;
+  const std::vector<uint16_t> members = find_members(machine, p.cpu);
+  for (const uint16_t member : members) p.core.push_back(machine.core[member]);
+  const size_t n = p.cpu.size();
+  auto storage = std::make_shared<MappedArena>(4 * n * n * sizeof(float) + n * 64 + 65536);
+  if (!storage->ok() || subset_costs(request.paper ? machine.paper : machine.overlap, members, *storage, &p.costs) != 0)
+    throw UserError("out of memory; name fewer CPUs with --cpus");
+  p.storage = storage;
+  p.machine = one_line(machine.name);  // from a file: it may hold anything, and goes to terminals
+  p.origin = one_line(machine.origin);
+  p.cost_model = request.paper ? "paper" : "overlap";
+  return p;
+}
+
 Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   Picture p;
   p.cpu = request.cpus.empty() ? machine.cpus : request.cpus;
   const auto n = static_cast<uint32_t>(p.cpu.size());
   const std::vector<uint16_t> members = find_members(machine, p.cpu);
+  for (const uint16_t member : members) p.core.push_back(machine.core[member]);
   const int root = find_root(request, p.cpu);
   const bool best = request.pattern == "best";
   const Pattern named = best ? Pattern{} : resolve_pattern(request.pattern);
@@ -146,8 +164,8 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
     refuse_plan(request, named, n, -ENOMEM);
 
   Choice choice;
-  int error = best ? choose_best(request.op, root, p.costs, arena, &choice)
-                   : plan(named, request.op, root, p.costs, arena, &choice);
+  int error = best ? choose_best(request.op, root, p.costs, arena, &choice, kPatientEffort)
+                   : plan(named, request.op, root, p.costs, arena, &choice, kPatientEffort);
   if (error) refuse_plan(request, named, n, error);
   Verdict verdict;
   if (validate(choice.schedule, arena, &verdict) != 0) refuse_plan(request, named, n, -ENOMEM);
@@ -169,6 +187,7 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   p.done.assign(prediction.done, prediction.done + n);
   p.schedule = choice.schedule;
   p.is_tree = choice.pattern.info->tree != nullptr;
+  p.bound = price_bound(p.costs, request.op, root, arena);
   if (p.is_tree) {
     p.tree = choice.tree;
   } else if (choice.pattern.info->exchange(p.costs, choice.pattern.argument, arena, &p.exchange) != 0) {

@@ -25,6 +25,9 @@ std::vector<uint32_t> parse_cpu_list(const std::string& text);
 // CPUs of `machine` that this process may run on; what --cpus defaults to for the running machine.
 std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine);
 
+// The costs alone: no operation, no pattern. Throws UserError: unknown CPU.
+Picture plan_costs(const MachineFile& machine, const PlanRequest& request);
+
 // Throws UserError: unknown CPU or pattern, a pattern that cannot do the operation. The schedule has been validated.
 Picture make_plan(const MachineFile& machine, const PlanRequest& request);
 

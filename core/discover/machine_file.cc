@@ -9,9 +9,11 @@
 
 #include <sys/stat.h>
 
+#include "discover/class_file.h"
 #include "discover/json_checks.h"
 #include "discover/machine.h"
 #include "discover/profile_image.h"
+#include "zoo/zoo.h"
 
 namespace smelt {
 namespace {
@@ -21,7 +23,7 @@ constexpr uint64_t kLargestFile = 128u << 20;  // four matrices of 1,024 CPUs in
 std::string read_text(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {
-    const char* hint = errno == ENOENT ? " (a file, \"this\" or \"synthetic:...\" is expected)" : "";
+    const char* hint = errno == ENOENT ? " (a file, \"this\", \"synthetic:...\" or \"zoo:...\" is expected)" : "";
     throw UserError(fmt::format("{}: {}{}", path, std::strerror(errno), hint));
   }
   if (!S_ISREG(status.st_mode)) throw UserError(path + ": not a regular file");
@@ -162,15 +164,37 @@ MachineFile from_matrices(const nlohmann::json& root, const JsonChecks& checks, 
   return file;
 }
 
+MachineFile from_classes(const nlohmann::json& root, const JsonChecks& checks) {
+  const ClassFile classes = class_file_from_json(root, checks);
+  MachineFile file = from_image(class_image(classes), classes.title);
+  file.kind = "classes";
+  for (const ClassCost& cost : classes.costs)
+    file.sources.push_back(
+        fmt::format("{}, {} ns per transfer: {}", distance_name(cost.distance), cost.transfer_ns, cost.source));
+  if (!classes.note.empty()) file.sources.push_back(classes.note);
+  return file;
+}
+
+MachineFile from_zoo(const std::string& name) {
+  const ZooEntry* entry = find_in_zoo(name);
+  if (!entry)
+    throw UserError(fmt::format("zoo:{}: the zoo has no machine of this name (did you mean 'zoo:{}'?); "
+                                "'smelt info --machine zoo:list' lists them",
+                                name, nearest_in_zoo(name).name));
+  const JsonChecks checks("zoo:" + name);
+  return from_classes(checks.parse(entry->text), checks);
+}
+
 }  // namespace
 
 MachineFile read_machine_file(const std::string& what) {
-  constexpr std::string_view kSynthetic = "synthetic:";
+  constexpr std::string_view kSynthetic = "synthetic:", kZoo = "zoo:";
   if (what == "this") return this_machine();
   if (what.starts_with(kSynthetic)) {
     const std::string description = what.substr(kSynthetic.size());
     return from_image(guess_image(machine_from_synthetic(description)), description);
   }
+  if (what.starts_with(kZoo)) return from_zoo(what.substr(kZoo.size()));
   const std::string text = read_text(what);
   if (text.starts_with("SMELTPRF")) return from_packed(what);
   const size_t first = text.find_first_not_of(" \t\r\n");
@@ -179,9 +203,11 @@ MachineFile read_machine_file(const std::string& what) {
 
   const JsonChecks checks(what);
   const nlohmann::json root = checks.parse(text);
-  if (!root.is_object() || (!root.contains("t_send") && !root.contains("format")))
-    checks.fail("neither a Smelt profile nor a matrix file (\"t_send\", \"t_receive\") nor hwloc XML");
+  if (!root.is_object() || (!root.contains("t_send") && !root.contains("shape") && !root.contains("format")))
+    checks.fail("neither a Smelt profile nor a matrix file (\"t_send\", \"t_receive\") nor a class file (\"shape\") "
+                "nor hwloc XML");
   if (root.contains("t_send")) return from_matrices(root, checks, what);
+  if (root.contains("shape")) return from_classes(root, checks);
   return from_image(profile_from_json(text, what), base_name(what));
 }
 

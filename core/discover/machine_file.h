@@ -14,9 +14,11 @@ namespace smelt {
 
 struct MachineFile {
   std::string name;             // machine name, or the file's
-  std::string kind;             // "measured", "guessed" (topology and class costs), "matrix" (t_send, t_receive)
+  std::string kind;             // "measured", "guessed" (topology and typical costs), "classes" (topology and published
+                                // costs), "matrix" (t_send, t_receive)
   std::string origin;           // one line: method and date, or the matrix file's own kind and source
   std::string note;             // why a profile was passed over, "" when none was
+  std::vector<std::string> sources;  // "classes": a line for each cost, and what the shape leaves out
   CostUnit unit = CostUnit::kNanoseconds;
   uint64_t fingerprint = 0;     // of the machine, 0 when not known
   std::vector<uint32_t> cpus;   // the kernel's number of participant i
@@ -30,9 +32,11 @@ struct MachineFile {
 // `what` is one of
 //   "this"                    the running machine, as the runtime sees it: its profile, else the guess
 //   "synthetic:<description>" hwloc's notation, e.g. "synthetic:pack:2 core:4 pu:1"
+//   "zoo:<name>"              a machine of the project's zoo (zoo/zoo.h)
 //   a path                    our profile (JSON or packed), a matrix file (t_send, t_receive, numa_node, unit, name),
-//                             or an hwloc XML file; told apart by content, not by name
-// Throws UserError: not readable, NaN, negative, not square, more than 1024 CPUs, wrong types.
+//                             a class file (discover/class_file.h), or an hwloc XML file; told apart by content, not
+//                             by name
+// Throws UserError: not in the zoo, not readable, NaN, negative, not square, more than 1024 CPUs, wrong types.
 MachineFile read_machine_file(const std::string& what);
 
 }  // namespace smelt

@@ -4,13 +4,18 @@
 #include <algorithm>
 #include <map>
 
+#include "draw/colour.h"
+#include "draw/layout.h"
 #include "draw/picture.h"
 
 namespace smelt {
 namespace {
 
-// A quoted DOT string: only the quote and the backslash are special in it, and line breaks have no place here.
-std::string quoted(const std::string& text) {
+constexpr const char* kRoundColours[] = {"#1b6ca8", "#c8553d", "#588157", "#7b2d8b", "#b8860b", "#444444"};
+
+}  // namespace
+
+std::string dot_quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -19,15 +24,12 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-constexpr const char* kRoundColours[] = {"#1b6ca8", "#c8553d", "#588157", "#7b2d8b", "#b8860b", "#444444"};
-
-}  // namespace
-
 std::string dot_picture(const Picture& p) {
   const char* unit = cost_unit_name(p.costs.unit);
   std::string out = fmt::format("digraph smelt {{\n  label={};\n",
-                                quoted(fmt::format("{}: {} by {}, {:.1f} {} ({} cost model)", p.machine,
-                                                   operation_name(p.op), p.pattern, p.predicted, unit, p.cost_model)));
+                                dot_quoted(fmt::format("{}: {} by {}, {:.1f} {} ({} cost model){}", p.machine,
+                                                       operation_name(p.op), p.pattern, p.predicted, unit,
+                                                       p.cost_model, p.date.empty() ? "" : ", " + p.date)));
   out += "  node [shape=circle, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n";
 
   std::map<uint16_t, std::vector<uint32_t>> nodes;  // NUMA node -> participants
@@ -47,8 +49,9 @@ std::string dot_picture(const Picture& p) {
       const auto parent = static_cast<uint16_t>(i);
       uint32_t order = 0;
       for (const uint16_t child : children(p.tree, parent))
-        out += fmt::format("  {} -> {} [label=\"{}: {:.0f}\"{}];\n", p.cpu[parent], p.cpu[child], ++order,
-                           p.costs.hop[up ? p.costs.at(child, parent) : p.costs.at(parent, child)], direction);
+        out += fmt::format("  {} -> {} [label=\"{}: {:.0f}\"{}{}];\n", p.cpu[parent], p.cpu[child], ++order,
+                           p.costs.hop[up ? p.costs.at(child, parent) : p.costs.at(parent, child)], direction,
+                           crosses_nodes(p, parent, child) ? fmt::format(", color=\"{}\"", kFar) : "");
     }
   } else {
     for (uint32_t m = 0; m < p.exchange.count; ++m) {

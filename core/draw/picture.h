@@ -18,11 +18,14 @@ struct Picture {
   std::string machine;  // name
   std::string origin;   // how its costs came about, one line
   Operation op = Operation::kBarrier;
-  std::string pattern;        // what was built: "adaptive-sorted"
+  std::string pattern;        // what was built: "adaptive-sorted"; "" where only the costs are looked at
   std::string requested;      // what was asked for: "best"
   std::string cost_model;     // "overlap" or "paper"
   double predicted = 0;       // makespan, in costs.unit
+  double bound = 0;           // nothing that does the same can take less
+  std::string date;           // of the drawing, where the picture is to say it
   std::vector<uint32_t> cpu;  // the kernel's number of participant i
+  std::vector<uint16_t> core; // of participant i, equal = SMT siblings; empty: not known
   std::vector<double> done;   // when participant i is done, in costs.unit
   Costs costs;                // among the participants
   Schedule schedule;
@@ -42,6 +45,10 @@ std::string json_picture(const Picture& picture);
 
 // What the pens share.
 
+// The lines above a text picture: machine, CPUs, pattern, price.
+std::string text_header(const Picture& picture);
+// A quoted DOT string: only the quote and the backslash are special in it, and line breaks have no place here.
+std::string dot_quoted(const std::string& text);
 // "0-3,8,10-11" from ascending numbers.
 std::string cpu_ranges(const std::vector<uint32_t>& cpus);
 std::vector<uint16_t> children(const Tree& tree, uint16_t parent);  // in send order

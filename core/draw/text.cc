@@ -142,21 +142,33 @@ std::string draw_exchange(const Picture& p, const Glyphs& glyphs) {
 
 }  // namespace
 
-std::string text_picture(const Picture& p, bool utf8) {
-  const Glyphs& glyphs = utf8 ? kUtf8 : kAscii;
+std::string text_header(const Picture& p) {
   std::vector<uint32_t> cpus = p.cpu;
   std::sort(cpus.begin(), cpus.end());
   std::string out;
   out += fmt::format("machine     {}\n", p.machine);
   if (!p.origin.empty()) out += fmt::format("costs       {}\n", p.origin);
   out += fmt::format("CPUs        {}: {}\n", cpus.size(), cpu_ranges(cpus));
-  out += fmt::format("operation   {}{}\n", operation_name(p.op),
-                     p.is_tree ? fmt::format(", root CPU {}", p.cpu[p.tree.root]) : "");
-  out += fmt::format("pattern     {}{}\n", p.pattern,
-                     p.requested == p.pattern ? "" : fmt::format(" (asked for: {})", p.requested));
+  if (!p.pattern.empty()) {
+    out += fmt::format("operation   {}{}\n", operation_name(p.op),
+                       p.is_tree ? fmt::format(", root CPU {}", p.cpu[p.tree.root]) : "");
+    out += fmt::format("pattern     {}{}\n", p.pattern,
+                       p.requested == p.pattern ? "" : fmt::format(" (asked for: {})", p.requested));
+  }
   out += fmt::format("cost model  {}\n", p.cost_model);
-  out += fmt::format("predicted   {:.1f} {}\n\n", p.predicted, cost_unit_name(p.costs.unit));
-  return out + (p.is_tree ? TreePen(p, glyphs).draw() : draw_exchange(p, glyphs));
+  if (!p.pattern.empty()) {
+    out += fmt::format("predicted   {:.1f} {}\n", p.predicted, cost_unit_name(p.costs.unit));
+    if (p.bound > 0)
+      out += fmt::format("at least    {:.1f} {} for any {}: a gap of {:.1f} %\n", p.bound, cost_unit_name(p.costs.unit),
+                         p.op == Operation::kBarrier ? "barrier" : "tree", 100 * (p.predicted / p.bound - 1));
+  }
+  if (!p.date.empty()) out += fmt::format("drawn       {}\n", p.date);
+  return out;
+}
+
+std::string text_picture(const Picture& p, bool utf8) {
+  const Glyphs& glyphs = utf8 ? kUtf8 : kAscii;
+  return text_header(p) + "\n" + (p.is_tree ? TreePen(p, glyphs).draw() : draw_exchange(p, glyphs));
 }
 
 }  // namespace smelt

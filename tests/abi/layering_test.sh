@@ -13,13 +13,14 @@ allowed() {
     schedule) echo base model generate schedule ;;
     transport) echo base transport ;;
     collective) echo base model generate schedule transport collective ;;
-    discover) echo base model discover ;;
+    zoo) echo base zoo ;;
+    discover) echo base model zoo discover ;;
     measure) echo base model transport discover measure ;;
     draw) echo base model generate schedule draw ;;
-    cli) echo base model generate schedule transport collective discover measure draw cli ;;
+    cli) echo base model generate schedule transport collective zoo discover measure draw cli ;;
   esac
 }
-for room in base model generate schedule transport collective discover measure draw cli; do
+for room in base model generate schedule transport collective zoo discover measure draw cli; do
   for file in $(find "core/$room" -name '*.cc' -o -name '*.h' -o -name '*.def'); do
     checked=$((checked + 1))
     for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' "$file" | sort -u); do

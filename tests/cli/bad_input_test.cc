@@ -109,6 +109,9 @@ TEST(BadInput, Machines) {
   expect_refused(machine("synthetic:pack:x"), "synthetic");
   expect_refused(machine("synthetic:pack:2 core:600 pu:1"), "1024");
   expect_refused({"info", "--machine", "/nowhere"}, "/nowhere");
+  expect_refused(machine("zoo:epyc-7742"), "did you mean 'zoo:amd-epyc-7742-2x64x2'?");
+  expect_refused(machine("zoo:"), "'smelt info --machine zoo:list' lists them");
+  expect_refused({"info", "--machine", "zoo:lst"}, "zoo:lst: the zoo has no machine of this name");
 }
 
 // A machine's name is data, and no way to send a terminal escape sequences or a second line.

@@ -69,6 +69,37 @@ TEST(Info, DescribesOtherMachines) {
   EXPECT_EQ(pairs, 32u * 31u);
 }
 
+// Wherever a machine is accepted, one of the zoo is; nothing but the program is needed.
+TEST(Zoo, IsListedAndServesEveryVerb) {
+  const Outcome listed = smelt({"info", "--machine", "zoo:list", "--json"});
+  ASSERT_EQ(listed.code, 0) << listed.err;
+  const json list = listed.json();
+  EXPECT_GE(list.size(), 15u);
+  const Outcome text = smelt({"tree", "--machine", "zoo:list"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), static_cast<long>(list.size() + 1));
+  for (const json& row : list) {
+    const std::string name = row["name"];
+    SCOPED_TRACE(name);
+    EXPECT_NE(text.out.find("\n" + name + " "), std::string::npos);
+    for (const json& cost : row["costs"]) EXPECT_NE(cost["source"], "");
+    if (row["cpus"] > 128) continue;  // the larger ones read the same; planning them takes its time
+    const Outcome shown = smelt({"info", "--json", "--machine", "zoo:" + name});
+    ASSERT_EQ(shown.code, 0) << shown.err;
+    const json out = shown.json();
+    EXPECT_EQ(out["machine"], row["title"]);
+    EXPECT_EQ(out["pus"], row["cpus"]);
+    EXPECT_EQ(out["hops"].size(), row["costs"].size());
+    EXPECT_EQ(out["kind"], "classes");
+    EXPECT_GE(out["sources"].size(), row["costs"].size());
+  }
+  const Outcome info = smelt({"info", "--machine", "zoo:aws-graviton3-1x64"});
+  EXPECT_NE(info.out.find("\nabout "), std::string::npos) << info.out;
+  const Outcome tree = smelt({"tree", "--json", "--machine", "zoo:aws-graviton3-1x64", "--op", "broadcast"});
+  ASSERT_EQ(tree.code, 0) << tree.err;
+  EXPECT_EQ(tree.json()["children"].size(), 64u);
+}
+
 TEST(Calibrate, ThenInfoSaysMeasured) {
   const auto here = cache("measured");
   const Outcome outcome = run({{"calibrate", "--json"}, here});
@@ -178,7 +209,7 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
     EXPECT_NE(page.find(row.name), std::string::npos) << row.name;
     EXPECT_NE(page.find(row.help), std::string::npos) << row.name << ": " << row.help;
   }
-  for (const std::string verb : {"calibrate", "info", "tree", "run", "config"}) {
+  for (const std::string verb : {"calibrate", "info", "tree", "draw", "run", "config"}) {
     EXPECT_NE(page.find(".SS smelt " + verb), std::string::npos) << verb;
     // Every option of every verb, from its own help.
     const std::string help = smelt({verb, "--help"}).out;

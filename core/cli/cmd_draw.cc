@@ -1,0 +1,130 @@
+// smelt draw: pictures of a machine's costs and of what is planned on it, as SVG, DOT or text.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/plan_options.h"
+#include "cli/zoo_list.h"
+#include "discover/error.h"
+#include "draw/charts.h"
+
+namespace smelt {
+namespace {
+
+struct DrawArguments {
+  PlanArguments plan;
+  std::string what, output, cost = "send-receive";
+  CLI::Option* output_option = nullptr;
+};
+
+enum class Pen { kTerminal, kText, kSvg, kDot };
+
+// The file's name says which; without a file it is the terminal's.
+Pen pen_of(const DrawArguments& arguments) {
+  if (arguments.output_option->count() == 0) return Pen::kTerminal;
+  const std::string& file = arguments.output;
+  if (file.ends_with(".svg")) return Pen::kSvg;
+  if (file.ends_with(".txt")) return Pen::kText;
+  if (!file.ends_with(".dot")) throw UserError(fmt::format("--output {}: the name must end in .svg, .dot or .txt", file));
+  if (arguments.what == "tree" || arguments.what == "schedule") return Pen::kDot;
+  throw UserError(fmt::format("--output {}: a {} is no graph; DOT draws tree and schedule, so write .svg or .txt", file,
+                              arguments.what));
+}
+
+std::vector<CostKind> kinds_of(const std::string& cost) {
+  if (cost == "send") return {CostKind::kSend};
+  if (cost == "receive") return {CostKind::kReceive};
+  if (cost == "hop") return {CostKind::kHop};
+  return {CostKind::kSend, CostKind::kReceive};
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  char text[32];
+  return ::localtime_r(&now, &local) && std::strftime(text, sizeof text, "%Y-%m-%d", &local) ? text : "";
+}
+
+// Colours for terminals only, and not against the user's wish (no-color.org).
+bool wants_colour() {
+  const char *no = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) && !(no && *no) && terminal && std::strcmp(terminal, "dumb") != 0;
+}
+
+std::string draw(const DrawArguments& arguments, const Picture& picture, Pen pen) {
+  // A file is read anywhere, a terminal knows its own letters.
+  const TextStyle style = pen == Pen::kText ? TextStyle{} : TextStyle{terminal_takes_utf8(), wants_colour()};
+  if (arguments.what == "matrix") {
+    const std::vector<CostKind> kinds = kinds_of(arguments.cost);
+    return pen == Pen::kSvg ? matrix_svg(picture, kinds) : matrix_text(picture, kinds, style);
+  }
+  if (arguments.what == "tree") {
+    return pen == Pen::kSvg ? tree_svg(picture) : pen == Pen::kDot ? dot_picture(picture) : text_picture(picture, style.utf8);
+  }
+  if (arguments.what == "schedule") {
+    return pen == Pen::kSvg   ? schedule_svg(picture)
+           : pen == Pen::kDot ? schedule_dot(picture)
+                              : schedule_text(picture, style);
+  }
+  return pen == Pen::kSvg ? timeline_svg(picture) : timeline_text(picture, style);
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (!file) throw UserError(fmt::format("{}: cannot be written ({})", path, std::strerror(errno ? errno : EIO)));
+}
+
+int run_draw(const DrawArguments& arguments) {
+  const Pen pen = pen_of(arguments);
+  if (arguments.plan.machine == kZooList) return put_zoo_list(false);
+  PlanRequest request;
+  const MachineFile machine = read_request(arguments.plan, &request);
+  // A tree is what a broadcast is known by, and the cheapest barrier may be none.
+  if (arguments.what == "tree" && arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
+  Picture picture = arguments.what == "matrix" ? plan_costs(machine, request) : make_plan(machine, request);
+  if (arguments.what == "tree" && !picture.is_tree)
+    throw UserError(fmt::format("pattern {}: it is no tree; name one with --pattern, or draw its schedule",
+                                picture.pattern));
+  picture.date = today();
+  const std::string drawn = draw(arguments, picture, pen);
+  if (pen == Pen::kTerminal)
+    put(drawn);
+  else
+    write_file(arguments.output, drawn);
+  return 0;
+}
+
+}  // namespace
+
+void add_draw(CLI::App& app, Action& chosen) {
+  CLI::App* verb = app.add_subcommand("draw", "Draw the costs of a machine, a tree, a schedule or its timeline");
+  auto arguments = std::make_shared<DrawArguments>();
+  verb->add_option("picture", arguments->what,
+                   "matrix: what a message between two CPUs costs; tree: who sends to whom, by level; schedule: who waits "
+                   "for whom, by round; timeline: what everybody does when")
+      ->required()
+      ->check(CLI::IsMember({"matrix", "tree", "schedule", "timeline"}));
+  arguments->output_option = verb->add_option("-o,--output", arguments->output,
+                                              "write FILE.svg, FILE.dot (tree and schedule) or FILE.txt instead of stdout")
+                                 ->type_name("FILE");
+  add_plan_options(*verb, arguments->plan);
+  verb->add_option("--cost", arguments->cost, "which cost a matrix shows")
+      ->check(CLI::IsMember({"send-receive", "send", "receive", "hop"}))
+      ->capture_default_str();
+  verb->footer(
+      "A tree is that of a broadcast unless --op says otherwise.\nExamples:\n  smelt draw matrix -o costs.svg\n"
+      "  smelt draw timeline --machine 'synthetic:pack:2 core:4 pu:1' --op barrier --pattern hybrid");
+  verb->callback([arguments, &chosen] { chosen = [arguments] { return run_draw(*arguments); }; });
+}
+
+}  // namespace smelt

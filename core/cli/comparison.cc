@@ -1,0 +1,93 @@
+#include "cli/comparison.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+
+#include "discover/error.h"
+#include "generate/exact.h"
+#include "model/api.h"
+#include "schedule/bounds.h"
+
+namespace smelt {
+namespace {
+
+// Two predictions of the same value, added up in different orders.
+constexpr double kSame = 1 + 1e-6;
+
+}  // namespace
+
+double Comparison::best() const {
+  double least = patterns.empty() ? 0 : patterns.front().predicted;
+  for (const ComparedPattern& pattern : patterns) least = std::min(least, pattern.predicted);
+  return least;
+}
+
+const ComparedPattern* Comparison::find(const std::string& name) const {
+  for (const ComparedPattern& pattern : patterns)
+    if (pattern.name == name) return &pattern;
+  return nullptr;
+}
+
+Comparison compare_patterns(const Picture& picture, Operation op, int root, const SearchEffort& effort) {
+  const Costs& costs = picture.costs;
+  Comparison out;
+  out.machine = picture.machine;
+  out.cost_model = picture.cost_model;
+  out.unit = cost_unit_name(costs.unit);
+  out.op = op;
+  out.n = costs.n;
+  out.exact = op != Operation::kBarrier && costs.n <= effort.most_exact;
+  MappedArena arena(2 * generation_bytes(costs.n) + 2 * exact_bytes(kMostExact));
+  if (!arena.ok()) throw UserError("out of memory; name fewer CPUs with --cpus");
+  char* const start = arena.mark();
+  out.bound = price_bound(costs, op, root, arena);
+  std::vector<Pattern> candidates(candidate_patterns(op, costs.n, nullptr, 0));
+  candidate_patterns(op, costs.n, candidates.data(), static_cast<uint32_t>(candidates.size()));
+  for (const Pattern& pattern : candidates) {
+    arena.rewind(start);
+    Choice choice;
+    const int error = plan(pattern, op, root, costs, arena, &choice, effort);
+    if (error == -EINVAL) continue;  // not for this many participants, or it has no root to choose
+    if (error != 0) throw UserError("out of memory; name fewer CPUs with --cpus");
+    char name[40];
+    pattern_text(pattern, name, sizeof name);
+    out.patterns.push_back({name, pattern.info->tree != nullptr, choice.predicted});
+  }
+  return out;
+}
+
+std::vector<ComparedOverAll> summarise(const std::vector<Comparison>& comparisons) {
+  std::vector<ComparedOverAll> out;
+  if (comparisons.empty()) return out;
+  for (const ComparedPattern& row : comparisons.front().patterns) {
+    ComparedOverAll all;
+    all.name = row.name;
+    double logarithms = 0;
+    bool everywhere = true;
+    for (const Comparison& comparison : comparisons) {
+      const ComparedPattern* here = comparison.find(row.name);
+      const ComparedPattern* optimised = comparison.find("optimised");
+      if (!here) {
+        everywhere = false;
+        break;
+      }
+      const double best = comparison.best();
+      const double ratio = best > 0 ? here->predicted / best : 1;
+      logarithms += std::log(ratio);
+      if (ratio > all.worst) {
+        all.worst = ratio;
+        all.worst_on = comparison.machine;
+      }
+      all.best_on += here->predicted <= best * kSame;
+      // Exchanges may be: a barrier need not go through a root.
+      all.beats_optimised += optimised && here->is_tree && here->predicted * kSame < optimised->predicted;
+    }
+    if (!everywhere) continue;
+    all.mean = std::exp(logarithms / static_cast<double>(comparisons.size()));
+    out.push_back(all);
+  }
+  return out;
+}
+
+}  // namespace smelt

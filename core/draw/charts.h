@@ -1,0 +1,31 @@
+// The pictures of `smelt draw`: of each kind one function per pen. SVG and text know all four; DOT what is a graph
+// (dot_picture in picture.h draws the tree, text_picture its terminal version).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "draw/layout.h"
+#include "draw/picture.h"
+
+namespace smelt {
+
+struct TextStyle {
+  bool utf8 = true;     // else ASCII
+  bool colour = false;  // ANSI escapes, for terminals
+};
+
+// Of `picture`, only the machine, its costs and the participants are looked at. One panel per kind.
+std::string matrix_svg(const Picture& picture, const std::vector<CostKind>& kinds);
+std::string matrix_text(const Picture& picture, const std::vector<CostKind>& kinds, const TextStyle& style);
+
+std::string tree_svg(const Picture& picture);  // of trees only
+
+std::string schedule_svg(const Picture& picture);
+std::string schedule_text(const Picture& picture, const TextStyle& style);
+std::string schedule_dot(const Picture& picture);
+
+std::string timeline_svg(const Picture& picture);
+std::string timeline_text(const Picture& picture, const TextStyle& style);
+
+}  // namespace smelt

@@ -1,0 +1,182 @@
+// Schedule and timeline in SVG: both have a lane per participant, one over rounds, the other over time.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "draw/charts.h"
+#include "draw/colour.h"
+#include "draw/svg.h"
+
+namespace smelt {
+namespace {
+
+constexpr size_t kMostArrows = 20000;  // beyond, a picture is black and its file huge
+constexpr size_t kMostHeads = 1500;
+
+std::string headline(const Picture& p, const char* what) {
+  return fmt::format("{} by {}: {} {}, {}", operation_name(p.op), p.pattern, cost_text(p.predicted),
+                     cost_unit_name(p.costs.unit), what);
+}
+
+// Both colours of arrow heads.
+void define_heads(Svg& svg) {
+  std::string defs = "<defs>";
+  for (const auto& [id, colour] : {std::pair("near", kNear), std::pair("far", kFar)})
+    defs += fmt::format(
+        "<marker id=\"{}\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" "
+        "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 1L8 4L0 7z\" fill=\"{}\"/></marker>",
+        id, colour);
+  svg.raw(defs + "</defs>\n");
+}
+
+void arrow(Svg& svg, double x1, double y1, double x2, double y2, bool far, bool head) {
+  svg.line(x1, y1, x2, y2, far ? kFar : kNear, 1.1, head ? (far ? "marker-end=\"url(#far)\"" : "marker-end=\"url(#near)\"") : "");
+}
+
+// Many arrows over each other: the more there are, the fainter each.
+std::string arrow_group(size_t count) {
+  return fmt::format("stroke-opacity=\"{}\"", px(count <= 200 ? 0.9 : count <= 1500 ? 0.6 : count <= 6000 ? 0.3 : 0.15));
+}
+
+std::vector<Sample> arrow_samples(const Picture& p, const Rows& rows, const char* words) {
+  if (rows.nodes.size() < 2 || !p.costs.node) return {{Sample::Kind::kLine, kNear, words}};
+  return {{Sample::Kind::kLine, kNear, fmt::format("{} inside a NUMA node", words)},
+          {Sample::Kind::kLine, kFar, "between NUMA nodes"}};
+}
+
+// One path per kind of bar. Neighbours of one kind that are no wider than a hair become one; others keep a hair's distance.
+template <typename X>
+void bars(Svg& svg, const Timeline& line, const Lanes& lanes, X x) {
+  constexpr double kHair = 1.5;
+  std::string paths[3];
+  for (size_t i = 0; i < line.bars.size();) {
+    const Timeline::Bar& first = line.bars[i];
+    const auto thin = [&](const Timeline::Bar& bar) { return x(bar.end) - x(bar.begin) < kHair; };
+    size_t last = i;
+    while (thin(line.bars[last]) && last + 1 < line.bars.size() && line.bars[last + 1].who == first.who &&
+           line.bars[last + 1].doing == first.doing && thin(line.bars[last + 1]))
+      ++last;
+    const double begin = x(first.begin), wide = x(line.bars[last].end) - begin;
+    const double height = lanes.height * (first.doing == Timeline::Doing::kWait ? 0.24 : 0.6);
+    const double shown = wide > 4 ? wide - 0.6 : std::max(wide, 0.6);
+    paths[static_cast<size_t>(first.doing)] +=
+        fmt::format("M{} {}h{}v{}h-{}z", px(begin), px(lanes.middle(line.rows.row[first.who]) - height / 2), px(shown),
+                    px(height), px(shown));
+    i = last + 1;
+  }
+  const auto put = [&](Timeline::Doing doing, const char* colour) {
+    const std::string& path = paths[static_cast<size_t>(doing)];
+    if (!path.empty()) svg.raw(fmt::format("<path fill=\"{}\" d=\"{}\"/>\n", colour, path));
+  };
+  put(Timeline::Doing::kWait, kWaitBar);
+  put(Timeline::Doing::kReceive, kReceiveBar);
+  put(Timeline::Doing::kSend, kSendBar);
+}
+
+}  // namespace
+
+std::string schedule_svg(const Picture& p) {
+  const RoundChart chart = lay_out_rounds(p);
+  const uint32_t rounds = std::max(chart.rounds, 1u);
+  const double column = std::clamp(1000.0 / rounds, 24.0, 320.0), inset = 10, top = 26;
+  Svg svg;
+  define_heads(svg);
+  const Lanes lanes = svg_lanes(svg, p, chart.rows, column * rounds + 2 * inset, top);
+  const auto x = [&](uint32_t round) { return lanes.left + inset + column * round; };
+
+  for (uint32_t round = 0; round < chart.rounds; ++round) {
+    const auto first = std::lower_bound(chart.messages.begin(), chart.messages.end(), round,
+                                        [](const RoundChart::Message& m, uint32_t r) { return m.round < r; });
+    const auto count = std::count_if(first, chart.messages.end(), [round](const auto& m) { return m.round == round; });
+    const bool short_name = column < text_width("round 10", 11) + 8;
+    svg.text(x(round) + column / 2, top - 10, short_name ? std::to_string(round + 1) : fmt::format("round {}", round + 1),
+             {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint});
+    const std::string words = fmt::format("{} message{}", count, count == 1 ? "" : "s");
+    if (column >= text_width(words, 11))
+      svg.text(x(round) + column / 2, lanes.bottom() + 18, words,
+               {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint});
+  }
+  for (uint32_t round = 0; round <= rounds; ++round)
+    svg.line(x(round), top, x(round), lanes.bottom(), "#c4c4c4", 0.8, "stroke-dasharray=\"2 3\"");
+
+  // Heads of many arrows cover each other, and what is sent goes to the right in any case.
+  const size_t count = chart.messages.size();
+  const bool draw = count <= kMostArrows, heads = count <= kMostHeads && count <= 4 * lanes.count * rounds;
+  if (draw) {
+    const double dot = std::clamp(lanes.height * 0.16, 0.8, 3.0), end = heads ? dot : 0;
+    svg.open("", arrow_group(chart.messages.size()));
+    for (const auto& m : chart.messages)
+      arrow(svg, x(m.round), lanes.middle(chart.rows.row[m.from]), x(m.round + 1) - end,
+            lanes.middle(chart.rows.row[m.to]), crosses_nodes(p, m.from, m.to), heads);
+    svg.close();
+    if (lanes.height >= 8) {
+      uint32_t last_round = ~0u;
+      uint16_t last = kNobody;
+      for (const auto& m : chart.messages) {  // by round and sender: each sender's dot once
+        if (m.round != last_round || m.from != last)
+          svg.circle(x(m.round), lanes.middle(chart.rows.row[m.from]), dot, kInk, "none", 0);
+        last_round = m.round, last = m.from;
+      }
+    }
+  } else {
+    svg.text(lanes.left + lanes.width / 2, (lanes.top + lanes.bottom()) / 2,
+             fmt::format("{} messages: too many for arrows", chart.messages.size()),
+             {.size = 14, .anchor = Anchor::kMiddle});
+  }
+  const double below = lanes.bottom() + 44;
+  const double legend = svg_legend(svg, lanes.left, below, arrow_samples(p, chart.rows, "message"));
+  return svg_page(p, headline(p, "who waits for whom"), svg, lanes.left + std::max(lanes.width, legend), below + 6,
+                  {"A column is a round: what a participant sends in it needs only what reached it in the columns before. "
+                   "An arrow ends at who waits for it."});
+}
+
+std::string timeline_svg(const Picture& p) {
+  const Timeline line = lay_out_timeline(p);
+  const char* unit = cost_unit_name(p.costs.unit);
+  const double top = 12, wide = 960;
+  Svg svg;
+  define_heads(svg);
+  const Lanes lanes = svg_lanes(svg, p, line.rows, wide, top);
+  const auto x = [&](double time) { return lanes.left + (line.end > 0 ? time / line.end * wide : 0); };
+
+  for (const double tick : axis_ticks(line.end, 11)) {
+    svg.line(x(tick), top, x(tick), lanes.bottom() + 4, "#c4c4c4", 0.7);
+    svg.text(x(tick), lanes.bottom() + 18, fmt::format("{:g}", tick), {.size = 11, .anchor = Anchor::kMiddle});
+  }
+  svg.text(lanes.left + wide / 2, lanes.bottom() + 36, fmt::format("time in {}", unit),
+           {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint});
+
+  const double thick = lanes.height * 0.6;
+  bars(svg, line, lanes, x);
+  const bool draw = line.flights.size() <= kMostArrows, heads = line.flights.size() <= kMostHeads && lanes.height >= 7;
+  if (draw) {
+    svg.open("", arrow_group(line.flights.size()));
+    for (const Timeline::Flight& f : line.flights) {
+      // From the edge of the sender's bar that faces the receiver to the edge that faces the sender.
+      const double down = line.rows.row[f.from] < line.rows.row[f.to] ? thick / 2 : -thick / 2;
+      arrow(svg, x(f.begin), lanes.middle(line.rows.row[f.from]) + down, x(f.end),
+            lanes.middle(line.rows.row[f.to]) - down, crosses_nodes(p, f.from, f.to), heads);
+    }
+    svg.close();
+  }
+  for (uint32_t row = 0; row < lanes.count; ++row) {
+    const double done = p.done[line.rows.order[row]];
+    svg.line(x(done), lanes.middle(row) - lanes.height * 0.42, x(done), lanes.middle(row) + lanes.height * 0.42, kInk, 1.4);
+  }
+  const double below = lanes.bottom() + 64;
+  double legend = svg_legend(svg, lanes.left, below,
+                             {{Sample::Kind::kBox, kSendBar, "sends"},
+                              {Sample::Kind::kBox, kReceiveBar, "receives"},
+                              {Sample::Kind::kBox, kWaitBar, "waits"}});
+  svg.line(lanes.left + legend + 8, below - 10, lanes.left + legend + 8, below + 2, kInk, 1.4);
+  svg.text(lanes.left + legend + 18, below, "is done", {.size = 11});
+  legend += 18 + text_width("is done", 11) + 14;
+  if (draw) svg_legend(svg, lanes.left + legend, below, arrow_samples(p, line.rows, "message"));
+  std::vector<std::string> notes = {
+      "Predicted, everybody starting at 0. An arrow goes from when the sender is through with a message to when its "
+      "receiver begins to read it."};
+  if (!draw) notes.push_back(fmt::format("{} messages: too many for arrows.", line.flights.size()));
+  return svg_page(p, headline(p, "what everybody does when"), svg, lanes.left + wide, below + 6, notes);
+}
+
+}  // namespace smelt

@@ -1,0 +1,172 @@
+// The tree in SVG: levels as rows, the root on top, every link with its cost, links between NUMA nodes in another colour
+// and dashed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "draw/charts.h"
+#include "draw/colour.h"
+#include "draw/svg.h"
+
+namespace smelt {
+namespace {
+
+struct TreeDrawing {
+  static constexpr double kLevelNames = 66;  // the column of the levels' names
+
+  const Picture& p;
+  const TreeLayout layout;
+  const Rows rows;
+  const std::vector<double> times;
+  Svg svg;
+  double gap, radius, level_height, left, top;
+
+  explicit TreeDrawing(const Picture& picture)
+      : p(picture),
+        layout(lay_out_tree(p.tree)),
+        rows(arrange(p)),
+        times(p.op == Operation::kBroadcast ? arrival_times(p.tree, p.costs) : p.done) {
+    gap = std::clamp(2700 / (layout.width + 1), 8.0, 52.0);
+    level_height = std::clamp(1400.0 / layout.levels, 12.0, 100.0);
+    radius = std::min({gap * 0.4, level_height * 0.36, 16.0});
+    // Narrow trees stand in the middle above their legend.
+    left = kLevelNames + std::max(0.0, (420 - kLevelNames - gap * layout.width - 2 * radius) / 2);
+    top = 24;
+  }
+
+  double x(uint16_t i) const { return left + gap * layout.x[i] + radius; }
+  double y(uint16_t i) const { return top + level_height * layout.level[i]; }
+  double width() const { return 2 * left - kLevelNames + gap * layout.width + 2 * radius; }
+  bool shows_costs() const { return cost_size() >= 7.5 && level_height >= 40; }
+  double cost_size() const { return std::min(10.0, gap * 0.3); }
+
+  double hop(uint16_t parent, uint16_t child) const {
+    return p.costs.hop[p.op == Operation::kReduce ? p.costs.at(child, parent) : p.costs.at(parent, child)];
+  }
+
+  void levels() {
+    const auto every = static_cast<uint32_t>(std::ceil(14 / level_height));
+    for (uint32_t level = 0; level < layout.levels; ++level) {
+      const double at = top + level_height * level;
+      svg.line(kLevelNames - 10, at, width(), at, "#ececec", 1);
+      if (level % every == 0)
+        svg.text(0, at + 4, fmt::format("level {}", level), {.size = 11, .fill = kFaint});
+    }
+  }
+
+  // A link leaves its parent downwards and comes to its child from straight above, so that the links of siblings part
+  // early and a cost stands above the child it belongs to. Bezier's four points, and the point at `t`.
+  struct Link {
+    double x1, y1, x2, y2;
+    double bend1() const { return y1 + 0.35 * (y2 - y1); }
+    double bend2() const { return y2 - 0.9 * (y2 - y1); }
+    double x_at(double t) const { return x1 + (x2 - x1) * t * t * (3 - 2 * t); }
+    double y_at(double t) const {
+      const double s = 1 - t;
+      return s * s * s * y1 + 3 * s * s * t * bend1() + 3 * s * t * t * bend2() + t * t * t * y2;
+    }
+  };
+  Link link(uint16_t parent, uint16_t child) const { return {x(parent), y(parent), x(child), y(child)}; }
+
+  template <typename Do>
+  void for_each_link(Do act) {
+    for (uint32_t i = 0; i < p.tree.n; ++i)
+      if (p.tree.parent[i] != kNobody) act(p.tree.parent[i], static_cast<uint16_t>(i));
+  }
+
+  void links() {
+    for_each_link([this](uint16_t parent, uint16_t child) {
+      const bool far = crosses_nodes(p, parent, child);
+      const Link at = link(parent, child);
+      svg.raw(fmt::format("<path d=\"M{} {}C{} {} {} {} {} {}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{}/>\n",
+                          px(at.x1), px(at.y1), px(at.x1), px(at.bend1()), px(at.x2), px(at.bend2()), px(at.x2),
+                          px(at.y2), far ? kFar : kNear, px(std::clamp(radius / 8, 0.7, 1.8)),
+                          far ? " stroke-dasharray=\"5 3\"" : ""));
+    });
+  }
+
+  void link_costs() {
+    if (!shows_costs()) return;
+    const double size = cost_size();
+    for_each_link([&](uint16_t parent, uint16_t child) {
+      const Link at = link(parent, child);
+      double t = 1;
+      while (t > 0 && at.y_at(t) > at.y2 - radius - 12) t -= 0.01;
+      const double cost = hop(parent, child);
+      const std::string words = cost < 10 ? fmt::format("{:.1f}", cost) : fmt::format("{:.0f}", cost);
+      const double wide = text_width(words, size) + 3, middle = at.x_at(t), level = at.y_at(t);
+      svg.raw(fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#ffffff\" fill-opacity=\"0.9\"/>\n",
+                          px(middle - wide / 2), px(level - size / 2 - 1), px(wide), px(size + 2)));
+      svg.text(middle, level + size * 0.36, words,
+               {.size = size, .anchor = Anchor::kMiddle, .fill = crosses_nodes(p, parent, child) ? kFar : kNear});
+    });
+  }
+
+  void nodes() {
+    std::vector<size_t> nth(p.cpu.size(), 0);  // participant -> which of the NUMA nodes
+    for (size_t b = 0; b < rows.nodes.size(); ++b)
+      for (uint32_t row = rows.nodes[b].first; row < rows.nodes[b].first + rows.nodes[b].count; ++row)
+        nth[rows.order[row]] = b;
+    const size_t digits = std::max<size_t>(2, std::to_string(*std::max_element(p.cpu.begin(), p.cpu.end())).size());
+    const double size = std::min(11.0, 1.9 * radius / (0.6 * static_cast<double>(digits)));  // one for all
+    for (uint32_t i = 0; i < p.tree.n; ++i) {
+      const auto who = static_cast<uint16_t>(i);
+      const std::string cpu = std::to_string(p.cpu[i]);
+      const uint16_t parent = p.tree.parent[who];
+      const std::string from = parent == kNobody ? "" : fmt::format("; link {}", cost_text(hop(parent, who)));
+      svg.open(fmt::format("CPU {}, node {}: {} {} {}{}", cpu, p.costs.node ? p.costs.node[i] : 0,
+                           p.op == Operation::kBroadcast ? "informed at"
+                           : p.op == Operation::kReduce  ? "has sent at"
+                                                         : "leaves at",
+                           cost_text(times[i]), cost_unit_name(p.costs.unit), from));
+      const bool root = who == p.tree.root;
+      svg.circle(x(who), y(who), radius, node_tint(nth[i]), kInk, root ? std::max(1.4, radius / 7) : std::min(1.0, radius / 6));
+      if (size >= 6)
+        svg.text(x(who), y(who) + size * 0.36, cpu, {.size = size, .anchor = Anchor::kMiddle, .bold = root});
+      svg.close();
+    }
+  }
+
+  double legend(double at) {
+    const bool several = rows.nodes.size() > 1;
+    const std::string what = shows_costs() ? fmt::format(", with its hop in {}", cost_unit_name(p.costs.unit)) : "";
+    std::vector<Sample> samples = {{Sample::Kind::kLine, kNear, (several ? "link inside a NUMA node" : "link") + what}};
+    if (several) samples.push_back({Sample::Kind::kLine, kFar, "between NUMA nodes", true});
+    double widest = svg_legend(svg, 0, at, samples);
+    if (!several) return widest;
+    std::vector<Sample> tints;  // one per colour, with the nodes that have it
+    for (size_t b = 0; b < std::min(rows.nodes.size(), kNodeTints); ++b) {
+      std::string words = fmt::format("node {}", rows.nodes[b].number);
+      for (size_t more = b + kNodeTints; more < rows.nodes.size(); more += kNodeTints)
+        words += fmt::format(", {}", rows.nodes[more].number);
+      tints.push_back({Sample::Kind::kCircle, node_tint(b), words});
+    }
+    widest = std::max(widest, svg_legend(svg, 0, at + 20, tints));
+    return widest;
+  }
+};
+
+}  // namespace
+
+std::string tree_svg(const Picture& p) {
+  TreeDrawing drawing(p);
+  drawing.levels();
+  drawing.links();
+  drawing.link_costs();
+  drawing.nodes();
+  const double below = drawing.top + drawing.level_height * (drawing.layout.levels - 1) + drawing.radius + 36;
+  const double legend = drawing.legend(below);
+  const double height = below + (drawing.rows.nodes.size() > 1 ? 26 : 6);
+  const std::string title = fmt::format("{} by {}: {} {}", operation_name(p.op), p.pattern, cost_text(p.predicted),
+                                        cost_unit_name(p.costs.unit));
+  const char* direction = p.op == Operation::kBroadcast ? "Messages go down the tree"
+                          : p.op == Operation::kReduce  ? "Messages go up the tree"
+                                                        : "Messages go up the tree and down again";
+  std::vector<std::string> notes = {
+      fmt::format("{}; a parent's children stand from left to right in the order in which it serves them.", direction)};
+  if (!drawing.shows_costs()) notes.push_back("Too many links for their costs here: a browser shows them at each CPU.");
+  return svg_page(p, title, drawing.svg, std::max(drawing.width(), legend), height, notes);
+}
+
+}  // namespace smelt

@@ -1,0 +1,34 @@
+#include "zoo/zoo.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/options.h"
+
+namespace smelt {
+namespace {
+
+constexpr ZooEntry kZoo[] = {
+#include "zoo/zoo_machines.inc"
+};
+
+}  // namespace
+
+std::span<const ZooEntry> zoo() { return kZoo; }
+
+const ZooEntry* find_in_zoo(const std::string& name) {
+  const auto found = std::find_if(std::begin(kZoo), std::end(kZoo), [&](const ZooEntry& e) { return name == e.name; });
+  return found == std::end(kZoo) ? nullptr : &*found;
+}
+
+const ZooEntry& nearest_in_zoo(const std::string& words) {
+  // People type the model ("epyc-7742") and leave out the rest; by edits alone some short name would win.
+  if (!words.empty())
+    for (const ZooEntry& entry : kZoo)
+      if (std::string(entry.name).find(words) != std::string::npos) return entry;
+  return *std::min_element(std::begin(kZoo), std::end(kZoo), [&](const ZooEntry& a, const ZooEntry& b) {
+    return edit_distance(words.c_str(), a.name) < edit_distance(words.c_str(), b.name);
+  });
+}
+
+}  // namespace smelt

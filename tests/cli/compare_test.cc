@@ -1,0 +1,103 @@
+// smelt compare: one machine, a folder of them, what it refuses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "program.h"
+
+namespace smelt::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kMachine = "synthetic:pack:2 l3:2 core:3 pu:1";
+
+double predicted(const json& comparison, const std::string& pattern) {
+  for (const json& row : comparison["patterns"])
+    if (row["pattern"] == pattern) return row["predicted"];
+  ADD_FAILURE() << "no row for " << pattern;
+  return 0;
+}
+
+TEST(Compare, ShowsEveryPatternAgainstTheCheapestAndTheBound) {
+  for (const char* op : {"broadcast", "reduce", "barrier"}) {
+    const Outcome outcome = smelt({"compare", "--machine", kMachine, "--op", op, "--json"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const json out = outcome.json();
+    EXPECT_EQ(out["op"], op);
+    EXPECT_EQ(out["participants"], 12);
+    const double best = out["best"], bound = out["bound"];
+    EXPECT_GT(bound, 0);
+    EXPECT_LE(bound, best * (1 + 1e-6));
+    for (const json& row : out["patterns"]) {
+      const double here = row["predicted"];
+      EXPECT_GE(here, best) << row;
+      EXPECT_NEAR(row["ratio"], here / best, 1e-9);
+      EXPECT_NEAR(row["gap"], here / bound - 1, 1e-9);
+    }
+    EXPECT_LE(predicted(out, "optimised"), predicted(out, "adaptive-sorted") * (1 + 1e-6));
+    EXPECT_LE(predicted(out, "optimised"), predicted(out, "binomial") * (1 + 1e-6));
+    EXPECT_EQ(out["exact"], std::string(op) != "barrier");
+    const Outcome text = smelt({"compare", "--machine", kMachine, "--op", op});
+    for (const json& row : out["patterns"])
+      EXPECT_NE(text.out.find(row["pattern"].get<std::string>()), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("lower bound"), std::string::npos);
+  }
+}
+
+TEST(Compare, TheSearchFindsTheOptimumOrComesNear) {
+  const auto optimised = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"compare", "--machine", kMachine, "--op", "reduce", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return predicted(smelt(arguments).json(), "optimised");
+  };
+  const double exact = optimised({"--exact", "12"}), searched = optimised({"--exact", "0"});
+  EXPECT_LE(exact, searched * (1 + 1e-6));
+  EXPECT_LE(searched, exact * 1.05);
+  EXPECT_EQ(searched, optimised({"--exact", "0"})) << "the same seed, another tree";
+}
+
+TEST(Compare, SummarisesAFolder) {
+  const std::string folder = scratch() + "/machines";
+  std::filesystem::create_directories(folder);
+  write_file("machines/a.json", R"({"name": "a", "unit": "ns", "t_send": [[0, 5, 9], [5, 0, 9], [9, 9, 0]],
+    "t_receive": [[0, 20, 90], [20, 0, 90], [90, 90, 0]], "numa_node": [0, 0, 1]})");
+  write_file("machines/b.json", R"({"name": "b", "unit": "ns", "t_send": [[0, 1], [1, 0]],
+    "t_receive": [[0, 2], [2, 0]], "numa_node": [0, 0]})");
+  const Outcome outcome = smelt({"compare", "--folder", folder, "--op", "broadcast", "--cost-model", "paper", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json out = outcome.json();
+  EXPECT_EQ(out["machines"], 2);
+  EXPECT_EQ(out["each"].size(), 2u);
+  for (const json& row : out["patterns"]) {
+    double logarithms = 0;
+    for (const json& machine : out["each"])
+      logarithms += std::log(predicted(machine, row["pattern"]) / machine["best"].get<double>()) / 2;
+    EXPECT_NEAR(row["mean_ratio"], std::exp(logarithms), 1e-9) << row;
+    EXPECT_EQ(row["beats_optimised"], 0) << row;
+  }
+  EXPECT_NE(smelt({"compare", "--folder", folder}).out.find("2 machines"), std::string::npos);
+}
+
+TEST(Compare, KnowsTheZoo) {
+  const json out = smelt({"compare", "--folder", "zoo", "--op", "broadcast", "--moves", "0", "--json"}).json();
+  EXPECT_GE(out["machines"], 15);
+  EXPECT_GE(out["gap"]["worst"], out["gap"]["mean"]);
+}
+
+TEST(Compare, RefusesInOneLine) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"compare", "--folder", "/nonexistent"},
+                                                                     {"compare", "--folder", scratch() + "/empty"},
+                                                                     {"compare", "--machine", kMachine, "--root", "99"},
+                                                                     {"compare", "--exact", "17"},
+                                                                     {"compare", "--machine", "/nonexistent.json"}}) {
+    std::filesystem::create_directories(scratch() + "/empty");
+    const Outcome outcome = smelt(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments.back();
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace smelt::test

@@ -1,0 +1,98 @@
+// smelt draw from outside: files by their names, the terminal's version, refusals.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "program.h"
+
+namespace smelt::test {
+namespace {
+
+constexpr const char* kMachine = "synthetic:pack:2 numa:1 l3:2 core:3 pu:1";  // 12 CPUs
+
+std::string drawn(const std::string& what, const std::string& name, std::vector<std::string> more = {}) {
+  const std::string path = scratch() + "/" + name;
+  std::vector<std::string> all = {"draw", what, "--machine", kMachine, "-o", path};
+  all.insert(all.end(), more.begin(), more.end());
+  const Outcome outcome = smelt(all);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out + outcome.err, "");
+  return read_file(path);
+}
+
+bool has_command(const char* name) {
+  return std::system(("command -v " + std::string(name) + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+TEST(Draw, SvgThatOthersRead) {
+  for (const std::string what : {"matrix", "tree", "schedule", "timeline"}) {
+    SCOPED_TRACE(what);
+    const std::string svg = drawn(what, what + ".svg");
+    EXPECT_NE(svg.find("<svg xmlns="), std::string::npos);
+    for (int cpu = 0; cpu < 12; ++cpu) EXPECT_NE(svg.find("CPU " + std::to_string(cpu)), std::string::npos) << cpu;
+    if (has_command("python3")) {
+      const std::string parse = "python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' " +
+                                scratch() + "/" + what + ".svg";
+      EXPECT_EQ(std::system(parse.c_str()), 0);
+    }
+  }
+}
+
+TEST(Draw, DotThatGraphvizReads) {
+  for (const std::string what : {"tree", "schedule"}) {
+    EXPECT_NE(drawn(what, what + ".dot").find("digraph"), std::string::npos);
+    if (!has_command("dot")) continue;
+    EXPECT_EQ(std::system(("dot -Tsvg " + scratch() + "/" + what + ".dot >/dev/null").c_str()), 0);
+  }
+}
+
+TEST(Draw, TextIsTheDefault) {
+  for (const std::string what : {"matrix", "tree", "schedule", "timeline"}) {
+    SCOPED_TRACE(what);
+    const std::string file = drawn(what, what + ".txt");
+    const Outcome outcome = smelt({"draw", what, "--machine", kMachine});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, file);  // not a terminal: no colours
+    EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+    EXPECT_NE(outcome.out.find("\ndrawn       20"), std::string::npos);
+    const Outcome ascii = run({{"draw", what, "--machine", kMachine}, {{"LC_ALL", "C"}}});
+    EXPECT_TRUE(std::all_of(ascii.out.begin(), ascii.out.end(), [](char c) { return c > 0; }));
+  }
+}
+
+TEST(Draw, OptionsAreThoseOfTree) {
+  EXPECT_NE(smelt({"draw", "tree", "--machine", kMachine}).out.find("operation   broadcast"), std::string::npos);
+  const Outcome reduce = smelt({"draw", "tree", "--machine", kMachine, "--op", "reduce", "--pattern", "binary", "--cpus",
+                                "8,2-4,11", "--root", "3", "--cost-model", "paper"});
+  EXPECT_NE(reduce.out.find("operation   reduce, root CPU 3"), std::string::npos) << reduce.out;
+  EXPECT_NE(reduce.out.find("cost model  paper"), std::string::npos);
+  const std::string hop = drawn("matrix", "hop.svg", {"--cost", "hop", "--cpus", "0-5"});
+  EXPECT_NE(hop.find("from the store until"), std::string::npos);
+  EXPECT_EQ(hop.find("CPU 6"), std::string::npos);
+}
+
+void expect_refused(std::vector<std::string> arguments, const std::string& says) {
+  arguments.insert(arguments.begin(), "draw");
+  const Outcome outcome = smelt(arguments);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
+}
+
+TEST(Draw, RefusesInOneLine) {
+  expect_refused({}, "see 'smelt draw --help'");
+  expect_refused({"graph"}, "see 'smelt draw --help'");
+  expect_refused({"tree", "-o", "tree.png"}, "must end in .svg, .dot or .txt");
+  expect_refused({"matrix", "-o", "m.dot"}, "DOT draws tree and schedule");
+  expect_refused({"timeline", "-o", "t.dot"}, "DOT draws tree and schedule");
+  expect_refused({"tree", "--machine", kMachine, "--op", "barrier", "--pattern", "dissemination"}, "it is no tree");
+  expect_refused({"tree", "--machine", kMachine, "-o", scratch() + "/no/such/folder/x.svg"}, "cannot be written");
+  expect_refused({"matrix", "--machine", kMachine, "--cpus", "99"}, "has no CPU 99");
+  expect_refused({"matrix", "--cost", "price"}, "see 'smelt draw --help'");
+}
+
+}  // namespace
+}  // namespace smelt::test
