@@ -28,10 +28,10 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
 }
 
 [[gnu::destructor]] void print_at_exit() {
-  if (!options().stats) return;
   smelt_openmp_counts sum;
   sum_counters(&sum);
-  if (sum.regions == 0) return;  // a helper process of the program, a shell: not what was asked about
+  // First: most processes under LD_PRELOAD are a shell, a helper without OpenMP, and need not read the settings to end.
+  if (sum.regions == 0 || !options().stats) return;
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
   log_line("OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu libgomp's for tasks "
            "(%llu waits given up for one); %llu sleeps",

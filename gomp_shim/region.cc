@@ -183,10 +183,6 @@ void enter(const RegionCall& call, RealEntry real) {
   if (region.nested) count_team(region, 0);
 }
 
-bool crowd_with(const Region& region, uint32_t threads) {
-  return team_threads.load(std::memory_order_relaxed) - region.counted + threads > cpus;
-}
-
 bool is_crowded() { return team_threads.load(std::memory_order_relaxed) > cpus; }
 
 void count_team(Region& region, uint32_t threads) {
