@@ -54,6 +54,14 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
     pattern_text(pattern, name, sizeof name);
     out.patterns.push_back({name, pattern.info->tree != nullptr, choice.predicted});
   }
+  if (op == Operation::kBarrier && effort.moves > 0) {
+    // What would be used: the cheapest, or an exchange with other partners that no row's name stands for.
+    arena.rewind(start);
+    Choice choice;
+    const int error = choose_best(op, root, costs, arena, &choice, effort);
+    if (error != 0 && error != -EINVAL) throw UserError("out of memory; name fewer CPUs with --cpus");
+    if (!error) out.patterns.push_back({"best", choice.pattern.info->tree != nullptr, choice.predicted});
+  }
   return out;
 }
 

@@ -188,11 +188,9 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   p.schedule = choice.schedule;
   p.is_tree = choice.pattern.info->tree != nullptr;
   p.bound = price_bound(p.costs, request.op, root, arena);
-  if (p.is_tree) {
-    p.tree = choice.tree;
-  } else if (choice.pattern.info->exchange(p.costs, choice.pattern.argument, arena, &p.exchange) != 0) {
-    refuse_plan(request, named, n, -ENOMEM);  // built once more: a schedule no longer knows its rounds
-  }
+  p.tree = choice.tree;
+  p.exchange = choice.exchange;
+  if (choice.partners) p.pattern += ", partners searched";
   p.storage = storage;
   return p;
 }

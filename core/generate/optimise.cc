@@ -214,7 +214,7 @@ struct Annealing {
 
   // One run. Ends early when the tree is good enough.
   void run(const Tree& start, double hottest, uint32_t moves, int64_t begin_ns, int64_t end_ns) {
-      editor.load(start);
+    editor.load(start);
     critical_count = 0;
     double now = editor.value();
     double temperature = hottest * now;
@@ -246,7 +246,8 @@ struct Annealing {
   }
 };
 
-uint32_t default_moves(uint32_t n) { return std::min(60000 + 500 * n, 160000u); }
+// What a tenth of a second is good for; a move takes the longer the larger the tree.
+uint32_t default_moves(uint32_t n) { return std::min(240000u, 40'000'000u / n); }
 
 }  // namespace
 

@@ -19,7 +19,7 @@ int mst_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out
 int cluster_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
 int bad_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
 int adaptive_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
-int optimised_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);  // for broadcasts; see choose.h
+int optimised_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);  // for broadcasts; see optimised.h
 int adaptive_sorted_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
 
 // Exchanges: registry.h has the contract (ExchangeFunction).
@@ -27,6 +27,8 @@ int pair_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out)
 int all_to_all(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
 int dissemination(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
 int hybrid_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
+int hierarchical_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
+int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
 
 // An edgeless tree under the root that was asked for, or under `own_choice` when that is -1. 0, -EINVAL, -ENOMEM.
 inline int start_tree(uint32_t n, int root, uint16_t own_choice, Arena& arena, Tree* out) {

@@ -19,6 +19,12 @@ constexpr PatternInfo kRegistry[] = {
 #undef PATTERN
 };
 
+// The number of levels or rounds only changes at the roots of n, and for up to 1024 participants these give every depth worth having.
+constexpr uint32_t kRadixes[] = {2, 3, 4, 8};
+constexpr uint32_t kWidths[] = {1, 2, 3, 4, 7};
+// Among the few groups of a level. 63: all at once.
+constexpr uint32_t kLevelWidths[] = {1, 2, 3, 7, 63};
+
 // Decimal digits only, at most `max`; false otherwise.
 bool parse_number(const char* text, uint32_t max, uint32_t* out) {
   if (!*text) return false;
@@ -35,6 +41,13 @@ bool parse_number(const char* text, uint32_t max, uint32_t* out) {
 }  // namespace
 
 std::span<const PatternInfo> pattern_registry() { return kRegistry; }
+
+std::span<const uint32_t> candidate_arguments(const PatternInfo& info) {
+  if (info.tree == knomial_tree) return kRadixes;
+  if (info.exchange == dissemination) return kWidths;
+  if (info.exchange == hierarchical_exchange || info.exchange == spread_exchange) return kLevelWidths;
+  return {&info.default_argument, 1};
+}
 
 int find_pattern(const char* name, Pattern* out) {
   const char* const colon = std::strchr(name, ':');

@@ -32,6 +32,9 @@ struct Pattern {
   uint32_t argument = 0;
 };
 
+// The arguments worth trying when a pattern is chosen automatically; for a row without argument the default alone.
+std::span<const uint32_t> candidate_arguments(const PatternInfo& info);
+
 // "mst", "knomial:4". 0; -ENOENT for an unknown name; -ERANGE for an argument out of range or not a number;
 // -EINVAL for an argument where none is taken. "best" is not a pattern but a choice: see schedule/choose.h.
 int find_pattern(const char* name, Pattern* out);

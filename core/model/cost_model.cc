@@ -166,6 +166,7 @@ int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, cons
   }
   for (uint32_t i = 0; node && i < n; ++i) additive.node[i] = additive.llc[i] = node[i];
   *out = additive.costs(n, unit, 0);
+  out->poller = kPoller * near_hop(*out);
   return 0;
 }
 

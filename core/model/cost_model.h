@@ -54,7 +54,8 @@ int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena&
 // The same machine under the paper's additive model. 0 or -ENOMEM.
 int paper_costs(const Costs& machine, Arena& arena, Costs* out);
 
-// Costs from the paper's two matrices (row = sender): the additive special case itself. 0, -EINVAL, -ENOMEM.
+// Costs from the paper's two matrices (row = sender): the additive special case itself. The paper has no line that several poll; its
+// `poller` is what the overlap-aware costs take, so that sharing a line is not free. 0, -EINVAL, -ENOMEM.
 // `node` may be empty: then everything is one node; the last-level caches are taken to be the nodes.
 int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, const float* t_receive,
                             const uint16_t* node, Arena& arena, Costs* out);

@@ -2,87 +2,50 @@
 //
 // A candidate is built, priced and thrown away; only the winner is built again and kept, so the arena holds one
 // candidate at a time. What is tried is bounded, because this runs when a team starts:
-//   - knomial with K = 2, 3, 4, 8 and dissemination with W = 1, 2, 3, 4, 7: the number of levels or rounds only
-//     changes at the roots of n, and for up to 1024 participants these give every depth worth having;
+//   - the arguments that the registry thinks worth trying;
 //   - all-to-all up to 64 participants: n^2 reads a barrier, more lines than the caches' links pass in the time of
-//     the two further rounds it saves, and n^2 messages to price.
+//     the two further rounds it saves, and n^2 messages to price;
+//   - while a program starts with more participants than that, only the families that win on large machines.
 #include "schedule/choose.h"
 
 #include <cerrno>
 
-#include "generate/exact.h"
-#include "generate/optimise.h"
 #include "generate/patterns.h"
-#include "generate/problem.h"
+#include "generate/release.h"
+#include "schedule/partners.h"
 
 namespace smelt {
 
 namespace {
 
 constexpr uint32_t kMostAllToAll = 64;
-constexpr uint32_t kMostStarts = 32;  // trees that the registry can offer, arguments included
-constexpr uint32_t kMostRoots = 8;    // of a barrier by trees, when not all are tried
-constexpr uint32_t kRadixes[] = {2, 3, 4, 8};
-constexpr uint32_t kWidths[] = {1, 2, 3, 4, 7};
-
-std::span<const uint32_t> candidate_arguments(const PatternInfo& info) {
-  if (info.tree == knomial_tree) return kRadixes;
-  if (info.exchange == dissemination) return kWidths;
-  return {&info.default_argument, 1};
-}
+constexpr uint32_t kMostAtLeisure = 64;  // up to so many every pattern is tried while a program starts
+constexpr uint32_t kMostRoots = 8;      // of a barrier by trees, when not all are tried
+constexpr uint32_t kMostPartnered = 3;  // exchanges whose partners are searched for
 
 bool is_candidate(const PatternInfo& info, Operation op, uint32_t n) {
   if (info.tree) return true;
   return op == Operation::kBarrier && !(info.exchange == all_to_all && n > kMostAllToAll);
 }
 
-// The tree of least value for one direction. Every other tree of the registry is a start, so none is better.
-int search_tree(const Costs& costs, Direction direction, int root, const SearchEffort& effort, Arena& arena, Tree* out,
-                double* value) {
-  char* const start = arena.mark();
-  // The result first, so that all the scratch behind it can be given back.
-  Tree kept;
-  if (int error = make_tree(costs.n, 0, arena, &kept)) return error;
-  char* const scratch = arena.mark();
-  TreeProblem problem;
-  int error = make_problem(costs, direction, arena, &problem);
-  Tree found;
-  bool done = false;
-  if (!error && costs.n <= effort.most_exact) {
-    error = exact_tree(problem, root, effort.limits, arena, &found, value);
-    done = error == 0;
-    if (error == -EINTR || error == -ERANGE) error = 0;
-  }
-  if (!error && !done) {
-    const Tree* starts[kMostStarts];
-    uint32_t count = 0;
-    for (const PatternInfo& info : pattern_registry()) {
-      if (!info.tree || info.tree == optimised_tree || effort.moves == 0) continue;
-      for (uint32_t argument : candidate_arguments(info)) {
-        auto* tree = arena.make<Tree>(1);
-        if (!tree || count == kMostStarts) break;
-        if (info.tree(costs, argument, root, arena, tree) == 0) starts[count++] = tree;
-      }
-    }
-    OptimiseSettings settings;
-    settings.moves = effort.moves;
-    settings.seed = effort.seed;
-    settings.limits = effort.limits;
-    settings.starts = {starts, count};
-    error = optimise_tree(problem, root, settings, arena, &found, value);
-  }
-  if (error) {
-    arena.rewind(start);
-    return error;
-  }
-  copy_tree(found, kept);
-  arena.rewind(scratch);
-  *out = kept;
-  return 0;
+bool is_tried(const PatternInfo& info, Operation op, int root, uint32_t n, const SearchEffort& effort) {
+  if (!is_candidate(info, op, n)) return false;
+  if (effort.moves > 0 || n <= kMostAtLeisure) return true;
+  if (op == Operation::kBarrier && root < 0) return info.exchange == hierarchical_exchange || info.exchange == spread_exchange;
+  return info.tree == optimised_tree;
 }
 
-// The roots under which both trees of a barrier are tried: all where that is quick, else where one tree alone would begin, and where
-// the registry's trees begin.
+int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan) {
+  char* const scratch = arena.mark();
+  Prediction prediction;
+  const int error = predict(schedule, costs, arena, &prediction);
+  arena.rewind(scratch);
+  *makespan = prediction.makespan;
+  return error;
+}
+
+// The roots under which a barrier by trees is tried: all where that is quick; while a program starts, where gathering would end; else
+// also where releasing alone would begin, and where the registry's trees begin.
 uint32_t barrier_roots(const Costs& costs, const SearchEffort& effort, Arena& arena, uint16_t* out) {
   uint32_t count = 0;
   if (costs.n <= effort.most_exact) {
@@ -97,9 +60,11 @@ uint32_t barrier_roots(const Costs& costs, const SearchEffort& effort, Arena& ar
   char* const scratch = arena.mark();
   Tree tree;
   double value;
-  for (Direction direction : {Direction::kBroadcast, Direction::kReduce})
-    if (search_tree(costs, direction, -1, effort, arena, &tree, &value) == 0) add(tree.root);
+  SearchEffort quick = effort;
+  quick.moves = 0;
+  if (search_tree(costs, Direction::kReduce, -1, quick, arena, &tree, &value) == 0) add(tree.root);
   if (effort.moves > 0) {
+    if (search_tree(costs, Direction::kBroadcast, -1, quick, arena, &tree, &value) == 0) add(tree.root);
     for (const PatternInfo& info : pattern_registry())
       if (info.tree && info.tree != optimised_tree && info.tree(costs, info.default_argument, -1, arena, &tree) == 0) add(tree.root);
   }
@@ -107,48 +72,102 @@ uint32_t barrier_roots(const Costs& costs, const SearchEffort& effort, Arena& ar
   return count;
 }
 
-// "optimised": for a barrier one tree each to gather and to release, under the root that makes the least of both.
-int build_optimised(Operation op, int root, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
-  double value = 0;
-  if (op != Operation::kBarrier) {
-    const Direction direction = op == Operation::kBroadcast ? Direction::kBroadcast : Direction::kReduce;
-    if (int error = search_tree(costs, direction, root, effort, arena, &out->tree, &value)) return error;
-    return op == Operation::kBroadcast ? broadcast_schedule(out->tree, arena, &out->schedule)
-                                       : reduce_schedule(out->tree, arena, &out->schedule);
+// The ways to release: by messages down the searched tree, or by shared lines, straight or through leaders of some level. `way` 0 is the
+// first; -ENOENT when there are no more ways.
+int release_barrier(uint32_t way, const Levels& levels, const Costs& costs, Arena& arena, Choice* choice) {
+  if (way == 0) return barrier_schedule(choice->gather, choice->tree, arena, &choice->schedule);
+  if (way >= levels.count) return -ENOENT;
+  if (int error = release_tree(costs, levels, way, choice->gather.root, arena, &choice->tree)) return error;
+  return lined_barrier_schedule(choice->gather, choice->tree, costs, arena, &choice->schedule);
+}
+
+// The cheapest barrier by a gather and a release tree under this root.
+int barrier_under(uint16_t root, const Levels& levels, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out,
+                  double* predicted) {
+  double value;
+  Choice made = *out;
+  if (int error = search_tree(costs, Direction::kReduce, root, effort, arena, &made.gather, &value)) return error;
+  if (int error = search_tree(costs, Direction::kBroadcast, root, effort, arena, &made.tree, &value)) return error;
+  uint32_t best = 0;
+  for (uint32_t way = 0;; ++way) {
+    char* const scratch = arena.mark();
+    Choice trial = made;
+    double now = 0;
+    int error = release_barrier(way, levels, costs, arena, &trial);
+    if (!error) error = price_schedule(trial.schedule, costs, arena, &now);
+    arena.rewind(scratch);
+    if (error == -ENOENT) break;
+    if (error) return error;
+    if (way > 0 && now >= *predicted) continue;
+    best = way;
+    *predicted = now;
   }
+  if (int error = release_barrier(best, levels, costs, arena, &made)) return error;
+  *out = made;
+  return 0;
+}
+
+int optimised_barrier(int root, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
   auto* roots = arena.make<uint16_t>(costs.n > kMostRoots ? costs.n : kMostRoots);
-  if (!roots) return -ENOMEM;
+  auto* groups = arena.make<uint16_t>(size_t{kMostLevels} * costs.n);
+  if (!roots || !groups) return -ENOMEM;
+  Levels levels;
+  {
+    char* const scratch = arena.mark();
+    TreeProblem problem;
+    int error = make_problem(costs, Direction::kBroadcast, arena, &problem);
+    if (!error) error = find_levels(problem, arena, &levels);
+    for (uint32_t i = 0; i < levels.count && !error; ++i) {  // kept in front of the scratch they were found in
+      std::memcpy(groups + size_t{i} * costs.n, levels.level[i].of, costs.n * sizeof *groups);
+      levels.level[i].of = groups + size_t{i} * costs.n;
+    }
+    arena.rewind(scratch);
+    if (error) return error;
+  }
   uint32_t count = 1;
   if (root >= 0) roots[0] = static_cast<uint16_t>(root);
   else count = barrier_roots(costs, effort, arena, roots);
+  if (count == 0) return -ENOMEM;
+  // Greedy trees say which root is best; only its trees are then annealed.
+  SearchEffort quick = effort;
+  quick.moves = 0;
+  uint16_t best = roots[0];
   double least = 0;
-  int at = -1;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < count && count > 1; ++i) {
     char* const scratch = arena.mark();
-    Tree release, gather;
-    double down = 0, up = 0;
-    int error = search_tree(costs, Direction::kBroadcast, roots[i], effort, arena, &release, &down);
-    if (!error) error = search_tree(costs, Direction::kReduce, roots[i], effort, arena, &gather, &up);
+    Choice trial = *out;
+    double now = 0;
+    const int error = barrier_under(roots[i], levels, costs, quick, arena, &trial, &now);
     arena.rewind(scratch);
     if (error) return error;
-    if (at < 0 || down + up < least) {
-      least = down + up;
-      at = static_cast<int>(i);
-    }
+    if (i > 0 && now >= least) continue;
+    best = roots[i];
+    least = now;
   }
-  if (at < 0) return -ENOMEM;
-  if (int error = search_tree(costs, Direction::kBroadcast, roots[at], effort, arena, &out->tree, &value)) return error;
-  if (int error = search_tree(costs, Direction::kReduce, roots[at], effort, arena, &out->gather, &value)) return error;
-  return barrier_schedule(out->gather, out->tree, arena, &out->schedule);
+  return barrier_under(best, levels, costs, effort, arena, out, &least);
+}
+
+// "optimised": searched for this operation; for a barrier one tree to gather and one to release.
+int build_optimised(Operation op, int root, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
+  double value = 0;
+  switch (op) {
+    case Operation::kBroadcast:
+      if (int error = search_tree(costs, Direction::kBroadcast, root, effort, arena, &out->tree, &value)) return error;
+      return broadcast_schedule(out->tree, arena, &out->schedule);
+    case Operation::kReduce:
+      if (int error = search_tree(costs, Direction::kReduce, root, effort, arena, &out->tree, &value)) return error;
+      return reduce_schedule(out->tree, arena, &out->schedule);
+    case Operation::kBarrier: return optimised_barrier(root, costs, effort, arena, out);
+  }
+  return -EINVAL;
 }
 
 int build(const Pattern& pattern, Operation op, int root, const Costs& costs, const SearchEffort& effort, Arena& arena,
           Choice* out) {
   if (pattern.info->exchange) {
     if (op != Operation::kBarrier || root >= 0) return -EINVAL;  // an exchange has no root
-    Exchange exchange;
-    if (int error = pattern.info->exchange(costs, pattern.argument, arena, &exchange)) return error;
-    return barrier_schedule(exchange, arena, &out->schedule);
+    if (int error = pattern.info->exchange(costs, pattern.argument, arena, &out->exchange)) return error;
+    return barrier_schedule(out->exchange, arena, &out->schedule);
   }
   if (pattern.info->tree == optimised_tree) return build_optimised(op, root, costs, effort, arena, out);
   if (int error = pattern.info->tree(costs, pattern.argument, root, arena, &out->tree)) return error;
@@ -166,25 +185,40 @@ int price(const Pattern& pattern, const Costs& costs, Arena& arena, Make make, C
   char* const start = arena.mark();
   Choice choice;
   choice.pattern = pattern;
-  Prediction prediction;
   int error = make(pattern, &choice);
-  if (error == 0) {
-    char* const scratch = arena.mark();
-    error = predict(choice.schedule, costs, arena, &prediction);
-    arena.rewind(scratch);
-  }
+  if (error == 0) error = price_schedule(choice.schedule, costs, arena, &choice.predicted);
   if (error != 0) {
     arena.rewind(start);
     return error;
   }
-  choice.predicted = prediction.makespan;
   *out = choice;
   return 0;
 }
 
+// The cheapest few exchanges, the cheapest first.
+struct Exchanges {
+  Pattern pattern[kMostPartnered];
+  double predicted[kMostPartnered];
+  uint32_t count = 0;
+
+  void consider(const Choice& candidate) {
+    if (!candidate.pattern.info->exchange) return;
+    uint32_t at = count;
+    while (at > 0 && candidate.predicted < predicted[at - 1]) --at;
+    if (at == kMostPartnered) return;
+    if (count < kMostPartnered) ++count;
+    for (uint32_t i = count - 1; i > at; --i) {
+      pattern[i] = pattern[i - 1];
+      predicted[i] = predicted[i - 1];
+    }
+    pattern[at] = candidate.pattern;
+    predicted[at] = candidate.predicted;
+  }
+};
+
 // The cheapest of the rows that `wanted` lets through.
 template <typename Wanted, typename Make>
-int cheapest(const Costs& costs, Arena& arena, Wanted wanted, Make make, Choice* out) {
+int cheapest(const Costs& costs, Arena& arena, Wanted wanted, Make make, Choice* out, Exchanges* exchanges = nullptr) {
   Pattern best;
   double least = 0;
   for (const PatternInfo& info : pattern_registry()) {
@@ -196,12 +230,40 @@ int cheapest(const Costs& costs, Arena& arena, Wanted wanted, Make make, Choice*
       arena.rewind(scratch);
       if (error == -EINVAL) continue;  // not for this many participants, or no such root: then nothing is left over
       if (error != 0) return error;
+      if (exchanges) exchanges->consider(candidate);
       if (best.info && candidate.predicted >= least) continue;
       best = candidate.pattern;
       least = candidate.predicted;
     }
   }
   return best.info ? price(best, costs, arena, make, out) : -EINVAL;
+}
+
+// Takes the place of *best if the exchange with other partners is cheaper.
+int try_partners(const Pattern& pattern, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* best) {
+  char* const start = arena.mark();
+  auto* place = arena.make<uint16_t>(costs.n);
+  Choice plain, moved;
+  plain.pattern = pattern;
+  int error = place ? build(pattern, Operation::kBarrier, -1, costs, effort, arena, &plain) : -ENOMEM;
+  if (!error) error = search_partners(plain.schedule, costs, effort, arena, place, &moved.predicted);
+  if (error || moved.predicted >= best->predicted) {
+    arena.rewind(start);
+    return error;
+  }
+  if (int failed = move_participants(plain.schedule, place, arena, &moved.schedule)) {
+    arena.rewind(start);
+    return failed;
+  }
+  moved.pattern = pattern;
+  moved.partners = true;
+  moved.exchange = plain.exchange;
+  for (uint32_t m = 0; m < moved.exchange.count; ++m) {
+    Message& message = moved.exchange.messages[m];
+    message = {message.round, place[message.from], place[message.to]};
+  }
+  *best = moved;
+  return 0;
 }
 
 }  // namespace
@@ -227,14 +289,15 @@ uint32_t candidate_patterns(Operation op, uint32_t n, Pattern* out, uint32_t roo
 }
 
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out, const SearchEffort& effort) {
-  return cheapest(
-      costs, arena,
-      [&](const PatternInfo& info) {
-        // Two trees for each of several roots: too long while a program starts, for a barrier that an exchange serves better.
-        const bool too_long = op == Operation::kBarrier && costs.n > effort.most_exact && effort.moves == 0;
-        return is_candidate(info, op, costs.n) && !(info.tree == optimised_tree && too_long);
-      },
-      [&](const Pattern& p, Choice* choice) { return build(p, op, root, costs, effort, arena, choice); }, out);
+  Exchanges exchanges;
+  Choice best;
+  int error = cheapest(
+      costs, arena, [&](const PatternInfo& info) { return is_tried(info, op, root, costs.n, effort); },
+      [&](const Pattern& p, Choice* choice) { return build(p, op, root, costs, effort, arena, choice); }, &best, &exchanges);
+  for (uint32_t i = 0; i < exchanges.count && !error && effort.moves > 0; ++i)
+    error = try_partners(exchanges.pattern[i], costs, effort, arena, &best);
+  if (!error) *out = best;
+  return error;
 }
 
 int choose_fork(const Costs& costs, Arena& arena, Choice* out) {

@@ -9,8 +9,6 @@
 
 namespace smelt {
 
-namespace {
-
 struct Arrival {
   double start;    // when the receiver can begin with it
   double visible;
@@ -18,14 +16,19 @@ struct Arrival {
   uint32_t slot;
 };
 
+namespace {
+
 struct Clock {
   const Schedule& schedule;
   const Costs& costs;
+  const uint16_t* place;  // [n]
   const Programs& programs;
   double* now;        // [n]
   double* visible;    // [slots] of waits
   Arrival* arrivals;  // [n] scratch
   Trace* trace;       // nullptr: nobody wants to know
+
+  size_t pair(uint16_t from, uint16_t to) const { return costs.at(place[from], place[to]); }
 
   void note(uint32_t slot, double begin, double end) {
     if (!trace) return;
@@ -37,11 +40,11 @@ struct Clock {
   void signal(uint16_t i, const Step& step) {
     double busy = 0;
     for (uint32_t slot = step.first; slot < step.first + step.count; ++slot) {
-      const size_t pair = costs.at(i, schedule.peers[slot]);
+      const size_t message = pair(i, schedule.peers[slot]);
       const double leaves = step.shared_line ? now[i] + (step.count - 1) * double{costs.poller} : now[i] + busy;
-      if (programs.partner[slot] != kNoSlot) visible[programs.partner[slot]] = leaves + costs.hop[pair];
+      if (programs.partner[slot] != kNoSlot) visible[programs.partner[slot]] = leaves + costs.hop[message];
       const double before = busy;
-      busy = step.shared_line ? std::max<double>(busy, costs.send_busy[pair]) : busy + costs.send_busy[pair];
+      busy = step.shared_line ? std::max<double>(busy, costs.send_busy[message]) : busy + costs.send_busy[message];
       note(slot, now[i] + (step.shared_line ? 0 : before), now[i] + busy);
     }
     now[i] += busy;
@@ -51,14 +54,14 @@ struct Clock {
     for (uint32_t k = 0; k < step.count; ++k) {
       const uint16_t from = schedule.peers[step.first + k];
       const double seen = visible[step.first + k];
-      arrivals[k] = Arrival{seen - costs.recv_busy[costs.at(from, i)], seen, from, step.first + k};
+      arrivals[k] = Arrival{seen - costs.recv_busy[pair(from, i)], seen, from, step.first + k};
     }
     std::sort(arrivals, arrivals + step.count, [](const Arrival& a, const Arrival& b) {
       return a.start != b.start ? a.start < b.start : a.from < b.from;
     });
     const float* busy = costs.ready_read;
     for (uint32_t k = 0; k < step.count; ++k, busy = costs.recv_busy) {
-      const double before = now[i], kept = busy[costs.at(arrivals[k].from, i)];
+      const double before = now[i], kept = busy[pair(arrivals[k].from, i)];
       now[i] = std::max(before + kept, arrivals[k].visible);
       note(arrivals[k].slot, std::max(before, now[i] - kept), now[i]);
     }
@@ -67,32 +70,51 @@ struct Clock {
 
 }  // namespace
 
+int Pricer::make(const Schedule& schedule, Arena& arena) {
+  char* const start = arena.mark();
+  uint16_t who = kNobody;
+  int error = programs_.match(schedule, arena, &who);
+  schedule_ = schedule;
+  if (error == 0) {
+    visible_ = arena.make<double>(programs_.slots);
+    arrivals_ = arena.make<Arrival>(schedule.n);
+    if (!visible_ || !arrivals_) error = -ENOMEM;
+  }
+  if (error != 0) arena.rewind(start);
+  return error;
+}
+
+int Pricer::price(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace) {
+  std::fill_n(programs_.sent, programs_.slots, false);
+  std::fill_n(done, schedule_.n, 0.0);
+  Clock clock{schedule_, costs, place, programs_, done, visible_, arrivals_, trace};
+  programs_.run([&](uint16_t i, uint32_t step) { clock.signal(i, schedule_.steps[step]); },
+                [&](uint16_t i, uint32_t step) { clock.wait(i, schedule_.steps[step]); });
+  for (uint16_t i = 0; i < schedule_.n; ++i)
+    if (!programs_.finished(i)) return -EDEADLK;
+  *makespan = *std::max_element(done, done + schedule_.n);
+  return 0;
+}
+
 int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out, Trace* trace) {
   if (schedule.n != costs.n) return -EINVAL;
   char* const start = arena.mark();
   double* const done = arena.make<double>(costs.n);
   char* const scratch = arena.mark();
-  Programs programs;
-  uint16_t who = kNobody;
-  int error = done ? programs.match(schedule, arena, &who) : -ENOMEM;
+  auto* place = arena.make<uint16_t>(costs.n);
+  Pricer pricer;
+  double makespan = 0;
+  int error = done && place ? pricer.make(schedule, arena) : -ENOMEM;
   if (error == 0) {
-    Clock clock{schedule, costs, programs, done, arena.make<double>(programs.slots), arena.make<Arrival>(costs.n),
-                trace};
-    if (!clock.visible || !clock.arrivals) {
-      error = -ENOMEM;
-    } else {
-      programs.run([&](uint16_t i, uint32_t step) { clock.signal(i, schedule.steps[step]); },
-                   [&](uint16_t i, uint32_t step) { clock.wait(i, schedule.steps[step]); });
-      for (uint16_t i = 0; i < costs.n && error == 0; ++i) error = programs.finished(i) ? 0 : -EDEADLK;
-    }
+    for (uint16_t i = 0; i < costs.n; ++i) place[i] = i;
+    error = pricer.price(costs, place, done, &makespan, trace);
   }
   if (error != 0) {
     arena.rewind(start);
     return error;
   }
   arena.rewind(scratch);
-  const auto last = static_cast<uint16_t>(std::max_element(done, done + costs.n) - done);
-  *out = Prediction{done[last], last, done};
+  *out = Prediction{makespan, static_cast<uint16_t>(std::max_element(done, done + costs.n) - done), done};
   return 0;
 }
 

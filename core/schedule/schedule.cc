@@ -1,7 +1,10 @@
 // Trees and exchanges written out as programs.
 #include "schedule/schedule.h"
 
+#include <algorithm>
 #include <cerrno>
+
+#include "generate/release.h"
 
 namespace smelt {
 
@@ -40,6 +43,22 @@ struct Writer {
     if (i != tree.root) add(tree.parent[i]);
     close();
   }
+  // Signals to the children by shared lines.
+  void release_children(const Tree& tree, const Costs& costs, uint16_t i) {
+    uint32_t children = 0;
+    double busy = 0;
+    for (uint16_t c = tree.first[i]; c != kNobody; c = tree.next[c], ++children)
+      busy = std::max<double>(busy, costs.send_busy[costs.at(i, c)]);
+    const uint32_t lines = release_lines(children, costs.poller, busy);
+    uint16_t c = tree.first[i];
+    for (uint32_t line = 0; line < lines; ++line) {
+      open(StepKind::kSignal);
+      // Evenly, the longer ones last: what comes later should wait for no more.
+      for (uint32_t left = (children - line + lines - 1) / lines; left > 0; --left, c = tree.next[c]) add(c);
+      schedule.steps[steps].shared_line = schedule.steps[steps].count >= 2;
+      close();
+    }
+  }
   void with_children(StepKind kind, const Tree& tree, uint16_t i) {
     open(kind);
     for (uint16_t c = tree.first[i]; c != kNobody; c = tree.next[c]) add(c);
@@ -47,16 +66,17 @@ struct Writer {
   }
 };
 
-// Any of the three operations: gather up one tree, release down another, either of them absent.
-int tree_schedule(Operation op, const Tree* gather, const Tree* release, Arena& arena, Schedule* out) {
+// Any of the three operations: gather up one tree, release down another, either of them absent; with `lines` the release is by shared ones.
+int tree_schedule(Operation op, const Tree* gather, const Tree* release, const Costs* lines, Arena& arena, Schedule* out) {
   const Tree& any = gather ? *gather : *release;
   for (const Tree* tree : {gather, release}) {
     if (tree && (!is_spanning(*tree) || tree->n != any.n || tree->root != any.root)) return -EINVAL;
   }
   const uint32_t trees = gather && release ? 2 : 1;
   Writer writer;
-  // Per tree a step towards the parent and one towards the children; one step more is opened and never closed.
-  if (int error = writer.make(any.n, op, any.root, trees * 2 * any.n + 1, trees * 2 * any.n, arena)) return error;
+  // Per tree a step towards the parent and one towards the children, or one for each child at most; one step more is opened and
+  // never closed.
+  if (int error = writer.make(any.n, op, any.root, (trees * 2 + (lines ? 1 : 0)) * any.n + 1, trees * 2 * any.n, arena)) return error;
   for (uint16_t i = 0; i < any.n; ++i) {
     writer.schedule.begin[i] = writer.steps;
     if (gather) {
@@ -65,7 +85,8 @@ int tree_schedule(Operation op, const Tree* gather, const Tree* release, Arena& 
     }
     if (release) {
       writer.with_parent(StepKind::kWait, *release, i);
-      writer.with_children(StepKind::kSignal, *release, i);
+      if (lines) writer.release_children(*release, *lines, i);
+      else writer.with_children(StepKind::kSignal, *release, i);
     }
   }
   writer.schedule.begin[any.n] = writer.steps;
@@ -112,15 +133,20 @@ const char* operation_name(Operation op) {
 }
 
 int broadcast_schedule(const Tree& tree, Arena& arena, Schedule* out) {
-  return tree_schedule(Operation::kBroadcast, nullptr, &tree, arena, out);
+  return tree_schedule(Operation::kBroadcast, nullptr, &tree, nullptr, arena, out);
 }
 
 int reduce_schedule(const Tree& tree, Arena& arena, Schedule* out) {
-  return tree_schedule(Operation::kReduce, &tree, nullptr, arena, out);
+  return tree_schedule(Operation::kReduce, &tree, nullptr, nullptr, arena, out);
 }
 
 int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out) {
-  return tree_schedule(Operation::kBarrier, &gather, &release, arena, out);
+  return tree_schedule(Operation::kBarrier, &gather, &release, nullptr, arena, out);
+}
+
+int lined_barrier_schedule(const Tree& gather, const Tree& release, const Costs& costs, Arena& arena, Schedule* out) {
+  if (costs.n != release.n) return -EINVAL;
+  return tree_schedule(Operation::kBarrier, &gather, &release, &costs, arena, out);
 }
 
 int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out) {
@@ -129,6 +155,37 @@ int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out) {
     Step& step = out->steps[s];
     if (step.kind == StepKind::kSignal) step.shared_line = step.count >= 2;
   }
+  return 0;
+}
+
+int move_participants(const Schedule& schedule, const uint16_t* place, Arena& arena, Schedule* out) {
+  const uint32_t steps = schedule.begin[schedule.n];
+  uint32_t peers = 0;
+  for (uint32_t s = 0; s < steps; ++s) peers += schedule.steps[s].count;
+  char* const start = arena.mark();
+  Writer writer;
+  const uint16_t root = schedule.root == kNobody ? kNobody : place[schedule.root];
+  if (int error = writer.make(schedule.n, schedule.op, root, steps, peers, arena)) return error;
+  char* const scratch = arena.mark();
+  auto* was = arena.make<uint16_t>(schedule.n);
+  if (!was) {
+    arena.rewind(start);
+    return -ENOMEM;
+  }
+  for (uint16_t i = 0; i < schedule.n; ++i) was[place[i]] = i;
+  for (uint16_t i = 0; i < schedule.n; ++i) {
+    writer.schedule.begin[i] = writer.steps;
+    for (uint32_t s = schedule.begin[was[i]]; s < schedule.begin[was[i] + 1]; ++s) {
+      const Step& step = schedule.steps[s];
+      Step moved = step;
+      moved.first = writer.peers;
+      for (uint32_t k = 0; k < step.count; ++k) writer.schedule.peers[writer.peers++] = place[schedule.peers[step.first + k]];
+      writer.schedule.steps[writer.steps++] = moved;
+    }
+  }
+  writer.schedule.begin[schedule.n] = writer.steps;
+  arena.rewind(scratch);
+  *out = writer.schedule;
   return 0;
 }
 

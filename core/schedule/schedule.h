@@ -41,9 +41,14 @@ struct Schedule {
 int broadcast_schedule(const Tree& tree, Arena& arena, Schedule* out);
 int reduce_schedule(const Tree& tree, Arena& arena, Schedule* out);  // children are waited for in one step, any order
 int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out);  // same root
+// The same, but in the release a participant has few lines that its children share: as many as generate/release.h finds best.
+int lined_barrier_schedule(const Tree& gather, const Tree& release, const Costs& costs, Arena& arena, Schedule* out);
 // A barrier by one tree in which every participant releases all its children through one line.
 int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out);
 // Who signals two or more in one round does it by a shared line.
 int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out);
+
+// The same schedule with other participants in its places: who was i becomes place[i]. `place` is a permutation. 0 or -ENOMEM.
+int move_participants(const Schedule& schedule, const uint16_t* place, Arena& arena, Schedule* out);
 
 }  // namespace smelt

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <utility>
 #include <set>
 #include <string>
 #include <vector>
@@ -121,6 +122,57 @@ TEST(Exchanges, ManyHybridLeadersTakeRounds) {
   EXPECT_EQ(exchange.rounds, 1u);
   ASSERT_EQ(hybrid_exchange(make_machine("m", 1, 1, 100, 600, 0, 1).paper(arena), 0, arena, &exchange), 0);
   EXPECT_EQ(exchange.rounds, 0u);
+}
+
+TEST(Exchanges, HierarchicalMeetsNearFirstAndCounterpartsThen) {
+  MappedArena arena(1 << 20);
+  Exchange exchange;
+  const Costs two = make_machine("m", 2, 2, 100, 600, 0, 1).paper(arena);
+  ASSERT_EQ(hierarchical_exchange(two, 1, arena, &exchange), 0);
+  EXPECT_EQ(text(exchange), "1>0 0>1 3>2 2>3 | 2>0 3>1 0>2 1>3");
+  // Three caches at once with width 2: each hears from its counterparts in both others in one round.
+  ASSERT_EQ(hierarchical_exchange(make_machine("m", 3, 2, 100, 600, 0, 1).paper(arena), 2, arena, &exchange), 0);
+  EXPECT_EQ(exchange.rounds, 2u);
+  EXPECT_EQ(exchange.count, 6u + 6 * 2);
+  // All alike: one level, plain dissemination.
+  ASSERT_EQ(hierarchical_exchange(alike(5, arena), 1, arena, &exchange), 0);
+  EXPECT_EQ(exchange.rounds, 3u);
+  ASSERT_EQ(hierarchical_exchange(alike(1, arena), 1, arena, &exchange), 0);
+  EXPECT_EQ(exchange.count, 0u);
+  EXPECT_EQ(hierarchical_exchange(two, 0, arena, &exchange), -EINVAL);
+}
+
+// A smaller group's members answer for several of a larger one, and everybody still hears of everybody (choose_test validates it).
+TEST(Exchanges, HierarchicalUsesTheSmallerGroupsPlacesAgain) {
+  MappedArena arena(1 << 20);
+  const Costs whole = make_machine("m", 2, 3, 100, 600, 0, 1).paper(arena);
+  const uint16_t some[] = {0, 1, 2, 3};  // three of one cache, one of the other
+  Costs costs;
+  ASSERT_EQ(subset_costs(whole, some, arena, &costs), 0);
+  Exchange exchange;
+  ASSERT_EQ(hierarchical_exchange(costs, 7, arena, &exchange), 0);
+  EXPECT_EQ(text(exchange), "2>0 1>0 0>1 2>1 1>2 0>2 | 3>0 3>1 3>2 0>3");
+}
+
+TEST(Exchanges, SpreadDividesTheOtherClustersOverTheCores) {
+  MappedArena arena(1 << 20);
+  Exchange exchange;
+  ASSERT_EQ(spread_exchange(make_machine("m", 3, 2, 100, 600, 0, 1).paper(arena), 1, arena, &exchange), 0);
+  EXPECT_EQ(text(exchange), "0>1 1>0 2>3 3>2 4>5 5>4 | 0>2 2>4 4>0 1>5 3>1 5>3 | 0>1 1>0 2>3 3>2 4>5 5>4");
+  ASSERT_EQ(spread_exchange(alike(5, arena), 4, arena, &exchange), 0);
+  EXPECT_EQ(exchange.rounds, 1u) << "one cluster has nobody else to hear from";
+  EXPECT_EQ(spread_exchange(alike(5, arena), 0, arena, &exchange), -EINVAL);
+  for (const Machine& machine : machines()) {
+    MappedArena own(kBlockBytes);
+    const Costs costs = machine.overlap(own);
+    ASSERT_EQ(spread_exchange(costs, 3, own, &exchange), 0);
+    std::map<std::pair<uint16_t, uint16_t>, uint32_t> crossings;
+    for (uint32_t m = 0; m < exchange.count; ++m) {
+      const Message& message = exchange.messages[m];
+      if (costs.llc[message.from] != costs.llc[message.to]) ++crossings[{costs.llc[message.from], costs.llc[message.to]}];
+    }
+    for (const auto& [pair, count] : crossings) EXPECT_EQ(count, 1u) << machine;
+  }
 }
 
 TEST(Exchanges, NobodyTellsItselfOrTheSameTwiceInARound) {

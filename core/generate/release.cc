@@ -1,0 +1,65 @@
+// Release by shared lines: one store wakes everybody who polls the line.
+//
+// A tree for messages has to share the sending out, because each message keeps its sender busy. A line that many poll does not: the
+// store is one, the reads overlap, and a further poller costs little (cost_model.h), so the star is hard to beat as long as the root is
+// near. Across sockets it may pay to send one message to a leader there and let it store a line of its own for its neighbours:
+// their reads then stay inside. One of the two is best on all machines we know; which one, and for which level of groups, is priced.
+// The idea is that of the release flag of centralised barriers (Mellor-Crummey, Scott: Algorithms for scalable synchronization on
+// shared-memory multiprocessors, ACM TOCS 9, 1991), which they found best wherever caches are coherent.
+#include "generate/release.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace smelt {
+
+int release_tree(const Costs& costs, const Levels& levels, uint32_t level, uint16_t root, Arena& arena, Tree* out) {
+  if (level >= levels.count || root >= costs.n) return -EINVAL;
+  char* const start = arena.mark();
+  Tree tree;
+  if (int error = make_tree(costs.n, root, arena, &tree)) return error;
+  char* const scratch = arena.mark();
+  const Grouping& groups = levels.level[level];
+  auto* leader = arena.make<uint16_t>(groups.count);
+  auto* needs = arena.make<double>(groups.count);
+  if (!leader || !needs) {
+    arena.rewind(start);
+    return -ENOMEM;
+  }
+  std::fill_n(leader, groups.count, kNobody);
+  for (uint16_t v = 0; v < costs.n; ++v) {
+    const uint16_t g = groups.of[v];
+    double farthest = 0;
+    for (uint16_t w = 0; w < costs.n; ++w)
+      if (groups.of[w] == g) farthest = std::max<double>(farthest, costs.hop[costs.at(v, w)]);
+    const double need = costs.hop[costs.at(root, v)] + farthest;
+    if (leader[g] != kNobody && need >= needs[g]) continue;
+    leader[g] = v;
+    needs[g] = need;
+  }
+  leader[groups.of[root]] = root;
+  // Leaders before the root's own group: they still have to pass it on.
+  for (uint32_t g = 0; g < groups.count; ++g)
+    if (leader[g] != root) append_child(tree, root, leader[g]);
+  for (uint16_t v = 0; v < costs.n; ++v) {
+    const uint16_t above = leader[groups.of[v]];
+    if (above != v) append_child(tree, above, v);
+  }
+  arena.rewind(scratch);
+  *out = tree;
+  return 0;
+}
+
+uint32_t release_lines(uint32_t children, double poller, double busy) {
+  uint32_t best = 1;
+  double least = 0;
+  for (uint32_t lines = 1; lines <= kMostReleaseLines && lines <= children; ++lines) {
+    const double last = (lines - 1) * busy + ((children + lines - 1) / lines - 1) * poller;
+    if (lines > 1 && last >= least) continue;
+    best = lines;
+    least = last;
+  }
+  return best;
+}
+
+}  // namespace smelt

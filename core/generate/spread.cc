@@ -1,0 +1,105 @@
+// Spread: merge inside each cluster, divide the other clusters over the cluster's cores, merge again.
+//
+//   rounds 0..    everybody in a cluster hears of everybody in it        dissemination, width W
+//   one round     of the other clusters, each core hears from its share  one message between any two clusters, each way
+//   rounds ..     everybody in a cluster hears what the others heard     dissemination, width W
+//
+// Between clusters there is one hop, as in the hybrid (hybrid.cc), but no leader that has to take in a message from every other
+// cluster: with c clusters of k cores each core takes (c - 1) / k of them. It pays where clusters are many and messages keep the
+// receiver busy. A cluster is a last-level cache of a NUMA node.
+#include <algorithm>
+
+#include "generate/patterns.h"
+
+namespace smelt {
+
+namespace {
+
+struct Clusters {
+  uint32_t count = 0;
+  uint16_t* of = nullptr;      // [n] scratch
+  uint16_t* member = nullptr;  // [n] by cluster
+  uint32_t* begin = nullptr;   // [count + 1]
+
+  uint32_t size(uint32_t c) const { return begin[c + 1] - begin[c]; }
+};
+
+bool find_clusters(const Costs& costs, Arena& arena, Clusters* out) {
+  const uint32_t n = costs.n;
+  *out = Clusters{0, arena.make<uint16_t>(n), arena.make<uint16_t>(n), arena.make<uint32_t>(n + 1)};
+  if (!out->of || !out->member || !out->begin) return false;
+  uint32_t filled = 0;
+  std::fill_n(out->of, n, kNobody);
+  for (uint32_t v = 0; v < n; ++v) {
+    if (out->of[v] != kNobody) continue;
+    for (uint32_t w = v; w < n; ++w) {
+      if (costs.node[w] != costs.node[v] || costs.llc[w] != costs.llc[v]) continue;
+      out->of[w] = static_cast<uint16_t>(out->count);
+      out->member[filled++] = static_cast<uint16_t>(w);
+    }
+    out->begin[++out->count] = filled;
+  }
+  return true;
+}
+
+}  // namespace
+
+int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out) {
+  const uint32_t n = costs.n;
+  if (arg == 0 || n == 0 || n > kMaxParticipants) return -EINVAL;
+  char* const start = arena.mark();
+  // The clusters say how many messages there are: two disseminations, and between them one for every ordered pair of clusters. They
+  // are looked for again behind the messages, so that the scratch can be given back.
+  Clusters clusters;
+  if (!find_clusters(costs, arena, &clusters)) {
+    arena.rewind(start);
+    return -ENOMEM;
+  }
+  uint32_t largest = 0, busiest = 0;
+  size_t most = size_t{clusters.count} * (clusters.count - 1);
+  for (uint32_t c = 0; c < clusters.count; ++c) {
+    const uint32_t messages = disseminate(nullptr, clusters.size(c), arg, 0, nullptr);
+    largest = std::max(largest, clusters.size(c));
+    busiest = std::max(busiest, messages);
+    most += 2 * size_t{messages};
+  }
+  arena.rewind(start);
+  Message* const messages = arena.make<Message>(most + 1);
+  char* const scratch = arena.mark();
+  Message* const merging = arena.make<Message>(busiest + 1);
+  if (!messages || !merging || !find_clusters(costs, arena, &clusters)) {
+    arena.rewind(start);
+    return -ENOMEM;
+  }
+  const uint32_t local = dissemination_rounds(largest, arg), count = clusters.count;
+  uint32_t rounds = 0, written = 0;
+  const auto merge = [&] {  // in all clusters at once; rounds must ascend, so one round of all after the other
+    for (uint32_t round = 0; round < local; ++round, ++rounds) {
+      for (uint32_t c = 0; c < count; ++c) {
+        const uint32_t here = disseminate(clusters.member + clusters.begin[c], clusters.size(c), arg, 0, merging);
+        for (uint32_t k = 0; k < here; ++k) {
+          if (merging[k].round != round) continue;
+          messages[written++] = {static_cast<uint16_t>(rounds), merging[k].from, merging[k].to};
+        }
+      }
+    }
+  };
+  merge();
+  if (count > 1) {
+    for (uint32_t distance = 1; distance < count; ++distance) {
+      for (uint32_t from = 0; from < count; ++from) {
+        const uint32_t to = (from + distance) % count;
+        messages[written++] = {static_cast<uint16_t>(rounds),
+                               clusters.member[clusters.begin[from] + (distance - 1) % clusters.size(from)],
+                               clusters.member[clusters.begin[to] + (distance - 1) % clusters.size(to)]};
+      }
+    }
+    ++rounds;
+    merge();
+  }
+  arena.rewind(scratch);
+  *out = Exchange{n, rounds, written, messages};
+  return 0;
+}
+
+}  // namespace smelt

@@ -1,0 +1,134 @@
+#include "schedule/partners.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "schedule/choose.h"
+#include "schedule/validate.h"
+#include "machines.h"
+
+using namespace smelt;
+using namespace smelt::test;
+
+namespace {
+
+constexpr size_t kBytes = size_t{64} << 20;
+
+Pattern pattern(const char* name) {
+  Pattern found;
+  EXPECT_EQ(find_pattern(name, &found), 0) << name;
+  return found;
+}
+
+bool is_correct(const Schedule& schedule) {
+  MappedArena arena(kBytes);
+  Verdict verdict;
+  return validate(schedule, arena, &verdict) == 0 && verdict.flaw == Flaw::kNone;
+}
+
+double price(const Schedule& schedule, const Costs& costs) {
+  MappedArena arena(kBytes);
+  Prediction prediction;
+  EXPECT_EQ(predict(schedule, costs, arena, &prediction), 0);
+  return prediction.makespan;
+}
+
+SearchEffort effort_of(uint32_t moves) {
+  SearchEffort effort;
+  effort.moves = moves;
+  return effort;
+}
+
+// A ring through two sockets crosses between them in every round; another layout crosses less often.
+TEST(Partners, CrossTheSocketsLessOften) {
+  MappedArena arena(kBytes);
+  const Costs costs = make_machine("m", 2, 4, 50, 400, 0, 1).overlap(arena);
+  Choice ring;
+  ASSERT_EQ(plan(pattern("dissemination:1"), Operation::kBarrier, -1, costs, arena, &ring), 0);
+  std::vector<uint16_t> place(8);
+  double found = 0;
+  ASSERT_EQ(search_partners(ring.schedule, costs, effort_of(4000), arena, place.data(), &found), 0);
+  EXPECT_LT(found, 0.9 * ring.predicted);
+  Schedule moved;
+  ASSERT_EQ(move_participants(ring.schedule, place.data(), arena, &moved), 0);
+  EXPECT_NEAR(price(moved, costs), found, 1e-6) << "what is predicted for the search is what the schedule costs";
+}
+
+TEST(Partners, ArePermutationsOfCorrectSchedulesAndNeverWorse) {
+  for (const Machine& machine : machines()) {
+    if (machine.n > 40) continue;
+    MappedArena arena(kBytes);
+    const Costs costs = machine.paper(arena);
+    for (const char* name : {"dissemination:1", "hierarchical:1", "spread:2", "hybrid", "mst"}) {
+      char* const mark = arena.mark();
+      Choice plain;
+      ASSERT_EQ(plan(pattern(name), Operation::kBarrier, -1, costs, arena, &plain), 0) << name << " on " << machine;
+      std::vector<uint16_t> place(machine.n);
+      double found = 0;
+      ASSERT_EQ(search_partners(plain.schedule, costs, effort_of(300), arena, place.data(), &found), 0);
+      EXPECT_LE(found, plain.predicted) << name << " on " << machine;
+      if (plain.schedule.root != kNobody) {
+        EXPECT_EQ(place[plain.schedule.root], plain.schedule.root);
+      }
+      Schedule moved;
+      ASSERT_EQ(move_participants(plain.schedule, place.data(), arena, &moved), 0);
+      EXPECT_TRUE(is_correct(moved)) << name << " on " << machine;
+      EXPECT_NEAR(price(moved, costs), found, 1e-6 * found + 1e-9);
+      auto sorted = place;
+      std::sort(sorted.begin(), sorted.end());
+      for (uint16_t i = 0; i < machine.n; ++i) EXPECT_EQ(sorted[i], i);
+      arena.rewind(mark);
+    }
+  }
+}
+
+TEST(Partners, WithoutMovesEverybodyStays) {
+  MappedArena arena(kBytes);
+  const Costs costs = make_machine("m", 2, 4, 50, 400, 0.3f, 1).overlap(arena);
+  Choice ring;
+  ASSERT_EQ(plan(pattern("dissemination:1"), Operation::kBarrier, -1, costs, arena, &ring), 0);
+  std::vector<uint16_t> place(8);
+  double found = 0;
+  const size_t left = arena.left();
+  ASSERT_EQ(search_partners(ring.schedule, costs, effort_of(0), arena, place.data(), &found), 0);
+  EXPECT_EQ(arena.left(), left);
+  EXPECT_EQ(found, ring.predicted);
+  for (uint16_t i = 0; i < 8; ++i) EXPECT_EQ(place[i], i);
+}
+
+TEST(Partners, TheSameSeedFindsTheSame) {
+  MappedArena arena(kBytes);
+  const Costs costs = make_machine("m", 2, 8, 50, 400, 0.5f, 3).paper(arena);
+  Choice ring;
+  ASSERT_EQ(plan(pattern("dissemination:2"), Operation::kBarrier, -1, costs, arena, &ring), 0);
+  std::vector<uint16_t> once(16), again(16);
+  double a = 0, b = 0;
+  ASSERT_EQ(search_partners(ring.schedule, costs, effort_of(1000), arena, once.data(), &a), 0);
+  ASSERT_EQ(search_partners(ring.schedule, costs, effort_of(1000), arena, again.data(), &b), 0);
+  EXPECT_EQ(once, again);
+  EXPECT_EQ(a, b);
+}
+
+// A barrier that is chosen with time may be an exchange with other partners: then schedule and messages tell the same story.
+TEST(Partners, TheChoiceCarriesTheExchangeThatItRuns) {
+  uint32_t searched = 0;
+  for (const Machine& machine : machines()) {
+    if (machine.n > 40) continue;
+    MappedArena arena(kBytes);
+    const Costs costs = machine.paper(arena);
+    Choice best;
+    ASSERT_EQ(choose_best(Operation::kBarrier, -1, costs, arena, &best, effort_of(3000)), 0);
+    EXPECT_TRUE(is_correct(best.schedule));
+    searched += best.partners;
+    if (!best.pattern.info->exchange) continue;
+    Schedule again;
+    ASSERT_EQ(barrier_schedule(best.exchange, arena, &again), 0);
+    EXPECT_NEAR(price(again, costs), best.predicted, 1e-6 * best.predicted + 1e-9) << machine;
+  }
+  EXPECT_GT(searched, 0u) << "on no machine did the search find anything";
+}
+
+}  // namespace
