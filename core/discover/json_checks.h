@@ -66,6 +66,21 @@ class JsonChecks {
     return out;
   }
 
+  // `key`'s list of at most so many.
+  const nlohmann::json& list(const nlohmann::json& object, const char* key, uint32_t most, const char* of) const {
+    const nlohmann::json& values = member(object, key);
+    if (!values.is_array() || values.size() > most) fail("\"{}\" is not a list of at most {} {}", key, most, of);
+    return values;
+  }
+
+  // One of `count` names: its number.
+  uint32_t one_of(const nlohmann::json& value, const char* what, const char* const* names, uint32_t count) const {
+    for (uint32_t i = 0; i < count; ++i)
+      if (value == names[i]) return i;
+    fail("{} is {}, not one of \"{}\"", what, value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
+         fmt::join(names, names + count, "\", \""));
+  }
+
   // n x n numbers, finite, >= 0, the diagonal 0.
   std::vector<float> matrix(const nlohmann::json& object, const char* key, uint32_t n) const {
     const nlohmann::json& rows = member(object, key);

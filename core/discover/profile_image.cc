@@ -23,12 +23,25 @@ Costs ProfileImage::costs() const {
   return costs;
 }
 
+void ProfileImage::add_winner(Winner winner, const std::vector<uint32_t>& words) {
+  winner.first_word = static_cast<uint32_t>(winner_words.size());
+  winner.words = static_cast<uint32_t>(words.size());
+  winners.push_back(winner);
+  winner_words.insert(winner_words.end(), words.begin(), words.end());
+}
+
 std::vector<std::byte> ProfileImage::pack() const {
-  const PackedLayout at = packed_layout(n(), static_cast<uint32_t>(curves.size()));
-  std::vector<std::byte> bytes(at.bytes);
+  const auto length = [](const auto& values) { return static_cast<uint32_t>(values.size()); };
   PackedHeader complete = header;
   complete.cpus = n();
-  complete.curve_sets = static_cast<uint32_t>(curves.size());
+  complete.curve_sets = length(curves);
+  complete.classes = length(classes);
+  complete.fans = length(fans);
+  complete.distances = length(distances);
+  complete.winners = length(winners);
+  complete.winner_words = length(winner_words);
+  const PackedLayout at = packed_layout(counts_of(complete));
+  std::vector<std::byte> bytes(at.bytes);
   std::memcpy(bytes.data(), &complete, sizeof complete);
   const auto put = [&bytes](uint64_t offset, const auto& values) {
     if (!values.empty()) std::memcpy(bytes.data() + offset, values.data(), values.size() * sizeof values[0]);
@@ -43,6 +56,12 @@ std::vector<std::byte> ProfileImage::pack() const {
   put(at.recv_busy, recv_busy);
   put(at.ready_read, ready_read);
   put(at.curves, curves);
+  put(at.classes, classes);
+  std::memcpy(bytes.data() + at.wait, &wait, sizeof wait);
+  put(at.fans, fans);
+  put(at.distances, distances);
+  put(at.winners, winners);
+  put(at.winner_words, winner_words);
   seal_packed(bytes.data(), bytes.size());
   return bytes;
 }
@@ -72,6 +91,12 @@ ProfileImage image_from_profile(const Profile& profile) {
   image.recv_busy.assign(profile.costs.recv_busy, profile.costs.recv_busy + pairs);
   image.ready_read.assign(profile.costs.ready_read, profile.costs.ready_read + pairs);
   image.curves.assign(profile.curves, profile.curves + profile.curve_sets);
+  image.classes.assign(profile.classes, profile.classes + profile.header.classes);
+  image.wait = *profile.wait;
+  image.fans.assign(profile.fans, profile.fans + profile.header.fans);
+  image.distances.assign(profile.distances, profile.distances + profile.header.distances);
+  image.winners.assign(profile.winners, profile.winners + profile.header.winners);
+  image.winner_words.assign(profile.winner_words, profile.winner_words + profile.header.winner_words);
   return image;
 }
 

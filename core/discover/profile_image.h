@@ -13,11 +13,21 @@
 namespace smelt {
 
 struct ProfileImage {
-  PackedHeader header{};  // magic, version, bytes, checksum and curve_sets are filled in by pack()
+  PackedHeader header{};  // magic, version, bytes, checksum and the arrays' lengths are filled in by pack()
   std::vector<uint32_t> os_cpu;                    // [n], ascending
   std::vector<uint16_t> package, core, llc, node;  // [n]
   std::vector<float> hop, send_busy, recv_busy, ready_read;  // [n * n], row = sender
   std::vector<CurveSet> curves;                    // at most kMaxCurveSets
+  // model/measured.h, which says how many at most
+  std::vector<ClassFigures> classes;
+  WaitFigures wait{};
+  std::vector<FanCurves> fans;
+  std::vector<DistanceCurves> distances;
+  std::vector<Winner> winners;
+  std::vector<uint32_t> winner_words;              // of all winners, in their order and without gaps
+
+  // `words`: the participants' indices, then their programs. The winner's place in the pool and number of words are set here.
+  void add_winner(Winner winner, const std::vector<uint32_t>& words);
 
   uint32_t n() const { return static_cast<uint32_t>(os_cpu.size()); }
   bool measured() const;  // false: guessed from the topology

@@ -1,10 +1,12 @@
-// The JSON form of a machine profile: for people, plots and other programs. One line per CPU, matrix row and curve.
-#include <algorithm>
+// The JSON form of a machine profile: for people, plots and other programs. One line per CPU, matrix row and curve. What is
+// measured beside the matrices: measured_json.cc.
 #include <charconv>
 #include <ctime>
 
 #include "discover/json_checks.h"
+#include "discover/measured_json.h"
 #include "discover/profile_image.h"
+#include "model/profile_check.h"
 
 namespace smelt {
 namespace {
@@ -41,29 +43,6 @@ void append_matrix(std::string& out, const char* name, const std::vector<float>&
   out += "  ],\n";
 }
 
-void append_curves(std::string& out, const CurveSet& set, bool last) {
-  out += fmt::format("    {{\"participants\": {}, \"sizes\": [{}], \"ns\": {{\n", set.participants,
-                     fmt::join(kSampledBytes, ", "));
-  for (uint32_t m = 0; m < kCurveMethods; ++m)
-    out += fmt::format("      \"{}\": [{}]{}\n", kCurveMethodNames[m], fmt::join(set.ns[m], ", "),
-                       m + 1 < kCurveMethods ? "," : "");
-  out += last ? "    }}\n" : "    }},\n";
-}
-
-CurveSet curves_from(const nlohmann::json& object, const JsonChecks& checks) {
-  CurveSet set{};
-  set.participants = checks.whole(checks.member(object, "participants"), "\"participants\"", kMaxParticipants);
-  if (set.participants < 2) checks.fail("\"participants\" is {}, not 2 to {}", set.participants, kMaxParticipants);
-  if (checks.member(object, "sizes") != nlohmann::json(kSampledBytes))
-    checks.fail("\"sizes\" is not [{}]", fmt::join(kSampledBytes, ", "));
-  const nlohmann::json& ns = checks.member(object, "ns");
-  for (uint32_t m = 0; m < kCurveMethods; ++m) {
-    const std::vector<float> curve = checks.costs(ns, kCurveMethodNames[m], kCurveSizes);
-    std::copy(curve.begin(), curve.end(), set.ns[m]);
-  }
-  return set;
-}
-
 }  // namespace
 
 std::string profile_to_json(const ProfileImage& image) {
@@ -90,9 +69,7 @@ std::string profile_to_json(const ProfileImage& image) {
   append_matrix(out, "send_busy", image.send_busy, n);
   append_matrix(out, "recv_busy", image.recv_busy, n);
   append_matrix(out, "ready_read", image.ready_read, n);
-  out += image.curves.empty() ? "  \"methods\": []\n" : "  \"methods\": [\n";
-  for (const CurveSet& set : image.curves) append_curves(out, set, &set == &image.curves.back());
-  if (!image.curves.empty()) out += "  ]\n";
+  append_measured(out, image);
   return out + "}\n";
 }
 
@@ -140,10 +117,13 @@ ProfileImage profile_from_json(std::string_view text, const std::string& name) {
   image.send_busy = checks.matrix(root, "send_busy", n);
   image.recv_busy = checks.matrix(root, "recv_busy", n);
   image.ready_read = checks.matrix(root, "ready_read", n);
-  const nlohmann::json& methods = checks.member(root, "methods");
-  if (!methods.is_array() || methods.size() > kMaxCurveSets)
-    checks.fail("\"methods\" is not a list of at most {} sets of curves", kMaxCurveSets);
-  for (const nlohmann::json& set : methods) image.curves.push_back(curves_from(set, checks));
+  read_measured(root, checks, image);
+
+  // Whatever is left that the packed form would be refused for.
+  const std::vector<std::byte> packed = image.pack();
+  Profile profile;
+  attach_image(packed.data(), &profile);
+  if (const char* nonsense = nonsense_in(profile)) checks.fail("not believable: {}", nonsense);
   return image;
 }
 

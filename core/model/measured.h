@@ -25,6 +25,8 @@ enum ClassMark : uint32_t {
   kMarkUnsteady = 1,   // its samples did not come out alike when they were repeated: do not trust them
   kMarkWide = 2,       // the spread stayed above the limit although the class was split as far as it goes
 };
+inline constexpr uint32_t kClassMarks = 2;  // how many there are
+inline constexpr const char* kClassMarkNames[kClassMarks] = {"unsteady", "wide"};
 inline constexpr uint32_t kMaxClasses = 64;
 
 // What waiting costs on this machine, ns.
@@ -72,6 +74,8 @@ struct Winner {
   char pattern[40];       // as users write it, NUL-terminated
 };
 static_assert(sizeof(Winner) == 72);
+inline constexpr uint32_t kWinnerOperations = 3;  // Operation's values, and what operation_name calls them
+inline constexpr const char* kWinnerOperationNames[kWinnerOperations] = {"broadcast", "reduce", "barrier"};
 inline constexpr uint32_t kMaxWinners = 32;
 inline constexpr uint32_t kMaxWinnerWords = 1 << 20;
 

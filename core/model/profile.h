@@ -14,7 +14,9 @@
 //
 // Packed layout, native byte order, all offsets from the start of the file, every array 8-byte aligned:
 //   PackedHeader | uint32 os_cpu[n] | uint16 package[n] | core[n] | llc[n] | node[n] | float hop[n*n] |
-//   send_busy[n*n] | recv_busy[n*n] | ready_read[n*n] | CurveSet curves[curve_sets]
+//   send_busy[n*n] | recv_busy[n*n] | ready_read[n*n] | CurveSet curves[] | ClassFigures classes[] | WaitFigures wait |
+//   FanCurves fans[] | DistanceCurves distances[] | Winner winners[] | uint32 winner_words[]
+// The header counts the arrays. The winners' words follow each other in the pool, in their order and without gaps.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +24,11 @@
 #include "base/arena.h"
 #include "model/cost_model.h"
 #include "model/curves.h"
+#include "model/measured.h"
 
 namespace smelt {
 
-inline constexpr uint32_t kProfileVersion = 2;
+inline constexpr uint32_t kProfileVersion = 3;
 inline constexpr uint32_t kMaxProfileCpus = 1024;
 
 enum class ProfileSource : uint8_t { kSetting, kUser, kSystem, kGuess };
@@ -45,32 +48,51 @@ struct PackedHeader {
   float spread;             // relative inter-quartile range of that ping-pong: how noisy the machine was
   uint32_t pairs_measured;  // ordered pairs with figures of their own; the others have their class's
   uint32_t curve_sets;      // 0 .. kMaxCurveSets
-  uint32_t reserved;        // 0
+  uint32_t classes;         // 0 .. kMaxClasses
+  uint32_t fans;            // 0 .. kMaxFanCurves
+  uint32_t distances;       // 0 .. kMaxDistanceCurves
+  uint32_t winners;         // 0 .. kMaxWinners
+  uint32_t winner_words;    // 0 .. kMaxWinnerWords
   char method[64];          // "8x16 round trips, median", NUL-terminated
   char machine[128];        // CPU model name and shape, NUL-terminated
 };
-static_assert(sizeof(PackedHeader) == 7 * 8 + 6 * 4 + 64 + 128, "the file format has no hidden padding");
+static_assert(sizeof(PackedHeader) == 7 * 8 + 10 * 4 + 64 + 128, "the file format has no hidden padding");
 
-// Where the arrays of a file for n CPUs and so many sets of curves begin, and its size.
-struct PackedLayout {
-  uint64_t os_cpu, package, core, llc, node, hop, send_busy, recv_busy, ready_read, curves, bytes;
+// How long the arrays are.
+struct PackedCounts {
+  uint32_t cpus, curve_sets = 0, classes = 0, fans = 0, distances = 0, winners = 0, winner_words = 0;
 };
-constexpr PackedLayout packed_layout(uint32_t n, uint32_t curve_sets) {
-  const uint64_t words = (uint64_t{n} * 4 + 7) & ~uint64_t{7};
-  const uint64_t halves = (uint64_t{n} * 2 + 7) & ~uint64_t{7};
-  const uint64_t matrix = (uint64_t{n} * n * 4 + 7) & ~uint64_t{7};
+constexpr PackedCounts counts_of(const PackedHeader& h) {
+  return {h.cpus, h.curve_sets, h.classes, h.fans, h.distances, h.winners, h.winner_words};
+}
+inline constexpr PackedCounts kLargestCounts = {kMaxProfileCpus, kMaxCurveSets,      kMaxClasses,    kMaxFanCurves,
+                                                kMaxDistanceCurves, kMaxWinners, kMaxWinnerWords};
+
+// Where the arrays of a file begin, and its size.
+struct PackedLayout {
+  uint64_t os_cpu, package, core, llc, node, hop, send_busy, recv_busy, ready_read;
+  uint64_t curves, classes, wait, fans, distances, winners, winner_words, bytes;
+};
+constexpr PackedLayout packed_layout(const PackedCounts& counts) {
+  uint64_t end = sizeof(PackedHeader);
+  const auto place = [&end](uint64_t count, uint64_t each) {
+    const uint64_t begin = end;
+    end += (count * each + 7) & ~uint64_t{7};
+    return begin;
+  };
+  const uint64_t n = counts.cpus;
   PackedLayout at{};
-  at.os_cpu = sizeof(PackedHeader);
-  at.package = at.os_cpu + words;
-  at.core = at.package + halves;
-  at.llc = at.core + halves;
-  at.node = at.llc + halves;
-  at.hop = at.node + halves;
-  at.send_busy = at.hop + matrix;
-  at.recv_busy = at.send_busy + matrix;
-  at.ready_read = at.recv_busy + matrix;
-  at.curves = at.ready_read + matrix;
-  at.bytes = at.curves + uint64_t{curve_sets} * sizeof(CurveSet);
+  at.os_cpu = place(n, sizeof(uint32_t));
+  for (uint64_t* ids : {&at.package, &at.core, &at.llc, &at.node}) *ids = place(n, sizeof(uint16_t));
+  for (uint64_t* matrix : {&at.hop, &at.send_busy, &at.recv_busy, &at.ready_read}) *matrix = place(n * n, sizeof(float));
+  at.curves = place(counts.curve_sets, sizeof(CurveSet));
+  at.classes = place(counts.classes, sizeof(ClassFigures));
+  at.wait = place(1, sizeof(WaitFigures));
+  at.fans = place(counts.fans, sizeof(FanCurves));
+  at.distances = place(counts.distances, sizeof(DistanceCurves));
+  at.winners = place(counts.winners, sizeof(Winner));
+  at.winner_words = place(counts.winner_words, sizeof(uint32_t));
+  at.bytes = end;
   return at;
 }
 
@@ -85,6 +107,13 @@ struct Profile {
   Costs costs;                        // over all n CPUs; llc and node are in here
   const CurveSet* curves = nullptr;   // [curve_sets] of the methods of groups, model/curves.h
   uint32_t curve_sets = 0;            // 0: not measured; the guess has none
+  // model/measured.h; nullptr where the header counts none, `wait` only in an empty Profile
+  const ClassFigures* classes = nullptr;      // [header.classes]
+  const WaitFigures* wait = nullptr;
+  const FanCurves* fans = nullptr;            // [header.fans]
+  const DistanceCurves* distances = nullptr;  // [header.distances]
+  const Winner* winners = nullptr;            // [header.winners]
+  const uint32_t* winner_words = nullptr;     // [header.winner_words]
   const void* mapping = nullptr;      // what unload_profile gives back
   uint64_t mapped_bytes = 0;
 };
@@ -119,7 +148,7 @@ int system_profile_path(char* path, uint64_t bytes);
 // header and arrays already.
 void seal_packed(void* image, uint64_t bytes);
 
-// Points a profile's arrays into an image whose header says how many CPUs and sets of curves it has.
+// Points a profile's arrays into an image whose header says how long they are.
 void attach_image(const void* image, Profile* out);
 
 }  // namespace smelt

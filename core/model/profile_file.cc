@@ -5,13 +5,14 @@
 //   2. who       a regular file of the user's or root's that nobody else can write, in a directory nobody can plant in
 //   3. copy      into memory of our own: a mapped file that somebody truncates later would kill us with SIGBUS
 //   4. header    magic, byte order, version, sizes; then the checksum; then the machine
-//   5. numbers   finite, not negative, below a second; diagonals 0; CPU numbers ascending
+//   5. numbers   profile_check.cc
 #include "model/profile.h"
 
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <type_traits>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,13 +21,13 @@
 #include "base/fingerprint.h"
 #include "base/os/descriptor.h"
 #include "base/os/os.h"
+#include "model/profile_check.h"
 
 namespace smelt {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'M', 'E', 'L', 'T', 'P', 'R', 'F'};
 constexpr uint32_t kByteOrder = 0x01020304;
-constexpr float kLargestCost = 1e9f;  // a second per message is no message
 
 [[gnu::format(printf, 4, 5)]] int refuse(Refusal* why, const char* path, int error, const char* format, ...) {
   // The end of a long path says more than its beginning.
@@ -96,18 +97,6 @@ uint64_t checksum_of(const void* image, uint64_t bytes) {
   return hash;
 }
 
-// The texts are shown on terminals: no control characters, so no escape sequences either.
-bool is_plain_text(const char* text, size_t bytes) {
-  for (size_t i = 0; i < bytes; ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c == 0) return true;
-    if (c < 0x20 || c == 0x7f) return false;
-  }
-  return false;
-}
-
-bool is_cost(float value) { return (value >= 0) & (value < kLargestCost); }  // false for NaN
-
 // 4.
 int check_header(const char* path, const PackedHeader& header, uint64_t bytes, Refusal* why) {
   const auto* first = reinterpret_cast<const char*>(&header);
@@ -115,19 +104,32 @@ int check_header(const char* path, const PackedHeader& header, uint64_t bytes, R
     return refuse(why, path, -EINVAL, "is the JSON form, for people; name the .profile file beside it");
   if (bytes < sizeof kMagic || std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
     return refuse(why, path, -EINVAL, "is not a Smelt profile; run 'smelt calibrate'");
-  if (bytes < sizeof(PackedHeader)) return refuse(why, path, -EINVAL, "is truncated; run 'smelt calibrate'");
+  // The version before the header's size, which is the version's.
+  constexpr uint64_t kVersionEnd = offsetof(PackedHeader, version) + sizeof header.version;
+  if (bytes < kVersionEnd) return refuse(why, path, -EINVAL, "is truncated; run 'smelt calibrate'");
   if (header.byte_order != kByteOrder)
     return refuse(why, path, -EINVAL, "is of a machine with another byte order; run 'smelt calibrate' on this one");
   if (header.version != kProfileVersion)
     return refuse(why, path, -EINVAL, "has format version %u, this Smelt reads %u; run 'smelt calibrate'",
                   header.version, kProfileVersion);
+  if (bytes < sizeof(PackedHeader)) return refuse(why, path, -EINVAL, "is truncated; run 'smelt calibrate'");
   if (header.cpus < 1 || header.cpus > kMaxProfileCpus)
     return refuse(why, path, -EINVAL, "claims %u CPUs, 1 to %u are possible; run 'smelt calibrate'", header.cpus,
                   kMaxProfileCpus);
-  if (header.curve_sets > kMaxCurveSets)
-    return refuse(why, path, -EINVAL, "claims %u sets of curves, at most %u are possible; run 'smelt calibrate'",
-                  header.curve_sets, kMaxCurveSets);
-  const uint64_t expected = packed_layout(header.cpus, header.curve_sets).bytes;
+  const struct {
+    uint32_t count, most;
+    const char* what;
+  } parts[] = {{header.curve_sets, kMaxCurveSets, "sets of curves"},
+               {header.classes, kMaxClasses, "classes of distance"},
+               {header.fans, kMaxFanCurves, "fans"},
+               {header.distances, kMaxDistanceCurves, "curves by distance"},
+               {header.winners, kMaxWinners, "winners"},
+               {header.winner_words, kMaxWinnerWords, "words of winners"}};
+  for (const auto& part : parts)
+    if (part.count > part.most)
+      return refuse(why, path, -EINVAL, "claims %u %s, at most %u are possible; run 'smelt calibrate'", part.count,
+                    part.what, part.most);
+  const uint64_t expected = packed_layout(counts_of(header)).bytes;
   if (header.bytes != expected || bytes != header.bytes)
     return refuse(why, path, -EINVAL, "is %s (%llu bytes of %llu); run 'smelt calibrate'",
                   bytes < header.bytes ? "truncated" : "of the wrong size", static_cast<unsigned long long>(bytes),
@@ -135,45 +137,12 @@ int check_header(const char* path, const PackedHeader& header, uint64_t bytes, R
   return 0;
 }
 
-// 5.
-const char* nonsense_in(const CurveSet& set) {
-  if (set.participants < 2 || set.participants > kMaxParticipants) return "its curves are of an impossible group";
-  for (const auto& curve : set.ns)
-    for (const float ns : curve)
-      if (!is_cost(ns)) return "a number in its curves is not a cost";
-  return nullptr;
-}
-
-const char* nonsense_in(const Profile& profile) {
-  const PackedHeader& header = profile.header;
-  const uint32_t n = header.cpus;
-  if (header.unit > static_cast<uint32_t>(CostUnit::kCycles)) return "its unit is unknown";
-  if (!is_plain_text(header.method, sizeof header.method) || !is_plain_text(header.machine, sizeof header.machine))
-    return "its texts are not plain text";
-  if (!is_cost(header.poller) || !is_cost(header.one_way_hop) || !is_cost(header.spread))
-    return "a figure in its header is not a cost";
-  for (uint32_t i = 1; i < n; ++i)
-    if (profile.os_cpu[i] <= profile.os_cpu[i - 1]) return "its CPU numbers are not ascending";
-  for (const float* matrix : {profile.costs.hop, profile.costs.send_busy, profile.costs.recv_busy,
-                              profile.costs.ready_read})
-    for (uint32_t i = 0; i < n; ++i) {
-      const float* row = matrix + uint64_t{i} * n;
-      bool good = true;
-      for (uint32_t j = 0; j < n; ++j) good &= is_cost(row[j]);  // no early way out: it becomes vector code
-      if (!good) return "a number in its matrices is not a cost";
-      if (row[i] != 0) return "a CPU's distance to itself is not 0";
-    }
-  for (uint32_t i = 0; i < profile.curve_sets; ++i)
-    if (const char* nonsense = nonsense_in(profile.curves[i])) return nonsense;
-  return nullptr;
-}
-
 }  // namespace
 
 void attach_image(const void* image, Profile* out) {
   const auto* base = static_cast<const char*>(image);
   std::memcpy(&out->header, base, sizeof out->header);
-  const PackedLayout at = packed_layout(out->header.cpus, out->header.curve_sets);
+  const PackedLayout at = packed_layout(counts_of(out->header));
   const auto words = [base](uint64_t offset) { return reinterpret_cast<const uint32_t*>(base + offset); };
   const auto halves = [base](uint64_t offset) { return reinterpret_cast<const uint16_t*>(base + offset); };
   const auto floats = [base](uint64_t offset) { return reinterpret_cast<const float*>(base + offset); };
@@ -190,7 +159,16 @@ void attach_image(const void* image, Profile* out) {
   out->costs.recv_busy = floats(at.recv_busy);
   out->costs.ready_read = floats(at.ready_read);
   out->curve_sets = out->header.curve_sets;
-  out->curves = out->curve_sets ? reinterpret_cast<const CurveSet*>(base + at.curves) : nullptr;
+  const auto part = [base](const auto*& array, uint64_t offset, uint32_t count) {
+    array = count ? reinterpret_cast<std::remove_reference_t<decltype(array)>>(base + offset) : nullptr;
+  };
+  part(out->curves, at.curves, out->curve_sets);
+  part(out->classes, at.classes, out->header.classes);
+  part(out->wait, at.wait, 1);
+  part(out->fans, at.fans, out->header.fans);
+  part(out->distances, at.distances, out->header.distances);
+  part(out->winners, at.winners, out->header.winners);
+  part(out->winner_words, at.winner_words, out->header.winner_words);
 }
 
 void seal_packed(void* image, uint64_t bytes) {
@@ -219,7 +197,7 @@ int load_profile_file(const char* path, uint64_t expected_fingerprint, Profile* 
   if (const int error = check_owner(path, directory, status, why)) return error;  // 2.
 
   const auto bytes = static_cast<uint64_t>(status.st_size);
-  if (bytes > packed_layout(kMaxProfileCpus, kMaxCurveSets).bytes)
+  if (bytes > packed_layout(kLargestCounts).bytes)
     return refuse(why, path, -EINVAL, "is too large for a profile (%llu bytes); run 'smelt calibrate'",
                   static_cast<unsigned long long>(bytes));
   const uint64_t mapped = bytes < sizeof(PackedHeader) ? sizeof(PackedHeader) : bytes;

@@ -149,7 +149,7 @@ void assume_flat(Scan& scan) {
 
 void fill_image(const Scan& scan, void* image) {
   const uint32_t n = scan.n;
-  const PackedLayout at = packed_layout(n, 0);
+  const PackedLayout at = packed_layout({.cpus = n});
   auto* base = static_cast<char*>(image);
   auto* header = static_cast<PackedHeader*>(image);
   header->fingerprint = machine_fingerprint();
@@ -194,7 +194,7 @@ int guess_profile(const char* sys_root, Profile* out) {
     else
       assume_flat(*scan);
   }
-  const uint64_t bytes = packed_layout(scan->n, 0).bytes;
+  const uint64_t bytes = packed_layout({.cpus = scan->n}).bytes;
   void* image = error ? nullptr : os::map_pages(bytes);
   if (!error && !image) error = -ENOMEM;
   if (!error) {

@@ -117,6 +117,15 @@ ProfileImage sample() {
     for (uint32_t m = 0; m < kCurveMethods; ++m)
       for (uint32_t s = 0; s < kCurveSizes; ++s) set.ns[m][s] = static_cast<float>(m * 1000 + s * participants) / 7;
   }
+  image.classes = {{1, 0, 2, 2, 0, 16.5f, 0.4f, 0.2f, 8.01f, 0.05f},
+                   {5, 1, 4, 3, kMarkUnsteady | kMarkWide, 260.7f, 20, 2.6f, 119, 0.7f}};
+  image.wait = {12.5f, 340.1f, 1900, 5100.3f};
+  image.fans = {{5, 0, {1, 2, 3, 4, 5, 0}, {6.5f, 7, 8, 9, 10, 0}}};
+  image.distances = {{0, 0, {1, 2.25f}, {3.1f}, {4}}, {5, 0, {10}, {30}, {40.7f}}};
+  Winner winner{2, 3, 0, 0, 150.1f, 155.5f, 0.02f, 57, "knomial:2"};
+  image.add_winner(winner, {2, 0, 1, 0xffffffff, 8, 7});
+  winner = {0, 2, 0, 0, 50, 51, 0.03f, 58, "sequential"};
+  image.add_winner(winner, {3, 1});
   set_text(image.header.machine, sizeof image.header.machine, "A \"quoted\" CPU \\ µ");
   set_text(image.header.method, sizeof image.header.method, "by hand");
   return image;
@@ -146,6 +155,13 @@ TEST_F(MachineFileTest, BothFormsOfAProfileCarryTheSameNumbers) {
 
 TEST_F(MachineFileTest, JsonNamesDateFingerprintAndUnit) {
   const std::string text = profile_to_json(sample());
+  for (const char* part : {R"({"distance": "other package", "part": 1, "pairs": 4, "samples": 3, "marks": ["unsteady", "wide"])",
+                           R"("wait": {"poll": 12.5, "yield": 340.1, "futex_wake": 1900, "futex_return": 5100.3})",
+                           R"({"distance": "other package", "children": [1, 2, 4, 8, 16, 32], "gather": [1, 2, 3, 4, 5, 0])",
+                           R"({"distance": "self", "sizes": [64, 256,)",
+                           R"({"operation": "barrier", "pattern": "knomial:2", "predicted": 150.1, "measured": 155.5)",
+                           R"("cpus": [2, 0, 1], "program": [4294967295, 8, 7]})", R"("cpus": [3, 1], "program": []})"})
+    EXPECT_NE(text.find(part), text.npos) << part << text.substr(text.find("\"classes"));
   for (const char* part : {"\"created\": \"2023-11-14T22:13:21Z\"", "\"fingerprint\": \"fedcba9876543210\"",
                            "\"unit\": \"ns\"", "\"kind\": \"measured\"", "row = sender"})
     EXPECT_NE(text.find(part), text.npos) << part;
@@ -160,7 +176,7 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
     return text.replace(at, from.size(), to);
   };
   expect_refused(with("smelt machine profile", "other"), "\"format\"");
-  expect_refused(with("\"version\": 2", "\"version\": 1"), "format version 1, this Smelt reads 2; run 'smelt calibrate'");
+  expect_refused(with("\"version\": 3", "\"version\": 2"), "format version 2, this Smelt reads 3; run 'smelt calibrate'");
   expect_refused(with("\"os\": 1", "\"os\": 0"), "do not ascend");
   expect_refused(with("\"os\": 1", "\"os\": -1"), "\"os\" of CPU 1");
   expect_refused(with("\"package\": 1", "\"package\": 99999"), "\"package\" of CPU 2");
@@ -174,6 +190,22 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
   expect_refused(with("\"cpus\": [", "\"cpus\": [7,"), "a JSON object is expected");
   expect_refused(with("\"methods\": [", "\"method s\": ["), "\"methods\" is missing");
   expect_refused(with("\"methods\": [", "\"methods\": [1, 2, 3,"), "at most 4 sets of curves");
+  expect_refused(with("\"distance\": \"same core\"", "\"distance\": \"next door\""), "not one of \"self\", \"same core\"");
+  expect_refused(with("\"distance\": \"same core\"", "\"distance\": 1"), "\"distance\" is 1, not one of");
+  expect_refused(with("\"unsteady\"", "\"steady\""), "a mark is \"steady\", not one of \"unsteady\", \"wide\"");
+  expect_refused(with("\"samples\": 3", "\"samples\": 5"), "a class has more pairs than there are");
+  expect_refused(with("\"classes\"", "\"glasses\""), "\"classes\" is missing");
+  expect_refused(with("\"wait\"", "\"weight\""), "\"wait\" is missing");
+  expect_refused(with("\"futex_wake\": 1900", "\"futex_wake\": 1e9"), "\"futex_wake\" is 1000000000");
+  expect_refused(with("\"children\": [1, 2", "\"children\": [1, 3"), "\"children\" is not [1, 2, 4");
+  expect_refused(with("\"gather\": [1,", "\"gather\": ["), "\"gather\" is not a list of 6 numbers");
+  expect_refused(with("\"copy\": [1,", "\"copy\": [\"x\","), "\"copy\"[0] is not a number");
+  expect_refused(with("\"operation\": \"barrier\"", "\"operation\": \"scan\""), "not one of \"broadcast\", \"reduce\", \"barrier\"");
+  expect_refused(with("\"cpus\": [2, 0, 1]", "\"cpus\": [2, 0, 7]"), "a winner has CPU 7");
+  expect_refused(with("\"cpus\": [2, 0, 1]", "\"cpus\": [2, 0, 2]"), "a winner has a CPU twice");
+  expect_refused(with("\"cpus\": [2, 0, 1]", "\"cpus\": [2]"), "impossible group");
+  expect_refused(with("\"program\": [4294967295", "\"program\": [4294967296"), "is not a whole number");
+  expect_refused(with("\"program\": [4294967295", "\"program\": [-1"), "is not a whole number");
   expect_refused(with("\"participants\": 2", "\"participants\": 1"), "\"participants\" is 1, not 2 to 1024");
   expect_refused(with("\"participants\": 2", "\"participants\": 1025"), "\"participants\" is not a whole number");
   expect_refused(with("\"sizes\": [64, 256", "\"sizes\": [64, 128"), "\"sizes\" is not [64, 256, 1024");

@@ -1,6 +1,7 @@
 // load_profile_file against files that are good, broken, foreign, hostile or in the wrong place.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "folder.h"
+#include "model/distance.h"
 #include "packed.h"
 
 using namespace smelt;
@@ -73,6 +75,26 @@ TEST_F(ProfileFile, EveryNumberOfCurvesIsLoaded) {
   EXPECT_EQ(load_bytes(Packed(kMaxProfileCpus, kMaxCurveSets).bytes), 0) << why.text;
 }
 
+TEST_F(ProfileFile, WhatIsMeasuredBesideTheMatricesIsLoaded) {
+  ASSERT_EQ(load_bytes(Packed(3, 1, true).bytes), 0) << why.text;
+  ASSERT_EQ(profile.header.classes, 2u);
+  EXPECT_EQ(profile.classes[0].hop, 16.5f);
+  EXPECT_EQ(profile.classes[1].marks, kMarkUnsteady | kMarkWide);
+  EXPECT_EQ(profile.wait->futex_wake, 1900);
+  ASSERT_EQ(profile.header.fans, 1u);
+  EXPECT_EQ(profile.fans[0].scatter[5], 205);
+  ASSERT_EQ(profile.header.distances, 2u);
+  EXPECT_EQ(profile.distances[1].reduce[8], 241);
+  ASSERT_EQ(profile.header.winners, 2u);
+  EXPECT_STREQ(profile.winners[1].pattern, "sequential");
+  EXPECT_EQ(profile.winner_words[profile.winners[1].first_word], 1u);
+  ASSERT_EQ(load_bytes(packed.bytes), 0) << why.text;
+  EXPECT_EQ(profile.classes, nullptr);
+  EXPECT_EQ(profile.winners, nullptr);
+  ASSERT_NE(profile.wait, nullptr);
+  EXPECT_EQ(profile.wait->poll, 0);
+}
+
 TEST_F(ProfileFile, SurvivesTruncationAfterItWasLoaded) {
   Packed large(64);
   ASSERT_EQ(load_bytes(large.bytes), 0);
@@ -88,6 +110,7 @@ TEST_F(ProfileFile, MissingOneIsNoRefusal) {
 }
 
 TEST_F(ProfileFile, EveryTruncationIsRefused) {
+  const Packed packed(3, 1, true);
   for (size_t length = 0; length < packed.bytes.size(); ++length) {
     ASSERT_EQ(load_bytes(packed.bytes.substr(0, length)), -EINVAL) << length;
     ASSERT_NE(std::strstr(why.text, length < 8 ? "not a Smelt profile" : "truncated"), nullptr) << length << why.text;
@@ -96,6 +119,7 @@ TEST_F(ProfileFile, EveryTruncationIsRefused) {
 }
 
 TEST_F(ProfileFile, EverySingleDamagedByteIsRefused) {
+  Packed packed(3, 1, true);
   for (size_t at = 0; at < packed.bytes.size(); ++at) {
     std::string damaged = packed.bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
@@ -106,20 +130,52 @@ TEST_F(ProfileFile, EverySingleDamagedByteIsRefused) {
   expect_refused(load_bytes(packed.bytes), -EINVAL, "damaged (wrong checksum); run 'smelt calibrate'");
 }
 
+// Hostile: the checksum is right whatever was changed. What gets through is a profile with other numbers, but a sane one.
+TEST_F(ProfileFile, EverySingleForgedByteIsRefusedOrHarmless) {
+  const Packed good(3, 1, true);
+  uint32_t refused = 0;
+  for (size_t at = 0; at < good.bytes.size(); ++at)
+    for (const int change : {0x01, 0x10, 0x80, 0xff}) {
+      Packed forged = good;
+      forged.bytes[at] = static_cast<char>(forged.bytes[at] ^ change);
+      forged.seal();
+      const int result = load_bytes(forged.bytes);
+      ASSERT_TRUE(result == 0 || result == -EINVAL) << "byte " << at;
+      refused += result != 0;
+      if (result != 0) continue;
+      ASSERT_TRUE(costs_are_sane(profile.costs)) << "byte " << at;
+      for (uint32_t i = 0; i < profile.header.winners; ++i) {
+        const Winner& winner = profile.winners[i];
+        ASSERT_LE(uint64_t{winner.first_word} + winner.words, profile.header.winner_words) << "byte " << at;
+        for (uint32_t p = 0; p < winner.participants; ++p)
+          ASSERT_LT(profile.winner_words[winner.first_word + p], profile.costs.n) << "byte " << at;
+      }
+    }
+  EXPECT_GT(refused, 1000u);
+}
+
 TEST_F(ProfileFile, OfAnotherMachineIsRefused) {
   expect_refused(load(folder.write("p.profile", packed.bytes), 0x1235), -ESTALE, "another machine");
 }
 
 TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
-  for (uint32_t version : {kProfileVersion - 1, kProfileVersion + 1}) {
+  for (uint32_t version : {1u, 2u, kProfileVersion + 1}) {
     packed.header().version = version;
     expect_refused(load_bytes(packed.bytes), -EINVAL, "format version");
     EXPECT_NE(std::strstr(why.text, "; run 'smelt calibrate'"), nullptr) << why.text;
   }
+  // Other versions have headers of other sizes.
+  packed.header().version = 2;
+  expect_refused(load_bytes(packed.bytes.substr(0, sizeof(PackedHeader) - 16)), -EINVAL, "format version 2, this Smelt reads 3");
 }
 
 TEST_F(ProfileFile, OfAnotherByteOrderIsRefused) {
   packed.header().byte_order = __builtin_bswap32(packed.header().byte_order);
+  expect_refused(load_bytes(packed.bytes), -EINVAL, "another byte order");
+  // As that machine would have written it: every number the other way round, the checksum right in its eyes.
+  for (size_t at = offsetof(PackedHeader, byte_order); at + 4 <= packed.bytes.size(); at += 4)
+    std::reverse(packed.bytes.begin() + static_cast<ptrdiff_t>(at), packed.bytes.begin() + static_cast<ptrdiff_t>(at) + 4);
+  packed.header().byte_order = 0x04030201;
   expect_refused(load_bytes(packed.bytes), -EINVAL, "another byte order");
 }
 
@@ -134,6 +190,29 @@ TEST_F(ProfileFile, ImpossibleSizesAreRefused) {
     packed.header().curve_sets = sets;
     packed.seal();
     expect_refused(load_bytes(packed.bytes), -EINVAL, "sets of curves, at most 4 are possible; run 'smelt calibrate'");
+  }
+  using Count = uint32_t PackedHeader::*;
+  const struct {
+    Count count;
+    uint32_t most;
+    const char* text;
+  } parts[] = {{&PackedHeader::classes, kMaxClasses, "classes of distance, at most 64 are possible"},
+               {&PackedHeader::fans, kMaxFanCurves, "fans, at most 4 are possible"},
+               {&PackedHeader::distances, kMaxDistanceCurves, "curves by distance, at most 6 are possible"},
+               {&PackedHeader::winners, kMaxWinners, "winners, at most 32 are possible"},
+               {&PackedHeader::winner_words, kMaxWinnerWords, "words of winners, at most 1048576 are possible"}};
+  for (const auto& part : parts) {
+    Packed spoilt(3, 1, true);
+    for (uint32_t count : {part.most + 1, UINT32_MAX}) {
+      spoilt.header().*part.count = count;
+      spoilt.seal();
+      expect_refused(load_bytes(spoilt.bytes), -EINVAL, part.text);
+    }
+    for (uint32_t count : {0u, part.most}) {
+      spoilt.header().*part.count = count;
+      spoilt.seal();
+      expect_refused(load_bytes(spoilt.bytes), -EINVAL, "of the wrong size");
+    }
   }
   for (uint32_t sets : {1u, 3u}) {
     packed.header().curve_sets = sets;
@@ -194,6 +273,52 @@ TEST_F(ProfileFile, UnbelievableCurvesAreRefused) {
     spoilt.curves()[1].ns[kReduceSingle][3] = bad;
     spoilt.seal();
     expect_refused(load_bytes(spoilt.bytes), -EINVAL, "curves is not a cost");
+  }
+}
+
+TEST_F(ProfileFile, UnbelievableMeasurementsAreRefused) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const struct {
+    const char* text;
+    std::function<void(Packed&)> spoil;
+  } cases[] = {
+      {"class is of an unknown distance", [](Packed& p) { p.classes()[1].distance = kDistances; }},
+      {"unknown marks", [](Packed& p) { p.classes()[0].marks = 4; }},
+      {"more pairs than there are", [](Packed& p) { p.classes()[0].pairs = 4; }},
+      {"more pairs than there are", [](Packed& p) { p.classes()[0].samples = 2; }},
+      {"more pairs than there are", [](Packed& p) { p.classes()[0].part = kMaxClasses; }},
+      {"classes is not a cost", [](Packed& p) { p.classes()[0].spread = -1; }},
+      {"classes is not a cost", [](Packed& p) { p.classes()[1].hop = std::nanf(""); }},
+      {"waiting is not a cost", [](Packed& p) { p.wait().yield = kInfinity; }},
+      {"fan is of an unknown distance", [](Packed& p) { p.fans()[0].distance = UINT32_MAX; }},
+      {"fan is of an unknown distance", [](Packed& p) { p.fans()[0].reserved = 1; }},
+      {"fans is not a cost", [](Packed& p) { p.fans()[0].gather[5] = 1e9f; }},
+      {"fans is not a cost", [](Packed& p) { p.fans()[0].scatter[0] = -kInfinity; }},
+      {"curve is of an unknown distance", [](Packed& p) { p.distances()[1].distance = kDistances; }},
+      {"by distance is not a cost", [](Packed& p) { p.distances()[1].copy[8] = -1; }},
+      {"by distance is not a cost", [](Packed& p) { p.distances()[0].single_copy[0] = std::nanf(""); }},
+      {"by distance is not a cost", [](Packed& p) { p.distances()[0].reduce[3] = kInfinity; }},
+      {"unknown operation", [](Packed& p) { p.winners()[0].operation = kWinnerOperations; }},
+      {"impossible group", [](Packed& p) { p.winners()[0].participants = 1; }},
+      {"impossible group", [](Packed& p) { p.winners()[0].participants = 8; }},
+      {"impossible group", [](Packed& p) { p.winners()[0].participants = UINT32_MAX; }},
+      {"not where they belong", [](Packed& p) { p.winners()[0].first_word = 1; }},
+      {"not where they belong", [](Packed& p) { p.winners()[1].first_word = 0; }},
+      {"not where they belong", [](Packed& p) { p.winners()[1].words = 5; }},
+      {"not where they belong", [](Packed& p) { p.winners()[1].words = UINT32_MAX; }},
+      {"words of no winner", [](Packed& p) { p.winners()[1].words = 3; }},
+      {"CPU that the profile has not", [](Packed& p) { p.winner_words()[0] = 3; }},
+      {"a CPU twice", [](Packed& p) { p.winner_words()[1] = 2; }},
+      {"plain text", [](Packed& p) { p.winners()[1].pattern[0] = '\n'; }},
+      {"plain text", [](Packed& p) { std::memset(p.winners()[1].pattern, 'x', sizeof Winner::pattern); }},
+      {"winner is not a cost", [](Packed& p) { p.winners()[1].predicted = -1; }},
+      {"winner is not a cost", [](Packed& p) { p.winners()[1].hop = std::nanf(""); }},
+  };
+  for (const auto& [text, spoil] : cases) {
+    Packed spoilt(3, 1, true);
+    spoil(spoilt);
+    spoilt.seal();
+    expect_refused(load_bytes(spoilt.bytes), -EINVAL, text);
   }
 }
 
