@@ -193,6 +193,7 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   p.is_tree = choice.pattern.info->tree != nullptr;
   if (p.is_tree) {
     p.tree = choice.tree;
+    p.gather = choice.gather;
   } else if (choice.pattern.info->exchange(p.costs, choice.pattern.argument, arena, &p.exchange) != 0) {
     refuse_plan(request, named, n, -ENOMEM);  // built once more: a schedule no longer knows its rounds
   }
