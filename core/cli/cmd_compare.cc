@@ -3,16 +3,17 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 
-#include "base/os/os.h"
 #include "cli/command.h"
 #include "cli/comparison.h"
+#include "cli/interrupt.h"
 #include "cli/plan_options.h"
+#include "cli/subsets.h"
 #include "discover/error.h"
-#include "generate/optimise.h"
+#include "generate/exact.h"
 #include "zoo/zoo.h"
 
 namespace smelt {
@@ -23,10 +24,8 @@ using Json = nlohmann::ordered_json;
 struct CompareArguments {
   PlanArguments plan;
   std::string folder;
-  uint32_t exact = 12;
-  uint32_t moves = kDefaultMoves;
-  uint64_t seed = 1;
-  double budget_ms = 0;
+  uint32_t subsets = 0;
+  std::string sizes = "7-12";
   bool json = false;
 };
 
@@ -38,7 +37,7 @@ Json json_of(const Comparison& c) {
     rows.push_back({{"pattern", pattern.name},
                     {"predicted", pattern.predicted},
                     {"ratio", c.best() > 0 ? pattern.predicted / c.best() : 1},
-                    {"gap", gap_of(pattern.predicted, c.bound)}});
+                    {"gap", c.has_bound() ? Json(gap_of(pattern.predicted, c.bound)) : Json()}});
   return {{"machine", c.machine},     {"op", operation_name(c.op)}, {"participants", c.n}, {"cost_model", c.cost_model},
           {"unit", c.unit},           {"bound", c.bound},           {"exact", c.exact},    {"best", c.best()},
           {"patterns", std::move(rows)}};
@@ -52,8 +51,9 @@ std::string text_of(const Comparison& c) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ComparedPattern& a, const ComparedPattern& b) { return a.predicted < b.predicted; });
   for (const ComparedPattern& row : rows)
-    out += fmt::format("  {:<18} {:>12.1f} {:>8.2f} {:>8.1f}%\n", row.name, row.predicted,
-                       c.best() > 0 ? row.predicted / c.best() : 1, 100 * gap_of(row.predicted, c.bound));
+    out += fmt::format("  {:<18} {:>12.1f} {:>8.2f} {:>9}\n", row.name, row.predicted,
+                       c.best() > 0 ? row.predicted / c.best() : 1,
+                       c.has_bound() ? fmt::format("{:.1f}%", 100 * gap_of(row.predicted, c.bound)) : "-");
   out += fmt::format("  lower bound        {:>12.1f}\n", c.bound);
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
   out += c.op == Operation::kBarrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";
@@ -110,7 +110,17 @@ void put_summary(const std::vector<Comparison>& all, bool json) {
   put(out);
 }
 
-int run_compare(const CompareArguments& arguments) {
+// "7-12" or "9". Throws UserError.
+void parse_sizes(const std::string& text, SubsetRequest* request) {
+  const char* const end = text.data() + text.size();
+  std::from_chars_result read = std::from_chars(text.data(), end, request->least);
+  request->most = request->least;
+  if (read.ec == std::errc{} && read.ptr < end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, request->most);
+  if (read.ec != std::errc{} || read.ptr != end || request->least < 2 || request->most < request->least || request->most > kMostExact)
+    throw UserError(fmt::format("--sizes '{}': write the fewest and the most participants, from 2 to {}, like 7-12", text, kMostExact));
+}
+
+std::vector<std::string> machines_of(const CompareArguments& arguments) {
   std::vector<std::string> machines;
   if (arguments.folder == "zoo") {
     for (const ZooEntry& entry : zoo()) machines.push_back("zoo:" + std::string(entry.name));
@@ -125,12 +135,78 @@ int run_compare(const CompareArguments& arguments) {
   } else {
     machines.push_back(arguments.plan.machine);
   }
+  return machines;
+}
+
+Json json_of(const SubsetGaps& gaps) {
+  return {{"mean", gaps.mean}, {"worst", gaps.worst}, {"worst_on", {{"machine", gaps.worst_machine}, {"cpus", gaps.worst_cpus}}},
+          {"optimal", gaps.optimal}};
+}
+
+void put_subsets(const SubsetResult& result, const SubsetRequest& request, size_t machines, bool json) {
+  const std::pair<const char*, const SubsetGaps*> rows[] = {{"annealing", &result.search}, {"adaptive-sorted", &result.adaptive}};
+  const char* const model = request.paper ? "paper" : "overlap";
+  if (json) {
+    Json out = {{"op", operation_name(request.op)}, {"cost_model", model}, {"machines", machines}, {"sets", result.sets},
+                {"sizes", {request.least, request.most}}, {"seed", request.effort.seed}};
+    for (const auto& [name, gaps] : rows) out[name] = json_of(*gaps);
+    put(out.dump(2) + "\n");
+    return;
+  }
+  put(fmt::format("{} among {} sets of {} to {} CPUs of {} machine{}, {} cost model, seed {}\n", operation_name(request.op), result.sets,
+                  request.least, request.most, machines, machines == 1 ? "" : "s", model, request.effort.seed));
+  put(fmt::format("  {:<18} {:>10} {:>10} {:>10}  {}\n", "above the optimum", "mean", "worst", "optimal", "worst on"));
+  for (const auto& [name, gaps] : rows)
+    put(fmt::format("  {:<18} {:>9.3f}% {:>9.2f}% {:>10}  {}\n", name, 100 * gaps->mean, 100 * gaps->worst, gaps->optimal,
+                    gaps->worst > 0 ? fmt::format("{}: {}", one_line(gaps->worst_machine), cpu_ranges(gaps->worst_cpus)) : "-"));
+  put("annealing: pattern optimised without its exact method. optimal: sets where it is the optimum.\n");
+}
+
+int run_subsets(const CompareArguments& arguments) {
+  SubsetRequest subsets;
+  subsets.count = arguments.subsets;
+  parse_sizes(arguments.sizes, &subsets);
+  if (arguments.plan.root_option->count() + arguments.plan.cpus_option->count() > 0)
+    throw UserError("--subsets: the CPUs are drawn and the root is free; leave --cpus and --root out");
+  InterruptedSearch interrupt;
+  SubsetResult result;
+  uint32_t used = 0;
+  const std::vector<std::string> machines = machines_of(arguments);
+  for (uint32_t k = 0; k < machines.size() && !interrupt.happened(); ++k) {
+    PlanArguments one = arguments.plan;
+    one.machine = machines[k];
+    PlanRequest request;
+    const MachineFile machine = read_request(one, interrupt.flag(), &request);
+    // An optimum is known of trees only; the program's usual operation is the barrier.
+    if (arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
+    if (request.op == Operation::kBarrier) throw UserError("--subsets: only of a broadcast or a reduction is the optimum known; choose --op");
+    subsets.op = request.op;
+    subsets.paper = request.paper;
+    subsets.effort = request.effort;
+    const uint32_t before = result.sets;
+    compare_subsets(machine, k, subsets, &result);
+    used += result.sets > before;
+  }
+  const int code = interrupt.finish(fmt::format("{} sets were complete", result.sets));
+  if (result.sets == 0 && code == 0)
+    throw UserError(fmt::format("--sizes {}: no machine has so many CPUs", arguments.sizes));
+  if (result.sets == 0) return code;
+  for (SubsetGaps* gaps : {&result.search, &result.adaptive}) gaps->mean /= result.sets;
+  put_subsets(result, subsets, used, arguments.json);
+  return code;
+}
+
+int run_compare(const CompareArguments& arguments) {
+  if (arguments.subsets > 0) return run_subsets(arguments);
+  const bool folder = !arguments.folder.empty();
+  const std::vector<std::string> machines = machines_of(arguments);
   std::vector<Comparison> all;
+  InterruptedSearch interrupt;
   for (const std::string& name : machines) {
     PlanArguments one = arguments.plan;
     one.machine = name;
     PlanRequest request;
-    const MachineFile machine = read_request(one, &request);
+    const MachineFile machine = read_request(one, interrupt.flag(), &request);
     const Picture costs = plan_costs(machine, request);
     int root = -1;
     if (request.root) {
@@ -138,17 +214,18 @@ int run_compare(const CompareArguments& arguments) {
       if (at == costs.cpu.end()) throw UserError(fmt::format("--root {}: {} has no such CPU", *request.root, costs.machine));
       root = static_cast<int>(at - costs.cpu.begin());
     }
-    SearchEffort effort;
-    effort.most_exact = arguments.exact;
-    effort.moves = arguments.moves;
-    effort.seed = arguments.seed;
-    if (arguments.budget_ms > 0) effort.limits.deadline_ns = os::now_ns() + static_cast<int64_t>(arguments.budget_ms * 1e6);
-    all.push_back(compare_patterns(costs, request.op, root, effort));
+    Comparison comparison = compare_patterns(costs, request.op, root, request.effort);
+    // Among others, a search that was cut short would be taken for what it is not.
+    if (folder && interrupt.happened()) break;
+    all.push_back(std::move(comparison));
   }
-  if (!arguments.folder.empty()) put_summary(all, arguments.json);
+  const int code = interrupt.finish(folder ? fmt::format("{} of {} machines were complete", all.size(), machines.size())
+                                           : "'optimised' is the best found so far");
+  if (all.empty()) return code;
+  if (folder) put_summary(all, arguments.json);
   else if (arguments.json) put(json_of(all.front()).dump(2) + "\n");
   else put(text_of(all.front()));
-  return 0;
+  return code;
 }
 
 }  // namespace
@@ -158,15 +235,13 @@ void add_compare(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<CompareArguments>();
   add_plan_options(*verb, arguments->plan);
   verb->add_option("--folder", arguments->folder, "all .json and .xml files of a folder, or 'zoo': a summary");
-  verb->add_option("--exact", arguments->exact, "find the optimum up to so many participants")
-      ->check(CLI::Range(0, 16))
-      ->capture_default_str();
-  verb->add_option("--moves", arguments->moves, "moves of annealing above that (default: by the number of participants)");
-  verb->add_option("--seed", arguments->seed, "of the annealing; the same seed finds the same tree")->capture_default_str();
-  verb->add_option("--budget", arguments->budget_ms, "ms that the search may take per machine; what it finds then depends on the time")
-      ->check(CLI::Range(0.0, 1e9));
+  verb->add_option("--subsets", arguments->subsets,
+                   "draw so many sets of CPUs of each machine and say how far annealing, and the paper's tree, are from the optimum")
+      ->check(CLI::Range(1, 1000000));
+  verb->add_option("--sizes", arguments->sizes, "of those sets: from how many CPUs to how many")->capture_default_str();
   verb->add_flag("--json", arguments->json, "the same for programs");
-  verb->footer("Example:\n  smelt compare --machine zoo:NAME --op broadcast\n  smelt compare --folder zoo --op reduce");
+  verb->footer("Example:\n  smelt compare --machine zoo:NAME --op broadcast\n  smelt compare --folder zoo --op reduce\n"
+               "  smelt compare --folder zoo --op reduce --subsets 10");
   verb->callback([arguments, &chosen] { chosen = [arguments] { return run_compare(*arguments); }; });
 }
 

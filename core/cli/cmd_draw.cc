@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/plan_options.h"
 #include "cli/zoo_list.h"
 #include "discover/error.h"
@@ -88,20 +89,22 @@ int run_draw(const DrawArguments& arguments) {
   const Pen pen = pen_of(arguments);
   if (arguments.plan.machine == kZooList) return put_zoo_list(false);
   PlanRequest request;
-  const MachineFile machine = read_request(arguments.plan, &request);
+  InterruptedSearch interrupt;
+  const MachineFile machine = read_request(arguments.plan, interrupt.flag(), &request);
   // A tree is what a broadcast is known by, and the cheapest barrier may be none.
   if (arguments.what == "tree" && arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
   Picture picture = arguments.what == "matrix" ? plan_costs(machine, request) : make_plan(machine, request);
   if (arguments.what == "tree" && !picture.is_tree)
     throw UserError(fmt::format("pattern {}: it is no tree; name one with --pattern, or draw its schedule",
                                 picture.pattern));
+  const int code = interrupt.finish("this is the best found so far");
   picture.date = today();
   const std::string drawn = draw(arguments, picture, pen);
   if (pen == Pen::kTerminal)
     put(drawn);
   else
     write_file(arguments.output, drawn);
-  return 0;
+  return code;
 }
 
 }  // namespace

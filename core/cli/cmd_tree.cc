@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/plan_options.h"
 #include "cli/zoo_list.h"
 #include "generate/registry.h"
@@ -50,15 +51,17 @@ int run_tree(const TreeArguments& arguments) {
   }
   if (arguments.plan.machine == kZooList) return put_zoo_list(arguments.json || arguments.format == "json");
   PlanRequest request;
-  const MachineFile machine = read_request(arguments.plan, &request);
+  InterruptedSearch interrupt;
+  const MachineFile machine = read_request(arguments.plan, interrupt.flag(), &request);
   const Picture picture = make_plan(machine, request);
+  const int code = interrupt.finish("this is the best found so far");
   if (arguments.json || arguments.format == "json")
     put(json_picture(picture));
   else if (arguments.format == "dot")
     put(dot_picture(picture));
   else
     put(text_picture(picture, terminal_takes_utf8()));
-  return 0;
+  return code;
 }
 
 }  // namespace

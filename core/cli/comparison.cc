@@ -41,7 +41,8 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
   MappedArena arena(2 * generation_bytes(costs.n) + 2 * exact_bytes(kMostExact));
   if (!arena.ok()) throw UserError("out of memory; name fewer CPUs with --cpus");
   char* const start = arena.mark();
-  out.bound = price_bound(costs, op, root, arena);
+  out.bound = price_bound(costs, op, root, arena, {0, effort.limits.stop});
+  if (effort.limits.stop && *effort.limits.stop) out.bound = 0;  // half a bound says little
   std::vector<Pattern> candidates(candidate_patterns(op, costs.n, nullptr, 0));
   candidate_patterns(op, costs.n, candidates.data(), static_cast<uint32_t>(candidates.size()));
   for (const Pattern& pattern : candidates) {

@@ -19,11 +19,12 @@ struct Comparison {
   std::string machine, cost_model, unit;
   Operation op = Operation::kBarrier;
   uint32_t n = 0;
-  double bound = 0;      // nothing can be cheaper; of trees for broadcast and reduction, of anything for barriers
+  double bound = 0;      // nothing can be cheaper; of trees for broadcast and reduction, of anything for barriers; 0: not known
   bool exact = false;    // the optimised tree is the optimum
   std::vector<ComparedPattern> patterns;  // in the registry's order
 
   double best() const;
+  bool has_bound() const { return bound > 0 || best() <= 0; }
   const ComparedPattern* find(const std::string& name) const;  // nullptr: not compared
 };
 

@@ -163,9 +163,13 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   if (subset_costs(request.paper ? machine.paper : machine.overlap, members, arena, &p.costs) != 0)
     refuse_plan(request, named, n, -ENOMEM);
 
+  // First, so that who interrupts the search is told how good its tree is; half a bound would say little. No budget is for this.
+  const std::atomic<bool>* const stop = request.effort.limits.stop;
+  p.bound = price_bound(p.costs, request.op, root, arena, {0, stop});
+  if (stop && *stop) p.bound = 0;
   Choice choice;
-  int error = best ? choose_best(request.op, root, p.costs, arena, &choice, kPatientEffort)
-                   : plan(named, request.op, root, p.costs, arena, &choice, kPatientEffort);
+  int error = best ? choose_best(request.op, root, p.costs, arena, &choice, request.effort)
+                   : plan(named, request.op, root, p.costs, arena, &choice, request.effort);
   if (error) refuse_plan(request, named, n, error);
   Verdict verdict;
   if (validate(choice.schedule, arena, &verdict) != 0) refuse_plan(request, named, n, -ENOMEM);
@@ -187,8 +191,8 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   p.done.assign(prediction.done, prediction.done + n);
   p.schedule = choice.schedule;
   p.is_tree = choice.pattern.info->tree != nullptr;
-  p.bound = price_bound(p.costs, request.op, root, arena);
   p.tree = choice.tree;
+  p.gather = choice.gather;
   p.exchange = choice.exchange;
   if (choice.partners) p.pattern += ", partners searched";
   p.storage = storage;

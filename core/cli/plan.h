@@ -8,6 +8,7 @@
 
 #include "discover/machine_file.h"
 #include "draw/picture.h"
+#include "schedule/choose.h"
 
 namespace smelt {
 
@@ -17,6 +18,7 @@ struct PlanRequest {
   bool paper = false;            // the paper's additive cost model instead of the overlap-aware one
   std::vector<uint32_t> cpus;    // participant i runs on cpus[i]; empty: all of the machine
   std::optional<uint32_t> root;  // the kernel's number
+  SearchEffort effort = kPatientEffort;
 };
 
 // "0-3,8,10-11" in the order written. Throws UserError: empty, not numbers, a range backwards, a CPU named twice.

@@ -6,7 +6,9 @@
 #include <clocale>
 #include <cstring>
 
+#include "base/os/os.h"
 #include "cli/command.h"
+#include "generate/exact.h"
 
 namespace smelt {
 
@@ -33,9 +35,16 @@ void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
                   "overlap: independent messages overlap; paper: sends and receives add up (OSDI'16, section 3.1)")
       ->check(CLI::IsMember({"overlap", "paper"}))
       ->capture_default_str();
+  verb.add_option("--exact", arguments.exact, "find the optimal tree up to so many participants")
+      ->check(CLI::Range(0u, kMostExact))
+      ->capture_default_str();
+  verb.add_option("--moves", arguments.moves, "moves of annealing above that (default: by the number of participants)");
+  verb.add_option("--seed", arguments.seed, "of the annealing; the same seed finds the same tree")->capture_default_str();
+  verb.add_option("--budget", arguments.budget_ms, "ms that the search may take on a machine; what it finds then depends on the time")
+      ->check(CLI::Range(0.0, 1e9));
 }
 
-MachineFile read_request(const PlanArguments& arguments, PlanRequest* request) {
+MachineFile read_request(const PlanArguments& arguments, const std::atomic<bool>* stop, PlanRequest* request) {
   request->op = arguments.op == "broadcast" ? Operation::kBroadcast
                 : arguments.op == "reduce"  ? Operation::kReduce
                                             : Operation::kBarrier;
@@ -47,6 +56,8 @@ MachineFile read_request(const PlanArguments& arguments, PlanRequest* request) {
   MachineFile machine = read_machine_file(arguments.machine);
   if (!machine.note.empty()) warn(machine.note);
   if (request->cpus.empty() && arguments.machine == "this") request->cpus = allowed_cpus_of(machine);
+  request->effort = {arguments.exact, arguments.moves, arguments.seed, {0, stop}};
+  if (arguments.budget_ms > 0) request->effort.limits.deadline_ns = os::now_ns() + static_cast<int64_t>(arguments.budget_ms * 1e6);
   return machine;
 }
 

@@ -1,9 +1,10 @@
-// The options that say what is planned: --machine, --op, --pattern, --cpus, --root, --cost-model. One set for all verbs
-// that plan.
+// The options that say what is planned, --machine, --op, --pattern, --cpus, --root, --cost-model, and how long a tree is searched
+// for, --exact, --moves, --seed, --budget. One set for all verbs that plan.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
+#include <atomic>
 #include <string>
 
 #include "cli/plan.h"
@@ -13,14 +14,18 @@ namespace smelt {
 struct PlanArguments {
   std::string machine = "this", op = "barrier", pattern = "best", cost_model = "overlap", cpus;
   uint32_t root = 0;
+  uint32_t exact = kPatientEffort.most_exact, moves = kPatientEffort.moves;
+  uint64_t seed = kPatientEffort.seed;
+  double budget_ms = 0;
   CLI::Option *op_option = nullptr, *cpus_option = nullptr, *root_option = nullptr;  // were they given?
 };
 
 // `arguments` must outlive the parsing.
 void add_plan_options(CLI::App& verb, PlanArguments& arguments);
 
-// Reads the machine and completes the request: on this machine, those CPUs that the process may use. Throws UserError.
-MachineFile read_request(const PlanArguments& arguments, PlanRequest* request);
+// Reads the machine and completes the request: on this machine, those CPUs that the process may use. The budget begins now; searches
+// end when `stop` is set. Throws UserError.
+MachineFile read_request(const PlanArguments& arguments, const std::atomic<bool>* stop, PlanRequest* request);
 
 // Does the terminal's locale take UTF-8? Else pictures are ASCII.
 bool terminal_takes_utf8();

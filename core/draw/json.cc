@@ -14,13 +14,15 @@ std::string json_picture(const Picture& p) {
   const auto cpu_of = [&p](uint16_t participant) { return p.cpu[participant]; };
   if (p.is_tree) {
     out["root"] = cpu_of(p.tree.root);
-    Json lists = Json::object();
-    for (uint32_t i = 0; i < p.tree.n; ++i) {
-      Json list = Json::array();
-      for (const uint16_t child : children(p.tree, static_cast<uint16_t>(i))) list.push_back(cpu_of(child));
-      lists[std::to_string(p.cpu[i])] = std::move(list);
+    for (const TreeSide& side : tree_sides(p)) {
+      Json lists = Json::object();
+      for (uint32_t i = 0; i < p.tree.n; ++i) {
+        Json list = Json::array();
+        for (const uint16_t child : children(*side.tree, static_cast<uint16_t>(i))) list.push_back(cpu_of(child));
+        lists[std::to_string(p.cpu[i])] = std::move(list);
+      }
+      out[side.tree == &p.gather ? "gather" : "children"] = std::move(lists);
     }
-    out["children"] = std::move(lists);
   }
   if (p.op == Operation::kBarrier) {
     Json programs = Json::object();

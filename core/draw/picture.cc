@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "schedule/predict.h"
+
 namespace smelt {
 
 std::string cpu_ranges(const std::vector<uint32_t>& cpus) {
@@ -41,6 +45,40 @@ std::vector<double> arrival_times(const Tree& tree, const Costs& costs) {
     }
   }
   return arrival;
+}
+
+namespace {
+
+// When everybody has sent, the root when it has everything. All 0 when memory is out.
+std::vector<double> sending_times(const Tree& tree, const Costs& costs) {
+  std::vector<double> times(tree.n, 0);
+  MappedArena arena((size_t{1} << 16) + size_t{tree.n} * 512);
+  Schedule schedule;
+  Prediction prediction;
+  if (arena.ok() && reduce_schedule(tree, arena, &schedule) == 0 && predict(schedule, costs, arena, &prediction) == 0)
+    times.assign(prediction.done, prediction.done + tree.n);
+  return times;
+}
+
+}  // namespace
+
+std::vector<TreeSide> tree_sides(const Picture& p) {
+  std::vector<TreeSide> sides;
+  switch (p.op) {
+    case Operation::kBroadcast:
+      sides.push_back({&p.tree, false, true, "", "informed", arrival_times(p.tree, p.costs)});
+      break;
+    case Operation::kReduce:
+      sides.push_back({&p.tree, true, false, "", "has sent", p.done});
+      break;
+    case Operation::kBarrier: {
+      // The order in which a parent hears its children is nobody's choice: who tells whom is what makes trees differ.
+      const bool two = p.gather.n == p.tree.n && !std::equal(p.gather.parent, p.gather.parent + p.tree.n, p.tree.parent);
+      if (two) sides.push_back({&p.gather, true, false, "gather", "has sent", sending_times(p.gather, p.costs)});
+      sides.push_back({&p.tree, false, two, two ? "release" : "", "leaves", p.done});
+    }
+  }
+  return sides;
 }
 
 }  // namespace smelt

@@ -30,7 +30,8 @@ struct Picture {
   Costs costs;                // among the participants
   Schedule schedule;
   bool is_tree = false;
-  Tree tree;                       // of trees
+  Tree tree;                       // of trees; of a barrier by trees the one that releases
+  Tree gather;                     // of barriers by trees: the one that gathers, often the same
   Exchange exchange;               // of exchanges
   std::shared_ptr<Arena> storage;  // what costs, schedule, tree and exchange point into
 };
@@ -52,6 +53,21 @@ std::string dot_quoted(const std::string& text);
 // "0-3,8,10-11" from ascending numbers.
 std::string cpu_ranges(const std::vector<uint32_t>& cpus);
 std::vector<uint16_t> children(const Tree& tree, uint16_t parent);  // in send order
+// A tree as it is drawn. A barrier that gathers along another tree than it releases along is drawn as two.
+struct TreeSide {
+  const Tree* tree = nullptr;
+  bool up = false;            // its messages go to the root only
+  bool down = false;          // from the root only
+  const char* title = "";     // "gather", "release"; "" where it is alone
+  const char* event = "";     // what times are of: "informed", "has sent", "leaves"
+  std::vector<double> times;  // [n] in costs.unit
+
+  // Of the message along a link; of those of a barrier's only tree the one that releases.
+  double hop(const Costs& costs, uint16_t parent, uint16_t child) const {
+    return costs.hop[up ? costs.at(child, parent) : costs.at(parent, child)];
+  }
+};
+std::vector<TreeSide> tree_sides(const Picture& picture);  // of pictures with is_tree
 // When the message that informs a participant has arrived, if the root of the tree sends at 0: everybody's send
 // occupies it for send_busy and is visible after the hop. The release half of a barrier, the whole of a broadcast.
 std::vector<double> arrival_times(const Tree& tree, const Costs& costs);

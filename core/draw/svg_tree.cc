@@ -1,5 +1,5 @@
 // The tree in SVG: levels as rows, the root on top, every link with its cost, links between NUMA nodes in another colour
-// and dashed.
+// and dashed. A barrier's two trees stand side by side while a screen has room for both, else below each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,27 +12,28 @@
 namespace smelt {
 namespace {
 
+constexpr double kBetween = 48;      // two trees
+constexpr double kWidestRow = 1500;  // of trees side by side
+
 struct TreeDrawing {
   static constexpr double kLevelNames = 66;  // the column of the levels' names
 
   const Picture& p;
+  const TreeSide& side;
+  const Tree& tree;
   const TreeLayout layout;
   const Rows rows;
-  const std::vector<double> times;
   Svg svg;
   double gap, radius, level_height, left, top;
 
-  explicit TreeDrawing(const Picture& picture)
-      : p(picture),
-        layout(lay_out_tree(p.tree)),
-        rows(arrange(p)),
-        times(p.op == Operation::kBroadcast ? arrival_times(p.tree, p.costs) : p.done) {
+  TreeDrawing(const Picture& picture, const TreeSide& drawn)
+      : p(picture), side(drawn), tree(*drawn.tree), layout(lay_out_tree(tree)), rows(arrange(p)) {
     gap = std::clamp(2700 / (layout.width + 1), 8.0, 52.0);
     level_height = std::clamp(1400.0 / layout.levels, 12.0, 100.0);
     radius = std::min({gap * 0.4, level_height * 0.36, 16.0});
     // Narrow trees stand in the middle above their legend.
     left = kLevelNames + std::max(0.0, (420 - kLevelNames - gap * layout.width - 2 * radius) / 2);
-    top = 24;
+    top = *side.title ? 56 : 24;
   }
 
   double x(uint16_t i) const { return left + gap * layout.x[i] + radius; }
@@ -41,8 +42,11 @@ struct TreeDrawing {
   bool shows_costs() const { return cost_size() >= 7.5 && level_height >= 40; }
   double cost_size() const { return std::min(10.0, gap * 0.3); }
 
-  double hop(uint16_t parent, uint16_t child) const {
-    return p.costs.hop[p.op == Operation::kReduce ? p.costs.at(child, parent) : p.costs.at(parent, child)];
+  double height() const { return top + level_height * (layout.levels - 1) + radius; }
+  double hop(uint16_t parent, uint16_t child) const { return side.hop(p.costs, parent, child); }
+
+  void title() {
+    if (*side.title) svg.text(0, 14, fmt::format("{}, {} the tree", side.title, side.up ? "up" : "down"), {.size = 14, .bold = true});
   }
 
   void levels() {
@@ -71,8 +75,8 @@ struct TreeDrawing {
 
   template <typename Do>
   void for_each_link(Do act) {
-    for (uint32_t i = 0; i < p.tree.n; ++i)
-      if (p.tree.parent[i] != kNobody) act(p.tree.parent[i], static_cast<uint16_t>(i));
+    for (uint32_t i = 0; i < tree.n; ++i)
+      if (tree.parent[i] != kNobody) act(tree.parent[i], static_cast<uint16_t>(i));
   }
 
   void links() {
@@ -110,17 +114,14 @@ struct TreeDrawing {
         nth[rows.order[row]] = b;
     const size_t digits = std::max<size_t>(2, std::to_string(*std::max_element(p.cpu.begin(), p.cpu.end())).size());
     const double size = std::min(11.0, 1.9 * radius / (0.6 * static_cast<double>(digits)));  // one for all
-    for (uint32_t i = 0; i < p.tree.n; ++i) {
+    for (uint32_t i = 0; i < tree.n; ++i) {
       const auto who = static_cast<uint16_t>(i);
       const std::string cpu = std::to_string(p.cpu[i]);
-      const uint16_t parent = p.tree.parent[who];
+      const uint16_t parent = tree.parent[who];
       const std::string from = parent == kNobody ? "" : fmt::format("; link {}", cost_text(hop(parent, who)));
-      svg.open(fmt::format("CPU {}, node {}: {} {} {}{}", cpu, p.costs.node ? p.costs.node[i] : 0,
-                           p.op == Operation::kBroadcast ? "informed at"
-                           : p.op == Operation::kReduce  ? "has sent at"
-                                                         : "leaves at",
-                           cost_text(times[i]), cost_unit_name(p.costs.unit), from));
-      const bool root = who == p.tree.root;
+      svg.open(fmt::format("CPU {}, node {}: {} at {} {}{}", cpu, p.costs.node ? p.costs.node[i] : 0,
+                           side.event, cost_text(side.times[i]), cost_unit_name(p.costs.unit), from));
+      const bool root = who == tree.root;
       svg.circle(x(who), y(who), radius, node_tint(nth[i]), kInk, root ? std::max(1.4, radius / 7) : std::min(1.0, radius / 6));
       if (size >= 6)
         svg.text(x(who), y(who) + size * 0.36, cpu, {.size = size, .anchor = Anchor::kMiddle, .bold = root});
@@ -128,12 +129,12 @@ struct TreeDrawing {
     }
   }
 
-  double legend(double at) {
+  double legend(Svg& page, double at) const {
     const bool several = rows.nodes.size() > 1;
     const std::string what = shows_costs() ? fmt::format(", with its hop in {}", cost_unit_name(p.costs.unit)) : "";
     std::vector<Sample> samples = {{Sample::Kind::kLine, kNear, (several ? "link inside a NUMA node" : "link") + what}};
     if (several) samples.push_back({Sample::Kind::kLine, kFar, "between NUMA nodes", true});
-    double widest = svg_legend(svg, 0, at, samples);
+    double widest = svg_legend(page, 0, at, samples);
     if (!several) return widest;
     std::vector<Sample> tints;  // one per colour, with the nodes that have it
     for (size_t b = 0; b < std::min(rows.nodes.size(), kNodeTints); ++b) {
@@ -142,7 +143,7 @@ struct TreeDrawing {
         words += fmt::format(", {}", rows.nodes[more].number);
       tints.push_back({Sample::Kind::kCircle, node_tint(b), words});
     }
-    widest = std::max(widest, svg_legend(svg, 0, at + 20, tints));
+    widest = std::max(widest, svg_legend(page, 0, at + 20, tints));
     return widest;
   }
 };
@@ -150,23 +151,44 @@ struct TreeDrawing {
 }  // namespace
 
 std::string tree_svg(const Picture& p) {
-  TreeDrawing drawing(p);
-  drawing.levels();
-  drawing.links();
-  drawing.link_costs();
-  drawing.nodes();
-  const double below = drawing.top + drawing.level_height * (drawing.layout.levels - 1) + drawing.radius + 36;
-  const double legend = drawing.legend(below);
-  const double height = below + (drawing.rows.nodes.size() > 1 ? 26 : 6);
+  const std::vector<TreeSide> sides = tree_sides(p);
+  std::vector<TreeDrawing> drawings;
+  for (const TreeSide& side : sides) drawings.emplace_back(p, side);
+  double abreast = 0;
+  bool all_costs = true;
+  for (TreeDrawing& drawing : drawings) {
+    drawing.title();
+    drawing.levels();
+    drawing.links();
+    drawing.link_costs();
+    drawing.nodes();
+    abreast += drawing.width() + kBetween;
+    all_costs &= drawing.shows_costs();
+  }
+  Svg all;
+  double width = 0, height = 0;
+  const bool in_a_row = abreast - kBetween <= kWidestRow;
+  for (const TreeDrawing& drawing : drawings) {
+    const double x = in_a_row && width > 0 ? width + kBetween : 0, y = !in_a_row && height > 0 ? height + kBetween : 0;
+    all.raw(fmt::format("<g transform=\"translate({} {})\">\n", px(x), px(y)));
+    all.raw(drawing.svg.body());
+    all.close();
+    width = std::max(width, x + drawing.width());
+    height = std::max(height, y + drawing.height());
+  }
+  const double below = height + 36;
+  const double legend = drawings.front().legend(all, below);
   const std::string title = fmt::format("{} by {}: {} {}", operation_name(p.op), p.pattern, cost_text(p.predicted),
                                         cost_unit_name(p.costs.unit));
-  const char* direction = p.op == Operation::kBroadcast ? "Messages go down the tree"
-                          : p.op == Operation::kReduce  ? "Messages go up the tree"
-                                                        : "Messages go up the tree and down again";
-  std::vector<std::string> notes = {
-      fmt::format("{}; a parent's children stand from left to right in the order in which it serves them.", direction)};
-  if (!drawing.shows_costs()) notes.push_back("Too many links for their costs here: a browser shows them at each CPU.");
-  return svg_page(p, title, drawing.svg, std::max(drawing.width(), legend), height, notes);
+  const char* direction = sides.size() > 1                ? "Messages go up the one tree and down the other"
+                          : p.op == Operation::kBroadcast ? "Messages go down the tree"
+                          : p.op == Operation::kReduce    ? "Messages go up the tree"
+                                                          : "Messages go up the tree and down again";
+  const char* order = p.op == Operation::kReduce ? "a parent takes its children's as they come"
+                                                 : "a parent's children stand from left to right in the order in which it tells them";
+  std::vector<std::string> notes = {fmt::format("{}; {}.", direction, order)};
+  if (!all_costs) notes.push_back("Too many links for their costs here: a browser shows them at each CPU.");
+  return svg_page(p, title, all, std::max(width, legend), below + (drawings.front().rows.nodes.size() > 1 ? 26 : 6), notes);
 }
 
 }  // namespace smelt

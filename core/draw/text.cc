@@ -32,27 +32,19 @@ constexpr Glyphs kAscii = {"|  ", "|- ", "`- ", "`> ", "->", "~ "};
 
 class TreePen {
  public:
-  TreePen(const Picture& picture, const Glyphs& glyphs) : p_(picture), glyphs_(glyphs) {
-    // A reduction has no arrival at the children: there the time is when a participant has sent everything.
-    times_ = p_.op == Operation::kBroadcast ? arrival_times(p_.tree, p_.costs) : p_.done;
-  }
+  TreePen(const Picture& picture, const TreeSide& side, const Glyphs& glyphs) : p_(picture), side_(side), glyphs_(glyphs) {}
 
   std::string draw() {
-    const char* at = p_.op == Operation::kBroadcast ? "informed" : p_.op == Operation::kReduce ? "has sent" : "leaves";
-    out_ = fmt::format("{:>10} {:>9} {:>6}\n", at, "hop", "level");
-    visit(p_.tree.root, 0, "");
+    out_ = fmt::format("{:>10} {:>9} {:>6}\n", side_.event, "hop", "level");
+    visit(side_.tree->root, 0, "");
     return std::move(out_);
   }
 
  private:
   void line(uint16_t node, size_t level, const std::string& prefix) {
-    const uint16_t parent = p_.tree.parent[node];
-    std::string hop;
-    if (parent != kNobody) {
-      const bool up = p_.op == Operation::kReduce;
-      hop = fmt::format("{:.1f}", p_.costs.hop[up ? p_.costs.at(node, parent) : p_.costs.at(parent, node)]);
-    }
-    out_ += fmt::format("{:10.1f} {:>9} {:6}  {}CPU {}", times_[node], hop, level, prefix, p_.cpu[node]);
+    const uint16_t parent = side_.tree->parent[node];
+    const std::string hop = parent == kNobody ? "" : fmt::format("{:.1f}", side_.hop(p_.costs, parent, node));
+    out_ += fmt::format("{:10.1f} {:>9} {:6}  {}CPU {}", side_.times[node], hop, level, prefix, p_.cpu[node]);
     // The node is worth a word where it changes: that is the expensive message.
     if (p_.costs.node && (parent == kNobody || p_.costs.node[parent] != p_.costs.node[node]))
       out_ += fmt::format("  (node {})", p_.costs.node[node]);
@@ -62,7 +54,7 @@ class TreePen {
   // Recursion is as deep as the tree, at most kMaxParticipants.
   void visit(uint16_t node, size_t level, const std::string& own_prefix) {
     line(node, level, own_prefix);
-    const std::vector<uint16_t> list = children(p_.tree, node);
+    const std::vector<uint16_t> list = children(*side_.tree, node);
     for (size_t i = 0; i < list.size(); ++i) {
       std::string prefix = bars_.size() > kDeepest ? glyphs_.deeper : "";
       for (size_t b = bars_.size() > kDeepest ? bars_.size() - kDeepest : 0; b < bars_.size(); ++b) prefix += bars_[b];
@@ -78,8 +70,8 @@ class TreePen {
   }
 
   const Picture& p_;
+  const TreeSide& side_;
   const Glyphs& glyphs_;
-  std::vector<double> times_;
   std::vector<const char*> bars_;
   std::string out_;
 };
@@ -140,6 +132,16 @@ std::string draw_exchange(const Picture& p, const Glyphs& glyphs) {
   return out;
 }
 
+std::string draw_trees(const Picture& p, const Glyphs& glyphs) {
+  std::string out;
+  for (const TreeSide& side : tree_sides(p)) {
+    if (!out.empty()) out += '\n';
+    if (*side.title) out += fmt::format("{}, {} the tree\n", side.title, side.up ? "up" : "down");
+    out += TreePen(p, side, glyphs).draw();
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string text_header(const Picture& p) {
@@ -168,7 +170,7 @@ std::string text_header(const Picture& p) {
 
 std::string text_picture(const Picture& p, bool utf8) {
   const Glyphs& glyphs = utf8 ? kUtf8 : kAscii;
-  return text_header(p) + "\n" + (p.is_tree ? TreePen(p, glyphs).draw() : draw_exchange(p, glyphs));
+  return text_header(p) + "\n" + (p.is_tree ? draw_trees(p, glyphs) : draw_exchange(p, glyphs));
 }
 
 }  // namespace smelt

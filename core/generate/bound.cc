@@ -47,10 +47,13 @@ constexpr uint32_t kMostGroups = 96;      // work grows with the square
 constexpr uint32_t kMostZones = 8;
 constexpr uint32_t kMostPerCore = 8;
 constexpr uint32_t kPairsKept = 5;         // of groupings, for the finer reckoning
+constexpr uint32_t kTicksBetweenLooks = 64;  // at the limits
 constexpr double kSlopes[] = {0.5, 1, 2, 4, 8};
 
 class Growth {
  public:
+  explicit Growth(const SearchLimits& limits) : limits_(limits) {}
+
   // `root` -1: any. `cores` is finer than `groups`. `allowed` is the work of a reckoning. False when the arena is used up.
   bool make(const TreeProblem& problem, int root, const Grouping& cores, const Grouping& groups, double allowed, Arena& arena) {
     const uint32_t n = problem.n;
@@ -113,7 +116,7 @@ class Growth {
   float& weight(uint32_t group) { return weight_[group]; }  // of each of its participants; to be set before bound()
 
   // The bound for a root in one of those groups that `wanted` lets through (all the same when the root is given), in ticks
-  // of range / ticks_; `range` itself when everybody is reached only later.
+  // of range / ticks_; `range` itself when everybody is reached only later; 0 when the limits are exceeded before that.
   template <typename Wanted>
   double bound(double range, Wanted wanted) {
     tick_ = range / ticks_;
@@ -126,6 +129,7 @@ class Growth {
     // Rows are floats, sums of at most two for each tick: their relative errors stay below this.
     const double enough = all_ * (1 - 2 * ticks_ * 1.2e-7);
     for (uint32_t s = 0; s < ticks_; ++s) {
+      if (s % kTicksBetweenLooks == 0 && limits_.exceeded()) return 0;
       float most = 0;
       for (uint32_t k = 0; k < senders_; ++k) {
         if (size_[k] == 0) continue;
@@ -248,6 +252,7 @@ class Growth {
     }
   }
 
+  const SearchLimits limits_;
   uint32_t count_ = 0;    // groups
   uint32_t senders_ = 0;  // groups, and the root if it is given: the last
   uint32_t home_ = 0;     // the root's group
@@ -399,7 +404,8 @@ Grouping zones_for(uint32_t n, const Levels& levels, const Grouping& groups, uin
 }
 
 // 2 and 3 for the nested pairs of levels: all of them roughly, the most promising ones again.
-double growth_bound(const TreeProblem& problem, int root, const Levels& levels, double best, uint16_t* seen, Arena& arena) {
+double growth_bound(const TreeProblem& problem, int root, const Levels& levels, double best, const SearchLimits& limits,
+                    uint16_t* seen, Arena& arena) {
   const uint32_t n = problem.n;
   Pair pairs[kMostLevels * (kMostLevels - 1) / 2];
   uint32_t count = 0;
@@ -410,7 +416,7 @@ double growth_bound(const TreeProblem& problem, int root, const Levels& levels, 
     for (uint32_t inner = 0; inner < outer; ++inner) {
       const Grouping& cores = levels.level[inner];
       if (cores.count == groups.count || !nested(n, cores, groups, seen) || largest(n, cores, seen) > kMostPerCore) continue;
-      Growth rough;
+      Growth rough(limits);
       if (rough.make(problem, root, cores, groups, kRoughWork, arena)) {
         const double bound = unweighted(rough, best);
         // Of those that do not raise the best, how near they come is not known; the zones may still tell.
@@ -426,7 +432,7 @@ double growth_bound(const TreeProblem& problem, int root, const Levels& levels, 
   for (uint32_t i = 0; i < std::min(count, kPairsKept); ++i) {
     const Pair& pair = pairs[i];
     const Grouping zones = zones_for(n, levels, *pair.groups, seen);
-    Growth rough, fine;
+    Growth rough(limits), fine(limits);
     if (fine.make(problem, root, *pair.cores, *pair.groups, kFineWork, arena)) {
       best = unweighted(fine, best);
       if (zones.count > 1 && rough.make(problem, root, *pair.cores, *pair.groups, kRoughWork, arena)) {
@@ -440,7 +446,7 @@ double growth_bound(const TreeProblem& problem, int root, const Levels& levels, 
 
 }  // namespace
 
-double lower_bound(const TreeProblem& problem, int root, Arena& arena) {
+double lower_bound(const TreeProblem& problem, int root, Arena& arena, const SearchLimits& limits) {
   const uint32_t n = problem.n;
   if (n < 2) return 0;
   char* const start = arena.mark();
@@ -451,7 +457,7 @@ double lower_bound(const TreeProblem& problem, int root, Arena& arena) {
   Levels levels;
   if (distance && done && seen) {
     best = distance_bound(problem, root, distance, done);
-    if (find_levels(problem, arena, &levels) == 0) best = growth_bound(problem, root, levels, best, seen, arena);
+    if (find_levels(problem, arena, &levels) == 0) best = growth_bound(problem, root, levels, best, limits, seen, arena);
   }
   arena.rewind(start);
   // The value of a tree is a sum of floats, each edge - busy rounded to 2^-24 of itself: it may lie below its exact sum by that much.

@@ -17,11 +17,11 @@ constexpr uint32_t kLogExtra = 16;
 
 }  // namespace
 
-int TreeEditor::make(const TreeProblem& problem, Arena& arena) {
+int TreeEditor::make(const TreeProblem& problem, Arena& arena, uint32_t edits) {
   char* const start = arena.mark();
   problem_ = problem;
   seats_ = arena.make<Seat>(problem.n);
-  log_ = arena.make<Entry>(kLogPerSeat * problem.n + kLogExtra);
+  log_ = arena.make<Entry>(size_t{edits} * (kLogPerSeat * problem.n + kLogExtra));
   if (seats_ && log_) return 0;
   arena.rewind(start);
   return -ENOMEM;
@@ -181,41 +181,8 @@ void TreeEditor::hand_over(uint16_t from, uint16_t to) {
   }
 }
 
-void TreeEditor::swap_with_child(uint16_t above, uint16_t child) {
-  const uint16_t parent = seats_[above].parent;
-  unlink(child);
-  if (parent != kNobody) unlink(above);
-  // Both lists have to change owners at once: the child's wait apart while the other's come over.
-  uint16_t apart = kNobody;
-  while (seats_[child].last != kNobody) {
-    const uint16_t c = seats_[child].last;
-    unlink(c);
-    seats_[c].next = apart;
-    apart = c;
-  }
-  hand_over(above, child);
-  while (apart != kNobody) {
-    const uint16_t c = apart;
-    apart = seats_[c].next;
-    link(c, above);
-  }
-  set_value(above, evaluate(above));
-  link(above, child);
-  set_value(child, evaluate(child));
-  if (parent == kNobody) {
-    set_root(child);
-  } else {
-    link(child, parent);
-    refresh(parent);
-  }
-}
-
-void TreeEditor::swap_labels(uint16_t a, uint16_t b) {
-  if (seats_[b].parent == a) return swap_with_child(a, b);
-  if (seats_[a].parent == b) return swap_with_child(b, a);
-  const uint16_t above_a = seats_[a].parent, above_b = seats_[b].parent;
-  if (above_a != kNobody) unlink(a);
-  if (above_b != kNobody) unlink(b);
+// Both lists have to change owners at once: b's wait apart while a's come over.
+void TreeEditor::swap_children(uint16_t a, uint16_t b) {
   uint16_t apart = kNobody;
   while (seats_[b].last != kNobody) {
     const uint16_t c = seats_[b].last;
@@ -229,20 +196,23 @@ void TreeEditor::swap_labels(uint16_t a, uint16_t b) {
     apart = seats_[c].next;
     link(c, a);
   }
-  set_value(a, evaluate(a));
-  set_value(b, evaluate(b));
-  if (above_b == kNobody) {
-    set_root(a);
-  } else {
-    link(a, above_b);
-  }
-  if (above_a == kNobody) {
-    set_root(b);
-  } else {
-    link(b, above_a);
-  }
+}
+
+void TreeEditor::swap_labels(uint16_t a, uint16_t b) {
+  if (seats_[a].parent == b) std::swap(a, b);  // from here on, if one is the other's child, it is b
+  const uint16_t above_a = seats_[a].parent, above_b = seats_[b].parent;
+  if (above_b != kNobody) unlink(b);
+  if (above_a != kNobody) unlink(a);
+  swap_children(a, b);
+  const auto place = [this](uint16_t v, uint16_t parent) {
+    set_value(v, evaluate(v));
+    if (parent == kNobody) set_root(v);
+    else link(v, parent);
+  };
+  place(a, above_b == a ? b : above_b);
+  place(b, above_a);
   if (above_a != kNobody) refresh(above_a);
-  if (above_b != kNobody) refresh(above_b);
+  if (above_b != kNobody && above_b != a) refresh(above_b);
 }
 
 void TreeEditor::swap_subtrees(uint16_t a, uint16_t b) {
@@ -255,14 +225,22 @@ void TreeEditor::swap_subtrees(uint16_t a, uint16_t b) {
   refresh(above_b);
 }
 
-void TreeEditor::move_alone(uint16_t v, uint16_t parent) {
+void TreeEditor::remove(uint16_t v) {
   const uint16_t before = seats_[v].parent;
   unlink(v);
   hand_over(v, before);
+  refresh(before);
+}
+
+void TreeEditor::insert(uint16_t v, uint16_t parent) {
   set_value(v, 0);
   link(v, parent);
-  refresh(before);
   refresh(parent);
+}
+
+void TreeEditor::move_alone(uint16_t v, uint16_t parent) {
+  remove(v);
+  insert(v, parent);
 }
 
 // ---- from and to trees -------------------------------------------------------------------------------------------------------
@@ -293,7 +271,7 @@ void TreeEditor::store(Tree& tree) const {
     tree.parent[v] = seat.parent;
     tree.first[v] = seat.first;
     tree.last[v] = seat.last;
-    tree.next[v] = v == root_ ? kNobody : seat.next;
+    tree.next[v] = seat.parent == kNobody ? kNobody : seat.next;
   }
 }
 

@@ -15,16 +15,18 @@ namespace smelt {
 
 class TreeEditor {
  public:
-  // Room for the problem; load() comes next. 0 or -ENOMEM.
-  int make(const TreeProblem& problem, Arena& arena);
-  void load(const Tree& tree);
+  // Room for the problem, and to take back so many edits at once; load() comes next. 0 or -ENOMEM.
+  int make(const TreeProblem& problem, Arena& arena, uint32_t edits = 1);
+  void load(const Tree& tree);   // whoever the root does not reach is no member, and takes no part in what follows
   void store(Tree& tree) const;  // a made tree of the same n
 
   double value() const { return seats_[root_].value; }
+  double value(uint16_t v) const { return seats_[v].value; }
   uint16_t root() const { return root_; }
   uint16_t parent(uint16_t v) const { return seats_[v].parent; }
   uint16_t first(uint16_t v) const { return seats_[v].first; }
   uint16_t next(uint16_t v) const { return seats_[v].next; }
+  uint16_t last(uint16_t v) const { return seats_[v].last; }
   bool below(uint16_t top, uint16_t v) const;  // v in the subtree of top
   // The participants that have a part in value(), into `out` (room for n): on the path that takes the longest, everybody who is
   // served by one of the path before or as its next, from the top down. Returns how many; the root is not among them.
@@ -34,7 +36,9 @@ class TreeEditor {
   void relocate(uint16_t v, uint16_t parent);        // v is not the root, parent is not below v
   void swap_labels(uint16_t a, uint16_t b);          // a != b: they change places, roots among them
   void swap_subtrees(uint16_t a, uint16_t b);        // neither below the other
-  void move_alone(uint16_t v, uint16_t parent);      // v is not the root, parent != v: v's children go to v's parent first
+  void remove(uint16_t v);                           // v is not the root: its children go to its parent, and it is no member
+  void insert(uint16_t v, uint16_t parent);          // v is no member
+  void move_alone(uint16_t v, uint16_t parent);      // v is not the root, parent != v: v is removed and inserted as a leaf
 
   void keep() { log_count_ = 0; }  // what was done since the last keep() or load() stands
   void undo();                     // ... is taken back
@@ -64,11 +68,11 @@ class TreeEditor {
   double evaluate(uint16_t v) const;
   void refresh(uint16_t v);
   void hand_over(uint16_t from, uint16_t to);
-  void swap_with_child(uint16_t above, uint16_t child);
+  void swap_children(uint16_t a, uint16_t b);
 
   TreeProblem problem_;
   Seat* seats_ = nullptr;  // [n]
-  Entry* log_ = nullptr;   // [kLogPerSeat * n + kLogExtra]
+  Entry* log_ = nullptr;   // [edits * (kLogPerSeat * n + kLogExtra)]
   uint32_t log_count_ = 0;
   uint16_t root_ = 0;
 };

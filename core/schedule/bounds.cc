@@ -8,15 +8,17 @@
 namespace smelt {
 namespace {
 
-double diameter(const Costs& costs, Arena& arena) {
+double diameter(const Costs& costs, const SearchLimits& limits, Arena& arena) {
   const uint32_t n = costs.n;
   auto* way = arena.make<float>(size_t{n} * n);
   if (!way) return 0;
   std::copy(costs.hop, costs.hop + size_t{n} * n, way);
-  for (uint32_t k = 0; k < n; ++k)
+  for (uint32_t k = 0; k < n; ++k) {
+    if (limits.exceeded()) return 0;  // ways that may yet become shorter bound nothing
     for (uint32_t i = 0; i < n; ++i)
       for (uint32_t j = 0; j < n; ++j)
         way[costs.at(i, j)] = std::min(way[costs.at(i, j)], way[costs.at(i, k)] + way[costs.at(k, j)]);
+  }
   float longest = 0;
   for (uint32_t i = 0; i < n; ++i)
     for (uint32_t j = 0; j < n; ++j)
@@ -26,14 +28,14 @@ double diameter(const Costs& costs, Arena& arena) {
 
 }  // namespace
 
-double price_bound(const Costs& costs, Operation op, int root, Arena& arena) {
+double price_bound(const Costs& costs, Operation op, int root, Arena& arena, const SearchLimits& limits) {
   if (costs.n <= 1) return 0;
   char* const scratch = arena.mark();
   double bound = 0;
   TreeProblem problem;
-  if (op == Operation::kBarrier) bound = diameter(costs, arena);
+  if (op == Operation::kBarrier) bound = diameter(costs, limits, arena);
   else if (make_problem(costs, op == Operation::kBroadcast ? Direction::kBroadcast : Direction::kReduce, arena, &problem) == 0)
-    bound = lower_bound(problem, root, arena);
+    bound = lower_bound(problem, root, arena, limits);
   arena.rewind(scratch);
   return bound;
 }

@@ -86,11 +86,94 @@ TEST(Compare, KnowsTheZoo) {
   EXPECT_GE(out["gap"]["worst"], out["gap"]["mean"]);
 }
 
+TEST(Compare, AnnealingAgainstTheOptimumOfSubsets) {
+  for (const char* op : {"broadcast", "reduce"}) {
+    const std::vector<std::string> arguments = {"compare", "--folder", "zoo",     "--op",   op,  "--cost-model",
+                                                "paper",   "--subsets", "2", "--sizes", "5-9", "--json"};
+    const Outcome outcome = smelt(arguments);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const json out = outcome.json();
+    const json &annealing = out["annealing"], &adaptive = out["adaptive-sorted"];
+    EXPECT_EQ(out["sets"], 2 * out["machines"].get<int>());
+    EXPECT_GE(annealing["mean"], 0);
+    EXPECT_LE(annealing["mean"], 0.005);
+    EXPECT_LE(annealing["worst"], 0.05);
+    EXPECT_GE(annealing["optimal"], out["sets"].get<int>() * 9 / 10);
+    EXPECT_GT(adaptive["mean"], annealing["mean"]);
+    EXPECT_GE(adaptive["worst"], adaptive["mean"]);
+    const auto chosen = adaptive["worst_on"]["cpus"].size();
+    EXPECT_TRUE(chosen >= 5 && chosen <= 9) << adaptive;
+    EXPECT_EQ(smelt(arguments).out, outcome.out) << "the same seed";
+    std::vector<std::string> other = arguments;
+    other.insert(other.end(), {"--seed", "2"});
+    EXPECT_NE(smelt(other).json()["adaptive-sorted"], adaptive) << "other sets";
+  }
+  const Outcome text = smelt({"compare", "--machine", kMachine, "--subsets", "3", "--sizes", "8"});
+  EXPECT_NE(text.out.find("broadcast among 3 sets of 8 to 8 CPUs"), std::string::npos) << text.out << text.err;
+}
+
+// A long search, until SIGINT. How long the program takes to begin is not known: later, if it had not.
+Outcome interrupted(const std::vector<std::string>& arguments) {
+  Call call{arguments, {}};
+  Outcome outcome;
+  for (const double after : {0.5, 2.0, 10.0}) {
+    call.interrupt_after = after;
+    outcome = run(call);
+    if (outcome.err.find("interrupted: ") != std::string::npos) break;
+  }
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  return outcome;
+}
+
+TEST(Interrupt, ShowsTheBestFoundSoFar) {
+  const std::vector<std::string> search = {"--machine", "zoo:intel-xeon-e5-2690-2x8x2", "--op", "broadcast", "--moves", "4000000000"};
+  const auto with = [&search](std::vector<std::string> first, std::vector<std::string> last) {
+    first.insert(first.end(), search.begin(), search.end());
+    first.insert(first.end(), last.begin(), last.end());
+    return first;
+  };
+  const json tree = interrupted(with({"tree"}, {"--pattern", "optimised", "--json"})).json();
+  EXPECT_EQ(tree["pattern"], "optimised");
+  EXPECT_EQ(tree["children"].size(), 32u);
+  EXPECT_NE(interrupted(with({"draw", "tree"}, {"--pattern", "optimised"})).out.find("CPU 31"), std::string::npos);
+  const json one = interrupted(with({"compare"}, {"--json"})).json();
+  EXPECT_LE(predicted(one, "optimised"), predicted(one, "adaptive-sorted") * (1 + 1e-6));
+}
+
+TEST(Interrupt, OfAFolderWhatIsComplete) {
+  const std::string folder = scratch() + "/interrupted";
+  std::filesystem::create_directories(folder);
+  write_file("interrupted/a.json", R"({"name": "a", "unit": "ns", "t_send": [[0, 5, 9], [5, 0, 9], [9, 9, 0]],
+    "t_receive": [[0, 20, 90], [20, 0, 90], [90, 90, 0]], "numa_node": [0, 0, 1]})");
+  std::filesystem::copy_file(from_environment("SMELT_TEST_ZOO") + "/intel-xeon-e5-2690-2x8x2.json", folder + "/b.json",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Outcome outcome = interrupted({"compare", "--folder", folder, "--op", "reduce", "--moves", "4000000000", "--json"});
+  const json out = outcome.json();
+  EXPECT_EQ(out["machines"], 1);
+  EXPECT_EQ(out["each"][0]["machine"], "a");
+  EXPECT_NE(outcome.err.find("1 of 2 machines"), std::string::npos) << outcome.err;
+}
+
+TEST(Budget, EndsTheSearch) {
+  const Outcome outcome = smelt({"tree", "--machine", "zoo:intel-xeon-e5-2690-2x8x2", "--op", "reduce", "--pattern", "optimised",
+                                 "--moves", "4000000000", "--budget", "50", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.json()["children"].size(), 32u);
+}
+
 TEST(Compare, RefusesInOneLine) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{{"compare", "--folder", "/nonexistent"},
                                                                      {"compare", "--folder", scratch() + "/empty"},
                                                                      {"compare", "--machine", kMachine, "--root", "99"},
                                                                      {"compare", "--exact", "17"},
+                                                                     {"compare", "--subsets", "0"},
+                                                                     {"compare", "--subsets", "2", "--sizes", "7-"},
+                                                                     {"compare", "--subsets", "2", "--sizes", "9-17"},
+                                                                     {"compare", "--subsets", "2", "--sizes", "1-8"},
+                                                                     {"compare", "--subsets", "2", "--op", "barrier"},
+                                                                     {"compare", "--subsets", "2", "--cpus", "0-7"},
+                                                                     {"compare", "--subsets", "2", "--sizes", "13", "--machine", kMachine},
                                                                      {"compare", "--machine", "/nonexistent.json"}}) {
     std::filesystem::create_directories(scratch() + "/empty");
     const Outcome outcome = smelt(arguments);

@@ -7,9 +7,11 @@
 #include <cctype>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "draw/svg.h"
+#include "generate/patterns.h"
 #include "pictures.h"
 #include "xml.h"
 
@@ -58,6 +60,43 @@ TEST(Svg, EveryPictureOfEveryPatternAndSize) {
       expect_page(timeline_svg(p), p);
       if (p.is_tree) expect_page(tree_svg(p), p);
     }
+  }
+}
+
+// A barrier whose trees differ shows both, everybody in each; one that has but one tree shows that.
+TEST(Trees, OfABarrierAreTwoWhereTheyDiffer) {
+  for (const auto& [costs, abreast] : {std::pair{costs_picture(2, 1, 4, 0.5), true}, std::pair{costs_picture(4, 4, 4, 0.5), false}}) {
+    Picture p = planned(costs, "adaptive", Operation::kBarrier);
+    ASSERT_EQ(tree_sides(p).size(), 1u);
+    EXPECT_EQ(tree_svg(p).find("gather"), std::string::npos);
+    EXPECT_EQ(text_picture(p, true).find("gather"), std::string::npos);
+    ASSERT_EQ(sequential_tree(p.costs, 0, p.tree.root, *p.storage, &p.gather), 0);
+    const std::vector<TreeSide> sides = tree_sides(p);
+    ASSERT_EQ(sides.size(), 2u);
+    for (const uint16_t child : children(p.gather, p.gather.root)) {
+      EXPECT_GT(sides[0].times[child], 0) << "it has sent";
+      EXPECT_GE(sides[0].times[p.gather.root], sides[0].hop(p.costs, p.gather.root, child)) << "and the root has heard of it";
+    }
+    const std::string svg = tree_svg(p), text = text_picture(p, true), dot = dot_picture(p);
+    std::string words;
+    ASSERT_EQ(xml_flaw(svg, &words), "");
+    EXPECT_NE(words.find("gather, up the tree"), std::string::npos);
+    EXPECT_NE(words.find("release, down the tree"), std::string::npos);
+    EXPECT_LT(text.find("gather, up the tree"), text.find("release, down the tree"));
+    EXPECT_EQ(svg.find("translate(0 0)", svg.find("translate(0 0)") + 1), std::string::npos) << "the trees stand apart";
+    for (const uint32_t cpu : p.cpu) {
+      const std::string here = "CPU " + std::to_string(cpu);
+      EXPECT_NE(words.find(here + ", node " + std::to_string(p.costs.node[cpu]) + ": has sent at"), std::string::npos);
+      EXPECT_NE(words.find(here + ", node " + std::to_string(p.costs.node[cpu]) + ": leaves at"), std::string::npos);
+      for (const char* tree : {"gather", "release"})
+        EXPECT_NE(dot.find(tree + std::to_string(cpu) + " [label=" + std::to_string(cpu) + "]"), std::string::npos);
+    }
+    const auto json = nlohmann::json::parse(json_picture(p));
+    EXPECT_EQ(json["gather"][std::to_string(p.cpu[p.gather.root])].size(), p.cpu.size() - 1);
+    EXPECT_NE(json["children"], json["gather"]);
+    double width = 0;
+    sscanf(svg.c_str() + svg.find("width=\"") + 7, "%lf", &width);
+    EXPECT_EQ(width < 1600, abreast) << "side by side while there is room, else as wide as the wider one";
   }
 }
 

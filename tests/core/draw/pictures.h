@@ -61,10 +61,12 @@ inline Picture planned(Picture p, const std::string& name, Operation op) {
   p.done.assign(prediction.done, prediction.done + p.costs.n);
   p.schedule = choice.schedule;
   p.is_tree = pattern.info->tree != nullptr;
-  if (p.is_tree)
+  if (p.is_tree) {
     p.tree = choice.tree;
-  else if (pattern.info->exchange(p.costs, pattern.argument, arena, &p.exchange) != 0)
+    p.gather = choice.gather;
+  } else if (pattern.info->exchange(p.costs, pattern.argument, arena, &p.exchange) != 0) {
     throw std::runtime_error(name + " cannot be built");
+  }
   return p;
 }
 
