@@ -51,8 +51,8 @@ int close(Operation op, const Choice& choice, const Costs& costs, Arena& arena, 
 
 [[noreturn]] void no_memory() { throw UserError("out of memory for the finalists; name fewer CPUs"); }
 
-// Every pattern that serves, the cheapest first, no schedule twice.
-std::vector<Candidate> find_candidates(const Costs& costs, Operation op, Arena& arena) {
+// Every pattern that serves, the cheapest first.
+std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool distinct, Arena& arena) {
   std::vector<Candidate> out;
   const int root = op == Operation::kBarrier ? -1 : 0;
   const auto add = [&](const Choice& choice) {
@@ -79,6 +79,7 @@ std::vector<Candidate> find_candidates(const Costs& costs, Operation op, Arena& 
   if (choose_best(op, root, costs, arena, &best, kPatientEffort) != 0) no_memory();
   if (best.partners) add(best);
   std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
+  if (!distinct) return out;
   std::vector<Candidate> different;
   for (const Candidate& candidate : out) {
     const auto is_it = [&](const Candidate& other) { return same(other.schedule, candidate.schedule); };
@@ -123,7 +124,7 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   MappedArena arena(64 * generation_bytes(n));  // all candidates at once; lazily backed
   Costs costs;
   if (!arena.ok() || subset_costs(image.costs(), members, arena, &costs) != 0) no_memory();
-  std::vector<Candidate> candidates = find_candidates(costs, op, arena);
+  std::vector<Candidate> candidates = find_candidates(costs, op, settings.distinct, arena);
   if (settings.finalists > 0 && candidates.size() > settings.finalists) candidates.resize(settings.finalists);
 
   TimedSet out;
@@ -150,6 +151,12 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   out.complete = result.complete;
   if (keep) keep_winner(candidates[out.winner], out, members, keep);
   return out;
+}
+
+double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus) {
+  const std::vector<uint16_t> members = members_of(image, cpus);
+  const size_t n = image.n();
+  return (image.hop[members[0] * n + members[1]] + image.hop[members[1] * n + members[0]]) / 2;
 }
 
 std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image) {

@@ -13,6 +13,7 @@ namespace smelt {
 
 struct FinalistSettings {
   uint32_t finalists = 10;  // of a race; 0: all patterns, and none is dropped
+  bool distinct = true;     // patterns that give the same schedule are one finalist, under the first name
   uint32_t episodes = 48;   // of a lap
   RaceSettings race{8, 0.25, true};
 };
@@ -33,10 +34,12 @@ struct TimedSet {
 
 // Times the finalists of one operation on these CPUs, at least two, all known to the profile. A barrier is run in a loop. A broadcast
 // or a reduction has no end that one clock could see, so it is closed: the broadcast (from cpus[0]) by everybody's answer straight to
-// the root, the reduction (to it) by one release line; both figures are for the whole. Patterns that give the same schedule are one
-// finalist, under the first name. With `keep`, the winner goes there. Throws UserError.
+// the root, the reduction (to it) by one release line; both figures are for the whole. With `keep`, the winner goes there. Throws UserError.
 TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& cpus, Operation op,
                         const FinalistSettings& settings, ProfileImage* keep = nullptr);
+
+// One way between the first two of these CPUs, as the profile has it: what Racer::reference is in hops of.
+double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus);
 
 // Which CPUs programs are likely to use together: one per core for 2, 4, 8 ... cores in the order of the profile, for all cores, and
 // every CPU.

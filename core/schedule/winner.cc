@@ -1,6 +1,7 @@
 #include "schedule/winner.h"
 
 #include <cerrno>
+#include <cstring>
 
 namespace smelt {
 
@@ -50,6 +51,15 @@ int read_schedule(const Winner& winner, Words words, Arena& arena, Schedule* out
   if (!words.good || words.at != words.end) return -EINVAL;
   *out = Schedule{n, static_cast<Operation>(winner.operation), static_cast<uint16_t>(root), begin, steps, peers};
   return 0;
+}
+
+// "hybrid", "hierarchical:2, partners searched"
+int read_pattern(const char* text, Pattern* out) {
+  char name[sizeof Winner::pattern];
+  const size_t length = std::strcspn(text, ",");
+  std::memcpy(name, text, length);  // the loader has seen the text's end
+  name[length] = '\0';
+  return find_pattern(name, out) == 0 ? 0 : -EINVAL;
 }
 
 }  // namespace
@@ -102,13 +112,15 @@ int stored_winner(const Profile& profile, Operation op, int root, std::span<cons
     const uint32_t stored_root = words[n];
     if (root >= 0 && (stored_root >= n || place[stored_root] != root)) continue;
     Schedule read, moved;
-    int error = read_schedule(winner, {words + n, words + winner.words}, arena, &read);
+    Pattern pattern;
+    int error = read_pattern(winner.pattern, &pattern);
+    if (!error) error = read_schedule(winner, {words + n, words + winner.words}, arena, &read);
     if (!error) error = move_participants(read, place, arena, &moved);
     if (error) {
       arena.rewind(start);
       return error;
     }
-    *out = StoredWinner{&winner, moved};
+    *out = StoredWinner{&winner, pattern, moved};
     return 0;
   }
   arena.rewind(start);

@@ -19,6 +19,7 @@ void write_winner(const Schedule& schedule, const uint16_t* members, uint32_t* w
 
 struct StoredWinner {
   const Winner* winner = nullptr;  // in the profile
+  Pattern pattern;                 // what its name says; its partners may have been searched, so it need not give the schedule
   Schedule schedule;               // participant i runs on members[i]; in the arena
 };
 

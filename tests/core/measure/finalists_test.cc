@@ -31,7 +31,7 @@ class Finalists : public testing::Test {
 };
 
 TEST_F(Finalists, OfABarrierForTwoAreDifferentSchedulesAndAllAreTimed) {
-  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {0, 8, {3, 20, false}});
+  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {0, true, 8, {3, 20, false}});
   ASSERT_GE(set.finalists.size(), 2u) << "an exchange and a tree at least";
   for (size_t k = 0; k < set.finalists.size(); ++k) {
     const Finalist& finalist = set.finalists[k];
@@ -50,7 +50,7 @@ TEST_F(Finalists, OfABarrierForTwoAreDifferentSchedulesAndAllAreTimed) {
 
 TEST_F(Finalists, OfBroadcastsAndReductionsAreTimedInAClosedLoop) {
   for (Operation op : {Operation::kBroadcast, Operation::kReduce}) {
-    const TimedSet set = time_finalists(image_, pair_, op, {4, 8, {3, 20, true}});
+    const TimedSet set = time_finalists(image_, pair_, op, {4, true, 8, {3, 20, true}});
     ASSERT_FALSE(set.finalists.empty());
     EXPECT_GT(set.finalists[set.winner].timed.ns, 0);
   }
@@ -58,7 +58,7 @@ TEST_F(Finalists, OfBroadcastsAndReductionsAreTimedInAClosedLoop) {
 
 // The way to a program: timed, kept in the profile, packed, loaded, planned.
 TEST_F(Finalists, TheWinnerIsWhatATeamGets) {
-  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {3, 8, {3, 20, true}}, &image_);
+  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {3, true, 8, {3, 20, true}}, &image_);
   ASSERT_EQ(image_.winners.size(), 1u);
   image_.winners[0].predicted = 12345;  // to be recognised
   image_.header.created = 1;

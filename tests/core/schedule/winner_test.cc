@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -24,6 +26,7 @@ struct Stored {
   explicit Stored(uint32_t cpus) { profile.header.cpus = cpus; }
   void add(const Schedule& schedule, const std::vector<uint16_t>& members) {
     Winner winner{};
+    std::strcpy(winner.pattern, "hierarchical:2, partners searched");
     winner.operation = static_cast<uint32_t>(schedule.op);
     winner.participants = schedule.n;
     winner.first_word = static_cast<uint32_t>(words.size());
@@ -102,6 +105,10 @@ TEST(StoredWinner, IsForItsOperationItsCpusAndItsRoot) {
   ASSERT_EQ(stored_winner(stored.profile, Operation::kBroadcast, 1, members, arena, &found), 0);
   EXPECT_EQ(found.schedule.root, 1);
   EXPECT_EQ(found.winner, &stored.profile.winners[0]);
+  EXPECT_STREQ(found.pattern.info->name, "hierarchical");
+  EXPECT_EQ(found.pattern.argument, 2u);
+  std::strcpy(stored.winners[0].pattern, "no such pattern");
+  EXPECT_EQ(stored_winner(stored.profile, Operation::kBroadcast, 1, members, arena, &found), -EINVAL);
 }
 
 // The words come from a file. Whatever they are, nothing outside the arrays is touched, and what is not sound is seen.
