@@ -10,15 +10,17 @@
 //           that changes nothing stays as well, so that the tree does not get stuck on a plateau.
 //
 // The bound has to follow as well, and that of a larger set is none for a smaller one: whoever leaves may have been the detour that
-// others went by, or the one it was dear to reach. So what is kept is only what each member's cheapest incoming edge is, from the
-// own cluster and from others, and where it comes from: a leave looks anew for those who lose theirs, a join compares once with
-// each. From that:
-//   1. Say that all messages arrive as soon as the quickest and keep their sender as short as the shortest. Then everybody who is informed
-//      sends all the time, and the k-th message begins at F(k) at the earliest (the postal model; Bar-Noy, Kipnis, SPAA 1992).
-//   2. A message to c takes its cheapest incoming edge at least; and of each cluster but the root's one member at least is told
-//      from outside. That is one number for each member but the root. The k-th message to begin does so at F(k) or later, so however
-//      messages and members are matched, some member is told at max over k of F(k) + the k-th largest number, or later: the longest
-//      way has to begin first.
+// others went by, or the one it was dear to reach. So what is kept is only, for each member and each level of groups (levels.h),
+// the cheapest edge that comes from another group, and from whom: a leave looks anew for those who lose theirs, a join compares once
+// with each. From that, for each level, its groups being units that are told when one of theirs is told from outside:
+//   1. Say that all messages between units arrive as soon as the quickest, and keep their sender as short as the shortest; and that who
+//      is told can send with as many as the largest unit has. Then the k-th message begins at F(k) at the earliest (the postal
+//      model; Bar-Noy, Kipnis, SPAA 1992, with several senders at a place).
+//   2. The message that tells a unit takes the cheapest edge into it at least. Of the units of one group of a coarser level, which is
+//      not the root's, one is told from outside that group; no choice of it leaves smaller numbers than that of the unit with the
+//      largest. So there is one number for each unit but the root's.
+//   3. The k-th message to begin does so at F(k) or later; so however messages and units are matched, some unit is told at the
+//      maximum over k of F(k) + the k-th largest number, or later: the longest way has to begin first.
 #include "generate/mend.h"
 
 #include <algorithm>
@@ -26,7 +28,6 @@
 #include <cmath>
 #include <functional>
 
-#include "generate/levels.h"
 
 namespace smelt {
 
@@ -35,6 +36,16 @@ namespace {
 constexpr uint32_t kParentsTried = 4;       // of who joins
 constexpr uint32_t kSuccessorsTried = 8;    // of who leaves
 constexpr uint32_t kEditsAtOnce = 2;        // between two keep()s: a swap, and a removal
+
+// Does every group of `fine` lie in one of `coarse`? `seen` has room for fine.count.
+bool is_nested(uint32_t n, const Grouping& fine, const Grouping& coarse, uint16_t* seen) {
+  std::fill_n(seen, fine.count, kNobody);
+  for (uint32_t v = 0; v < n; ++v) {
+    if (seen[fine.of[v]] != kNobody && seen[fine.of[v]] != coarse.of[v]) return false;
+    seen[fine.of[v]] = coarse.of[v];
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -48,15 +59,19 @@ int Mender::make(const TreeProblem& problem, bool free_root, Arena& arena, uint3
   random_ = SplitMix64(n);
   member_ = arena.make<uint16_t>(n);
   place_ = arena.make<uint16_t>(n);
-  cluster_ = arena.make<uint16_t>(n);
-  ways_ = arena.make<Ways>(n);
+  group_ = arena.make<uint16_t>(size_t{kMostLevels} * n);
+  way_ = arena.make<Way>(size_t{kMostLevels} * n);
   critical_ = arena.make<uint16_t>(n);
   ready_ = arena.make<double>(n);
   walk_ = arena.make<uint16_t>(n);
-  numbers_ = arena.make<float>(3 * size_t{n});
-  shortest_ = arena.make<float>(n);
+  shortest_ = arena.make<float>(size_t{kMostLevels} * n);
+  numbers_ = arena.make<float>(n);
+  units_ = arena.make<Unit>(n);
+  parts_ = arena.make<Part>(n);
   starts_ = arena.make<double>(n);
-  int error = member_ && place_ && cluster_ && ways_ && critical_ && ready_ && walk_ && numbers_ && shortest_ && starts_ ? 0 : -ENOMEM;
+  int error = member_ && place_ && group_ && way_ && critical_ && ready_ && walk_ && shortest_ && numbers_ && units_ && parts_ && starts_
+                  ? 0
+                  : -ENOMEM;
   if (error == 0) error = make_tree(n, 0, arena, &tree_);
   if (error == 0) error = editor_.make(problem, arena, kEditsAtOnce);
   char* const scratch = arena.mark();
@@ -66,12 +81,22 @@ int Mender::make(const TreeProblem& problem, bool free_root, Arena& arena, uint3
     arena.rewind(start);
     return error;
   }
-  std::copy_n(levels.clusters().of, n, cluster_);
+  levels_ = levels.count - 1;  // but that which has everybody together
+  // From fine to coarse, the clusters too.
+  for (uint32_t k = levels_ - 1; k > 0 && levels.level[k - 1].count < levels.level[k].count; --k)
+    std::swap(levels.level[k - 1], levels.level[k]);
+  for (uint32_t i = 0; i < levels_; ++i) {
+    std::copy_n(levels.level[i].of, n, group_ + size_t{i} * n);
+    for (uint32_t j = i + 1; j < levels_; ++j) nested_[i][j] = is_nested(n, levels.level[i], levels.level[j], walk_);
+  }
   arena.rewind(scratch);
-  for (uint32_t v = 0; v < n; ++v) {
-    shortest_[v] = HUGE_VALF;
-    for (uint32_t c = 0; c < n; ++c) {
-      if (c != v) shortest_[v] = std::min(shortest_[v], problem.busy_of(v, c));
+  for (uint32_t i = 0; i < levels_; ++i) {
+    const uint16_t* const group = group_ + size_t{i} * n;
+    for (uint32_t v = 0; v < n; ++v) {
+      float& shortest = shortest_[size_t{i} * n + v] = HUGE_VALF;
+      for (uint32_t c = 0; c < n; ++c) {
+        if (group[c] != group[v]) shortest = std::min(shortest, problem.busy_of(v, c));
+      }
     }
   }
   return 0;
@@ -116,16 +141,15 @@ void Mender::store(Tree& tree, uint16_t* members) const {
 // ---- members and their ways in -----------------------------------------------------------------------------------------------
 
 void Mender::notice(uint16_t v, uint16_t c) {
-  Ways& ways = ways_[c];
-  const bool near = cluster_[v] == cluster_[c];
-  float& least = near ? ways.near : ways.far;
-  if (problem_.edge_of(v, c) >= least) return;
-  least = problem_.edge_of(v, c);
-  (near ? ways.near_from : ways.far_from) = v;
+  const float edge = problem_.edge_of(v, c);
+  for (uint32_t i = 0; i < levels_; ++i) {
+    const size_t at = size_t{i} * problem_.n;
+    if (edge < way_[at + c].edge && group_[at + v] != group_[at + c]) way_[at + c] = {edge, v};
+  }
 }
 
 void Mender::look_around(uint16_t c) {
-  ways_[c] = Ways{HUGE_VALF, HUGE_VALF, kNobody, kNobody};
+  for (uint32_t i = 0; i < levels_; ++i) way_[size_t{i} * problem_.n + c] = {HUGE_VALF, kNobody};
   for (uint32_t i = 0; i < count_; ++i) {
     if (member_[i] != c) notice(member_[i], c);
   }
@@ -145,7 +169,9 @@ void Mender::forget(uint16_t v) {
   place_[v] = kNobody;
   for (uint32_t i = 0; i < count_; ++i) {
     const uint16_t c = member_[i];
-    if (ways_[c].near_from == v || ways_[c].far_from == v) look_around(c);
+    bool lost = false;
+    for (uint32_t level = 0; level < levels_; ++level) lost |= way_[size_t{level} * problem_.n + c].from == v;
+    if (lost) look_around(c);
   }
 }
 
@@ -304,47 +330,74 @@ double Mender::leave(uint16_t v) {
 // ---- bound -------------------------------------------------------------------------------------------------------------------
 
 double Mender::bound() const {
-  if (count_ < 2) return 0;
-  const uint32_t n = problem_.n;
-  const int root = free_root_ ? -1 : editor_.root();
-  float* const need = numbers_;           // one for each member but the root
-  float* const dearest = numbers_ + n;    // [cluster] of its members' needs
-  float* const entry = numbers_ + 2 * n;  // [cluster] from outside
-  std::fill_n(dearest, n, 0.0f);
-  std::fill_n(entry, n, HUGE_VALF);
-  float quickest = HUGE_VALF, shortest = HUGE_VALF;
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < count_; ++i) {
-    const uint16_t c = member_[i], cluster = cluster_[c];
-    shortest = std::min(shortest, shortest_[c]);
-    if (c == root) continue;
-    const float least = std::min(ways_[c].near, ways_[c].far);
-    quickest = std::min(quickest, least);
-    dearest[cluster] = std::max(dearest[cluster], least);
-    entry[cluster] = std::min(entry[cluster], ways_[c].far);
-    need[count++] = least;
-  }
-  // Whoever is the one that is told from outside, no choice leaves smaller numbers than that of the dearest.
-  for (uint32_t k = 0, i = 0; i < count_; ++i) {
-    const uint16_t c = member_[i], cluster = cluster_[c];
-    if (c == root) continue;
-    if ((root < 0 || cluster != cluster_[root]) && need[k] == dearest[cluster]) {
-      need[k] = std::max(need[k], entry[cluster]);
-      dearest[cluster] = -1;  // once
-    }
-    ++k;
-  }
-  std::sort(need, need + count, std::greater<float>());
-  // A free root is the one who need not be told, and its cluster need not be entered: of all numbers that may not count, the largest.
-  const float* const largest = need + (root < 0);
   double highest = 0;
-  for (uint32_t k = 0, busy = 0, told = 0; k + 1 < count_; ++k) {
-    // Every message that begins lets two more begin: its sender's next, and its receiver's first.
-    starts_[k] = k == 0 ? 0 : std::min(starts_[busy] + shortest, starts_[told] + quickest);
-    if (k > 0) ++(starts_[busy] + shortest <= starts_[told] + quickest ? busy : told);
-    highest = std::max(highest, starts_[k] + largest[k]);
-  }
+  for (uint32_t i = 0; i < levels_ && count_ > 1; ++i) highest = std::max(highest, bound_of(i));
   return highest * (1 - 1e-6);  // values are sums of rounded numbers, as bound.cc says
+}
+
+double Mender::bound_of(uint32_t level) const {
+  const uint32_t n = problem_.n;
+  const uint16_t* const unit_of = group_ + size_t{level} * n;
+  const int root = free_root_ ? -1 : editor_.root();
+  std::fill_n(units_, n, Unit{HUGE_VALF, 0, 0});
+  float quickest = HUGE_VALF, shortest = HUGE_VALF;
+  uint32_t largest = 0, units = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    const uint16_t c = member_[i];
+    Unit& unit = units_[unit_of[c]];
+    units += unit.members == 0;
+    largest = std::max(largest, ++unit.members);
+    unit.anyone = c;
+    unit.need = std::min(unit.need, way_[size_t{level} * n + c].edge);
+    shortest = std::min(shortest, shortest_[size_t{level} * n + c]);
+  }
+  if (units < 2) return 0;
+  const auto told = [&](const Unit& unit) { return unit.members > 0 && (root < 0 || &unit != &units_[unit_of[root]]); };
+  for (uint32_t k = 0; k < n; ++k) {
+    if (told(units_[k])) quickest = std::min(quickest, units_[k].need);
+  }
+  for (uint32_t coarse = level + 1, fine = level; coarse < levels_; ++coarse) {
+    // Each in the next: where two overlap, one unit may be the one that is told from outside both.
+    if (!nested_[fine][coarse]) continue;
+    fine = coarse;
+    const uint16_t* const part_of = group_ + size_t{coarse} * n;
+    std::fill_n(parts_, n, Part{HUGE_VALF, nullptr});
+    for (uint32_t i = 0; i < count_; ++i) {
+      const uint16_t c = member_[i];
+      parts_[part_of[c]].entry = std::min(parts_[part_of[c]].entry, way_[size_t{coarse} * n + c].edge);
+    }
+    for (uint32_t k = 0; k < n; ++k) {
+      Unit& unit = units_[k];
+      if (!told(unit) || (root >= 0 && part_of[unit.anyone] == part_of[root])) continue;
+      Part& part = parts_[part_of[unit.anyone]];
+      if (!part.dearest || unit.need > part.dearest->need) part.dearest = &unit;
+    }
+    for (uint32_t k = 0; k < n; ++k) {
+      if (parts_[k].dearest) parts_[k].dearest->need = std::max(parts_[k].dearest->need, parts_[k].entry);
+    }
+  }
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < n; ++k) {
+    if (told(units_[k])) numbers_[count++] = units_[k].need;
+  }
+  std::sort(numbers_, numbers_ + count, std::greater<float>());
+  // The unit of a free root need not be told, nor those parts be entered that it lies in: of all numbers that may not count, the largest.
+  const float* const number = numbers_ + (root < 0);
+  double highest = 0;
+  for (uint32_t k = 0, busy = 0, arrived = 0, used = 0; k + 1 < units; ++k) {
+    // Every message that begins lets others begin: its sender's next, and the first ones of all who are told by it.
+    starts_[k] = k < largest ? 0 : std::min(starts_[busy] + shortest, starts_[arrived] + quickest);
+    if (k >= largest) {
+      if (starts_[busy] + shortest <= starts_[arrived] + quickest) {
+        ++busy;
+      } else if (++used == largest) {
+        used = 0;
+        ++arrived;
+      }
+    }
+    highest = std::max(highest, starts_[k] + number[k]);
+  }
+  return highest;
 }
 
 double Mender::gap() const {

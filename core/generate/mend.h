@@ -1,6 +1,7 @@
 // A tree that follows its participants: one leaves, one joins, and the tree is mended where it was hurt. See mend.cc.
 #pragma once
 
+#include "generate/levels.h"
 #include "generate/random.h"
 #include "generate/tree_editor.h"
 
@@ -12,7 +13,7 @@ class Mender {
  public:
   // `edge` and the rest of the problem stay the caller's and must outlive this. `free_root`: moves may make anybody the root; else
   // it stays as long as it takes part. `moves`: that are tried after each change; more bring the tree nearer to the optimum. 0 or
-  // -ENOMEM, then nothing is left in the arena. Takes about 500 n bytes. load() comes next.
+  // -ENOMEM, then nothing is left in the arena. Takes about 650 n bytes. load() comes next.
   int make(const TreeProblem& problem, bool free_root, Arena& arena, uint32_t moves = kDefaultMovesPerChange);
   static constexpr uint32_t kDefaultMovesPerChange = 128;
 
@@ -31,8 +32,8 @@ class Mender {
   double leave(uint16_t v);
   double join(uint16_t v);
 
-  // Proven: no tree of these members has a lower value (with this root, if it is not free). O(n log n), a few microseconds;
-  // generate/bound.h proves more and takes thousands of times as long.
+  // Proven: no tree of these members has a lower value (with this root, if it is not free). O(n log n) for each level of groups,
+  // about 12 microseconds for 256; generate/bound.h proves a tenth or two more and takes some ten thousand times as long.
   double bound() const;
   // How far the value is above bound(), as a share of it: 0.25 is a quarter. 0 where the bound says nothing.
   double gap() const;
@@ -47,10 +48,20 @@ class Mender {
   bool move();
   void improve();
 
-  // What it takes at least to be told by a member: of the own cluster, and of another.
-  struct Ways {
-    float near, far;
-    uint16_t near_from, far_from;
+  double bound_of(uint32_t level) const;
+
+  struct Way {  // the cheapest that comes from a member of another group, and who that is
+    float edge;
+    uint16_t from;
+  };
+  struct Unit {  // see mend.cc
+    float need;
+    uint32_t members;
+    uint16_t anyone;
+  };
+  struct Part {  // of a coarser level
+    float entry;
+    Unit* dearest;
   };
 
   TreeProblem problem_;
@@ -61,14 +72,18 @@ class Mender {
   uint32_t count_ = 0;
   uint16_t* member_ = nullptr;    // [n] who takes part, in any order
   uint16_t* place_ = nullptr;     // [n] in member_, or kNobody
-  uint16_t* cluster_ = nullptr;   // [n]
-  Ways* ways_ = nullptr;          // [n] of members
+  uint32_t levels_ = 0;
+  bool nested_[kMostLevels][kMostLevels] = {};  // [fine][coarse]
+  uint16_t* group_ = nullptr;     // [level][n]
+  Way* way_ = nullptr;            // [level][n] of members
+  float* shortest_ = nullptr;     // [level][n] the least time that anybody of another group keeps it busy
   uint16_t* critical_ = nullptr;  // [n] scratch: as TreeEditor::critical() has it
   uint32_t critical_count_ = 0;   // 0: to be found anew, and ready_ with it
   double* ready_ = nullptr;       // [n] scratch: when a member has told all its children
   uint16_t* walk_ = nullptr;      // [n] scratch
-  float* shortest_ = nullptr;     // [n] the least time that anybody keeps it busy
-  float* numbers_ = nullptr;      // [3 n] scratch of bound()
+  float* numbers_ = nullptr;      // [n] scratch of bound()
+  Unit* units_ = nullptr;         // [n] scratch of bound()
+  Part* parts_ = nullptr;         // [n] scratch of bound()
   double* starts_ = nullptr;      // [n] scratch of bound()
   Tree tree_;                     // scratch of load()
 };
