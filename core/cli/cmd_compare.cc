@@ -179,7 +179,8 @@ int run_subsets(const CompareArguments& arguments) {
     const MachineFile machine = read_request(one, interrupt.flag(), &request);
     // An optimum is known of trees only; the program's usual operation is the barrier.
     if (arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
-    if (request.op == Operation::kBarrier) throw UserError("--subsets: only of a broadcast or a reduction is the optimum known; choose --op");
+    if (request.op == Operation::kBarrier)
+      throw UserError("--subsets: only of a broadcast or a reduction is the optimum known; choose --op");
     subsets.op = request.op;
     subsets.paper = request.paper;
     subsets.effort = request.effort;
