@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/comparison.h"
 #include "cli/interrupt.h"
+#include "cli/live.h"
 #include "cli/plan_options.h"
 #include "cli/subsets.h"
 #include "discover/error.h"
@@ -26,6 +27,7 @@ struct CompareArguments {
   std::string folder;
   uint32_t subsets = 0;
   std::string sizes = "7-12";
+  bool live = false;
   bool json = false;
 };
 
@@ -197,8 +199,20 @@ int run_subsets(const CompareArguments& arguments) {
   return code;
 }
 
+int run_live(const CompareArguments& arguments) {
+  if (arguments.plan.machine != "this" || !arguments.folder.empty())
+    throw UserError("--live: only this machine can be timed; leave --machine and --folder out");
+  PlanRequest request;
+  const MachineFile machine = read_request(arguments.plan, nullptr, &request);
+  constexpr double kUsualSeconds = 2;
+  const double seconds = arguments.plan.budget_ms > 0 ? arguments.plan.budget_ms / 1000 : kUsualSeconds;
+  put_live(request.cpus, request.op, seconds, arguments.json);
+  return 0;
+}
+
 int run_compare(const CompareArguments& arguments) {
   if (arguments.subsets > 0) return run_subsets(arguments);
+  if (arguments.live) return run_live(arguments);
   const bool folder = !arguments.folder.empty();
   const std::vector<std::string> machines = machines_of(arguments);
   std::vector<Comparison> all;
@@ -240,6 +254,7 @@ void add_compare(CLI::App& app, Action& chosen) {
                    "draw so many sets of CPUs of each machine and say how far annealing, and the paper's tree, are from the optimum")
       ->check(CLI::Range(1, 1000000));
   verb->add_option("--sizes", arguments->sizes, "of those sets: from how many CPUs to how many")->capture_default_str();
+  verb->add_flag("--live", arguments->live, "time all patterns on this machine: prediction against measurement, for 2 s or --budget");
   verb->add_flag("--json", arguments->json, "the same for programs");
   verb->footer("Example:\n  smelt compare --machine zoo:NAME --op broadcast\n  smelt compare --folder zoo --op reduce\n"
                "  smelt compare --folder zoo --op reduce --subsets 10");

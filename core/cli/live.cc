@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "discover/error.h"
+#include "draw/picture.h"
 #include "measure/finalists.h"
 #include "measure/statistics.h"
 #include "model/profile.h"
@@ -45,8 +46,6 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
   return xx == 0 || yy == 0 ? 0 : xy / std::sqrt(xx * yy);
 }
 
-// The profile of this machine, scaled to the hop of the moment: a virtual machine may have been moved since it was measured, and a
-// prediction is one in hops.
 ProfileImage measured_image() {
   Profile profile;
   Refusal why;

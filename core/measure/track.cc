@@ -11,7 +11,7 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kWarmUpEpisodes = 8;  // the lines of a barrier that has rested are elsewhere
-constexpr int kRoundTrips = 16, kWarmUpTrips = 4;
+constexpr int kRoundTrips = 64, kWarmUpTrips = 16;
 
 }  // namespace
 
