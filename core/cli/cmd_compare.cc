@@ -40,6 +40,8 @@ Json json_of(const Comparison& c) {
                     {"predicted", pattern.predicted},
                     {"ratio", c.best() > 0 ? pattern.predicted / c.best() : 1},
                     {"gap", c.has_bound() ? Json(gap_of(pattern.predicted, c.bound)) : Json()}});
+  if (c.op == Operation::kBarrier)
+    for (size_t k = 0; k < c.patterns.size(); ++k) rows[k]["predicted_in_a_loop"] = c.patterns[k].steady;
   return {{"machine", c.machine},     {"op", operation_name(c.op)}, {"participants", c.n}, {"cost_model", c.cost_model},
           {"unit", c.unit},           {"bound", c.bound},           {"exact", c.exact},    {"best", c.best()},
           {"patterns", std::move(rows)}};
@@ -48,14 +50,16 @@ Json json_of(const Comparison& c) {
 std::string text_of(const Comparison& c) {
   std::string out = fmt::format("{} on {}, {} participants, {} cost model, in {}\n", operation_name(c.op), c.machine, c.n,
                                 c.cost_model, c.unit);
-  out += fmt::format("  {:<18} {:>12} {:>8} {:>9}\n", "pattern", "predicted", "ratio", "gap");
+  const bool barrier = c.op == Operation::kBarrier;
+  out += fmt::format("  {:<18} {:>12} {:>8} {:>9}{}\n", "pattern", "predicted", "ratio", "gap", barrier ? "    in a loop" : "");
   std::vector<ComparedPattern> rows = c.patterns;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ComparedPattern& a, const ComparedPattern& b) { return a.predicted < b.predicted; });
   for (const ComparedPattern& row : rows)
-    out += fmt::format("  {:<18} {:>12.1f} {:>8.2f} {:>9}\n", row.name, row.predicted,
+    out += fmt::format("  {:<18} {:>12.1f} {:>8.2f} {:>9}{}\n", row.name, row.predicted,
                        c.best() > 0 ? row.predicted / c.best() : 1,
-                       c.has_bound() ? fmt::format("{:.1f}%", 100 * gap_of(row.predicted, c.bound)) : "-");
+                       c.has_bound() ? fmt::format("{:.1f}%", 100 * gap_of(row.predicted, c.bound)) : "-",
+                       barrier ? fmt::format(" {:>12.1f}", row.steady) : "");
   out += fmt::format("  lower bound        {:>12.1f}\n", c.bound);
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
   out += c.op == Operation::kBarrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";

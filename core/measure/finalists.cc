@@ -57,13 +57,11 @@ std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool di
   const int root = op == Operation::kBarrier ? -1 : 0;
   const auto add = [&](const Choice& choice) {
     Candidate candidate{choice.pattern, choice.partners, 0, choice.schedule, {}};
-    Prediction prediction;
     Verdict verdict;
-    if (close(op, choice, costs, arena, &candidate.closed) != 0 || predict(candidate.closed, costs, arena, &prediction) != 0 ||
-        validate(candidate.closed, arena, &verdict) != 0)
+    if (close(op, choice, costs, arena, &candidate.closed) != 0 ||
+        steady_price(candidate.closed, costs, arena, &candidate.predicted) != 0 || validate(candidate.closed, arena, &verdict) != 0)
       no_memory();
     if (verdict.flaw != Flaw::kNone) throw UserError(fmt::format("{}: {}", choice.pattern.info->name, flaw_text(verdict.flaw)));
-    candidate.predicted = prediction.makespan;
     out.push_back(candidate);
   };
   std::vector<Pattern> patterns(candidate_patterns(op, costs.n, nullptr, 0));

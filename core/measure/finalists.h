@@ -20,7 +20,7 @@ struct FinalistSettings {
 
 struct Finalist {
   std::string pattern;   // "hybrid"; with ", partners searched" where the name alone does not give the schedule
-  double predicted = 0;  // ns, under the profile
+  double predicted = 0;  // ns per episode of the loop, under the profile
   Racer timed;
 };
 
