@@ -39,11 +39,7 @@ std::string output_path(const CalibrateArguments& arguments) {
           fmt::format("--output {}: the name must end in .profile (the JSON form goes beside it)", arguments.output));
     return arguments.output;
   }
-  if (!arguments.system) return default_profile_path();
-  char path[sizeof Profile::path];
-  if (system_profile_path(path, sizeof path) != 0)
-    throw UserError("the system's profile path is too long; use --output");
-  return path;
+  return arguments.system ? shared_profile_path() : default_profile_path();
 }
 
 // A line that overwrites itself, on terminals only.

@@ -76,14 +76,6 @@ std::string draw(const DrawArguments& arguments, const Picture& picture, Pen pen
   return pen == Pen::kSvg ? timeline_svg(picture) : timeline_text(picture, style);
 }
 
-void write_file(const std::string& path, const std::string& content) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
-  if (!file) throw UserError(fmt::format("{}: cannot be written ({})", path, std::strerror(errno ? errno : EIO)));
-}
-
 int run_draw(const DrawArguments& arguments) {
   const Pen pen = pen_of(arguments);
   if (arguments.plan.machine == kZooList) return put_zoo_list(false);
