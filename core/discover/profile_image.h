@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/measured.h"
 #include "model/profile.h"
 
 namespace smelt {
@@ -18,6 +19,7 @@ struct ProfileImage {
   std::vector<uint16_t> package, core, llc, node;  // [n]
   std::vector<float> hop, send_busy, recv_busy, ready_read;  // [n * n], row = sender
   std::vector<CurveSet> curves;                    // at most kMaxCurveSets
+  std::vector<ClassFigures> classes;
 
   uint32_t n() const { return static_cast<uint32_t>(os_cpu.size()); }
   bool measured() const;  // false: guessed from the topology
