@@ -20,7 +20,7 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kAllPairsUpTo = 64;
+constexpr uint32_t kEveryPairUpTo = 64;
 constexpr uint32_t kSpotPairs = 12;
 constexpr double kLargestDrift = 0.3;
 constexpr int kAttempts = 5;
@@ -57,7 +57,7 @@ std::vector<Pair> choose_pairs(const ProfileImage& image) {
       classes[static_cast<size_t>(distance_of(image, a, b))].push_back({a, b});
   std::vector<Pair> chosen;
   for (const std::vector<Pair>& pairs : classes) {
-    if (image.n() <= kAllPairsUpTo || pairs.size() <= kSpotPairs) {
+    if (image.n() <= kEveryPairUpTo || pairs.size() <= kSpotPairs) {
       chosen.insert(chosen.end(), pairs.begin(), pairs.end());
       continue;
     }
