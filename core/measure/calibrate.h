@@ -60,7 +60,4 @@ using Progress = std::function<void(uint32_t done, uint32_t total)>;
 // The same on the hardware with the usual options. Throws UserError when `machine` is not the one we run on.
 ProfileImage calibrate(const Machine& machine, const Progress& progress = {});
 
-using PairMeter = std::function<PairCost(int os_cpu_a, int os_cpu_b)>;
-ProfileImage calibrate_pairs(const Machine& machine, const PairMeter& meter, const Progress& progress = {});
-
 }  // namespace smelt
