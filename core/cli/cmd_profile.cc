@@ -24,26 +24,13 @@ struct ProfileArguments {
   bool system = false, replace = false, json = false;
 };
 
-// What processes of this user see.
-ProfileImage present_profile(std::string* path = nullptr) {
-  Profile profile;
-  Refusal why;
-  if (load_profile(&profile, &why) != 0) throw UserError("out of memory for this machine's profile");
-  ProfileImage image = image_from_profile(profile);
-  const bool guess = profile.source == ProfileSource::kGuess;
-  if (path) *path = profile.path;
-  unload_profile(&profile);
-  if (guess)
-    throw UserError(why.text[0] ? std::string(why.text) : "this machine has no profile; run 'smelt calibrate'");
-  return image;
-}
-
 std::string_view as_text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 int export_profile(const ProfileArguments& arguments) {
-  const ProfileImage image = present_profile();
+  std::string path;
+  const ProfileImage image = present_profile(&path);
   if (arguments.output.empty())
     put(profile_to_json(image));
   else if (arguments.output.ends_with(".profile"))

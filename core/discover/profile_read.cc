@@ -49,4 +49,16 @@ ProfileImage read_profile(const std::string& path) {
   return read_packed_profile(path);
 }
 
+ProfileImage present_profile(std::string* path) {
+  Profile profile;
+  Refusal why;
+  if (load_profile(&profile, &why) != 0) throw UserError("out of memory for this machine's profile");
+  ProfileImage image = image_from_profile(profile);
+  *path = profile.path;
+  const bool guess = profile.source == ProfileSource::kGuess;
+  unload_profile(&profile);
+  if (guess) throw UserError(why.text[0] ? why.text : "this machine has no profile; run 'smelt calibrate'");
+  return image;
+}
+
 }  // namespace smelt

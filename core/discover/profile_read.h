@@ -15,4 +15,8 @@ std::string read_text_file(const std::string& path, const char* hint = "");
 ProfileImage read_profile(const std::string& path);
 ProfileImage read_packed_profile(const std::string& path);  // the same for what is known to be packed
 
+// The profile that processes of this user get on this machine, and where it lies. Throws UserError: there is none, or it was
+// refused (a guess is no profile).
+ProfileImage present_profile(std::string* path);
+
 }  // namespace smelt

@@ -14,13 +14,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 using Environment = std::map<std::string, std::string>;
 
-Environment cache(const std::string& name) {
-  const std::string path = scratch() + "/" + name;
-  fs::create_directories(path);
-  fs::permissions(path, fs::perms::owner_all);
-  return {{"XDG_CACHE_HOME", path}};
-}
-
 // This machine's profile, measured once, exported as JSON.
 const std::string& measured() {
   static const std::string file = [] {
