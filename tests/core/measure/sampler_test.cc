@@ -1,125 +1,98 @@
-// The whole calibration on machines that are simulated: how close it comes, at which share of the time of all pairs, and
-// whether every disturbance is overcome or told.
+// Which pairs are measured and what is concluded from them: by plans alone, and by whole calibrations of machines that are
+// simulated, compared with the truth and with the time of all pairs.
 #include "measure/sampler.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
+#include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "discover/error.h"
-#include "measure/calibrate.h"
-#include "measure/pair_samples.h"
-#include "measure/simulated_machine.h"
-#include "measure/statistics.h"
+#include "simulation.h"
 #include "zoo/zoo.h"
 
 using namespace smelt;
+using namespace smelt::test;
 
 namespace {
 
-double hop_between(const Costs& costs, uint32_t a, uint32_t b) {
-  return (double{costs.hop[costs.at(a, b)]} + costs.hop[costs.at(b, a)]) / 2;
-}
+// --- plans ---
 
-// Each figure of each class against the median over all pairs that belong to it, measured or not.
-struct Errors {
-  double hop = 0, ready_read = 0;  // relative, of the worst class
-  double busy = 0;                 // send_busy and recv_busy; beyond 0.1 % of the hop and the rounding, relative
-  double by_distance = 0;          // the matrix's median per distance, however it was split
-  std::vector<double> pairs;       // each pair's hop, relative
-};
-
-using Factor = std::function<double(uint32_t a, uint32_t b)>;  // what has become of the truth
-
-Errors errors_of(const Calibration& result, const Costs& truth, const Factor& factor = [](uint32_t, uint32_t) { return 1.0; }) {
-  struct Figures {
-    std::vector<double> hop, send, receive, ready;
-  };
-  std::map<uint16_t, Figures> classes;
-  std::map<uint32_t, std::pair<std::vector<double>, std::vector<double>>> distances;
-  Errors errors;
-  for (uint32_t a = 0; a < truth.n; ++a)
-    for (uint32_t b = a + 1; b < truth.n; ++b) {
-      const double by = factor(a, b), hop = by * hop_between(truth, a, b), found = result.image.hop[truth.at(a, b)];
-      const uint16_t index = result.class_of[truth.at(a, b)];
-      Figures& figures = classes[index];
-      figures.hop.push_back(hop);
-      for (const size_t at : {truth.at(a, b), truth.at(b, a)}) {
-        figures.send.push_back(by * truth.send_busy[at]);
-        figures.receive.push_back(by * truth.recv_busy[at]);
-        figures.ready.push_back(by * truth.ready_read[at]);
-      }
-      errors.pairs.push_back(std::abs(found / hop - 1));
-      auto& [ours, theirs] = distances[result.image.classes.at(index).distance];
-      ours.push_back(found), theirs.push_back(hop);
+void measure_wanted(Samples& samples, const Plan& plan, const std::function<double(Spot)>& hop) {
+  for (const bool full : {false, true})
+    for (Spot spot : full ? plan.wanted : plan.wanted_hops) {
+      Sample sample;
+      sample.hop = hop(spot);
+      sample.full = full;
+      samples.put(spot, sample);
     }
-  for (const auto& [index, figures] : classes) {
-    const ClassFigures& found = result.image.classes[index];
-    const auto relative = [](double value, double expected) { return std::abs(value / expected - 1); };
-    const double expected = median(figures.hop);
-    errors.hop = std::max(errors.hop, relative(found.hop, expected));
-    errors.ready_read = std::max(errors.ready_read, relative(found.ready_read, median(figures.ready)));
-    // They are differences of samples, a hundredth of the hop: its noise and two decimals are all of them on fast pairs.
-    for (const auto& [busy, exact] : {std::pair{found.send_busy, median(figures.send)},
-                                      std::pair{found.recv_busy, median(figures.receive)}})
-      errors.busy = std::max(errors.busy, std::max(0.0, std::abs(busy - exact) - 0.001 * expected - 0.005) / exact);
+}
+
+TEST(Plans, BeginWithADozenSpotsOfEachClassSpreadOverIt) {
+  const Machine machine = machine_from_synthetic("pack:2 numa:2 l3:2 l2:2 core:2 pu:2");
+  const Plan plan = plan_samples(machine.pus, Samples(64), false);
+  EXPECT_FALSE(plan.done());
+  EXPECT_EQ(plan.classes.size(), 6u) << "threads, and cores with a common level-2 cache, are classes too";
+  EXPECT_EQ(plan.wanted.size(), 6u * 12);
+  EXPECT_TRUE(plan.wanted_hops.empty());
+  std::map<uint32_t, std::set<uint32_t>> nodes;
+  for (Spot spot : plan.wanted)
+    for (uint32_t cpu : {spot.a, spot.b})
+      nodes[base_class(machine.pus[spot.a], machine.pus[spot.b])].insert(machine.pus[cpu].node);
+  for (const auto& [base, seen] : nodes) EXPECT_EQ(seen.size(), 4u) << base;
+}
+
+TEST(Plans, PutEveryPairIntoOneClassAndComeToAnEnd) {
+  const Machine machine = machine_from_synthetic("pack:2 numa:4 l3:2 core:4 pu:2");
+  const auto n = static_cast<uint32_t>(machine.pus.size());
+  for (const auto& hop : std::initializer_list<std::function<double(Spot)>>{
+           [](Spot) { return 100.0; }, [](Spot spot) { return 100.0 + spot.a * spot.b; },
+           [](Spot spot) { return (spot.a ^ spot.b) % 3 == 0 ? 50.0 : 500.0; }, [](Spot) { return 0.0; }}) {
+    Samples samples(n);
+    Plan plan;
+    size_t full = 0, hops = 0;
+    int rounds = 0;
+    while (!(plan = plan_samples(machine.pus, samples, false)).done()) {
+      ASSERT_LT(++rounds, 100);
+      for (const std::vector<Spot>& wanted : {plan.wanted, plan.wanted_hops})
+        for (Spot spot : wanted) ASSERT_LT(spot.a, spot.b);
+      full += plan.wanted.size();
+      hops += plan.wanted_hops.size();
+      measure_wanted(samples, plan, hop);
+    }
+    std::set<std::pair<uint32_t, uint32_t>> seen;
+    for (const PairClass& one : plan.classes) {
+      EXPECT_FALSE(samples.full(one.pairs).empty()) << "each class has all figures";
+      for (Spot spot : one.pairs) EXPECT_TRUE(seen.emplace(spot.a, spot.b).second);
+    }
+    EXPECT_EQ(seen.size(), n * (n - 1) / 2);
+    EXPECT_LE(static_cast<double>(full) + static_cast<double>(hops) / 6, 0.04 * n * (n - 1) / 2) << "strange machines, too";
   }
-  for (const auto& [distance, values] : distances)
-    errors.by_distance = std::max(errors.by_distance, std::abs(median(values.first) / median(values.second) - 1));
-  return errors;
 }
 
-bool is_marked(const Calibration& result, uint32_t marks = kMarkUnsteady) {
-  return std::any_of(result.image.classes.begin(), result.image.classes.end(),
-                     [&](const ClassFigures& figures) { return (figures.marks & marks) != 0; });
-}
-bool is_wide(const Calibration& result) { return is_marked(result, kMarkWide); }
-
-bool remarked(const Calibration& result, const std::string& word) {
-  return std::any_of(result.remarks.begin(), result.remarks.end(),
-                     [&](const std::string& remark) { return remark.find(word) != std::string::npos; });
-}
-
-std::string all_remarks(const Calibration& result) {
-  std::string text;
-  for (const std::string& remark : result.remarks) text += remark + "\n";
-  return text;
-}
-
-Calibration run(SimulatedMachine& simulated, CalibrationOptions options = {}) {
-  return calibrate(simulated.machine(), simulated, options);
-}
-
-// 64 CPUs: two packages of two nodes, two caches each, four cores of two threads. Five classes.
-const MachineFile& sixty_four() {
-  static const MachineFile file = read_machine_file("synthetic:pack:2 numa:2 l3:2 core:4 pu:2");
-  return file;
-}
-
-double seconds_undisturbed(const MachineFile& file, CalibrationOptions options = {}) {
-  const auto simulated = simulate(file);
-  run(*simulated, options);
-  return simulated->seconds();
-}
-
-// A machine with costs of our own.
-MachineFile with_costs(const std::string& description, const std::function<double(uint32_t, uint32_t)>& hop) {
-  MachineFile file = read_machine_file(description);
-  const uint32_t n = file.overlap.n;
-  auto* hops = file.storage->make<float>(size_t{n} * n);
-  for (uint32_t a = 0; a < n; ++a)
-    for (uint32_t b = 0; b < n; ++b)
-      hops[size_t{a} * n + b] = a == b ? 0 : static_cast<float>(hop(std::min(a, b), std::max(a, b)));
-  file.overlap.hop = hops;
-  return file;
+TEST(Plans, PreferSteadySamples) {
+  const Machine machine = machine_from_synthetic("core:4 pu:1");
+  Samples samples(4);
+  Plan plan = plan_samples(machine.pus, samples, true);
+  ASSERT_EQ(plan.wanted.size(), 6u);
+  measure_wanted(samples, plan, [](Spot) { return 100.0; });
+  Sample wild;
+  wild.hop = 9000;
+  wild.steady = false;
+  for (const Spot spot : {Spot{0, 1}, Spot{0, 2}, Spot{0, 3}, Spot{1, 2}}) samples.put(spot, wild);
+  plan = plan_samples(machine.pus, samples, true);
+  ASSERT_TRUE(plan.done()) << "unsteady ones are measured, nevertheless";
+  ASSERT_EQ(plan.classes.size(), 1u);
+  EXPECT_EQ(plan.classes[0].hop, 100);
+  EXPECT_FALSE(plan.classes[0].wide);
+  samples.forget({0, 1});
+  EXPECT_EQ(plan_samples(machine.pus, samples, true).wanted, (std::vector<Spot>{{0, 1}}));
 }
 
 // --- how close, how fast ---
@@ -289,223 +262,6 @@ TEST(Splitting, CutsALargeRangeIntoNoMoreClassesThanThereMayBe) {
     EXPECT_GE(result.image.classes[i].hop, result.image.classes[i > 0 ? i - 1 : 0].hop);
   }
   EXPECT_EQ(pairs, 64u * 63 / 2);
-}
-
-// --- disturbances: overcome, or told ---
-
-void expect_close_or_marked(const std::string& what, const MachineFile& file, const SimulationSettings& settings,
-                            const Factor& factor = [](uint32_t, uint32_t) { return 1.0; }) {
-  const auto simulated = simulate(file, settings);
-  const Calibration result = run(*simulated);
-  const Errors errors = errors_of(result, simulated->truth(), factor);
-  EXPECT_TRUE(is_marked(result) || errors.hop <= 0.1)
-      << what << ": off by " << 100 * errors.hop << " %\n" << all_remarks(result);
-  EXPECT_TRUE(!is_marked(result) || !result.remarks.empty()) << what;
-}
-
-TEST(Noise, ThriceAsMuchIsStillOvercome) {
-  SimulationSettings settings;
-  settings.noise = 0.15;
-  settings.outliers = 0.05;
-  const auto simulated = simulate(sixty_four(), settings);
-  const Calibration result = run(*simulated);
-  EXPECT_LE(errors_of(result, simulated->truth()).hop, 0.1);
-  EXPECT_FALSE(is_marked(result)) << all_remarks(result);
-}
-
-TEST(Drift, IsFollowedOrMarked) {
-  const double seconds = seconds_undisturbed(sixty_four());
-  for (const double all : {0.1, 0.5, 2.0}) {  // during the time of an undisturbed calibration
-    SimulationSettings settings;
-    settings.drift_per_s = all / seconds;
-    const auto simulated = simulate(sixty_four(), settings);
-    const Calibration result = run(*simulated);
-    const double end = 1 + settings.drift_per_s * simulated->seconds();
-    const double error = errors_of(result, simulated->truth(), [&](uint32_t, uint32_t) { return (1 + end) / 2; }).hop;
-    EXPECT_TRUE(is_marked(result) || error <= 0.1 + (end - 1) / 2) << all << ": " << error << "\n" << all_remarks(result);
-    EXPECT_TRUE(all < 1 || is_marked(result)) << "nobody can measure that";
-  }
-}
-
-TEST(Placement, FlipsForAWhileAreOvercomeOrMarked) {
-  const double seconds = seconds_undisturbed(sixty_four());
-  std::vector<uint32_t> node;
-  for (uint32_t cpu = 16; cpu < 32; ++cpu) node.push_back(cpu);
-  for (const double begin : {0.2, 0.4, 0.6, 0.8})
-    for (const double length : {0.1, 0.3})
-      for (const double factor : {0.3, 4.0}) {
-        SimulationSettings settings;
-        settings.changes.push_back({begin * seconds, length * seconds, factor, node});
-        expect_close_or_marked(fmt::format("from {} for {}, times {}", begin, length, factor), sixty_four(), settings);
-      }
-}
-
-TEST(Placement, FlipsForGoodGiveTheNewMachine) {
-  const double seconds = seconds_undisturbed(sixty_four());
-  SimulationSettings settings;
-  std::set<uint32_t> moved;
-  for (uint32_t cpu = 0; cpu < 32; ++cpu) moved.insert(cpu);
-  settings.changes.push_back({0.6 * seconds, 1e9, 3, {moved.begin(), moved.end()}});
-  expect_close_or_marked("for good", sixty_four(), settings,
-                         [&](uint32_t a, uint32_t b) { return moved.count(a) || moved.count(b) ? 3.0 : 1.0; });
-}
-
-TEST(Frequency, AChangeHalfWayIsNoticed) {
-  const double seconds = seconds_undisturbed(sixty_four());
-  for (const double factor : {0.6, 1.25, 1.5}) {
-    SimulationSettings settings;
-    settings.changes.push_back({seconds / 2, 1e9, factor, {}});
-    const auto simulated = simulate(sixty_four(), settings);
-    const Calibration result = run(*simulated);
-    EXPECT_LE(errors_of(result, simulated->truth(), [&](uint32_t, uint32_t) { return factor; }).hop, 0.1) << factor;
-    EXPECT_TRUE(remarked(result, "changed while it was measured")) << factor << all_remarks(result);
-    EXPECT_FALSE(is_marked(result)) << factor << ": the new frequency is as good as the old one";
-  }
-}
-
-TEST(Throttling, IsOvercomeOrMarked) {
-  for (const double period : {0.003, 0.02, 0.05}) {
-    SimulationSettings settings;
-    settings.throttle_period_s = period;
-    expect_close_or_marked(fmt::format("every {} s", period), sixty_four(), settings);
-  }
-}
-
-TEST(BusyNeighbour, SpoilsNoClassAndIsNamed) {
-  for (const double share : {0.3, 0.7, 1.0}) {
-    SimulationSettings settings;
-    settings.busy_cpu = 5;
-    settings.busy_share = share;
-    // All pairs of it are measured ...
-    const auto small = simulate(read_machine_file("synthetic:pack:2 core:4 pu:2"), settings);
-    Calibration result = run(*small);
-    EXPECT_LE(errors_of(result, small->truth()).hop, 0.1) << share;
-    EXPECT_TRUE(share < 0.5 || remarked(result, "CPU 5:") || is_marked(result)) << share << ": " << all_remarks(result);
-    for (double error : errors_of(result, small->truth()).pairs)
-      EXPECT_TRUE(error < 0.2 || is_marked(result)) << "its pairs have their class's costs";
-    // ... or a few. One that is always slow looks like a slow CPU, whose pairs differ from the others.
-    const auto large = simulate(sixty_four(), settings);
-    result = run(*large);
-    EXPECT_TRUE(errors_of(result, large->truth()).hop <= 0.1 || (share == 1 && is_wide(result))) << share << all_remarks(result);
-    EXPECT_FALSE(share > 0.5 && result.remarks.empty());
-  }
-}
-
-TEST(Everything, AtOnceIsToldAtLeast) {
-  const double seconds = seconds_undisturbed(sixty_four());
-  SimulationSettings settings;
-  settings.noise = 0.1;
-  settings.outliers = 0.05;
-  settings.busy_cpu = 9;
-  settings.throttle_period_s = 0.02;
-  settings.changes.push_back({seconds / 3, seconds / 3, 3, {0, 1, 2, 3}});
-  settings.changes.push_back({seconds / 2, 1e9, 1.3, {}});
-  expect_close_or_marked("everything", sixty_four(), settings, [](uint32_t, uint32_t) { return 1.3; });
-}
-
-// --- pairs at the same time ---
-
-TEST(Company, IsKeptWhereItDoesNotDisturb) {
-  CalibrationOptions all;
-  all.all_pairs = true;
-  SimulationSettings settings;
-  settings.same_llc_factor = 1;
-  const auto free = simulate(sixty_four(), settings);
-  EXPECT_EQ(run(*free, all).at_once, 16u);
-  EXPECT_LT(free->seconds(), free->seconds_of_all_pairs() / 4);
-  settings.crowd = 5;
-  settings.crowd_factor = 1.5;
-  const auto crowded = simulate(sixty_four(), settings);
-  const Calibration few = run(*crowded, all);
-  EXPECT_EQ(few.at_once, 4u);
-  EXPECT_LE(errors_of(few, crowded->truth()).hop, 0.1);
-  settings.same_llc_factor = 1.5;
-  const auto sharing = simulate(sixty_four(), settings);
-  const Calibration apart = run(*sharing, all);
-  EXPECT_GT(apart.at_once, 1u) << "pairs of different caches";
-  EXPECT_LE(errors_of(apart, sharing->truth()).hop, 0.1);
-  settings.crowd = 1;
-  const auto alone = simulate(sixty_four(), settings);
-  EXPECT_EQ(run(*alone, all).at_once, 1u);
-}
-
-// --- stopping and going on ---
-
-TEST(Stop, LeavesCleanlyAndGoesOn) {
-  const auto simulated = simulate(sixty_four());
-  std::atomic<bool> stop{false};
-  std::vector<MeasuredPair> journal;
-  CalibrationOptions options;
-  options.stop = &stop;
-  options.measured = [&](const MeasuredPair& pair) {
-    journal.push_back(pair);
-    if (journal.size() == 20) stop = true;
-  };
-  EXPECT_THROW(run(*simulated, options), Interrupted);
-  EXPECT_EQ(journal.size(), 20u);
-  stop = false;
-  options.known = journal;
-  const uint64_t before = simulated->pairs_measured();
-  const Calibration result = run(*simulated, options);
-  EXPECT_TRUE(result.remarks.empty()) << all_remarks(result);
-  EXPECT_LE(errors_of(result, simulated->truth()).hop, 0.1);
-  const auto fresh = simulate(sixty_four());
-  run(*fresh);
-  EXPECT_EQ(simulated->pairs_measured() - before, fresh->pairs_measured() - 20) << "those 20 are not measured again";
-}
-
-TEST(Resume, DropsWhatNoLongerHolds) {
-  std::vector<MeasuredPair> journal;
-  CalibrationOptions options;
-  options.measured = [&](const MeasuredPair& pair) { journal.push_back(pair); };
-  run(*simulate(sixty_four()), options);
-  options.known = std::move(journal);
-  options.measured = nullptr;
-  SimulationSettings settings;
-  settings.changes.push_back({0, 1e9, 1.5, {}});
-  const auto slower = simulate(sixty_four(), settings);
-  const Calibration result = run(*slower, options);
-  EXPECT_TRUE(remarked(result, "no longer hold")) << all_remarks(result);
-  EXPECT_LE(errors_of(result, slower->truth(), [](uint32_t, uint32_t) { return 1.5; }).hop, 0.1);
-}
-
-TEST(Resume, PassesOverPairsOfOtherMachinesAndTurnsPairsRound) {
-  const auto simulated = simulate(read_machine_file("synthetic:core:2 pu:1"));
-  std::vector<MeasuredPair> journal;
-  CalibrationOptions options;
-  options.measured = [&](const MeasuredPair& pair) { journal.push_back(pair); };
-  run(*simulated, options);
-  ASSERT_EQ(journal.size(), 1u);
-  MeasuredPair turned = journal[0];
-  std::swap(turned.os_cpu_a, turned.os_cpu_b);
-  turned.cost.forth.send_busy = 42;  // 1 sends to 0
-  options.known = {turned, {7, 9, turned.cost}, {0, 0, turned.cost}, {0, 1, {}}};
-  const Calibration result = run(*simulated, options);
-  EXPECT_EQ(journal.size(), 1u) << "nothing was measured";
-  EXPECT_EQ(result.image.send_busy[1 * 2 + 0], 42);
-}
-
-// --- what is announced ---
-
-TEST(Progress, ComesToItsEndAndTheEstimateIsNear) {
-  for (const bool all_pairs : {false, true}) {
-    const auto simulated = simulate(sixty_four());
-    uint32_t last = 0, announced = 0;
-    double left = 1;
-    CalibrationOptions options;
-    options.all_pairs = all_pairs;
-    options.most_at_once = 1;
-    options.progress = [&](uint32_t done, uint32_t total, double seconds_left) {
-      EXPECT_EQ(done, last + 1);
-      EXPECT_GE(total, done);
-      EXPECT_GE(seconds_left, 0);
-      last = done, announced = total, left = seconds_left;
-    };
-    run(*simulated, options);
-    EXPECT_EQ(last, announced);
-    EXPECT_EQ(left, 0);
-    EXPECT_NEAR(estimate_seconds(simulated->machine(), options) / simulated->seconds(), 1, 0.35) << all_pairs;
-  }
 }
 
 }  // namespace
