@@ -90,8 +90,8 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
 // One line, after an interruption.
 std::string how_to_go_on(const Journal& journal) {
   return journal.pairs() == 0
-             ? "smelt: interrupted; the profile is as it was"
-             : fmt::format("smelt: interrupted; the profile is as it was; within {} minutes the same command goes on from "
+             ? "interrupted; the profile is as it was"
+             : fmt::format("interrupted; the profile is as it was; within {} minutes the same command goes on from "
                            "what was measured (pairs: {})",
                            kJournalMinutes, journal.pairs());
 }
@@ -136,7 +136,8 @@ int run_calibrate(const CalibrateArguments& arguments) {
   try {
     measure_pairs(arguments, machine, journal, interruption, &found);
   } catch (const Interrupted&) {
-    interruption.leave_at_once(how_to_go_on(journal));
+    warn(how_to_go_on(journal));
+    return kExitInterrupted;
   }
   interruption.leave_at_once(how_to_go_on(journal));
   if (!arguments.no_methods) measure_groups(arguments, &found);

@@ -25,7 +25,8 @@ void on_signal(int) {
 }
 
 void set_text(const std::string& text) {
-  const size_t length = text.copy(g_text, sizeof g_text - 2);
+  const std::string line = "smelt: " + text;
+  const size_t length = line.copy(g_text, sizeof g_text - 2);
   std::memcpy(g_text + length, "\n", 2);
 }
 
@@ -33,7 +34,7 @@ void set_text(const std::string& text) {
 
 Interruption::Interruption() {
   g_asked = g_leave = false;
-  set_text("smelt: interrupted; the profile is as it was");
+  set_text("interrupted; the profile is as it was");
   struct sigaction action{};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;

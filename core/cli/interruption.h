@@ -19,7 +19,7 @@ class Interruption {
   Interruption& operator=(const Interruption&) = delete;
 
   const std::atomic<bool>* asked() const;            // true after the first signal
-  void leave_at_once(const std::string& text);       // from now on the first signal does; one line
+  void leave_at_once(const std::string& text);       // from now on the first signal does; one line, without "smelt: "
   void ignore();                                     // "interrupted" must mean that nothing was changed
 };
 
