@@ -138,7 +138,11 @@ Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOpt
   std::vector<int> cpus;
   for (const Pu& pu : allowed.pus) cpus.push_back(static_cast<int>(pu.os_index));
   meter.warm_up(cpus);
-  Survey survey(allowed.pus, meter, options);
+  CalibrationOptions affordable = options;
+  // What a quota of CPU time throttles is later than the test of company can see.
+  if (machine.cpu_quota > 0)
+    affordable.most_at_once = std::min(options.most_at_once, std::max(1u, machine.cpu_quota / 2));
+  Survey survey(allowed.pus, meter, affordable);
   survey.run();
   out.remarks = survey.remarks();
   out.at_once = survey.at_once();
@@ -158,7 +162,8 @@ double estimate_seconds(const Machine& machine, const CalibrationOptions& option
   double ns = 0;
   for (Spot spot : plan_samples(allowed.pus, Samples(n), options.all_pairs || n <= kAllPairsUpTo).wanted) {
     const Pu &a = allowed.pus[spot.a], &b = allowed.pus[spot.b];
-    ns += pair_ns(typical_cost(distance_between({a.core, a.llc, a.node, a.package}, {b.core, b.llc, b.node, b.package})).hop);
+    const Place from{a.core, a.llc, a.node, a.package}, to{b.core, b.llc, b.node, b.package};
+    ns += pair_ns(typical_cost(distance_between(from, to)).hop);
   }
   return kWarmUpS + ns * 1e-9;
 }

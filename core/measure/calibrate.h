@@ -28,9 +28,11 @@ struct CalibrationOptions {
                                               // disturb each other; 1: never more than one
   const std::atomic<bool>* stop = nullptr;    // once true, calibrate throws Interrupted before the next pair
   std::vector<MeasuredPair> known;            // from an earlier, interrupted run; checked before they are believed
-  std::function<void(const MeasuredPair&)> measured;  // each pair as it is done; one measured again comes again, and
-                                                      // the last one counts
-  // After each measured pair: how many were, how many it will be by what is known now (this may grow), and the time left.
+  // Each pair as it is done; one measured again comes again, and the last one counts. Pairs of which only the hop is taken
+  // are not handed out: they are quickly taken again.
+  std::function<void(const MeasuredPair&)> measured;
+  // After each pair or hop: how many were, how many it will be by what is known now, and the time left. What was measured
+  // may ask for more, so `done` may come up to `total` several times.
   std::function<void(uint32_t done, uint32_t total, double seconds_left)> progress;
 };
 

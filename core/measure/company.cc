@@ -1,14 +1,13 @@
 #include "measure/company.h"
 
 #include <algorithm>
-#include <map>
 
 #include "measure/statistics.h"
 
 namespace smelt {
 namespace {
 
-constexpr double kDisturbed = 1.05;     // the typical pair may get slower by this
+constexpr double kDisturbed = 1.07;     // the typical pair may get slower by this, against the faster of two alone
 constexpr double kOneDisturbed = 1.15;  // and one in eight pairs, which noise may hit, by more than this
 
 bool any_shared(Spot x, Spot y, const std::vector<Pu>& pus, bool share_llc) {
@@ -48,19 +47,17 @@ std::vector<Spot> Company::take(std::vector<Spot>& pending, const std::vector<Pu
 
 Company find_company(const std::vector<Spot>& pairs, const std::vector<Pu>& pus, uint32_t most,
                      const HopsTogether& hops) {
-  std::map<std::pair<uint32_t, uint32_t>, double> alone;
   for (; most > 1; most /= 2)
     for (const bool share_llc : {true, false}) {
       const std::vector<Spot> company = worst_company(pairs, pus, share_llc, most);
       if (company.size() < most) continue;
-      for (Spot spot : company) {
-        double& hop = alone[{spot.a, spot.b}];
-        if (hop == 0) hop = hops({spot})[0];
-      }
+      // Alone before and after: if the machine changes meanwhile, nothing has been shown.
+      std::vector<double> before, after, slower;
+      for (Spot spot : company) before.push_back(hops({spot})[0]);
       const std::vector<double> together = hops(company);
-      std::vector<double> slower;
+      for (Spot spot : company) after.push_back(hops({spot})[0]);
       for (size_t i = 0; i < company.size(); ++i)
-        slower.push_back(together[i] / std::max(alone[{company[i].a, company[i].b}], 1e-9));
+        slower.push_back(together[i] / std::max(std::min(before[i], after[i]), 1e-9));
       const auto hit = std::count_if(slower.begin(), slower.end(), [](double by) { return by > kOneDisturbed; });
       if (median(slower) <= kDisturbed && static_cast<size_t>(hit) * 8 <= company.size()) return {most, share_llc};
     }

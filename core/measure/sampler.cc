@@ -29,8 +29,10 @@ namespace {
 
 constexpr uint32_t kSameL2 = kDistances;  // the base class beside those of the distances
 constexpr uint32_t kSpots = 12;          // of a class by the topology, always
+constexpr uint32_t kDoubtSamples = 24;   // where they are not much alike
 constexpr uint32_t kPartSpots = 6;       // of a part of one,
 constexpr uint32_t kLeastPartSpots = 2;  //   always
+constexpr size_t kLeastPart = 3;         // pairs of a part by values
 constexpr uint32_t kBlockSamples = 3;    // of a block, before blocks are joined
 constexpr uint32_t kMostSamples = 48;    // of anything that cannot be measured altogether
 constexpr double kLargestError = 0.03;   // of a class's median
@@ -144,6 +146,10 @@ class Planner {
   void refine(std::vector<Spot> pairs, int level) {
     if (level == 0 ? want(pairs, kSpots, true, kSpots) : want(pairs, kPartSpots, true, kLeastPartSpots))
       return close(std::move(pairs));
+    // A dozen may look more alike than the class is.
+    if (relative_iqr(samples_.hops(pairs)) > kLargestSpread / 2 &&
+        want(pairs, kDoubtSamples, false, level == 0 ? kDoubtSamples : 0))
+      return close(std::move(pairs));
     if (differ(samples_.hops(pairs)))
       for (; level < kLevels; ++level) {
         std::vector<std::vector<Spot>> blocks = blocks_of(pairs, level);
@@ -200,11 +206,17 @@ class Planner {
     return parts;
   }
 
-  // 4.
+  // 4. Pairs at the edges that are few may be there by noise: they make no class of their own.
   void close_by_values(std::vector<Spot> pairs) {
-    std::vector<std::vector<Spot>> single;
+    std::vector<std::vector<Spot>> single, parts;
     for (Spot spot : pairs) single.push_back({spot});
     for (std::vector<Spot>& part : joined(std::move(single))) {
+      if (!parts.empty() && std::min(part.size(), parts.back().size()) < kLeastPart)
+        parts.back().insert(parts.back().end(), part.begin(), part.end());
+      else
+        parts.push_back(std::move(part));
+    }
+    for (std::vector<Spot>& part : parts) {
       want(part, kLeastPartSpots, true, kLeastPartSpots);
       close(std::move(part));
     }

@@ -1,10 +1,11 @@
 // 1. canaries   two pairs of each class, whose ping-pong is taken before everything else
 // 2. measure    what the sampler wants, in mixed order, so that a change half-way cannot look like a class; a pair whose
 //               batches disagree, or whose ping-pong before and after does, up to five times
-// 3. canaries   again half-way and after every list: a class whose canary has changed is measured anew
+// 3. canaries   again half-way, oftener where that is long, and after every list: a class whose canary has changed is
+//               measured anew
 // 4. confirm    a pair that is far from the others of its class, before anything is concluded from it
-// 5. agree?     in the end the cheapest, the dearest and the middle pair of every class are compared with a fresh
-//               ping-pong: what was disturbed for a while only is found at the edges
+// 5. agree?     in the end the cheapest and the dearest pair of every class, and some in between, are compared with a fresh
+//               ping-pong: what was disturbed for a while only is mostly found at the edges
 // Whatever is still not alike after two new beginnings is marked.
 #include "measure/survey.h"
 
@@ -28,10 +29,13 @@ constexpr size_t kEnoughCanaries = 4;      //   if there are so many
 constexpr int kAttempts = 5;
 constexpr int kCanaryAttempts = 4;
 constexpr uint32_t kCanariesPerBase = 2;
-constexpr uint32_t kCanariesEvery = 16;    // pairs, at least
+constexpr size_t kCanariesEvery[] = {16, 512};  // pairs, at least and at most; in between: half of a list
 constexpr int kRestarts = 2;
 constexpr int kFinalChecks = 4;
+constexpr size_t kCheckedShare = 16;       // one in so many between the edges is compared in the end
 constexpr int kMostWrong = 3;              // pairs of a class that do not agree: then all of it is measured anew
+constexpr double kLargestCompanyShift = 0.1;
+constexpr size_t kEnoughShifts = 8;
 constexpr size_t kKnownChecks = 12;
 constexpr size_t kWorthCompany = 200;      // pairs in a list: fewer are done before a test of company pays
 
@@ -76,8 +80,10 @@ double Survey::hop_now(Spot spot) {
 }
 
 // Asked twice: once may be chance.
-bool Survey::has_changed(Spot spot, double hop) {
-  return apart(hop_now(spot), hop) > kLargestDrift && apart(hop_now(spot), hop) > kLargestDrift;
+bool Survey::has_changed(Spot spot, double hop, std::vector<double>* shifts) {
+  const double now = hop_now(spot);
+  if (shifts && hop > 0) shifts->push_back(now / hop);
+  return apart(now, hop) > kLargestDrift && apart(hop_now(spot), hop) > kLargestDrift;
 }
 
 // False: has been done often enough.
@@ -143,22 +149,18 @@ void Survey::choose_canaries(const std::vector<Spot>& wanted) {
 // False: something has to be measured again.
 bool Survey::canaries_agree() {
   since_canaries_ = 0;
+  std::vector<double> now, shifts;
   std::array<bool, kBaseClasses> changed{};
-  std::vector<double> shifts;
-  for (Canary& canary : canaries_) {
+  for (const Canary& canary : canaries_) {
     double hop = hop_now(canary.spot);
-    if (apart(hop, canary.hop) > kLargestDrift) hop = hop_now(canary.spot);
+    if (apart(hop, canary.hop) > kLargestDrift) hop = hop_now(canary.spot);  // once may be chance
+    now.push_back(hop);
     shifts.push_back(canary.hop > 0 ? hop / canary.hop : 1);
-    if (apart(hop, canary.hop) <= kLargestDrift) continue;
-    changed[base_of(canary.spot)] = true;
-    canary.hop = hop;
+    if (apart(hop, canary.hop) > kLargestDrift) changed[base_of(canary.spot)] = true;
   }
-  const double shift = median(shifts);
-  if (canaries_.size() >= kEnoughCanaries && apart(shift, 1) > kLargestShift)
-    for (Canary& canary : canaries_) {
-      if (!changed[base_of(canary.spot)]) canary.hop *= shift;
-      changed[base_of(canary.spot)] = true;
-    }
+  if (canaries_.size() >= kEnoughCanaries && apart(median(shifts), 1) > kLargestShift) changed.fill(true);
+  for (size_t i = 0; i < canaries_.size(); ++i)
+    if (changed[base_of(canaries_[i].spot)]) canaries_[i].hop = now[i];
   bool agree = true;
   for (uint32_t base = 0; base < kBaseClasses; ++base)
     if (changed[base] && start_again(base)) agree = false;
@@ -166,8 +168,8 @@ bool Survey::canaries_agree() {
 }
 
 // Compares with a fresh ping-pong. False: has been measured again, and if that does not agree either, it is unsteady.
-bool Survey::holds(Spot spot) {
-  if (!has_changed(spot, samples_.find(spot)->hop)) return true;
+bool Survey::holds(Spot spot, std::vector<double>* shifts) {
+  if (!has_changed(spot, samples_.find(spot)->hop, shifts)) return true;
   measure_together({spot}, samples_.find(spot)->full);
   Sample again = *samples_.find(spot);
   if (has_changed(spot, again.hop)) {
@@ -198,6 +200,7 @@ void Survey::confirm() {
 // 5. False: some samples are new or gone, plan again.
 bool Survey::classes_agree(bool last) {
   bool agree = true;
+  std::vector<double> shifts;
   for (const PairClass& one : plan_.classes) {
     std::vector<Spot> spots = samples_.usable(one.pairs);
     std::erase_if(spots, [&](Spot spot) {
@@ -210,18 +213,28 @@ bool Survey::classes_agree(bool last) {
                      [&](Spot x, Spot y) { return samples_.find(x)->hop < samples_.find(y)->hop; });
     int wrong = 0;
     const auto right = [&](Spot spot) {
-      const bool it_is = holds(spot);
+      const bool it_is = holds(spot, &shifts);
       wrong += !it_is;
       return it_is;
     };
     size_t low = 0, high = spots.size();
     while (low < high && wrong < kMostWrong && !right(spots[high - 1])) --high;
     while (low + 1 < high && wrong < kMostWrong && !right(spots[low])) ++low;
-    if (low + 2 < high && wrong < kMostWrong) right(spots[(low + high) / 2]);
+    const size_t between = high > low + 2 ? 1 + (high - low) / kCheckedShare : 0;
+    for (size_t k = 0; k < between && wrong < kMostWrong; ++k) right(spots[low + (2 * k + 1) * (high - low) / (2 * between)]);
     if (wrong == 0) continue;
     agree = false;
     if (last) unsteady_[one.base] = true;
     else if (wrong == kMostWrong || static_cast<size_t>(wrong) * 2 > spots.size()) start_again(one.base);
+  }
+  // What was measured together, and is faster alone throughout, was disturbed by its company.
+  if (company_.most > 1 && shifts.size() >= kEnoughShifts && median(shifts) < 1 - kLargestCompanyShift) {
+    company_ = {};
+    agree = false;
+    for (uint32_t base = 0; base < kBaseClasses; ++base) {
+      if (last) unsteady_[base] = true;
+      else start_again(base);
+    }
   }
   return agree || last;
 }
@@ -268,7 +281,7 @@ void Survey::measure(std::vector<Spot> pending, bool full) {
   }
   const double begin_s = meter_.seconds();
   const size_t all = pending.size();
-  bool second_half = false;
+  const size_t every = std::clamp(all / 2, kCanariesEvery[0], kCanariesEvery[1]);
   while (!pending.empty()) {
     stop_if_asked();
     measure_together(company_.take(pending, pus_), full);
@@ -276,11 +289,9 @@ void Survey::measure(std::vector<Spot> pending, bool full) {
       const double each = (meter_.seconds() - begin_s) / static_cast<double>(all - pending.size());
       options_.progress(done_, done_ + static_cast<uint32_t>(pending.size()), each * static_cast<double>(pending.size()));
     }
-    if (second_half || 2 * pending.size() > all || since_canaries_ < kCanariesEvery) continue;
-    second_half = true;
-    canaries_agree();
+    if (since_canaries_ >= every && !pending.empty()) canaries_agree();
   }
-  if (since_canaries_ >= kCanariesEvery) canaries_agree();
+  if (since_canaries_ >= kCanariesEvery[0]) canaries_agree();
 }
 
 void Survey::run() {

@@ -36,13 +36,13 @@ class Survey {
   uint32_t base_of(Spot spot) const { return base_class(pus_[spot.a], pus_[spot.b]); }
   void stop_if_asked() const;
   double hop_now(Spot spot);
-  bool has_changed(Spot spot, double hop);
+  bool has_changed(Spot spot, double hop, std::vector<double>* shifts = nullptr);
   bool start_again(uint32_t base);
   void believe_known();
   void choose_canaries(const std::vector<Spot>& wanted);
   bool canaries_agree();
   void confirm();
-  bool holds(Spot spot);
+  bool holds(Spot spot, std::vector<double>* shifts = nullptr);
   bool classes_agree(bool last);
   void measure(std::vector<Spot> pending, bool full);
   void measure_together(const std::vector<Spot>& batch, bool full);

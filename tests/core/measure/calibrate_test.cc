@@ -78,7 +78,8 @@ TEST_F(Two, CalibrationGivesSaneCostsInTime) {
   uint32_t reported = 0, announced = 0;
   const int64_t start = os::now_ns();
   const ProfileImage image = calibrate(machine, [&](uint32_t done, uint32_t total) {
-    EXPECT_EQ(done, ++reported);
+    EXPECT_GT(done, reported);
+    reported = done;
     announced = total;
   });
   EXPECT_LT(os::now_ns() - start, kInstrumented ? 60'000'000'000 : 5'000'000'000);

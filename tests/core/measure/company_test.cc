@@ -72,9 +72,20 @@ TEST(FindCompany, TakesAsManyAsDoNotDisturb) {
   EXPECT_EQ(sharing.most, 8u) << "one for each cache";
   const Company crowd = found(16, [](const auto& together, Spot) { return together.size() > 3 ? 120.0 : 100.0; });
   EXPECT_EQ(crowd.most, 2u);
-  const Company alone = found(16, [](const auto& together, Spot) { return 100.0 * static_cast<double>(together.size()); });
+  const Company alone =
+      found(16, [](const auto& together, Spot) { return 100.0 * static_cast<double>(together.size()); });
   EXPECT_EQ(alone.most, 1u);
   EXPECT_EQ(found(1, [](const auto&, Spot) { return 100.0; }).most, 1u);
+}
+
+// The machine gets faster for good just when the pairs first run together, which hides that they disturb each other.
+TEST(FindCompany, IsNotFooledByAMachineThatChanges) {
+  bool changed = false;
+  const Company company = found(16, [&](const auto& together, Spot) {
+    changed |= together.size() > 1;
+    return (changed ? 60.0 : 100.0) * (together.size() > 1 ? 1.5 : 1.0);
+  });
+  EXPECT_EQ(company.most, 1u);
 }
 
 TEST(FindCompany, IsNotFooledByOneWildPair) {

@@ -107,7 +107,8 @@ TEST(BusyNeighbour, SpoilsNoClassAndIsNamed) {
     // ... or a few. One that is always slow looks like a slow CPU, whose pairs differ from the others.
     const auto large = simulate(sixty_four(), settings);
     result = run(*large);
-    EXPECT_TRUE(errors_of(result, large->truth()).hop <= 0.1 || (share == 1 && is_wide(result))) << share << all_remarks(result);
+    EXPECT_TRUE(errors_of(result, large->truth()).hop <= 0.1 || (share == 1 && is_wide(result)))
+        << share << all_remarks(result);
     EXPECT_FALSE(share > 0.5 && result.remarks.empty());
   }
 }
@@ -148,6 +149,9 @@ TEST(Company, IsKeptWhereItDoesNotDisturb) {
   settings.crowd = 1;
   const auto alone = simulate(sixty_four(), settings);
   EXPECT_EQ(run(*alone, all).at_once, 1u);
+  Machine limited = free->machine();
+  limited.cpu_quota = 8;
+  EXPECT_EQ(calibrate(limited, *free, all).at_once, 4u) << "the quota would throttle more";
 }
 
 // --- stopping and going on ---
