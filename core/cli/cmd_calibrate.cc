@@ -106,6 +106,7 @@ void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, 
   options.known = journal.known();
   options.measured = [&journal](const MeasuredPair& pair) { journal.add(pair); };
   options.progress = [&progress](uint32_t done, uint32_t total, double left) { progress.show(done, total, left); };
+  progress.announce(estimate_seconds(machine, options));
   Calibration calibration = calibrate(machine, *hardware_meter(), options);
   found->image = std::move(calibration.image);
   found->remarks = std::move(calibration.remarks);
