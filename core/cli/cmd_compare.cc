@@ -9,7 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/comparison.h"
-#include "cli/interrupt.h"
+#include "cli/interruption.h"
 #include "cli/live.h"
 #include "cli/plan_options.h"
 #include "cli/subsets.h"
@@ -174,15 +174,15 @@ int run_subsets(const CompareArguments& arguments) {
   parse_sizes(arguments.sizes, &subsets);
   if (arguments.plan.root_option->count() + arguments.plan.cpus_option->count() > 0)
     throw UserError("--subsets: the CPUs are drawn and the root is free; leave --cpus and --root out");
-  InterruptedSearch interrupt;
+  Interruption interrupt("interrupted");
   SubsetResult result;
   uint32_t used = 0;
   const std::vector<std::string> machines = machines_of(arguments);
-  for (uint32_t k = 0; k < machines.size() && !interrupt.happened(); ++k) {
+  for (uint32_t k = 0; k < machines.size() && !*interrupt.asked(); ++k) {
     PlanArguments one = arguments.plan;
     one.machine = machines[k];
     PlanRequest request;
-    const MachineFile machine = read_request(one, interrupt.flag(), &request);
+    const MachineFile machine = read_request(one, interrupt.asked(), &request);
     // An optimum is known of trees only; the program's usual operation is the barrier.
     if (arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
     if (request.op == Operation::kBarrier)
@@ -220,12 +220,12 @@ int run_compare(const CompareArguments& arguments) {
   const bool folder = !arguments.folder.empty();
   const std::vector<std::string> machines = machines_of(arguments);
   std::vector<Comparison> all;
-  InterruptedSearch interrupt;
+  Interruption interrupt("interrupted");
   for (const std::string& name : machines) {
     PlanArguments one = arguments.plan;
     one.machine = name;
     PlanRequest request;
-    const MachineFile machine = read_request(one, interrupt.flag(), &request);
+    const MachineFile machine = read_request(one, interrupt.asked(), &request);
     const Picture costs = plan_costs(machine, request);
     int root = -1;
     if (request.root) {
@@ -235,7 +235,7 @@ int run_compare(const CompareArguments& arguments) {
     }
     Comparison comparison = compare_patterns(costs, request.op, root, request.effort);
     // Among others, a search that was cut short would be taken for what it is not.
-    if (folder && interrupt.happened()) break;
+    if (folder && *interrupt.asked()) break;
     all.push_back(std::move(comparison));
   }
   const int code = interrupt.finish(folder ? fmt::format("{} of {} machines were complete", all.size(), machines.size())

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/measured.h"
 #include "model/profile.h"
 
 namespace smelt {
