@@ -3,11 +3,11 @@
 //
 //   1. spots     a dozen pairs of each class by distance, one from each twelfth of it, its pairs ordered by node and by
 //                cache. Which one is drawn by lot: a regular step would meet the same corner of every cache.
-//   2. split     a class whose samples differ by more than kLargestSpread, or one of them by twice that, is cut into
+//   2. doubt     twice as many where they differ by more than half of what is allowed. The standard error of a median is
+//                about 1.25 sigma / sqrt(samples), and sigma about IQR / 1.35: so it stays below 3 %
+//   3. split     a class whose samples differ by more than kLargestSpread, or one of them by twice that, is cut into
 //                blocks, by pair of NUMA nodes, then by pair of last-level caches; a few samples of each; blocks that
 //                cost alike are joined again
-//   3. enough?   the standard error of a median is about 1.25 sigma / sqrt(samples), and sigma about IQR / 1.35: more
-//                samples until that is below kLargestError
 //   4. values    what the topology does not explain is measured altogether where that is affordable, and cut by its
 //                values; elsewhere it is called wide
 //
@@ -35,7 +35,6 @@ constexpr uint32_t kLeastPartSpots = 2;  //   always
 constexpr size_t kLeastPart = 3;         // pairs of a part by values
 constexpr uint32_t kBlockSamples = 3;    // of a block, before blocks are joined
 constexpr uint32_t kMostSamples = 48;    // of anything that cannot be measured altogether
-constexpr double kLargestError = 0.03;   // of a class's median
 constexpr double kAlike = 1 + kLargestSpread;
 constexpr double kOutside = 1 + 2 * kLargestSpread;
 constexpr double kHopsShare = 1.0 / 6;   // of the time of a full measurement (pair_ns, hops_ns)
@@ -146,11 +145,11 @@ class Planner {
   void refine(std::vector<Spot> pairs, int level) {
     if (level == 0 ? want(pairs, kSpots, true, kSpots) : want(pairs, kPartSpots, true, kLeastPartSpots))
       return close(std::move(pairs));
-    // A dozen may look more alike than the class is.
+    // 2.
     if (relative_iqr(samples_.hops(pairs)) > kLargestSpread / 2 &&
         want(pairs, kDoubtSamples, false, level == 0 ? kDoubtSamples : 0))
       return close(std::move(pairs));
-    if (differ(samples_.hops(pairs)))
+    if (differ(samples_.hops(pairs)))  // 3.
       for (; level < kLevels; ++level) {
         std::vector<std::vector<Spot>> blocks = blocks_of(pairs, level);
         const double each = budget_ / 2 / kHopsShare / static_cast<double>(blocks.size());
@@ -167,11 +166,8 @@ class Planner {
         for (std::vector<Spot>& part : parts) refine(std::move(part), level + 1);
         return;
       }
-    const double spread = relative_iqr(samples_.hops(pairs));
-    if (spread <= kLargestSpread) {
-      want(pairs, static_cast<size_t>(std::ceil(std::pow(1.25 / 1.35 * spread / kLargestError, 2))), false);
-      return close(std::move(pairs));
-    }
+    if (relative_iqr(samples_.hops(pairs)) <= kLargestSpread) return close(std::move(pairs));
+    // 4.
     const auto unknown = std::count_if(pairs.begin(), pairs.end(), [&](Spot spot) { return !samples_.find(spot); });
     const bool affordable = static_cast<double>(unknown) * kHopsShare <= left_;
     if (unknown == 0)
@@ -180,7 +176,7 @@ class Planner {
       close(std::move(pairs));
   }
 
-  // 2. In the order of the keys.
+  // 3. In the order of the keys.
   std::vector<std::vector<Spot>> blocks_of(const std::vector<Spot>& pairs, int level) const {
     std::map<BlockKey, std::vector<Spot>> blocks;
     for (Spot spot : pairs) blocks[block(spot, level)].push_back(spot);
@@ -206,7 +202,7 @@ class Planner {
     return parts;
   }
 
-  // 4. Pairs at the edges that are few may be there by noise: they make no class of their own.
+  // Pairs at the edges that are few may be there by noise: they make no class of their own.
   void close_by_values(std::vector<Spot> pairs) {
     std::vector<std::vector<Spot>> single, parts;
     for (Spot spot : pairs) single.push_back({spot});

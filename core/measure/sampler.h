@@ -22,7 +22,6 @@ struct Sample {
   bool steady = true; // false: its own batches disagree; counts as measured, but not where others are to be had
   bool full = true;   // false: the hop alone
   DirectionCost forth{}, back{};
-  bool confirmed = false;  // was found far from its class, and compared with a second ping-pong
 };
 
 // What has been measured so far.

@@ -3,8 +3,7 @@
 //               batches disagree, or whose ping-pong before and after does, up to five times
 // 3. canaries   again half-way, oftener where that is long, and after every list: a class whose canary has changed is
 //               measured anew
-// 4. confirm    a pair that is far from the others of its class, before anything is concluded from it
-// 5. agree?     in the end the cheapest and the dearest pair of every class, and some in between, are compared with a fresh
+// 4. agree?     in the end the cheapest and the dearest pair of every class, and some in between, are compared with a fresh
 //               ping-pong: what was disturbed for a while only is mostly found at the edges
 // Whatever is still not alike after two new beginnings is marked.
 #include "measure/survey.h"
@@ -179,25 +178,7 @@ bool Survey::holds(Spot spot, std::vector<double>* shifts) {
   return false;
 }
 
-// 4. Where many are far from the others, that is how the class is, or its canaries will tell.
-void Survey::confirm() {
-  for (const PairClass& one : plan_.classes) {
-    std::vector<Spot> far = samples_.usable(one.pairs);
-    const size_t all = far.size();
-    const double middle = median(samples_.hops(one.pairs));
-    std::erase_if(far, [&](Spot spot) { return apart(samples_.find(spot)->hop, middle) <= kLargestDrift; });
-    if (far.size() > std::max<size_t>(2, all / 4)) continue;
-    for (Spot spot : far) {
-      if (samples_.find(spot)->confirmed) continue;
-      holds(spot);
-      Sample sample = *samples_.find(spot);
-      sample.confirmed = true;
-      samples_.put(spot, sample);
-    }
-  }
-}
-
-// 5. False: some samples are new or gone, plan again.
+// 4. False: some samples are new or gone, plan again.
 bool Survey::classes_agree(bool last) {
   bool agree = true;
   std::vector<double> shifts;
@@ -301,7 +282,6 @@ void Survey::run() {
     if (plan_.done() && canaries_agree() && classes_agree(++checks == kFinalChecks)) return;
     measure(plan_.wanted, true);
     measure(plan_.wanted_hops, false);
-    confirm();
   }
 }
 

@@ -41,7 +41,6 @@ class Survey {
   void believe_known();
   void choose_canaries(const std::vector<Spot>& wanted);
   bool canaries_agree();
-  void confirm();
   bool holds(Spot spot, std::vector<double>* shifts = nullptr);
   bool classes_agree(bool last);
   void measure(std::vector<Spot> pending, bool full);

@@ -75,6 +75,8 @@ TEST(FindCompany, TakesAsManyAsDoNotDisturb) {
   const Company alone =
       found(16, [](const auto& together, Spot) { return 100.0 * static_cast<double>(together.size()); });
   EXPECT_EQ(alone.most, 1u);
+  const Company a_little = found(16, [](const auto& together, Spot) { return together.size() > 1 ? 110.0 : 100.0; });
+  EXPECT_EQ(a_little.most, 1u) << "all of them, if only a little";
   EXPECT_EQ(found(1, [](const auto&, Spot) { return 100.0; }).most, 1u);
 }
 

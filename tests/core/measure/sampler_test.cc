@@ -76,6 +76,20 @@ TEST(Plans, PutEveryPairIntoOneClassAndComeToAnEnd) {
   }
 }
 
+TEST(Plans, DoubtADozenThatDiffer) {
+  const Machine machine = machine_from_synthetic("core:40 pu:1");
+  for (const auto& [spread, expected] : {std::pair{0.02, 12u}, {0.25, 24u}}) {  // evenly: the range; its IQR is a half
+    Samples samples(40);
+    Plan plan;
+    while (!(plan = plan_samples(machine.pus, samples, false)).done())
+      measure_wanted(samples, plan, [&](Spot spot) { return 100 * (1 + spread * ((spot.a * 7 + spot.b * 13) % 31) / 31); });
+    ASSERT_EQ(plan.classes.size(), 1u);
+    EXPECT_GE(samples.usable(plan.classes[0].pairs).size(), expected);
+    EXPECT_LT(samples.usable(plan.classes[0].pairs).size(), expected + 12);
+    EXPECT_FALSE(plan.classes[0].wide);
+  }
+}
+
 TEST(Plans, PreferSteadySamples) {
   const Machine machine = machine_from_synthetic("core:4 pu:1");
   Samples samples(4);
@@ -236,6 +250,15 @@ TEST(Splitting, ByValuesWhereAllCanBeMeasured) {
   EXPECT_EQ(result.image.classes[0].pairs, 2u * (12 * 11 / 2));
   EXPECT_EQ(result.image.classes[0].samples, result.image.classes[0].pairs);
   for (double error : errors_of(result, simulated->truth()).pairs) EXPECT_LE(error, 0.15);
+}
+
+TEST(Splitting, ByValuesMakesNoClassOfASinglePair) {
+  const auto simulated = simulate(with_costs("synthetic:pack:1 core:24 pu:1", [](uint32_t a, uint32_t b) {
+    return a == 3 && b == 7 ? 900 : by_parity(a, b);
+  }));
+  const Calibration result = run(*simulated);
+  ASSERT_EQ(result.image.classes.size(), 2u) << all_remarks(result);
+  EXPECT_NEAR(result.image.hop[3 * 24 + 7], 900, 90) << "and yet it has its own cost";
 }
 
 TEST(Splitting, WideClassesAreMarkedWhereTheyCannot) {
