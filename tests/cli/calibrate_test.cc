@@ -109,12 +109,12 @@ TEST(Calibrate, ThenInfoSaysMeasured) {
 
 TEST(Calibrate, WritesWhereItIsTold) {
   const std::string file = scratch() + "/mine.profile";
-  const Outcome outcome = smelt({"calibrate", "--output", file});
+  const Outcome outcome = smelt({"calibrate", "--no-methods", "--output", file});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find(file), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("SMELT_PROFILE=" + file), std::string::npos) << outcome.out;
   EXPECT_EQ(info({{"SMELT_PROFILE", file}})["profile"]["source"], "SMELT_PROFILE");
-  const Outcome quiet = smelt({"calibrate", "--quiet", "--output", file});
+  const Outcome quiet = smelt({"calibrate", "--quiet", "--no-methods", "--output", file});
   EXPECT_EQ(quiet.out + quiet.err, "");
   const Outcome pairs_only = smelt({"calibrate", "--no-methods", "--json", "--output", file});
   EXPECT_EQ(pairs_only.json()["methods"], json::array());
@@ -172,7 +172,7 @@ TEST(Calibrate, InfoShowsWhatTheProfileHas) {
 
 TEST(Calibrate, ProgressIsForTerminals) {
   const Environment here = cache("terminal");
-  Call call{{"calibrate"}, here};
+  Call call{{"calibrate", "--no-methods"}, here};
   call.terminal = true;
   const Outcome outcome = run(call);
   ASSERT_EQ(outcome.code, 0) << outcome.err;
