@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "draw/picture.h"
 #include "model/distance.h"
 
 namespace smelt {
@@ -78,6 +79,32 @@ nlohmann::ordered_json wait_json(const WaitFigures& wait) {
           {"yield", figure(wait.yield)},
           {"futex_wake", figure(wait.futex_wake)},
           {"futex_return", figure(wait.futex_return)}};
+}
+
+std::string winners_text(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
+  if (winners.empty()) return "";
+  std::string out = fmt::format("{:<36} {:>12} {:>12} {:>8} {:>12}\n", "raced on this machine, ns", "predicted", "measured", "spread",
+                                "beside a hop");
+  for (size_t w = 0; w < winners.size(); ++w) {
+    const Winner& winner = winners[w];
+    out += fmt::format("  {:<34} {:>12.1f} {:>12.1f} {:>6.0f} % {:>12.1f}\n",
+                       fmt::format("{} on {}: {}", kWinnerOperationNames[winner.operation], cpu_ranges(cpus[w]), winner.pattern),
+                       winner.predicted, winner.measured, winner.spread * 100.0, winner.hop);
+  }
+  return out;
+}
+
+nlohmann::ordered_json winners_json(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
+  auto out = Json::array();
+  for (size_t w = 0; w < winners.size(); ++w)
+    out.push_back({{"op", kWinnerOperationNames[winners[w].operation]},
+                   {"cpus", cpus[w]},
+                   {"pattern", winners[w].pattern},
+                   {"predicted", winners[w].predicted},
+                   {"measured", winners[w].measured},
+                   {"spread", winners[w].spread},
+                   {"hop", winners[w].hop}});
+  return out;
 }
 
 }  // namespace smelt

@@ -17,6 +17,7 @@
 #include "discover/error.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
+#include "measure/finalists.h"
 #include "measure/journal.h"
 #include "measure/methods.h"
 #include "measure/profile_io.h"
@@ -26,6 +27,7 @@ namespace {
 
 struct CalibrateArguments {
   std::string output;
+  double race_seconds = 1;
   bool system = false, no_methods = false, all_pairs = false, fresh = false, check = false, json = false, quiet = false;
   SimulationArguments simulation;  // where it has a machine
 };
@@ -52,6 +54,8 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
   const ProfileImage& image = found.image;
   const PackedHeader& header = image.header;
   const auto hops = summarise_hops(image.costs(), image.package, image.core);
+  std::vector<std::vector<uint32_t>> cpus;
+  for (const Winner& winner : image.winners) cpus.push_back(image.cpus_of(winner));
   if (arguments.json) {
     const nlohmann::ordered_json out = {{"profile", written.packed},
                                         {"json", written.json},
@@ -68,6 +72,7 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
                                         {"classes", classes_json(image.classes)},
                                         {"wait", wait_json(image.wait)},
                                         {"methods", methods_json(image.curves)},
+                                        {"raced", winners_json(image.winners, cpus)},
                                         {"remarks", found.remarks}};
     put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   } else if (!arguments.quiet) {
@@ -81,6 +86,7 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
     put(classes_text(image.classes, image.costs().unit));
     put(wait_text(image.wait));
     put(methods_text(image.curves));
+    put(winners_text(image.winners, cpus));
     put(fmt::format("written     {}\n            {}\n", written.packed, written.json));
     // A profile that processes will not find by themselves deserves the word that makes them.
     if (!arguments.output.empty()) put(fmt::format("use it      SMELT_PROFILE={}\n", written.packed));
@@ -120,6 +126,11 @@ void measure_groups(const CalibrateArguments& arguments, Found* found) {
   if (!methods.remark.empty()) found->remarks.push_back(methods.remark);
 }
 
+void race_patterns(const CalibrateArguments& arguments, Found* found) {
+  ProgressLine progress("races", !arguments.quiet && !arguments.json);
+  time_all_finalists(found->image, arguments.race_seconds, [&progress](uint32_t done, uint32_t total) { progress.show(done, total); });
+}
+
 int run_calibrate(const CalibrateArguments& arguments) {
   const std::string path = output_path(arguments);
   const Machine machine = discover_machine();
@@ -142,6 +153,7 @@ int run_calibrate(const CalibrateArguments& arguments) {
   }
   interruption.leave_at_once(how_to_go_on(journal));
   if (!arguments.no_methods) measure_groups(arguments, &found);
+  if (arguments.race_seconds > 0) race_patterns(arguments, &found);
   found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   interruption.ignore();  // the rest takes milliseconds
   const WrittenProfile written = write_profile(found.image, path, arguments.system);
@@ -177,6 +189,10 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   CLI::Option* no_methods =
       verb->add_flag("--no-methods", arguments->no_methods,
                      "do not measure the collectives of groups of processes; their limits are then typical ones");
+  CLI::Option* race =
+      verb->add_option("--race", arguments->race_seconds,
+                       "seconds for timing the patterns that look best; who wins is used from then on; 0: the model alone decides")
+          ->type_name("SECONDS")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
   CLI::Option* fresh =
       verb->add_flag("--fresh", arguments->fresh, "do not go on from what an interrupted calibration measured");
   CLI::Option* check =
@@ -196,13 +212,13 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   verb->add_option("--flip", simulation.flip, "from that second on costs are multiplied, of all CPUs or of these")
       ->type_name("SECONDS:FACTOR[:CPUS]")->needs(simulate);
   verb->add_option("--seed", simulation.seed, "the same seed gives the same samples")->capture_default_str()->needs(simulate);
-  for (CLI::Option* other : {system, no_methods, fresh, check}) simulate->excludes(other);
-  for (CLI::Option* other : {output, system, no_methods, fresh}) check->excludes(other);
+  for (CLI::Option* other : {system, no_methods, race, fresh, check}) simulate->excludes(other);
+  for (CLI::Option* other : {output, system, no_methods, race, fresh}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "print nothing but errors");
   verb->footer(
-      "Best on an idle machine; takes about 2 ms per pair of CPUs, and a moment for the methods\n"
-      "of groups of processes.\nExamples:\n  smelt calibrate && smelt info\n  smelt calibrate --check --quiet || "
+      "Best on an idle machine; takes about 1 ms per pair of CPUs, a moment for the methods of\n"
+      "groups of processes, and --race.\nExamples:\n  smelt calibrate && smelt info\n  smelt calibrate --check --quiet || "
       "smelt calibrate\n  smelt calibrate --simulate zoo:amd-epyc-7742-2x64x2 --noise 10");
   verb->callback([arguments, &chosen] { chosen = [arguments] { return dispatch_calibrate(*arguments); }; });
 }

@@ -173,6 +173,7 @@ std::string info_text(const Report& r) {
   }
   out += hops_text(r.hops, r.costs.unit);
   out += classes_text(r.costs.classes, r.costs.unit);
+  out += winners_text(r.costs.winners, r.costs.winner_cpus);
   out += wait_text(r.costs.wait);
   out += methods_text(r.costs.curves);
   out += fmt::format("barrier     {} for CPUs {}: {:.1f} {} predicted\n", r.barrier.pattern, cpu_ranges(r.cpus),
@@ -212,6 +213,7 @@ std::string info_json(const Report& r) {
   out["unit"] = cost_unit_name(r.costs.unit);
   out["hops"] = hops_json(r.hops);
   out["classes"] = classes_json(r.costs.classes);
+  out["raced"] = winners_json(r.costs.winners, r.costs.winner_cpus);
   out["wait"] = wait_json(r.costs.wait);
   out["methods"] = methods_json(r.costs.curves);
   out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};

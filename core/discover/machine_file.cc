@@ -48,6 +48,8 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   file.core = image.core;
   file.curves = image.curves;
   file.classes = image.classes;
+  file.winners = image.winners;
+  for (const Winner& winner : image.winners) file.winner_cpus.push_back(image.cpus_of(winner));
   file.wait = image.wait;
   build_costs(file, image.n(), [&](Arena& arena) {
     Costs& costs = file.overlap = image.costs();

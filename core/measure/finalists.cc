@@ -51,6 +51,13 @@ int close(Operation op, const Choice& choice, const Costs& costs, Arena& arena, 
 
 [[noreturn]] void no_memory() { throw UserError("out of memory for the finalists; name fewer CPUs"); }
 
+// A race decides what the last per mille of a search would gain, so large teams are searched for briefly.
+SearchEffort effort_for(uint32_t n) {
+  SearchEffort effort = kPatientEffort;
+  if (n > 64) effort.moves = 20000;
+  return effort;
+}
+
 // Every pattern that serves, the cheapest first.
 std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool distinct, Arena& arena) {
   std::vector<Candidate> out;
@@ -68,13 +75,13 @@ std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool di
   candidate_patterns(op, costs.n, patterns.data(), static_cast<uint32_t>(patterns.size()));
   for (const Pattern& pattern : patterns) {
     Choice choice;
-    const int error = plan(pattern, op, root, costs, arena, &choice, kPatientEffort);
+    const int error = plan(pattern, op, root, costs, arena, &choice, effort_for(costs.n));
     if (error == -EINVAL) continue;  // not for so many participants
     if (error) no_memory();
     add(choice);
   }
   Choice best;
-  if (choose_best(op, root, costs, arena, &best, kPatientEffort) != 0) no_memory();
+  if (choose_best(op, root, costs, arena, &best, effort_for(costs.n)) != 0) no_memory();
   if (best.partners) add(best);
   std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
   if (!distinct) return out;
