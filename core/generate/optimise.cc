@@ -246,10 +246,10 @@ struct Annealing {
   }
 };
 
-// What a tenth of a second is good for; a move takes the longer the larger the tree.
-uint32_t default_moves(uint32_t n) { return std::min(240000u, 40'000'000u / n); }
-
 }  // namespace
+
+// A move takes the longer the larger the tree.
+uint32_t default_moves(uint32_t n) { return std::min(240000u, 40'000'000u / n); }
 
 int optimise_tree(const TreeProblem& problem, int root, const OptimiseSettings& settings, Arena& arena, Tree* out,
                   double* value) {

@@ -10,6 +10,7 @@
 namespace smelt {
 
 inline constexpr uint32_t kDefaultMoves = ~0u;
+uint32_t default_moves(uint32_t n);  // what that stands for: a tenth of a second or less
 
 struct OptimiseSettings {
   uint32_t moves = kDefaultMoves;  // that annealing may try, all seeds together; 0: greedy only; default: by n, see optimise.cc

@@ -147,9 +147,11 @@ int optimised_barrier(int root, const Costs& costs, const SearchEffort& effort, 
     least = now;
   }
   if (effort.moves > 0 && costs.n > effort.most_exact) {
+    SearchEffort half = effort;  // two trees share the budget
+    half.moves = (effort.moves == kDefaultMoves ? default_moves(costs.n) : effort.moves) / 2;
     double now = 0;
     Choice annealed = *out;
-    if (int error = barrier_under(best.gather.root, levels, costs, effort, arena, &annealed, &now)) return error;
+    if (int error = barrier_under(best.gather.root, levels, costs, half, arena, &annealed, &now)) return error;
     if (now < least) best = annealed;
   }
   *out = best;
