@@ -14,6 +14,7 @@
 #include "discover/machine.h"
 #include "measure/calibrate.h"
 #include "measure/methods.h"
+#include "measure/parameters.h"
 #include "measure/profile_io.h"
 
 namespace smelt {
@@ -98,6 +99,8 @@ int run_calibrate(const CalibrateArguments& arguments) {
     image.curves = std::move(methods.sets);
     if (!methods.remark.empty() && !arguments.quiet) warn(methods.remark);
   }
+  const std::string remark = measure_parameters(image, terminal_progress(arguments, "parameters", 1));
+  if (!remark.empty() && !arguments.quiet) warn(remark);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::signal(SIGINT, SIG_IGN);  // the rest takes milliseconds, and "interrupted" must mean that nothing was changed
   const WrittenProfile written = write_profile(image, path, arguments.system);
