@@ -70,6 +70,10 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   file.package = image.package;
   file.core = image.core;
   file.curves = image.curves;
+  file.classes = image.classes;
+  file.wait = image.wait;
+  file.distances = image.distances;
+  file.one_way_hop = image.header.one_way_hop;
   build_costs(file, image.n(), [&](Arena& arena) {
     Costs& costs = file.overlap = image.costs();
     costs.hop = copied(arena, image.hop);
