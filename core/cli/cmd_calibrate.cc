@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/hops.h"
 #include "cli/methods.h"
+#include "cli/parameters.h"
 #include "discover/error.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
@@ -83,6 +84,7 @@ void report(const CalibrateArguments& arguments, const ProfileImage& image, cons
                     header.spread * 100.0));
     put(hops_text(hops, image.costs().unit));
     put(methods_text(image.curves));
+    put(parameters_text(image.wait, image.fans, image.distances));
     put(fmt::format("written     {}\n            {}\n", written.packed, written.json));
   }
 }

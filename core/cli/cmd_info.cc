@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/hops.h"
 #include "cli/methods.h"
+#include "cli/parameters.h"
 #include "cli/plan.h"
 #include "cli/preload.h"
 #include "cli/thresholds.h"
@@ -174,6 +175,7 @@ std::string info_text(const Report& r) {
   }
   out += hops_text(r.hops, r.costs.unit);
   out += methods_text(r.costs.curves);
+  out += parameters_text(r.costs.wait, r.costs.fans, r.costs.distances);
   out += fmt::format("barrier     {} for CPUs {}: {:.1f} {} predicted\n", r.barrier.pattern, cpu_ranges(r.cpus),
                      r.barrier.predicted, cost_unit_name(r.costs.unit));
   out += fmt::format("OpenMP shim {}\n",
@@ -211,6 +213,7 @@ std::string info_json(const Report& r) {
   out["unit"] = cost_unit_name(r.costs.unit);
   out["hops"] = hops_json(r.hops);
   out["methods"] = methods_json(r.costs.curves);
+  add_parameters(out, r.costs.wait, r.costs.fans, r.costs.distances);
   out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};
   out["gomp_library"] = r.shim.empty() ? Json(nullptr) : Json(r.shim);
   out["advice"] = r.advice.empty() ? Json(nullptr) : Json(r.advice);

@@ -7,6 +7,7 @@
 
 #include "base/fingerprint.h"
 #include "cli/methods.h"
+#include "cli/parameters.h"
 
 namespace smelt {
 namespace {
@@ -27,17 +28,11 @@ Profile profile_of(const MachineFile& machine) {
   return out;
 }
 
-std::string time_text(uint64_t ns) {
-  const auto number = static_cast<double>(ns);
-  if (ns < 1000) return fmt::format("{} ns", ns);
-  return ns < 1'000'000 ? fmt::format("{:.3g} µs", number / 1e3) : fmt::format("{:.3g} ms", number / 1e6);
-}
-
 std::string value_text(const Threshold& threshold) {
   const std::string unit = threshold_info(threshold.id).unit;
   if (threshold.value == kNever) return "never";
   if (unit == "bytes") return bytes_text(threshold.value);
-  return unit == "ns" ? time_text(threshold.value) : fmt::format("{} {}", threshold.value, unit);
+  return unit == "ns" ? time_text(static_cast<double>(threshold.value)) : fmt::format("{} {}", threshold.value, unit);
 }
 
 std::string reason_text(const Threshold& threshold) {

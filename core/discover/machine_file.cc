@@ -72,6 +72,7 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   file.curves = image.curves;
   file.classes = image.classes;
   file.wait = image.wait;
+  file.fans = image.fans;
   file.distances = image.distances;
   file.one_way_hop = image.header.one_way_hop;
   build_costs(file, image.n(), [&](Arena& arena) {

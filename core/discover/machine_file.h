@@ -28,6 +28,7 @@ struct MachineFile {
   // What else a profile has measured (model/measured.h); empty or 0 where there is none
   std::vector<ClassFigures> classes;
   WaitFigures wait{};
+  std::vector<FanCurves> fans;
   std::vector<DistanceCurves> distances;
   float one_way_hop = 0;        // of the ping-pong
   Costs overlap;                // the overlap-aware costs

@@ -10,11 +10,11 @@
 
 namespace smelt {
 
-// How much is measured; the defaults take 0.05 to 0.1 s per distance.
+// How much is measured; the defaults take some 0.1 s per distance, on a busy machine 0.2.
 struct CopyEffort {
   uint32_t sizes = kCurveSizes;    // the smallest so many; the others stay 0
-  uint64_t bytes = 4 << 20;        // as many samples per size and kind as carry this, but
-  uint32_t most_samples = 48;      // no more than these, and at least 5
+  uint64_t bytes = 2 << 20;        // as many samples per size and kind as carry this, but
+  uint32_t most_samples = 32;      // no more than these, and at least 5
   unsigned limit_s = 30;           // then it is given up
 };
 

@@ -133,6 +133,11 @@ TEST(Calibrate, ThenInfoSaysMeasured) {
   EXPECT_LT(out["profile"]["age_seconds"].get<double>(), 300);
   EXPECT_EQ(out["hops"].size(), report["hops"].size());
   EXPECT_EQ(out["methods"], report["methods"]);
+  EXPECT_GT(out["waiting"]["poll"], 0);
+  EXPECT_EQ(out["fans"].empty(), out["cores"] < 2);
+  ASSERT_GE(out["copying"].size(), 1u);
+  EXPECT_EQ(out["copying"][0]["distance"], "self");
+  for (const json& row : out["copying"]) EXPECT_LT(row["copy"].front(), row["copy"].back()) << row;
   EXPECT_EQ(out["methods"].size(), out["cores"] < 2 ? 0u : out["cores"] < 4 ? 1u : 2u);
   for (const json& set : out["methods"])
     for (const char* collective : {"broadcast", "reduce", "allreduce"}) {
@@ -141,6 +146,8 @@ TEST(Calibrate, ThenInfoSaysMeasured) {
     }
   const Outcome shown = run({{"info"}, here});
   EXPECT_NE(shown.out.find(packed), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("\nwaiting     a poll "), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("\ncopying     self: 64 KiB in "), std::string::npos) << shown.out;
   for (const auto& rows : {thresholds({}, here), thresholds({"--machine", text}, here)}) {
     EXPECT_EQ(rows.at("poll").at("origin"), "figure");
     EXPECT_GT(rows.at("poll").at("value"), 0);
