@@ -126,7 +126,7 @@ bool build_barrier(Region& region, Team& team) {
   // Threads that only yield are never woken, so the scheduler never spreads them again; and a thread that has just been made, for a
   // size larger than the last, waits for a CPU meanwhile. Measured with teams of 2 and 3 in turn on 2 CPUs: 108 µs a region with
   // yields, 61 stock, 63 asleep.
-  const WaitPolicy policy = team.restless ? WaitPolicy{0, 0, PostOrder::kFenced} : wait_policy(plan.crowd, plan.n);
+  const WaitPolicy policy = team.restless ? WaitPolicy{0, 0, PostOrder::kFenced} : wait_policy(plan.crowd, plan.n, request.profile);
   if (make_barrier(plan, policy, &made) != 0) return false;
   free_barrier(&team.made);
   ++region.generation;  // no note may lead to the old one
@@ -142,7 +142,7 @@ bool build_fork(Region& region, Team& team) {
   if (!request.ok) return false;
   ForkPlan plan;
   TeamFork made;
-  if (plan_fork(request, request.arena, &plan) != 0 || make_fork(plan, wait_policy(team.crowded, team.size), &made) != 0) return false;
+  if (plan_fork(request, request.arena, &plan) != 0 || make_fork(plan, wait_policy(team.crowded, team.size, request.profile), &made) != 0) return false;
   free_fork(&team.fork);
   team.fork = made;
   std::memcpy(team.fork_pattern, plan.pattern, sizeof team.fork_pattern);

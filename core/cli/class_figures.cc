@@ -61,26 +61,6 @@ nlohmann::ordered_json classes_json(const std::vector<ClassFigures>& classes) {
   return out;
 }
 
-std::string wait_text(const WaitFigures& wait) {
-  std::vector<std::string> parts;
-  const auto add = [&parts](float ns, const char* what) {
-    if (ns > 0) parts.push_back(ns < 1000 ? fmt::format("{} {:.3g} ns", what, ns) : fmt::format("{} {:.3g} us", what, ns / 1000));
-  };
-  add(wait.poll, "a poll");
-  add(wait.yield, "a yield");
-  add(wait.futex_wake, "waking a sleeper");
-  add(wait.futex_return, "until it runs");
-  return parts.empty() ? "" : fmt::format("waiting     {}\n", fmt::join(parts, ", "));
-}
-
-nlohmann::ordered_json wait_json(const WaitFigures& wait) {
-  const auto figure = [](float ns) { return ns > 0 ? Json(ns) : Json(nullptr); };
-  return {{"poll", figure(wait.poll)},
-          {"yield", figure(wait.yield)},
-          {"futex_wake", figure(wait.futex_wake)},
-          {"futex_return", figure(wait.futex_return)}};
-}
-
 std::string winners_text(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
   if (winners.empty()) return "";
   std::string out = fmt::format("{:<36} {:>12} {:>12} {:>8} {:>12}\n", "raced on this machine, ns", "predicted", "measured", "spread",

@@ -20,10 +20,6 @@ nlohmann::ordered_json marks_json(uint32_t marks);
 std::string classes_text(const std::vector<ClassFigures>& classes, CostUnit unit);
 nlohmann::ordered_json classes_json(const std::vector<ClassFigures>& classes);
 
-// A line; "" where nothing was measured. JSON: null for what was not.
-std::string wait_text(const WaitFigures& wait);
-nlohmann::ordered_json wait_json(const WaitFigures& wait);
-
 // Which pattern won for which CPUs; "" where nothing was raced. `cpus` as in MachineFile.
 std::string winners_text(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus);
 nlohmann::ordered_json winners_json(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus);

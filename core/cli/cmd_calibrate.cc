@@ -13,6 +13,7 @@
 #include "cli/hops.h"
 #include "cli/interruption.h"
 #include "cli/methods.h"
+#include "cli/parameters.h"
 #include "cli/progress_line.h"
 #include "discover/error.h"
 #include "discover/machine.h"
@@ -20,6 +21,7 @@
 #include "measure/finalists.h"
 #include "measure/journal.h"
 #include "measure/methods.h"
+#include "measure/parameters.h"
 #include "measure/profile_io.h"
 
 namespace smelt {
@@ -57,7 +59,7 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
   std::vector<std::vector<uint32_t>> cpus;
   for (const Winner& winner : image.winners) cpus.push_back(image.cpus_of(winner));
   if (arguments.json) {
-    const nlohmann::ordered_json out = {{"profile", written.packed},
+    nlohmann::ordered_json out = {{"profile", written.packed},
                                         {"json", written.json},
                                         {"machine", header.machine},
                                         {"cpus", image.n()},
@@ -70,10 +72,10 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
                                         {"spread", header.spread},
                                         {"hops", hops_json(hops)},
                                         {"classes", classes_json(image.classes)},
-                                        {"wait", wait_json(image.wait)},
                                         {"methods", methods_json(image.curves)},
                                         {"raced", winners_json(image.winners, cpus)},
                                         {"remarks", found.remarks}};
+    add_parameters(out, image.wait, image.fans, image.distances);
     put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   } else if (!arguments.quiet) {
     for (const std::string& remark : found.remarks) warn(remark);
@@ -84,8 +86,8 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
                     header.spread * 100.0));
     put(hops_text(hops, image.costs().unit));
     put(classes_text(image.classes, image.costs().unit));
-    put(wait_text(image.wait));
     put(methods_text(image.curves));
+    put(parameters_text(image.wait, image.fans, image.distances));
     put(winners_text(image.winners, cpus));
     put(fmt::format("written     {}\n            {}\n", written.packed, written.json));
     // A profile that processes will not find by themselves deserves the word that makes them.
@@ -126,6 +128,13 @@ void measure_groups(const CalibrateArguments& arguments, Found* found) {
   if (!methods.remark.empty()) found->remarks.push_back(methods.remark);
 }
 
+void measure_other_parameters(const CalibrateArguments& arguments, Found* found) {
+  ProgressLine progress("parameters", !arguments.quiet && !arguments.json);
+  const std::string remark =
+      measure_parameters(found->image, [&progress](uint32_t done, uint32_t total) { progress.show(done, total); });
+  if (!remark.empty()) found->remarks.push_back(remark);
+}
+
 void race_patterns(const CalibrateArguments& arguments, Found* found) {
   ProgressLine progress("races", !arguments.quiet && !arguments.json);
   time_all_finalists(found->image, arguments.race_seconds, [&progress](uint32_t done, uint32_t total) { progress.show(done, total); });
@@ -153,6 +162,7 @@ int run_calibrate(const CalibrateArguments& arguments) {
   }
   interruption.leave_at_once(how_to_go_on(journal));
   if (!arguments.no_methods) measure_groups(arguments, &found);
+  measure_other_parameters(arguments, &found);
   if (arguments.race_seconds > 0) race_patterns(arguments, &found);
   found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   interruption.ignore();  // the rest takes milliseconds

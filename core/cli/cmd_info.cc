@@ -13,8 +13,10 @@
 #include "cli/command.h"
 #include "cli/hops.h"
 #include "cli/methods.h"
+#include "cli/parameters.h"
 #include "cli/plan.h"
 #include "cli/preload.h"
+#include "cli/thresholds.h"
 #include "cli/zoo_list.h"
 #include "discover/error.h"
 #include "discover/machine.h"
@@ -28,7 +30,8 @@ using Json = nlohmann::ordered_json;
 
 struct InfoArguments {
   std::string machine = "this";
-  bool json = false;
+  bool json = false, thresholds = false;
+  uint32_t participants = 0;
 };
 
 const char* source_name(ProfileSource source) {
@@ -174,8 +177,8 @@ std::string info_text(const Report& r) {
   out += hops_text(r.hops, r.costs.unit);
   out += classes_text(r.costs.classes, r.costs.unit);
   out += winners_text(r.costs.winners, r.costs.winner_cpus);
-  out += wait_text(r.costs.wait);
   out += methods_text(r.costs.curves);
+  out += parameters_text(r.costs.wait, r.costs.fans, r.costs.distances);
   out += fmt::format("barrier     {} for CPUs {}: {:.1f} {} predicted\n", r.barrier.pattern, cpu_ranges(r.cpus),
                      r.barrier.predicted, cost_unit_name(r.costs.unit));
   out += fmt::format("OpenMP shim {}\n",
@@ -214,8 +217,8 @@ std::string info_json(const Report& r) {
   out["hops"] = hops_json(r.hops);
   out["classes"] = classes_json(r.costs.classes);
   out["raced"] = winners_json(r.costs.winners, r.costs.winner_cpus);
-  out["wait"] = wait_json(r.costs.wait);
   out["methods"] = methods_json(r.costs.curves);
+  add_parameters(out, r.costs.wait, r.costs.fans, r.costs.distances);
   out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};
   out["gomp_library"] = r.shim.empty() ? Json(nullptr) : Json(r.shim);
   out["advice"] = r.advice.empty() ? Json(nullptr) : Json(r.advice);
@@ -232,14 +235,25 @@ void add_info(CLI::App& app, Action& chosen) {
       ->type_name("MACHINE")
       ->capture_default_str();
   verb->add_flag("--json", arguments->json, "for programs");
+  CLI::Option* thresholds = verb->add_flag("--thresholds", arguments->thresholds,
+                                           "at which size, time or count each method hands over to the next, and why there");
+  verb->add_option("--participants", arguments->participants, "for groups of so many processes; otherwise one on each CPU")
+      ->type_name("N")
+      ->check(CLI::Range(2u, kMaxParticipants))
+      ->needs(thresholds);
   verb->footer(
-      "Example:\n  smelt info\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'\n"
+      "Example:\n  smelt info\n  smelt info --thresholds\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'\n"
       "  smelt info --machine zoo:list");
   verb->callback([arguments, &chosen] {
     chosen = [arguments] {
       if (arguments->machine == kZooList) return put_zoo_list(arguments->json);
       const Report report = make_report(arguments->machine);
       if (!report.costs.note.empty()) warn(report.costs.note);
+      if (arguments->thresholds) {
+        const Situation situation = situation_of(report.cpus.size(), arguments->participants, report.this_machine);
+        put(arguments->json ? thresholds_json(report.costs, situation) : thresholds_text(report.costs, situation));
+        return 0;
+      }
       put(arguments->json ? info_json(report) : info_text(report));
       return 0;
     };

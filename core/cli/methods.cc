@@ -35,14 +35,14 @@ std::vector<Collective> collectives_of(const CurveSet& set) {
           {"allreduce", steps("flat", {{"sliced", at.flat_allreduce}, {"single copy", at.copy_allreduce}})}};
 }
 
+}  // namespace
+
 std::string bytes_text(uint64_t bytes) {
   const auto number = static_cast<double>(bytes);
   if (bytes < 1 << 10) return fmt::format("{} B", bytes);
   if (bytes < 1 << 20) return fmt::format("{:.3g} KiB", number / (1 << 10));
   return fmt::format("{:.3g} MiB", number / (1 << 20));
 }
-
-}  // namespace
 
 std::string methods_text(const std::vector<CurveSet>& sets) {
   std::string out;

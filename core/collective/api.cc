@@ -25,6 +25,7 @@ struct alignas(kLineBytes) Place {
 
 struct smelt_context : Object {
   TeamPlan plan;
+  WaitPolicy policy;
 };
 
 struct smelt_barrier : Object {
@@ -64,6 +65,7 @@ int smelt_context_create(const smelt_model* model, unsigned n, const unsigned* c
   if (!error) {
     request.profile = &(model ? model : loaded)->profile;
     error = plan_team(request, object->arena, &object->plan);
+    object->policy = wait_policy(object->plan.crowd, n, request.profile);
   }
   smelt_model_free(loaded);
   if (error) {
@@ -85,7 +87,7 @@ int smelt_barrier_create(const smelt_context* context, smelt_barrier** barrier) 
   if (!object) return -ENOMEM;
   object->n = context->plan.n;
   object->places = object->arena.make<Place>(object->n);  // zeroed: nobody has arrived anywhere
-  const int error = object->places ? make_barrier(context->plan, wait_policy(context->plan.crowd, context->plan.n), &object->team) : -ENOMEM;
+  const int error = object->places ? make_barrier(context->plan, context->policy, &object->team) : -ENOMEM;
   if (error) {
     free_object(object);
     return error;

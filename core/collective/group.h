@@ -27,9 +27,6 @@ inline void copy_inline(void* to, const void* from, size_t bytes) {
 inline constexpr uint64_t kFinishStride = 4;
 static_assert(kFinishStride < kRing);
 
-// Polls before a waiter looks up from its line: about 2 µs, longer than any hop.
-inline constexpr int kGroupBurst = 128;
-
 struct Group {
   uint32_t n = 0, me = 0;
   smelt_host host{};
@@ -69,14 +66,14 @@ struct Group {
   void wait_until(uint32_t peer, Ready ready) {
     if (ready()) [[likely]] return;
     if (!plan.crowded) {
-      for (int i = 0; i < kGroupBurst; ++i) {
+      for (int i = 0; i < plan.burst; ++i) {
         cpu_pause();
         if (ready()) return;
       }
     }
     for (uint32_t turn = 0;; ++turn) {
       idle(peer, turn);
-      for (int i = 0; i < polls_per_turn(); ++i) {
+      for (int i = 0; i < plan.turn; ++i) {
         if (ready()) return;
         cpu_pause();
       }
@@ -160,7 +157,6 @@ struct Group {
   }
   void find_route(uint32_t root);
 
-  int polls_per_turn() const { return plan.crowded ? 8 : 32; }
   void idle(uint32_t peer, uint32_t turn);
   // Waits until a counter of everybody else's has come to `upto`; the least of them.
   template <typename CounterOf>

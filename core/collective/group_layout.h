@@ -20,25 +20,26 @@
 
 #include "base/arch/cpu.h"
 #include "model/cost_model.h"
+#include "model/thresholds.h"
 #include "transport/segment.h"
 
 namespace smelt {
 
 inline constexpr uint32_t kLinePayload = 56;   // with its flag exactly a line of 64
-inline constexpr uint32_t kSlotLines = 4;  // measured: from five on, the shelf (one flag, then all lines at once) is as fast or faster
+inline constexpr uint32_t kSlotLines = typical(ThresholdId::kInline) / kLinePayload;
 inline constexpr uint32_t kInlineBytes = kSlotLines * kLinePayload;
 inline constexpr uint32_t kRing = 16;          // inline messages that a sender may be ahead of its slowest receiver
 inline constexpr uint32_t kSignalLines = 12;   // of a barrier: dissemination among 1,024 takes 10 rounds
 inline constexpr uint32_t kPieceRing = 4;      // pieces ahead: put, combine and get of reduce_sliced.cc, and one to spare
-inline constexpr uint32_t kPieceBytes = 32768; // the longest; see Limits::piece for what is used and why it is short
-inline constexpr uint64_t kReadBytes = 262144; // of another's memory at a time: a system call's cost spread, yet in the L2
-inline constexpr uint32_t kBlockSize = 16;     // of ranks whose operands are combined first (group.h: the order is part of the API)
+inline constexpr uint32_t kPieceBytes = typical(ThresholdId::kCrowdPiece);  // the longest; see Limits::piece
+inline constexpr uint64_t kReadBytes = typical(ThresholdId::kReadBytes);  // room for what is read of another's memory at a time
+inline constexpr uint32_t kBlockSize = 16;  // of ranks whose operands are combined first (group.h: the order is part of the API)
 
 struct alignas(64) InlineLine {
   char payload[kLinePayload];
   std::atomic<uint64_t> episode;  // release by the owner after the payload; acquire by readers
 };
-static_assert(sizeof(InlineLine) == 64);
+static_assert(sizeof(InlineLine) == 64 && kInlineBytes == typical(ThresholdId::kInline));
 
 struct InlineSlot {
   InlineLine line[kSlotLines];
@@ -46,7 +47,7 @@ struct InlineSlot {
 
 // Two participants with little to say share one line: it brings the news and takes the answer back, which is cheaper than
 // two lines crossing (measured, exchange of 8 bytes in a tight loop: 0.6-0.7 of the paired hop against 1.0 and more).
-inline constexpr uint32_t kPairBytes = 24;
+inline constexpr uint32_t kPairBytes = typical(ThresholdId::kInlinePair);
 struct alignas(64) PairLine {
   struct Half {
     char payload[kPairBytes];

@@ -11,6 +11,7 @@
 #include "base/os/os.h"
 #include "collective/group.h"
 #include "model/api.h"
+#include "model/thresholds.h"
 #include "schedule/choose.h"
 #include "schedule/programs.h"
 #include "schedule/validate.h"
@@ -258,6 +259,8 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   if (made.profile && !made.crowded) made.cpus = cpus;
   made.star = made.crowded && best;
   made.limits = group_limits(made.profile, group.n, made.crowded, may_be_moved);
+  made.burst = static_cast<int>(find_threshold(ThresholdId::kBurst, made.profile).value);
+  made.turn = static_cast<int>(find_threshold(made.crowded ? ThresholdId::kCrowdTurn : ThresholdId::kTurn, made.profile).value);
   if (group.n == 2 && best) {  // there is nothing to choose between
     made.pair = true;
     std::snprintf(made.barrier_pattern, sizeof made.barrier_pattern, "pair");

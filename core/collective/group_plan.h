@@ -32,16 +32,16 @@ struct Limits {
   uint64_t copy_broadcast = 0;  // through the shelves; above: read straight from where the data are (single copy)
   uint64_t copy_reduce = 0;
   uint64_t copy_allreduce = 0;
-  // Piece of long messages. Short, because the ring of them must stay in the first-level caches of both sides: measured here
-  // (ring of 4, 1 MiB broadcast), pieces of 2 KiB passed twice as many bytes a second as pieces of 4 KiB and more. In a crowd
-  // what counts is how often somebody must be waited for: the longest.
-  uint32_t piece = 0;
+  uint32_t piece = 0;           // of long messages
+  uint64_t read_bytes = 0;      // of another's memory at a time, at most kReadBytes
   const char* origin = "";  // "measured", "typical"
 };
 
 struct GroupPlan {
   bool crowded = false;
   char crowded_why[48] = "";
+  int burst = 0;                    // polls before a waiter looks up from its line
+  int turn = 0;                     // polls between two turns of waiting (group_wait.cc)
   bool pair = false;                // the barrier of two: one line
   const BarrierStep* steps = nullptr;
   uint32_t step_count = 0;

@@ -48,7 +48,7 @@ size_t slice(size_t whole, uint32_t r, uint32_t n) { return whole / n * r + whol
 // Elements [begin, end) of all operands, combined to `out`, which is a place for just these. The first operand of a chain of
 // combinations stays until the second is combined with it, so two places for what is read are enough.
 void combine_range(Group& group, const Notice* all, size_t begin, size_t end, const smelt_fold& fold, char* out, int* error) {
-  const size_t width = fold.element_bytes, step = kReadBytes / width;
+  const size_t width = fold.element_bytes, step = group.plan.limits.read_bytes / width;
   char* const first = group.scratch;
   char* const next = group.scratch + kReadBytes;
   char* const room = group.scratch + 2 * kReadBytes;
@@ -69,7 +69,7 @@ void combine_range(Group& group, const Notice* all, size_t begin, size_t end, co
 // result to send. Not in place: there the root's operands are where the other would write.
 void reduce_two(Group& group, const Notice* all, const smelt_data& in, char* out, size_t elements, const smelt_fold& fold,
                 uint32_t root, int* error) {
-  const size_t width = fold.element_bytes, half = slice(elements, 1, 2), step = kReadBytes / width;
+  const size_t width = fold.element_bytes, half = slice(elements, 1, 2), step = group.plan.limits.read_bytes / width;
   const uint32_t other = 1 - group.me;
   const int32_t process = group.introduction(other).process;
   if (group.me != root) {
@@ -128,7 +128,7 @@ bool reduce_single_copy(Group& group, const smelt_data& in, const smelt_data& ou
   }
   // In place is safe: our slice of everybody's operands is read by nobody but us, and overwritten by nobody but us.
   const size_t width = fold.element_bytes, begin = slice(elements, me, n), end = slice(elements, me + 1, n);
-  const size_t step = kReadBytes / width;
+  const size_t step = group.plan.limits.read_bytes / width;
   for (size_t at = begin; at < end; at += step) {
     const size_t upto = end - at < step ? end : at + step;
     char* const result = receives ? static_cast<char*>(out.base) + at * width : group.scratch + 3 * kReadBytes;

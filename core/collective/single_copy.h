@@ -27,6 +27,7 @@ bool reduce_single_copy(Group& group, const smelt_data& in, const smelt_data& ou
 
 // More participants than these would spend more on telling addresses than on copying; and their order of combination has
 // a second level.
-inline constexpr uint32_t kMostForSingleCopy = kBlockSize;
+inline constexpr uint32_t kMostForSingleCopy = typical(ThresholdId::kCopyParticipants);
+static_assert(kMostForSingleCopy <= kBlockSize);
 
 }  // namespace smelt

@@ -1,5 +1,6 @@
 #include "collective/wait.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -9,21 +10,11 @@
 namespace smelt {
 namespace {
 
-// A yield that takes longer than this has given the CPU to somebody who is not of our team.
-constexpr int64_t kForeignSlice = 100'000;
-// After such a yield, so many waits go straight to sleep before yielding is tried again: the foreigner may be gone.
-constexpr int kYieldPenalty = 256;
+// After a yield to somebody who is not of our team, so many waits go straight to sleep before yielding is tried again: the
+// foreigner may be gone.
+constexpr int kYieldPenalty = typical(ThresholdId::kYieldPenalty);
 // Without membarrier a wake-up can be missed; it is then noticed after this long.
-constexpr int64_t kBlindSlice = 1'000'000;
-// How long a crowd yields before it sleeps: long enough for a round of the team-mates, short beside a time slice.
-constexpr int64_t kYieldNs = 200'000;
-constexpr int64_t kPassiveYieldNs = 50'000;
-// Under a quota smaller than the team, threads still run side by side until the period's quota is used up, so they spin: as a
-// crowd, two threads under a quota of one CPU took 1.5 times stock's time for a barrier. But what a waiter burns is then missing
-// elsewhere, so it does not spin for long.
-constexpr int64_t kQuotaSpinUs = 50;
-// While spinning, the clock and the stop word are looked at once per so many polls.
-constexpr int kPollsPerLook = 16;
+constexpr int64_t kBlindSlice = typical(ThresholdId::kBlindSlice);
 
 // Waits that still avoid yielding, of all threads of the process: a foreigner on one CPU is soon on another.
 std::atomic<int> yield_penalty{0};
@@ -41,7 +32,7 @@ inline Seen look(const Epoch& flag, uint64_t epoch, const std::atomic<uint64_t>*
 
 // GOMP_SPINCOUNT as time: a number of polls, with a multiplier, or "infinity". `otherwise` when it is unset or not
 // understood (libgomp itself says so to the user then).
-int64_t spincount_ns(int64_t otherwise) {
+int64_t spincount_ns(int64_t otherwise, const Profile* profile) {
   const char* text = environment("GOMP_SPINCOUNT");
   if (!text || !*text) return otherwise;
   if (strcasecmp(text, "infinite") == 0 || strcasecmp(text, "infinity") == 0) return kSpinForever;
@@ -59,8 +50,8 @@ int64_t spincount_ns(int64_t otherwise) {
   }
   double polls = static_cast<double>(count);
   while (shift-- > 0) polls *= 1000;
-  constexpr double kPollNs = 20;  // a rough figure for a poll with its pause, not measured here; processors differ
-  return polls * kPollNs > 1e18 ? kSpinForever : static_cast<int64_t>(polls * kPollNs);
+  const double ns = polls * static_cast<double>(find_threshold(ThresholdId::kPoll, profile).value);
+  return ns > 1e18 ? kSpinForever : static_cast<int64_t>(ns);
 }
 
 }  // namespace
@@ -72,14 +63,14 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
   if (spin_ns != 0 && owner_cpu != ~0u && owner_cpu == os::current_cpu()) {
     // The one we wait for last ran right here: it cannot run while we spin.
     spin_ns = 0;
-    yield_ns = kForeignSlice;
+    yield_ns = policy.foreign_ns;
   }
 
   Seen seen;
   int64_t now = os::now_ns();
   const int64_t spin_until = spin_ns == kSpinForever ? INT64_MAX : now + spin_ns;
   while (now < spin_until) {
-    for (int i = 0; i < kPollsPerLook; ++i) {
+    for (int i = 0; i < policy.look; ++i) {
       if (poll(flag.epoch, epoch)) return true;
       cpu_pause();
     }
@@ -96,7 +87,7 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
         os::yield_cpu();
         if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
         const int64_t back = os::now_ns();
-        if (back - now > kForeignSlice) {
+        if (back - now > policy.foreign_ns) {
           yield_penalty.store(kYieldPenalty, std::memory_order_relaxed);
           break;
         }
@@ -121,20 +112,34 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
 
 uint64_t sleeps() { return slept.load(std::memory_order_relaxed); }
 
-WaitPolicy wait_policy(bool crowded, uint32_t threads) {
+WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile) {
+  const auto value = [profile](ThresholdId id) { return static_cast<int64_t>(find_threshold(id, profile).value); };
+  WaitPolicy policy{0, 0, PostOrder::kFenced, static_cast<int32_t>(value(ThresholdId::kBurst)),
+                    static_cast<int32_t>(value(ThresholdId::kLook)), value(ThresholdId::kForeignSlice)};
   const Options& settings = options();
-  if (std::strcmp(settings.wait, "spin") == 0) return {kSpinForever, 0, PostOrder::kUnfenced};
-  if (std::strcmp(settings.wait, "sleep") == 0) return {0, 0, PostOrder::kFenced};
+  if (std::strcmp(settings.wait, "spin") == 0) {
+    policy.spin_ns = kSpinForever;
+    policy.order = PostOrder::kUnfenced;
+    return policy;
+  }
+  if (std::strcmp(settings.wait, "sleep") == 0) return policy;
   const char* omp = environment("OMP_WAIT_POLICY");
   const bool passive = omp && strcasecmp(omp, "passive") == 0;
   const bool active = omp && strcasecmp(omp, "active") == 0;
-  // A yield keeps no CPU from anybody, so a passive crowd yields too before it sleeps, only not for long.
-  if (crowded) return {0, passive ? kPassiveYieldNs : kYieldNs, PostOrder::kFenced};
-  int64_t spin_us = settings.spin_us;
+  if (crowded) {
+    // A yield keeps no CPU from anybody, so a passive crowd yields too before it sleeps, only not for long.
+    policy.yield_ns = value(passive ? ThresholdId::kPassiveYield : ThresholdId::kYield);
+    return policy;
+  }
+  int64_t spin_ns = value(ThresholdId::kSpin);
+  // Under a quota smaller than the team, threads still run side by side until the period's quota is used up, so they spin: as a
+  // crowd, two threads under a quota of one CPU took 1.5 times stock's time for a barrier. But what a waiter burns is then missing
+  // elsewhere, so it does not spin for long.
   const uint32_t quota = os::cgroup_cpu_quota();
-  if (quota && quota < threads && spin_us > kQuotaSpinUs && !environment("SMELT_SPIN_US")) spin_us = kQuotaSpinUs;
-  const int64_t spin_ns = spincount_ns(passive ? 0 : active ? kSpinForever : spin_us * 1000);
-  return {spin_ns, 0, spin_ns > 0 ? PostOrder::kUnfenced : PostOrder::kFenced};
+  if (quota && quota < threads) spin_ns = std::min(spin_ns, value(ThresholdId::kQuotaSpin));
+  policy.spin_ns = spincount_ns(passive ? 0 : active ? kSpinForever : spin_ns, profile);
+  if (policy.spin_ns > 0) policy.order = PostOrder::kUnfenced;
+  return policy;
 }
 
 uint32_t usable_cpus(uint32_t affinity) {

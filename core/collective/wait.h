@@ -1,7 +1,8 @@
 // How a participant waits for a flag: spin, then yield, then sleep, in the proportions that the load asks for.
 //
 // What decides:
-//   - sleep and wake take about 10 µs (measured, 2 CPUs), so a spin limit below that locks a fast loop into the slow mode;
+//   - sleep and wake take about 10 µs (measured, 2 CPUs), so a spin limit below that locks a fast loop into the slow mode; the limits
+//     are those of model/thresholds.h, which know what they take on this machine;
 //   - how far above it the limit should lie beside a foreign busy thread is not settled: 50 µs and 5 ms could not be told
 //     apart there (2 threads, 2 CPUs, unbound; the spread of the pairs is larger than any difference). 5 ms is chosen because
 //     libgomp spins about as long, so a waiter gives up its CPU no earlier than under stock;
@@ -15,21 +16,26 @@
 #include <atomic>
 #include <cstdint>
 
+#include "model/thresholds.h"
 #include "transport/line.h"
 
 namespace smelt {
 
 struct WaitPolicy {
-  int64_t spin_ns = 5'000'000;  // polling time before anything else; kSpinForever: never do anything else
+  int64_t spin_ns = typical(ThresholdId::kSpin);  // polling time before anything else; kSpinForever: never do anything else
   int64_t yield_ns = 0;       // after that, yielding time before sleeping; 0: sleep at once
   PostOrder order = PostOrder::kUnfenced;  // how flags waited for under this policy are posted (transport/line.h)
+  int32_t burst = typical(ThresholdId::kBurst);  // polls before wait_slowly is called
+  int32_t look = typical(ThresholdId::kLook);    // polls between two looks at the clock and the stop word
+  int64_t foreign_ns = typical(ThresholdId::kForeignSlice);  // a yield that takes longer has gone to somebody who is not of our team
 };
 
 inline constexpr int64_t kSpinForever = INT64_MAX;
 
 // The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT, SMELT_SPIN_US,
-// OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota.
-WaitPolicy wait_policy(bool crowded, uint32_t threads);
+// SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. What waiting costs is the profile's; without one it is
+// taken to be typical.
+WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile = nullptr);
 
 // How often a thread of this process has gone to sleep in a wait.
 uint64_t sleeps();
@@ -42,14 +48,11 @@ uint32_t usable_cpus(uint32_t affinity = 0);
 // *stop == epoch first (stop may be nullptr).
 bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy);
 
-// Polls of the first burst: about 2 µs, longer than any hop, shorter than any system call is worth.
-inline constexpr int kBurst = 128;
-
-// True if the burst sufficed. The caller then goes on with wait_slowly.
+// True if the first burst of polls sufficed. The caller then goes on with wait_slowly.
 inline bool wait_briefly(const Epoch& flag, uint64_t epoch, const WaitPolicy& policy) {
   if (poll(flag, epoch)) return true;
   if (policy.spin_ns > 0) {
-    for (int i = 0; i < kBurst; ++i) {
+    for (int i = 0; i < policy.burst; ++i) {
       cpu_pause();
       if (poll(flag, epoch)) return true;
     }

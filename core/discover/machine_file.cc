@@ -51,6 +51,9 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   file.winners = image.winners;
   for (const Winner& winner : image.winners) file.winner_cpus.push_back(image.cpus_of(winner));
   file.wait = image.wait;
+  file.fans = image.fans;
+  file.distances = image.distances;
+  file.one_way_hop = image.header.one_way_hop;
   build_costs(file, image.n(), [&](Arena& arena) {
     Costs& costs = file.overlap = image.costs();
     costs.hop = copied(arena, image.hop);

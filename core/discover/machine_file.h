@@ -25,10 +25,14 @@ struct MachineFile {
   std::vector<uint32_t> cpus;   // the kernel's number of participant i
   std::vector<uint16_t> package, core;  // [n], as in the profile; one package and a core each where not known
   std::vector<CurveSet> curves; // of the methods of groups, where the profile has some
-  std::vector<ClassFigures> classes;    // of a calibration; empty elsewhere
-  std::vector<Winner> winners;          // of its races
+  // What else a profile has measured (model/measured.h); empty or 0 where there is none
+  std::vector<ClassFigures> classes;
+  std::vector<Winner> winners;
   std::vector<std::vector<uint32_t>> winner_cpus;  // [winners] kernel numbers
-  WaitFigures wait{};                   // the same; 0: not measured
+  WaitFigures wait{};
+  std::vector<FanCurves> fans;
+  std::vector<DistanceCurves> distances;
+  float one_way_hop = 0;        // of the ping-pong
   Costs overlap;                // the overlap-aware costs
   Costs paper;                  // the same machine under the paper's additive model
   std::shared_ptr<MappedArena> storage;  // what both point into

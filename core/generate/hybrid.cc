@@ -11,13 +11,14 @@
 #include <algorithm>
 
 #include "generate/patterns.h"
+#include "model/thresholds.h"
 
 namespace smelt {
 
 namespace {
 
-constexpr uint32_t kAllToAllLeaders = 16;  // beyond it, everybody reading everybody moves too many lines
-constexpr uint32_t kLeaderWidth = 7;       // eight far reads at once cost 150 ns where one costs 130: a round is dearer
+constexpr uint32_t kAllToAllLeaders = typical(ThresholdId::kLeadersAllToAll);
+constexpr uint32_t kLeaderWidth = typical(ThresholdId::kLeaderWidth);
 
 struct Groups {
   uint32_t count = 0;

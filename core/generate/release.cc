@@ -50,16 +50,4 @@ int release_tree(const Costs& costs, const Levels& levels, uint32_t level, uint1
   return 0;
 }
 
-uint32_t release_lines(uint32_t children, double poller, double busy) {
-  uint32_t best = 1;
-  double least = 0;
-  for (uint32_t lines = 1; lines <= kMostReleaseLines && lines <= children; ++lines) {
-    const double last = (lines - 1) * busy + ((children + lines - 1) / lines - 1) * poller;
-    if (lines > 1 && last >= least) continue;
-    best = lines;
-    least = last;
-  }
-  return best;
-}
-
 }  // namespace smelt

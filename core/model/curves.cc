@@ -1,9 +1,9 @@
 #include "model/curves.h"
 
+#include <cstring>
+
 namespace smelt {
 namespace {
-
-constexpr double kWorthwhile = 0.97;  // of the other's cost: less gain, or less loss, is within the noise of the samples
 
 bool measured(const float* curve) {
   for (uint32_t i = 0; i < kCurveSizes; ++i)
@@ -24,38 +24,64 @@ void lower_of(const float* a, const float* b, float* out) {
 }  // namespace
 
 uint64_t crossing(const float* a, const float* b) {
+  SampledRange range;
+  return crossing(a, b, &range);
+}
+
+uint64_t crossing(const float* a, const float* b, SampledRange* range) {
+  *range = {};
   if (!measured(b)) return UINT64_MAX;
   if (!measured(a)) return 0;
   // From the largest size down, as long as b is cheaper. `from`: the smallest of those sizes at which that is worthwhile;
-  // `before`: the next smaller one, where it is not.
-  int from = -1, before = -1;
+  // `below`: the next smaller one, where it is not.
+  int from = -1, below = -1;
   for (int i = kCurveSizes - 1; i >= 0; --i) {
     if (a[i] <= 0 || b[i] <= 0) continue;
     const bool worthwhile = b[i] <= kWorthwhile * a[i];
     if (worthwhile)
-      from = i, before = -1;
-    else if (from >= 0 && before < 0)
-      before = i;
+      from = i, below = -1;
+    else if (from >= 0 && below < 0)
+      below = i;
     if (kWorthwhile * b[i] >= a[i]) break;
   }
+  *range = {below, from};
   if (from < 0) return UINT64_MAX;
-  if (before < 0) return 0;
-  return zero_between(kSampledBytes[before], kWorthwhile * a[before] - b[before], kSampledBytes[from],
+  if (below < 0) return 0;
+  return zero_between(kSampledBytes[below], kWorthwhile * a[below] - b[below], kSampledBytes[from],
                       kWorthwhile * a[from] - b[from]);
 }
 
-Crossings crossings_of(const CurveSet& set) {
+LimitSides sides_of(const CurveSet& set, MethodLimit limit) {
   const auto& ns = set.ns;
+  LimitSides out;
+  const auto take = [&out](const float* handing_over, const float* taking_over) {
+    std::memcpy(out.handing_over, handing_over, sizeof out.handing_over);
+    std::memcpy(out.taking_over, taking_over, sizeof out.taking_over);
+  };
   float shared[kCurveSizes];
-  Crossings out;
-  out.flat_reduce = crossing(ns[kReduceFlat], ns[kReduceSliced]);
-  out.flat_allreduce = crossing(ns[kAllreduceFlat], ns[kAllreduceSliced]);
-  out.copy_broadcast = crossing(ns[kBroadcastShelf], ns[kBroadcastSingle]);
-  lower_of(ns[kReduceFlat], ns[kReduceSliced], shared);
-  out.copy_reduce = crossing(shared, ns[kReduceSingle]);
-  lower_of(ns[kAllreduceFlat], ns[kAllreduceSliced], shared);
-  out.copy_allreduce = crossing(shared, ns[kAllreduceSingle]);
+  switch (limit) {
+    case MethodLimit::kFlatReduce: take(ns[kReduceFlat], ns[kReduceSliced]); break;
+    case MethodLimit::kFlatAllreduce: take(ns[kAllreduceFlat], ns[kAllreduceSliced]); break;
+    case MethodLimit::kCopyBroadcast: take(ns[kBroadcastShelf], ns[kBroadcastSingle]); break;
+    case MethodLimit::kCopyReduce:
+      lower_of(ns[kReduceFlat], ns[kReduceSliced], shared);
+      take(shared, ns[kReduceSingle]);
+      break;
+    case MethodLimit::kCopyAllreduce:
+      lower_of(ns[kAllreduceFlat], ns[kAllreduceSliced], shared);
+      take(shared, ns[kAllreduceSingle]);
+      break;
+  }
   return out;
+}
+
+Crossings crossings_of(const CurveSet& set) {
+  const auto at = [&set](MethodLimit limit) {
+    const LimitSides sides = sides_of(set, limit);
+    return crossing(sides.handing_over, sides.taking_over);
+  };
+  return {at(MethodLimit::kFlatReduce), at(MethodLimit::kFlatAllreduce), at(MethodLimit::kCopyBroadcast),
+          at(MethodLimit::kCopyReduce), at(MethodLimit::kCopyAllreduce)};
 }
 
 const CurveSet* nearest_curves(const CurveSet* sets, uint32_t count, uint32_t n) {

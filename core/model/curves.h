@@ -49,10 +49,26 @@ static_assert(sizeof(CurveSet) == 8 + kCurveMethods * kCurveSizes * 4 && sizeof(
               "the file format has no hidden padding");
 inline constexpr uint32_t kMaxCurveSets = 4;
 
+inline constexpr double kWorthwhile = 0.97;  // of the other's cost: less gain, or less loss, is within the noise of the samples
+
 // Size in bytes from which b gains 3 % on a, and at all larger sampled sizes anything: curves that nearly coincide have no
 // crossing that would come out the same twice, and a single wrong sample can only move a limit up. 0: always; UINT64_MAX:
 // never. Sizes at which either was not measured do not count; if b was measured nowhere, never, if a was not, always.
 uint64_t crossing(const float* a, const float* b);
+
+// The sampled sizes around a crossing: b gains at `from` and not yet at `below`; -1: there is no such size.
+struct SampledRange {
+  int below = -1, from = -1;
+};
+uint64_t crossing(const float* a, const float* b, SampledRange* range);
+
+// The limits between the methods, and the two curves of each.
+enum class MethodLimit { kFlatReduce, kFlatAllreduce, kCopyBroadcast, kCopyReduce, kCopyAllreduce };
+struct LimitSides {
+  float handing_over[kCurveSizes];  // of flat and sliced, where both could, the better
+  float taking_over[kCurveSizes];
+};
+LimitSides sides_of(const CurveSet& set, MethodLimit limit);
 
 // All limits of a set: calls longer than these take the next method. A limit of single copy that is below the flat one
 // leaves nothing to the sliced method.

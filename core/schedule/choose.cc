@@ -19,7 +19,7 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kMostAllToAll = 64;
+constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);
 constexpr uint32_t kMostAtLeisure = 64;  // up to so many every pattern is tried while a program starts
 constexpr uint32_t kMostRoots = 8;      // of a barrier by trees, when not all are tried
 constexpr uint32_t kMostPartnered = 3;  // exchanges whose partners are searched for

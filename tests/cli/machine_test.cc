@@ -20,6 +20,21 @@ json info(const std::map<std::string, std::string>& environment) {
   return outcome.json();
 }
 
+std::map<std::string, json> thresholds(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment = {}) {
+  std::vector<std::string> all{"info", "--thresholds", "--json"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const Outcome outcome = run({all, environment});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::map<std::string, json> rows;
+  const json out = outcome.json();
+  for (const json& row : out["thresholds"]) {
+    EXPECT_TRUE(rows.emplace(row["name"], row).second) << row;
+    EXPECT_NE(row["reason"], "") << row;
+    EXPECT_TRUE(row["value"].is_null() || row["value"].is_number_unsigned()) << row;
+  }
+  return rows;
+}
+
 TEST(Info, SaysThatAGuessIsAGuess) {
   const auto empty = cache("nothing-measured");
   const json out = info(empty);
@@ -91,6 +106,24 @@ TEST(Zoo, IsListedAndServesEveryVerb) {
   const Outcome tree = smelt({"tree", "--json", "--machine", "zoo:aws-graviton3-1x64", "--op", "broadcast"});
   ASSERT_EQ(tree.code, 0) << tree.err;
   EXPECT_EQ(tree.json()["children"].size(), 64u);
+}
+
+TEST(Info, ListsTheThresholdsAndTheirReasons) {
+  const auto elsewhere = thresholds({"--machine", "synthetic:pack:2 core:4 pu:1"});
+  EXPECT_EQ(elsewhere.at("copy_broadcast").at("origin"), "typical");
+  EXPECT_EQ(elsewhere.at("copy_broadcast").at("setting"), "SMELT_COPY_LIMIT");
+  EXPECT_EQ(elsewhere.at("spin").at("unit"), "ns");
+  EXPECT_EQ(elsewhere.at("inline").at("origin"), "layout");
+  const auto crowd = thresholds({"--machine", "synthetic:pack:2 core:4 pu:1", "--participants", "9"});
+  EXPECT_EQ(crowd.at("copy_broadcast").at("origin"), "situation");
+  EXPECT_TRUE(crowd.at("copy_broadcast").at("value").is_null());
+  const auto set = thresholds({}, {{"SMELT_COPY_LIMIT", "12345"}, {"SMELT_YIELD_US", "7"}});
+  EXPECT_EQ(set.at("copy_reduce").at("value"), 12345);
+  EXPECT_EQ(set.at("copy_reduce").at("origin"), "setting");
+  EXPECT_EQ(set.at("yield").at("value"), 7000);
+  const Outcome text = smelt({"info", "--thresholds"});
+  for (const auto& [name, row] : elsewhere) EXPECT_NE(text.out.find("\n" + name + " "), std::string::npos) << name;
+  EXPECT_EQ(smelt({"info", "--participants", "3"}).code, 2) << "of thresholds only";
 }
 
 TEST(Config, TellsValuesAndWhereTheyCameFrom) {

@@ -60,7 +60,7 @@ TEST(Options, ABadValueChangesNothingAndSaysSoInOneLine) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(smelt_option_set("SMELT_SPIN_US", "many"), -EINVAL);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "smelt: SMELT_SPIN_US=many is not a whole number from 0 to 100000000 (µs); 4096 is used\n");
+            "smelt: SMELT_SPIN_US=many is not a whole number from -1 to 100000000 (µs); 4096 is used\n");
   EXPECT_EQ(options().spin_us, 4096);
   EXPECT_STREQ(table()["SMELT_SPIN_US"].value, "4096");
   testing::internal::CaptureStderr();

@@ -1,0 +1,130 @@
+// Two scripts, both on the parent's clock, in batches of round trips one after the other, so that a batch may be divided by its length:
+//
+//   gather    the parent stores one line that all children poll; each answers on a line of its own; the parent reads them all
+//   scatter   the parent stores a line for each child; the last one answers
+//
+// Only as many threads run as a fan has members: further pollers, even of other lines, would be in the way of the caches.
+#include "measure/fans.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "measure/bench_lines.h"
+#include "measure/pinned.h"
+#include "measure/statistics.h"
+
+namespace smelt {
+namespace {
+
+constexpr uint32_t kMostChildren = kFanChildren[kFanSizes - 1];
+constexpr size_t kLeastBatches = 3;
+
+struct Board {
+  Line release;               // gather: the parent's, for all
+  Line to[kMostChildren];     // scatter: the parent's, one for each
+  Line answer[kMostChildren];
+  std::atomic<uint64_t> last; // the epoch that ends the script; told with its post
+};
+
+// Round trips by `trip(epoch)` until there are enough; the first batch warms up. Returns ns of one, leaves the epoch after the last.
+template <typename Trip>
+double round_trip(const FanEffort& effort, uint64_t* epoch, Trip trip) {
+  std::vector<double> batches;
+  const int64_t until = os::now_ns() + effort.limit_ns;
+  for (uint32_t b = 0; b <= effort.batches; ++b) {
+    if (batches.size() >= kLeastBatches && os::now_ns() > until) break;
+    const uint64_t start = ticks();
+    for (uint32_t i = 0; i < effort.round_trips; ++i) trip(++*epoch);
+    if (b > 0) batches.push_back(ns_between(start, ticks()) / effort.round_trips);
+  }
+  ++*epoch;
+  return median(batches);
+}
+
+// A child: hears on `line`, answers where it has to, until the script ends.
+void serve(Board& board, const Line& line, Line* answer) {
+  for (uint64_t epoch = 1;; ++epoch) {
+    await(line.epoch, epoch);
+    const bool ends = board.last.load(std::memory_order_relaxed) == epoch;
+    if (answer) post(*answer, epoch);
+    if (ends) return;
+  }
+}
+
+double gather(const Fan& fan, uint32_t count, const FanEffort& effort) {
+  const MappedLines<Board> memory;
+  Board& board = *memory;
+  double ns = 0;
+  const auto collect = [&](uint64_t epoch) {
+    post(board.release, epoch);
+    for (uint32_t i = 0; i < count; ++i) await(board.answer[i].epoch, epoch);
+  };
+  std::vector<PinnedJob> jobs{{static_cast<int>(fan.parent), [&] {
+                                 uint64_t epoch = 0;
+                                 ns = round_trip(effort, &epoch, collect);
+                                 board.last.store(epoch, std::memory_order_relaxed);
+                                 collect(epoch);
+                               }}};
+  for (uint32_t i = 0; i < count; ++i)
+    jobs.push_back({static_cast<int>(fan.children[i]), [&board, i] { serve(board, board.release, &board.answer[i]); }});
+  run_pinned(jobs);
+  return ns;
+}
+
+double scatter(const Fan& fan, uint32_t count, const FanEffort& effort) {
+  const MappedLines<Board> memory;
+  Board& board = *memory;
+  double ns = 0;
+  const auto send = [&](uint64_t epoch) {
+    for (uint32_t i = 0; i < count; ++i) post(board.to[i], epoch);
+    await(board.answer[count - 1].epoch, epoch);
+  };
+  std::vector<PinnedJob> jobs{{static_cast<int>(fan.parent), [&] {
+                                 uint64_t epoch = 0;
+                                 ns = round_trip(effort, &epoch, send);
+                                 board.last.store(epoch, std::memory_order_relaxed);
+                                 send(epoch);
+                               }}};
+  for (uint32_t i = 0; i < count; ++i)
+    jobs.push_back({static_cast<int>(fan.children[i]), [&board, i, count] {
+                      serve(board, board.to[i], i + 1 == count ? &board.answer[i] : nullptr);
+                    }});
+  run_pinned(jobs);
+  return ns;
+}
+
+// Two decimals: more would be noise, and both forms of the profile must carry the same number.
+float rounded(double ns) { return static_cast<float>(std::round(ns * 100) / 100); }
+
+}  // namespace
+
+std::vector<Fan> fan_cpus(const ProfileImage& image) {
+  std::vector<Fan> fans;
+  const auto place = [&](uint32_t i) { return Place{image.core[i], image.llc[i], image.node[i], image.package[i]}; };
+  for (const Distance distance : {Distance::kSameLlc, Distance::kSameNode, Distance::kSamePackage, Distance::kOther}) {
+    Fan fan{distance, image.os_cpu[0], {}};
+    std::vector<uint16_t> cores;
+    for (uint32_t i = 1; i < image.n() && fan.children.size() < kMostChildren; ++i) {
+      if (distance_between(place(0), place(i)) != distance ||
+          std::find(cores.begin(), cores.end(), image.core[i]) != cores.end())
+        continue;
+      cores.push_back(image.core[i]);
+      fan.children.push_back(image.os_cpu[i]);
+    }
+    if (!fan.children.empty()) fans.push_back(std::move(fan));
+  }
+  return fans;
+}
+
+FanCurves measure_fan(const Fan& fan, const FanEffort& effort) {
+  ns_per_tick();
+  FanCurves out{};
+  out.distance = static_cast<uint32_t>(fan.distance);
+  for (uint32_t i = 0; i < kFanSizes && kFanChildren[i] <= fan.children.size(); ++i) {
+    out.gather[i] = rounded(gather(fan, kFanChildren[i], effort));
+    out.scatter[i] = rounded(scatter(fan, kFanChildren[i], effort));
+  }
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,156 @@
+// Waiting, fans and copies, measured for real in small; and which CPUs, on machines that only exist here.
+#include "measure/parameters.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "discover/error.h"
+#include "discover/machine.h"
+
+using namespace smelt;
+
+namespace {
+
+constexpr double kSecond = 1e9;
+
+ParameterEffort small_effort() {
+  ParameterEffort effort;
+  effort.wait = {3, 512, 64, 16, 50'000'000};
+  effort.fans = {4, 8, 20'000'000};
+  effort.copies = {4, 1 << 16, 12, 30};
+  return effort;
+}
+
+bool is_time(double ns) { return std::isfinite(ns) && ns > 0 && ns < kSecond; }
+
+class Parameters : public testing::Test {
+ protected:
+  const std::vector<uint32_t> cpus = discover_machine().allowed_cpus();
+  int first() const { return static_cast<int>(cpus[0]); }
+  int second() const { return static_cast<int>(cpus[1]); }
+};
+
+TEST_F(Parameters, OfWaitingOnOneCpuKnowNoSleep) {
+  const WaitFigures wait = measure_waiting(first(), -1, 0, small_effort().wait);
+  EXPECT_TRUE(is_time(wait.poll)) << wait.poll;
+  EXPECT_LT(wait.poll, 20'000);
+  EXPECT_TRUE(is_time(wait.yield)) << wait.yield;
+  EXPECT_EQ(wait.futex_wake, 0);
+  EXPECT_EQ(wait.futex_return, 0);
+}
+
+TEST_F(Parameters, OfWaitingTellPollingFromSleeping) {
+  if (cpus.size() < 2) GTEST_SKIP() << "this process may use one CPU only";
+  const WaitFigures wait = measure_waiting(first(), second(), 0, small_effort().wait);
+  for (const float figure : {wait.poll, wait.yield, wait.futex_wake, wait.futex_return}) EXPECT_TRUE(is_time(figure)) << figure;
+  EXPECT_GT(wait.futex_wake, wait.poll) << "a system call against a look";
+  EXPECT_GT(wait.futex_return, wait.poll);
+}
+
+TEST_F(Parameters, OfFansAreThereForAsManyChildrenAsThereAre) {
+  if (cpus.size() < 2) GTEST_SKIP() << "this process may use one CPU only";
+  Fan fan{Distance::kSameLlc, cpus[0], {cpus.begin() + 1, cpus.end()}};
+  const FanCurves curves = measure_fan(fan, small_effort().fans);
+  EXPECT_EQ(curves.distance, static_cast<uint32_t>(Distance::kSameLlc));
+  for (uint32_t i = 0; i < kFanSizes; ++i) {
+    const bool there = kFanChildren[i] <= fan.children.size();
+    EXPECT_EQ(is_time(curves.gather[i]), there) << curves.gather[i];
+    EXPECT_EQ(is_time(curves.scatter[i]), there) << curves.scatter[i];
+  }
+}
+
+TEST_F(Parameters, OfCopyingGrowWithTheSize) {
+  std::vector<CopyPair> pairs{{Distance::kSelf, cpus[0], cpus[0]}};
+  if (cpus.size() > 1) pairs.push_back({Distance::kOther, cpus[0], cpus[1]});
+  for (const CopyPair& pair : pairs) {
+    CopyEffort effort = small_effort().copies;
+    effort.sizes = 6;  // 64 KiB
+    DistanceCurves curves;
+    ASSERT_EQ(measure_copies(pair, effort, &curves), "");
+    EXPECT_EQ(curves.distance, static_cast<uint32_t>(pair.distance));
+    for (uint32_t s = 0; s < kCurveSizes; ++s) {
+      EXPECT_EQ(is_time(curves.copy[s]), s < effort.sizes) << s;
+      EXPECT_EQ(is_time(curves.reduce[s]), s < effort.sizes) << s;
+      // Where the kernel forbids it, at all sizes.
+      EXPECT_EQ(is_time(curves.single_copy[s]), s < effort.sizes && curves.single_copy[0] > 0) << s;
+    }
+    EXPECT_GT(curves.copy[5], curves.copy[0]) << "a thousand times as much";
+    EXPECT_GT(curves.reduce[5], curves.reduce[0]);
+  }
+}
+
+TEST_F(Parameters, GoIntoTheProfile) {
+  Machine machine = discover_machine();
+  std::erase_if(machine.pus, [](const Pu& pu) { return !pu.allowed; });
+  ProfileImage image = guess_image(machine);
+  std::vector<uint32_t> seen;
+  uint32_t parts = 0;
+  const std::string remark = measure_parameters(image, [&](uint32_t done, uint32_t total) { seen.push_back(done), parts = total; },
+                                                small_effort());
+  EXPECT_EQ(seen.size(), parts);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_TRUE(remark.empty() || remark.find("single copy") == 0) << remark;
+  EXPECT_TRUE(is_time(image.wait.poll));
+  EXPECT_EQ(image.fans.size(), fan_cpus(image).size());
+  EXPECT_EQ(image.distances.size(), copy_cpus(image).size());
+  EXPECT_EQ(parts, 1 + image.fans.size() + image.distances.size());
+  // Both forms of the file carry them.
+  const ProfileImage again = profile_from_json(profile_to_json(image), "image");
+  EXPECT_EQ(again.pack(), image.pack());
+}
+
+TEST_F(Parameters, ThatCannotBeMeasuredLeaveALine) {
+  ProfileImage image = guess_image(machine_from_synthetic("core:2 pu:1"));
+  image.os_cpu = {4000, 4001};
+  std::string remark;
+  EXPECT_NO_THROW(remark = measure_parameters(image, {}, small_effort()));
+  EXPECT_NE(remark.find("could not be measured"), std::string::npos) << remark;
+  EXPECT_NE(remark.find("4000"), std::string::npos) << remark;
+  EXPECT_EQ(remark.find('\n'), std::string::npos);
+  EXPECT_EQ(image.wait.poll, 0);
+  EXPECT_TRUE(image.fans.empty());
+  EXPECT_TRUE(image.distances.empty());
+}
+
+// --- which CPUs ---
+
+TEST(FanCpus, AreOnePerCoreAndOfOneDistanceEach) {
+  const ProfileImage image = guess_image(machine_from_synthetic("pack:2 numa:2 l3:2 core:40 pu:2"));
+  const std::vector<Fan> fans = fan_cpus(image);
+  ASSERT_EQ(fans.size(), 4u);
+  static_assert(kMaxFanCurves == 4);
+  std::set<Distance> distances;
+  for (const Fan& fan : fans) {
+    EXPECT_TRUE(distances.insert(fan.distance).second);
+    EXPECT_EQ(fan.children.size(), 32u);
+    std::set<uint16_t> cores;
+    for (const uint32_t child : fan.children) {
+      EXPECT_TRUE(cores.insert(image.core[child]).second);
+      EXPECT_EQ(distance_between({image.core[0], image.llc[0], image.node[0], image.package[0]},
+                                 {image.core[child], image.llc[child], image.node[child], image.package[child]}),
+                fan.distance);
+    }
+  }
+  EXPECT_TRUE(fan_cpus(guess_image(machine_from_synthetic("core:1 pu:2"))).empty()) << "siblings are no children";
+}
+
+TEST(CopyCpus, AreTheMedianPairOfEveryDistance) {
+  ProfileImage image = guess_image(machine_from_synthetic("pack:2 core:2 pu:1"));
+  const auto set = [&](uint32_t a, uint32_t b, float hop) { image.hop[a * 4 + b] = image.hop[b * 4 + a] = hop; };
+  set(0, 2, 100), set(0, 3, 300), set(1, 2, 200), set(1, 3, 400);  // packages apart
+  const std::vector<CopyPair> pairs = copy_cpus(image);
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs[0].distance, Distance::kSelf);
+  EXPECT_EQ(pairs[0].reader, pairs[0].writer);
+  EXPECT_EQ(pairs[1].distance, Distance::kSameLlc);
+  EXPECT_EQ(pairs[2].distance, Distance::kOther);
+  EXPECT_EQ(pairs[2].reader, 0u);
+  EXPECT_EQ(pairs[2].writer, 3u) << "the upper median";
+  EXPECT_LE(copy_cpus(guess_image(machine_from_synthetic("pack:2 numa:2 l3:2 core:2 pu:2"))).size(), kMaxDistanceCurves);
+  EXPECT_EQ(copy_cpus(guess_image(machine_from_synthetic("core:1 pu:1"))).size(), 1u);
+}
+
+}  // namespace
