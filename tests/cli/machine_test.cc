@@ -100,6 +100,38 @@ TEST(Zoo, IsListedAndServesEveryVerb) {
   EXPECT_EQ(tree.json()["children"].size(), 64u);
 }
 
+// What it finds is the machine's; that both forms say the same, and the exit code with them, is ours. Load comes and goes, so
+// the fixed subjects are compared.
+TEST(Doctor, SaysWhatItFoundAndWhatToDo) {
+  const auto empty = cache("doctor");
+  const Outcome outcome = run({{"doctor", "--json"}, empty});
+  const json report = outcome.json();
+  EXPECT_EQ(outcome.code, report["trustworthy"].get<bool>() ? 0 : 1) << outcome.err;
+  const Outcome text = run({{"doctor"}, empty});
+  EXPECT_EQ(text.code, text.out.find("\n0 warnings, ") == std::string::npos ? 1 : 0) << text.out;
+  std::map<std::string, json> findings;
+  bool warning = false;
+  for (const json& finding : report["findings"]) {
+    findings[finding["what"]] = finding;
+    warning |= finding["severity"] == "warning";
+    EXPECT_EQ(finding["advice"].is_null(), finding["severity"] == "ok") << finding;
+    EXPECT_NE(text.out.find(finding["what"].get<std::string>()), std::string::npos) << finding;
+  }
+  EXPECT_EQ(report["trustworthy"], !warning);
+  for (const char* what : {"CPU quota", "other load", "frequency governor", "OpenMP pinning", "profile"})
+    EXPECT_TRUE(findings.contains(what)) << what;
+  EXPECT_EQ(findings["OpenMP pinning"]["severity"], "note");
+  EXPECT_NE(text.out.find("do:  export OMP_PROC_BIND=true"), std::string::npos) << text.out;
+  const json pinned = run({{"doctor", "--json"}, {{"OMP_PLACES", "cores"}, {"SMELT_PROFILE", "/no/such/file"}}}).json();
+  for (const json& finding : pinned["findings"]) {
+    if (finding["what"] == "OpenMP pinning") {
+      EXPECT_EQ(finding["severity"], "ok");
+    } else if (finding["what"] == "profile") {
+      EXPECT_EQ(finding["severity"], "warning") << finding;
+    }
+  }
+}
+
 TEST(Calibrate, ThenInfoSaysMeasured) {
   const auto here = cache("measured");
   const Outcome outcome = run({{"calibrate", "--json"}, here});
@@ -209,7 +241,7 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
     EXPECT_NE(page.find(row.name), std::string::npos) << row.name;
     EXPECT_NE(page.find(row.help), std::string::npos) << row.name << ": " << row.help;
   }
-  for (const std::string verb : {"calibrate", "info", "tree", "draw", "run", "config"}) {
+  for (const std::string verb : {"doctor", "calibrate", "info", "tree", "draw", "run", "config"}) {
     EXPECT_NE(page.find(".SS smelt " + verb), std::string::npos) << verb;
     // Every option of every verb, from its own help.
     const std::string help = smelt({verb, "--help"}).out;
