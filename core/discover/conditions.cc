@@ -55,7 +55,8 @@ Finding boost_finding(const SystemFiles& files) {
   const auto boost = files.number(kCpus + "/cpufreq/boost");
   if (!no_turbo && !boost) return {Severity::kOk, what, "the kernel has no switch for it", "", ""};
   if (no_turbo ? *no_turbo != 0 : *boost == 0) return {Severity::kOk, what, "off", "", ""};
-  return {Severity::kNote, what, "on", "the frequency falls as more cores are busy and as the package warms up; ratios hold, nanoseconds vary",
+  return {Severity::kNote, what, "on",
+          "the frequency falls as more cores are busy and as the package warms up; ratios hold, nanoseconds vary",
           fmt::format("to compare nanoseconds: echo {} | sudo tee {}", no_turbo ? 1 : 0,
                       no_turbo ? kCpus + "/intel_pstate/no_turbo" : kCpus + "/cpufreq/boost")};
 }
@@ -205,8 +206,9 @@ const char* severity_name(Severity severity) {
 System this_system() {
   System system;
   system.allowed.resize(os::allowed_cpus());
-  system.allowed.resize(std::min<size_t>(os::allowed_cpu_list(system.allowed.data(), static_cast<uint32_t>(system.allowed.size())), system.allowed.size()));
-  if (system.allowed.empty()) system.allowed.push_back(0);
+  const uint32_t count = os::allowed_cpu_list(system.allowed.data(), static_cast<uint32_t>(system.allowed.size()));
+  // The mask may have shrunk between the two looks; 0 is what a kernel without an answer leaves.
+  if (count > 0 && count < system.allowed.size()) system.allowed.resize(count);
   system.virtualised = is_virtual_machine();
   system.wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); };
   system.environment = environment;

@@ -90,7 +90,9 @@ Finding busy_finding(const System& system, const SystemFiles& files, const AllTi
     const double share = span > 0 ? static_cast<double>(to->second.busy - from->second.busy) / static_cast<double>(span) : 0;
     if (share >= kBusyShare) busy += fmt::format("{}CPU {} {:.0f} %", busy.empty() ? "" : ", ", cpu, share * 100);
   }
-  if (!told) return {Severity::kNote, what, "the kernel does not tell (/proc/stat)", "a busy neighbour spoils figures unseen", "run 'top' beside the measurement"};
+  if (!told)
+    return {Severity::kNote, what, "the kernel does not tell (/proc/stat)", "a busy neighbour spoils figures unseen",
+            "run 'top' beside the measurement"};
   // "0.20 0.18 0.12 1/80 11206": the fourth is running / existing, ourselves included.
   unsigned running = 0;
   std::sscanf(files.text("/proc/loadavg").value_or("").c_str(), "%*s %*s %*s %u/", &running);
