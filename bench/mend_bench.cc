@@ -66,7 +66,8 @@ struct Team {
   Posed all;
   Mender mender;
 
-  Team(const MachineFile& machine, uint32_t n, Direction way) : direction(way), all(machine.overlap, drawn(machine.overlap.n, n, random), way) {
+  Team(const MachineFile& machine, uint32_t n, Direction way)
+      : direction(way), all(machine.overlap, drawn(machine.overlap.n, n, random), way) {
     const std::vector<uint16_t> members = drawn(n, n - n / 4, random);
     Posed some(all.costs, members, direction);
     Tree tree;

@@ -9,7 +9,8 @@
 
 #include "cli/command.h"
 #include "cli/comparison.h"
-#include "cli/interrupt.h"
+#include "cli/interruption.h"
+#include "cli/live.h"
 #include "cli/plan_options.h"
 #include "cli/subsets.h"
 #include "discover/error.h"
@@ -26,6 +27,7 @@ struct CompareArguments {
   std::string folder;
   uint32_t subsets = 0;
   std::string sizes = "7-12";
+  bool live = false;
   bool json = false;
 };
 
@@ -38,6 +40,8 @@ Json json_of(const Comparison& c) {
                     {"predicted", pattern.predicted},
                     {"ratio", c.best() > 0 ? pattern.predicted / c.best() : 1},
                     {"gap", c.has_bound() ? Json(gap_of(pattern.predicted, c.bound)) : Json()}});
+  if (c.op == Operation::kBarrier)
+    for (size_t k = 0; k < c.patterns.size(); ++k) rows[k]["predicted_in_a_loop"] = c.patterns[k].steady;
   return {{"machine", c.machine},     {"op", operation_name(c.op)}, {"participants", c.n}, {"cost_model", c.cost_model},
           {"unit", c.unit},           {"bound", c.bound},           {"exact", c.exact},    {"best", c.best()},
           {"patterns", std::move(rows)}};
@@ -46,14 +50,16 @@ Json json_of(const Comparison& c) {
 std::string text_of(const Comparison& c) {
   std::string out = fmt::format("{} on {}, {} participants, {} cost model, in {}\n", operation_name(c.op), c.machine, c.n,
                                 c.cost_model, c.unit);
-  out += fmt::format("  {:<18} {:>12} {:>8} {:>9}\n", "pattern", "predicted", "ratio", "gap");
+  const bool barrier = c.op == Operation::kBarrier;
+  out += fmt::format("  {:<18} {:>12} {:>8} {:>9}{}\n", "pattern", "predicted", "ratio", "gap", barrier ? "    in a loop" : "");
   std::vector<ComparedPattern> rows = c.patterns;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ComparedPattern& a, const ComparedPattern& b) { return a.predicted < b.predicted; });
   for (const ComparedPattern& row : rows)
-    out += fmt::format("  {:<18} {:>12.1f} {:>8.2f} {:>9}\n", row.name, row.predicted,
+    out += fmt::format("  {:<18} {:>12.1f} {:>8.2f} {:>9}{}\n", row.name, row.predicted,
                        c.best() > 0 ? row.predicted / c.best() : 1,
-                       c.has_bound() ? fmt::format("{:.1f}%", 100 * gap_of(row.predicted, c.bound)) : "-");
+                       c.has_bound() ? fmt::format("{:.1f}%", 100 * gap_of(row.predicted, c.bound)) : "-",
+                       barrier ? fmt::format(" {:>12.1f}", row.steady) : "");
   out += fmt::format("  lower bound        {:>12.1f}\n", c.bound);
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
   out += c.op == Operation::kBarrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";
@@ -168,18 +174,19 @@ int run_subsets(const CompareArguments& arguments) {
   parse_sizes(arguments.sizes, &subsets);
   if (arguments.plan.root_option->count() + arguments.plan.cpus_option->count() > 0)
     throw UserError("--subsets: the CPUs are drawn and the root is free; leave --cpus and --root out");
-  InterruptedSearch interrupt;
+  Interruption interrupt("interrupted");
   SubsetResult result;
   uint32_t used = 0;
   const std::vector<std::string> machines = machines_of(arguments);
-  for (uint32_t k = 0; k < machines.size() && !interrupt.happened(); ++k) {
+  for (uint32_t k = 0; k < machines.size() && !*interrupt.asked(); ++k) {
     PlanArguments one = arguments.plan;
     one.machine = machines[k];
     PlanRequest request;
-    const MachineFile machine = read_request(one, interrupt.flag(), &request);
+    const MachineFile machine = read_request(one, interrupt.asked(), &request);
     // An optimum is known of trees only; the program's usual operation is the barrier.
     if (arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
-    if (request.op == Operation::kBarrier) throw UserError("--subsets: only of a broadcast or a reduction is the optimum known; choose --op");
+    if (request.op == Operation::kBarrier)
+      throw UserError("--subsets: only of a broadcast or a reduction is the optimum known; choose --op");
     subsets.op = request.op;
     subsets.paper = request.paper;
     subsets.effort = request.effort;
@@ -196,17 +203,29 @@ int run_subsets(const CompareArguments& arguments) {
   return code;
 }
 
+int run_live(const CompareArguments& arguments) {
+  if (arguments.plan.machine != "this" || !arguments.folder.empty())
+    throw UserError("--live: only this machine can be timed; leave --machine and --folder out");
+  PlanRequest request;
+  const MachineFile machine = read_request(arguments.plan, nullptr, &request);
+  constexpr double kUsualSeconds = 2;
+  const double seconds = arguments.plan.budget_ms > 0 ? arguments.plan.budget_ms / 1000 : kUsualSeconds;
+  put_live(request.cpus, request.op, seconds, arguments.json);
+  return 0;
+}
+
 int run_compare(const CompareArguments& arguments) {
   if (arguments.subsets > 0) return run_subsets(arguments);
+  if (arguments.live) return run_live(arguments);
   const bool folder = !arguments.folder.empty();
   const std::vector<std::string> machines = machines_of(arguments);
   std::vector<Comparison> all;
-  InterruptedSearch interrupt;
+  Interruption interrupt("interrupted");
   for (const std::string& name : machines) {
     PlanArguments one = arguments.plan;
     one.machine = name;
     PlanRequest request;
-    const MachineFile machine = read_request(one, interrupt.flag(), &request);
+    const MachineFile machine = read_request(one, interrupt.asked(), &request);
     const Picture costs = plan_costs(machine, request);
     int root = -1;
     if (request.root) {
@@ -216,7 +235,7 @@ int run_compare(const CompareArguments& arguments) {
     }
     Comparison comparison = compare_patterns(costs, request.op, root, request.effort);
     // Among others, a search that was cut short would be taken for what it is not.
-    if (folder && interrupt.happened()) break;
+    if (folder && *interrupt.asked()) break;
     all.push_back(std::move(comparison));
   }
   const int code = interrupt.finish(folder ? fmt::format("{} of {} machines were complete", all.size(), machines.size())
@@ -239,6 +258,7 @@ void add_compare(CLI::App& app, Action& chosen) {
                    "draw so many sets of CPUs of each machine and say how far annealing, and the paper's tree, are from the optimum")
       ->check(CLI::Range(1, 1000000));
   verb->add_option("--sizes", arguments->sizes, "of those sets: from how many CPUs to how many")->capture_default_str();
+  verb->add_flag("--live", arguments->live, "time all patterns on this machine: prediction against measurement, for 2 s or --budget");
   verb->add_flag("--json", arguments->json, "the same for programs");
   verb->footer("Example:\n  smelt compare --machine zoo:NAME --op broadcast\n  smelt compare --folder zoo --op reduce\n"
                "  smelt compare --folder zoo --op reduce --subsets 10");

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/interrupt.h"
+#include "cli/interruption.h"
 #include "cli/plan_options.h"
 #include "cli/zoo_list.h"
 #include "discover/error.h"
@@ -77,20 +77,12 @@ std::string draw(const DrawArguments& arguments, const Picture& picture, Pen pen
   return pen == Pen::kSvg ? timeline_svg(picture) : timeline_text(picture, style);
 }
 
-void write_file(const std::string& path, const std::string& content) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
-  if (!file) throw UserError(fmt::format("{}: cannot be written ({})", path, std::strerror(errno ? errno : EIO)));
-}
-
 int run_draw(const DrawArguments& arguments) {
   const Pen pen = pen_of(arguments);
   if (arguments.plan.machine == kZooList) return put_zoo_list(false);
   PlanRequest request;
-  InterruptedSearch interrupt;
-  const MachineFile machine = read_request(arguments.plan, interrupt.flag(), &request);
+  Interruption interrupt("interrupted");
+  const MachineFile machine = read_request(arguments.plan, interrupt.asked(), &request);
   // A tree is what a broadcast is known by, and the cheapest barrier may be none.
   if (arguments.what == "tree" && arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
   Picture picture = arguments.what == "matrix" ? plan_costs(machine, request) : make_plan(machine, request);

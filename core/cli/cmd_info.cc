@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/options.h"
+#include "cli/class_figures.h"
 #include "cli/command.h"
 #include "cli/hops.h"
 #include "cli/methods.h"
@@ -171,6 +172,9 @@ std::string info_text(const Report& r) {
     for (const std::string& source : r.costs.sources) out += fmt::format("about       {}\n", one_line(source));
   }
   out += hops_text(r.hops, r.costs.unit);
+  out += classes_text(r.costs.classes, r.costs.unit);
+  out += winners_text(r.costs.winners, r.costs.winner_cpus);
+  out += wait_text(r.costs.wait);
   out += methods_text(r.costs.curves);
   out += fmt::format("barrier     {} for CPUs {}: {:.1f} {} predicted\n", r.barrier.pattern, cpu_ranges(r.cpus),
                      r.barrier.predicted, cost_unit_name(r.costs.unit));
@@ -208,6 +212,9 @@ std::string info_json(const Report& r) {
   }
   out["unit"] = cost_unit_name(r.costs.unit);
   out["hops"] = hops_json(r.hops);
+  out["classes"] = classes_json(r.costs.classes);
+  out["raced"] = winners_json(r.costs.winners, r.costs.winner_cpus);
+  out["wait"] = wait_json(r.costs.wait);
   out["methods"] = methods_json(r.costs.curves);
   out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};
   out["gomp_library"] = r.shim.empty() ? Json(nullptr) : Json(r.shim);

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/interrupt.h"
+#include "cli/interruption.h"
 #include "cli/plan_options.h"
 #include "cli/zoo_list.h"
 #include "generate/registry.h"
@@ -51,8 +51,8 @@ int run_tree(const TreeArguments& arguments) {
   }
   if (arguments.plan.machine == kZooList) return put_zoo_list(arguments.json || arguments.format == "json");
   PlanRequest request;
-  InterruptedSearch interrupt;
-  const MachineFile machine = read_request(arguments.plan, interrupt.flag(), &request);
+  Interruption interrupt("interrupted");
+  const MachineFile machine = read_request(arguments.plan, interrupt.asked(), &request);
   const Picture picture = make_plan(machine, request);
   const int code = interrupt.finish("this is the best found so far");
   if (arguments.json || arguments.format == "json")

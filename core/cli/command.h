@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace smelt {
@@ -17,6 +18,7 @@ void add_tree(CLI::App& app, Action& chosen);
 void add_compare(CLI::App& app, Action& chosen);
 void add_draw(CLI::App& app, Action& chosen);
 void add_calibrate(CLI::App& app, Action& chosen);
+void add_profile(CLI::App& app, Action& chosen);
 // `tail` is what the command line held from its first "--" on; it must outlive `chosen`.
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail);
 void add_config(CLI::App& app, Action& chosen);
@@ -31,6 +33,8 @@ inline constexpr int kExitNotFound = 127;
 inline constexpr int kExitInterrupted = 130;
 
 void put(const std::string& text);   // to stdout; main reports a failure once, at the end
+// What -o names. Throws UserError.
+void write_file(const std::string& path, std::string_view content);
 void warn(const std::string& text);  // "smelt: ...", one line on stderr
 std::string one_line(std::string text);
 

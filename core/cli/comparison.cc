@@ -43,6 +43,12 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
   char* const start = arena.mark();
   out.bound = price_bound(costs, op, root, arena, {0, effort.limits.stop});
   if (effort.limits.stop && *effort.limits.stop) out.bound = 0;  // half a bound says little
+  const auto add = [&](const char* name, const Choice& choice) {
+    double steady = 0;
+    if (op == Operation::kBarrier && steady_price(choice.schedule, costs, arena, &steady) != 0)
+      throw UserError("out of memory; name fewer CPUs with --cpus");
+    out.patterns.push_back({name, choice.pattern.info->tree != nullptr, choice.predicted, steady});
+  };
   std::vector<Pattern> candidates(candidate_patterns(op, costs.n, nullptr, 0));
   candidate_patterns(op, costs.n, candidates.data(), static_cast<uint32_t>(candidates.size()));
   for (const Pattern& pattern : candidates) {
@@ -53,7 +59,7 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
     if (error != 0) throw UserError("out of memory; name fewer CPUs with --cpus");
     char name[40];
     pattern_text(pattern, name, sizeof name);
-    out.patterns.push_back({name, pattern.info->tree != nullptr, choice.predicted});
+    add(name, choice);
   }
   if (op == Operation::kBarrier && effort.moves > 0) {
     // What would be used: the cheapest, or an exchange with other partners that no row's name stands for.
@@ -61,7 +67,7 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
     Choice choice;
     const int error = choose_best(op, root, costs, arena, &choice, effort);
     if (error != 0 && error != -EINVAL) throw UserError("out of memory; name fewer CPUs with --cpus");
-    if (!error) out.patterns.push_back({"best", choice.pattern.info->tree != nullptr, choice.predicted});
+    if (!error) add("best", choice);
   }
   return out;
 }

@@ -13,6 +13,7 @@ struct ComparedPattern {
   std::string name;      // "knomial:4"
   bool is_tree = false;
   double predicted = 0;  // in the machine's unit
+  double steady = 0;     // of a barrier: per episode of a loop
 };
 
 struct Comparison {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <vector>
 
 #include "base/options.h"
@@ -15,6 +16,14 @@
 namespace smelt {
 
 void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void write_file(const std::string& path, std::string_view content) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (!file) throw UserError(fmt::format("{}: cannot be written ({})", path, std::strerror(errno ? errno : EIO)));
+}
 
 std::string one_line(std::string text) {
   for (char& c : text)
@@ -62,6 +71,7 @@ int dispatch(std::vector<std::string> words) {
   std::vector<std::string> tail;
   add_calibrate(app, chosen);
   add_doctor(app, chosen);
+  add_profile(app, chosen);
   add_info(app, chosen);
   add_tree(app, chosen);
   add_compare(app, chosen);
@@ -74,7 +84,7 @@ int dispatch(std::vector<std::string> words) {
     words.resize(std::min<size_t>(words.size(), 1));
     words.push_back("--help");
   }
-  if (words.empty()) throw UserError("which command? doctor, calibrate, info, tree, draw, run or config; see 'smelt --help'");
+  if (words.empty()) throw UserError("which command? doctor, calibrate, profile, info, tree, compare, draw, run or config; see 'smelt --help'");
   check_verb(app, words);
   if (words[0] == "run") {  // behind "--" everything belongs to the program, and the parser must not look at it
     const auto dashes = std::find(words.begin(), words.end(), "--");

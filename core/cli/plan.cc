@@ -188,6 +188,8 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   p.requested = request.pattern;
   p.cost_model = request.paper ? "paper" : "overlap";
   p.predicted = prediction.makespan;
+  if (request.op == Operation::kBarrier && steady_price(choice.schedule, p.costs, arena, &p.steady) != 0)
+    refuse_plan(request, named, n, -ENOMEM);
   p.done.assign(prediction.done, prediction.done + n);
   p.schedule = choice.schedule;
   p.is_tree = choice.pattern.info->tree != nullptr;

@@ -14,6 +14,7 @@
 #include "schedule/choose.h"
 #include "schedule/programs.h"
 #include "schedule/validate.h"
+#include "schedule/winner.h"
 #include "smelt_config.h"
 
 namespace smelt {
@@ -148,10 +149,31 @@ bool asked_for_pattern(const Group& group, Pattern* pattern) {
   return false;
 }
 
-// The plan of one operation: the pattern that was asked for if it serves the operation, else the cheapest.
-int choose(const Group& group, Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
+// What won on exactly these CPUs when the machine was calibrated. All participants see the same profile, so all find it or none.
+bool find_winner(const GroupPlan& placed, uint32_t n, Operation op, int root, Arena& arena, Choice* out) {
+  if (!placed.cpus || !placed.profile) return false;
+  char* const start = arena.mark();
+  auto* members = arena.make<uint16_t>(n);
+  for (uint32_t i = 0; members && i < n; ++i) members[i] = profile_index(*placed.profile, placed.cpus[i]);
+  StoredWinner stored;
+  Verdict verdict;
+  if (!members || stored_winner(*placed.profile, op, root, {members, n}, arena, &stored) != 0 ||
+      validate(stored.schedule, arena, &verdict) != 0 || verdict.flaw != Flaw::kNone) {
+    arena.rewind(start);
+    return false;
+  }
+  out->pattern = stored.pattern;
+  out->schedule = stored.schedule;
+  out->predicted = stored.winner->predicted;
+  return true;
+}
+
+// The plan of one operation: the pattern that was asked for if it serves the operation, else the one that won a race, else the
+// cheapest.
+int choose(const Group& group, const GroupPlan& placed, Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
   Pattern pattern;
   if (asked_for_pattern(group, &pattern) && plan(pattern, op, root, costs, arena, out) == 0) return 0;
+  if (!asked_for_pattern(group, &pattern) && find_winner(placed, group.n, op, root, arena, out)) return 0;
   return choose_best(op, root, costs, arena, out);
 }
 
@@ -201,7 +223,7 @@ int plan_barrier(const Group& group, const Costs& costs, Arena& scratch, Arena& 
   // In a crowd the order of arrival is the scheduler's, and a message that must be passed on costs a time slice: everybody
   // tells everybody.
   int error = out->crowded && !asked_for_pattern(group, &asked) ? plan(all_to_all, Operation::kBarrier, -1, costs, scratch, &choice)
-                                                         : choose(group, Operation::kBarrier, -1, costs, scratch, &choice);
+                                                         : choose(group, *out, Operation::kBarrier, -1, costs, scratch, &choice);
   Verdict verdict;
   if (!error) error = validate(choice.schedule, scratch, &verdict);
   if (!error && verdict.flaw != Flaw::kNone) error = -EINVAL;
@@ -261,7 +283,7 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) 
   Choice choice;
   Verdict verdict;
   int error = group_costs(group.plan, group.n, scratch, &costs);
-  if (!error) error = choose(group, Operation::kBroadcast, static_cast<int>(root), costs, scratch, &choice);
+  if (!error) error = choose(group, group.plan, Operation::kBroadcast, static_cast<int>(root), costs, scratch, &choice);
   if (!error) error = validate(choice.schedule, scratch, &verdict);
   if (error || verdict.flaw != Flaw::kNone) return star;  // the same inputs: for all alike
   Route route{kNobody, false};

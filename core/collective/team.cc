@@ -7,6 +7,7 @@
 #include "base/os/os.h"
 #include "schedule/choose.h"
 #include "schedule/validate.h"
+#include "schedule/winner.h"
 
 namespace smelt {
 namespace {
@@ -22,6 +23,28 @@ bool members_of(const TeamRequest& request, Arena& arena, uint16_t* members) {
     if (members[i] == kNobody || taken[members[i]]) return false;
     taken[members[i]] = true;
   }
+  return true;
+}
+
+// What runs in somebody's program is validated there and then: a wrong schedule would hang or, worse, let go early.
+int check(const Schedule& schedule, Arena& arena) {
+  Verdict verdict;
+  if (int error = validate(schedule, arena, &verdict)) return error;
+  return verdict.flaw == Flaw::kNone ? 0 : -EINVAL;
+}
+
+// The pattern that won on exactly these CPUs when the machine was calibrated, if there is one and it is sound.
+bool planned_by_winner(const TeamRequest& request, const uint16_t* members, Arena& arena, TeamPlan* made) {
+  char* const start = arena.mark();
+  StoredWinner stored;
+  if (stored_winner(*request.profile, Operation::kBarrier, -1, {members, request.n}, arena, &stored) != 0 ||
+      check(stored.schedule, arena) != 0) {
+    arena.rewind(start);
+    return false;
+  }
+  made->schedule = stored.schedule;
+  made->predicted = stored.winner->predicted;
+  std::memcpy(made->pattern, stored.winner->pattern, sizeof made->pattern);
   return true;
 }
 
@@ -47,15 +70,16 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
   }
 
   Costs costs;
-  Choice choice;
-  Verdict verdict;
   int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
+  if (!error && best && planned_by_winner(request, members, arena, &made)) {
+    *out = made;
+    return 0;
+  }
+  Choice choice;
   if (!error)
     error = best ? choose_best(Operation::kBarrier, -1, costs, arena, &choice)
                  : plan(pattern, Operation::kBarrier, -1, costs, arena, &choice);
-  // What runs in somebody's program is validated there and then: a wrong schedule would hang or, worse, let go early.
-  if (!error) error = validate(choice.schedule, arena, &verdict);
-  if (!error && verdict.flaw != Flaw::kNone) error = -EINVAL;
+  if (!error) error = check(choice.schedule, arena);
   if (error) return error;
   made.schedule = choice.schedule;
   made.predicted = choice.predicted;
@@ -72,11 +96,9 @@ int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
   Costs costs;
   if (!request.crowded && members_of(request, arena, members)) {
     Choice choice;
-    Verdict verdict;
     int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
     if (!error) error = choose_fork(costs, arena, &choice);
-    if (!error) error = validate(choice.schedule, arena, &verdict);
-    if (!error && verdict.flaw != Flaw::kNone) error = -EINVAL;
+    if (!error) error = check(choice.schedule, arena);
     if (error) return error;
     made.tree = choice.tree;
     made.predicted = choice.predicted;

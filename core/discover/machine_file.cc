@@ -2,39 +2,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <fstream>
-#include <sstream>
-
-#include <sys/stat.h>
 
 #include "discover/class_file.h"
 #include "discover/json_checks.h"
 #include "discover/machine.h"
-#include "discover/profile_image.h"
+#include "discover/profile_read.h"
 #include "zoo/zoo.h"
 
 namespace smelt {
 namespace {
-
-constexpr uint64_t kLargestFile = 128u << 20;  // four matrices of 1,024 CPUs in generous decimal
-
-std::string read_text(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) {
-    const char* hint = errno == ENOENT ? " (a file, \"this\", \"synthetic:...\" or \"zoo:...\" is expected)" : "";
-    throw UserError(fmt::format("{}: {}{}", path, std::strerror(errno), hint));
-  }
-  if (!S_ISREG(status.st_mode)) throw UserError(path + ": not a regular file");
-  if (static_cast<uint64_t>(status.st_size) > kLargestFile)
-    throw UserError(fmt::format("{}: {} MB are too large for a machine file", path, status.st_size >> 20));
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw UserError(fmt::format("{}: cannot be read ({})", path, std::strerror(errno)));
-  return std::move(text).str();
-}
 
 std::string base_name(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
@@ -70,6 +47,10 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   file.package = image.package;
   file.core = image.core;
   file.curves = image.curves;
+  file.classes = image.classes;
+  file.winners = image.winners;
+  for (const Winner& winner : image.winners) file.winner_cpus.push_back(image.cpus_of(winner));
+  file.wait = image.wait;
   build_costs(file, image.n(), [&](Arena& arena) {
     Costs& costs = file.overlap = image.costs();
     costs.hop = copied(arena, image.hop);
@@ -90,18 +71,9 @@ std::string date_of(int64_t seconds) {
   return ::gmtime_r(&time, &utc) && std::strftime(text, sizeof text, "%Y-%m-%d", &utc) ? text : "?";
 }
 
-MachineFile from_profile(const Profile& profile) {
-  MachineFile file = from_image(image_from_profile(profile), "this");
-  if (profile.path[0]) file.origin += fmt::format(", {}, {}", date_of(profile.header.created), profile.path);
-  return file;
-}
-
-MachineFile from_packed(const std::string& path) {
-  Profile profile;
-  Refusal why;
-  if (load_profile_file(path.c_str(), 0, &profile, &why) != 0) throw UserError(why.text);
-  MachineFile file = from_profile(profile);
-  unload_profile(&profile);
+MachineFile from_profile(const ProfileImage& image, const char* path) {
+  MachineFile file = from_image(image, "this");
+  if (path[0]) file.origin += fmt::format(", {}, {}", date_of(image.header.created), path);
   return file;
 }
 
@@ -111,7 +83,7 @@ MachineFile this_machine() {
   if (load_profile(&profile, &why) != 0) throw UserError("out of memory for this machine's profile");
   // The runtime's guess and hwloc's agree (one class table); hwloc's knows the CPU's name.
   MachineFile file = profile.source == ProfileSource::kGuess ? from_image(guess_image(discover_machine()), "this")
-                                                             : from_profile(profile);
+                                                             : from_profile(image_from_profile(profile), profile.path);
   file.note = why.text;
   unload_profile(&profile);
   return file;
@@ -195,8 +167,8 @@ MachineFile read_machine_file(const std::string& what) {
     return from_image(guess_image(machine_from_synthetic(description)), description);
   }
   if (what.starts_with(kZoo)) return from_zoo(what.substr(kZoo.size()));
-  const std::string text = read_text(what);
-  if (text.starts_with("SMELTPRF")) return from_packed(what);
+  const std::string text = read_text_file(what, " (a file, \"this\", \"synthetic:...\" or \"zoo:...\" is expected)");
+  if (text.starts_with("SMELTPRF")) return from_profile(read_packed_profile(what), what.c_str());
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) throw UserError(what + ": the file is empty");
   if (text[first] == '<') return from_image(guess_image(machine_from_xml(what)), base_name(what));

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "model/cost_model.h"
 #include "model/curves.h"
+#include "model/measured.h"
 
 namespace smelt {
 
@@ -24,6 +25,10 @@ struct MachineFile {
   std::vector<uint32_t> cpus;   // the kernel's number of participant i
   std::vector<uint16_t> package, core;  // [n], as in the profile; one package and a core each where not known
   std::vector<CurveSet> curves; // of the methods of groups, where the profile has some
+  std::vector<ClassFigures> classes;    // of a calibration; empty elsewhere
+  std::vector<Winner> winners;          // of its races
+  std::vector<std::vector<uint32_t>> winner_cpus;  // [winners] kernel numbers
+  WaitFigures wait{};                   // the same; 0: not measured
   Costs overlap;                // the overlap-aware costs
   Costs paper;                  // the same machine under the paper's additive model
   std::shared_ptr<MappedArena> storage;  // what both point into

@@ -67,13 +67,11 @@ std::string line_of(const DistanceCurves& curves) {
 
 std::string line_of(const Winner& winner, const ProfileImage& image) {
   const auto words = image.winner_words.begin() + winner.first_word;
-  std::vector<uint32_t> cpus;
-  for (uint32_t i = 0; i < winner.participants; ++i) cpus.push_back(image.os_cpu[words[i]]);
   return fmt::format(
       R"({{"operation": "{}", "pattern": {}, "predicted": {}, "measured": {}, "spread": {}, "hop": {}, "cpus": [{}], )"
       R"("program": [{}]}})",
       kWinnerOperationNames[winner.operation], Json(winner.pattern).dump(-1, ' ', false, Json::error_handler_t::replace),
-      winner.predicted, winner.measured, winner.spread, winner.hop, fmt::join(cpus, ", "),
+      winner.predicted, winner.measured, winner.spread, winner.hop, fmt::join(image.cpus_of(winner), ", "),
       fmt::join(words + winner.participants, words + winner.words, ", "));
 }
 

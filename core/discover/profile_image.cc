@@ -23,6 +23,12 @@ Costs ProfileImage::costs() const {
   return costs;
 }
 
+std::vector<uint32_t> ProfileImage::cpus_of(const Winner& winner) const {
+  std::vector<uint32_t> cpus;
+  for (uint32_t i = 0; i < winner.participants; ++i) cpus.push_back(os_cpu[winner_words[winner.first_word + i]]);
+  return cpus;
+}
+
 void ProfileImage::add_winner(Winner winner, const std::vector<uint32_t>& words) {
   winner.first_word = static_cast<uint32_t>(winner_words.size());
   winner.words = static_cast<uint32_t>(words.size());

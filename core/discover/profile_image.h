@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/measured.h"
 #include "model/profile.h"
 
 namespace smelt {
@@ -28,6 +29,7 @@ struct ProfileImage {
 
   // `words`: the participants' indices, then their programs. The winner's place in the pool and number of words are set here.
   void add_winner(Winner winner, const std::vector<uint32_t>& words);
+  std::vector<uint32_t> cpus_of(const Winner& winner) const;  // kernel numbers, in the participants' order
 
   uint32_t n() const { return static_cast<uint32_t>(os_cpu.size()); }
   bool measured() const;  // false: guessed from the topology

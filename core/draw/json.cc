@@ -11,6 +11,7 @@ std::string json_picture(const Picture& p) {
               {"requested", p.requested}, {"cost_model", p.cost_model}, {"unit", cost_unit_name(p.costs.unit)},
               {"predicted", p.predicted},
               {"bound", p.bound}};
+  if (p.op == Operation::kBarrier) out["predicted_in_a_loop"] = p.steady;
   const auto cpu_of = [&p](uint16_t participant) { return p.cpu[participant]; };
   if (p.is_tree) {
     out["root"] = cpu_of(p.tree.root);

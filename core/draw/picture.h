@@ -22,6 +22,7 @@ struct Picture {
   std::string requested;      // what was asked for: "best"
   std::string cost_model;     // "overlap" or "paper"
   double predicted = 0;       // makespan, in costs.unit
+  double steady = 0;          // of a barrier: per episode of a loop that does nothing else
   double bound = 0;           // nothing that does the same can take less
   std::string date;           // of the drawing, where the picture is to say it
   std::vector<uint32_t> cpu;  // the kernel's number of participant i

@@ -159,7 +159,8 @@ std::string text_header(const Picture& p) {
   }
   out += fmt::format("cost model  {}\n", p.cost_model);
   if (!p.pattern.empty()) {
-    out += fmt::format("predicted   {:.1f} {}\n", p.predicted, cost_unit_name(p.costs.unit));
+    out += fmt::format("predicted   {:.1f} {}{}\n", p.predicted, cost_unit_name(p.costs.unit),
+                       p.op == Operation::kBarrier ? fmt::format(", {:.1f} in a loop", p.steady) : "");
     if (p.bound > 0)
       out += fmt::format("at least    {:.1f} {} for any {}: a gap of {:.1f} %\n", p.bound, cost_unit_name(p.costs.unit),
                          p.op == Operation::kBarrier ? "barrier" : "tree", 100 * (p.predicted / p.bound - 1));

@@ -1,32 +1,19 @@
-// Mending a tree: incremental change, which the paper leaves to future work (Kaestle et al., OSDI 2016, section 8). A program's
-// team loses a thread, or a rank is added; a search from the beginning costs a tenth of a second, and what it would find is most of
-// the tree that is there.
+// Mending a tree: incremental change, which the paper leaves to future work (Kaestle et al., OSDI 2016). A program's team loses a
+// thread, or a rank is added; a search from the beginning costs a tenth of a second, and what it would find is most of the tree that
+// is there.
 //
 //   leave   v was a leaf: it goes. Otherwise its children go to its parent, or somebody takes its place and leaves its own
-//           children to whoever is above it: v's children and the dearest leaves are tried, and for a root that is the only way.
+//           children to whoever is above it: v's first children and some leaves are tried, and for a root that is the only way.
 //   join    v is told last by the member for which that is soonest; the few who promise most are tried.
 //   both    then some moves, of which those stay that make the tree no worse: hill climbing on the critical path, whose members
 //           are the only ones that can shorten it. Most candidates are aimed: v goes where it would be told the soonest. A move
-//           that changes nothing stays as well, so that the tree does not get stuck on a plateau.
-//
-// The bound has to follow as well, and that of a larger set is none for a smaller one: whoever leaves may have been the detour that
-// others went by, or the one it was dear to reach. So what is kept is only what each member's cheapest incoming edge is, from the
-// own cluster and from others, and where it comes from: a leave looks anew for those who lose theirs, a join compares once with
-// each. From that:
-//   1. Say that all messages arrive as soon as the quickest and keep their sender as short as the shortest. Then everybody who is informed
-//      sends all the time, and the k-th message begins at F(k) at the earliest (the postal model; Bar-Noy, Kipnis, SPAA 1992).
-//   2. A message to c takes its cheapest incoming edge at least; and of each cluster but the root's one member at least is told
-//      from outside. That is one number for each member but the root. The k-th message to begin does so at F(k) or later, so however
-//      messages and members are matched, some member is told at max over k of F(k) + the k-th largest number, or later: the longest
-//      way has to begin first.
+//           that changes nothing stays as well, so that the tree does not get stuck on a plateau. When
+//           one makes it worse, a second one may be tried on top before both are taken back.
 #include "generate/mend.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <functional>
-
-#include "generate/levels.h"
 
 namespace smelt {
 
@@ -44,42 +31,21 @@ int Mender::make(const TreeProblem& problem, bool free_root, Arena& arena, uint3
   problem_ = problem;
   free_root_ = free_root;
   moves_ = moves;
-  count_ = 0;
   random_ = SplitMix64(n);
-  member_ = arena.make<uint16_t>(n);
-  place_ = arena.make<uint16_t>(n);
-  cluster_ = arena.make<uint16_t>(n);
-  ways_ = arena.make<Ways>(n);
   critical_ = arena.make<uint16_t>(n);
   ready_ = arena.make<double>(n);
   walk_ = arena.make<uint16_t>(n);
-  numbers_ = arena.make<float>(3 * size_t{n});
-  shortest_ = arena.make<float>(n);
-  starts_ = arena.make<double>(n);
-  int error = member_ && place_ && cluster_ && ways_ && critical_ && ready_ && walk_ && numbers_ && shortest_ && starts_ ? 0 : -ENOMEM;
+  int error = critical_ && ready_ && walk_ ? 0 : -ENOMEM;
   if (error == 0) error = make_tree(n, 0, arena, &tree_);
   if (error == 0) error = editor_.make(problem, arena, kEditsAtOnce);
-  char* const scratch = arena.mark();
-  Levels levels;
-  if (error == 0) error = find_levels(problem, arena, &levels);
-  if (error != 0) {
-    arena.rewind(start);
-    return error;
-  }
-  std::copy_n(levels.clusters().of, n, cluster_);
-  arena.rewind(scratch);
-  for (uint32_t v = 0; v < n; ++v) {
-    shortest_[v] = HUGE_VALF;
-    for (uint32_t c = 0; c < n; ++c) {
-      if (c != v) shortest_[v] = std::min(shortest_[v], problem.busy_of(v, c));
-    }
-  }
-  return 0;
+  if (error == 0) error = members_.make(problem, arena);
+  if (error != 0) arena.rewind(start);
+  return error;
 }
 
 void Mender::load(const Tree& tree, const uint16_t* members) {
   const uint32_t n = problem_.n;
-  for (uint16_t* links : {tree_.parent, tree_.first, tree_.next, tree_.last, place_}) std::fill_n(links, n, kNobody);
+  for (uint16_t* links : {tree_.parent, tree_.first, tree_.next, tree_.last}) std::fill_n(links, n, kNobody);
   const auto name = [members](uint16_t i) { return i == kNobody ? kNobody : members[i]; };
   for (uint32_t i = 0; i < tree.n; ++i) {
     tree_.parent[members[i]] = name(tree.parent[i]);
@@ -90,9 +56,9 @@ void Mender::load(const Tree& tree, const uint16_t* members) {
   tree_.root = members[tree.root];
   editor_.load(tree_);
   editor_.keep();
-  count_ = 0;
   critical_count_ = 0;
-  for (uint32_t i = 0; i < tree.n; ++i) enter(members[i]);
+  members_.clear();
+  for (uint32_t i = 0; i < tree.n; ++i) members_.enter(members[i]);
 }
 
 void Mender::store(Tree& tree, uint16_t* members) const {
@@ -100,10 +66,10 @@ void Mender::store(Tree& tree, uint16_t* members) const {
   uint16_t* const number = walk_;
   for (uint32_t v = 0; v < problem_.n; ++v) {
     number[v] = static_cast<uint16_t>(next);
-    if (place_[v] != kNobody) members[next++] = static_cast<uint16_t>(v);
+    if (members_.has(static_cast<uint16_t>(v))) members[next++] = static_cast<uint16_t>(v);
   }
   const auto name = [number](uint16_t v) { return v == kNobody ? kNobody : number[v]; };
-  for (uint32_t i = 0; i < count_; ++i) {
+  for (uint32_t i = 0; i < count(); ++i) {
     const uint16_t v = members[i];
     tree.parent[i] = name(editor_.parent(v));
     tree.first[i] = name(editor_.first(v));
@@ -111,42 +77,6 @@ void Mender::store(Tree& tree, uint16_t* members) const {
     tree.next[i] = v == editor_.root() ? kNobody : name(editor_.next(v));
   }
   tree.root = number[editor_.root()];
-}
-
-// ---- members and their ways in -----------------------------------------------------------------------------------------------
-
-void Mender::notice(uint16_t v, uint16_t c) {
-  Ways& ways = ways_[c];
-  const bool near = cluster_[v] == cluster_[c];
-  float& least = near ? ways.near : ways.far;
-  if (problem_.edge_of(v, c) >= least) return;
-  least = problem_.edge_of(v, c);
-  (near ? ways.near_from : ways.far_from) = v;
-}
-
-void Mender::look_around(uint16_t c) {
-  ways_[c] = Ways{HUGE_VALF, HUGE_VALF, kNobody, kNobody};
-  for (uint32_t i = 0; i < count_; ++i) {
-    if (member_[i] != c) notice(member_[i], c);
-  }
-}
-
-void Mender::enter(uint16_t v) {
-  look_around(v);
-  for (uint32_t i = 0; i < count_; ++i) notice(v, member_[i]);
-  place_[v] = static_cast<uint16_t>(count_);
-  member_[count_++] = v;
-}
-
-void Mender::forget(uint16_t v) {
-  const uint16_t last = member_[--count_];
-  member_[place_[v]] = last;
-  place_[last] = place_[v];
-  place_[v] = kNobody;
-  for (uint32_t i = 0; i < count_; ++i) {
-    const uint16_t c = member_[i];
-    if (ways_[c].near_from == v || ways_[c].far_from == v) look_around(c);
-  }
 }
 
 // ---- change ------------------------------------------------------------------------------------------------------------------
@@ -169,15 +99,14 @@ void Mender::find_ways() {
   }
 }
 
-// Where v would be told the soonest as a last child: below its parent it is already, and below itself it cannot be.
+// Where a member would be told the soonest as a last child: below its parent it is already, and below itself it cannot be.
 uint16_t Mender::cheapest_parent(uint16_t v) const {
-  const uint16_t above = is_member(v) ? editor_.parent(v) : kNobody;
   uint16_t best = kNobody;
   double soonest = HUGE_VAL;
-  for (uint32_t i = 0; i < count_; ++i) {
-    const uint16_t p = member_[i];
+  for (uint32_t i = 0; i < count(); ++i) {
+    const uint16_t p = members_.member(i);
     const double at = ready_[p] + problem_.edge_of(p, v);
-    if (at >= soonest || p == v || p == above || (is_member(v) && editor_.below(v, p))) continue;
+    if (at >= soonest || p == editor_.parent(v) || editor_.below(v, p)) continue;
     soonest = at;
     best = p;
   }
@@ -189,7 +118,7 @@ bool Mender::move() {
   const uint32_t dice = random_.below(8);
   // The root has a part in everything: anybody may take its place.
   const bool dethrone = dice == 5 && free_root_ && (random_.next() & 1);
-  const uint16_t v = dethrone ? member_[random_.below(count_)] : critical_[random_.below(critical_count_)];
+  const uint16_t v = dethrone ? members_.member(random_.below(count())) : critical_[random_.below(critical_count_)];
   if (v == editor_.root()) return false;
   if (dice < 4) {
     const uint16_t parent = cheapest_parent(v);
@@ -198,7 +127,7 @@ bool Mender::move() {
     else editor_.relocate(v, parent);
     return true;
   }
-  const uint16_t other = dethrone ? editor_.root() : dice == 4 ? editor_.parent(v) : member_[random_.below(count_)];
+  const uint16_t other = dethrone ? editor_.root() : dice == 4 ? editor_.parent(v) : members_.member(random_.below(count()));
   if (other == v || (!free_root_ && other == editor_.root())) return false;
   if (dice < 7) {
     editor_.swap_labels(v, other);
@@ -212,7 +141,7 @@ bool Mender::move() {
 
 void Mender::improve() {
   double now = editor_.value();
-  for (uint32_t tried = 0; tried < moves_ && count_ > 2; ++tried) {
+  for (uint32_t tried = 0; tried < moves_ && count() > 2; ++tried) {
     if (critical_count_ == 0) find_ways();
     if (!move()) continue;
     // What makes it worse may be the first half of what makes it better.
@@ -235,8 +164,8 @@ double Mender::join(uint16_t v) {
   uint16_t parents[kParentsTried] = {};
   double at[kParentsTried];
   uint32_t known = 0;
-  for (uint32_t i = 0; i < count_; ++i) {
-    const uint16_t p = member_[i];
+  for (uint32_t i = 0; i < count(); ++i) {
+    const uint16_t p = members_.member(i);
     const double then = ready_[p] + problem_.edge_of(p, v);
     if (known == kParentsTried && then >= at[known - 1]) continue;
     uint32_t k = known < kParentsTried ? known++ : known - 1;
@@ -259,14 +188,14 @@ double Mender::join(uint16_t v) {
   }
   editor_.insert(v, best);
   editor_.keep();
-  enter(v);
+  members_.enter(v);
   critical_count_ = 0;
   improve();
   return value();
 }
 
 double Mender::leave(uint16_t v) {
-  if (!is_member(v) || count_ == 1) return value();
+  if (!is_member(v) || count() == 1) return value();
   const auto succeed = [&](uint16_t successor) {
     if (successor != v) editor_.swap_labels(v, successor);
     editor_.remove(v);
@@ -287,7 +216,7 @@ double Mender::leave(uint16_t v) {
     for (uint16_t c = editor_.first(v); c != kNobody && tried < kSuccessorsTried / 2; c = editor_.next(c), ++tried) consider(c);
     // Anybody may make more of the place: those with no place of their own to lose.
     for (uint32_t draws = 0; draws < 4 * kSuccessorsTried && tried < kSuccessorsTried; ++draws) {
-      const uint16_t w = member_[random_.below(count_)];
+      const uint16_t w = members_.member(random_.below(count()));
       if (w == v || editor_.first(w) != kNobody || editor_.parent(w) == v) continue;
       consider(w);
       ++tried;
@@ -295,57 +224,13 @@ double Mender::leave(uint16_t v) {
   }
   succeed(best);
   editor_.keep();
-  forget(v);
+  members_.forget(v);
   critical_count_ = 0;
   improve();
   return value();
 }
 
-// ---- bound -------------------------------------------------------------------------------------------------------------------
-
-double Mender::bound() const {
-  if (count_ < 2) return 0;
-  const uint32_t n = problem_.n;
-  const int root = free_root_ ? -1 : editor_.root();
-  float* const need = numbers_;           // one for each member but the root
-  float* const dearest = numbers_ + n;    // [cluster] of its members' needs
-  float* const entry = numbers_ + 2 * n;  // [cluster] from outside
-  std::fill_n(dearest, n, 0.0f);
-  std::fill_n(entry, n, HUGE_VALF);
-  float quickest = HUGE_VALF, shortest = HUGE_VALF;
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < count_; ++i) {
-    const uint16_t c = member_[i], cluster = cluster_[c];
-    shortest = std::min(shortest, shortest_[c]);
-    if (c == root) continue;
-    const float least = std::min(ways_[c].near, ways_[c].far);
-    quickest = std::min(quickest, least);
-    dearest[cluster] = std::max(dearest[cluster], least);
-    entry[cluster] = std::min(entry[cluster], ways_[c].far);
-    need[count++] = least;
-  }
-  // Whoever is the one that is told from outside, no choice leaves smaller numbers than that of the dearest.
-  for (uint32_t k = 0, i = 0; i < count_; ++i) {
-    const uint16_t c = member_[i], cluster = cluster_[c];
-    if (c == root) continue;
-    if ((root < 0 || cluster != cluster_[root]) && need[k] == dearest[cluster]) {
-      need[k] = std::max(need[k], entry[cluster]);
-      dearest[cluster] = -1;  // once
-    }
-    ++k;
-  }
-  std::sort(need, need + count, std::greater<float>());
-  // A free root is the one who need not be told, and its cluster need not be entered: of all numbers that may not count, the largest.
-  const float* const largest = need + (root < 0);
-  double highest = 0;
-  for (uint32_t k = 0, busy = 0, told = 0; k + 1 < count_; ++k) {
-    // Every message that begins lets two more begin: its sender's next, and its receiver's first.
-    starts_[k] = k == 0 ? 0 : std::min(starts_[busy] + shortest, starts_[told] + quickest);
-    if (k > 0) ++(starts_[busy] + shortest <= starts_[told] + quickest ? busy : told);
-    highest = std::max(highest, starts_[k] + largest[k]);
-  }
-  return highest * (1 - 1e-6);  // values are sums of rounded numbers, as bound.cc says
-}
+double Mender::bound() const { return members_.bound(free_root_ ? -1 : editor_.root()); }
 
 double Mender::gap() const {
   const double least = bound();

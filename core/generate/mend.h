@@ -1,6 +1,7 @@
 // A tree that follows its participants: one leaves, one joins, and the tree is mended where it was hurt. See mend.cc.
 #pragma once
 
+#include "generate/member_bound.h"
 #include "generate/random.h"
 #include "generate/tree_editor.h"
 
@@ -12,7 +13,7 @@ class Mender {
  public:
   // `edge` and the rest of the problem stay the caller's and must outlive this. `free_root`: moves may make anybody the root; else
   // it stays as long as it takes part. `moves`: that are tried after each change; more bring the tree nearer to the optimum. 0 or
-  // -ENOMEM, then nothing is left in the arena. Takes about 500 n bytes. load() comes next.
+  // -ENOMEM, then nothing is left in the arena. Takes about 650 n bytes. load() comes next.
   int make(const TreeProblem& problem, bool free_root, Arena& arena, uint32_t moves = kDefaultMovesPerChange);
   static constexpr uint32_t kDefaultMovesPerChange = 128;
 
@@ -22,8 +23,8 @@ class Mender {
   // made tree of count(), `members` has room for as many.
   void store(Tree& tree, uint16_t* members) const;
 
-  uint32_t count() const { return count_; }
-  bool is_member(uint16_t v) const { return place_[v] != kNobody; }
+  uint32_t count() const { return members_.count(); }
+  bool is_member(uint16_t v) const { return members_.has(v); }
   double value() const { return editor_.value(); }
   uint16_t root() const { return editor_.root(); }
 
@@ -31,45 +32,27 @@ class Mender {
   double leave(uint16_t v);
   double join(uint16_t v);
 
-  // Proven: no tree of these members has a lower value (with this root, if it is not free). O(n log n), a few microseconds;
-  // generate/bound.h proves more and takes thousands of times as long.
+  // Proven: no tree of these members has a lower value (with this root, if it is not free). Microseconds: member_bound.h.
   double bound() const;
   // How far the value is above bound(), as a share of it: 0.25 is a quarter. 0 where the bound says nothing.
   double gap() const;
 
  private:
-  void enter(uint16_t v);
-  void forget(uint16_t v);
-  void notice(uint16_t v, uint16_t c);
-  void look_around(uint16_t c);
   void find_ways();
   uint16_t cheapest_parent(uint16_t v) const;
   bool move();
   void improve();
 
-  // What it takes at least to be told by a member: of the own cluster, and of another.
-  struct Ways {
-    float near, far;
-    uint16_t near_from, far_from;
-  };
-
   TreeProblem problem_;
   TreeEditor editor_;
+  MemberBound members_;
   SplitMix64 random_{0};
   bool free_root_ = false;
   uint32_t moves_ = 0;
-  uint32_t count_ = 0;
-  uint16_t* member_ = nullptr;    // [n] who takes part, in any order
-  uint16_t* place_ = nullptr;     // [n] in member_, or kNobody
-  uint16_t* cluster_ = nullptr;   // [n]
-  Ways* ways_ = nullptr;          // [n] of members
   uint16_t* critical_ = nullptr;  // [n] scratch: as TreeEditor::critical() has it
   uint32_t critical_count_ = 0;   // 0: to be found anew, and ready_ with it
   double* ready_ = nullptr;       // [n] scratch: when a member has told all its children
   uint16_t* walk_ = nullptr;      // [n] scratch
-  float* shortest_ = nullptr;     // [n] the least time that anybody keeps it busy
-  float* numbers_ = nullptr;      // [3 n] scratch of bound()
-  double* starts_ = nullptr;      // [n] scratch of bound()
   Tree tree_;                     // scratch of load()
 };
 

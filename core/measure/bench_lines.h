@@ -34,8 +34,8 @@ inline void await(const Epoch& flag, uint64_t epoch) {
 inline double ns_between(uint64_t start, uint64_t end) { return static_cast<double>(end - start) * ns_per_tick(); }
 
 // Longer than the slowest hop known: whoever was told something is back in its polling loop.
+inline constexpr double kSettleNs = 500;
 inline void settle() {
-  constexpr double kSettleNs = 500;
   const uint64_t start = ticks();
   while (ns_between(start, ticks()) < kSettleNs) cpu_pause();
 }

@@ -1,83 +1,30 @@
-// From pairs to a profile: which pairs to measure, when to measure one again, what to put where nothing was measured.
-//
-// A virtual machine may be moved between two timings (seen: one pair at 20, 57 and 260 ns within minutes), so a pair
-// whose ping-pongs before and after its other figures differ is measured again. On large machines one class of
-// distance behaves alike closely enough that a dozen pairs stand for thousands.
+// From what the survey found to a profile: measured pairs keep their own figures, the others have their class's medians.
 #include "measure/calibrate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <ctime>
 
-#include "base/os/os.h"
+#include <fmt/format.h>
+
 #include "discover/error.h"
-#include "measure/pinned.h"
-#include "measure/poller.h"
-#include "measure/statistics.h"
-#include "model/distance.h"
+#include "measure/pair_samples.h"
+#include "measure/survey.h"
 
 namespace smelt {
 namespace {
 
-constexpr uint32_t kAllPairsUpTo = 64;
-constexpr uint32_t kSpotPairs = 12;
-constexpr double kLargestDrift = 0.3;
-constexpr int kAttempts = 5;
-constexpr int64_t kWarmUpNs = 20'000'000;
+constexpr double kWarmUpS = 0.02;
 
-struct Pair {
-  uint32_t a, b;  // a < b
-};
-
-// What a measured pair gives to its class, both directions alike.
-struct Figures {
-  std::vector<double> hop, send_busy, recv_busy, ready_read;
-
-  void add(double pair_hop, const DirectionCost& cost) {
-    hop.push_back(pair_hop);
-    send_busy.push_back(cost.send_busy);
-    recv_busy.push_back(cost.recv_busy);
-    ready_read.push_back(cost.ready_read);
-  }
-};
-
-Place place_of(const ProfileImage& image, uint32_t i) {
-  return {image.core[i], image.llc[i], image.node[i], image.package[i]};
-}
-
-Distance distance_of(const ProfileImage& image, uint32_t a, uint32_t b) {
-  return distance_between(place_of(image, a), place_of(image, b));
-}
-
-std::vector<Pair> choose_pairs(const ProfileImage& image) {
-  std::array<std::vector<Pair>, kDistances> classes;
-  for (uint32_t a = 0; a < image.n(); ++a)
-    for (uint32_t b = a + 1; b < image.n(); ++b)
-      classes[static_cast<size_t>(distance_of(image, a, b))].push_back({a, b});
-  std::vector<Pair> chosen;
-  for (const std::vector<Pair>& pairs : classes) {
-    if (image.n() <= kAllPairsUpTo || pairs.size() <= kSpotPairs) {
-      chosen.insert(chosen.end(), pairs.begin(), pairs.end());
-      continue;
-    }
-    // Evenly over the class, not its first dozen, which would all begin with CPU 0.
-    for (uint32_t k = 0; k < kSpotPairs; ++k) chosen.push_back(pairs[(2 * k + 1) * pairs.size() / (2 * kSpotPairs)]);
-  }
-  return chosen;
-}
-
-PairCost measure_steadily(const PairMeter& meter, int os_cpu_a, int os_cpu_b) {
-  PairCost best = meter(os_cpu_a, os_cpu_b);
-  for (int attempt = 1; attempt < kAttempts && best.drift > kLargestDrift; ++attempt) {
-    PairCost again = meter(os_cpu_a, os_cpu_b);
-    if (again.drift < best.drift) best = std::move(again);
-  }
-  return best;
+Machine allowed_part(Machine machine) {
+  std::erase_if(machine.pus, [](const Pu& pu) { return !pu.allowed; });
+  if (machine.pus.empty()) throw UserError("no CPU of this machine may be used by this process");
+  return machine;
 }
 
 // Two decimals: more would be noise, and both forms of the profile must carry the same number.
 float rounded(double value) { return static_cast<float>(std::round(value * 100) / 100); }
+float rounded_share(double value) { return static_cast<float>(std::round(value * 1000) / 1000); }
 
 void set_costs(ProfileImage& image, uint32_t from, uint32_t to, double hop, const DirectionCost& cost) {
   const size_t at = size_t{from} * image.n() + to;
@@ -87,25 +34,88 @@ void set_costs(ProfileImage& image, uint32_t from, uint32_t to, double hop, cons
   image.ready_read[at] = rounded(cost.ready_read);
 }
 
-// Cores that have slept for long take milliseconds to reach their frequency.
-void warm_up(const Machine& machine) {
-  const int64_t until = os::now_ns() + kWarmUpNs;
-  std::vector<PinnedJob> jobs;
-  for (uint32_t cpu : machine.allowed_cpus())
-    jobs.push_back({static_cast<int>(cpu), [until] {
-                      while (os::now_ns() < until) {
-                      }
-                    }});
-  run_pinned(jobs);
+// The typical direction of a class, both directions alike.
+DirectionCost typical_of(const Samples& samples, const std::vector<Spot>& pairs) {
+  std::vector<double> send_busy, recv_busy, ready_read;
+  for (Spot spot : samples.full(pairs))
+    for (const DirectionCost& cost : {samples.find(spot)->forth, samples.find(spot)->back}) {
+      send_busy.push_back(cost.send_busy);
+      recv_busy.push_back(cost.recv_busy);
+      ready_read.push_back(cost.ready_read);
+    }
+  return {median(send_busy), median(recv_busy), median(ready_read)};
+}
+
+std::string name_of(const ClassFigures& figures) {
+  const char* distance = distance_name(static_cast<Distance>(figures.distance));
+  return figures.part == 0 ? distance : fmt::format("{} (part {})", distance, figures.part);
+}
+
+// The matrices, the classes and the classes' remarks. `samples` and `classes` cover all pairs of the image.
+void fill_in(Calibration& out, const Survey& survey) {
+  ProfileImage& image = out.image;
+  const Samples& samples = survey.samples();
+  const uint32_t n = image.n();
+  out.class_of.assign(size_t{n} * n, kNobody);
+  std::vector<double> hops, spreads;
+  uint32_t pairs_measured = 0;
+  for (const PairClass& one : survey.classes()) {
+    const std::vector<Spot> usable = samples.usable(one.pairs);
+    const DirectionCost typical = typical_of(samples, one.pairs);
+    ClassFigures figures{};
+    figures.distance = static_cast<uint32_t>(one.distance);
+    if (!image.classes.empty() && image.classes.back().distance == figures.distance)
+      figures.part = image.classes.back().part + 1;
+    figures.pairs = static_cast<uint32_t>(one.pairs.size());
+    if (survey.unsteady(one)) figures.marks |= kMarkUnsteady;
+    if (one.wide) figures.marks |= kMarkWide;
+    figures.hop = rounded(one.hop);
+    figures.send_busy = rounded(typical.send_busy);
+    figures.recv_busy = rounded(typical.recv_busy);
+    figures.ready_read = rounded(typical.ready_read);
+    figures.spread = rounded_share(one.spread);
+    const bool some_steady = !usable.empty() && samples.find(usable[0])->steady;
+    for (Spot spot : one.pairs) {
+      out.class_of[size_t{spot.a} * n + spot.b] = out.class_of[size_t{spot.b} * n + spot.a] =
+          static_cast<uint16_t>(image.classes.size());
+      const Sample* sample = samples.find(spot);
+      if (sample) {
+        ++figures.samples;
+        hops.push_back(sample->hop);
+        spreads.push_back(sample->spread);
+      }
+      // An unsteady pair's own figures are worth less than its class's.
+      const bool own = sample && (sample->steady || !some_steady), full = own && sample->full;
+      set_costs(image, spot.a, spot.b, own ? sample->hop : one.hop, full ? sample->forth : typical);
+      set_costs(image, spot.b, spot.a, own ? sample->hop : one.hop, full ? sample->back : typical);
+      pairs_measured += sample && sample->full;
+    }
+    image.classes.push_back(figures);
+    if (figures.marks & kMarkUnsteady)
+      out.remarks.push_back(fmt::format("{}: its pairs did not come out alike when they were measured again; calibrate "
+                                        "once more when the machine is quiet",
+                                        name_of(figures)));
+    if (figures.marks & kMarkWide)
+      out.remarks.push_back(fmt::format("{}: its pairs differ by {:.0f} %, and nothing that is known of them says which "
+                                        "are dear",
+                                        name_of(figures), 100.0 * figures.spread));
+  }
+  PackedHeader& header = image.header;
+  header.one_way_hop = rounded(median(hops));
+  header.spread = rounded_share(median(spreads));
+  header.pairs_measured = 2 * pairs_measured;
 }
 
 // The first CPU writes; up to eight of the CPUs nearest to it poll, one per core: that is how release lines are used.
-void set_poller(ProfileImage& image) {
+void set_poller(ProfileImage& image, Meter& meter) {
   std::vector<uint32_t> readers;
   for (uint32_t i = 1; i < image.n(); ++i)
     if (image.core[i] != image.core[0]) readers.push_back(i);
-  std::stable_sort(readers.begin(), readers.end(),
-                   [&](uint32_t a, uint32_t b) { return distance_of(image, 0, a) < distance_of(image, 0, b); });
+  const auto distance = [&](uint32_t i) {
+    const auto place = [&](uint32_t j) { return Place{image.core[j], image.llc[j], image.node[j], image.package[j]}; };
+    return distance_between(place(0), place(i));
+  };
+  std::stable_sort(readers.begin(), readers.end(), [&](uint32_t a, uint32_t b) { return distance(a) < distance(b); });
   std::vector<int> cpus;
   std::vector<uint16_t> cores;
   std::vector<double> recv_busy;
@@ -116,66 +126,54 @@ void set_poller(ProfileImage& image) {
     recv_busy.push_back(image.recv_busy[size_t{i} * image.n()]);
   }
   if (cpus.size() < 2) return;  // nothing to compare: the typical figure of the guess stays
-  image.header.poller = rounded(measure_poller(static_cast<int>(image.os_cpu[0]), cpus, median(recv_busy)));
+  image.header.poller = rounded(meter.measure_poller(static_cast<int>(image.os_cpu[0]), cpus, median(recv_busy)));
 }
 
 }  // namespace
 
-ProfileImage calibrate_pairs(const Machine& machine, const PairMeter& meter, const Progress& progress) {
-  Machine allowed = machine;
-  std::erase_if(allowed.pus, [](const Pu& pu) { return !pu.allowed; });
-  if (allowed.pus.empty()) throw UserError("no CPU of this machine may be used by this process");
-  ProfileImage image = guess_image(allowed);
-  const std::vector<Pair> pairs = choose_pairs(image);
-
-  std::array<Figures, kDistances> classes;
-  std::vector<bool> measured(size_t{image.n()} * image.n());
-  std::vector<double> hops, spreads;
-  for (const Pair& pair : pairs) {
-    const PairCost cost =
-        measure_steadily(meter, static_cast<int>(image.os_cpu[pair.a]), static_cast<int>(image.os_cpu[pair.b]));
-    const double hop = median(cost.hops);
-    hops.push_back(hop);
-    spreads.push_back(relative_iqr(cost.hops));
-    Figures& figures = classes[static_cast<size_t>(distance_of(image, pair.a, pair.b))];
-    figures.add(hop, cost.forth);
-    figures.add(hop, cost.back);
-    set_costs(image, pair.a, pair.b, hop, cost.forth);
-    set_costs(image, pair.b, pair.a, hop, cost.back);
-    measured[size_t{pair.a} * image.n() + pair.b] = measured[size_t{pair.b} * image.n() + pair.a] = true;
-    if (progress) progress(static_cast<uint32_t>(hops.size()), static_cast<uint32_t>(pairs.size()));
-  }
-
-  std::array<DirectionCost, kDistances> typical;
-  std::array<double, kDistances> typical_hop{};
-  for (size_t i = 0; i < kDistances; ++i) {
-    typical_hop[i] = median(classes[i].hop);
-    typical[i] = {median(classes[i].send_busy), median(classes[i].recv_busy), median(classes[i].ready_read)};
-  }
-  for (uint32_t from = 0; from < image.n(); ++from)
-    for (uint32_t to = 0; to < image.n(); ++to) {
-      if (from == to || measured[size_t{from} * image.n() + to]) continue;
-      const auto distance = static_cast<size_t>(distance_of(image, from, to));
-      set_costs(image, from, to, typical_hop[distance], typical[distance]);
-    }
-
-  PackedHeader& header = image.header;
+Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOptions& options) {
+  const Machine allowed = allowed_part(machine);
+  Calibration out;
+  out.image = guess_image(allowed);
+  std::vector<int> cpus;
+  for (const Pu& pu : allowed.pus) cpus.push_back(static_cast<int>(pu.os_index));
+  meter.warm_up(cpus);
+  CalibrationOptions affordable = options;
+  // What a quota of CPU time throttles is later than the test of company can see.
+  if (machine.cpu_quota > 0)
+    affordable.most_at_once = std::min(options.most_at_once, std::max(1u, machine.cpu_quota / 2));
+  Survey survey(allowed.pus, meter, affordable);
+  survey.run();
+  out.remarks = survey.remarks();
+  out.at_once = survey.at_once();
+  fill_in(out, survey);
+  set_poller(out.image, meter);
+  PackedHeader& header = out.image.header;
   header.created = std::time(nullptr);
-  header.one_way_hop = rounded(median(hops));
-  header.spread = static_cast<float>(std::round(median(spreads) * 1000) / 1000);
-  header.pairs_measured = static_cast<uint32_t>(2 * pairs.size());
+  header.unit = static_cast<uint32_t>(meter.unit());
   set_text(header.method, sizeof header.method,
-           pairs.empty() ? "one CPU, nothing to measure" : "8x16 round trips, median; busy: 128 single shots, midmean");
-  return image;
+           cpus.size() < 2 ? "one CPU, nothing to measure" : "8x16 round trips, median; busy: 128 single shots, midmean");
+  return out;
+}
+
+double estimate_seconds(const Machine& machine, const CalibrationOptions& options) {
+  const Machine allowed = allowed_part(machine);
+  const auto n = static_cast<uint32_t>(allowed.pus.size());
+  double ns = 0;
+  for (Spot spot : plan_samples(allowed.pus, Samples(n), options.all_pairs || n <= kAllPairsUpTo).wanted) {
+    const Pu &a = allowed.pus[spot.a], &b = allowed.pus[spot.b];
+    const Place from{a.core, a.llc, a.node, a.package}, to{b.core, b.llc, b.node, b.package};
+    ns += pair_ns(typical_cost(distance_between(from, to)).hop);
+  }
+  return kWarmUpS + ns * 1e-9;
 }
 
 ProfileImage calibrate(const Machine& machine, const Progress& progress) {
   if (!machine.this_machine)
     throw UserError("only the machine we run on can be measured; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
-  warm_up(machine);
-  ProfileImage image = calibrate_pairs(machine, measure_pair, progress);
-  set_poller(image);
-  return image;
+  CalibrationOptions options;
+  if (progress) options.progress = [&](uint32_t done, uint32_t total, double) { progress(done, total); };
+  return calibrate(machine, *hardware_meter(), options).image;
 }
 
 }  // namespace smelt

@@ -1,26 +1,65 @@
-// Measures what a message costs between the CPUs of this machine, over the very lines that transport/ uses.
+// Measures what a message costs between the CPUs of a machine, over the very lines that transport/ uses.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "discover/machine.h"
 #include "discover/profile_image.h"
-#include "measure/pair.h"
+#include "measure/meter.h"
 
 namespace smelt {
+
+// Up to this many CPUs every pair is measured; larger machines by class of distance.
+inline constexpr uint32_t kAllPairsUpTo = 16;
+
+struct MeasuredPair {
+  uint32_t os_cpu_a, os_cpu_b;  // the kernel's numbers
+  PairCost cost;                // forth: a sends to b
+};
+
+struct CalibrationOptions {
+  bool all_pairs = false;                     // also on machines of more than kAllPairsUpTo CPUs
+  uint32_t most_at_once = 16;                 // pairs measured at the same time, where a test shows that they do not
+                                              // disturb each other; 1: never more than one
+  const std::atomic<bool>* stop = nullptr;    // once true, calibrate throws Interrupted before the next pair
+  std::vector<MeasuredPair> known;            // from an earlier, interrupted run; checked before they are believed
+  // Each pair as it is done; one measured again comes again, and the last one counts. Pairs of which only the hop is taken
+  // are not handed out: they are quickly taken again.
+  std::function<void(const MeasuredPair&)> measured;
+  // After each pair or hop: how many were, how many it will be by what is known now, and the time left. What was measured
+  // may ask for more, so `done` may come up to `total` several times.
+  std::function<void(uint32_t done, uint32_t total, double seconds_left)> progress;
+};
+
+struct Calibration {
+  ProfileImage image;                // classes filled in, by distance and rising hop
+  std::vector<std::string> remarks;  // one line each: whatever makes the figures less sure than they look
+  std::vector<uint16_t> class_of;    // [n * n] index into image.classes, kNobody on the diagonal
+  uint32_t at_once = 1;              // pairs that were measured at the same time, at most
+};
+
+// The calibration was stopped; what was measured until then has been handed out by CalibrationOptions::measured.
+struct Interrupted : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+// A profile of the allowed CPUs of `machine`. One CPU gives a profile of one CPU. The CPUs should be otherwise idle; if
+// they are not, or the machine changes meanwhile, classes are measured again, and where that does not help they are
+// marked and a remark says so. Throws UserError: no CPU allowed, or one that cannot be pinned to; and Interrupted.
+Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOptions& options);
+
+// How long that will take, by typical costs and without surprises.
+double estimate_seconds(const Machine& machine, const CalibrationOptions& options);
 
 // Called after each measured pair, from the calling thread.
 using Progress = std::function<void(uint32_t done, uint32_t total)>;
 
-// A profile of the allowed CPUs of `machine`: every pair up to 64 CPUs; above, up to 12 pairs per class of distance
-// and the class's median for the others. One CPU gives a profile of one CPU. Takes about 2 ms per pair; the CPUs should
-// be otherwise idle. Throws UserError: not this machine, or a CPU that cannot be pinned to.
+// The same on the hardware with the usual options. Throws UserError when `machine` is not the one we run on.
 ProfileImage calibrate(const Machine& machine, const Progress& progress = {});
-
-// The part that chooses pairs, repeats unsteady ones and fills the matrices, whoever measures (calibrate:
-// measure_pair). So it can be tested for machines that nobody has at hand; the machine need not be this one.
-using PairMeter = std::function<PairCost(int os_cpu_a, int os_cpu_b)>;
-ProfileImage calibrate_pairs(const Machine& machine, const PairMeter& meter, const Progress& progress = {});
 
 }  // namespace smelt

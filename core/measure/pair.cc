@@ -14,23 +14,17 @@
 // Every figure comes from the clock of one core. Episodes with 1 and 8 lines alternate: both see the same moment.
 #include "measure/pair.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "discover/error.h"
 #include "measure/bench_lines.h"
+#include "measure/pair_samples.h"
 #include "measure/pinned.h"
 #include "measure/ping_pong.h"
 #include "measure/statistics.h"
 
 namespace smelt {
 namespace {
-
-constexpr int kBatches = 8;
-constexpr int kRoundTrips = 16;
-constexpr int kWarmUpTrips = 512;
-constexpr int kSamples = 128;
-constexpr int kWarmUpSamples = 16;
-constexpr int kMany = 8;  // lines of the larger episodes
 
 // --- ping-pong ---
 
@@ -68,12 +62,6 @@ struct Channel {
   Line ack;          // receiver's: "episode done"
 };
 
-// Samples of episodes with one and with many lines; the first ones are not kept.
-struct Samples {
-  std::vector<double> none, one, many;
-  double further() const { return std::max(0.0, (midmean(many) - midmean(one)) / (kMany - 1)); }
-};
-
 template <typename Episode>
 void for_each_episode(uint64_t& epoch, Episode episode) {
   for (int sample = -kWarmUpSamples; sample < kSamples; ++sample)
@@ -84,8 +72,7 @@ void for_each_episode(uint64_t& epoch, Episode episode) {
 }
 
 // 3., sender: how long until it can go on.
-Samples send_polled(Channel& channel, uint64_t& epoch) {
-  Samples samples;
+void send_polled(Channel& channel, uint64_t& epoch, DirectionSamples& samples) {
   for_each_episode(epoch, [&](int lines, bool keep) {
     await(channel.ack.epoch, epoch - 1);
     settle();
@@ -93,9 +80,8 @@ Samples send_polled(Channel& channel, uint64_t& epoch) {
     for (int i = 0; i < lines; ++i) post(channel.data[i], epoch);
     full_fence();
     const uint64_t end = ticks();
-    if (keep) (lines == 1 ? samples.one : samples.many).push_back(ns_between(start, end));
+    if (keep) (lines == 1 ? samples.send_one : samples.send_many).push_back(ns_between(start, end));
   });
-  return samples;
 }
 
 void receive_polling(Channel& channel, uint64_t& epoch) {
@@ -121,8 +107,7 @@ void send_unpolled(Channel& channel, uint64_t& epoch) {
 }
 
 // 4., receiver: how long it takes to have read what lies there.
-Samples receive_ready(Channel& channel, uint64_t& epoch) {
-  Samples samples;
+void receive_ready(Channel& channel, uint64_t& epoch, DirectionSamples& samples) {
   for_each_episode(epoch, [&](int lines, bool keep) {
     await(channel.go.epoch, epoch);
     const uint64_t start = ticks();
@@ -134,26 +119,24 @@ Samples receive_ready(Channel& channel, uint64_t& epoch) {
     const uint64_t end = ticks();
     const uint64_t nothing = ticks();
     if (keep && all) {
-      (lines == 1 ? samples.one : samples.many).push_back(ns_between(start, end));
-      samples.none.push_back(ns_between(end, nothing));
+      (lines == 1 ? samples.read_one : samples.read_many).push_back(ns_between(start, end));
+      samples.clock.push_back(ns_between(end, nothing));
     }
     post(channel.ack, epoch);
   });
-  return samples;
 }
 
-void send_all(Channel& channel, DirectionCost& cost) {
+// The sender and the receiver fill different members of the same samples.
+void send_all(Channel& channel, DirectionSamples& samples) {
   uint64_t epoch = 0;
-  cost.send_busy = send_polled(channel, epoch).further();
+  send_polled(channel, epoch, samples);
   send_unpolled(channel, epoch);
 }
 
-void receive_all(Channel& channel, DirectionCost& cost) {
+void receive_all(Channel& channel, DirectionSamples& samples) {
   uint64_t epoch = 0;
   receive_polling(channel, epoch);
-  const Samples samples = receive_ready(channel, epoch);
-  cost.recv_busy = samples.further();
-  cost.ready_read = std::max(0.0, midmean(samples.one) - midmean(samples.none));
+  receive_ready(channel, epoch, samples);
 }
 
 void require_two(int os_cpu_a, int os_cpu_b) {
@@ -165,32 +148,28 @@ void require_two(int os_cpu_a, int os_cpu_b) {
 
 PairCost measure_pair(int os_cpu_a, int os_cpu_b) {
   require_two(os_cpu_a, os_cpu_b);
-  PairCost cost;
   std::vector<double> before, after;
+  DirectionSamples there, back_again;
   const MappedLines<Table> table;
   const MappedLines<Channel> forth, back;
   const auto run_a = [&] {
     uint64_t epoch = 0;
     serve(*table, epoch, kWarmUpTrips, nullptr);
     ping(*table, epoch, before);
-    send_all(*forth, cost.forth);
-    receive_all(*back, cost.back);
+    send_all(*forth, there);
+    receive_all(*back, back_again);
     ping(*table, epoch, after);
   };
   const auto run_b = [&] {
     uint64_t epoch = 0;
     pong(*table, epoch, kWarmUpTrips);
     pong(*table, epoch);
-    receive_all(*forth, cost.forth);
-    send_all(*back, cost.back);
+    receive_all(*forth, there);
+    send_all(*back, back_again);
     pong(*table, epoch);
   };
   run_pinned({{os_cpu_a, run_a}, {os_cpu_b, run_b}});
-  const double first = median(before), second = median(after);
-  cost.drift = std::max(first, second) / std::min(first, second) - 1;
-  cost.hops = std::move(before);
-  cost.hops.insert(cost.hops.end(), after.begin(), after.end());
-  return cost;
+  return pair_cost(std::move(before), after, there, back_again);
 }
 
 std::vector<double> measure_hops(int os_cpu_a, int os_cpu_b) {

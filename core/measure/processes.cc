@@ -34,7 +34,7 @@ int pin_to(uint32_t cpu) {
 }
 
 [[noreturn]] void child_main(Seat seat, uint32_t cpu, pid_t parent, const std::function<int(Seat&)>& body, unsigned limit_s) {
-  std::signal(SIGINT, SIG_DFL);  // the parent's handler is the parent's: it speaks for all
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);  // the parent's handlers speak for all
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it died before we asked
   ::alarm(limit_s);

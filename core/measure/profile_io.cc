@@ -92,6 +92,24 @@ std::string default_profile_path() {
   }
 }
 
+std::string shared_profile_path() {
+  char path[sizeof Profile::path];
+  if (system_profile_path(path, sizeof path) != 0)
+    throw UserError("the system's profile path is too long; use --output");
+  return path;
+}
+
+void prepare_profile_place(const std::string& packed_path, bool shared) {
+  const std::string directory = directory_of(packed_path);
+  try {
+    make_directories(directory, shared ? 0755 : 0700);
+    if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) fail(directory, "cannot be written");
+  } catch (const UserError& error) {
+    if (!shared) throw;
+    throw UserError(fmt::format("{}; the system's profile is root's to write, yours needs no --system", error.what()));
+  }
+}
+
 WrittenProfile write_profile(const ProfileImage& image, const std::string& packed_path, bool shared) {
   constexpr std::string_view kEnding = ".profile";
   if (!packed_path.ends_with(kEnding)) throw UserError(packed_path + ": a profile's name ends in .profile");
@@ -99,7 +117,7 @@ WrittenProfile write_profile(const ProfileImage& image, const std::string& packe
   const WrittenProfile paths{packed_path, stem + ".json"};
   const std::string directory = directory_of(packed_path);
 
-  make_directories(directory, shared ? 0755 : 0700);  // 1.
+  prepare_profile_place(packed_path, shared);  // 1.
   const std::string lock_path = directory + "/lock";
   const Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (lock.get() < 0) fail(lock_path, "cannot be opened");

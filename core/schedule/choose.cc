@@ -1,7 +1,8 @@
 // Building a named pattern for an operation, and trying all of them.
 //
-// A candidate is built, priced and thrown away; only the winner is built again and kept, so the arena holds one
-// candidate at a time. What is tried is bounded, because this runs when a team starts:
+// A candidate is built, priced and thrown away unless it is cheaper than all before it; so the arena holds those that once were
+// the cheapest. (Building the winner again would save that room, but a search that ran out of time would not find it again.)
+// What is tried is bounded, because this runs when a team starts:
 //   - the arguments that the registry thinks worth trying;
 //   - all-to-all up to 64 participants: n^2 reads a barrier, more lines than the caches' links pass in the time of
 //     the two further rounds it saves, and n^2 messages to price;
@@ -128,23 +129,31 @@ int optimised_barrier(int root, const Costs& costs, const SearchEffort& effort, 
   if (root >= 0) roots[0] = static_cast<uint16_t>(root);
   else count = barrier_roots(costs, effort, arena, roots);
   if (count == 0) return -ENOMEM;
-  // Greedy trees say which root is best; only its trees are then annealed.
+  // Greedy trees, or exact ones, say which root is best; only its trees are then annealed.
   SearchEffort quick = effort;
   quick.moves = 0;
-  uint16_t best = roots[0];
+  Choice best = *out;
   double least = 0;
-  for (uint32_t i = 0; i < count && count > 1; ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     char* const scratch = arena.mark();
     Choice trial = *out;
     double now = 0;
-    const int error = barrier_under(roots[i], levels, costs, quick, arena, &trial, &now);
-    arena.rewind(scratch);
-    if (error) return error;
-    if (i > 0 && now >= least) continue;
-    best = roots[i];
+    if (int error = barrier_under(roots[i], levels, costs, quick, arena, &trial, &now)) return error;
+    if (i > 0 && now >= least) {
+      arena.rewind(scratch);
+      continue;
+    }
+    best = trial;
     least = now;
   }
-  return barrier_under(best, levels, costs, effort, arena, out, &least);
+  if (effort.moves > 0 && costs.n > effort.most_exact) {
+    double now = 0;
+    Choice annealed = *out;
+    if (int error = barrier_under(best.gather.root, levels, costs, effort, arena, &annealed, &now)) return error;
+    if (now < least) best = annealed;
+  }
+  *out = best;
+  return 0;
 }
 
 // "optimised": searched for this operation; for a barrier one tree to gather and one to release.
@@ -219,24 +228,26 @@ struct Exchanges {
 // The cheapest of the rows that `wanted` lets through.
 template <typename Wanted, typename Make>
 int cheapest(const Costs& costs, Arena& arena, Wanted wanted, Make make, Choice* out, Exchanges* exchanges = nullptr) {
-  Pattern best;
-  double least = 0;
+  Choice best;
   for (const PatternInfo& info : pattern_registry()) {
     if (!wanted(info)) continue;
     for (uint32_t argument : candidate_arguments(info)) {
       char* const scratch = arena.mark();
       Choice candidate;
       const int error = price({&info, argument}, costs, arena, make, &candidate);
-      arena.rewind(scratch);
       if (error == -EINVAL) continue;  // not for this many participants, or no such root: then nothing is left over
       if (error != 0) return error;
       if (exchanges) exchanges->consider(candidate);
-      if (best.info && candidate.predicted >= least) continue;
-      best = candidate.pattern;
-      least = candidate.predicted;
+      if (best.pattern.info && candidate.predicted >= best.predicted) {
+        arena.rewind(scratch);
+        continue;
+      }
+      best = candidate;
     }
   }
-  return best.info ? price(best, costs, arena, make, out) : -EINVAL;
+  if (!best.pattern.info) return -EINVAL;
+  *out = best;
+  return 0;
 }
 
 // Takes the place of *best if the exchange with other partners is cheaper.
@@ -289,6 +300,7 @@ uint32_t candidate_patterns(Operation op, uint32_t n, Pattern* out, uint32_t roo
 }
 
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out, const SearchEffort& effort) {
+  char* const start = arena.mark();
   Exchanges exchanges;
   Choice best;
   int error = cheapest(
@@ -296,7 +308,8 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
       [&](const Pattern& p, Choice* choice) { return build(p, op, root, costs, effort, arena, choice); }, &best, &exchanges);
   for (uint32_t i = 0; i < exchanges.count && !error && effort.moves > 0; ++i)
     error = try_partners(exchanges.pattern[i], costs, effort, arena, &best);
-  if (!error) *out = best;
+  if (error) arena.rewind(start);
+  else *out = best;
   return error;
 }
 

@@ -85,8 +85,12 @@ int Pricer::make(const Schedule& schedule, Arena& arena) {
 }
 
 int Pricer::price(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace) {
-  std::fill_n(programs_.sent, programs_.slots, false);
   std::fill_n(done, schedule_.n, 0.0);
+  return price_next(costs, place, done, makespan, trace);
+}
+
+int Pricer::price_next(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace) {
+  std::fill_n(programs_.sent, programs_.slots, false);
   Clock clock{schedule_, costs, place, programs_, done, visible_, arrivals_, trace};
   programs_.run([&](uint16_t i, uint32_t step) { clock.signal(i, schedule_.steps[step]); },
                 [&](uint16_t i, uint32_t step) { clock.wait(i, schedule_.steps[step]); });
@@ -116,6 +120,35 @@ int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Predicti
   arena.rewind(scratch);
   *out = Prediction{makespan, static_cast<uint16_t>(std::max_element(done, done + costs.n) - done), done};
   return 0;
+}
+
+int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode) {
+  constexpr uint32_t kSettled = 8, kCounted = 8;  // episodes; the order of leaving repeats itself after one or two
+  if (barrier.n != costs.n || barrier.op != Operation::kBarrier) return -EINVAL;
+  const uint32_t n = barrier.n;
+  *per_episode = 0;
+  if (n == 1) return 0;
+  if (n == 2 && barrier.root == kNobody) {
+    *per_episode = (costs.hop[1] + costs.hop[2] + costs.ready_read[1] + costs.ready_read[2]) / 4;
+    return 0;
+  }
+  char* const start = arena.mark();
+  auto* place = arena.make<uint16_t>(n);
+  auto* done = arena.make<double>(n);
+  Pricer pricer;
+  int error = place && done ? pricer.make(barrier, arena) : -ENOMEM;
+  double now = 0, settled = 0;
+  if (!error) {
+    for (uint16_t i = 0; i < n; ++i) place[i] = i;
+    error = pricer.price(costs, place, done, &now);
+  }
+  for (uint32_t k = 1; k < kSettled + kCounted && !error; ++k) {
+    if (k == kSettled) settled = now;
+    error = pricer.price_next(costs, place, done, &now);
+  }
+  arena.rewind(start);
+  if (!error) *per_episode = (now - settled) / kCounted;
+  return error;
 }
 
 double broadcast_latency(const Tree& tree, const Costs& costs, double* scratch) {

@@ -35,13 +35,21 @@ struct Trace {
 // schedule is malformed; -ENOMEM. With a `trace` it also writes down what happened when.
 int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out, Trace* trace = nullptr);
 
+// What a barrier costs in a loop that does nothing else, per episode: who leaves first comes first the next time, so it is less than
+// the makespan, or the same. Two participants who tell each other share one line (collective/barrier.h): the later one gets the
+// other's news with the line that it needs for its own store, which takes one transaction, and only the other has to read again; so
+// the episode takes the mean of a hop and a ready read. 0 or an error as for predict; all scratch is given back.
+int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode);
+
 // The same for who prices one schedule many times, with other participants in its places: place[i] is who does what the schedule has
 // for i. What does not depend on that is worked out once, and stays in the arena: about 60 bytes per message.
 class Pricer {
  public:
   int make(const Schedule& schedule, Arena& arena);  // 0, -EINVAL or -ENOMEM
-  // In about 20 ns per message. 0 or -EDEADLK; `done` has room for n, by the schedule's numbers.
+  // Everybody starts at 0. In about 20 ns per message. 0 or -EDEADLK; `done` has room for n, by the schedule's numbers.
   int price(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace = nullptr);
+  // One episode more: everybody starts when `done` says that it has left the last one.
+  int price_next(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace = nullptr);
 
  private:
   Programs programs_;

@@ -15,7 +15,7 @@ allowed() {
     collective) echo base model generate schedule transport collective ;;
     zoo) echo base zoo ;;
     discover) echo base model zoo discover ;;
-    measure) echo base model transport discover measure ;;
+    measure) echo base model generate schedule transport collective discover measure ;;
     draw) echo base model generate schedule draw ;;
     cli) echo base model generate schedule transport collective zoo discover measure draw cli ;;
   esac

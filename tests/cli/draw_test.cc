@@ -40,6 +40,31 @@ TEST(Draw, SvgThatOthersRead) {
   }
 }
 
+// The best barrier by trees gathers along another tree than it releases along, here as on most machines.
+TEST(Draw, BothTreesOfABarrier) {
+  const std::vector<std::string> best = {"--op", "barrier", "--pattern", "optimised", "--cost-model", "paper"};
+  for (const char* name : {"both.svg", "both.txt"}) {
+    const std::string file = drawn("tree", name, best);
+    const size_t gather = file.find("gather, up the tree"), release = file.find("release, down the tree");
+    ASSERT_NE(release, std::string::npos) << file;
+    EXPECT_LT(gather, release);
+    for (int cpu = 0; cpu < 12; ++cpu) {
+      const std::string here = "CPU " + std::to_string(cpu);
+      EXPECT_LT(file.find(here, gather), release);
+      EXPECT_NE(file.find(here, release), std::string::npos);
+    }
+  }
+  EXPECT_NE(drawn("tree", "both.dot", best).find("subgraph cluster_gather {"), std::string::npos);
+  if (has_command("dot")) {
+    EXPECT_EQ(std::system(("dot -Tsvg " + scratch() + "/both.dot >/dev/null").c_str()), 0);
+  }
+  std::vector<std::string> tree = {"tree", "--machine", kMachine, "--json"};
+  tree.insert(tree.end(), best.begin(), best.end());
+  const auto json = smelt(tree).json();
+  EXPECT_NE(json["gather"], json["children"]);
+  EXPECT_EQ(json["gather"].size(), 12u);
+}
+
 TEST(Draw, DotThatGraphvizReads) {
   for (const std::string what : {"tree", "schedule"}) {
     EXPECT_NE(drawn(what, what + ".dot").find("digraph"), std::string::npos);

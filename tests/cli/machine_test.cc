@@ -1,4 +1,4 @@
-// smelt info, calibrate and config: this machine and its settings.
+// smelt info and config: this machine and its settings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,13 +13,6 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-std::map<std::string, std::string> cache(const std::string& name) {
-  const std::string path = scratch() + "/" + name;
-  fs::create_directories(path);
-  fs::permissions(path, fs::perms::owner_all);
-  return {{"XDG_CACHE_HOME", path}};
-}
 
 json info(const std::map<std::string, std::string>& environment) {
   const Outcome outcome = run({{"info", "--json"}, environment});
@@ -132,85 +125,6 @@ TEST(Doctor, SaysWhatItFoundAndWhatToDo) {
   }
 }
 
-TEST(Calibrate, ThenInfoSaysMeasured) {
-  const auto here = cache("measured");
-  const Outcome outcome = run({{"calibrate", "--json"}, here});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");  // progress is for terminals
-  const json report = outcome.json();
-  const std::string packed = report["profile"], text = report["json"];
-  EXPECT_TRUE(packed.starts_with(here.at("XDG_CACHE_HOME") + "/smelt/")) << packed;
-  EXPECT_TRUE(fs::exists(packed) && fs::exists(text));
-  EXPECT_TRUE(json::accept(read_file(text)));
-
-  const json out = info(here);
-  EXPECT_EQ(out["profile"]["source"], "user");
-  EXPECT_EQ(out["profile"]["measured"], true);
-  EXPECT_EQ(out["profile"]["path"], packed);
-  EXPECT_LT(out["profile"]["age_seconds"].get<double>(), 300);
-  EXPECT_EQ(out["hops"].size(), report["hops"].size());
-  EXPECT_EQ(out["methods"], report["methods"]);
-  EXPECT_EQ(out["methods"].size(), out["cores"] < 2 ? 0u : out["cores"] < 4 ? 1u : 2u);
-  for (const json& set : out["methods"])
-    for (const char* collective : {"broadcast", "reduce", "allreduce"}) {
-      EXPECT_EQ(set[collective][0]["from_bytes"], 0) << set;
-      EXPECT_TRUE(set[collective].back()["method"].is_string()) << set;
-    }
-  const Outcome shown = run({{"info"}, here});
-  EXPECT_NE(shown.out.find(packed), std::string::npos) << shown.out;
-  // Both forms of the file are machines of their own.
-  for (const std::string& file : {packed, text}) {
-    const Outcome tree = run({{"tree", "--json", "--machine", file}, here});
-    EXPECT_EQ(tree.code, 0) << tree.err;
-  }
-  // A damaged file is told, and stepped over.
-  fs::resize_file(packed, 100);
-  const Outcome damaged = run({{"info", "--json"}, here});
-  EXPECT_EQ(damaged.code, 0);
-  EXPECT_NE(damaged.err.find(packed), std::string::npos) << damaged.err;
-  EXPECT_EQ(damaged.json()["profile"]["measured"], false);
-}
-
-TEST(Calibrate, WritesWhereItIsTold) {
-  const std::string file = scratch() + "/mine.profile";
-  const Outcome outcome = smelt({"calibrate", "--output", file});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find(file), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("SMELT_PROFILE=" + file), std::string::npos) << outcome.out;
-  EXPECT_EQ(info({{"SMELT_PROFILE", file}})["profile"]["source"], "SMELT_PROFILE");
-  const Outcome quiet = smelt({"calibrate", "--quiet", "--output", file});
-  EXPECT_EQ(quiet.out + quiet.err, "");
-  const Outcome pairs_only = smelt({"calibrate", "--no-methods", "--json", "--output", file});
-  EXPECT_EQ(pairs_only.json()["methods"], json::array());
-  EXPECT_EQ(info({{"SMELT_PROFILE", file}})["methods"], json::array());
-  const Outcome nowhere = smelt({"calibrate", "--output", "/proc/no/where.profile"});
-  EXPECT_EQ(nowhere.code, 2);
-  EXPECT_EQ(std::count(nowhere.err.begin(), nowhere.err.end(), '\n'), 1) << nowhere.err;
-}
-
-TEST(Calibrate, InterruptedLeavesTheOldProfile) {
-  const auto here = cache("interrupted");
-  const Outcome first = run({{"calibrate", "--json"}, here});
-  ASSERT_EQ(first.code, 0) << first.err;
-  const std::string packed = first.json()["profile"], text = first.json()["json"];
-  int interrupted = 0;
-  for (const double after : {0.002, 0.005, 0.01, 0.015, 0.02, 0.03}) {
-    Call call{{"calibrate"}, here};
-    call.interrupt_after = after;
-    const std::string before = read_file(packed), text_before = read_file(text);
-    const Outcome outcome = run(call);
-    if (outcome.code == 0) continue;  // it was quicker than the signal
-    ++interrupted;
-    EXPECT_EQ(outcome.code, 130);
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_TRUE(read_file(packed) == before && read_file(text) == text_before);
-  }
-  EXPECT_GT(interrupted, 0);
-  EXPECT_EQ(info(here)["profile"]["source"], "user");
-  for (const auto& entry : fs::directory_iterator(fs::path(packed).parent_path()))
-    EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
-}
-
 TEST(Config, TellsValuesAndWhereTheyCameFrom) {
   const Outcome outcome = run({{"config", "--json"}, {{"SMELT_WAIT", "sleep"}, {"SMELT_SPIN_US", "many"}}});
   ASSERT_EQ(outcome.code, 0);
@@ -241,13 +155,18 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
     EXPECT_NE(page.find(row.name), std::string::npos) << row.name;
     EXPECT_NE(page.find(row.help), std::string::npos) << row.name << ": " << row.help;
   }
-  for (const std::string verb : {"doctor", "calibrate", "info", "tree", "draw", "run", "config"}) {
+  for (const std::string verb : {"doctor", "calibrate", "profile", "info", "tree", "compare", "draw", "run", "config"})
     EXPECT_NE(page.find(".SS smelt " + verb), std::string::npos) << verb;
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+           {"doctor"}, {"calibrate"}, {"profile", "export"}, {"profile", "import"}, {"profile", "diff"}, {"info"}, {"tree"},
+           {"compare"}, {"draw"}, {"run"}, {"config"}}) {
     // Every option of every verb, from its own help.
-    const std::string help = smelt({verb, "--help"}).out;
+    std::vector<std::string> words = verb;
+    words.push_back("--help");
+    const std::string help = smelt(words).out;
     for (size_t at = help.find("  --"); at != std::string::npos; at = help.find("  --", at + 1)) {
       const std::string option = help.substr(at + 2, help.find_first_of(" \n,", at + 2) - at - 2);
-      EXPECT_NE(page.find(option), std::string::npos) << verb << " " << option;
+      EXPECT_NE(page.find(option), std::string::npos) << verb.back() << " " << option;
     }
   }
   if (std::system("command -v man >/dev/null 2>&1") == 0) {

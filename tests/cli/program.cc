@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -54,6 +55,26 @@ std::string from_environment(const char* name) {
   return value ? value : "";
 }
 
+std::map<std::string, std::string> cache(const std::string& name) {
+  const std::string path = scratch() + "/" + name;
+  fs::create_directories(path);
+  fs::permissions(path, fs::perms::owner_all);
+  return {{"XDG_CACHE_HOME", path}};
+}
+
+namespace {
+
+// What a terminal shows until nobody writes to it any more.
+std::string read_terminal(int master) {
+  std::string shown;
+  char part[4096];
+  for (ssize_t got; (got = ::read(master, part, sizeof part)) > 0 || (got < 0 && errno == EINTR);)
+    if (got > 0) shown.append(part, static_cast<size_t>(got));
+  return shown;
+}
+
+}  // namespace
+
 Outcome run(const Call& call) {
   std::map<std::string, std::string> variables = {{"PATH", from_environment("PATH")},
                                                   {"HOME", scratch()},
@@ -61,7 +82,7 @@ Outcome run(const Call& call) {
                                                   {"LC_ALL", "C.UTF-8"}};
   for (const auto& [name, value] : call.environment) variables[name] = value;
 
-  std::vector<std::string> words = {from_environment("SMELT")}, pairs;
+  std::vector<std::string> words = {call.program.empty() ? from_environment("SMELT") : call.program}, pairs;
   words.insert(words.end(), call.arguments.begin(), call.arguments.end());
   for (const auto& [name, value] : variables) pairs.push_back(name + "=" + value);
   std::vector<char*> argv, envp;
@@ -73,7 +94,14 @@ Outcome run(const Call& call) {
   const std::string out = call.stdout_to ? call.stdout_to : scratch() + "/stdout", err = scratch() + "/stderr";
   // Opened here, so that a child that is interrupted at once leaves empty ones.
   int out_fd = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  const int err_fd = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  int err_fd = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), master = -1;
+  if (call.terminal) {
+    ::close(err_fd);
+    master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    ::grantpt(master);
+    ::unlockpt(master);
+    err_fd = ::open(::ptsname(master), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  }
   if (int ends[2]; call.closed_stdout && ::pipe2(ends, O_CLOEXEC) == 0) {
     ::close(ends[0]);
     ::close(out_fd);
@@ -84,22 +112,31 @@ Outcome run(const Call& call) {
     ::dup2(out_fd, STDOUT_FILENO);
     ::dup2(err_fd, STDERR_FILENO);
     ::signal(SIGINT, SIG_DFL);
+    ::signal(SIGTERM, SIG_DFL);
     ::signal(SIGPIPE, SIG_DFL);
-    ::execve(argv[0], argv.data(), envp.data());
+    if (!call.prepare || call.prepare()) ::execve(argv[0], argv.data(), envp.data());
     _exit(125);
   }
   ::close(out_fd);
   ::close(err_fd);
   if (call.interrupt_after > 0) {
     ::usleep(static_cast<useconds_t>(call.interrupt_after * 1e6));
-    ::kill(child, SIGINT);
+    ::kill(child, call.signal);
   }
   int status = 0;
-  ::waitpid(child, &status, 0);
+  bool ended = false;
+  while (call.interrupt_when && !ended && !call.interrupt_when()) {
+    ::usleep(500);
+    ended = ::waitpid(child, &status, WNOHANG) == child;
+  }
+  if (call.interrupt_when && !ended) ::kill(child, call.signal);
   Outcome outcome;
+  if (call.terminal) outcome.err = read_terminal(master);
+  if (!ended) ::waitpid(child, &status, 0);
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (!call.stdout_to && !call.closed_stdout) outcome.out = read_file(out);
-  outcome.err = read_file(err);
+  if (!call.terminal) outcome.err = read_file(err);
+  if (master >= 0) ::close(master);
   return outcome;
 }
 

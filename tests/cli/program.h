@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <csignal>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,7 +24,12 @@ struct Call {
       environment;                  // besides PATH, HOME, XDG_CACHE_HOME (empty folders) and a UTF-8 locale
   bool closed_stdout = false;       // stdout is a pipe that nobody reads
   const char* stdout_to = nullptr;  // a file instead of `out`
-  double interrupt_after = 0;       // seconds, then SIGINT; 0: never
+  double interrupt_after = 0;       // seconds, then `signal`; 0: never
+  std::function<bool()> interrupt_when = {};  // the same as soon as this says true
+  int signal = SIGINT;
+  bool terminal = false;            // stderr is one; what it shows is `err`
+  std::string program = {};              // instead of the smelt that was built
+  std::function<bool()> prepare = {};    // in the child, before it becomes the program; false: `code` is 125
 };
 
 Outcome run(const Call& call);
@@ -30,6 +37,8 @@ inline Outcome smelt(std::vector<std::string> arguments) { return run({std::move
 
 // A folder for this test alone, removed at the end of the process; its cache/ is XDG_CACHE_HOME.
 std::string scratch();
+// XDG_CACHE_HOME for one test: scratch()/<name>, made, private.
+std::map<std::string, std::string> cache(const std::string& name);
 std::string write_file(const std::string& name, const std::string& content, int mode = 0644);  // its path
 std::string read_file(const std::string& path);
 std::string from_environment(const char* name);  // "" when not set

@@ -214,6 +214,36 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
   expect_refused(with("\"broadcast_shelf\": [0", "\"broadcast_shelf\": [0, 1"), "\"broadcast_shelf\" is not a list of 9");
 }
 
+// Whatever is wrong is a UserError; what gets through can be packed, and the loader would take it.
+TEST_F(MachineFileTest, EveryDamagedByteOfAProfileIsRefusedOrHarmless) {
+  const std::string good = profile_to_json(sample());
+  uint32_t refused = 0;
+  for (size_t at = 0; at < good.size(); ++at) {
+    const char changes[] = {static_cast<char>(good[at] ^ 1), static_cast<char>(good[at] ^ 0x80), '9', '"'};
+    std::string damaged = good;
+    damaged[at] = changes[at % 4];
+    try {
+      const ProfileImage image = profile_from_json(damaged, "x");
+      if (at % 16 == 0) {
+        const std::vector<std::byte> packed = image.pack();
+        Profile profile;
+        Refusal why;
+        ASSERT_EQ(load_profile_file(folder.write("p.profile", std::string_view(reinterpret_cast<const char*>(packed.data()),
+                                                                               packed.size())).c_str(),
+                                    0, &profile, &why), 0)
+            << why.text << " at " << at;
+        unload_profile(&profile);
+      }
+    } catch (const UserError& error) {
+      ++refused;
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_GT(refused, good.size() / 3);
+  for (size_t length = 0; length < good.size() - 2; ++length)
+    EXPECT_THROW(profile_from_json(good.substr(0, length), "x"), UserError) << length;
+}
+
 TEST_F(MachineFileTest, XmlAndSyntheticAreGuessed) {
   export_machine_xml(folder.path("this.xml"));
   const MachineFile xml = read_machine_file(folder.path("this.xml"));

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/os/os.h"
 #include "generate/exact.h"
 #include "generate/optimise.h"
 #include "machines.h"
+#include "schedule/bounds.h"
 
 using namespace smelt;
 using namespace smelt::test;
@@ -137,6 +140,30 @@ TEST(Bound, WithLittleMemoryItIsStillABound) {
     EXPECT_LE(lower_bound(made.problem, 0, part), full);
     EXPECT_EQ(part.left(), bytes);
   }
+}
+
+// Ended early it says less, and nothing wrong.
+TEST(Bound, LimitsEndIt) {
+  MappedArena arena(kBlockBytes);
+  const Costs costs = make_machine("m", 8, 16, 60, 250, 0.5f, 4).paper(arena);
+  TreeProblem problem;
+  ASSERT_EQ(make_problem(costs, Direction::kBroadcast, arena, &problem), 0);
+  const double full = lower_bound(problem, -1, arena);
+  std::atomic<bool> stop = true;
+  const size_t left = arena.left();
+  const int64_t begin = os::now_ns();
+  const double stopped = lower_bound(problem, -1, arena, {0, &stop});
+  EXPECT_LT(os::now_ns() - begin, 1'000'000'000) << "a millisecond or two, on a machine that may be busy";
+  EXPECT_EQ(arena.left(), left);
+  EXPECT_GT(stopped, 0);
+  EXPECT_LT(stopped, full);
+  EXPECT_LE(lower_bound(problem, -1, arena, {os::now_ns() + 20'000'000, nullptr}), full);
+  stop = false;
+  EXPECT_EQ(lower_bound(problem, -1, arena, {0, &stop}), full);
+  // Of ways that are not yet the shortest nothing can be said.
+  stop = true;
+  EXPECT_GT(price_bound(costs, Operation::kBarrier, -1, arena), 0);
+  EXPECT_EQ(price_bound(costs, Operation::kBarrier, -1, arena, {0, &stop}), 0);
 }
 
 // The bound of a machine and a tree of it: the order of the two is a proof that neither is wrong in that direction.

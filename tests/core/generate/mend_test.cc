@@ -246,6 +246,30 @@ TEST_P(OnMachine, StaysNearAFreshSearch) {
     }
   }
 }
+TEST_P(OnMachine, TheBoundIsOneAndSaysSomething) {
+  for (const bool overlap : {false, true}) {
+    for (Direction direction : kDirections) {
+      for (uint32_t seed = 1; seed <= 3; ++seed) {
+        MappedArena arena(kBlockBytes);
+        const Costs costs = overlap ? GetParam().overlap(arena) : GetParam().paper(arena);
+        TreeProblem problem;
+        ASSERT_EQ(make_problem(costs, direction, arena, &problem), 0);
+        // One more than are left, so that the bound has been mended too.
+        std::vector<uint16_t> members = random_subset(problem.n, std::min(11u, problem.n), seed);
+        Mended mended(problem, seed % 2 == 0, members);
+        mended.change(members.front());
+        members = mended.members();
+        const Subset subset(problem, members);
+        const auto root = static_cast<int>(std::find(members.begin(), members.end(), mended.mender.root()) - members.begin());
+        Tree tree;
+        double optimum = 0;
+        ASSERT_EQ(exact_tree(subset.problem, seed % 2 == 0 ? -1 : root, {}, arena, &tree, &optimum), 0);
+        EXPECT_LE(mended.mender.bound(), optimum);
+        EXPECT_GE(mended.mender.bound(), 0.25 * optimum);
+      }
+    }
+  }
+}
 INSTANTIATE_TEST_SUITE_P(All, OnMachine, testing::ValuesIn(machines()), name_of);
 
 TEST(Mend, ASmallArenaIsAnErrorAndNothingIsLeft) {

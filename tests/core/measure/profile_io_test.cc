@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdio>
+#include <initializer_list>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -97,12 +100,20 @@ TEST(WriteProfile, TwoWritersAtOnceLeaveAPairOfOneOfThem) {
     }
     ::_exit(0);
   }
-  // Meanwhile a reader finds a whole profile at every moment.
+  // Meanwhile a reader finds a whole profile of one of them at every moment, packed and as JSON.
   for (int i = 0; i < 200; ++i) {
     Profile profile;
     Refusal why;
-    EXPECT_EQ(load_profile_file(path.c_str(), 0, &profile, &why), 0) << why.text;
+    ASSERT_EQ(load_profile_file(path.c_str(), 0, &profile, &why), 0) << why.text;
+    const ProfileImage packed = image_from_profile(profile);
     unload_profile(&profile);
+    const ProfileImage json = i % 10 ? packed : profile_from_json(folder.read("m.json"), "m.json");
+    for (const ProfileImage* image : {&packed, &json}) {
+      const float hop = image->hop[1];
+      EXPECT_TRUE(hop == 1 || hop == 2 || hop == 99) << hop;
+      for (uint32_t a = 0; a < image->n(); ++a)
+        for (uint32_t b = 0; b < image->n(); ++b) ASSERT_EQ(image->hop[a * image->n() + b], a == b ? 0 : hop);
+    }
   }
   for (pid_t writer : writers) {
     int status = -1;
@@ -157,6 +168,78 @@ TEST(WriteProfile, FullDiskKeepsTheOldPair) {
   }
   EXPECT_EQ(hop_of_pair(folder, "disk"), 5);
   EXPECT_EQ(files_in(disk), 3u);
+}
+
+// In a child, so that its mounts and its user are its own. 0: the error says all of `says`.
+int refusal_of(const std::string& path, bool shared, std::initializer_list<const char*> says) {
+  for (const auto& write : {+[](const std::string& where, bool all) { write_profile(image_with(6), where, all); },
+                            +[](const std::string& where, bool all) { prepare_profile_place(where, all); }}) {
+    try {
+      write(path, shared);
+      return 1;
+    } catch (const UserError& error) {
+      const std::string what = error.what();
+      for (const char* part : says)
+        if (what.find(part) == what.npos) {
+          std::fprintf(stderr, "\"%s\" is missing in: %s\n", part, what.c_str());
+          return 2;
+        }
+    }
+  }
+  return 0;
+}
+
+TEST(WriteProfile, ReadOnlyFileSystemKeepsTheOldPair) {
+  const Folder folder;
+  const std::string path = folder.path("m.profile");
+  write_profile(image_with(5), path);
+  EXPECT_EXIT(
+      {
+        // Bound to itself, and that read-only.
+        if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            ::mount(folder.path().c_str(), folder.path().c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+            ::mount(nullptr, folder.path().c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) != 0) {
+          std::fprintf(stderr, "not permitted here\n");
+          ::_exit(0);
+        }
+        const int own = refusal_of(path, false, {"Read-only file system", "unchanged"});
+        ::_exit(own ? own : refusal_of(path, true, {"Read-only file system", "needs no --system"}));
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EQ(hop_of_pair(folder), 5);
+  EXPECT_EQ(files_in(folder.path()), 3u);
+}
+
+TEST(WriteProfile, SomebodyElsesFolderIsToldForWhatItIs) {
+  const Folder folder;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  const std::string path = folder.path("m.profile");
+  write_profile(image_with(5), path);
+  if (::geteuid() != 0) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0555), 0);
+    EXPECT_EQ(refusal_of(path, true, {"Permission denied", "the system's profile is root's to write"}), 0);
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  } else {
+    EXPECT_EXIT(
+        {
+          if (::setresuid(65534, 65534, 65534) != 0) ::_exit(3);
+          const int own = refusal_of(path, false, {"Permission denied", "unchanged"});
+          ::_exit(own ? own : refusal_of(path, true, {"Permission denied", "the system's profile is root's to write"}));
+        },
+        testing::ExitedWithCode(0), "");
+  }
+  EXPECT_EQ(hop_of_pair(folder), 5);
+}
+
+TEST(DefaultPath, OfServicesWithoutAHomeIsRefusedInOneLine) {
+  ::unsetenv("XDG_CACHE_HOME");
+  ::setenv("HOME", "/dev/null", 1);
+  EXPECT_EQ(refusal_of(default_profile_path(), false, {"/dev/null", "Not a directory", "unchanged"}), 0);
+  Profile profile;
+  Refusal why;
+  ASSERT_EQ(load_profile(&profile, &why), 0);
+  EXPECT_STREQ(why.text, "") << "reading it is no reason to complain";
+  unload_profile(&profile);
 }
 
 TEST(DefaultPath, NeedsAHome) {

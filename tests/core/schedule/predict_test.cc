@@ -136,6 +136,49 @@ TEST_F(Predict, OnlyTheResultStaysInTheArena) {
   EXPECT_LE(before - arena.left(), 4 * sizeof(double) + 8);
 }
 
+// In a loop the period, not the time from everybody's arrival: trees cost the same, two who share a line cost less.
+TEST(SteadyPrice, IsThePeriodOfALoop) {
+  MappedArena arena(kBlockBytes);
+  const Costs two = make_machine("m", 1, 2, 50, 100, 0, 1).overlap(arena);
+  const double hop = two.hop[1], ready = two.ready_read[1];
+  Pattern pattern;
+  Choice choice;
+  double steady = 0;
+  ASSERT_EQ(find_pattern("pair", &pattern), 0);
+  ASSERT_EQ(plan(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
+  ASSERT_EQ(steady_price(choice.schedule, two, arena, &steady), 0);
+  EXPECT_NEAR(steady, (hop + ready) / 2, 1e-6);
+  ASSERT_EQ(find_pattern("sequential", &pattern), 0);
+  ASSERT_EQ(plan(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
+  ASSERT_EQ(steady_price(choice.schedule, two, arena, &steady), 0);
+  EXPECT_NEAR(steady, 2 * hop, 1e-3);
+  EXPECT_EQ(steady_price(choice.schedule, make_machine("m", 1, 3, 50, 100, 0, 1).overlap(arena), arena, &steady), -EINVAL);
+}
+
+TEST(SteadyPrice, IsPositiveAndNeverAboveTheMakespan) {
+  for (const Machine& machine : machines()) {
+    if (machine.n > 64) continue;
+    MappedArena arena(kBlockBytes);
+    for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
+      for (const PatternInfo& info : pattern_registry()) {
+        char* const mark = arena.mark();
+        Choice choice;
+        if (plan({&info, info.default_argument}, Operation::kBarrier, -1, costs, arena, &choice) == 0) {
+          const size_t left = arena.left();
+          double steady = 0;
+          ASSERT_EQ(steady_price(choice.schedule, costs, arena, &steady), 0);
+          EXPECT_EQ(arena.left(), left);
+          EXPECT_LE(steady, choice.predicted * (1 + 1e-6)) << info.name << " on " << machine;
+          if (choice.predicted > 0 && machine.n > 1) {
+            EXPECT_GT(steady, 0) << info.name << " on " << machine;
+          }
+        }
+        arena.rewind(mark);
+      }
+    }
+  }
+}
+
 // The paper's machine, its model, its trees: figures from an independent implementation, in cycles.
 TEST(PredictPaper, TheFiguresOfTheIvyBridge) {
   const Machine* const machine = find_machine("smelt_ivybridge_2x10");

@@ -1,0 +1,110 @@
+#include "cli/class_figures.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+#include "draw/picture.h"
+#include "model/distance.h"
+
+namespace smelt {
+
+using Json = nlohmann::ordered_json;
+
+std::string class_name(const ClassFigures& figures, const std::vector<ClassFigures>& all) {
+  const std::string name = distance_name(static_cast<Distance>(figures.distance));
+  const auto several = std::count_if(all.begin(), all.end(), [&](const ClassFigures& other) {
+    return other.distance == figures.distance;
+  });
+  return several > 1 ? fmt::format("{} ({})", name, figures.part + 1) : name;
+}
+
+nlohmann::ordered_json marks_json(uint32_t marks) {
+  auto out = Json::array();
+  for (uint32_t m = 0; m < kClassMarks; ++m)
+    if (marks >> m & 1) out.push_back(kClassMarkNames[m]);
+  return out;
+}
+
+std::string marks_text(uint32_t marks) {
+  std::vector<std::string> names = marks_json(marks);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string classes_text(const std::vector<ClassFigures>& classes, CostUnit unit) {
+  if (classes.empty()) return "";
+  std::string out = fmt::format("measured, {:<16} {:>8} {:>8} {:>9} {:>8}  marks\n", cost_unit_name(unit), "pairs",
+                                "samples", "median", "spread");
+  for (const ClassFigures& c : classes) {
+    std::string row = fmt::format("  {:<24} {:>8} {:>8} {:>9.1f} {:>6.0f} %  {}", class_name(c, classes), c.pairs,
+                                  c.samples, c.hop, c.spread * 100.0, marks_text(c.marks));
+    row.erase(row.find_last_not_of(' ') + 1);
+    out += row + "\n";
+  }
+  return out;
+}
+
+nlohmann::ordered_json classes_json(const std::vector<ClassFigures>& classes) {
+  auto out = Json::array();
+  for (const ClassFigures& c : classes)
+    out.push_back({{"distance", distance_name(static_cast<Distance>(c.distance))},
+                   {"part", c.part},
+                   {"pairs", c.pairs},
+                   {"samples", c.samples},
+                   {"hop", c.hop},
+                   {"send_busy", c.send_busy},
+                   {"recv_busy", c.recv_busy},
+                   {"ready_read", c.ready_read},
+                   {"spread", c.spread},
+                   {"marks", marks_json(c.marks)}});
+  return out;
+}
+
+std::string wait_text(const WaitFigures& wait) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](float ns, const char* what) {
+    if (ns > 0) parts.push_back(ns < 1000 ? fmt::format("{} {:.3g} ns", what, ns) : fmt::format("{} {:.3g} us", what, ns / 1000));
+  };
+  add(wait.poll, "a poll");
+  add(wait.yield, "a yield");
+  add(wait.futex_wake, "waking a sleeper");
+  add(wait.futex_return, "until it runs");
+  return parts.empty() ? "" : fmt::format("waiting     {}\n", fmt::join(parts, ", "));
+}
+
+nlohmann::ordered_json wait_json(const WaitFigures& wait) {
+  const auto figure = [](float ns) { return ns > 0 ? Json(ns) : Json(nullptr); };
+  return {{"poll", figure(wait.poll)},
+          {"yield", figure(wait.yield)},
+          {"futex_wake", figure(wait.futex_wake)},
+          {"futex_return", figure(wait.futex_return)}};
+}
+
+std::string winners_text(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
+  if (winners.empty()) return "";
+  std::string out = fmt::format("{:<36} {:>12} {:>12} {:>8} {:>12}\n", "raced on this machine, ns", "predicted", "measured", "spread",
+                                "beside a hop");
+  for (size_t w = 0; w < winners.size(); ++w) {
+    const Winner& winner = winners[w];
+    out += fmt::format("  {:<34} {:>12.1f} {:>12.1f} {:>6.0f} % {:>12.1f}\n",
+                       fmt::format("{} on {}: {}", kWinnerOperationNames[winner.operation], cpu_ranges(cpus[w]), winner.pattern),
+                       winner.predicted, winner.measured, winner.spread * 100.0, winner.hop);
+  }
+  return out;
+}
+
+nlohmann::ordered_json winners_json(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
+  auto out = Json::array();
+  for (size_t w = 0; w < winners.size(); ++w)
+    out.push_back({{"op", kWinnerOperationNames[winners[w].operation]},
+                   {"cpus", cpus[w]},
+                   {"pattern", winners[w].pattern},
+                   {"predicted", winners[w].predicted},
+                   {"measured", winners[w].measured},
+                   {"spread", winners[w].spread},
+                   {"hop", winners[w].hop}});
+  return out;
+}
+
+}  // namespace smelt

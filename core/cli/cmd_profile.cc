@@ -1,0 +1,142 @@
+// smelt profile: carry profiles between machines that are alike, and see what changed.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <ctime>
+#include <filesystem>
+#include <memory>
+
+#include "base/fingerprint.h"
+#include "cli/command.h"
+#include "cli/profile_diff.h"
+#include "discover/error.h"
+#include "discover/profile_read.h"
+#include "measure/profile_io.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ProfileArguments {
+  std::string file, other, output;
+  bool system = false, replace = false, json = false;
+};
+
+std::string_view as_text(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+int export_profile(const ProfileArguments& arguments) {
+  std::string path;
+  const ProfileImage image = present_profile(&path);
+  if (arguments.output.empty())
+    put(profile_to_json(image));
+  else if (arguments.output.ends_with(".profile"))
+    write_file(arguments.output, as_text(image.pack()));
+  else
+    write_file(arguments.output, profile_to_json(image));
+  return 0;
+}
+
+// What lies at `path` already: the very same profile, or something that must not be lost silently.
+bool is_there_already(const std::string& path, const ProfileImage& image, bool replace) {
+  const std::string json = path.substr(0, path.rfind('.')) + ".json";
+  std::error_code ignored;
+  std::string there;
+  for (const std::string& each : {json, path})
+    if (fs::exists(fs::symlink_status(each, ignored))) there = each;
+  if (there.empty()) return false;
+  Profile profile;
+  Refusal why;
+  std::string what = "something else";
+  if (there == path && load_profile_file(path.c_str(), 0, &profile, &why) == 0) {
+    const bool same = image_from_profile(profile).pack() == image.pack();
+    what = fmt::format("a profile measured on {:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(profile.header.created)));
+    unload_profile(&profile);
+    if (same && fs::exists(json, ignored)) return true;
+  }
+  if (!replace)
+    throw UserError(fmt::format("{}: {} is there already; --replace puts the new one in its place", there, what));
+  return false;
+}
+
+int import_profile(const ProfileArguments& arguments) {
+  const ProfileImage image = read_profile(arguments.file);
+  if (image.header.fingerprint != machine_fingerprint())
+    throw UserError(fmt::format("{}: of machine {:016x} ({}), this one is {:016x}; run 'smelt calibrate' here",
+                                arguments.file, image.header.fingerprint, one_line(image.header.machine),
+                                machine_fingerprint()));
+  if (!image.measured())
+    throw UserError(fmt::format("{}: nothing was measured in it; run 'smelt calibrate' here", arguments.file));
+  const std::string path = arguments.system ? shared_profile_path() : default_profile_path();
+  const bool known = is_there_already(path, image, arguments.replace);
+  if (!known) write_profile(image, path, arguments.system);
+  if (arguments.json)
+    put(nlohmann::ordered_json{{"profile", path}, {"imported", !known}}.dump(2) + "\n");
+  else
+    put(known ? fmt::format("unchanged   {}: the same profile is there already\n", path)
+              : fmt::format("written     {}\n", path));
+  return 0;
+}
+
+int diff_profiles(const ProfileArguments& arguments) {
+  const ProfileImage a = read_profile(arguments.file);
+  std::string name = arguments.other;
+  const ProfileImage b = name.empty() ? present_profile(&name) : read_profile(name);
+  const ProfileChange change = compare_profiles(a, b);
+  if (arguments.json) {
+    put(change_json(change, a, b));
+    return 0;
+  }
+  const auto who = [](const char* letter, const std::string& file, const ProfileImage& image) {
+    return fmt::format("{:<11} {}: {:%Y-%m-%dT%H:%M:%SZ}, {}\n", letter, file,
+                       fmt::gmtime(static_cast<std::time_t>(image.header.created)), image.header.machine);
+  };
+  put(who("A", arguments.file, a) + who("B", name, b));
+  if (a.header.fingerprint != b.header.fingerprint)
+    put(fmt::format("machines    {:016x} and {:016x}: not alike\n", a.header.fingerprint, b.header.fingerprint));
+  put(change_text(change));
+  return 0;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Action& chosen) {
+  CLI::App* verb = app.add_subcommand("profile", "Export, import and compare profiles, for fleets of equal machines");
+  verb->require_subcommand(0, 1);
+  verb->callback([verb] {
+    if (verb->get_subcommands().empty())
+      throw UserError("smelt profile: export, import or diff? see 'smelt profile --help'");
+  });
+  auto arguments = std::make_shared<ProfileArguments>();
+  const auto does = [&chosen, arguments](CLI::App* action, const char* example, int (*work)(const ProfileArguments&)) {
+    action->footer(std::string("Example:\n  smelt profile ") + example);
+    action->callback([&chosen, arguments, work] { chosen = [arguments, work] { return work(*arguments); }; });
+  };
+
+  CLI::App* exporting = verb->add_subcommand("export", "Write the profile that processes on this machine use, as JSON");
+  exporting->add_option("-o,--output", arguments->output, "write FILE instead of stdout; packed where it ends in .profile")
+      ->type_name("FILE");
+  does(exporting, "export -o node7.json", export_profile);
+
+  CLI::App* importing = verb->add_subcommand("import", "Take over the profile of a machine that is the same");
+  importing->add_option("file", arguments->file, "a profile, JSON or packed, of this machine's fingerprint")->required();
+  importing->add_flag("--system", arguments->system, "as the profile that all users of this machine share");
+  importing->add_flag("--replace", arguments->replace, "overwrite the profile that is there");
+  importing->add_flag("--json", arguments->json, "for programs");
+  does(importing, "import node7.json --system", import_profile);
+
+  CLI::App* diff = verb->add_subcommand("diff", "Compare two profiles, class by class");
+  diff->add_option("a", arguments->file, "a profile, JSON or packed")->required();
+  diff->add_option("b", arguments->other, "the other one; without it, the present one of this machine");
+  diff->add_flag("--json", arguments->json, "for programs");
+  does(diff, "diff node7.json", diff_profiles);
+
+  verb->footer(
+      "Examples:\n  smelt profile export -o node7.json\n  smelt profile import node7.json --system\n"
+      "  smelt profile diff node7.json");
+}
+
+}  // namespace smelt

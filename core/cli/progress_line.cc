@@ -1,0 +1,59 @@
+#include "cli/progress_line.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/os/os.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kRefreshS = 0.1;
+constexpr double kMomentS = 2;
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1000);
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 100 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+ProgressLine::ProgressLine(const char* what, bool wanted) : what_(what), shown_(wanted && ::isatty(STDERR_FILENO)) {}
+
+ProgressLine::~ProgressLine() {
+  if (!text_.empty()) print();
+  if (begun_) std::fputc('\n', stderr);
+}
+
+void ProgressLine::print() {
+  // Erased to the end of the line: what was there may have been longer.
+  std::fputs(fmt::format("\rsmelt: {}\033[K", text_).c_str(), stderr);
+  std::fflush(stderr);
+  text_.clear();
+  begun_ = true;
+}
+
+void ProgressLine::announce(double seconds) {
+  if (!shown_ || seconds < kMomentS) return;
+  text_ = fmt::format("measuring {}, about {}", what_, duration_text(std::ceil(seconds)));
+  print();
+}
+
+void ProgressLine::show(uint64_t done, uint64_t total, double seconds_left) {
+  if (!shown_) return;
+  const std::string left =
+      seconds_left < 0.5 || done >= total ? "" : fmt::format(", about {} left", duration_text(std::ceil(seconds_left)));
+  text_ = fmt::format("measured {} of {} {}{}", done, total, what_, left);
+  const double now = static_cast<double>(os::now_ns()) * 1e-9;
+  if (last_s_ >= 0 && now - last_s_ < kRefreshS) return;
+  last_s_ = now;
+  print();
+}
+
+}  // namespace smelt

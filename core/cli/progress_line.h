@@ -1,0 +1,33 @@
+// One line of stderr that overwrites itself: how far a measurement is, and how long it may still take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace smelt {
+
+class ProgressLine {
+ public:
+  // `what`: "pairs". Silent unless `wanted` and stderr is a terminal.
+  ProgressLine(const char* what, bool wanted);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void announce(double seconds);  // how long it will take, before anything is measured; not where it is a moment
+  // Not at every call: terminals are slower than pairs. seconds_left < 0: not known.
+  void show(uint64_t done, uint64_t total, double seconds_left = -1);
+
+ private:
+  void print();
+
+  const char* const what_;
+  const bool shown_;
+  double last_s_ = -1;      // when something was printed
+  bool begun_ = false;
+  std::string text_;        // not printed yet
+};
+
+std::string duration_text(double seconds);  // "250 ms", "1.5 s", "42 s", "3 min", "2.5 h"
+
+}  // namespace smelt

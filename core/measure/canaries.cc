@@ -1,0 +1,81 @@
+#include "measure/canaries.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "measure/statistics.h"
+#include "model/distance.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kRounds = 5;
+
+struct Candidate {
+  uint32_t a, b;
+  Distance distance;
+  double hop;
+};
+
+// Unordered pairs of CPUs that may be used now.
+std::vector<Candidate> candidates_of(const ProfileImage& image, const std::vector<uint32_t>& allowed) {
+  const auto place = [&image](uint32_t i) { return Place{image.core[i], image.llc[i], image.node[i], image.package[i]}; };
+  std::vector<uint32_t> usable;
+  for (uint32_t i = 0; i < image.n(); ++i)
+    if (std::binary_search(allowed.begin(), allowed.end(), image.os_cpu[i])) usable.push_back(i);
+  std::vector<Candidate> out;
+  for (uint32_t a : usable)
+    for (uint32_t b : usable)
+      if (a < b)
+        out.push_back({a, b, distance_between(place(a), place(b)),
+                       (double{image.hop[size_t{a} * image.n() + b]} + image.hop[size_t{b} * image.n() + a]) / 2});
+  return out;
+}
+
+// What a profile without classes has: one per distance.
+std::vector<ClassFigures> classes_by_distance(const std::vector<Candidate>& candidates) {
+  std::vector<ClassFigures> classes;
+  for (uint32_t d = 0; d < kDistances; ++d) {
+    std::vector<double> hops;
+    for (const Candidate& c : candidates)
+      if (c.distance == static_cast<Distance>(d)) hops.push_back(c.hop);
+    ClassFigures figures{};
+    figures.distance = d;
+    figures.hop = static_cast<float>(median(hops));
+    if (!hops.empty()) classes.push_back(figures);
+  }
+  return classes;
+}
+
+}  // namespace
+
+std::vector<Canary> choose_canaries(const ProfileImage& image, const std::vector<uint32_t>& allowed) {
+  const std::vector<Candidate> candidates = candidates_of(image, allowed);
+  const std::vector<ClassFigures> classes = image.classes.empty() ? classes_by_distance(candidates) : image.classes;
+  std::vector<Canary> out;
+  for (const ClassFigures& figures : classes) {
+    const Candidate* best = nullptr;
+    for (const Candidate& c : candidates)
+      if (static_cast<uint32_t>(c.distance) == figures.distance &&
+          (!best || std::abs(c.hop - figures.hop) < std::abs(best->hop - figures.hop)))
+        best = &c;
+    if (best) out.push_back({figures, image.os_cpu[best->a], image.os_cpu[best->b], best->hop});
+  }
+  return out;
+}
+
+void measure_canaries(std::vector<Canary>& canaries, Meter& meter) {
+  std::set<int> cpus;
+  for (const Canary& c : canaries) cpus.insert({static_cast<int>(c.a), static_cast<int>(c.b)});
+  meter.warm_up({cpus.begin(), cpus.end()});
+  std::vector<std::vector<double>> rounds(canaries.size());
+  for (int round = 0; round < kRounds; ++round)
+    for (size_t i = 0; i < canaries.size(); ++i) {
+      const CpuPair pair{static_cast<int>(canaries[i].a), static_cast<int>(canaries[i].b)};
+      rounds[i].push_back(median(meter.measure_hops({&pair, 1}).front()));
+    }
+  for (size_t i = 0; i < canaries.size(); ++i) canaries[i].now = median(rounds[i]);
+}
+
+}  // namespace smelt

@@ -1,0 +1,51 @@
+// The model ranks, the machine decides: the patterns that are cheapest by the profile are timed on the CPUs they are meant for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "discover/profile_image.h"
+#include "measure/calibrate.h"
+#include "measure/racing.h"
+#include "schedule/schedule.h"
+
+namespace smelt {
+
+struct FinalistSettings {
+  uint32_t finalists = 10;  // of a race; 0: all patterns, and none is dropped
+  bool distinct = true;     // patterns that give the same schedule are one finalist, under the first name
+  uint32_t episodes = 48;   // of a lap
+  RaceSettings race{8, 0.25, true};
+};
+
+struct Finalist {
+  std::string pattern;   // "hybrid"; with ", partners searched" where the name alone does not give the schedule
+  double predicted = 0;  // ns per episode of the loop, under the profile
+  Racer timed;
+};
+
+struct TimedSet {
+  Operation op = Operation::kBarrier;
+  std::vector<uint32_t> cpus;       // kernel numbers; participant i ran on cpus[i]
+  std::vector<Finalist> finalists;  // by rising prediction
+  uint32_t winner = 0;
+  bool complete = true;             // Race::complete
+};
+
+// Times the finalists of one operation on these CPUs, at least two, all known to the profile. A barrier is run in a loop. A broadcast
+// or a reduction has no end that one clock could see, so it is closed: the broadcast (from cpus[0]) by everybody's answer straight to
+// the root, the reduction (to it) by one release line; both figures are for the whole. With `keep`, the winner goes there. Throws UserError.
+TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& cpus, Operation op,
+                        const FinalistSettings& settings, ProfileImage* keep = nullptr);
+
+// One way between the first two of these CPUs, as the profile has it: what Racer::reference is in hops of.
+double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus);
+
+// Which CPUs programs are likely to use together: one per core for 2, 4, 8 ... cores in the order of the profile, for all cores, and
+// every CPU.
+std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image);
+
+// Races for each of those and each operation, within about `seconds` in all; the image's winners are replaced.
+std::vector<TimedSet> time_all_finalists(ProfileImage& image, double seconds, const Progress& progress = {});
+
+}  // namespace smelt

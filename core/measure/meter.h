@@ -1,0 +1,39 @@
+// What a calibration measures with: two implementations, the hardware and a machine that is simulated
+// (simulated_machine.h). Both give samples through the same statistics, so whatever stands above cannot tell them apart.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "measure/pair.h"
+#include "model/cost_model.h"
+
+namespace smelt {
+
+// The kernel's numbers of two different CPUs.
+struct CpuPair {
+  int a, b;
+};
+
+// Not thread-safe: one caller. The measuring functions throw UserError when this process may not use one of the CPUs.
+class Meter {
+ public:
+  virtual ~Meter() = default;
+
+  // All pairs at the same time, so each CPU may be in one of them only. One result per pair, in their order.
+  virtual std::vector<PairCost> measure(std::span<const CpuPair> pairs) = 0;
+  // The ping-pongs alone, about ten times faster: one-way cost per batch.
+  virtual std::vector<std::vector<double>> measure_hops(std::span<const CpuPair> pairs) = 0;
+  virtual double measure_poller(int writer, const std::vector<int>& pollers, double recv_busy) = 0;  // poller.h
+
+  // Cores that have slept for long take milliseconds to reach their frequency.
+  virtual void warm_up(const std::vector<int>& cpus) = 0;
+  virtual double seconds() = 0;            // since any moment; what it takes to measure moves it on
+  virtual CostUnit unit() const { return CostUnit::kNanoseconds; }  // of all costs that it gives
+};
+
+// This machine.
+std::unique_ptr<Meter> hardware_meter();
+
+}  // namespace smelt

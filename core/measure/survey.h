@@ -1,0 +1,67 @@
+// Measures what the sampler wants, and trusts nothing blindly: pairs are repeated, canaries are watched, what does not come
+// out alike is measured again or remarked upon.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "measure/calibrate.h"
+#include "measure/company.h"
+#include "measure/sampler.h"
+
+namespace smelt {
+
+class Survey {
+ public:
+  // The allowed CPUs; the references must outlive the survey.
+  Survey(const std::vector<Pu>& pus, Meter& meter, const CalibrationOptions& options);
+
+  // To be called once. Throws UserError, Interrupted.
+  void run();
+
+  const Samples& samples() const { return samples_; }
+  const std::vector<PairClass>& classes() const { return plan_.classes; }
+  bool unsteady(const PairClass& one) const;      // did not come out alike when repeated, more than once
+  std::vector<std::string> remarks() const;
+  uint32_t at_once() const { return at_once_; }
+
+ private:
+  struct Canary {
+    Spot spot;
+    double hop;
+  };
+
+  CpuPair cpus(Spot spot) const;
+  uint32_t base_of(Spot spot) const { return base_class(pus_[spot.a], pus_[spot.b]); }
+  void stop_if_asked() const;
+  double hop_now(Spot spot);
+  bool has_changed(Spot spot, double hop, std::vector<double>* shifts = nullptr);
+  bool start_again(uint32_t base);
+  void believe_known();
+  void choose_canaries(const std::vector<Spot>& wanted);
+  bool canaries_agree();
+  bool holds(Spot spot, std::vector<double>* shifts = nullptr);
+  bool classes_agree(bool last);
+  void measure(std::vector<Spot> pending, bool full);
+  void measure_together(const std::vector<Spot>& batch, bool full);
+
+  const std::vector<Pu>& pus_;
+  Meter& meter_;
+  const CalibrationOptions& options_;
+  const bool all_pairs_;
+  Samples samples_;
+  Plan plan_;
+  std::vector<Canary> canaries_;
+  std::array<int, kBaseClasses> restarts_{};
+  std::array<bool, kBaseClasses> unsteady_{};
+  Company company_;
+  bool company_known_ = false;
+  uint32_t at_once_ = 1;
+  uint32_t done_ = 0;         // pairs measured, also again, also their hops alone
+  uint32_t known_dropped_ = 0;
+  uint32_t since_canaries_ = 0;
+  uint32_t forgotten_ = 0;    // pairs measured again since something had changed
+};
+
+}  // namespace smelt

@@ -1,0 +1,121 @@
+#include "measure/track.h"
+
+#include "base/os/os.h"
+#include "collective/barrier.h"
+#include "discover/error.h"
+#include "measure/bench_lines.h"
+#include "measure/pinned.h"
+#include "model/cost_model.h"
+
+namespace smelt {
+namespace {
+
+constexpr uint32_t kWarmUpEpisodes = 8;  // the lines of a barrier that has rested are elsewhere
+constexpr int kRoundTrips = 64, kWarmUpTrips = 16;
+
+}  // namespace
+
+struct Track::Order {
+  enum class What : uint32_t { kLap, kHop, kEnd } what = What::kEnd;
+  uint32_t barrier = 0;
+  uint32_t episodes = 0;
+  uint64_t first = 0;  // episode or trip
+};
+
+struct Track::Lanes {
+  Line given;  // the conductor's: the number of the order that lies in `order`
+  alignas(kLineBytes) Order order;
+  Line done[kMaxParticipants];  // of each: the last order it has carried out
+  Line ping, pong;
+};
+
+Track::Track(const std::vector<const Schedule*>& schedules) {
+  lanes_ = static_cast<Lanes*>(os::map_pages(sizeof(Lanes)));
+  if (!lanes_) throw UserError("out of memory for the lines of a measurement");
+  for (const Schedule* schedule : schedules) {
+    n_ = schedule->n;
+    const uint64_t bytes = Barrier::bytes(*schedule);
+    void* memory = os::map_pages(bytes);
+    if (!memory) throw UserError("out of memory for the barriers of a measurement");
+    // What the threads of a team of its own wait like, but without ever sleeping: a sleep and a wake-up are no property of a pattern.
+    Barrier::create(*schedule, WaitPolicy{kSpinForever, 0, PostOrder::kUnfenced}, memory);
+    memory_.push_back(memory);
+    bytes_.push_back(bytes);
+  }
+  episode_.resize(memory_.size());
+}
+
+Track::~Track() {
+  for (size_t i = 0; i < memory_.size(); ++i) os::unmap_pages(memory_[i], bytes_[i]);
+  os::unmap_pages(lanes_, sizeof(Lanes));
+}
+
+void Track::drive(uint32_t me, const Order& order) {
+  if (order.what == Order::What::kLap) {
+    auto* barrier = static_cast<Barrier*>(memory_[order.barrier]);
+    for (uint32_t k = 0; k < order.episodes; ++k) barrier->arrive_and_wait(me, order.first + k);
+  } else if (order.what == Order::What::kHop && me < 2) {
+    for (uint64_t trip = order.first; trip < order.first + order.episodes; ++trip) {
+      if (me == 0) post(lanes_->ping, trip);
+      await(me == 0 ? lanes_->pong.epoch : lanes_->ping.epoch, trip);
+      if (me == 1) post(lanes_->pong, trip);
+    }
+  }
+}
+
+void Track::serve(uint32_t me, uint64_t number) {
+  for (;; ++number) {
+    await(lanes_->given.epoch, number);
+    const Order order = lanes_->order;
+    if (order.what == Order::What::kEnd) return;
+    drive(me, order);
+    post(lanes_->done[me], number);
+  }
+}
+
+void Track::give(Order order) {
+  lanes_->order = order;
+  post(lanes_->given, ++orders_);
+}
+
+void Track::await_done() {
+  for (uint32_t i = 1; i < n_; ++i) await(lanes_->done[i].epoch, orders_);
+}
+
+double Track::lap(uint32_t barrier, uint32_t episodes) {
+  const uint64_t first = episode_[barrier] + 1;
+  give({Order::What::kLap, barrier, kWarmUpEpisodes + episodes, first});
+  drive(0, {Order::What::kLap, barrier, kWarmUpEpisodes, first});
+  const uint64_t start = ticks();
+  drive(0, {Order::What::kLap, barrier, episodes, first + kWarmUpEpisodes});
+  const uint64_t end = ticks();
+  episode_[barrier] += kWarmUpEpisodes + episodes;
+  await_done();
+  return ns_between(start, end) / episodes;
+}
+
+double Track::hop() {
+  give({Order::What::kHop, 0, kWarmUpTrips + kRoundTrips, trips_ + 1});
+  drive(0, {Order::What::kHop, 0, kWarmUpTrips, trips_ + 1});
+  const uint64_t start = ticks();
+  drive(0, {Order::What::kHop, 0, kRoundTrips, trips_ + 1 + kWarmUpTrips});
+  const uint64_t end = ticks();
+  trips_ += kWarmUpTrips + kRoundTrips;
+  await_done();
+  return ns_between(start, end) / (2.0 * kRoundTrips);
+}
+
+void Track::run(const std::vector<uint32_t>& cpus, const std::function<void()>& conductor) {
+  ns_per_tick();  // once, before any thread measures
+  std::vector<PinnedJob> jobs;
+  jobs.push_back({static_cast<int>(cpus[0]), [&] {
+                    conductor();
+                    give({});
+                  }});
+  // The conductor may give its first order before the others are there.
+  for (uint32_t i = 1; i < n_; ++i)
+    jobs.push_back({static_cast<int>(cpus[i]), [this, i, first = orders_ + 1] { serve(i, first); }});
+  run_pinned(jobs);
+}
+
+}  // namespace smelt

@@ -1,0 +1,223 @@
+// smelt profile: export, import, diff.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sys/stat.h>
+
+#include "program.h"
+
+namespace smelt::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+using Environment = std::map<std::string, std::string>;
+
+// This machine's profile, measured once, exported as JSON.
+const std::string& measured() {
+  static const std::string file = [] {
+    const Environment here = cache("profile-measured");
+    const Outcome outcome = run({{"calibrate", "--no-methods", "--quiet"}, here});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const Outcome exported = run({{"profile", "export"}, here});
+    EXPECT_EQ(exported.code, 0) << exported.err;
+    return write_file("measured.json", exported.out);
+  }();
+  return file;
+}
+
+// The same with everything that a calibration may find out, and some of it changed.
+json enriched() {
+  json profile = json::parse(read_file(measured()));
+  const size_t cpus = profile["cpus"].size();
+  profile["wait"] = {{"poll", 12.5}, {"yield", 340}, {"futex_wake", 1900}, {"futex_return", 5100}};
+  if (cpus < 2) return profile;
+  const auto os = [&](size_t i) { return profile["cpus"][i]["os"]; };
+  profile["winners"] = {{{"operation", "barrier"}, {"pattern", "knomial:2"}, {"predicted", 100}, {"measured", 110},
+                         {"spread", 0.1}, {"hop", 57}, {"cpus", {os(1), os(0)}}, {"program", {1, 2, 3}}}};
+  return profile;
+}
+
+void expect_refused(const Outcome& outcome, const std::string& says) {
+  EXPECT_EQ(outcome.code, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(says), std::string::npos) << "should say: " << says << "\n" << outcome.err;
+}
+
+TEST(Profile, WhatIsExportedIsImportedElsewhere) {
+  const Environment there = cache("profile-import");
+  const std::string file = write_file("enriched.json", enriched().dump());
+  const Outcome first = run({{"profile", "import", file, "--json"}, there});
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.json()["imported"], true);
+  const std::string path = first.json()["profile"];
+  EXPECT_TRUE(path.starts_with(there.at("XDG_CACHE_HOME") + "/smelt/")) << path;
+  const Outcome again = run({{"profile", "export"}, there});
+  EXPECT_EQ(json::parse(again.out), enriched()) << "through the packed form and back";
+  EXPECT_EQ(run({{"info", "--json"}, there}).json()["profile"]["source"], "user");
+
+  // Both forms of the file are as good.
+  const std::string packed = scratch() + "/exported.profile";
+  EXPECT_EQ(run({{"profile", "export", "-o", packed}, there}).code, 0);
+  EXPECT_EQ(read_file(packed), read_file(path)) << "to the bit";
+  const Environment third = cache("profile-import-packed");
+  const Outcome imported = run({{"profile", "import", packed}, third});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_EQ(run({{"profile", "export"}, third}).out, again.out);
+  const std::string text = scratch() + "/exported.json";
+  EXPECT_EQ(run({{"profile", "export", "--output", text}, third}).code, 0);
+  EXPECT_EQ(read_file(text), again.out);
+}
+
+TEST(Profile, NothingIsReplacedUnasked) {
+  const Environment here = cache("profile-replace");
+  ASSERT_EQ(run({{"profile", "import", measured()}, here}).code, 0);
+  const std::string before = run({{"profile", "export"}, here}).out;
+  // The same again is no replacement.
+  const Outcome same = run({{"profile", "import", measured(), "--json"}, here});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_EQ(same.json()["imported"], false);
+
+  const std::string other = write_file("enriched.json", enriched().dump());
+  expect_refused(run({{"profile", "import", other}, here}), "is there already; --replace");
+  EXPECT_EQ(run({{"profile", "export"}, here}).out, before);
+  EXPECT_EQ(run({{"profile", "import", other, "--replace"}, here}).code, 0);
+  EXPECT_EQ(json::parse(run({{"profile", "export"}, here}).out), enriched());
+
+  // Not even what no Smelt can read, nor a link.
+  const std::string path = same.json()["profile"];
+  for (const std::string& file : {path, path.substr(0, path.size() - 8) + ".json"}) {
+    fs::remove_all(fs::path(path).parent_path());
+    fs::create_directories(fs::path(path).parent_path());
+    fs::create_symlink("/nowhere/at/all", file);
+    expect_refused(run({{"profile", "import", other}, here}), "something else is there already");
+    EXPECT_TRUE(fs::is_symlink(fs::symlink_status(file)));
+    EXPECT_EQ(run({{"profile", "import", other, "--replace"}, here}).code, 0);
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(file)));
+  }
+}
+
+TEST(Profile, OfAnotherMachineIsRefused) {
+  const Environment here = cache("profile-foreign");
+  json foreign = enriched();
+  const std::string own = foreign["fingerprint"];
+  foreign["fingerprint"] = "0123456789abcdef";
+  const std::string file = write_file("foreign.json", foreign.dump());
+  const Outcome outcome = run({{"profile", "import", file}, here});
+  expect_refused(outcome, "0123456789abcdef");
+  EXPECT_NE(outcome.err.find(own), std::string::npos) << outcome.err;
+  json old = enriched();
+  old["version"] = 2;
+  expect_refused(run({{"profile", "import", write_file("old.json", old.dump())}, here}), "run 'smelt calibrate'");
+  json guess = enriched();
+  guess["pairs_measured"] = 0;
+  if (guess["cpus"].size() > 1)
+    expect_refused(run({{"profile", "import", write_file("guess.json", guess.dump())}, here}), "nothing was measured");
+  expect_refused(run({{"profile", "import", "/nowhere.json"}, here}), "/nowhere.json: No such file");
+  expect_refused(run({{"profile", "import", scratch()}, here}), "not a regular file");
+  expect_refused(run({{"profile", "import", write_file("empty.json", "")}, here}), "empty.json is not a Smelt profile");
+  expect_refused(run({{"profile", "import", write_file("cut.json", read_file(measured()).substr(0, 400))}, here}),
+                 "not valid JSON");
+  EXPECT_FALSE(fs::exists(here.at("XDG_CACHE_HOME") + "/smelt"));
+}
+
+TEST(Profile, WithoutOneThereIsNothingToExport) {
+  const Environment here = cache("profile-none");
+  if (run({{"info", "--json"}, here}).json()["profile"]["source"] == "system")
+    GTEST_SKIP() << "this machine has a system profile";
+  expect_refused(run({{"profile", "export"}, here}), "this machine has no profile; run 'smelt calibrate'");
+  expect_refused(run({{"profile", "diff", measured()}, here}), "this machine has no profile");
+  expect_refused(run({{"profile"}, here}), "export, import or diff?");
+  expect_refused(run({{"profile", "inport"}, here}), "see 'smelt profile --help'");
+  expect_refused(run({{"profile", "import"}, here}), "see 'smelt profile --help'");
+}
+
+// A machine of eight CPUs in two packages, made by hand.
+json eight() {
+  json profile = json::parse(read_file(measured()));
+  profile["cpus"] = json::array();
+  json matrix = json::array();
+  for (int i = 0; i < 8; ++i) {
+    profile["cpus"].push_back({{"os", 2 * i}, {"package", i / 4}, {"core", i}, {"llc", i / 4}, {"node", i / 4}});
+    json row = json::array();
+    for (int j = 0; j < 8; ++j) row.push_back(i == j ? 0 : i / 4 == j / 4 ? 50 : 200);
+    matrix.push_back(row);
+  }
+  for (const char* name : {"hop", "send_busy", "recv_busy", "ready_read"}) profile[name] = matrix;
+  for (const char* part : {"methods", "classes", "fans", "distances", "winners"}) profile[part] = json::array();
+  profile["pairs_measured"] = 56;
+  const auto winner = [](const char* operation, const char* pattern) -> json {
+    return {{"operation", operation}, {"pattern", pattern}, {"predicted", 100}, {"measured", 110}, {"spread", 0.1},
+            {"hop", 57}, {"cpus", {0, 2, 4}}, {"program", {1}}};
+  };
+  profile["winners"] = {winner("barrier", "mst"), winner("broadcast", "fibonacci")};
+  return profile;
+}
+
+TEST(Profile, DiffFindsWhatChanged) {
+  json changed = eight();
+  for (size_t i = 0; i < 8; ++i)
+    for (size_t j = 0; j < 8; ++j)
+      if (i / 4 != j / 4) changed["hop"][i][j] = 300;
+  changed["hop"][1][6] = 800;
+  changed["send_busy"][0][1] = 0;  // has no ratio
+  changed["winners"][0]["cpus"] = {4, 0, 2};  // another order is the same set
+  changed["winners"][0]["pattern"] = "cluster";
+  const std::string a = write_file("a.json", eight().dump()), b = write_file("b.json", changed.dump());
+  const Outcome outcome = smelt({"profile", "diff", a, b, "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json out = outcome.json();
+  ASSERT_EQ(out["classes"].size(), 2u);
+  EXPECT_EQ(out["classes"][0]["distance"], "same last-level cache");
+  EXPECT_EQ(out["classes"][0]["pairs"], 24);
+  EXPECT_EQ(out["classes"][0]["hop"], 1);
+  EXPECT_EQ(out["classes"][1]["distance"], "other package");
+  EXPECT_EQ(out["classes"][1]["a"], 200);
+  EXPECT_EQ(out["classes"][1]["b"], 300);
+  EXPECT_EQ(out["classes"][1]["hop"], 1.5);
+  EXPECT_EQ(out["classes"][1]["ready_read"], 1);
+  EXPECT_EQ(out["overall"]["pairs"], 56);
+  EXPECT_EQ(out["beyond"], 32);
+  EXPECT_EQ(out["farthest"]["cpus"], (json{2, 12}));
+  EXPECT_EQ(out["farthest"]["hop"], 4);
+  ASSERT_EQ(out["winners"].size(), 1u) << out["winners"];
+  EXPECT_EQ(out["winners"][0]["a"], "mst");
+  EXPECT_EQ(out["winners"][0]["b"], "cluster");
+  const Outcome text = smelt({"profile", "diff", a, b});
+  EXPECT_NE(text.out.find("CPU 2 to 12: 4.00"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("barrier on CPUs 0,2,4: mst, now cluster"), std::string::npos) << text.out;
+
+  const json same = smelt({"profile", "diff", a, a, "--json"}).json();
+  EXPECT_EQ(same["beyond"], 0);
+  EXPECT_EQ(same["overall"]["hop"], 1);
+  EXPECT_EQ(same["winners"], json::array());
+}
+
+TEST(Profile, DiffOfDifferentCpus) {
+  json fewer = eight();
+  fewer["winners"] = json::array();
+  fewer["cpus"].erase(0);
+  fewer["cpus"][6]["os"] = 99;
+  for (const char* name : {"hop", "send_busy", "recv_busy", "ready_read"}) {
+    fewer[name].erase(0);
+    for (json& row : fewer[name]) row.erase(0);
+  }
+  fewer["pairs_measured"] = 42;
+  const std::string a = write_file("a.json", eight().dump()), b = write_file("b.json", fewer.dump());
+  const json out = smelt({"profile", "diff", a, b, "--json"}).json();
+  EXPECT_EQ(out["cpus"], (json{2, 4, 6, 8, 10, 12}));
+  EXPECT_EQ(out["only_a"], (json{0, 14}));
+  EXPECT_EQ(out["only_b"], (json{99}));
+  EXPECT_EQ(out["overall"]["pairs"], 30);
+  EXPECT_EQ(out["winners"][0]["b"], nullptr);
+  for (json& cpu : fewer["cpus"]) cpu["os"] = cpu["os"].get<int>() + 1001;
+  expect_refused(smelt({"profile", "diff", a, write_file("b.json", fewer.dump())}), "no CPU in common");
+  json cycles = eight();
+  cycles["unit"] = "cycles";
+  expect_refused(smelt({"profile", "diff", a, write_file("b.json", cycles.dump())}), "cycles");
+}
+
+}  // namespace
+}  // namespace smelt::test
