@@ -58,9 +58,10 @@ void dock(void* word) {
   Region& region = *hot.region;
   const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
   const uint64_t generation = hot.generation;
+  const WaitPolicy policy = wait_policy(hot.team->crowded, hot.size);  // reads files: not in the canary's time
   region.cpus[me].store(os::current_cpu(), std::memory_order_relaxed);
   hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpus` after it has seen all of them
-  const WaitPolicy policy = wait_policy(hot.team->crowded, hot.size);
+  if (hot.canary) hot.canary->follow(me, policy);
   if (!wait_briefly(hot.ready.epoch, generation, policy)) wait_slowly(hot.ready, generation, nullptr, policy);
 
   ForkJoin& fork = *hot.fork;
@@ -187,6 +188,7 @@ bool start(HotTeam& hot, uint32_t size) {
   hot.inside = false;
   hot.regions = 0;
   hot.icvs = icvs_now();
+  hot.canary = take_canary(team);
   hot.state.save(&hot.serial);
   REAL(GOMP_parallel_start)(dock, &hot, size);
   const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
@@ -197,6 +199,7 @@ bool start(HotTeam& hot, uint32_t size) {
     if (turns < 1000) cpu_pause();
     else os::yield_cpu();
   }
+  if (hot.canary) ask_canary(*hot.canary, region, given);
   const bool expected = given == size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
   const bool built = expected && build_for_hot_team(region, team);
   if (!built) {

@@ -87,9 +87,11 @@ struct HotTeam {
   // Set by anybody inside a region.
   alignas(kLineBytes) std::atomic<bool> spoiled;
 
-  // The meeting at the start: every worker has said where it runs; then the master says what was built for that.
+  // The meeting at the start: every worker has said where it runs; perhaps a canary is asked; then the master says what was built for
+  // that.
   alignas(kLineBytes) std::atomic<uint32_t> docked;
   Line ready;  // its epoch is the generation
+  Canary* canary;  // to be followed by all; nullptr: none
   Barrier* barrier;
   ForkJoin* fork;
   uint64_t first_epoch;

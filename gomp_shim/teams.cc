@@ -19,25 +19,29 @@ uint32_t cpus = 1;
 
 namespace {
 
-Profile profile;  // read-only once loaded
+Profile loaded;    // read-only once loaded
+Profile rescaled;  // the same under what the canary found
+std::atomic<const Profile*> profile{&loaded};  // release by the canary; acquire by who plans
 pthread_once_t profile_once = PTHREAD_ONCE_INIT;
+constinit Canary canary;
+std::atomic<bool> canary_taken{false};
 std::atomic<bool> reported{false};
 
 void load_profile_once() {
   Refusal why;
-  if (load_profile(&profile, &why) != 0) profile.header.cpus = 0;  // no memory: every team becomes a crowd
+  if (load_profile(&loaded, &why) != 0) loaded.header.cpus = 0;  // no memory: every team becomes a crowd
   if (why.text[0]) log_line("%s", why.text);
 }
 
 void describe_profile(char* text, size_t bytes) {
-  if (profile.source == ProfileSource::kGuess) {
+  if (loaded.source == ProfileSource::kGuess) {
     std::snprintf(text, bytes, "no profile, costs guessed (run 'smelt calibrate')");
     return;
   }
-  const int64_t minutes = std::max<int64_t>(0, std::time(nullptr) - profile.header.created) / 60;
+  const int64_t minutes = std::max<int64_t>(0, std::time(nullptr) - loaded.header.created) / 60;
   const char* unit = minutes < 120 ? "min" : minutes < 48 * 60 ? "h" : "days";
   const int64_t age = minutes < 120 ? minutes : minutes < 48 * 60 ? minutes / 60 : minutes / 1440;
-  std::snprintf(text, bytes, "profile %s (%lld %s old)", profile.path, static_cast<long long>(age), unit);
+  std::snprintf(text, bytes, "profile %s (%lld %s old)", loaded.path, static_cast<long long>(age), unit);
 }
 
 // " (57 ns predicted)", or nothing.
@@ -102,7 +106,7 @@ struct Request : TeamRequest {
       for (uint32_t j = 0; j < i; ++j) seen &= seen_on[j] != seen_on[i];  // two caught on one CPU for a moment
       seen &= seen_on[i] != ~0u;
     }
-    TeamRequest::profile = &gomp::profile;
+    TeamRequest::profile = gomp::profile.load(std::memory_order_acquire);
     n = team.size;
     TeamRequest::cpus = seen ? seen_on : nullptr;
     pattern = options().pattern;
@@ -185,6 +189,31 @@ bool build_for_hot_team(Region& region, Team& team) {
   const bool again = team.size > 2 && !team.crowded;
   return ((team.made.barrier && !again) || build_barrier(region, team)) &&
          ((team.fork.fork && !again) || build_fork(region, team));
+}
+
+Canary* take_canary(const Team& team) {
+  if (canary_taken.load(std::memory_order_relaxed) || team.crowded || !options().canary) return nullptr;
+  pthread_once(&profile_once, load_profile_once);
+  if (loaded.source == ProfileSource::kGuess || loaded.costs.unit != CostUnit::kNanoseconds) return nullptr;
+  return canary_taken.exchange(true, std::memory_order_relaxed) ? nullptr : &canary;
+}
+
+// At the start of a hot team and nowhere else: all its threads are in our hands, have said where they run, and its barrier and fork
+// are built next. In a team that libgomp forks and joins, threads come to their first barrier when the program lets them, and
+// the barrier stands already: there a canary could wait long and change nothing.
+void ask_canary(Canary& asked, const Region& region, uint32_t size) {
+  uint32_t seen_on[kMaxParticipants];  // a hot team is no larger
+  for (uint32_t i = 0; i < size; ++i) seen_on[i] = region.cpus[i].load(std::memory_order_relaxed);
+  const CanaryReport report = asked.lead(loaded, size, seen_on);
+  float factor[kDistances];
+  const bool drifted = canary_factors(report, factor);
+  // Only to those who asked to be told: on a virtual machine, which is moved often, a line in every job's output would be noise.
+  if (options().verbose >= (drifted ? 1 : 2)) {
+    char text[kCanaryText];
+    describe_canary(report, drifted, text, sizeof text);
+    log_line("%s", text);
+  }
+  if (drifted && rescale_profile(loaded, factor, &rescaled) == 0) profile.store(&rescaled, std::memory_order_release);
 }
 
 void free_team(Team& team) {

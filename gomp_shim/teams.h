@@ -1,6 +1,7 @@
 // The barriers, and the forks and joins, of a master's teams: one entry per team size, built for where its threads run, kept.
 #pragma once
 
+#include "collective/canary.h"
 #include "collective/team.h"
 
 namespace smelt::gomp {
@@ -34,6 +35,13 @@ Barrier* barrier_for(Region& region, uint32_t size, bool crowded, bool restless)
 
 // Barrier and fork, built anew if threads have been seen elsewhere since. False: no memory.
 bool build_for_hot_team(Region& region, Team& team);
+
+// The process's one canary (collective/canary.h), for a hot team about to start: whoever asks first while there is a measured profile
+// and the team is no crowd; nullptr for all others. The workers follow it.
+Canary* take_canary(const Team& team);
+
+// Master of that team: all its threads have been seen. Teams built from now on are chosen by what the canary found.
+void ask_canary(Canary& canary, const Region& region, uint32_t size);
 
 void free_team(Team& team);
 

@@ -15,6 +15,7 @@
 #include "cli/methods.h"
 #include "cli/parameters.h"
 #include "cli/progress_line.h"
+#include "discover/conditions.h"
 #include "discover/error.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
@@ -153,6 +154,7 @@ int run_calibrate(const CalibrateArguments& arguments) {
   if (found.resumed > 0 && !arguments.quiet)
     warn(fmt::format("going on from what an interrupted calibration measured (pairs: {}); --fresh measures all anew",
                      found.resumed));
+  const std::vector<Finding> conditions = calibration_findings();  // before our own threads are the load
   const auto begin = std::chrono::steady_clock::now();
   try {
     measure_pairs(arguments, machine, journal, interruption, &found);
@@ -160,6 +162,8 @@ int run_calibrate(const CalibrateArguments& arguments) {
     warn(how_to_go_on(journal));
     return kExitInterrupted;
   }
+  for (const Finding& bad : conditions)
+    found.remarks.push_back(fmt::format("{}: {}: {}; {}", bad.what, bad.found, bad.why, bad.advice));
   interruption.leave_at_once(how_to_go_on(journal));
   if (!arguments.no_methods) measure_groups(arguments, &found);
   measure_other_parameters(arguments, &found);

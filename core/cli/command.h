@@ -22,9 +22,11 @@ void add_profile(CLI::App& app, Action& chosen);
 // `tail` is what the command line held from its first "--" on; it must outlive `chosen`.
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail);
 void add_config(CLI::App& app, Action& chosen);
+void add_doctor(CLI::App& app, Action& chosen);
 
 // Exit codes besides 0 and those of `smelt run`.
 inline constexpr int kExitOutput = 1;       // stdout could not be written
+inline constexpr int kExitWarning = 1;      // smelt doctor found something
 inline constexpr int kExitUsage = 2;        // the user's input; one line on stderr says what to do
 inline constexpr int kExitNoExecute = 126;  // the shell's conventions, kept by smelt run
 inline constexpr int kExitNotFound = 127;

@@ -66,8 +66,12 @@ std::string parameters_text(const WaitFigures& wait, const std::vector<FanCurves
 
 void add_parameters(Json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans, const std::vector<DistanceCurves>& distances) {
   report["waiting"] = nullptr;
+  const auto figure = [](float ns) { return ns > 0 ? Json(ns) : Json(nullptr); };
   if (wait.poll > 0)
-    report["waiting"] = {{"poll", wait.poll}, {"yield", wait.yield}, {"futex_wake", wait.futex_wake}, {"futex_return", wait.futex_return}};
+    report["waiting"] = {{"poll", figure(wait.poll)},
+                         {"yield", figure(wait.yield)},
+                         {"futex_wake", figure(wait.futex_wake)},
+                         {"futex_return", figure(wait.futex_return)}};
   report["fans"] = Json::array();
   for (const FanCurves& fan : fans) {
     const uint32_t count = measured_children(fan);

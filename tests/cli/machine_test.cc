@@ -126,6 +126,38 @@ TEST(Info, ListsTheThresholdsAndTheirReasons) {
   EXPECT_EQ(smelt({"info", "--participants", "3"}).code, 2) << "of thresholds only";
 }
 
+// What it finds is the machine's; that both forms say the same, and the exit code with them, is ours. Load comes and goes, so
+// the fixed subjects are compared.
+TEST(Doctor, SaysWhatItFoundAndWhatToDo) {
+  const auto empty = cache("doctor");
+  const Outcome outcome = run({{"doctor", "--json"}, empty});
+  const json report = outcome.json();
+  EXPECT_EQ(outcome.code, report["trustworthy"].get<bool>() ? 0 : 1) << outcome.err;
+  const Outcome text = run({{"doctor"}, empty});
+  EXPECT_EQ(text.code, text.out.find("\n0 warnings, ") == std::string::npos ? 1 : 0) << text.out;
+  std::map<std::string, json> findings;
+  bool warning = false;
+  for (const json& finding : report["findings"]) {
+    findings[finding["what"]] = finding;
+    warning |= finding["severity"] == "warning";
+    EXPECT_EQ(finding["advice"].is_null(), finding["severity"] == "ok") << finding;
+    EXPECT_NE(text.out.find(finding["what"].get<std::string>()), std::string::npos) << finding;
+  }
+  EXPECT_EQ(report["trustworthy"], !warning);
+  for (const char* what : {"CPU quota", "other load", "frequency governor", "OpenMP pinning", "profile"})
+    EXPECT_TRUE(findings.contains(what)) << what;
+  EXPECT_EQ(findings["OpenMP pinning"]["severity"], "note");
+  EXPECT_NE(text.out.find("do:  export OMP_PROC_BIND=true"), std::string::npos) << text.out;
+  const json pinned = run({{"doctor", "--json"}, {{"OMP_PLACES", "cores"}, {"SMELT_PROFILE", "/no/such/file"}}}).json();
+  for (const json& finding : pinned["findings"]) {
+    if (finding["what"] == "OpenMP pinning") {
+      EXPECT_EQ(finding["severity"], "ok");
+    } else if (finding["what"] == "profile") {
+      EXPECT_EQ(finding["severity"], "warning") << finding;
+    }
+  }
+}
+
 TEST(Config, TellsValuesAndWhereTheyCameFrom) {
   const Outcome outcome = run({{"config", "--json"}, {{"SMELT_WAIT", "sleep"}, {"SMELT_SPIN_US", "many"}}});
   ASSERT_EQ(outcome.code, 0);
@@ -156,10 +188,10 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
     EXPECT_NE(page.find(row.name), std::string::npos) << row.name;
     EXPECT_NE(page.find(row.help), std::string::npos) << row.name << ": " << row.help;
   }
-  for (const std::string verb : {"calibrate", "profile", "info", "tree", "compare", "draw", "run", "config"})
+  for (const std::string verb : {"doctor", "calibrate", "profile", "info", "tree", "compare", "draw", "run", "config"})
     EXPECT_NE(page.find(".SS smelt " + verb), std::string::npos) << verb;
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
-           {"calibrate"}, {"profile", "export"}, {"profile", "import"}, {"profile", "diff"}, {"info"}, {"tree"},
+           {"doctor"}, {"calibrate"}, {"profile", "export"}, {"profile", "import"}, {"profile", "diff"}, {"info"}, {"tree"},
            {"compare"}, {"draw"}, {"run"}, {"config"}}) {
     // Every option of every verb, from its own help.
     std::vector<std::string> words = verb;

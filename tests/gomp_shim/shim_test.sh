@@ -6,7 +6,7 @@ shim=$1 control=$2 programs=$3
 failed=0 passed=0 skipped=0
 output=$(mktemp) || exit 1
 trap 'rm -f "$output"' EXIT
-unset OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY OMP_CANCELLATION SMELT_VERBOSE SMELT_GOMP SMELT_PATTERN SMELT_WAIT SMELT_CPUS SMELT_HOT_TEAM SMELT_STATS SMELT_SPIN_US SMELT_YIELD_US
+unset OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY OMP_CANCELLATION SMELT_VERBOSE SMELT_GOMP SMELT_PATTERN SMELT_WAIT SMELT_CPUS SMELT_HOT_TEAM SMELT_STATS SMELT_SPIN_US SMELT_YIELD_US SMELT_CANARY
 XDG_CACHE_HOME=$(mktemp -d) && export XDG_CACHE_HOME  # no profile: the guess serves
 
 # check NAME EXPECTED_STATUS PATTERN command...   (the pattern must be in its output; "" for none)
@@ -87,6 +87,65 @@ mkdir "$runtimes/newer"
 LC_ALL=C sed "s/$newest/$(echo "$newest" | sed 's/[0-9]/9/g')/g" "$libgomp" >"$runtimes/newer/libgomp.so.1"
 check_under "a libgomp newer than we know" 0 'takes nothing: this libgomp is newer than Smelt knows' LD_LIBRARY_PATH="$runtimes/newer" SMELT_VERBOSE=1 "$programs/fork"
 check_under "no OpenMP in the process" 0 'took nothing: the program never called libgomp' SMELT_VERBOSE=1 true
+
+# Staleness: a profile in which a hop takes 40 µs, or a hundredth of a nanosecond. A pair that lost its CPU meanwhile gives no answer, and there is one
+# question per process: asked until answered.
+stale=$(mktemp -d)
+line='smelt: the machine is not as it was measured: CPUs [0-9]+ and [0-9]+, .*: a hop takes [0-9]+ ns, was'
+# stale NAME NS WAS command...   (the program must print ok, and the line exactly once)
+stale() {
+  name=$1 was=$3
+  "$programs/false_profile" "$stale/false.profile" "$2" || { echo "FAIL: $name: no profile"; failed=$((failed + 1)); return; }
+  shift 3
+  tries=0
+  while [ "$tries" -lt 200 ]; do
+    tries=$((tries + 1))
+    timeout 120 env LD_PRELOAD="$shim" SMELT_PROFILE="$stale/false.profile" SMELT_VERBOSE=1 OMP_PROC_BIND=true "$@" >"$output" 2>&1
+    got=$?
+    if [ "$got" -ne 0 ] || ! grep -q '^ok$' "$output"; then
+      echo "FAIL: $name: exit status $got"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1)); return
+    fi
+    if grep -Eq "$line $was\b" "$output"; then
+      if [ "$(grep -Ec "$line" "$output")" -eq 1 ]; then
+        echo "ok: $name (try $tries)"; passed=$((passed + 1))
+      else
+        echo "FAIL: $name: told more than once"; failed=$((failed + 1))
+      fi
+      return
+    fi
+  done
+  echo "FAIL: $name: not told"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1))
+}
+# silent NAME command...   (ten times)
+silent() {
+  name=$1
+  shift
+  for try in 1 2 3 4 5 6 7 8 9 10; do
+    timeout 120 env LD_PRELOAD="$shim" SMELT_PROFILE="$stale/false.profile" OMP_PROC_BIND=true "$@" >"$output" 2>&1
+    got=$?
+    if [ "$got" -ne 0 ] || ! grep -q '^ok$' "$output" || grep -Eq 'not as it was measured|as far as asked' "$output"; then
+      echo "FAIL: $name: exit status $got"; sed 's/^/    /' "$output" | head -n 5; failed=$((failed + 1)); return
+    fi
+  done
+  echo "ok: $name"; passed=$((passed + 1))
+}
+if [ "$(nproc)" -ge 2 ]; then
+  stale "a hop was dear: told once" 40000 40000 "$programs/regions"
+  stale "a hop was cheap: told once" 0.01 0 "$programs/regions"
+  # One try of each: whether the canary is answered is not the question.
+  stale "waiting asleep" 40000 40000 SMELT_WAIT=sleep "$programs/regions"
+  stale "more threads than CPUs, as if each had one" 40000 40000 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/regions" 4
+  for program in constructs nested tasks fork hot; do
+    check_under "$program, stale profile, teams of all sizes" 0 '^ok$' SMELT_PROFILE="$stale/false.profile" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
+  done
+  silent "SMELT_CANARY=0: nothing is asked" SMELT_VERBOSE=2 SMELT_CANARY=0 "$programs/regions"
+  silent "a crowd is not asked" SMELT_VERBOSE=2 SMELT_CPUS=1 "$programs/regions"
+  silent "no hot team, nothing is asked" SMELT_VERBOSE=2 SMELT_HOT_TEAM=0 "$programs/regions"
+  silent "a stale profile alone is no reason for a line" "$programs/regions"
+else
+  echo "skip: staleness needs two CPUs"; skipped=$((skipped + 1))
+fi
+
 check_under "silent by default" 0 '^ok$' "$programs/fork"
 if [ "$(wc -l <"$output")" -ne 1 ]; then echo "FAIL: not silent"; failed=$((failed + 1)); fi
 check_under "unknown pattern: one line, best is used" 0 'SMELT_PATTERN=nonsense' SMELT_PATTERN=nonsense "$programs/fork"
@@ -106,6 +165,6 @@ else
   echo "skip: LLVM's libomp is not installed"; skipped=$((skipped + 1))
 fi
 
-rm -rf "$XDG_CACHE_HOME" "$runtimes"
+rm -rf "$XDG_CACHE_HOME" "$runtimes" "$stale"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
