@@ -152,6 +152,10 @@ TEST(SteadyPrice, IsThePeriodOfALoop) {
   ASSERT_EQ(plan(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
   ASSERT_EQ(steady_price(choice.schedule, two, arena, &steady), 0);
   EXPECT_NEAR(steady, 2 * hop, 1e-3);
+  ASSERT_EQ(find_pattern("hybrid", &pattern), 0);  // in one cache: gather and release, no exchange of two
+  ASSERT_EQ(plan(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
+  ASSERT_EQ(steady_price(choice.schedule, two, arena, &steady), 0);
+  EXPECT_NEAR(steady, 2 * hop, 1e-3);
   EXPECT_EQ(steady_price(choice.schedule, make_machine("m", 1, 3, 50, 100, 0, 1).overlap(arena), arena, &steady), -EINVAL);
 }
 
