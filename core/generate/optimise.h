@@ -14,7 +14,7 @@ uint32_t default_moves(uint32_t n);  // what that stands for: a tenth of a secon
 
 struct OptimiseSettings {
   uint32_t moves = kDefaultMoves;  // that annealing may try, all seeds together; 0: greedy only; default: by n, see optimise.cc
-  uint32_t seeds = 4;              // annealing runs, >= 1; they share the moves and the time
+  uint32_t seeds = 8;              // annealing runs, >= 1; they share the moves and the time
   uint64_t seed = 1;               // same problem, settings and seed: same tree, unless the limits below cut in
   SearchLimits limits;
   double enough = 0;               // no search below this value: what a lower bound says cannot be beaten, or 0
