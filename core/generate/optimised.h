@@ -15,8 +15,8 @@ struct SearchEffort {
 };
 // While a program starts: about a millisecond, and the same for everybody who computes it.
 inline constexpr SearchEffort kStartEffort{};
-// When a person waits: the optimum up to 12 participants, annealing by the default number of moves above; a tenth of a second.
-inline constexpr SearchEffort kPatientEffort{12, kDefaultMoves, 1, {}};
+// When a person waits: the optimum up to 14 participants, annealing by the default number of moves above; a tenth of a second.
+inline constexpr SearchEffort kPatientEffort{14, kDefaultMoves, 1, {}};
 
 // A tree of low value(root) for one direction (problem.h), and that value. `root` is a participant or -1: whichever serves best.
 // With moves, it is above no tree of the registry. 0; -EINVAL for a root out of range; -ENOMEM, then nothing is left in the arena.

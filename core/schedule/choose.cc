@@ -22,6 +22,7 @@ namespace {
 constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);
 constexpr uint32_t kMostAtLeisure = 64;  // up to so many every pattern is tried while a program starts
 constexpr uint32_t kMostRoots = 8;      // of a barrier by trees, when not all are tried
+constexpr uint32_t kMostAllRoots = 12;  // with so many participants all are: two exact trees for each, 0.1 s
 constexpr uint32_t kMostPartnered = 3;  // exchanges whose partners are searched for
 
 bool is_candidate(const PatternInfo& info, Operation op, uint32_t n) {
@@ -49,7 +50,7 @@ int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, d
 // also where releasing alone would begin, and where the registry's trees begin.
 uint32_t barrier_roots(const Costs& costs, const SearchEffort& effort, Arena& arena, uint16_t* out) {
   uint32_t count = 0;
-  if (costs.n <= effort.most_exact) {
+  if (costs.n <= effort.most_exact && costs.n <= kMostAllRoots) {
     for (uint16_t i = 0; i < costs.n; ++i) out[count++] = i;
     return count;
   }
