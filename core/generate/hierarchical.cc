@@ -31,6 +31,15 @@ struct Nesting {
   uint32_t* count = nullptr;    // [levels] groups
 
   uint16_t* begins(uint32_t level) const { return begin + size_t{level} * (n + 1); }
+  // visit(first, end) for each group of a level: its inner groups, as numbers of the level below.
+  template <typename Visit>
+  void for_each_group(uint32_t level, Visit visit) const {
+    const uint16_t* const inner = begins(level - 1);
+    for (uint32_t g = 0, first = 0, end = 0; g < count[level]; ++g, first = end) {
+      while (end < count[level - 1] && inner[end] < begins(level)[g + 1]) ++end;
+      visit(first, end);
+    }
+  }
 };
 
 int nest(const Levels& levels, uint32_t n, Arena& arena, Nesting* out) {
@@ -66,19 +75,11 @@ uint32_t write(const Nesting& nesting, uint32_t width, Message* out, uint32_t* r
   uint32_t count = 0, round = 0;
   for (uint32_t level = 1; level < nesting.levels; ++level) {
     const uint16_t* const inner = nesting.begins(level - 1);
-    const uint16_t* const outer = nesting.begins(level);
-    uint32_t most = 0;  // inner groups in an outer one
-    for (uint32_t g = 0, first = 0; g < nesting.count[level]; ++g) {
-      uint32_t last = first;
-      while (last < nesting.count[level - 1] && inner[last] < outer[g + 1]) ++last;
-      most = std::max(most, last - first);
-      first = last;
-    }
+    uint32_t most = 0;  // inner groups in one
+    nesting.for_each_group(level, [&](uint32_t first, uint32_t end) { most = std::max(most, end - first); });
     for (uint64_t step = 1; step < most; step *= width + 1, ++round) {
-      for (uint32_t g = 0, first = 0; g < nesting.count[level]; ++g) {
-        uint32_t last = first;
-        while (last < nesting.count[level - 1] && inner[last] < outer[g + 1]) ++last;
-        const uint32_t groups = last - first;
+      nesting.for_each_group(level, [&](uint32_t first, uint32_t end) {
+        const uint32_t groups = end - first;
         for (uint32_t a = 0; a < groups && step < groups; ++a) {
           for (uint64_t j = 1; j <= width && j * step < groups; ++j) {
             const auto from = static_cast<uint32_t>((a + groups - j * step % groups) % groups) + first;
@@ -90,8 +91,7 @@ uint32_t write(const Nesting& nesting, uint32_t width, Message* out, uint32_t* r
             }
           }
         }
-        first = last;
-      }
+      });
     }
   }
   *rounds = round;

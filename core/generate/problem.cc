@@ -37,15 +37,7 @@ double sort_and_value(const TreeProblem& problem, Tree& tree, double* scratch, u
       const uint16_t c = children[i];
       tail[c] = problem.edge_of(v, c) - problem.busy_of(v, c) + value[c];
     }
-    std::sort(children, children + count,
-              [tail](uint16_t a, uint16_t b) { return tail[a] != tail[b] ? tail[a] > tail[b] : a < b; });
-    set_children(tree, v, children, count);
-    double sent = 0;
-    value[v] = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      sent += problem.busy_of(v, children[i]);
-      value[v] = std::max(value[v], sent + tail[children[i]]);
-    }
+    value[v] = serve_by_tail(tree, v, children, count, tail, [&](uint16_t c) { return problem.busy_of(v, c); });
   }
   return value[tree.root];
 }

@@ -14,6 +14,8 @@
 
 #include <cstdint>
 
+#include <algorithm>
+
 #include "generate/tree.h"
 
 namespace smelt {
@@ -34,6 +36,20 @@ struct TreeProblem {
 
 // The problem that these costs pose. The matrices are copied into the arena. 0 or -ENOMEM.
 int make_problem(const Costs& costs, Direction direction, Arena& arena, TreeProblem* out);
+
+// Puts the `count` children of v into that order, by falling tail, and returns value(v). tail[c] is edge - busy + value of child c,
+// busy(c) what it keeps v. `children` are v's, in any order; they are reordered in the tree and there.
+template <typename Busy>
+double serve_by_tail(Tree& tree, uint16_t v, uint16_t* children, uint32_t count, const double* tail, Busy busy) {
+  std::sort(children, children + count, [tail](uint16_t a, uint16_t b) { return tail[a] != tail[b] ? tail[a] > tail[b] : a < b; });
+  set_children(tree, v, children, count);
+  double sent = 0, value = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    sent += busy(children[i]);
+    value = std::max(value, sent + tail[children[i]]);
+  }
+  return value;
+}
 
 // value(root) of a spanning tree, its children put into the best order first. `scratch` has room for 2 n doubles and `order` for 2 n
 // participants. O(n log n), allocates nothing. The child order left in the tree is that in which a broadcast sends; for a

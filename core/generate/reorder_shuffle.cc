@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "generate/patterns.h"
+#include "generate/problem.h"
 
 namespace smelt {
 
@@ -36,15 +37,7 @@ struct Shuffler {
   void reorder(uint16_t i) {
     const uint32_t count = children_of(tree, i, children);
     for (uint32_t k = 0; k < count; ++k) tail[children[k]] = costs.t_receive(i, children[k]) + below[children[k]];
-    std::sort(children, children + count,
-              [this](uint16_t a, uint16_t b) { return tail[a] != tail[b] ? tail[a] > tail[b] : a < b; });
-    set_children(tree, i, children, count);
-    double sent = 0;
-    below[i] = 0;
-    for (uint32_t k = 0; k < count; ++k) {
-      sent += costs.t_send(i, children[k]);
-      below[i] = std::max(below[i], sent + tail[children[k]]);
-    }
+    below[i] = serve_by_tail(tree, i, children, count, tail, [&](uint16_t c) { return costs.t_send(i, c); });
   }
 
   void reorder_all() {

@@ -80,9 +80,11 @@ std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool di
     if (error) no_memory();
     add(choice);
   }
-  Choice best;
-  if (choose_best(op, root, costs, arena, &best, effort_for(costs.n)) != 0) no_memory();
-  if (best.partners) add(best);
+  if (op == Operation::kBarrier) {  // no other operation has patterns whose partners are searched
+    Choice best;
+    if (choose_best(op, root, costs, arena, &best, effort_for(costs.n)) != 0) no_memory();
+    if (best.partners) add(best);
+  }
   std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
   if (!distinct) return out;
   std::vector<Candidate> different;

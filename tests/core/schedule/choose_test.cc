@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machines.h"
+#include "plans.h"
 #include "schedule/bounds.h"
 #include "schedule/validate.h"
 
@@ -17,18 +18,6 @@ using namespace smelt::test;
 namespace {
 
 constexpr Operation kOperations[] = {Operation::kBroadcast, Operation::kReduce, Operation::kBarrier};
-
-Pattern pattern(const char* name) {
-  Pattern found;
-  EXPECT_EQ(find_pattern(name, &found), 0) << name;
-  return found;
-}
-
-bool is_correct(const Schedule& schedule) {
-  MappedArena arena(kBlockBytes);
-  Verdict verdict;
-  return validate(schedule, arena, &verdict) == 0 && verdict.flaw == Flaw::kNone;
-}
 
 TEST(Plan, ExchangesServeBarriersOnly) {
   MappedArena arena(kBlockBytes);

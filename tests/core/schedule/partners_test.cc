@@ -9,28 +9,15 @@
 #include "schedule/choose.h"
 #include "schedule/validate.h"
 #include "machines.h"
+#include "plans.h"
 
 using namespace smelt;
 using namespace smelt::test;
 
 namespace {
 
-constexpr size_t kBytes = size_t{64} << 20;
-
-Pattern pattern(const char* name) {
-  Pattern found;
-  EXPECT_EQ(find_pattern(name, &found), 0) << name;
-  return found;
-}
-
-bool is_correct(const Schedule& schedule) {
-  MappedArena arena(kBytes);
-  Verdict verdict;
-  return validate(schedule, arena, &verdict) == 0 && verdict.flaw == Flaw::kNone;
-}
-
 double price(const Schedule& schedule, const Costs& costs) {
-  MappedArena arena(kBytes);
+  MappedArena arena(kBlockBytes);
   Prediction prediction;
   EXPECT_EQ(predict(schedule, costs, arena, &prediction), 0);
   return prediction.makespan;
@@ -44,7 +31,7 @@ SearchEffort effort_of(uint32_t moves) {
 
 // A ring through two sockets crosses between them in every round; another layout crosses less often.
 TEST(Partners, CrossTheSocketsLessOften) {
-  MappedArena arena(kBytes);
+  MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 2, 4, 50, 400, 0, 1).overlap(arena);
   Choice ring;
   ASSERT_EQ(plan(pattern("dissemination:1"), Operation::kBarrier, -1, costs, arena, &ring), 0);
@@ -60,7 +47,7 @@ TEST(Partners, CrossTheSocketsLessOften) {
 TEST(Partners, ArePermutationsOfCorrectSchedulesAndNeverWorse) {
   for (const Machine& machine : machines()) {
     if (machine.n > 40) continue;
-    MappedArena arena(kBytes);
+    MappedArena arena(kBlockBytes);
     const Costs costs = machine.paper(arena);
     for (const char* name : {"dissemination:1", "hierarchical:1", "spread:2", "hybrid", "mst"}) {
       char* const mark = arena.mark();
@@ -86,7 +73,7 @@ TEST(Partners, ArePermutationsOfCorrectSchedulesAndNeverWorse) {
 }
 
 TEST(Partners, WithoutMovesEverybodyStays) {
-  MappedArena arena(kBytes);
+  MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 2, 4, 50, 400, 0.3f, 1).overlap(arena);
   Choice ring;
   ASSERT_EQ(plan(pattern("dissemination:1"), Operation::kBarrier, -1, costs, arena, &ring), 0);
@@ -100,7 +87,7 @@ TEST(Partners, WithoutMovesEverybodyStays) {
 }
 
 TEST(Partners, TheSameSeedFindsTheSame) {
-  MappedArena arena(kBytes);
+  MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 2, 8, 50, 400, 0.5f, 3).paper(arena);
   Choice ring;
   ASSERT_EQ(plan(pattern("dissemination:2"), Operation::kBarrier, -1, costs, arena, &ring), 0);
@@ -117,7 +104,7 @@ TEST(Partners, TheChoiceCarriesTheExchangeThatItRuns) {
   uint32_t searched = 0;
   for (const Machine& machine : machines()) {
     if (machine.n > 40) continue;
-    MappedArena arena(kBytes);
+    MappedArena arena(kBlockBytes);
     const Costs costs = machine.paper(arena);
     Choice best;
     ASSERT_EQ(choose_best(Operation::kBarrier, -1, costs, arena, &best, effort_of(3000)), 0);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "machines.h"
+#include "plans.h"
 #include "schedule/choose.h"
 #include "schedule/validate.h"
 
@@ -45,16 +46,9 @@ struct Stored {
 };
 
 Schedule plan_of(const char* name, Operation op, int root, const Costs& costs, Arena& arena) {
-  Pattern pattern;
-  EXPECT_EQ(find_pattern(name, &pattern), 0);
   Choice choice;
-  EXPECT_EQ(plan(pattern, op, root, costs, arena, &choice), 0) << name;
+  EXPECT_EQ(plan(pattern(name), op, root, costs, arena, &choice), 0) << name;
   return choice.schedule;
-}
-
-bool is_correct(const Schedule& schedule, Arena& arena) {
-  Verdict verdict;
-  return validate(schedule, arena, &verdict) == 0 && verdict.flaw == Flaw::kNone;
 }
 
 double price(const Schedule& schedule, const Costs& costs, Arena& arena) {
@@ -79,7 +73,7 @@ TEST(StoredWinner, IsTheSamePatternOnTheSameCpusInAnyOrder) {
     for (int trial = 0; trial < 5; ++trial) {
       StoredWinner found;
       ASSERT_EQ(stored_winner(stored.profile, Operation::kBarrier, -1, order, arena, &found), 0);
-      EXPECT_TRUE(is_correct(found.schedule, arena));
+      EXPECT_TRUE(is_correct(found.schedule));
       Costs here;
       ASSERT_EQ(subset_costs(machine, order, arena, &here), 0);
       EXPECT_NEAR(price(found.schedule, here, arena), price(schedule, costs, arena), 1e-3) << name;
@@ -134,7 +128,7 @@ TEST(StoredWinner, NonsenseIsRefusedOrFailsValidation) {
       EXPECT_EQ(error, -EINVAL);
       ++refused;
     } else {
-      unsound += !is_correct(found.schedule, arena);
+      unsound += !is_correct(found.schedule);
     }
     arena.rewind(mark);
   }
