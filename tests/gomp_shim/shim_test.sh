@@ -3,27 +3,7 @@
 #   shim_test.sh SHIM NEGATIVE_CONTROL PROGRAM_DIRECTORY
 set -u
 shim=$1 control=$2 programs=$3
-failed=0 passed=0 skipped=0
-output=$(mktemp) || exit 1
-trap 'rm -f "$output"' EXIT
-unset OMP_NUM_THREADS OMP_PROC_BIND OMP_WAIT_POLICY OMP_CANCELLATION SMELT_VERBOSE SMELT_GOMP SMELT_PATTERN SMELT_WAIT SMELT_CPUS SMELT_HOT_TEAM SMELT_STATS SMELT_SPIN_US SMELT_YIELD_US SMELT_CANARY
-XDG_CACHE_HOME=$(mktemp -d) && export XDG_CACHE_HOME  # no profile: the guess serves
-
-# check NAME EXPECTED_STATUS PATTERN command...   (the pattern must be in its output; "" for none)
-check() {
-  name=$1 status=$2 pattern=$3
-  shift 3
-  timeout 120 "$@" >"$output" 2>&1
-  got=$?
-  if [ "$got" -ne "$status" ]; then
-    echo "FAIL: $name: exit status $got instead of $status"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1))
-  elif [ -n "$pattern" ] && ! grep -Eq "$pattern" "$output"; then
-    echo "FAIL: $name: no line matches '$pattern'"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1))
-  else
-    echo "ok: $name"; passed=$((passed + 1))
-  fi
-}
-check_under() { n=$1 s=$2 p=$3; shift 3; check "$n" "$s" "$p" env LD_PRELOAD="$shim" "$@"; }
+. "$(dirname "$0")/checks.sh"
 
 taken='smelt: [0-9.]+: libgomp GOMP_[0-9.]+, [0-9]+ threads, pattern .*symbols taken'
 for program in constructs nested tasks cancel fork hot; do
@@ -67,10 +47,10 @@ check_under "two threads bound to one CPU, hot" 0 '^ok$' SMELT_CPUS=64 GOMP_CPU_
 if [ -x "$programs/static_fork" ]; then
   check_under "libgomp inside the program" 0 'took nothing: the program never called libgomp' SMELT_VERBOSE=1 "$programs/static_fork"
 else
-  echo "skip: there is no libgomp.a"; skipped=$((skipped + 1))
+  skips "there is no libgomp.a"
 fi
 # Python's case: libraries with a renamed libgomp each. The names are of equal length, so they are edited in place.
-runtimes=$(mktemp -d)
+runtimes=$scratch/runtimes && mkdir "$runtimes"
 libgomp=$(ldd "$programs/constructs" | awk '/libgomp/ { print $3 }')
 for letter in A B; do
   LC_ALL=C sed "s/libgomp\.so\.1/libgomp.so.$letter/g" "$libgomp" >"$runtimes/libgomp.so.$letter"
@@ -90,12 +70,12 @@ check_under "no OpenMP in the process" 0 'took nothing: the program never called
 
 # Staleness: a profile in which a hop takes 40 µs, or a hundredth of a nanosecond. A pair that lost its CPU meanwhile gives no answer, and there is one
 # question per process: asked until answered.
-stale=$(mktemp -d)
+stale=$scratch
 line='smelt: the machine is not as it was measured: CPUs [0-9]+ and [0-9]+, .*: a hop takes [0-9]+ ns, was'
 # stale NAME NS WAS command...   (the program must print ok, and the line exactly once)
 stale() {
   name=$1 was=$3
-  "$programs/false_profile" "$stale/false.profile" "$2" || { echo "FAIL: $name: no profile"; failed=$((failed + 1)); return; }
+  "$programs/false_profile" "$stale/false.profile" "$2" || { fails "$name: no profile"; return; }
   shift 3
   tries=0
   while [ "$tries" -lt 200 ]; do
@@ -103,18 +83,18 @@ stale() {
     timeout 120 env LD_PRELOAD="$shim" SMELT_PROFILE="$stale/false.profile" SMELT_VERBOSE=1 OMP_PROC_BIND=true "$@" >"$output" 2>&1
     got=$?
     if [ "$got" -ne 0 ] || ! grep -q '^ok$' "$output"; then
-      echo "FAIL: $name: exit status $got"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1)); return
+      fails "$name: exit status $got"; return
     fi
     if grep -Eq "$line $was\b" "$output"; then
       if [ "$(grep -Ec "$line" "$output")" -eq 1 ]; then
-        echo "ok: $name (try $tries)"; passed=$((passed + 1))
+        passes "$name (try $tries)"
       else
-        echo "FAIL: $name: told more than once"; failed=$((failed + 1))
+        fails "$name: told more than once"
       fi
       return
     fi
   done
-  echo "FAIL: $name: not told"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1))
+  fails "$name: not told"
 }
 # silent NAME command...   (ten times)
 silent() {
@@ -124,10 +104,10 @@ silent() {
     timeout 120 env LD_PRELOAD="$shim" SMELT_PROFILE="$stale/false.profile" OMP_PROC_BIND=true "$@" >"$output" 2>&1
     got=$?
     if [ "$got" -ne 0 ] || ! grep -q '^ok$' "$output" || grep -Eq 'not as it was measured|as far as asked' "$output"; then
-      echo "FAIL: $name: exit status $got"; sed 's/^/    /' "$output" | head -n 5; failed=$((failed + 1)); return
+      fails "$name: exit status $got"; return
     fi
   done
-  echo "ok: $name"; passed=$((passed + 1))
+  passes "$name"
 }
 if [ "$(nproc)" -ge 2 ]; then
   stale "a hop was dear: told once" 40000 40000 "$programs/regions"
@@ -143,11 +123,11 @@ if [ "$(nproc)" -ge 2 ]; then
   silent "no hot team, nothing is asked" SMELT_VERBOSE=2 SMELT_HOT_TEAM=0 "$programs/regions"
   silent "a stale profile alone is no reason for a line" "$programs/regions"
 else
-  echo "skip: staleness needs two CPUs"; skipped=$((skipped + 1))
+  skips "staleness needs two CPUs"
 fi
 
 check_under "silent by default" 0 '^ok$' "$programs/fork"
-if [ "$(wc -l <"$output")" -ne 1 ]; then echo "FAIL: not silent"; failed=$((failed + 1)); fi
+if [ "$(wc -l <"$output")" -ne 1 ]; then fails "not silent"; fi
 check_under "unknown pattern: one line, best is used" 0 'SMELT_PATTERN=nonsense' SMELT_PATTERN=nonsense "$programs/fork"
 check_under "bad value: one line, default" 0 'SMELT_SPIN_US=-3 is not a whole number' SMELT_SPIN_US=-3 "$programs/fork"
 check_under "unknown setting: did you mean" 0 'maybe: SMELT_SPIN_US' SMELT_SPIN_MS=3 "$programs/fork"
@@ -162,9 +142,7 @@ if [ -n "$libomp" ]; then
   check_under "libgomp and LLVM's libomp in one process" 0 "^ok$" "$paths" "$programs/host" "$programs/libplugin.so" "$runtimes/pluginC.so"
   check_under "LLVM's libomp and libgomp in one process" 0 "^ok$" "$paths" "$programs/host" "$runtimes/pluginC.so" "$programs/libplugin.so"
 else
-  echo "skip: LLVM's libomp is not installed"; skipped=$((skipped + 1))
+  skips "LLVM's libomp is not installed"
 fi
 
-rm -rf "$XDG_CACHE_HOME" "$runtimes" "$stale"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

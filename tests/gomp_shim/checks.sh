@@ -1,0 +1,32 @@
+# Sourced by the shim's test scripts with $shim set: a clean environment, counted checks of whole programs, and the last line.
+failed=0 passed=0 skipped=0
+scratch=$(mktemp -d) || exit 1  # removed at the end
+output=$scratch/output
+trap 'rm -rf "$scratch"' EXIT
+for name in $(env | sed -n 's/^\(\(SMELT\|OMP\|GOMP\)_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+XDG_CACHE_HOME=$scratch/cache && mkdir "$XDG_CACHE_HOME" && export XDG_CACHE_HOME  # no profile: the guess serves
+
+passes() { echo "ok: $1"; passed=$((passed + 1)); }
+fails() { echo "FAIL: $1"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1)); }
+skips() { echo "skip: $1"; skipped=$((skipped + 1)); }
+
+# check NAME EXPECTED_STATUS PATTERN command...   (a line of its output must match; "" for none)
+check() {
+  name=$1 status=$2 pattern=$3
+  shift 3
+  timeout "${limit:-120}" "$@" >"$output" 2>&1
+  got=$?
+  if [ "$got" -ne "$status" ]; then
+    fails "$name: exit status $got instead of $status"
+  elif [ -n "$pattern" ] && ! grep -Eq "$pattern" "$output"; then
+    fails "$name: no line matches '$pattern'"
+  else
+    passes "$name"
+  fi
+}
+check_under() { n=$1 s=$2 p=$3; shift 3; check "$n" "$s" "$p" env LD_PRELOAD="$shim" "$@"; }
+
+finish() {
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" -eq 0 ]
+}
