@@ -9,12 +9,6 @@
 #include "real.h"
 #include "tasks.h"
 
-extern "C" {
-// glibc's registration of what thread_local destructors are; libstdc++'s wrapper of it would be its only symbol here.
-int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);
-extern void* __dso_handle __attribute__((visibility("hidden")));
-}
-
 namespace smelt::gomp {
 
 extern "C" {
@@ -28,8 +22,8 @@ constexpr uint32_t kMostPatience = 1024;
 constexpr uint64_t kWorthwhile = 64;
 
 thread_local HotTeam* docked_in = nullptr;  // of a worker
+thread_local bool has_settings = false;     // this thread has changed one in its serial part
 thread_local uint32_t forbidden = 0;        // > 0: this thread starts no hot team now (target, teams, its end)
-thread_local bool end_watched = false;
 
 // Once a program has used target regions: tasks that fall back to the host run regions on threads, and in states, that
 // nobody can tell from the serial part.
@@ -143,23 +137,28 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   hot.inside = false;
 }
 
+// The workers are gone: this is the child of a fork.
+void forget(HotTeam& hot) {
+  hot.region->epoch = hot.epoch + 1;  // what they left in barriers and forks belongs to episodes before
+  hot.active = false;
+  smelt_gomp_hot = nullptr;
+}
+
 // Sends the workers home. The master is in the serial part.
 void end(HotTeam& hot) {
+  // A child of _Fork() or of a bare clone, of which nobody has told us, has no workers to send.
+  if (hot.process != os::process_id()) return forget(hot);
   StateImage now;
   hot.state.save_range(&now);
   hot.state.restore_range(hot.inside_image);
   hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
   REAL(GOMP_parallel_end)();
   hot.state.restore_range(now);
+  hot.state.release_destructor();
   Region& region = *hot.region;
   region.epoch = hot.epoch + 1;  // that fork has used the number
   hot.active = false;
   smelt_gomp_hot = nullptr;
-}
-
-void end_of_thread(void*) {
-  ++forbidden;
-  if (HotTeam* hot = smelt_gomp_hot; hot && !hot->inside) end(*hot);
 }
 
 // The HotTeam of a region, made at the first start.
@@ -177,6 +176,7 @@ HotTeam* hot_team_of(Region& region) {
 bool start(HotTeam& hot, uint32_t size) {
   Region& region = *hot.region;
   if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
+  hot.process = os::process_id();
   Team& team = team_for(region, size, is_crowded(), false);
   hot.team = &team;
   hot.size = size;
@@ -201,7 +201,7 @@ bool start(HotTeam& hot, uint32_t size) {
   }
   if (hot.canary) ask_canary(*hot.canary, region, given);
   const bool expected = given == size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
-  const bool built = expected && build_for_hot_team(region, team);
+  const bool built = expected && build_for_hot_team(region, team) && hot.state.hold_destructor();
   if (!built) {
     // A fork that tells everybody to go home at once; the smallest there is, and used for nothing else.
     TeamFork flat;
@@ -274,12 +274,6 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
     state_unknown.store(true, std::memory_order_relaxed);
     return false;
   }
-  if (!end_watched) {
-    end_watched = true;
-    // libgomp's own destructor of a thread waits for its workers where ours are not: ours must come first, and thread_local
-    // destructors run before those of keys.
-    __cxa_thread_atexit_impl(end_of_thread, nullptr, &__dso_handle);
-  }
   count(region.counters.starts);
   if (options().verbose >= 2) report_hot(region, *hot->team, "hot, fork and join ");
   return true;
@@ -325,11 +319,18 @@ bool run_hot(const RegionCall& call) {
   return true;
 }
 
+bool end_hot_with_thread() {
+  ++forbidden;
+  HotTeam* hot = smelt_gomp_hot;
+  if (!hot) return true;
+  if (hot->inside) return false;
+  end(*hot);
+  return true;
+}
+
 void forget_hot() {
-  if (HotTeam* hot = smelt_gomp_hot) hot->active = false;
-  smelt_gomp_hot = nullptr;
+  if (HotTeam* hot = smelt_gomp_hot) forget(*hot);
   docked_in = nullptr;
-  ++forbidden;  // libgomp's pool is gone too, whatever it believes
 }
 
 void free_hot(Region& region) {
@@ -346,17 +347,24 @@ extern "C" {
 void smelt_gomp_cool(void) {
   resolve();
   cool("something begins that cannot bear parked workers");
-  forget_repeats();  // after omp_pause, libgomp must make its pool before the state of a thread in it can be learnt
+  // After omp_pause, libgomp must make its pool before the state of a thread in it can be learnt: taken for a part of the team's state,
+  // the pool would come and go with it.
+  expect_new_pool();
 }
 
 void smelt_gomp_note(void) {
   resolve();
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
-  if (HotTeam* hot = smelt_gomp_hot) {
-    if (hot->inside) hot->spoiled.store(true, std::memory_order_relaxed);
+  if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
+    hot->spoiled.store(true, std::memory_order_relaxed);
     hot->compare = true;
   } else if (docked_in) {
     docked_in->spoiled.store(true, std::memory_order_relaxed);  // seen by the master: we have not arrived at the join yet
+  } else if (REAL(omp_get_level)() == 0) {
+    // For a thread's first setting of its own libgomp makes it a block of them, and gives its key the value that we have taken away.
+    if (hot && !has_settings) cool("the thread's first setting");
+    else if (hot) hot->compare = true;
+    has_settings = true;
   }
 }
 

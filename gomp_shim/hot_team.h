@@ -28,6 +28,11 @@
 // Not served at all: nested regions, dynamic adjustment, a proc_bind clause that counts, task reductions on the parallel
 // construct, programs with target regions, SMELT_HOT_TEAM=0.
 //
+// A thread that ends. libgomp's destructor of a thread (of its thread-specific key) waits for workers where ours are not, and nothing
+// says that it comes after ours: pthread_exit in main runs the destructors of keys and none of C++'s thread_local objects, and
+// keys are served in the order of their making. So while a team is parked, libgomp's key has no value (thread_state.h); our own
+// key's destructor ends the team and gives the value back, which brings libgomp's another round.
+//
 // More threads than CPUs make no difference but in how they wait: a parked crowd yields for a moment and sleeps.
 //
 // The way of libgomp's own old entry points (GOMP_parallel_start and _end, the ABI since GCC 4.2) makes this possible; they are
@@ -80,6 +85,7 @@ struct HotTeam {
   uint64_t epoch;        // last episode; the next fork carries it
   uint64_t regions;      // since the start
   uint64_t generation;   // of this team; never repeats
+  int32_t process;       // that made it
 
   // Written by the master before a fork, read by the workers after it.
   alignas(kLineBytes) LoopCall loop;
@@ -111,6 +117,10 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags);
 
 // Ends the calling thread's hot team, if it has one and is not inside a region. `why` for SMELT_VERBOSE=2.
 void cool(const char* why);
+
+// The calling thread ends, and has come to our destructor: its hot team is ended, and there will be no other. False: it ends in the
+// middle of a region (undefined in OpenMP), and its workers go on using what the region's threads share.
+bool end_hot_with_thread();
 
 // In a child after fork: the workers are gone.
 void forget_hot();

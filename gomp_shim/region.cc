@@ -21,14 +21,16 @@ thread_local Region** next_region = nullptr;
 // The note of the region that this thread, as its master, has handed to libgomp as it is.
 thread_local Note* untold = nullptr;
 
-pthread_key_t regions_key;        // its destructor releases the regions of a thread that ends
+pthread_key_t regions_key;        // its destructor is told that a thread ends
 // Of all teams of the process. An outermost team counts from its first region until its master ends, like libgomp's own
 // gomp_managed_threads: its threads stay, and counting them in and out would cost every region two locked operations.
 std::atomic<uint32_t> team_threads{0};
 
-void free_regions(void* first) {
-  outermost = nullptr;  // a later destructor of the thread may open a region again
+// The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once more.
+void end_thread(void* first) {
+  outermost = nullptr;
   next_region = nullptr;
+  if (!end_hot_with_thread()) return;
   for (auto* region = static_cast<Region*>(first); region;) {
     Region* deeper = region->deeper;
     team_threads.fetch_sub(region->counted, std::memory_order_relaxed);
@@ -40,10 +42,15 @@ void free_regions(void* first) {
   }
 }
 
-// After fork only the calling thread exists. Teams it was in are gone, and so are the counts.
+// After fork only the calling thread exists. Teams it was in are gone, and so are the counts. So is libgomp's pool of threads, for
+// which stock waits for ever at the child's first region; if the child is in its serial part, libgomp makes a new one.
 void after_fork_in_child() {
   counters_unlock();
   forget_hot();
+  if (outermost && REAL(omp_get_level)() == 0) {
+    outermost->pool.forget_pool();
+    expect_new_pool();
+  }
   smelt_gomp_place = Place{};
   team_threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
@@ -154,6 +161,8 @@ void enter(const RegionCall& call, RealEntry real) {
     next_region = &region.deeper;
   }
 
+  const bool first_region = region.entered == 1 && !region.nested;
+  if (first_region) region.pool.before_first_region(smelt_real_GOMP_parallel);
   const GompFunction function = call.function;
   const size_t index = call.reduction_size ? kBlocks : reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
   Note& note = region.notes[index];
@@ -179,6 +188,7 @@ void enter(const RegionCall& call, RealEntry real) {
   if (call.reduction_size) real(call, run_region, &region.blocks[index]);
   else real(call, run_region, tagged_word(block, epoch));
   note.idle = region.epoch == epoch ? note.idle + 1 : 0;
+  if (first_region) region.pool.after_first_region();
   next_region = link;
   if (region.nested) count_team(region, 0);
 }
@@ -202,6 +212,11 @@ void forget_repeats() {
   if (!outermost) return;
   outermost->repeats = 0;
   ++outermost->generation;
+}
+
+void expect_new_pool() {
+  forget_repeats();
+  if (outermost) outermost->last_request = 0;
 }
 
 bool take_place(Place& place) {
@@ -244,7 +259,7 @@ void missed_place() {
 }
 
 const char* start_regions() {
-  if (pthread_key_create(&regions_key, free_regions) != 0) return "no thread-specific key is left";
+  if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
   cpus = usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)()));
   pthread_atfork(counters_lock, counters_unlock, after_fork_in_child);
   return nullptr;

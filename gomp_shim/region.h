@@ -36,6 +36,7 @@
 #include "counters.h"
 #include "libgomp.h"
 #include "teams.h"
+#include "thread_state.h"
 
 namespace smelt::gomp {
 
@@ -130,6 +131,7 @@ struct Region {
   uint32_t repeats;         // how often in a row since
   uint32_t patience;        // after so many, a hot team is made
   bool told;                // SMELT_VERBOSE=2 has said why there is none
+  PoolWord pool;            // of an outermost region
   Team teams[kTeamsKept];
   Note notes[kBlocks + 1];  // by the same index as `blocks`
 
@@ -163,7 +165,8 @@ void missed_place();
 bool is_crowded();                                  // more threads in teams than CPUs, in the whole process
 void count_team(Region& region, uint32_t threads);  // says how many threads the region's team has
 Region** swap_next_region(Region** next);           // where the thread's next region hangs; returns the one before
-void forget_repeats();                              // of this thread's outermost regions: libgomp's threads may be gone
+void forget_repeats();                              // of this thread's outermost regions
+void expect_new_pool();                             // the same, and the next one is libgomp's: it has to make its threads first
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();

@@ -1,6 +1,9 @@
 #include "thread_state.h"
 
+#include <climits>
+#include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 
 namespace smelt::gomp {
 namespace {
@@ -8,6 +11,7 @@ namespace {
 struct Search {
   uintptr_t address;
   void* block;
+  size_t module;
   size_t bytes;
 };
 
@@ -23,24 +27,60 @@ int look(dl_phdr_info* info, size_t, void* data) {
   }
   if (!holds) return 0;
   // In the main program's block lie the program's own variables.
-  if (tls && info->dlpi_tls_data && info->dlpi_name && info->dlpi_name[0]) {
+  if (tls && info->dlpi_name && info->dlpi_name[0]) {
     search->block = info->dlpi_tls_data;  // the calling thread's
+    search->module = info->dlpi_tls_modid;
     search->bytes = tls->p_memsz;
   }
   return 1;
 }
 
+// The block of a library that was opened later is not in the list above until the thread has used it by this function, and
+// libgomp's code never does: it knows the distance from the thread pointer (initial-exec).
+void* block_by_module(size_t module) {
+  struct Index {
+    unsigned long module, offset;
+  } index{module, 0};
+  // By name, because linking to it would need the dynamic linker beside libc.
+  static const auto get = reinterpret_cast<void* (*)(Index*)>(dlsym(RTLD_DEFAULT, "__tls_get_addr"));
+  return get && module ? get(&index) : nullptr;
+}
+
+constexpr uint32_t kUnknown = ~0u;
+std::atomic<uint32_t> destructor_key{kUnknown};  // relaxed: a number that says all by itself
+
 }  // namespace
 
 bool ThreadState::find(const void* address) {
-  Search search{reinterpret_cast<uintptr_t>(address), nullptr, 0};
+  Search search{reinterpret_cast<uintptr_t>(address), nullptr, 0, 0};
   dl_iterate_phdr(look, &search);
+  if (!search.block) search.block = block_by_module(search.module);
   if (!search.block || search.bytes % 8 != 0 || search.bytes > kStateWords * 8 ||
       reinterpret_cast<uintptr_t>(search.block) % 8 != 0)
     return false;
   block_ = static_cast<Word*>(search.block);
   words_ = static_cast<uint32_t>(search.bytes / 8);
   return true;
+}
+
+bool ThreadState::hold_destructor() {
+  uint32_t key = destructor_key.load(std::memory_order_relaxed);
+  if (key == kUnknown) {
+    // glibc answers nullptr for keys that nobody has made.
+    for (uint32_t candidate = 0; candidate < PTHREAD_KEYS_MAX && key == kUnknown; ++candidate) {
+      const auto* value = static_cast<const Word*>(pthread_getspecific(candidate));
+      if (value >= block_ && value < block_ + words_) key = candidate;
+    }
+    if (key == kUnknown) return false;
+    destructor_key.store(key, std::memory_order_relaxed);
+  }
+  held_ = pthread_getspecific(key);
+  return held_ && pthread_setspecific(key, nullptr) == 0;
+}
+
+void ThreadState::release_destructor() {
+  // A key that exists already for the thread needs no memory; one that libgomp has deleted, at exit, is no harm.
+  pthread_setspecific(destructor_key.load(std::memory_order_relaxed), held_);
 }
 
 bool ThreadState::learn_range(const StateImage& before) {
@@ -51,6 +91,34 @@ bool ThreadState::learn_range(const StateImage& before) {
     end_ = i + 1;
   }
   return end_ != 0;
+}
+
+std::atomic<uint32_t> PoolWord::index_{kUnknown};
+
+void PoolWord::before_first_region(const void* address) {
+  if (state_.find(address)) state_.save(&before_);
+}
+
+void PoolWord::after_first_region() {
+  // Relaxed, here and below: a number that says all by itself.
+  if (state_.words() == 0 || index_.load(std::memory_order_relaxed) != kUnknown) return;
+  StateImage after;
+  state_.save(&after);
+  uint32_t changed = kUnknown, count = 0;
+  for (uint32_t i = 0; i < state_.words(); ++i) {
+    if (after.word[i] == before_.word[i]) continue;
+    changed = i;
+    ++count;
+  }
+  // Another word beside it, say the place that a bound thread has got, and learning is left to another thread.
+  if (count == 1 && before_.word[changed] == 0 && after.word[changed] % alignof(void*) == 0)
+    index_.store(changed, std::memory_order_relaxed);
+}
+
+// No look-up here: the dynamic linker's locks may be held for ever in a child.
+void PoolWord::forget_pool() {
+  const uint32_t index = index_.load(std::memory_order_relaxed);
+  if (index < state_.words()) state_.clear_word(index);
 }
 
 }  // namespace smelt::gomp

@@ -8,7 +8,15 @@
 //
 // What lies outside the range (thread pool, place, OpenACC's pointer) is never written; a change there between two regions is
 // noticed (same_as) and taken as "something has happened that we do not know".
+//
+// Two more things of libgomp's are found by looking, with the layout unknown:
+//   - its thread-specific key, whose destructor frees the thread's pool, and for that waits until all workers are back in it: the
+//     key whose value points into the block. While workers are parked elsewhere, the value is taken away (hold_destructor).
+//   - the pointer to the pool: the one word that a thread's first region leaves changed (PoolWord). In the child of a fork the
+//     pool's threads are gone, and libgomp, stock, waits for them for ever; without the word it makes a new pool.
 #pragma once
+
+#include <atomic>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +46,11 @@ class ThreadState {
     return different == 0;
   }
 
+  // Takes the value of libgomp's key from the calling thread, so that its destructor is not run; and gives it back, to be run by the
+  // next round of destructors if the thread is ending. False: there is no such key.
+  bool hold_destructor();
+  void release_destructor();
+
   // Sets the range to what differs from `before` now. False: nothing does.
   bool learn_range(const StateImage& before);
   void save_range(StateImage* image) const {
@@ -46,6 +59,7 @@ class ThreadState {
   void restore_range(const StateImage& image) {
     for (uint32_t i = begin_; i < end_; ++i) block_[i] = image.word[i];
   }
+  void clear_word(uint32_t index) { block_[index] = 0; }
 
  private:
   // Other types' memory: libgomp's, written in calls that the compiler cannot see through.
@@ -53,6 +67,23 @@ class ThreadState {
   Word* block_ = nullptr;
   uint32_t words_ = 0;
   uint32_t begin_ = 0, end_ = 0;
+  void* held_ = nullptr;  // of libgomp's key
+};
+
+// Where libgomp keeps the pointer to a thread's pool; of a master's outermost regions.
+class PoolWord {
+ public:
+  // Around the thread's first region, `address` in libgomp: learns which word it is, if that is not known yet.
+  void before_first_region(const void* address);
+  void after_first_region();
+
+  // In the child of a fork, in its serial part: libgomp forgets the thread's pool. Nothing happens where the word is not known.
+  void forget_pool();
+
+ private:
+  static std::atomic<uint32_t> index_;  // in the block
+  ThreadState state_;
+  StateImage before_;
 };
 
 }  // namespace smelt::gomp

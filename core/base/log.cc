@@ -5,10 +5,13 @@
 #include <cstdio>
 #include <unistd.h>
 
+#include "base/os/no_cancellation.h"
+
 namespace smelt {
 
 void log_line(const char* format, ...) {
   const int saved_errno = errno;  // the host program's, not ours to change
+  const os::NoCancellation no_cancellation;
   char line[1024] = "smelt: ";
   constexpr int kPrefix = 7;
   va_list arguments;

@@ -16,6 +16,7 @@
 
 #include <sys/mman.h>
 
+#include "base/os/os.h"
 #include "base/os/shared_memory.h"
 #include "measure/bench_lines.h"
 #include "measure/processes.h"

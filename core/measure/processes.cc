@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/os/os.h"
 #include "base/os/shared_memory.h"
 
 namespace smelt {

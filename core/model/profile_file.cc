@@ -20,6 +20,7 @@
 
 #include "base/fingerprint.h"
 #include "base/os/descriptor.h"
+#include "base/os/no_cancellation.h"
 #include "base/os/os.h"
 #include "model/profile_check.h"
 
@@ -181,6 +182,7 @@ void seal_packed(void* image, uint64_t bytes) {
 }
 
 int load_profile_file(const char* path, uint64_t expected_fingerprint, Profile* out, Refusal* why) {
+  const os::NoCancellation no_cancellation;
   why->text[0] = '\0';
   *out = Profile{};
   if (std::strlen(path) >= sizeof out->path) return refuse(why, path, -ENAMETOOLONG, "has too long a name");

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/os/errno_keeper.h"
+#include "base/os/no_cancellation.h"
 
 namespace smelt::os {
 
@@ -77,6 +78,8 @@ void process_barrier() {
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
+int32_t process_id() { return ::getpid(); }
+
 int64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -116,6 +119,7 @@ uint32_t allowed_cpus() {
 
 int64_t read_small_file(const char* path, char* buffer, size_t bytes) {
   const ErrnoKeeper keeper;
+  const NoCancellation no_cancellation;
   if (bytes == 0) return -EINVAL;
   buffer[0] = '\0';
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

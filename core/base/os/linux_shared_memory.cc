@@ -13,11 +13,13 @@
 #include <unistd.h>
 
 #include "base/os/errno_keeper.h"
+#include "base/os/no_cancellation.h"
 
 namespace smelt::os {
 
 int create_memory_file(const char* name, uint64_t bytes) {
   const ErrnoKeeper keeper;
+  const NoCancellation no_cancellation;
   if (bytes > file_size_limit()) return -EFBIG;
   const int descriptor = ::memfd_create(name, MFD_CLOEXEC);
   if (descriptor < 0) return -errno;
@@ -31,6 +33,7 @@ int create_memory_file(const char* name, uint64_t bytes) {
 
 int open_memory_file(int32_t process, int32_t descriptor) {
   const ErrnoKeeper keeper;
+  const NoCancellation no_cancellation;
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", process, descriptor);
   // Should the number mean something else here, a terminal or a pipe, then opening it must do nothing.
@@ -40,6 +43,7 @@ int open_memory_file(int32_t process, int32_t descriptor) {
 
 void close_file(int descriptor) {
   const ErrnoKeeper keeper;
+  const NoCancellation no_cancellation;
   ::close(descriptor);
 }
 
@@ -52,6 +56,7 @@ uint64_t file_bytes(int descriptor) {
 
 int take_pages(int descriptor, uint64_t offset, uint64_t bytes) {
   const ErrnoKeeper keeper;
+  const NoCancellation no_cancellation;
   if (offset + bytes > file_size_limit()) return -EFBIG;
   int result;
   do {
@@ -75,10 +80,9 @@ uint64_t file_size_limit() {
   return limit.rlim_cur;
 }
 
-int32_t process_id() { return ::getpid(); }
-
 uint64_t random_number() {
   const ErrnoKeeper keeper;
+  const NoCancellation no_cancellation;
   uint64_t number = 0;
   if (::getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
   timespec now{};  // early in a boot: the clock and the process tell two files apart as well

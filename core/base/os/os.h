@@ -1,4 +1,4 @@
-// What the runtime half needs of the kernel, and nothing else. Every function leaves errno as it was.
+// What the runtime half needs of the kernel, and nothing else. Every function leaves errno as it was, and none is a cancellation point.
 #pragma once
 
 #include <atomic>
@@ -20,6 +20,7 @@ void futex_wake_all(std::atomic<uint32_t>* word);
 bool process_barrier_available();  // registers at the first call
 void process_barrier();
 
+int32_t process_id();
 int64_t now_ns();          // CLOCK_MONOTONIC
 void yield_cpu();
 uint32_t current_cpu();    // the kernel's number of the CPU we are on, ~0u when unknown

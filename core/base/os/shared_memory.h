@@ -1,5 +1,5 @@
 // Memory that processes share without a name in any file system: it lives as long as somebody has it open or mapped, so
-// nothing can be left behind. Every function leaves errno as it was.
+// nothing can be left behind. Every function leaves errno as it was, and none is a cancellation point.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,6 @@ void* map_file(int descriptor, uint64_t bytes);  // read, write, shared; nullptr
 // Largest file that ulimit -f allows this process.
 uint64_t file_size_limit();
 
-int32_t process_id();
 uint64_t random_number();
 
 // Copies from or to another process's memory (cross memory attach). 0 or a negative errno; fewer bytes are -EFAULT.
