@@ -34,7 +34,7 @@ inline constexpr int64_t kSpinForever = INT64_MAX;
 
 // The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT, SMELT_SPIN_US,
 // SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. What waiting costs is the profile's; without one it is
-// taken to be typical.
+// taken to be typical. Once the kernel has refused membarrier, posts under new policies are fenced.
 WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile = nullptr);
 
 // How often a thread of this process has gone to sleep in a wait.
