@@ -6,7 +6,7 @@
 //   - how far above it the limit should lie beside a foreign busy thread is not settled: 50 µs and 5 ms could not be told
 //     apart there (2 threads, 2 CPUs, unbound; the spread of the pairs is larger than any difference). 5 ms is chosen because
 //     libgomp spins about as long, so a waiter gives up its CPU no earlier than under stock;
-//   - yielding beside a foreign busy thread costs a whole time slice;
+//   - yielding beside a foreign busy thread costs a whole time slice: yield_backoff.h says when it is left and when tried again;
 //   - when threads share CPUs, spinning keeps the one from running that is waited for, and a yield to a team-mate
 //     is the fastest way there is.
 // Hence: not crowded - spin `spin_ns`, then sleep. Crowded - spin next to nothing, then yield as long as yields come
