@@ -6,18 +6,18 @@
 
 #include "base/options.h"
 #include "base/os/os.h"
+#include "collective/yield_backoff.h"
 
 namespace smelt {
 namespace {
 
-// After a yield to somebody who is not of our team, so many waits go straight to sleep before yielding is tried again: the
-// foreigner may be gone.
-constexpr int kYieldPenalty = typical(ThresholdId::kYieldPenalty);
-// Without membarrier a wake-up can be missed; it is then noticed after this long.
+// When membarrier is refused a wake-up can be missed; it is then noticed after this long.
 constexpr int64_t kBlindSlice = typical(ThresholdId::kBlindSlice);
+// After a yield that took so long, although the wait is over with it, the time was a foreigner's.
+constexpr int64_t kForeignStay = typical(ThresholdId::kForeignStay);
 
-// Waits that still avoid yielding, of all threads of the process: a foreigner on one CPU is soon on another.
-std::atomic<int> yield_penalty{0};
+constinit YieldBackoff backoff({typical(ThresholdId::kYieldPause), typical(ThresholdId::kLongestYieldPause),
+                                typical(ThresholdId::kYieldRun)});
 
 std::atomic<uint64_t> slept{0};
 
@@ -78,34 +78,30 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
     now = os::now_ns();
   }
 
-  if (yield_ns > 0) {
-    if (yield_penalty.load(std::memory_order_relaxed) > 0) {
-      yield_penalty.fetch_sub(1, std::memory_order_relaxed);  // a rough count is all that is needed
-    } else {
-      const int64_t yield_until = now + yield_ns;
-      while (now < yield_until) {
-        os::yield_cpu();
-        if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
-        const int64_t back = os::now_ns();
-        if (back - now > policy.foreign_ns) {
-          yield_penalty.store(kYieldPenalty, std::memory_order_relaxed);
-          break;
-        }
-        now = back;
-      }
+  if (yield_ns > 0 && backoff.may_yield(now)) {
+    const int64_t began = now, yield_until = now + yield_ns;
+    while (now < yield_until) {
+      os::yield_cpu();
+      seen = look(flag.epoch, epoch, stop);
+      const int64_t back = os::now_ns();
+      const bool lost = back - now > (seen == Seen::kNothing ? policy.foreign_ns : kForeignStay);
+      now = back;
+      if (lost) backoff.lost(began, now);
+      else if (seen != Seen::kNothing) backoff.kept();
+      if (seen != Seen::kNothing) return seen == Seen::kReached;
+      if (lost) break;
     }
   }
 
   const bool fenced = policy.order == PostOrder::kFenced;
-  const bool barrier = !fenced && os::process_barrier_available();
   for (;;) {
     const uint32_t word = flag.bell.wake.load(std::memory_order_acquire);
     flag.bell.sleepers.store(1, std::memory_order_relaxed);
     full_fence();  // the store before the looks that follow; pairs with the writer's fence, and with a marker's
-    if (barrier) os::process_barrier();
+    const bool ordered = fenced || os::process_barrier();
     if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
     slept.fetch_add(1, std::memory_order_relaxed);
-    os::futex_wait(&flag.bell.wake, word, fenced || barrier ? 0 : kBlindSlice);
+    os::futex_wait(&flag.bell.wake, word, ordered ? 0 : kBlindSlice);
     if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
   }
 }
@@ -138,7 +134,7 @@ WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile) {
   const uint32_t quota = os::cgroup_cpu_quota();
   if (quota && quota < threads) spin_ns = std::min(spin_ns, value(ThresholdId::kQuotaSpin));
   policy.spin_ns = spincount_ns(passive ? 0 : active ? kSpinForever : spin_ns, profile);
-  if (policy.spin_ns > 0) policy.order = PostOrder::kUnfenced;
+  if (policy.spin_ns > 0 && !os::process_barrier_refused()) policy.order = PostOrder::kUnfenced;
   return policy;
 }
 

@@ -6,7 +6,7 @@
 //   - how far above it the limit should lie beside a foreign busy thread is not settled: 50 µs and 5 ms could not be told
 //     apart there (2 threads, 2 CPUs, unbound; the spread of the pairs is larger than any difference). 5 ms is chosen because
 //     libgomp spins about as long, so a waiter gives up its CPU no earlier than under stock;
-//   - yielding beside a foreign busy thread costs a whole time slice;
+//   - yielding beside a foreign busy thread costs a whole time slice: yield_backoff.h says when it is left and when tried again;
 //   - when threads share CPUs, spinning keeps the one from running that is waited for, and a yield to a team-mate
 //     is the fastest way there is.
 // Hence: not crowded - spin `spin_ns`, then sleep. Crowded - spin next to nothing, then yield as long as yields come
@@ -34,7 +34,7 @@ inline constexpr int64_t kSpinForever = INT64_MAX;
 
 // The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT, SMELT_SPIN_US,
 // SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. What waiting costs is the profile's; without one it is
-// taken to be typical.
+// taken to be typical. Once the kernel has refused membarrier, posts under new policies are fenced.
 WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile = nullptr);
 
 // How often a thread of this process has gone to sleep in a wait.

@@ -247,7 +247,10 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kPollersPerLine: return pollers_per_line(profile);
     case Id::kCopyMoving:
     case Id::kPairCurves:
-    case Id::kYieldPenalty:
+    case Id::kForeignStay:
+    case Id::kYieldPause:
+    case Id::kLongestYieldPause:
+    case Id::kYieldRun:
     case Id::kBlindSlice:
     case Id::kReleaseLines:
     case Id::kAllToAll:

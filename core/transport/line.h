@@ -19,7 +19,12 @@
 //   kUnfenced  sleeping is rare: the sleeper alone pays, with membarrier, a few µs; the writer's fence is left out
 //   kFenced    sleeping is the rule (more threads than CPUs, OMP_WAIT_POLICY=passive): the writer pays its 20 cycles
 //
-// Where the kernel has no membarrier, unfenced sleepers sleep in short slices instead.
+// Where the kernel refuses membarrier, unfenced sleepers sleep in short slices instead. It may do so at any time (a filter that the
+// program sets for itself), so the result of every call counts, and each sleep decides for itself: for as long as it takes if its own
+// membarrier went well, else for a slice. That is right whatever the writers do, because a slice needs nobody: a sleeper that was missed
+// finds the epoch when the slice is over. Telling the writers to fence from now on would not be: one of them may be between its
+// store and its look just then, so the sleeper would need its slices all the same, and every post would have to ask. Flags that
+// are made after a refusal are posted with the fence (collective/wait.h). tests/model_check/bell.pml has all of it.
 #pragma once
 
 #include <atomic>

@@ -56,27 +56,24 @@ void futex_wake_all(std::atomic<uint32_t>* word) {
 }
 
 namespace {
-enum : int { kUnknown, kAvailable, kMissing };
-std::atomic<int> membarrier_state{kUnknown};
+// Relaxed: it guards no data, and who still reads false asks the kernel itself.
+std::atomic<bool> membarrier_refused{false};
+
+bool membarrier(int command) { return ::syscall(SYS_membarrier, command, 0, 0) == 0; }
 }  // namespace
 
-bool process_barrier_available() {
-  int state = membarrier_state.load(std::memory_order_acquire);
-  if (state == kUnknown) {
-    const ErrnoKeeper keeper;
-    // Registering twice is harmless, so two threads that come here at once need no lock. Sandboxes that filter the
-    // call answer EPERM or ENOSYS: then it is missing for good.
-    const long failed = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-    state = failed ? kMissing : kAvailable;
-    membarrier_state.store(state, std::memory_order_release);
-  }
-  return state == kAvailable;
+bool process_barrier() {
+  if (process_barrier_refused()) return false;
+  const ErrnoKeeper keeper;
+  if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return true;
+  // Not registered yet, or no more (EPERM; a restart from a checkpoint makes a new address space). Registering twice is harmless, so
+  // two threads that come here at once need no lock. Sandboxes that filter the call answer EPERM or ENOSYS to both.
+  if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return true;
+  membarrier_refused.store(true, std::memory_order_relaxed);
+  return false;
 }
 
-void process_barrier() {
-  const ErrnoKeeper keeper;
-  ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-}
+bool process_barrier_refused() { return membarrier_refused.load(std::memory_order_relaxed); }
 
 int32_t process_id() { return ::getpid(); }
 

@@ -15,10 +15,11 @@ void discard_pages(void* address, size_t bytes);  // of map_pages: gives the mem
 void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_ns = 0);
 void futex_wake_all(std::atomic<uint32_t>* word);
 
-// Makes every running thread of this process pass a full memory barrier (membarrier, private expedited): the slow side
-// of an asymmetric Dekker. False when the kernel has none: then both sides need a fence.
-bool process_barrier_available();  // registers at the first call
-void process_barrier();
+// Makes every running thread of this process pass a full memory barrier (membarrier, private expedited): the slow side of an
+// asymmetric Dekker. False when the kernel refuses: nobody has passed anything, and no later call will be tried. That can happen at
+// any call, however many went well before: a program may filter its own system calls at any time.
+bool process_barrier();
+bool process_barrier_refused();  // has it been? Asks nobody
 
 int32_t process_id();
 int64_t now_ns();          // CLOCK_MONOTONIC
