@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/os/os.h"
+#include "callers.h"
 #include "collective/wait.h"
 #include "hot_team.h"
 #include "real.h"
@@ -43,6 +44,7 @@ void free_regions(void* first) {
 // After fork only the calling thread exists. Teams it was in are gone, and so are the counts.
 void after_fork_in_child() {
   counters_unlock();
+  forget_closing();
   forget_hot();
   smelt_gomp_place = Place{};
   team_threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
