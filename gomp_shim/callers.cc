@@ -28,7 +28,7 @@ struct Object {
   uintptr_t begin, end;  // of all its segments
   Answer answer;
 };
-// By address. More than any process was seen to have (large Python programs: 500); what does not fit is taken for code in no object.
+// By address. Large Python programs have 500; what does not fit is taken for code in no object.
 constexpr uint32_t kObjects = 4096;
 Object objects[kObjects];
 uint32_t object_count = 0;
@@ -61,8 +61,8 @@ std::atomic<bool> asked{false};          // there may be words
 
 struct Closing {
   Closing() {
-    // Sequentially consistent, as the look at it: before the words go. The destructors of what is being closed run in this thread. A word
-    // that another thread is about to write is of an object that is calling, so not of one that is being closed.
+    // Sequentially consistent, as the look at it: before the words go. The destructors of what is being closed run in this
+    // thread. A word that another thread is about to write is of an object that is calling, so not of one that is being closed.
     closing.fetch_add(1);
     ++closing_here;
     if (asked.load(std::memory_order_relaxed)) forget_callers();

@@ -16,8 +16,9 @@
 //
 // The loader's own lock is held by dlopen while the constructors of a new library run. A region in such a constructor is
 // opened by the thread that holds it; the workers must not ask for it, for the constructor waits for them. Therefore
-// all objects are judged as soon as one is: the master has done so when the region begins. And dl_iterate_phdr has a lock of
-// its own, which nobody holds for long.
+// all objects are judged as soon as one is: the master has done so when the region begins, for its function is in the new library.
+// (Not so where that function is in a library known before, and calls back into the new one.) dl_iterate_phdr has a lock of its own,
+// which nobody holds for long.
 //
 // What is known about an address ends with a dlclose: another library may get that place. We stand in front of dlclose to
 // forget `callers`; what is known of objects is checked against the loader's own count of removals, whoever closed them.
@@ -37,7 +38,7 @@ namespace smelt::gomp {
 // Set once a second runtime has been seen in the process: from then on calls inside regions are looked at, too.
 extern "C" bool smelt_gomp_several __attribute__((visibility("hidden")));
 
-// 1: our libgomp serves the caller. From 2 on: the entry points of another runtime, or of a mixture, as others[answer - 2] (callers.cc).
+// 1: our libgomp serves the caller. From 2 on: another runtime's entry points, others[answer - 2] (callers.cc).
 using Answer = uint32_t;
 inline constexpr Answer kUnknown = 0, kOurs = 1, kFirstOther = 2;
 
@@ -58,7 +59,7 @@ inline bool is_ours(const void* address) {
   return word_of(bits).load(std::memory_order_relaxed) == (bits | uint64_t{kOurs} << kAnswerShift) || find_out(address) == kOurs;
 }
 
-// What the entry point whose slot is given (real.h) means to the caller: ours if our libgomp serves it, else the other runtime's.
+// What the entry point with this slot (real.h) means to the caller: ours if our libgomp serves it, else the other runtime's.
 void* meant(void*& slot, const void* address);
 
 // In a child after fork: calls of dlclose in other threads are gone.

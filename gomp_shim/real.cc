@@ -147,9 +147,11 @@ const char* slot_names() {
 void* missing(void* const& slot) {
   const char* name = slot_names();
   for (uint32_t i = index_of(slot); i > 0; --i) name += std::strlen(name) + 1;
-  const bool region = (std::strncmp(name, "GOMP_parallel", 13) == 0 && !std::strstr(name, "_start")) || !std::strcmp(name, "GOMP_teams_reg");
+  const bool region = (std::strncmp(name, "GOMP_parallel", 13) == 0 && !std::strstr(name, "_start")) ||
+                      std::strcmp(name, "GOMP_teams_reg") == 0;
+  // Where there is nothing to set, nothing is lost: that is for those who asked. Work that the compiler handed over is another matter.
   static std::atomic<bool> told{false};
-  if (!told.exchange(true, std::memory_order_relaxed))
+  if ((options().verbose >= 1 || std::strncmp(name, "GOMP_", 5) == 0) && !told.exchange(true, std::memory_order_relaxed))
     log_line("%s was called, which no loaded library has: %s", name, region ? "run by one thread" : "it does nothing");
   return region ? reinterpret_cast<void*>(run_alone) : reinterpret_cast<void*>(do_nothing);
 }

@@ -51,10 +51,13 @@ paths="LD_LIBRARY_PATH=$runtimes:${LD_LIBRARY_PATH-}"
 both "barriers while the loader is busy" loading "$programs/libslow.so" "$runtimes/pluginA.so" "$runtimes/pluginB.so"
 unset limit
 
-check "weak references, stock" 0 '^ok$' "$programs/weak"
+check "weak references, stock" 0 '^ok$' "$programs/weak" stock
 check_under "weak references, no runtime in the process" 0 '^ok$' "$programs/weak" under
-check_under "weak references: told once" 0 '^smelt: .*omp_set_num_threads was called, which no loaded library has' "$programs/weak" under
+check "weak references, a runtime comes later, stock" 0 '^ok$' "$programs/weak" stock "$programs/libplugin.so"
+check_under "weak references, a runtime comes later" 0 '^ok$' "$programs/weak" under "$programs/libplugin.so"
+check_under "weak references: told once" 0 '^smelt: GOMP_parallel was called, which no loaded library has: run by one thread' "$programs/weak" under
 if [ "$(grep -c '^smelt: ' "$output")" -ne 1 ]; then fails "told more than once"; fi
+check_under "weak references: settings too, if asked" 0 '^smelt: omp_set_num_threads was called, .* it does nothing' SMELT_VERBOSE=1 "$programs/weak" under
 
 libomp=$(ls /usr/lib/*/libomp.so.5 /usr/lib/llvm-*/lib/libomp.so.5 2>/dev/null | head -n 1)
 if [ -n "$libomp" ]; then

@@ -1,6 +1,9 @@
 // Uses OpenMP where there is one, as libraries do that know of it by weak references only. Nothing here brings one; the shim's functions
-// are there all the same and must bear to be called.
+// are there all the same and must bear to be called. A library with a runtime may come later.
+//   weak stock|under [LIBRARY]
+#include <dlfcn.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "check.h"
 
@@ -19,8 +22,7 @@ static void region(void *data) {
 }
 
 int main(int argc, char **argv) {
-  (void)argv;
-  CHECK((GOMP_parallel != NULL) == (argc > 1));  // an argument: the shim is there
+  CHECK(argc >= 2 && (GOMP_parallel != NULL) == (strcmp(argv[1], "under") == 0));
   const int on = 1;
   int ran = 0;
   if (omp_set_num_threads) omp_set_num_threads(2);
@@ -31,6 +33,13 @@ int main(int argc, char **argv) {
   if (GOMP_parallel_reductions) CHECK(GOMP_parallel_reductions(region, &ran, 2, 0) == 1);
   else region(&ran);
   CHECK(ran == 2);
+  if (argc > 2) {
+    void *library = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
+    CHECK(library);
+    int (*count)(int);
+    *(void **)&count = dlsym(library, "plugin_count");
+    CHECK(count && count(2) == 102 && count(3) == 103);
+  }
   puts("ok");
   return 0;
 }
