@@ -1,5 +1,6 @@
 #include "callers.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
@@ -13,79 +14,256 @@ std::atomic<uint64_t> callers[kCallers];
 
 namespace {
 
-// Another runtime's entry points, by where the call returns to: never changed once written, and full one day.
-struct Meaning {
-  std::atomic<const void*> address;
-  std::atomic<void*> function;
-};
-constexpr uint32_t kMeanings = 512;
-Meaning meanings[kMeanings];
+constexpr uint64_t kAddressBits = (uint64_t{1} << kAnswerShift) - 1;
 
-// Any object that looks like an OpenMP runtime and is not the one that we serve.
-int look_for_another(dl_phdr_info* info, size_t, void*) {
-  const char* const path = info->dlpi_name ? info->dlpi_name : "";
-  const char* const slash = std::strrchr(path, '/');
-  const char* const name = slash ? slash + 1 : path;
-  if (std::strncmp(name, "libgomp", 7) != 0 && std::strncmp(name, "libomp", 6) != 0 && std::strncmp(name, "libiomp", 7) != 0)
-    return 0;
-  const auto ours = reinterpret_cast<uintptr_t>(smelt_real_GOMP_parallel);
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-    if (header.p_type == PT_LOAD && ours >= begin && ours - begin < header.p_memsz) return 0;
-  }
-  return 1;
+// What every name means to callers in some object that we do not serve. Never changed while an answer names it.
+struct Meanings {
+  void* of[kSlots];
+};
+constexpr uint32_t kOthers = 128;
+Meanings others[kOthers];
+uint32_t next_other = 0;
+
+struct Object {
+  uintptr_t begin, end;  // of all its segments
+  Answer answer;
+};
+// By address. Large Python programs have 500; what does not fit is taken for code in no object.
+constexpr uint32_t kObjects = 4096;
+Object objects[kObjects];
+uint32_t object_count = 0;
+
+// The loader's counts when `objects` was filled, and how often it was emptied.
+unsigned long long seen_adds = 0, seen_subs = 0;
+uint64_t generation = 0;
+bool all_judged = false;
+Answer global_answer = kUnknown;  // to callers in no object
+
+// All of the above, from `others` on, is read and written by callbacks of dl_iterate_phdr alone: its lock is theirs.
+template <typename Work>
+void under_lock(Work work) {
+  dl_iterate_phdr(
+      [](dl_phdr_info*, size_t, void* data) {
+        (*static_cast<Work*>(data))();
+        return 1;
+      },
+      &work);
 }
 
-// The object that holds an address, as a handle: valid as long as the object is loaded, and it is, for it is calling.
-// nullptr for the main program and what is no object (generated code): they see the global scope only.
-void* object_of(const void* address) {
-  Dl_info where;
-  if (!dladdr(address, &where) || !where.dli_fname || !where.dli_fname[0]) return nullptr;
-  void* const handle = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle) dlclose(handle);  // RTLD_NOLOAD counts a reference; the object must stay free to go
-  return handle;
+void forget_callers() {
+  for (auto& word : callers) word.store(0, std::memory_order_relaxed);
+}
+
+// Calls of dlclose under way: as long, no new words, for the place may be another's the moment after.
+std::atomic<uint32_t> closing{0};
+thread_local uint32_t closing_here = 0;  // of these, the calling thread's
+std::atomic<bool> asked{false};          // there may be words
+
+struct Closing {
+  Closing() {
+    // Sequentially consistent, as the look at it: before the words go. The destructors of what is being closed run in this
+    // thread. A word that another thread is about to write is of an object that is calling, so not of one that is being closed.
+    closing.fetch_add(1);
+    ++closing_here;
+    if (asked.load(std::memory_order_relaxed)) forget_callers();
+  }
+  ~Closing() {
+    --closing_here;
+    closing.fetch_sub(1);
+  }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+};
+
+using Dlclose = int (*)(void*);
+Dlclose real_dlclose() {
+  static std::atomic<Dlclose> found{nullptr};
+  Dlclose function = found.load(std::memory_order_relaxed);  // code needs no ordering
+  if (!function) {
+    function = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+    found.store(function, std::memory_order_relaxed);
+  }
+  return function;
+}
+
+// Any object that looks like an OpenMP runtime and is not the one that we serve.
+bool is_another_runtime(const char* path, const Object& object) {
+  const char* const slash = path ? std::strrchr(path, '/') : nullptr;
+  const char* const name = slash ? slash + 1 : path ? path : "";
+  if (std::strncmp(name, "libgomp", 7) != 0 && std::strncmp(name, "libomp", 6) != 0 && std::strncmp(name, "libiomp", 7) != 0)
+    return false;
+  const auto ours = reinterpret_cast<uintptr_t>(smelt_real_GOMP_parallel);
+  return ours < object.begin || ours >= object.end;
+}
+
+Object* object_at(uintptr_t address) {
+  Object* const after = std::upper_bound(objects, objects + object_count, address,
+                                         [](uintptr_t a, const Object& object) { return a < object.begin; });
+  return after != objects && address < after[-1].end ? after - 1 : nullptr;
+}
+
+void add_object(const dl_phdr_info& info) {
+  Object object{UINTPTR_MAX, 0, kUnknown};
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info.dlpi_phdr[i];
+    if (header.p_type != PT_LOAD) continue;
+    object.begin = std::min<uintptr_t>(object.begin, info.dlpi_addr + header.p_vaddr);
+    object.end = std::max<uintptr_t>(object.end, info.dlpi_addr + header.p_vaddr + header.p_memsz);
+  }
+  if (object.end == 0 || object_count == kObjects || object_at(object.begin)) return;
+  if (is_another_runtime(info.dlpi_name, object)) __atomic_store_n(&smelt_gomp_several, true, __ATOMIC_RELAXED);
+  Object* at = objects + object_count++;
+  for (; at != objects && at[-1].begin > object.begin; --at) *at = at[-1];
+  *at = object;
+}
+
+struct Question {
+  uintptr_t address;
+  bool begun = false;
+  bool up_to_date = false;  // `objects` was what the loader has, and the rest is filled in
+  bool in_object = false, all_judged = false;
+  Answer answer = kUnknown, global = kUnknown;
+};
+
+// Called for every object of the process until it returns 1; the counts are the same in all calls of a round.
+int look(dl_phdr_info* info, size_t, void* data) {
+  auto& question = *static_cast<Question*>(data);
+  if (!question.begun) {
+    question.begun = true;
+    if (info->dlpi_adds == seen_adds && info->dlpi_subs == seen_subs) {
+      const Object* object = object_at(question.address);
+      question.up_to_date = true;
+      question.in_object = object != nullptr;
+      if (object) question.answer = object->answer;
+      question.all_judged = all_judged;
+      question.global = global_answer;
+      return 1;
+    }
+    if (info->dlpi_subs != seen_subs) {
+      object_count = 0;
+      ++generation;
+    }
+    seen_adds = info->dlpi_adds;
+    seen_subs = info->dlpi_subs;
+    all_judged = false;
+  }
+  add_object(*info);
+  return 0;
+}
+
+// The object that holds an address, held in its place meanwhile. None for the main program and what is no object (generated
+// code): they see the global scope only.
+struct Held {
+  void* handle = nullptr;
+  explicit Held(uintptr_t address) {
+    Dl_info where;
+    if (dladdr(reinterpret_cast<void*>(address), &where) && where.dli_fname && where.dli_fname[0])
+      handle = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  }
+  ~Held() {
+    if (handle) real_dlclose()(handle);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  void* find(const char* name) const { return handle ? dlsym(handle, name) : nullptr; }
+};
+
+// The number of these meanings among the others. Under the lock.
+Answer answer_for(const Meanings& meanings) {
+  const uint32_t kept = std::min(next_other, kOthers);
+  for (uint32_t i = 0; i < kept; ++i)
+    if (std::memcmp(&others[i], &meanings, sizeof meanings) == 0) return kFirstOther + i;
+  const uint32_t place = next_other++ % kOthers;
+  if (next_other > kOthers) {
+    // After so many libraries loaded and closed, the oldest's place is taken. Nobody may be told of it any more.
+    forget_callers();
+    for (uint32_t i = 0; i < object_count; ++i)
+      if (objects[i].answer == kFirstOther + place) objects[i].answer = kUnknown;
+  }
+  others[place] = meanings;
+  return kFirstOther + place;
+}
+
+// What the dynamic linker gives to callers in the object that begins there: first from the global scope, then from the object's own.
+bool serves(const Held& object, Meanings* meanings) {
+  void* bound = dlsym(RTLD_DEFAULT, "omp_get_thread_num");
+  if (!bound) bound = object.find("omp_get_thread_num");
+  if (!bound || bound == smelt_real_omp_get_thread_num) return true;
+  const char* name = slot_names();
+  for (void*& function : meanings->of) {
+    function = dlsym(RTLD_NEXT, name);
+    if (!function) function = object.find(name);
+    name += std::strlen(name) + 1;
+  }
+  return false;
+}
+
+// Judges all objects that are not judged yet.
+void judge() {
+  const Closing held_ones;  // Held may be the last to hold an object
+  Meanings meanings;
+  uintptr_t begin = 0;  // of the object; 0: what is in none
+  do {
+    uint64_t of = 0;
+    under_lock([&] { of = generation; });
+    const bool ours = serves(Held{begin}, &meanings);
+    under_lock([&] {
+      if (of == generation) {
+        const Answer answer = ours ? kOurs : answer_for(meanings);
+        Object* const object = object_at(begin);
+        (object ? object->answer : global_answer) = answer;
+      }
+      const Object* const next =
+          std::find_if(objects, objects + object_count, [](const Object& o) { return o.answer == kUnknown; });
+      begin = next == objects + object_count ? 0 : next->begin;
+      all_judged = begin == 0;
+    });
+  } while (begin);
 }
 
 }  // namespace
 
-bool find_out(const void* address) {
-  resolve();
-  if (!__atomic_load_n(&smelt_gomp_several, __ATOMIC_RELAXED) && dl_iterate_phdr(look_for_another, nullptr) != 0)
-    __atomic_store_n(&smelt_gomp_several, true, __ATOMIC_RELAXED);
-  bool ours = true;
-  if (__atomic_load_n(&smelt_gomp_several, __ATOMIC_RELAXED)) {
-    // The linker's order: the global scope, then the caller's own.
-    void* bound = dlsym(RTLD_DEFAULT, "omp_get_thread_num");
-    void* const object = bound ? nullptr : object_of(address);
-    if (object) bound = dlsym(object, "omp_get_thread_num");
-    ours = !bound || bound == smelt_real_omp_get_thread_num;
-  }
+Answer find_out(const void* address) {
   const auto bits = reinterpret_cast<uint64_t>(address);
-  // Only what is served is remembered, so that the usual question is one comparison.
-  if (ours) callers[(bits >> 4 ^ bits >> 14) % kCallers].store(bits | kOurs, std::memory_order_relaxed);
-  return ours;
+  // Acquire: pairs with the release below, so that the meanings are there when the answer is.
+  if (const uint64_t word = word_of(bits).load(std::memory_order_acquire); (word & kAddressBits) == bits && word != bits)
+    return static_cast<Answer>(word >> kAnswerShift);
+  resolve();
+  asked.store(true, std::memory_order_relaxed);  // a dlclose that does not see it yet closes nothing that is calling
+  for (;;) {
+    Question question{bits};
+    dl_iterate_phdr(look, &question);
+    if (!question.up_to_date) continue;  // it is now
+    Answer answer = kOurs;
+    if (__atomic_load_n(&smelt_gomp_several, __ATOMIC_RELAXED)) {
+      answer = question.in_object ? question.answer : question.all_judged ? question.global : kUnknown;
+      if (answer == kUnknown) {
+        judge();
+        continue;
+      }
+    }
+    if (question.in_object && closing.load() == 0)
+      word_of(bits).store(bits | uint64_t{answer} << kAnswerShift, std::memory_order_release);
+    return answer;
+  }
 }
 
-void* meant(const char* name, const void* address, void*& ours) {
-  Meaning& known = meanings[reinterpret_cast<uint64_t>(address) / 4 % kMeanings];
-  // Acquire: pairs with the release below, so that the function is there when its address is.
-  if (known.address.load(std::memory_order_acquire) == address)
-    if (void* function = known.function.load(std::memory_order_acquire)) return function;
-  if (is_ours(address)) return resolved(ours);
-  void* function = dlsym(RTLD_NEXT, name);
-  if (!function)
-    if (void* object = object_of(address)) function = dlsym(object, name);
-  if (!function) return resolved(ours);
-  const void* nobody = nullptr;
-  if (known.address.compare_exchange_strong(nobody, address, std::memory_order_acq_rel))
-    known.function.store(function, std::memory_order_release);
-  return function;
+void* meant(void*& slot, const void* address) {
+  if (const Answer answer = find_out(address); answer >= kFirstOther)
+    if (void* function = others[answer - kFirstOther].of[index_of(slot)]) return function;
+  return resolved(slot);
 }
+
+void forget_closing() { closing.store(closing_here); }
 
 }  // namespace smelt::gomp
 
 // For the stubs: where to jump.
-extern "C" __attribute__((visibility("hidden"))) void* smelt_gomp_meant(const char* name, const void* address, void** ours) {
-  return smelt::gomp::meant(name, address, *ours);
+extern "C" __attribute__((visibility("hidden"))) void* smelt_gomp_meant(void** slot, const void* address) {
+  return smelt::gomp::meant(*slot, address);
+}
+
+extern "C" __attribute__((visibility("default"))) int dlclose(void* handle) noexcept {
+  const smelt::gomp::Closing closing;
+  return smelt::gomp::real_dlclose()(handle);
 }

@@ -7,7 +7,27 @@
 // that we serve while the caller's omp_get_thread_num() goes to another, the program would compute nonsense.
 //
 // So: we serve callers in objects whose omp_get_thread_num is that of our libgomp; the call of any other is handed to what it
-// would have got without us.
+// would have got without us. That is a matter of the object (the program or a library), so it is found out per object, in three
+// steps, each slower and rarer than the one before:
+//
+//   callers  address -> answer: one load; for every address once asked about
+//   objects  address range -> answer: under the lock of dl_iterate_phdr
+//   judge()  asks the dynamic linker, with dlsym, for all objects that have come since; takes the loader's own lock
+//
+// The loader's own lock is held by dlopen while the constructors of a new library run. A region in such a constructor is
+// opened by the thread that holds it; the workers must not ask for it, for the constructor waits for them. Therefore
+// all objects are judged as soon as one is: the master has done so when the region begins, for its function is in the new library.
+// (Not so where that function is in a library known before, and calls back into the new one.) dl_iterate_phdr has a lock of its own,
+// which nobody holds for long.
+//
+// What is known about an address ends with a dlclose: another library may get that place. We stand in front of dlclose to
+// forget `callers`; what is known of objects is checked against the loader's own count of removals, whoever closed them.
+//
+// Where the call returns to is all that tells who called. It is not in the calling object after a tail call
+// (`void set(int n) { omp_set_num_threads(n); }` ends in a jump): then the object that called `set` decides. As a library
+// is judged by its dependencies, too, this is right where they belong together. It cannot be right where a function of one runtime's
+// library is called from another runtime's library and ends in a jump. The function of a region, in contrast, is always in
+// the object that opens it. Code in no object (made at run time) sees the global scope, else it is ours.
 #pragma once
 
 #include <atomic>
@@ -18,27 +38,35 @@ namespace smelt::gomp {
 // Set once a second runtime has been seen in the process: from then on calls inside regions are looked at, too.
 extern "C" bool smelt_gomp_several __attribute__((visibility("hidden")));
 
+// 1: our libgomp serves the caller. From 2 on: another runtime's entry points, others[answer - 2] (callers.cc).
+using Answer = uint32_t;
+inline constexpr Answer kUnknown = 0, kOurs = 1, kFirstOther = 2;
+
 // One word per address asked about, direct-mapped: the address, and in the upper bits, which it does not use, the answer.
 inline constexpr uint32_t kCallers = 4096;
-inline constexpr uint64_t kOurs = 1ull << 48;
+inline constexpr unsigned kAnswerShift = 48;
 extern std::atomic<uint64_t> callers[kCallers];
 
-// The long way: looks the address up, and looks for other runtimes.
-bool find_out(const void* address);
+inline std::atomic<uint64_t>& word_of(uint64_t address) { return callers[(address >> 4 ^ address >> 14) % kCallers]; }
+
+// The long way.
+Answer find_out(const void* address);
 
 // Is this code address (a function of the program, or where a call returns to) in an object that our libgomp serves?
 inline bool is_ours(const void* address) {
   const auto bits = reinterpret_cast<uint64_t>(address);
   // Relaxed: the word says all there is to say.
-  return callers[(bits >> 4 ^ bits >> 14) % kCallers].load(std::memory_order_relaxed) == (bits | kOurs) || find_out(address);
+  return word_of(bits).load(std::memory_order_relaxed) == (bits | uint64_t{kOurs} << kAnswerShift) || find_out(address) == kOurs;
 }
 
-// What `name` means to the caller: `ours` if our libgomp serves it, else the other runtime's.
-void* meant(const char* name, const void* address, void*& ours);
+// What the entry point with this slot (real.h) means to the caller: ours if our libgomp serves it, else the other runtime's.
+void* meant(void*& slot, const void* address);
+
+// In a child after fork: calls of dlclose in other threads are gone.
+void forget_closing();
 
 // STOCK(GOMP_barrier)(): the entry point that this function's caller would have got.
-#define STOCK(name)                                                                                               \
-  (reinterpret_cast<decltype(&::name)>(                                                                           \
-      ::smelt::gomp::meant(#name, __builtin_return_address(0), smelt_real_##name)))
+#define STOCK(name) \
+  (reinterpret_cast<decltype(&::name)>(::smelt::gomp::meant(smelt_real_##name, __builtin_return_address(0))))
 
 }  // namespace smelt::gomp

@@ -1,6 +1,6 @@
 #include "counters.h"
 
-#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <pthread.h>
 
@@ -14,6 +14,7 @@ namespace {
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 Counters* first = nullptr;     // guarded by the lock, as the next
 smelt_openmp_counts gone{};    // of masters that have ended
+std::atomic<uint64_t> elsewhere{0};
 
 void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   const auto now = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
@@ -31,15 +32,20 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   smelt_openmp_counts sum;
   sum_counters(&sum);
   // First: most processes under LD_PRELOAD are a shell, a helper without OpenMP, and need not read the settings to end.
-  if (sum.regions == 0 || !options().stats) return;
+  if (sum.regions + sum.other_regions == 0 || !options().stats) return;
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
+  char others[64] = "";  // in the usual process there are none, and a reader need not wonder what they are
+  if (sum.other_regions > 0)
+    std::snprintf(others, sizeof others, "; %llu regions of other OpenMP runtimes", number(sum.other_regions));
   log_line("OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu libgomp's for tasks "
-           "(%llu waits given up for one); %llu sleeps",
+           "(%llu waits given up for one); %llu sleeps%s",
            number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
-           number(sum.own_episodes), number(sum.real_episodes), number(sum.abandoned), number(sum.sleeps));
+           number(sum.own_episodes), number(sum.real_episodes), number(sum.abandoned), number(sum.sleeps), others);
 }
 
 }  // namespace
+
+void count_elsewhere() { elsewhere.fetch_add(1, std::memory_order_relaxed); }
 
 void counters_lock() { pthread_mutex_lock(&lock); }
 void counters_unlock() { pthread_mutex_unlock(&lock); }
@@ -68,6 +74,7 @@ void sum_counters(smelt_openmp_counts* sum) {
   for (const Counters* counters = first; counters; counters = counters->next) add_to(sum, *counters);
   counters_unlock();
   sum->sleeps = sleeps();
+  sum->other_regions = elsewhere.load(std::memory_order_relaxed);
 }
 
 }  // namespace smelt::gomp

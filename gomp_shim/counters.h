@@ -33,6 +33,9 @@ inline void count(std::atomic<uint64_t>& counter, uint64_t by = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
+// A region handed to another runtime of the process. Any thread's.
+void count_elsewhere();
+
 void add_counters(Counters* counters);
 void remove_counters(Counters* counters);  // what they counted is kept
 void counters_lock();                      // around fork: a child must not inherit a held lock

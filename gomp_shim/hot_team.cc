@@ -58,6 +58,7 @@ void dock(void* word) {
   if (hot.canary) hot.canary->follow(me, policy);
   if (!wait_briefly(hot.ready.epoch, generation, policy)) wait_slowly(hot.ready, generation, nullptr, policy);
 
+  if (!hot.fork) return;
   ForkJoin& fork = *hot.fork;
   Place& place = smelt_gomp_place;
   const Place before = place;
@@ -203,24 +204,9 @@ bool start(HotTeam& hot, uint32_t size) {
   const bool expected = given == size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
   const bool built = expected && build_for_hot_team(region, team) && hot.state.hold_destructor();
   if (!built) {
-    // A fork that tells everybody to go home at once; the smallest there is, and used for nothing else.
-    TeamFork flat;
-    MappedArena arena(size_t{given} * 64 + 4096);
-    ForkPlan plan;
-    TeamRequest request;
-    request.n = given;
-    request.crowded = true;
-    if (given > 1 && (plan_fork(request, arena, &plan) != 0 || make_fork(plan, wait_policy(false, given), &flat) != 0)) {
-      log_line("out of memory while a team of %u threads was started; it cannot go on", given);
-      __builtin_trap();  // the workers cannot be told anything any more
-    }
-    hot.fork = flat.fork;
-    hot.barrier = nullptr;
+    hot.fork = nullptr;  // to the workers: go home
     post(hot.ready, hot.generation, PostOrder::kFenced);
-    if (given > 1) hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
     REAL(GOMP_parallel_end)();
-    free_fork(&flat);
-    region.epoch = hot.epoch + 1;
     return false;
   }
   hot.fork = team.fork.fork;

@@ -99,7 +99,7 @@ struct HotTeam {
   Line ready;  // its epoch is the generation
   Canary* canary;  // to be followed by all; nullptr: none
   Barrier* barrier;
-  ForkJoin* fork;
+  ForkJoin* fork;  // nullptr at the meeting: go home, nothing could be built
   uint64_t first_epoch;
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 // A region of another OpenMP runtime: whatever team of ours the thread is in, that runtime's barriers are not ours.
 [[gnu::noinline]] void elsewhere(const RegionCall& call, RealEntry real) {
+  count_elsewhere();
   const Place before = smelt_gomp_place;
   smelt_gomp_place = Place{};
   real(call, call.function, call.data);
@@ -25,7 +26,7 @@ inline void parallel(const RegionCall& call, RealEntry real) {
 // libgomp's entry point, or that of the runtime that the region belongs to.
 #define FOR_REGION(name)                \
   (reinterpret_cast<decltype(&::name)>( \
-      meant(#name, reinterpret_cast<const void*>(c.function), smelt_real_##name)))
+      meant(smelt_real_##name, reinterpret_cast<const void*>(c.function))))
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "real.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
@@ -7,18 +8,12 @@
 #include <link.h>
 #include <pthread.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/options.h"
 #include "libgomp.h"
 #include "region.h"
 #include "smelt_config.h"
-
-extern "C" {
-#define SYMBOL(name) void* smelt_real_##name = nullptr;
-#include "symbols.def"
-}
 
 namespace smelt::gomp {
 namespace {
@@ -127,16 +122,38 @@ void resolve_all() {
     log_line("%s: took nothing: the program never called libgomp", SMELT_VERSION);
 }
 
+// In place of what is missing. A program can come to it because of us: it refers to a function weakly, to use it where there is an
+// OpenMP runtime (`if (omp_set_num_threads) ...`), and finds ours. Where the reference is not weak, the loader would have ended the
+// program here.
+int do_nothing() { return 0; }  // the settings return nothing, omp_pause_resource that nothing went wrong
+unsigned run_alone(GompFunction function, void* data) {
+  function(data);
+  return 1;  // thread, as GOMP_parallel_reductions wants to be told
+}
+
 }  // namespace
 
 bool resolved_active = false;
 
 void resolve() { pthread_once(&once, resolve_all); }
 
-void missing() {
-  // There is nothing to pass the call on to; without us the program would not have started.
-  log_line("an OpenMP function was called that no loaded library has; start the program without LD_PRELOAD");
-  _exit(127);
+const char* slot_names() {
+  return
+#define SYMBOL(name) #name "\0"
+#include "symbols.def"
+      ;
+}
+
+void* missing(void* const& slot) {
+  const char* name = slot_names();
+  for (uint32_t i = index_of(slot); i > 0; --i) name += std::strlen(name) + 1;
+  const bool region = (std::strncmp(name, "GOMP_parallel", 13) == 0 && !std::strstr(name, "_start")) ||
+                      std::strcmp(name, "GOMP_teams_reg") == 0;
+  // Where there is nothing to set, nothing is lost: that is for those who asked. Work that the compiler handed over is another matter.
+  static std::atomic<bool> told{false};
+  if ((options().verbose >= 1 || std::strncmp(name, "GOMP_", 5) == 0) && !told.exchange(true, std::memory_order_relaxed))
+    log_line("%s was called, which no loaded library has: %s", name, region ? "run by one thread" : "it does nothing");
+  return region ? reinterpret_cast<void*>(run_alone) : reinterpret_cast<void*>(do_nothing);
 }
 
 const char* libgomp_version() { return version; }

@@ -7,12 +7,26 @@
 #include <cstdint>
 
 extern "C" {
-// One slot per entry point, null until resolved. C names, because the assembly stubs jump through them.
+// One slot per entry point, null until resolved. C names, because the assembly stubs jump through them, and lay them out: one
+// after the other in the order of symbols.def, the first at smelt_real.
+extern void* smelt_real[] __attribute__((visibility("hidden")));
 #define SYMBOL(name) extern void* smelt_real_##name __attribute__((visibility("hidden")));
 #include "symbols.def"
 }
 
 namespace smelt::gomp {
+
+enum Slot : uint32_t {
+#define SYMBOL(name) kSlot_##name,
+#include "symbols.def"
+  kSlots
+};
+inline uint32_t index_of(void* const& slot) {
+  return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(&slot) - reinterpret_cast<uintptr_t>(smelt_real)) / sizeof slot);
+}
+
+// The names in the same order, each with its terminating zero. (An array of pointers the loader would have to fill in, in every process.)
+const char* slot_names();
 
 // Fills all slots, once, thread-safe. Sets `resolved_active`.
 void resolve();
@@ -29,7 +43,8 @@ inline bool active() {
 // The newest version node of the libgomp found, e.g. "GOMP_5.0.1"; "" when there is none.
 const char* libgomp_version();
 
-[[noreturn]] void missing();  // says so, and ends the program
+// What is called in place of an entry point that no loaded library has; says so once.
+void* missing(void* const& slot);
 
 inline void* resolved(void*& slot) {
   // Relaxed: the slot holds a code address, and code needs no ordering.
@@ -37,7 +52,7 @@ inline void* resolved(void*& slot) {
   if (!function) [[unlikely]] {
     resolve();
     function = __atomic_load_n(&slot, __ATOMIC_RELAXED);
-    if (!function) missing();
+    if (!function) function = missing(slot);
   }
   return function;
 }

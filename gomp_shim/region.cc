@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/os/os.h"
+#include "callers.h"
 #include "collective/wait.h"
 #include "hot_team.h"
 #include "real.h"
@@ -46,6 +47,7 @@ void end_thread(void* first) {
 // which stock waits for ever at the child's first region; if the child is in its serial part, libgomp makes a new one.
 void after_fork_in_child() {
   counters_unlock();
+  forget_closing();
   forget_hot();
   if (outermost && REAL(omp_get_level)() == 0) {
     outermost->pool.forget_pool();

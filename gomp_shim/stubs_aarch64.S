@@ -26,11 +26,9 @@
         stp     x6, x7, [sp, #64]
         str     x8, [sp, #80]
         bl      \function
-        adrp    x0, 8f
-        add     x0, x0, :lo12:8f
+        adrp    x0, smelt_real_\name
+        add     x0, x0, :lo12:smelt_real_\name
         ldr     x1, [sp, #8]
-        adrp    x2, smelt_real_\name
-        add     x2, x2, :lo12:smelt_real_\name
         bl      smelt_gomp_meant
         mov     x16, x0
         ldp     x0, x1, [sp, #16]
@@ -42,9 +40,6 @@
         .cfi_adjust_cfa_offset -96
         .cfi_restore 30
         br      x16
-        .pushsection .rodata.smelt_names, "a", %progbits
-8:      .asciz  "\name"
-        .popsection
         .endm
 
         .macro MARKING_STUB name
@@ -71,6 +66,21 @@
 #define MARKED(name) MARKING_STUB name
 #define COOLED(name) STUB name, smelt_gomp_cool
 #define NOTED(name) STUB name, smelt_gomp_note
+#include "symbols.def"
+
+        .macro SLOT name
+        .globl  smelt_real_\name
+        .hidden smelt_real_\name
+smelt_real_\name:
+        .zero   8
+        .endm
+
+        .section .bss.smelt_real, "aw", %nobits
+        .balign 64
+        .globl  smelt_real
+        .hidden smelt_real
+smelt_real:
+#define SYMBOL(name) SLOT name
 #include "symbols.def"
 
         .section .note.GNU-stack, "", %progbits

@@ -58,16 +58,12 @@
         .macro LONG_WAY name, function
         KEEP
         call    \function
-        leaq    8f(%rip), %rdi
+        leaq    smelt_real_\name(%rip), %rdi
         movq    56(%rsp), %rsi                  // where the call returns to
-        leaq    smelt_real_\name(%rip), %rdx
         call    smelt_gomp_meant
         movq    %rax, %r11
         RESTORE
         jmpq    *%r11
-        .pushsection .rodata.smelt_names, "a", @progbits
-8:      .asciz  "\name"
-        .popsection
         .endm
 
         .macro MARKING_STUB name
@@ -90,6 +86,22 @@
 #define MARKED(name) MARKING_STUB name
 #define COOLED(name) STUB name, smelt_gomp_cool
 #define NOTED(name) STUB name, smelt_gomp_note
+#include "symbols.def"
+
+        // The slots (real.h).
+        .macro SLOT name
+        .globl  smelt_real_\name
+        .hidden smelt_real_\name
+smelt_real_\name:
+        .zero   8
+        .endm
+
+        .section .bss.smelt_real, "aw", @nobits
+        .balign 64
+        .globl  smelt_real
+        .hidden smelt_real
+smelt_real:
+#define SYMBOL(name) SLOT name
 #include "symbols.def"
 
         .section .note.GNU-stack, "", @progbits

@@ -57,9 +57,10 @@ int run_run(const RunArguments& arguments) {
   if (arguments.command.empty()) throw UserError("run what? e.g. smelt run -- ./app; see 'smelt run --help'");
   const std::string component = component_to_use(arguments);
   const std::string shim = shim_to_use(arguments, component);
-  const std::vector<EnvironmentChange> changes = run_environment({shim, component, arguments.verbose});
-
   const std::string program = find_program(arguments.command[0]);
+  const std::vector<EnvironmentChange> changes =
+      run_environment({shim, component, arguments.verbose, program.empty() ? "" : sanitizer_runtime(program)});
+
   if (!shim.empty() && !program.empty()) {
     const std::string obstacle = preload_obstacle(program);
     if (!obstacle.empty())

@@ -5,6 +5,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -22,19 +23,80 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-// Dynamic executables name their loader in PT_INTERP; without one nothing reads LD_PRELOAD.
-template <typename Header, typename Segment>
-bool names_a_loader(std::ifstream& file) {
-  Header header{};
-  file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return true;
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    Segment segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + uint64_t{i} * header.e_phentsize));
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return true;
-    if (segment.p_type == PT_INTERP) return true;
+template <typename T>
+bool read_at(std::ifstream& file, uint64_t offset, T* out) {
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(offset));
+  return static_cast<bool>(file.read(reinterpret_cast<char*>(out), sizeof *out));
+}
+
+// What an executable says to its loader.
+template <typename Header, typename Segment, typename Dynamic>
+struct Elf {
+  std::ifstream& file;
+  std::vector<Segment> segments;
+  bool complete = false;
+
+  explicit Elf(std::ifstream& opened) : file(opened) {
+    Header header{};
+    if (!read_at(file, 0, &header)) return;
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+      Segment segment{};
+      if (!read_at(file, header.e_phoff + uint64_t{i} * header.e_phentsize, &segment)) return;
+      segments.push_back(segment);
+    }
+    complete = true;
   }
-  return false;
+
+  // Dynamic executables name their loader in PT_INTERP; without one nothing reads LD_PRELOAD.
+  bool names_a_loader() const {
+    for (const Segment& segment : segments)
+      if (segment.p_type == PT_INTERP) return true;
+    return !complete;
+  }
+
+  uint64_t offset_of(uint64_t address) const {
+    for (const Segment& segment : segments)
+      if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+        return segment.p_offset + (address - segment.p_vaddr);
+    return 0;
+  }
+
+  std::vector<std::string> needed() const {
+    std::vector<std::string> names;
+    for (const Segment& segment : segments) {
+      if (segment.p_type != PT_DYNAMIC) continue;
+      std::vector<uint64_t> at;
+      uint64_t strings = 0;
+      Dynamic entry{};
+      for (uint64_t i = 0; i < segment.p_filesz && read_at(file, segment.p_offset + i, &entry); i += sizeof entry) {
+        if (entry.d_tag == DT_NULL) break;
+        if (entry.d_tag == DT_NEEDED) at.push_back(entry.d_un.d_val);
+        if (entry.d_tag == DT_STRTAB) strings = offset_of(entry.d_un.d_ptr);
+      }
+      for (const uint64_t name : at) {
+        char text[256] = "";
+        read_at(file, strings + name, &text);  // short at the end of the file: what there is, then zeros
+        names.emplace_back(text, strnlen(text, sizeof text));
+      }
+    }
+    return names;
+  }
+};
+using Elf64 = Elf<Elf64_Ehdr, Elf64_Phdr, Elf64_Dyn>;
+using Elf32 = Elf<Elf32_Ehdr, Elf32_Phdr, Elf32_Dyn>;
+
+// ELFCLASS64, ELFCLASS32, or ELFCLASSNONE for what is no ELF file.
+unsigned char elf_class(std::ifstream& file) {
+  unsigned char ident[EI_NIDENT] = {};
+  if (!read_at(file, 0, &ident) || std::memcmp(ident, ELFMAG, SELFMAG) != 0) return ELFCLASSNONE;
+  return ident[EI_CLASS];
+}
+
+// GCC's, and clang's where it was told -shared-libasan.
+bool is_sanitizer_runtime(const std::string& path) {
+  const std::string name = fs::path(path).filename();
+  return name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan");
 }
 
 // A file of Smelt's: in `built`, a folder of the build tree, or in `installed`, a folder of the library directory.
@@ -75,17 +137,21 @@ std::string without_component(const std::string& path) {
   return others;
 }
 
-std::string preload_value(const char* before, const std::string& shim) {
-  std::string value = shim;
+std::string preload_value(const char* before, const std::string& shim, const std::string& sanitizer) {
+  std::string first, rest;
+  const auto append = [](std::string& value, const std::string& entry) { value += (value.empty() ? "" : ":") + entry; };
   const std::string entries = before ? before : "";
   for (size_t at = 0; at < entries.size();) {
     size_t end = entries.find_first_of(": ", at);  // the loader takes both
     if (end == std::string::npos) end = entries.size();
     const std::string entry = entries.substr(at, end - at);
-    if (!entry.empty() && fs::path(entry).filename() != kShimName) value += (value.empty() ? "" : ":") + entry;
+    if (!entry.empty() && fs::path(entry).filename() != kShimName) append(is_sanitizer_runtime(entry) ? first : rest, entry);
     at = end + 1;
   }
-  return value;
+  if (first.empty() && !shim.empty()) first = sanitizer;
+  if (!shim.empty()) append(first, shim);
+  if (!rest.empty()) append(first, rest);
+  return first;
 }
 
 std::string find_program(const std::string& command) {
@@ -102,17 +168,24 @@ std::string find_program(const std::string& command) {
   return "";
 }
 
+std::string sanitizer_runtime(const std::string& program) {
+  std::ifstream file(program, std::ios::binary);
+  const unsigned char kind = elf_class(file);
+  if (kind == ELFCLASSNONE) return "";
+  for (const std::string& name : kind == ELFCLASS64 ? Elf64(file).needed() : Elf32(file).needed())
+    if (is_sanitizer_runtime(name) && name.find_first_of(": ") == std::string::npos) return name;
+  return "";
+}
+
 std::string preload_obstacle(const std::string& program) {
   std::ifstream file(program, std::ios::binary);
-  unsigned char ident[EI_NIDENT] = {};
-  if (!file.read(reinterpret_cast<char*>(ident), sizeof ident)) return "";
-  if (std::string(reinterpret_cast<char*>(ident), SELFMAG) != ELFMAG) return "";  // a script: what it starts counts
+  const unsigned char kind = elf_class(file);
+  if (kind == ELFCLASSNONE) return "";  // a script: what it starts counts
   struct stat status {};
   if (::stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)))
     return "it runs with another user's rights";
   if (::getxattr(program.c_str(), "security.capability", nullptr, 0) > 0) return "it runs with file capabilities";
-  const bool dynamic = ident[EI_CLASS] == ELFCLASS64 ? names_a_loader<Elf64_Ehdr, Elf64_Phdr>(file)
-                                                     : names_a_loader<Elf32_Ehdr, Elf32_Phdr>(file);
+  const bool dynamic = kind == ELFCLASS64 ? Elf64(file).names_a_loader() : Elf32(file).names_a_loader();
   return dynamic ? "" : "it is statically linked";
 }
 

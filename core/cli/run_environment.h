@@ -16,6 +16,7 @@ struct RunParts {
   std::string shim;       // the OpenMP shim, "" for none
   std::string component;  // folder of the Open MPI component, "" for none
   bool verbose = false;
+  std::string sanitizer = {};  // AddressSanitizer's runtime that the program needs (preload.h), "" for none
 };
 
 // Against the environment as it is. Parts that are "" are taken away where an earlier smelt run put them; what the user

@@ -110,6 +110,43 @@ TEST(Run, SaysWhenAPreloadCannotWork) {
   EXPECT_EQ(run_with({"--", "true"}).err, "");
 }
 
+// Its runtime ends the program unless it is the first library of all.
+TEST(Run, AddressSanitizerComesFirst) {
+  const std::string program = from_environment("SMELT_TEST_SANITIZED");
+  if (program.empty() || from_environment("SMELT_TEST_SHIM").empty()) GTEST_SKIP() << "no AddressSanitizer library, or no shim";
+  std::string name = smelt({"run", "--dry-run", "--", program}).out;  // LD_PRELOAD=libasan.so.8:...
+  name = name.substr(0, name.find(':'));
+  ASSERT_TRUE(name.starts_with("LD_PRELOAD=libasan.so.")) << name;
+  name.erase(0, std::strlen("LD_PRELOAD="));
+  const auto expect_served = [&](const Outcome& outcome, const char* how) {
+    EXPECT_EQ(outcome.code, 0) << how << ": " << outcome.err;
+    EXPECT_EQ(outcome.out, "2 threads\n") << how;
+    EXPECT_NE(outcome.err.find("symbols taken"), std::string::npos) << how << ": " << outcome.err;
+  };
+  // Looking for leaks needs rights that a container may not have.
+  const std::map<std::string, std::string> plain = {{"ASAN_OPTIONS", "detect_leaks=0"}};
+  expect_served(run({{"run", "--verbose", "--", program}, plain}), "alone");
+  // Behind a wrapper it is in front of the program that smelt run belongs, or the user names the runtime.
+  expect_served(run({{"run", "--verbose", "--", "sh", "-c", from_environment("SMELT") + " run -- " + program}, plain}), "smelt run in a wrapper");
+  std::map<std::string, std::string> named = plain;
+  named["LD_PRELOAD"] = name;
+  expect_served(run({{"run", "--verbose", "--", "sh", "-c", program}, named}), "named by the user");
+
+  const std::string shim = std::filesystem::canonical(from_environment("SMELT_TEST_SHIM")).string();
+  const std::string both = "LD_PRELOAD=" + name + ":" + shim;
+  const auto printed = [&](std::vector<std::string> options, const std::string& before) {
+    options.insert(options.begin(), "run");
+    options.insert(options.end(), {"--dry-run", "--", program});
+    std::map<std::string, std::string> environment = plain;
+    if (!before.empty()) environment["LD_PRELOAD"] = before;
+    return run({options, environment}).out;
+  };
+  EXPECT_TRUE(printed({}, "").starts_with(both + " "));
+  EXPECT_TRUE(printed({}, name + ":libc.so.6").starts_with(both + ":libc.so.6 "));  // once
+  EXPECT_TRUE(printed({}, shim).starts_with(both + " "));
+  EXPECT_EQ(printed({"--stock"}, ""), program + "\n");
+}
+
 TEST(Run, FindsTheShimOfTheBuildTree) {
   if (from_environment("SMELT_TEST_SHIM").empty()) GTEST_SKIP() << "no OpenMP shim on this architecture";
   const std::string shim = std::filesystem::canonical(from_environment("SMELT_TEST_SHIM")).string();

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 int plugin_count(int threads);
+int plugin_settings(int threads);
 
 static int orphan_total;
 
@@ -59,4 +60,29 @@ int plugin_count(int threads) {
   }
   if (orphan_total != 310) return -4;
   return count;
+}
+
+// Compilers end both in a jump: the calls return to where these were called.
+__attribute__((noinline)) static void set_threads(int value) { omp_set_num_threads(value); }
+__attribute__((noinline)) static void set_levels(int value) { omp_set_max_active_levels(value); }
+__attribute__((noinline)) static void set_adjusted(int value) { omp_set_dynamic(value); }
+
+typedef void (*setter)(int);
+
+// 0, or which setting did not arrive: all are made from one place, so that what is called tells nothing about what is meant.
+static int set_all(const setter *volatile setters, int threads) {
+  const int values[3] = {threads, threads + 5, 1};
+  for (int i = 0; i < 3; ++i) setters[i](values[i]);
+  if (omp_get_max_threads() != values[0]) return 1;
+  if (omp_get_max_active_levels() != values[1]) return 2;
+  if (!omp_get_dynamic()) return 3;
+  omp_set_dynamic(0);
+  return 0;
+}
+
+int plugin_settings(int threads) {
+  static const setter table[3] = {omp_set_num_threads, omp_set_max_active_levels, omp_set_dynamic};
+  static const setter jumps[3] = {set_threads, set_levels, set_adjusted};
+  const int wrong = set_all(table, threads);
+  return wrong ? wrong : set_all(jumps, threads + 1);
 }

@@ -20,6 +20,7 @@ typedef struct smelt_openmp_counts {
   uint64_t real_episodes;   /* barriers that were left to libgomp, because tasks were waiting to be run */
   uint64_t abandoned;       /* times that a thread left Smelt's barrier for libgomp's because a task was made meanwhile */
   uint64_t sleeps;          /* times that a thread went to sleep in one of Smelt's waits */
+  uint64_t other_regions;   /* not in `regions`: handed on to another OpenMP runtime of the process */
 } smelt_openmp_counts;
 
 /* Fills *counts. 0; -ENOENT when the shim is not in this process (the program was started without it), then *counts is all
