@@ -178,7 +178,7 @@ bool start(HotTeam& hot, uint32_t size) {
   Region& region = *hot.region;
   if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
   hot.process = os::process_id();
-  Team& team = team_for(region, size, is_crowded(), false);
+  Team& team = team_for(region, size, headcount.crowded(), false);
   hot.team = &team;
   hot.size = size;
   hot.first_epoch = hot.epoch = region.epoch + 1;
@@ -295,7 +295,7 @@ bool run_hot(const RegionCall& call) {
   }
   if ((call.flags & 7) != 0) [[unlikely]] why = why_not_hot(*hot->region, threads, call.flags);
   if (hot->spoiled.load(std::memory_order_relaxed)) [[unlikely]] why = "a setting was changed in a region";
-  if (is_crowded() != hot->team->crowded) [[unlikely]] why = "the number of threads in the process";
+  if (headcount.crowded() != hot->team->crowded) [[unlikely]] why = "the number of threads in the process";
   if (!hot->state.same_as(hot->serial)) [[unlikely]] why = "libgomp's state of the serial part changed";
   if (why) [[unlikely]] {
     cool(why);

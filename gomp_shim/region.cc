@@ -23,9 +23,6 @@ thread_local Region** next_region = nullptr;
 thread_local Note* untold = nullptr;
 
 pthread_key_t regions_key;        // its destructor is told that a thread ends
-// Of all teams of the process. An outermost team counts from its first region until its master ends, like libgomp's own
-// gomp_managed_threads: its threads stay, and counting them in and out would cost every region two locked operations.
-std::atomic<uint32_t> team_threads{0};
 
 // The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once more.
 void end_thread(void* first) {
@@ -34,7 +31,7 @@ void end_thread(void* first) {
   if (!end_hot_with_thread()) return;
   for (auto* region = static_cast<Region*>(first); region;) {
     Region* deeper = region->deeper;
-    team_threads.fetch_sub(region->counted, std::memory_order_relaxed);
+    headcount.threads.fetch_sub(region->counted, std::memory_order_relaxed);
     for (Team& team : region->teams) free_team(team);
     free_hot(*region);
     remove_counters(&region->counters);
@@ -54,7 +51,7 @@ void after_fork_in_child() {
     expect_new_pool();
   }
   smelt_gomp_place = Place{};
-  team_threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
+  headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
 
 Region* new_region() {
@@ -94,13 +91,13 @@ void run_region(void* word) {
 Block describe(Region& region, GompFunction function, void* data, uint32_t request) {
   const uint32_t size = request == region.learned_request ? region.learned_size : request;
   count_team(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
-  const uint32_t threads = team_threads.load(std::memory_order_relaxed);
+  const uint32_t threads = headcount.threads.load(std::memory_order_relaxed);
   if (threads != region.threads_seen) {
     region.threads_seen = threads;
     ++region.generation;
   }
   const bool served = size >= 1 && size <= kMaxParticipants;
-  const bool crowded = size > 1 && threads > cpus;
+  const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
   Barrier* barrier = served ? barrier_for(region, size, crowded, crowded && region.repeats < kSettled) : nullptr;
   return {nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
 }
@@ -108,7 +105,7 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
 // Does the note still say what this region's threads must be told?
 bool holds(const Note& note, const Region& region, GompFunction function, void* data, uint32_t request) {
   return note.function == function && note.data == data && note.request == request &&
-         note.generation == region.generation && region.threads_seen == team_threads.load(std::memory_order_relaxed) &&
+         note.generation == region.generation && region.threads_seen == headcount.threads.load(std::memory_order_relaxed) &&
          !due(region.entered) && !region.nested;
 }
 
@@ -195,12 +192,12 @@ void enter(const RegionCall& call, RealEntry real) {
   if (region.nested) count_team(region, 0);
 }
 
-bool is_crowded() { return team_threads.load(std::memory_order_relaxed) > cpus; }
-
+// An outermost team counts from its first region until its master ends, like libgomp's own gomp_managed_threads: its threads
+// stay, and counting them in and out would cost every region two locked operations.
 void count_team(Region& region, uint32_t threads) {
   if (region.counted == threads) return;
   // Modulo 2^32 the difference is right whichever is larger.
-  team_threads.fetch_add(threads - region.counted, std::memory_order_relaxed);
+  headcount.threads.fetch_add(threads - region.counted, std::memory_order_relaxed);
   region.counted = threads;
 }
 
@@ -262,7 +259,7 @@ void missed_place() {
 
 const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
-  cpus = usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)()));
+  headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
   pthread_atfork(counters_lock, counters_unlock, after_fork_in_child);
   return nullptr;
 }

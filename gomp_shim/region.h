@@ -162,7 +162,6 @@ bool take_place(Place& place);
 void missed_place();
 
 // For hot_team.cc.
-bool is_crowded();                                  // more threads in teams than CPUs, in the whole process
 void count_team(Region& region, uint32_t threads);  // says how many threads the region's team has
 Region** swap_next_region(Region** next);           // where the thread's next region hangs; returns the one before
 void forget_repeats();                              // of this thread's outermost regions

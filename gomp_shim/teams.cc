@@ -15,8 +15,6 @@
 
 namespace smelt::gomp {
 
-uint32_t cpus = 1;
-
 namespace {
 
 Profile loaded;    // read-only once loaded

@@ -48,7 +48,4 @@ void free_team(Team& team);
 // SMELT_VERBOSE=2: one line. `hot` says how fork and join are served.
 void report_hot(const Region& region, const Team& team, const char* hot);
 
-// CPUs that this process may use. Set once, by start_regions().
-extern uint32_t cpus;
-
 }  // namespace smelt::gomp

@@ -56,12 +56,14 @@ int64_t spincount_ns(int64_t otherwise, const Profile* profile) {
 
 }  // namespace
 
+constinit Headcount headcount;
+
 bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy) {
   int64_t spin_ns = policy.spin_ns;
   int64_t yield_ns = policy.yield_ns;
   const uint32_t owner_cpu = flag.bell.cpu.load(std::memory_order_relaxed);
-  if (spin_ns != 0 && owner_cpu != ~0u && owner_cpu == os::current_cpu()) {
-    // The one we wait for last ran right here: it cannot run while we spin.
+  // The one we wait for last ran right here: it cannot run while we spin.
+  if (spin_ns != 0 && ((owner_cpu != ~0u && owner_cpu == os::current_cpu()) || headcount.crowded())) {
     spin_ns = 0;
     yield_ns = policy.foreign_ns;
   }
@@ -76,6 +78,10 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
     }
     if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
     now = os::now_ns();
+    if (headcount.crowded()) {  // others have come meanwhile
+      yield_ns = policy.foreign_ns;
+      break;
+    }
   }
 
   if (yield_ns > 0 && backoff.may_yield(now)) {

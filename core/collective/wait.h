@@ -10,7 +10,8 @@
 //   - when threads share CPUs, spinning keeps the one from running that is waited for, and a yield to a team-mate
 //     is the fastest way there is.
 // Hence: not crowded - spin `spin_ns`, then sleep. Crowded - spin next to nothing, then yield as long as yields come
-// back quickly, then sleep. Two members that find themselves on one CPU behave as crowded, whatever the counts say.
+// back quickly, then sleep. Two members that find themselves on one CPU behave as crowded, whatever the counts say; and so does a team
+// with a CPU for each while others of the process have come to share them (Headcount), a team nested inside it, say.
 #pragma once
 
 #include <atomic>
@@ -36,6 +37,16 @@ inline constexpr int64_t kSpinForever = INT64_MAX;
 // SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. What waiting costs is the profile's; without one it is
 // taken to be typical. Once the kernel has refused membarrier, posts under new policies are fenced.
 WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile = nullptr);
+
+// The threads in teams of this process now, and the CPUs for them: kept by whoever knows all teams (the OpenMP shim). Relaxed, all of it:
+// the numbers decide how to wait, and order nothing.
+struct Headcount {
+  std::atomic<uint32_t> threads{0};
+  std::atomic<uint32_t> cpus{~0u};
+
+  bool crowded() const { return threads.load(std::memory_order_relaxed) > cpus.load(std::memory_order_relaxed); }
+};
+extern Headcount headcount;
 
 // How often a thread of this process has gone to sleep in a wait.
 uint64_t sleeps();

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
+#include <thread>
 
 #include "base/options.h"
 #include "base/os/os.h"
@@ -109,6 +112,39 @@ TEST_F(Policy, EndsInASleepThatAPostEnds) {
     pthread_join(poster, nullptr);
     EXPECT_TRUE(poll(line.epoch, 1));
   }
+}
+
+// CPU time that a waiter with seconds to spin takes for a flag that comes after half a second, the process being crowded from `since` on.
+int64_t cpu_ns_of_a_wait(int64_t since_ms) {
+  const auto milliseconds = [](int64_t n) { std::this_thread::sleep_for(std::chrono::milliseconds(n)); };
+  Line flag;
+  int64_t taken = 0;
+  headcount.cpus.store(2, std::memory_order_relaxed);
+  headcount.threads.store(since_ms == 0 ? 3 : 2, std::memory_order_relaxed);
+  std::thread waiter([&] {
+    WaitPolicy policy;
+    policy.spin_ns = 10'000'000'000;
+    EXPECT_TRUE(wait_slowly(flag, 1, nullptr, policy));
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    taken = int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+  });
+  milliseconds(since_ms > 0 ? since_ms : 0);
+  if (since_ms >= 0) headcount.threads.store(3, std::memory_order_relaxed);
+  milliseconds(500 - (since_ms > 0 ? since_ms : 0));
+  post(flag, 1);
+  waiter.join();
+  headcount.threads.store(0, std::memory_order_relaxed);
+  headcount.cpus.store(~0u, std::memory_order_relaxed);
+  return taken;
+}
+
+// A nested team shares the CPUs of those who wait for it (2 x 2 bound threads: 1.45 times stock's time while they spun).
+TEST(Headcount, NobodySpinsWhileTheProcessIsCrowded) {
+  const int64_t alone = cpu_ns_of_a_wait(-1), crowded = cpu_ns_of_a_wait(0), later = cpu_ns_of_a_wait(100);
+  if (alone < 100'000'000) GTEST_SKIP() << "this machine is too busy to tell: spinning got " << alone << " ns of CPU time";
+  EXPECT_LT(crowded, 20'000'000);
+  EXPECT_LT(later, 150'000'000);
 }
 
 }  // namespace
