@@ -55,7 +55,7 @@ void introduce(Group& group) {
 // Step 2. The pages of the desk are taken by their owner, on its NUMA node.
 int take_seat(Group& group, const Ticket& ticket) {
   if (group.me != 0) {
-    if (const int error = attach_block(ticket, &group.block)) return error;
+    if (const int error = attach_block(ticket, group_bytes(group.n), &group.block)) return error;
   }
   attach(group);
   const uint64_t introduction = kPage + group.me * kIntroductionBytes;
@@ -140,7 +140,7 @@ bool Group::agree_on_shelves() {
   }
   wait_until(0, [&] { return front->shelf_offer.load(std::memory_order_acquire) != 0; });
   bool ok = front->shelf_offer.load(std::memory_order_relaxed) == 1;
-  if (ok && me != 0) ok = attach_block(front->shelf, &shelf_block) == 0;
+  if (ok && me != 0) ok = attach_block(front->shelf, shelves_bytes(n), &shelf_block) == 0;
   // Only as much as our two rings of pieces need, by their owner, on its NUMA node.
   for (const uint64_t channel : {uint64_t{0}, kChannelBytes})
     ok = ok && take_block_pages(shelf_block, kPage + me * kShelfBytes + channel, uint64_t{kPieceRing} * plan.limits.piece) == 0;
