@@ -57,6 +57,11 @@ for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 
   ok "$method: mixed" $n -x $method barrier --light --rounds 500
   same_sum "$method: same bits" 4 -x $method same_bits --light --order
 done
+for n in 2 3 5; do
+  for method in SMELT_FLAT_LIMIT=-1 SMELT_FLAT_LIMIT=0 SMELT_COPY_LIMIT=0 SMELT_CHUNK=192; do
+    ok "$method: operands are aligned, $n ranks" $n -x $method aligned_operands
+  done
+done
 ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: reductions" 5 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 reductions \
   --light
 ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: progress" 3 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 progress
