@@ -1,4 +1,4 @@
-/* Smelt's settings as MCA parameters. Every row of Smelt's table that means something here becomes coll_smelt_<name>, with
+/* Smelt's settings as MCA parameters. Every row of Smelt's table that processes read becomes coll_smelt_<name>, with
  * the value in force as its default; what the user set by Open MPI's means (command line, files, OMPI_MCA_*) is handed
  * on as text, so that the table's own checks and messages hold for it too. */
 #include "coll_smelt.h"
@@ -32,7 +32,7 @@ static mca_base_var_type_t type_of(const smelt_option *option) {
 /* The levels of MPI_T: 1 for what every user may want to know, 4 and 5 for those who tune. */
 static mca_base_var_info_lvl_t level_of(const smelt_option *option) {
   static const char *const basic[] = {"SMELT_PRIORITY", "SMELT_VERBOSE"};
-  static const char *const tuning[] = {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK", "SMELT_SPIN_US", "SMELT_YIELD_US"};
+  static const char *const tuning[] = {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK"};
   for (size_t i = 0; i < sizeof basic / sizeof basic[0]; ++i)
     if (strcmp(option->name, basic[i]) == 0) return OPAL_INFO_LVL_1;
   for (size_t i = 0; i < sizeof tuning / sizeof tuning[0]; ++i)
@@ -80,7 +80,7 @@ void coll_smelt_register_parameters(const mca_base_component_t *component) {
   smelt_option option;
   unsigned used = 0;
   for (unsigned i = 0; smelt_option_get(i, &option) == 0; ++i)
-    if (option.scope != SMELT_OPTION_OPENMP && used < kMost) offer(component, &option, &values[used++]);
+    if (option.scope != SMELT_OPTION_THREADS && used < kMost) offer(component, &option, &values[used++]);
 }
 
 int coll_smelt_setting(const char *name, bool *set) {

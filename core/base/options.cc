@@ -14,10 +14,10 @@ extern "C" char** environ;
 namespace smelt {
 namespace {
 
-enum class Type { kBool, kInteger, kChoice, kText };
+enum class Type { kBool, kInteger, kChoice, kText, kSteps };
 
 // As options.def writes them.
-constexpr OptionScope ALL = OptionScope::kAll, OPENMP = OptionScope::kOpenMp, MPI = OptionScope::kMpi;
+constexpr OptionScope BOTH = OptionScope::kBoth, THREADS = OptionScope::kThreads, PROCESSES = OptionScope::kProcesses;
 
 Options parsed;
 
@@ -27,7 +27,7 @@ struct Row {
   Type type;
   OptionScope scope;
   const char* unit;
-  int64_t min, max;
+  int64_t min, max;  // min: the step of kSteps
   const char* values;
   const char* fallback;
   const char* help;
@@ -45,11 +45,13 @@ Row rows[] = {
   ROW(id, name, Type::kInteger, scope, unit, min, max, "", #def, help)
 #define CHOICE(id, name, scope, def, values, help) ROW(id, name, Type::kChoice, scope, "", 0, 0, values, def, help)
 #define TEXT(id, name, scope, def, help) ROW(id, name, Type::kText, scope, "", 0, 0, "", def, help)
+#define STEPS(id, name, scope, step, max, unit, help) ROW(id, name, Type::kSteps, scope, unit, step, max, "", "-1", help)
 #include "base/options.def"
 #undef BOOL
 #undef INTEGER
 #undef CHOICE
 #undef TEXT
+#undef STEPS
 };
 #undef ROW
 constexpr uint32_t kRows = sizeof rows / sizeof rows[0];
@@ -69,6 +71,13 @@ bool parse_integer(const char* text, int64_t min, int64_t max, int64_t* out) {
   errno = 0;
   const long long value = std::strtoll(text, &end, 10);
   if (errno || end == text || *end || value < min || value > max) return false;
+  *out = value;
+  return true;
+}
+
+bool parse_steps(const char* text, int64_t step, int64_t max, int64_t* out) {
+  int64_t value = 0;
+  if (!parse_integer(text, -1, max, &value) || (value != -1 && (value < step || value % step != 0))) return false;
   *out = value;
   return true;
 }
@@ -107,6 +116,11 @@ bool take(Row& row, const char* text) {
       good = parse_integer(text, row.min, row.max, static_cast<int64_t*>(row.target));
       std::snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld%s%s%s", static_cast<long long>(row.min),
                     static_cast<long long>(row.max), *row.unit ? " (" : "", row.unit, *row.unit ? ")" : "");
+      break;
+    case Type::kSteps:
+      good = parse_steps(text, row.min, row.max, static_cast<int64_t*>(row.target));
+      std::snprintf(wanted, sizeof wanted, "a multiple of %lld up to %lld (%s), or -1", static_cast<long long>(row.min),
+                    static_cast<long long>(row.max), row.unit);
       break;
     case Type::kChoice:
       good = parse_choice(text, row.values, static_cast<const char**>(row.target));
@@ -188,12 +202,15 @@ uint32_t option_count() { return kRows; }
 void option_row(uint32_t index, OptionRow* out) {
   options();
   const Row& row = rows[index];
-  static const char* const kTypes[] = {"bool", "integer", "choice", "text"};
+  static const char* const kTypes[] = {"bool", "integer", "choice", "text", "integer"};
   static char ranges[kRows][48];
   const char* range = row.values;
+  const long long min = row.min, max = row.max;
   if (row.type == Type::kInteger) {
-    std::snprintf(ranges[index], sizeof ranges[index], "%lld..%lld", static_cast<long long>(row.min),
-                  static_cast<long long>(row.max));
+    std::snprintf(ranges[index], sizeof ranges[index], "%lld..%lld", min, max);
+    range = ranges[index];
+  } else if (row.type == Type::kSteps) {
+    std::snprintf(ranges[index], sizeof ranges[index], "%lld..%lld by %lld, or -1", min, max, min);
     range = ranges[index];
   }
   *out = {row.name, kTypes[static_cast<int>(row.type)], row.unit, range, row.fallback, row.help, row.scope, "",

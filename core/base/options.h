@@ -14,11 +14,13 @@ struct Options {
 #define INTEGER(id, name, scope, def, min, max, unit, help) int64_t id = def;
 #define CHOICE(id, name, scope, def, values, help) const char* id = def;
 #define TEXT(id, name, scope, def, help) const char* id = def;
+#define STEPS(id, name, scope, step, max, unit, help) int64_t id = -1;
 #include "base/options.def"
 #undef BOOL
 #undef INTEGER
 #undef CHOICE
 #undef TEXT
+#undef STEPS
 };
 
 // Parsed at the first call, thread-safe; the texts stay valid as long as the environment does.
@@ -29,14 +31,14 @@ const Options& options();
 int set_option(const char* name, const char* value);
 
 // Who reads a setting. The numbers are those of smelt_option_scope.
-enum class OptionScope { kAll, kOpenMp, kMpi };
+enum class OptionScope { kBoth, kThreads, kProcesses };
 
 // For `smelt config`, the C API and the tests: every row, its value now and where it came from.
 struct OptionRow {
   const char* name;
   const char* type;       // "bool", "integer", "choice", "text"
   const char* unit;       // "" where it has none
-  const char* range;      // "0..2", "auto|spin|sleep", "" for text
+  const char* range;      // "0..2", "64..32768 by 64, or -1", "auto|spin|sleep", "" for text
   const char* fallback;   // the default, as text
   const char* help;
   OptionScope scope;

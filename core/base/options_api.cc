@@ -6,9 +6,9 @@
 #include "base/options.h"
 
 namespace smelt {
-static_assert(static_cast<int>(OptionScope::kAll) == SMELT_OPTION_ALL);
-static_assert(static_cast<int>(OptionScope::kOpenMp) == SMELT_OPTION_OPENMP);
-static_assert(static_cast<int>(OptionScope::kMpi) == SMELT_OPTION_MPI);
+static_assert(static_cast<int>(OptionScope::kBoth) == SMELT_OPTION_BOTH);
+static_assert(static_cast<int>(OptionScope::kThreads) == SMELT_OPTION_THREADS);
+static_assert(static_cast<int>(OptionScope::kProcesses) == SMELT_OPTION_PROCESSES);
 static_assert(sizeof OptionRow{}.value == sizeof smelt_option{}.value);
 }  // namespace smelt
 

@@ -11,11 +11,11 @@ namespace smelt {
 namespace {
 
 const char* scope_word(OptionScope scope) {
-  return scope == OptionScope::kOpenMp ? "openmp" : scope == OptionScope::kMpi ? "mpi" : "all";
+  return scope == OptionScope::kThreads ? "threads" : scope == OptionScope::kProcesses ? "processes" : "both";
 }
 
 const char* scope_note(OptionScope scope) {
-  return scope == OptionScope::kOpenMp ? "; OpenMP only" : scope == OptionScope::kMpi ? "; MPI only" : "";
+  return scope == OptionScope::kThreads ? "; threads only" : scope == OptionScope::kProcesses ? "; MPI ranks only" : "";
 }
 
 std::string config_text() {
@@ -57,7 +57,7 @@ void add_config(CLI::App& app, Action& chosen) {
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "for programs");
   verb->footer(
-      "Settings are environment variables:\n  SMELT_WAIT=sleep smelt config\nThose of Open MPI programs are also its "
+      "Settings are environment variables:\n  SMELT_WAIT=sleep smelt config\nThose that MPI ranks read are also Open MPI's "
       "parameters:\n  mpirun --mca coll_smelt_priority 90 ...");
   verb->callback([json, &chosen] {
     chosen = [json] {

@@ -28,9 +28,9 @@ void allreduce_pair(Group& group, const smelt_data& in, void* result, size_t ele
 }
 
 void allreduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold) {
-  char packed[kInlineBytes];
+  InlineRoom packed;
   const size_t bytes = elements * fold.element_bytes;
-  const void* own = packed_view(in, 0, bytes, packed);
+  const void* own = packed_view(in, 0, bytes, packed.bytes);
   group.put_inline(group.desk().up, own, bytes);
   combine_inline(group, own, result, elements, fold);
   group.finish_together();
@@ -54,8 +54,8 @@ int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, s
   const size_t bytes = elements * fold.element_bytes;
   if (bytes <= kInlineBytes) {
     ++group.episode;
-    alignas(64) char packed[kInlineBytes];
-    void* const result = out.base ? out.base : packed;
+    InlineRoom packed;
+    void* const result = out.base ? out.base : packed.bytes;
     if (group.n == 2 && bytes <= kPairBytes)
       allreduce_pair(group, in, result, elements, fold);
     else if (group.n <= kBlockSize)

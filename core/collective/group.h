@@ -163,7 +163,7 @@ struct Group {
   uint64_t wait_for_all(uint64_t upto, CounterOf counter_of);
 };
 
-// The long way of the four collectives; each is in the file of its name.
+// The long way of the four collectives; each is in the file of its name. A reduction's `out` is empty elsewhere than on the root.
 void group_barrier(Group& group);
 int group_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root);
 int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root);

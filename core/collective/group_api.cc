@@ -36,7 +36,8 @@ int smelt_group_reduce(smelt_group* group, const smelt_data* in, const smelt_dat
                        unsigned root) {
   if (!group || !in || !fold || root >= group->n || (group->me == root && !out)) return -EINVAL;
   if (elements == 0 || fold->element_bytes == 0) return 0;
-  if (group->n > 1) return group_reduce(*group, *in, *out, elements, *fold, root);
+  const smelt_data nowhere{};  // for who is not the root, whatever it names
+  if (group->n > 1) return group_reduce(*group, *in, group->me == root ? *out : nowhere, elements, *fold, root);
   copy_through(*in, *out, elements * fold->element_bytes);
   return 0;
 }

@@ -2,8 +2,10 @@
 //
 // 1. The leader (participant 0) carves a block and tells its ticket by the host's broadcast.
 // 2. Everybody maps the block, takes and clears its own desk, and introduces itself there.
-// 3. One minimum over all: did that work everywhere? It also makes the introductions visible.
+// 3. One minimum over all: did that work everywhere, and have all the same version? It also makes the introductions visible.
 // 4. Everybody plans, from the same introductions, the same thing.
+// A group that is refused is refused by the minimum alone: the leader may put the memory to another use as soon as it has heard, while
+// others have yet to, so after a refusal nobody looks at the block.
 // So a group costs two collectives of the host's, whatever its size, and nobody is a member of half a group.
 #include <algorithm>
 #include <cerrno>
@@ -38,7 +40,6 @@ void introduce(Group& group) {
   auto* mine = reinterpret_cast<Introduction*>(group.introductions + group.me * kIntroductionBytes);
   std::memset(mine, 0, kIntroductionBytes);
   pthread_once(&self_once, look_at_self);
-  mine->version = settings_hash();
   mine->profile = hash_of_profile;
   mine->quota = quota;
   mine->local_processes = group.host.local_processes;
@@ -55,7 +56,7 @@ void introduce(Group& group) {
 // Step 2. The pages of the desk are taken by their owner, on its NUMA node.
 int take_seat(Group& group, const Ticket& ticket) {
   if (group.me != 0) {
-    if (const int error = attach_block(ticket, &group.block)) return error;
+    if (const int error = attach_block(ticket, group_bytes(group.n), &group.block)) return error;
   }
   attach(group);
   const uint64_t introduction = kPage + group.me * kIntroductionBytes;
@@ -83,15 +84,12 @@ int join(Group& group, int error) {
   if (error) ticket = Ticket{};
   if (group.host.broadcast(group.host.context, &ticket, sizeof ticket) != 0) return -EIO;
   if (!error) error = ticket.segment ? take_seat(group, ticket) : -ENOMEM;
-  int64_t worst = error;
-  if (group.host.minimum(group.host.context, &worst, 1) != 0) return -EIO;
-  return static_cast<int>(worst);
-}
-
-int agree(const Group& group) {
-  for (uint32_t i = 1; i < group.n; ++i)
-    if (group.introduction(i).version != group.introduction(0).version) return -EINVAL;
-  return 0;
+  const auto version = static_cast<int64_t>(settings_hash());
+  // ~ turns the order round: the least of the last is the greatest version.
+  int64_t least[] = {error, version, ~version};
+  if (group.host.minimum(group.host.context, least, 3) != 0) return -EIO;
+  if (least[0] != 0) return static_cast<int>(least[0]);
+  return least[1] == ~least[2] ? 0 : -EINVAL;
 }
 
 void free_memory(smelt_group* group) {
@@ -140,7 +138,7 @@ bool Group::agree_on_shelves() {
   }
   wait_until(0, [&] { return front->shelf_offer.load(std::memory_order_acquire) != 0; });
   bool ok = front->shelf_offer.load(std::memory_order_relaxed) == 1;
-  if (ok && me != 0) ok = attach_block(front->shelf, &shelf_block) == 0;
+  if (ok && me != 0) ok = attach_block(front->shelf, shelves_bytes(n), &shelf_block) == 0;
   // Only as much as our two rings of pieces need, by their owner, on its NUMA node.
   for (const uint64_t channel : {uint64_t{0}, kChannelBytes})
     ok = ok && take_block_pages(shelf_block, kPage + me * kShelfBytes + channel, uint64_t{kPieceRing} * plan.limits.piece) == 0;
@@ -185,15 +183,19 @@ int smelt_group_create(const smelt_host* host, unsigned n, unsigned me, smelt_gr
   made.me = me;
   made.host = *host;
   int error = join(made, object ? 0 : -ENOMEM);
-  if (!error) error = agree(made);
-  if (!error) error = plan_group(made, object->arena, &made.plan);
-  if (!error) {
-    *group = object;
-    return 0;
+  if (error && error != -EIO) {
+    abandon_block(&made.block);
+  } else {
+    if (!error) error = plan_group(made, object->arena, &made.plan);
+    // The others may still be reading the introductions, or, where the host failed, writing theirs.
+    if (error) release_block(&made.block);
   }
-  abandon_block(&made.block);
-  free_memory(object);
-  return error;
+  if (error) {
+    free_memory(object);
+    return error;
+  }
+  *group = object;
+  return 0;
 }
 
 void smelt_group_free(smelt_group* group) {

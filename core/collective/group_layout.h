@@ -81,7 +81,6 @@ static_assert(sizeof(Desk) % kPage == 0);
 
 // What each tells the others about itself while the group is made; never changed afterwards.
 struct Introduction {
-  uint64_t version;       // of program and settings: must agree
   uint64_t profile;       // hash of the machine profile it sees
   uint64_t cpus[kMaxParticipants / 64];  // CPUs it may run on, by kernel number
   uint32_t quota;         // CPUs that its cgroup grants, 0: all

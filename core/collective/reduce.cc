@@ -29,7 +29,7 @@ class InlineOperands {
   const void* operator()(uint32_t i) {
     if (i == group_.me) return own_;
     turn_ = !turn_;
-    return group_.get_inline(i, group_.desks[i].up, bytes_, place_[turn_]);
+    return group_.get_inline(i, group_.desks[i].up, bytes_, place_[turn_].bytes);
   }
 
  private:
@@ -37,22 +37,22 @@ class InlineOperands {
   const void* own_;
   size_t bytes_;
   bool turn_ = false;
-  alignas(64) char place_[2][kInlineBytes];
+  InlineRoom place_[2];
 };
 
 }  // namespace
 
 void combine_inline(Group& group, const void* own, void* result, size_t elements, const smelt_fold& fold) {
-  alignas(64) char room[kInlineBytes];
+  InlineRoom room;
   InlineOperands operands(group, own, elements * fold.element_bytes);
-  Combiner(fold, elements, nullptr, nullptr).chain(0, group.n, operands, room, result);
+  Combiner(fold, elements, nullptr, nullptr).chain(0, group.n, operands, room.bytes, result);
 }
 
 bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root) {
-  alignas(64) char packed[kInlineBytes], room[kInlineBytes], total[kInlineBytes];
+  InlineRoom packed, room, total;
   const size_t bytes = elements * fold.element_bytes;
   const uint32_t n = group.n, block = group.me / kBlockSize;
-  const void* own = packed_view(in, 0, bytes, packed);
+  const void* own = packed_view(in, 0, bytes, packed.bytes);
   if (group.me != root && head_of_block(block, root) != group.me) {
     group.put_inline(group.desk().up, own, bytes);
     return false;
@@ -65,7 +65,7 @@ bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elem
   Combiner combiner(fold, elements, nullptr, nullptr);
   const auto chain_of = [&](uint32_t b) {
     const uint32_t first = b * kBlockSize, last = first + kBlockSize < n ? first + kBlockSize : n;
-    return combiner.chain(first, last, operands, room, nullptr);
+    return combiner.chain(first, last, operands, room.bytes, nullptr);
   };
   if (group.me != root) {
     group.put_inline(group.desk().up, chain_of(block), bytes);
@@ -73,10 +73,10 @@ bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elem
   }
   // The blocks from the right; the head of each has left its partial result in its slot.
   uint32_t b = (n - 1) / kBlockSize;
-  std::memcpy(total, b == block ? chain_of(b) : operands(head_of_block(b, root)), bytes);
+  std::memcpy(total.bytes, b == block ? chain_of(b) : operands(head_of_block(b, root)), bytes);
   while (b-- > 0) {
     const void* partial = b == block ? chain_of(b) : operands(head_of_block(b, root));
-    combiner.combine(partial, total, b == 0 ? result : total, total);
+    combiner.combine(partial, total.bytes, b == 0 ? result : total.bytes, total.bytes);
   }
   return true;
 }
@@ -102,8 +102,8 @@ int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size
   const size_t bytes = elements * fold.element_bytes;
   if (bytes <= kInlineBytes) {
     ++group.episode;
-    alignas(64) char packed[kInlineBytes];
-    void* const result = group.me == root && out.base ? out.base : packed;
+    InlineRoom packed;
+    void* const result = group.me == root && out.base ? out.base : packed.bytes;
     if (reduce_inline(group, in, result, elements, fold, root) && !out.base) out.unpack(out.context, 0, bytes, result);
     group.finish();
     return 0;

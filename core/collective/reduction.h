@@ -5,6 +5,12 @@
 
 namespace smelt {
 
+// One's own memory for an inline message. Operands lie there as group.h promises, which is why two of them do not follow each
+// other after 224 bytes.
+struct alignas(64) InlineRoom {
+  char bytes[kInlineBytes];
+};
+
 // The inline reduction of this episode, with everybody's operands in the up slots. True at the root, which has `result`.
 bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root);
 

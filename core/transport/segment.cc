@@ -72,6 +72,11 @@ Segment* map_segment(int descriptor, uint64_t bytes) {
   return segment;
 }
 
+// Where the owner carves blocks: whole pages behind the first.
+bool has_place_for(const Segment& segment, uint64_t offset, uint64_t bytes) {
+  return offset % kPage == 0 && offset >= kPage && offset < segment.bytes && bytes <= segment.bytes - offset;
+}
+
 void unmap_segment(Segment* segment) {
   os::unmap_pages(segment->address, segment->bytes);
   os::close_file(segment->descriptor);
@@ -172,19 +177,19 @@ int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block,
   return 0;
 }
 
-int attach_block(const Ticket& ticket, Block* block) {
+int attach_block(const Ticket& ticket, uint64_t bytes, Block* block) {
   const Guard guard;
   forget_if_forked();
+  if (ticket.bytes < kPage) return -ENOTSUP;  // no room for its name
   Segment* segment = attached;
   while (segment && segment->name != ticket.segment) segment = segment->next;
   if (!segment) {
-    const int descriptor = os::open_memory_file(ticket.process, ticket.descriptor);
+    const int descriptor = os::open_memory_file(ticket.process, ticket.descriptor, ticket.bytes);
     if (descriptor < 0) return -ENOTSUP;
-    const bool right_size = os::file_bytes(descriptor) == ticket.bytes;
-    segment = right_size ? map_segment(descriptor, ticket.bytes) : nullptr;
+    segment = map_segment(descriptor, ticket.bytes);
     if (!segment) {
       os::close_file(descriptor);
-      return right_size ? -ENOMEM : -ENOTSUP;
+      return -ENOMEM;
     }
     if (reinterpret_cast<SegmentHead*>(segment->address)->name != ticket.segment) {
       unmap_segment(segment);  // another process has that number here
@@ -194,6 +199,7 @@ int attach_block(const Ticket& ticket, Block* block) {
     segment->next = attached;
     attached = segment;
   }
+  if (!has_place_for(*segment, ticket.offset, bytes)) return -ENOTSUP;
   ++segment->blocks;
   *block = Block{segment, ticket.offset, segment->address + ticket.offset};
   return 0;

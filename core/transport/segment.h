@@ -6,7 +6,7 @@
 // of processes work, whoever started them.
 //
 //   leader:  allocate(bytes) -> Block;  tells the others its Ticket;  ... release()
-//   others:  attach(ticket)  -> Block;  ...                             release()
+//   others:  attach(ticket, bytes) -> Block;  ...                       release()
 //
 // A block is used again when all who were counted in have released it: nobody waits for that, the leader looks when it needs
 // one of the size. Calls are serialised by one mutex per process; none of them is on a hot path.
@@ -40,8 +40,9 @@ inline constexpr uint64_t kPage = 4096;
 // own bookkeeping; the rest of a block is sparse (take_block_pages) or what its last users left. 0 or -ENOMEM.
 int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block, Ticket* ticket);
 
-// The others' side. 0, -ENOTSUP (another machine, user or process namespace), -ENOMEM.
-int attach_block(const Ticket& ticket, Block* block);
+// The others' side; `bytes` as the leader asked for. 0, -ENOMEM, -ENOTSUP: another machine, user or process namespace, or the ticket is
+// not of such a block.
+int attach_block(const Ticket& ticket, uint64_t bytes, Block* block);
 
 // Makes [from, from + bytes) of the block real memory, near the calling thread. 0 or -ENOMEM.
 int take_block_pages(const Block& block, uint64_t from, uint64_t bytes);

@@ -33,6 +33,15 @@ mpi "bad value: said, and the program goes on" 0 '^ok$' 2 -x SMELT_CHUNK=abc cou
 if [ "$(grep -c 'SMELT_CHUNK=abc' "$output")" -ne 2 ]; then fail "bad value: not one line per process"; fi
 mpi "bad value of a parameter" 0 '^ok$' 2 --mca coll_smelt_flat_limit abc counters used
 if ! grep -q 'FLAT_LIMIT' "$output"; then fail "bad value of a parameter: not said"; fi
+mpi "bad piece: said, and the program goes on" 0 '^ok$' 2 -x SMELT_CHUNK=1001 aligned_operands
+grep -q 'SMELT_CHUNK=1001 is not a multiple of 64' "$output" || fail "bad piece: not said"
+check "parameters: those that ranks read" 0 'parameter "coll_smelt_chunk"' ompi_info --param coll smelt --level 9
+for name in cpus pattern profile verbose shm_mb flat_limit copy_limit patience priority; do
+  grep -q "parameter \"coll_smelt_$name\"" "$output" || fail "parameters: no coll_smelt_$name"
+done
+for name in wait spin_us yield_us gomp hot_team canary stats; do
+  grep -q "coll_smelt_$name\"" "$output" && fail "parameters: coll_smelt_$name is read by no rank"
+done
 mpi "unknown pattern: said, and the program goes on" 0 'SMELT_PATTERN=nonsense' 2 -x SMELT_PATTERN=nonsense counters \
   used
 grep -q '^ok$' "$output" || fail "unknown pattern: the program did not go on"
@@ -48,14 +57,18 @@ same_sum() {
   if [ "$sum" != "$first_sum" ]; then fail "$1: checksum $sum instead of $first_sum"; fi
 }
 for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 SMELT_COPY_LIMIT=1000000000 \
-  SMELT_CHUNK=256 SMELT_CHUNK=8192 SMELT_PATIENCE=0 SMELT_CPUS=64 SMELT_WAIT=sleep SMELT_WAIT=spin; do
-  case $method in SMELT_WAIT=spin) n=2 ;; *) n=3 ;; esac
-  ok "$method: served" $n -x $method counters used
-  ok "$method: reductions" $n -x $method reductions --light
-  ok "$method: user operations" $n -x $method user_operations --light
-  ok "$method: broadcasts" $n -x $method broadcasts --light --mixed-empty
-  ok "$method: mixed" $n -x $method barrier --light --rounds 500
+  SMELT_CHUNK=256 SMELT_CHUNK=8192 SMELT_PATIENCE=0 SMELT_CPUS=64; do
+  ok "$method: served" 3 -x $method counters used
+  ok "$method: reductions" 3 -x $method reductions --light
+  ok "$method: user operations" 3 -x $method user_operations --light
+  ok "$method: broadcasts" 3 -x $method broadcasts --light --mixed-empty
+  ok "$method: mixed" 3 -x $method barrier --light --rounds 500
   same_sum "$method: same bits" 4 -x $method same_bits --light --order
+done
+for n in 2 3 5; do
+  for method in SMELT_FLAT_LIMIT=-1 SMELT_FLAT_LIMIT=0 SMELT_COPY_LIMIT=0 SMELT_CHUNK=192; do
+    ok "$method: operands are aligned, $n ranks" $n -x $method aligned_operands
+  done
 done
 ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: reductions" 5 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 reductions \
   --light

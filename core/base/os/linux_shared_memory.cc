@@ -31,27 +31,30 @@ int create_memory_file(const char* name, uint64_t bytes) {
   return descriptor;
 }
 
-int open_memory_file(int32_t process, int32_t descriptor) {
+int open_memory_file(int32_t process, int32_t descriptor, uint64_t bytes) {
   const ErrnoKeeper keeper;
   const NoCancellation no_cancellation;
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", process, descriptor);
-  // Should the number mean something else here, a terminal or a pipe, then opening it must do nothing.
-  const int opened = ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  return opened < 0 ? -errno : opened;
+  // First only as a place (O_PATH): opening a pipe wakes whoever waits at it, opening a device may do anything.
+  const int place = ::open(path, O_PATH | O_CLOEXEC);
+  if (place < 0) return -errno;
+  struct stat status {};
+  int result = -ENXIO;
+  if (::fstat(place, &status) == 0 && S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == bytes) {
+    // What the place is cannot change any more. By the thread's own folder: the process's is empty once main has left by pthread_exit.
+    std::snprintf(path, sizeof path, "/proc/thread-self/fd/%d", place);
+    result = ::open(path, O_RDWR | O_CLOEXEC);
+    if (result < 0) result = -errno;
+  }
+  ::close(place);
+  return result;
 }
 
 void close_file(int descriptor) {
   const ErrnoKeeper keeper;
   const NoCancellation no_cancellation;
   ::close(descriptor);
-}
-
-uint64_t file_bytes(int descriptor) {
-  const ErrnoKeeper keeper;
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
-  return static_cast<uint64_t>(status.st_size);
 }
 
 int take_pages(int descriptor, uint64_t offset, uint64_t bytes) {

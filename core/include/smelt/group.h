@@ -64,8 +64,8 @@ typedef struct smelt_data {
   void *context;
 } smelt_data;
 
-/* An associative operation on elements. Operands are packed bytes, at the alignment of a multiple of element_bytes from
- * a 64-byte boundary (or from the caller's base). */
+/* An associative operation on elements. Operands are packed bytes, at a multiple of the largest power of two, 64 at most, that
+ * divides element_bytes; where they lie in a caller's own memory (smelt_data's base), as that does. */
 typedef struct smelt_fold {
   size_t element_bytes;
   /* right[k] = left[k] op right[k] for all elements; left is only read. */
@@ -78,7 +78,7 @@ typedef struct smelt_fold {
 /* Each returns 0, or for all participants alike -ENOTSUP when this group does not serve such a call (a single element
  * larger than smelt_group_element_limit, or no memory for long messages); then nothing has been sent or written.
  * broadcast: data of `root`, `bytes` the same for all. reduce: `in` of all into `out` of root (out is not looked at
- * elsewhere). allreduce: into `out` of all. in and out may be the same memory, not overlap otherwise. */
+ * elsewhere and may be NULL). allreduce: into `out` of all. in and out may be the same memory, not overlap otherwise. */
 SMELT_API int smelt_group_barrier(smelt_group *group);
 SMELT_API int smelt_group_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root);
 SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,

@@ -7,17 +7,18 @@
 
 SMELT_BEGIN
 
+/* Who reads a setting; nobody else should offer it. */
 typedef enum smelt_option_scope {
-  SMELT_OPTION_ALL = 0,    /* every part of Smelt */
-  SMELT_OPTION_OPENMP = 1, /* the OpenMP shim only */
-  SMELT_OPTION_MPI = 2     /* groups of processes and the Open MPI component only */
+  SMELT_OPTION_BOTH = 0,
+  SMELT_OPTION_THREADS = 1,  /* teams of threads and the OpenMP shim */
+  SMELT_OPTION_PROCESSES = 2 /* groups of processes and the Open MPI component */
 } smelt_option_scope;
 
 typedef struct smelt_option {
   const char *name;     /* "SMELT_VERBOSE" */
   const char *type;     /* "bool", "integer", "choice", "text" */
   const char *unit;     /* "" where it has none */
-  const char *range;    /* "0..2", "auto|spin|sleep", "" for text */
+  const char *range;    /* "0..2", "64..32768 by 64, or -1", "auto|spin|sleep", "" for text */
   const char *fallback; /* the default, as text */
   const char *help;     /* one sentence */
   smelt_option_scope scope;

@@ -33,9 +33,9 @@ TEST(Options, EveryDefaultIsAValueThatCanBeSet) {
 
 TEST(Options, ScopesSayWhoReadsThem) {
   auto rows = table();
-  EXPECT_EQ(rows["SMELT_VERBOSE"].scope, SMELT_OPTION_ALL);
-  EXPECT_EQ(rows["SMELT_GOMP"].scope, SMELT_OPTION_OPENMP);
-  EXPECT_EQ(rows["SMELT_PRIORITY"].scope, SMELT_OPTION_MPI);
+  EXPECT_EQ(rows["SMELT_VERBOSE"].scope, SMELT_OPTION_BOTH);
+  EXPECT_EQ(rows["SMELT_WAIT"].scope, SMELT_OPTION_THREADS);
+  EXPECT_EQ(rows["SMELT_PRIORITY"].scope, SMELT_OPTION_PROCESSES);
 }
 
 TEST(Options, AHostSetsValues) {
@@ -69,6 +69,23 @@ TEST(Options, ABadValueChangesNothingAndSaysSoInOneLine) {
   EXPECT_EQ(told.find("smelt: SMELT_PRIORITY=101 is not a whole number from 0 to 100; "), 0u) << told;
   EXPECT_EQ(smelt_option_set("SMELT_NOTHING", "1"), -ENOENT);
   EXPECT_EQ(smelt_option_set("SMELT_CHUNK", nullptr), -EINVAL);
+}
+
+// Pieces of any other length would put the slots of a ring, and the operands in them, across lines.
+TEST(Options, PiecesAreWholeLines) {
+  EXPECT_STREQ(table()["SMELT_CHUNK"].range, "64..32768 by 64, or -1");
+  for (const char* good : {"64", "192", "32768", "-1"}) {
+    EXPECT_EQ(smelt_option_set("SMELT_CHUNK", good), 0) << good;
+    EXPECT_EQ(std::to_string(options().chunk), good);
+  }
+  ASSERT_EQ(smelt_option_set("SMELT_CHUNK", "512"), 0);
+  for (const char* bad : {"1001", "1", "63", "0", "-64", "-2", "32769", "32832", "65536", "99999999999999999999", "x"}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(smelt_option_set("SMELT_CHUNK", bad), -EINVAL) << bad;
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "smelt: SMELT_CHUNK=" + std::string(bad) + " is not a multiple of 64 up to 32768 (bytes), or -1; 512 is used\n");
+    EXPECT_EQ(options().chunk, 512);
+  }
 }
 
 }  // namespace

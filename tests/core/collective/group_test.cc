@@ -113,18 +113,22 @@ struct Setting {
   const char* value;
 };
 
-int failures(unsigned n, std::vector<Setting> settings, bool third) {
+int in_group(unsigned n, const std::vector<Setting>& settings, const std::function<int(smelt_group*, Seat&)>& body) {
   return run_processes(n, [&](Seat& seat) {
     for (const Setting& setting : settings) setenv(setting.name, setting.value, 1);
     const smelt_host host = host_of(&seat);
     smelt_group* group = nullptr;
     const int error = smelt_group_create(&host, n, seat.me, &group);
     EXPECT_HERE(error == 0, "create: %d", error);
-    const int result = check_all(group, seat, third);
+    const int result = body(group, seat);
     smelt_group_free(group);
     smelt_groups_end();
     return result;
   });
+}
+
+int failures(unsigned n, const std::vector<Setting>& settings, bool third) {
+  return in_group(n, settings, [third](smelt_group* group, Seat& seat) { return check_all(group, seat, third); });
 }
 
 class Sizes : public testing::TestWithParam<unsigned> {};
@@ -141,6 +145,103 @@ TEST_P(Sizes, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knomia
 TEST_P(Sizes, Dissemination) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "dissemination:2"}}, true), 0); }
 
 INSTANTIATE_TEST_SUITE_P(Processes, Sizes, testing::Values(1u, 2u, 3u, 5u, 8u), testing::PrintToStringParamName());
+
+// group.h's promise of where operands lie: at multiples of the largest power of two, 64 at most, that divides an element's length.
+// The callers' own buffers do so here.
+struct Alignment {
+  size_t element = 0, power = 0;
+  bool broken = false;
+  void look(const void* at) { broken |= reinterpret_cast<uintptr_t>(at) % power != 0; }
+};
+void add_bytes(const void* left, const void* right, void* result, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i)
+    static_cast<uint8_t*>(result)[i] = static_cast<uint8_t>(static_cast<const uint8_t*>(left)[i] + static_cast<const uint8_t*>(right)[i]);
+}
+void add_aligned(void* context, const void* left, void* right, size_t elements) {
+  auto* alignment = static_cast<Alignment*>(context);
+  alignment->look(left), alignment->look(right);
+  add_bytes(left, right, right, elements * alignment->element);
+}
+void add_aligned_third(void* context, const void* left, const void* right, void* result, size_t elements) {
+  auto* alignment = static_cast<Alignment*>(context);
+  alignment->look(left), alignment->look(right), alignment->look(result);
+  add_bytes(left, right, result, elements * alignment->element);
+}
+
+// Bytes in a row that are handed over packed.
+struct Row {
+  static void pack(void* context, size_t offset, size_t bytes, void* to) {
+    std::memcpy(to, static_cast<char*>(context) + offset, bytes);
+  }
+  static void unpack(void* context, size_t offset, size_t bytes, const void* from) {
+    std::memcpy(static_cast<char*>(context) + offset, from, bytes);
+  }
+  static smelt_data data(void* row) { return {nullptr, pack, unpack, row}; }
+};
+
+// A participant that finds something goes on to the end, or the others would wait for it.
+int check_alignment(smelt_group* group, const Seat& seat, bool third, bool packed) {
+  constexpr size_t kMost = 128 << 10;
+  auto* in = static_cast<uint8_t*>(std::aligned_alloc(64, kMost));
+  auto* out = static_cast<uint8_t*>(std::aligned_alloc(64, kMost));
+  std::string found;
+  for (const size_t element : {8, 12, 24, 64, 128, 192})
+    for (const size_t bytes : {24, 128, 192, 224, 4000, 70000}) {
+      const size_t count = (bytes + element - 1) / element;
+      Alignment alignment{element, element & -element};
+      if (alignment.power > 64) alignment.power = 64;
+      const smelt_fold fold{element, add_aligned, third ? add_aligned_third : nullptr, &alignment};
+      for (const unsigned root : {0u, seat.n - 1, seat.n}) {  // n: allreduce
+        for (size_t i = 0; i < count * element; ++i) in[i] = static_cast<uint8_t>(seat.me + i), out[i] = 0;
+        const smelt_data from = packed ? Row::data(in) : contiguous(in), to = packed ? Row::data(out) : contiguous(out);
+        const int error = root < seat.n ? smelt_group_reduce(group, &from, &to, count, &fold, root)
+                                        : smelt_group_allreduce(group, &from, &to, count, &fold);
+        bool wrong = error != 0;
+        for (size_t i = 0; i < count * element && (root == seat.n || root == seat.me); ++i)
+          wrong |= out[i] != static_cast<uint8_t>(seat.n * i + seat.n * (seat.n - 1) / 2);
+        if (found.empty() && (wrong || alignment.broken))
+          found = std::to_string(count) + " elements of " + std::to_string(element) + " bytes, root " + std::to_string(root) +
+                  (wrong ? ": wrong result" : ": not at multiples of " + std::to_string(alignment.power));
+      }
+    }
+  std::free(in);
+  std::free(out);
+  EXPECT_HERE(found.empty(), "participant %u of %u: %s", seat.me, seat.n, found.c_str());
+  return 0;
+}
+
+class Operands : public testing::TestWithParam<unsigned> {};
+
+TEST_P(Operands, LieWhereTheHeaderSays) {
+  const std::vector<Setting> ways[] = {{}, {{"SMELT_FLAT_LIMIT", "0"}}, {{"SMELT_COPY_LIMIT", "0"}}, {{"SMELT_CHUNK", "320"}}};
+  for (const std::vector<Setting>& way : ways)
+    for (const bool third : {false, true})
+      for (const bool packed : {false, true})
+        EXPECT_EQ(in_group(GetParam(), way, [&](smelt_group* group, Seat& seat) { return check_alignment(group, seat, third, packed); }), 0)
+            << (way.empty() ? "default" : way[0].name) << (third ? ", third operand" : "") << (packed ? ", packed" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, Operands, testing::Values(2u, 3u, 18u), testing::PrintToStringParamName());
+
+// Elsewhere than on the root there need not be a place for the result. (What is undefined about it a sanitizer build says.)
+TEST(Group, OnlyTheRootNamesAPlaceForTheResult) {
+  const std::vector<Setting> ways[] = {{}, {{"SMELT_FLAT_LIMIT", "0"}}, {{"SMELT_FLAT_LIMIT", "1000000000"}}, {{"SMELT_COPY_LIMIT", "0"}}};
+  for (const unsigned n : {1u, 2u, 3u, 18u})
+    for (const std::vector<Setting>& way : ways)
+      EXPECT_EQ(in_group(n, way, [](smelt_group* group, Seat& seat) {
+        const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr};
+        for (const size_t count : {1, 20, 1000, 20000})
+          for (const unsigned root : {0u, seat.n - 1}) {
+            std::vector<Map> in(count), out(count);
+            for (size_t i = 0; i < count; ++i) in[i] = operand(seat.me, i, 5);
+            const smelt_data from = contiguous(in.data()), to = contiguous(out.data());
+            EXPECT_HERE(smelt_group_reduce(group, &from, seat.me == root ? &to : nullptr, count, &fold, root) == 0, "reduce");
+            for (size_t i = 0; i < count && seat.me == root; ++i)
+              EXPECT_HERE(same(out[i], expected(seat.n, i, 5)), "%zu elements, root %u: element %zu", count, root, i);
+          }
+        return 0;
+      }), 0) << n << " participants, " << (way.empty() ? "default" : way[0].name);
+}
 
 // More than a block of 16, where the order of combination has its second level.
 TEST(Group, MoreThanOneBlock) { EXPECT_EQ(failures(35, {{"SMELT_PATTERN", "binomial"}}, false), 0); }
