@@ -22,14 +22,14 @@
 #define NT (NS+2)      /* threads: 0 owner, 1 marker, 2.. sleepers */
 /* memory */
 byte epoch=0, sleepers=0, wake=0, stop=0;
-/* store buffers: FIFO of (var,val,isrelease); var 1 epoch 2 sleepers 3 stop */
+/* store buffers: FIFO of (var,val,isrelease); var 1 epoch 2 sleepers 3 stop. Who finds his full waits, as a processor does */
 typedef SB { byte n; byte var[3]; byte val[3]; bool rel[3] };
 SB sb[NT];
 bool asleep[NT]; bool fin[NT];
 bit refused=0;
 
 hidden byte tn;
-inline put(t,v,x,r) { d_step { tn=sb[t].n; assert(tn<3); sb[t].var[tn]=v; sb[t].val[tn]=x; sb[t].rel[tn]=r; sb[t].n=tn+1 } }
+inline put(t,v,x,r) { d_step { sb[t].n<3 -> tn=sb[t].n; sb[t].var[tn]=v; sb[t].val[tn]=x; sb[t].rel[tn]=r; sb[t].n=tn+1 } }
 hidden byte tv, tx;
 inline write_out() { if :: tv==1 -> epoch=tx :: tv==2 -> sleepers=tx :: tv==3 -> stop=tx fi }
 /* the oldest goes */
