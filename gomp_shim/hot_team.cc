@@ -52,7 +52,7 @@ void dock(void* word) {
   Region& region = *hot.region;
   const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
   const uint64_t generation = hot.generation;
-  const WaitPolicy policy = wait_policy(hot.team->crowded, hot.size);  // reads files: not in the canary's time
+  const WaitPolicy& policy = hot.policy;
   region.cpus[me].store(os::current_cpu(), std::memory_order_relaxed);
   hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpus` after it has seen all of them
   if (hot.canary) hot.canary->follow(me, policy);
@@ -190,6 +190,7 @@ bool start(HotTeam& hot, uint32_t size) {
   hot.regions = 0;
   hot.icvs = icvs_now();
   hot.canary = take_canary(team);
+  hot.policy = wait_policy(team.crowded, size);
   hot.state.save(&hot.serial);
   REAL(GOMP_parallel_start)(dock, &hot, size);
   const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());

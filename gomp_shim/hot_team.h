@@ -98,6 +98,7 @@ struct HotTeam {
   alignas(kLineBytes) std::atomic<uint32_t> docked;
   Line ready;  // its epoch is the generation
   Canary* canary;  // to be followed by all; nullptr: none
+  WaitPolicy policy;  // for the meeting; of the master, since finding it out reads files
   Barrier* barrier;
   ForkJoin* fork;  // nullptr at the meeting: go home, nothing could be built
   uint64_t first_epoch;

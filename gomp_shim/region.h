@@ -24,6 +24,11 @@
 //
 // Outermost regions that repeat are served by a hot team instead, which replaces libgomp's fork and join too: hot_team.h.
 //
+// The stack is the program's, and may be as small as PTHREAD_STACK_MIN, 16 KiB, of which the C library and the thread-local storage take
+// a part: large arrays lie in mappings, not on it. Measured with painted stacks (tests/gomp_shim/patterns_test.sh), all in all:
+// 11.3 KiB for a master that plans a team (libgomp by itself: 8 KiB for 2 threads, 12.1 for 33, 16.0 for 64, since it keeps 128 bytes
+// per new thread there), and 0.4 KiB more than libgomp where it takes more than that. A worker does not plan.
+//
 // Calls that come from a team the shim has not seen start (the ABI of before GCC 4.9, a target region that falls back to the
 // host) are told by the nesting level, and go to libgomp.
 #pragma once

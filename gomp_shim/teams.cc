@@ -6,6 +6,7 @@
 #include <ctime>
 #include <pthread.h>
 
+#include "base/fingerprint.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "model/api.h"
@@ -28,7 +29,8 @@ std::atomic<bool> reported{false};
 void load_profile_once() {
   Refusal why;
   if (load_profile(&loaded, &why) != 0) loaded.header.cpus = 0;  // no memory: every team becomes a crowd
-  if (why.text[0]) log_line("%s", why.text);
+  // A profile that nobody asked for is found or not: a job's output is no place to say so.
+  if (why.text[0] && (options().profile[0] || options().verbose >= 1)) log_line("%s", why.text);
 }
 
 void describe_profile(char* text, size_t bytes) {
@@ -70,10 +72,9 @@ struct CpuList {
   }
 };
 
-// The first team of the process (level 1), and every new one (level 2).
-void report(const Region& region, const Team& team) {
-  const int64_t level = options().verbose;
-  if (level < 1) return;
+// The first team of the process (level 1).
+void report(const Team& team) {
+  if (options().verbose < 1) return;
   if (!reported.exchange(true, std::memory_order_relaxed)) {
     char described[640];
     describe_profile(described, sizeof described);
@@ -84,9 +85,13 @@ void report(const Region& region, const Team& team) {
     log_line("%s: libgomp %s, %u threads, pattern %s%s, %s, %u symbols taken (GOMP_barrier, GOMP_parallel, ...)",
              SMELT_VERSION, libgomp_version(), team.size, team.pattern, Predicted(team.predicted).text, described, taken);
   }
-  if (level >= 2)
-    log_line("team of %u%s, %s: barrier %s%s", team.size, region.nested ? " (nested)" : "", CpuList(region, team.size).text,
-             team.pattern, Predicted(team.predicted).text);
+}
+
+// A barrier has been built (level 2): every new team's, and a later one that is another.
+void report_barrier(const Region& region, const Team& team, bool first) {
+  if (options().verbose < 2) return;
+  log_line("team of %u%s, %s: barrier %s%s%s", team.size, region.nested ? " (nested)" : "", CpuList(region, team.size).text,
+           team.pattern, Predicted(team.predicted).text, first ? "" : ", rebuilt");
 }
 
 // What the plans are made from.
@@ -132,10 +137,14 @@ bool build_barrier(Region& region, Team& team) {
   if (make_barrier(plan, policy, &made) != 0) return false;
   free_barrier(&team.made);
   ++region.generation;  // no note may lead to the old one
+  const uint64_t built_for = request.cpus ? fnv1a(request.cpus, team.size * sizeof *request.cpus) : 0;
+  const bool other = built_for != team.built_for || std::strcmp(team.pattern, plan.pattern) != 0;
   team.made = made;
+  team.built_for = built_for;
   std::memcpy(team.pattern, plan.pattern, sizeof team.pattern);
   team.predicted = plan.predicted;
-  if (first) report(region, team);
+  if (first) report(team);
+  if (team.size > 1 && other) report_barrier(region, team, first);
   return true;
 }
 
@@ -191,6 +200,9 @@ bool build_for_hot_team(Region& region, Team& team) {
 
 Canary* take_canary(const Team& team) {
   if (canary_taken.load(std::memory_order_relaxed) || team.crowded || !options().canary) return nullptr;
+  // SMELT_CPUS may promise more than there are. Threads that share a CPU cannot answer each other in time, and the master would
+  // lose its own to those that wait: 12 ms were seen.
+  if (team.size > static_cast<uint32_t>(REAL(omp_get_num_procs)())) return nullptr;
   pthread_once(&profile_once, load_profile_once);
   if (loaded.source == ProfileSource::kGuess || loaded.costs.unit != CostUnit::kNanoseconds) return nullptr;
   return canary_taken.exchange(true, std::memory_order_relaxed) ? nullptr : &canary;
@@ -200,9 +212,10 @@ Canary* take_canary(const Team& team) {
 // are built next. In a team that libgomp forks and joins, threads come to their first barrier when the program lets them, and
 // the barrier stands already: there a canary could wait long and change nothing.
 void ask_canary(Canary& asked, const Region& region, uint32_t size) {
-  uint32_t seen_on[kMaxParticipants];  // a hot team is no larger
-  for (uint32_t i = 0; i < size; ++i) seen_on[i] = region.cpus[i].load(std::memory_order_relaxed);
-  const CanaryReport report = asked.lead(loaded, size, seen_on);
+  MappedArena arena(size * sizeof(uint32_t));
+  auto* const seen_on = arena.make<uint32_t>(size);
+  for (uint32_t i = 0; seen_on && i < size; ++i) seen_on[i] = region.cpus[i].load(std::memory_order_relaxed);
+  const CanaryReport report = asked.lead(loaded, seen_on ? size : 0, seen_on);  // of nobody without memory, but the others wait
   float factor[kDistances];
   const bool drifted = canary_factors(report, factor);
   // Only to those who asked to be told: on a virtual machine, which is moved often, a line in every job's output would be noise.

@@ -14,6 +14,7 @@ struct Team {
   bool crowded = false;
   bool restless = false;  // a crowd among regions of changing sizes
   TeamBarrier made;
+  uint64_t built_for = 0;  // a hash of the CPUs that `made` was planned for; 0: where its threads run was not known
   TeamFork fork;  // once a hot team of this size was made
   char pattern[40] = "";
   double predicted = 0;
@@ -37,7 +38,7 @@ Barrier* barrier_for(Region& region, uint32_t size, bool crowded, bool restless)
 bool build_for_hot_team(Region& region, Team& team);
 
 // The process's one canary (collective/canary.h), for a hot team about to start: whoever asks first while there is a measured profile
-// and the team is no crowd; nullptr for all others. The workers follow it.
+// and every thread of the team has a CPU; nullptr for all others. The workers follow it.
 Canary* take_canary(const Team& team);
 
 // Master of that team: all its threads have been seen. Teams built from now on are chosen by what the canary found.

@@ -17,6 +17,7 @@
 #include <cpuid.h>
 #endif
 
+#include "base/arena.h"
 #include "base/os/os.h"
 
 namespace smelt {
@@ -70,22 +71,27 @@ uint64_t hash_cpu(uint64_t hash) {
 
 #endif
 
-uint64_t hash_file(uint64_t hash, const char* path) {
+// What is read goes through a buffer that the caller has: a thread's smallest stack has no room for it.
+struct Buffer {
   char text[4096];
-  const int64_t length = os::read_small_file(path, text, sizeof text);
+};
+
+uint64_t hash_file(uint64_t hash, const char* path, Buffer& buffer) {
+  char* const text = buffer.text;
+  const int64_t length = os::read_small_file(path, text, sizeof buffer.text);
   // An absent file counts as well: two machines that differ only in having it are different.
   if (length < 0) return fnv1a("-", 1, hash);
   return fnv1a(text, static_cast<uint64_t>(length), hash);
 }
 
-uint64_t hash_topology(uint64_t hash) {
-  hash = hash_file(hash, "/sys/devices/system/cpu/online");
-  hash = hash_file(hash, "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list");
-  hash = hash_file(hash, "/sys/devices/system/cpu/cpu0/topology/core_siblings_list");
+uint64_t hash_topology(uint64_t hash, Buffer& buffer) {
+  hash = hash_file(hash, "/sys/devices/system/cpu/online", buffer);
+  hash = hash_file(hash, "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", buffer);
+  hash = hash_file(hash, "/sys/devices/system/cpu/cpu0/topology/core_siblings_list", buffer);
   char path[96];
   for (int level = 0; level < 5; ++level) {
     std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list", level);
-    hash = hash_file(hash, path);
+    hash = hash_file(hash, path, buffer);
   }
   char nodes[256];
   if (os::read_small_file("/sys/devices/system/node/online", nodes, sizeof nodes) <= 0) return hash;
@@ -97,17 +103,20 @@ uint64_t hash_topology(uint64_t hash) {
   const long highest = std::strtol(last, nullptr, 10);
   for (long node = 0; node <= highest && node < 32; ++node) {
     std::snprintf(path, sizeof path, "/sys/devices/system/node/node%ld/cpulist", node);
-    hash = hash_file(hash, path);
+    hash = hash_file(hash, path, buffer);
   }
   return hash;
 }
 
 uint64_t compute_fingerprint() {
+  MappedArena arena(sizeof(Buffer));
+  auto* const buffer = arena.make<Buffer>(1);
+  if (!buffer) return 1;  // no memory: no profile will be found to be of this machine, and there is none to read it into
   uint64_t hash = hash_cpu(kFnvStart);
-  hash = hash_file(hash, "/sys/devices/system/cpu/cpu0/microcode/version");
+  hash = hash_file(hash, "/sys/devices/system/cpu/cpu0/microcode/version", *buffer);
   utsname kernel{};
   if (::uname(&kernel) == 0) hash = fnv1a(kernel.release, std::strlen(kernel.release), hash);
-  hash = hash_topology(hash);
+  hash = hash_topology(hash, *buffer);
   return hash ? hash : 1;  // 0 means "any machine"
 }
 

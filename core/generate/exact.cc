@@ -202,7 +202,7 @@ size_t exact_bytes(uint32_t n) {
   if (n > kMostExact) return 0;
   const size_t tables = 2 * sizeof(Row) << n;
   const size_t to_sort = 2 * n * (sizeof(double) + sizeof(uint16_t));
-  return 4 * n * sizeof(uint16_t) + std::max(tables, to_sort) + 2 * alignof(Row);
+  return 4 * n * sizeof(uint16_t) + sizeof(Search) + std::max(tables, to_sort) + 2 * alignof(Row);
 }
 
 int exact_tree(const TreeProblem& problem, int root, const SearchLimits& limits, Arena& arena, Tree* out, double* value) {
@@ -214,7 +214,12 @@ int exact_tree(const TreeProblem& problem, int root, const SearchLimits& limits,
   Tree tree;
   if (int error = make_tree(n, 0, arena, &tree)) return error;
   char* const scratch = arena.mark();
-  Search search;
+  auto* const made = arena.make<Search>(1);  // on the arena: the caller may be a thread with the smallest stack
+  if (!made) {
+    arena.rewind(start);
+    return -ENOMEM;
+  }
+  Search& search = *made;
   search.take_in(problem, root);
   search.best = arena.make<Row>(search.sets());
   search.reach = arena.make<Row>(search.sets());

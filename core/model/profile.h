@@ -10,7 +10,8 @@
 //   4. none: a model is guessed from the kernel's topology under /sys, and said to be a guess
 // A file that is truncated, of another version, byte order or machine, damaged, hostile (sizes or numbers out of
 // range, not a regular file) or writable by anybody but its owner (root or the user) is refused with one line, and
-// the guess is used.
+// the guess is used. Whether the line is printed is for whoever loads: the shim prints it only if somebody asked for that file or for
+// lines (a descriptor that could not be had is no news for a job's output).
 //
 // Packed layout, native byte order, all offsets from the start of the file, every array 8-byte aligned:
 //   PackedHeader | uint32 os_cpu[n] | uint16 package[n] | core[n] | llc[n] | node[n] | float hop[n*n] |

@@ -37,10 +37,12 @@ bool for_each_listed(const char* text, Visit visit) {
   return at != text && (*at == '\0' || *at == '\n');
 }
 
-// The topology being put together, in scratch memory that goes away with the guess's construction.
+// The topology being put together, in scratch memory that goes away with the guess's construction: too large for a thread's
+// smallest stack.
 struct Scan {
   char path[640];
   char text[kTextBytes];
+  char nodes[kTextBytes];
   uint16_t index_of[kLargestCpu + 1];  // kNobody: not one of ours
   uint32_t os_cpu[kMaxProfileCpus];
   uint16_t package[kMaxProfileCpus], core[kMaxProfileCpus], llc[kMaxProfileCpus], node[kMaxProfileCpus];
@@ -114,9 +116,8 @@ void scan_nodes(Scan& scan, const char* root) {
   std::memset(scan.node, 0, sizeof scan.node);  // a kernel without NUMA: one node
   std::snprintf(scan.path, sizeof scan.path, "%s/devices/system/node/online", root);
   if (!scan.read_path()) return;
-  char nodes[kTextBytes];
-  std::memcpy(nodes, scan.text, sizeof nodes);
-  for_each_listed(nodes, [&](uint32_t node) {
+  std::memcpy(scan.nodes, scan.text, sizeof scan.nodes);
+  for_each_listed(scan.nodes, [&](uint32_t node) {
     std::snprintf(scan.path, sizeof scan.path, "%s/devices/system/node/node%u/cpulist", root, node);
     if (scan.read_path()) mark_group(scan, scan.node, static_cast<uint16_t>(node));
   });

@@ -19,6 +19,7 @@ comparing), report.py.
 import argparse
 import concurrent.futures
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -35,10 +36,11 @@ _PROBE = '''
 #include <omp.h>
 int main (void)
 {
-  #pragma omp parallel num_threads (2)
-  {
-    #pragma omp barrier
-  }
+  for (int i = 0; i < 4; ++i)
+    #pragma omp parallel
+    {
+      #pragma omp barrier
+    }
   return 0;
 }
 '''
@@ -59,6 +61,9 @@ def parse(arguments):
     parser.add_argument('--threads', default='2,4,8', metavar='N,...', help='values of OMP_NUM_THREADS (default: %(default)s)')
     parser.add_argument('--hot', default='on,off', metavar='on,off', help='values of SMELT_HOT_TEAM (default: %(default)s)')
     parser.add_argument('--env', action='append', default=[], metavar='NAME=VALUE', help='further settings under the shim')
+    parser.add_argument('--preload', metavar='LIBRARY', help='preloaded in front of the shim')
+    parser.add_argument('--expect', metavar='REGEX', help='what the shim says of a program by SMELT_VERBOSE=2 must match, for each '
+                        'of --threads; with {threads} for their number')
     parser.add_argument('--jobs', type=int, default=2, metavar='N',
                         help='builds at a time, and at most as many runs (default: %(default)s)')
     parser.add_argument('--timeout', type=float, default=60, metavar='S', help='seconds for a run (default: %(default)g)')
@@ -66,7 +71,7 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     if not options.shim and not options.control:
         parser.error('--shim or --control is needed')
-    for library in (options.shim, options.control):
+    for library in (options.shim, options.control, options.preload):
         if library and not os.path.isfile(library):
             parser.error(f'{library} is not there')
     try:
@@ -96,17 +101,25 @@ def stop(line):
     sys.exit(2)
 
 
-def check_taken(library, scratch):
-    """Is the library a shim that serves programs here? A preloaded library that is not found is only a warning of ld.so."""
+def preloaded(library, options):
+    return ':'.join(os.path.abspath(name) for name in (options.preload, library) if name)
+
+
+def check_taken(library, scratch, threads, options):
+    """Is the library a shim that serves programs here? A preloaded library that is not found is only a warning of ld.so. And does it
+    serve them as expected?"""
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         program = os.path.join(folder, 'probe')
         subprocess.run(['gcc', '-fopenmp', '-x', 'c', '-', '-o', program], input=_PROBE, text=True, check=True)
-        environment = {'PATH': os.environ.get('PATH', ''), 'LD_PRELOAD': library, 'SMELT_VERBOSE': '1', 'XDG_CACHE_HOME': folder}
+        environment = {'PATH': os.environ.get('PATH', ''), 'LD_PRELOAD': preloaded(library, options), 'XDG_CACHE_HOME': folder,
+                       'OMP_NUM_THREADS': str(threads)} | dict(options.env) | {'SMELT_VERBOSE': '2'}
         output = subprocess.run([program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                 timeout=60, check=False).stdout
     lines = [line for line in output.splitlines() if 'symbols taken' in line]
     if not lines:
         stop(f'{library} takes nothing from a program here: {output.strip() or "it says nothing"}')
+    if options.expect and not re.search(options.expect.format(threads=threads), output):
+        stop(f'{library} does not serve {threads} threads as expected:\n{output.strip()}')
     return lines[0]
 
 
@@ -132,7 +145,7 @@ def run_shim(library, options, runner, tests, stock_results, skipped):
     shim_results, found = {}, []
     for threads in options.threads:
         for hot in options.hot:
-            configuration = runs.Configuration(threads, os.path.abspath(library), hot, options.env)
+            configuration = runs.Configuration(threads, preloaded(library, options), hot, options.env)
             stock = stock_results[configuration.stock()]
             began = time.monotonic()
             results = runs.run_all(runner, tests, configuration, at_a_time(threads, options.jobs))
@@ -166,7 +179,8 @@ def main(arguments):
     suite.make_plans(chosen)
     runner = runs.Runner(options.work, options.timeout)
     for library in filter(None, (options.shim, options.control)):
-        say(check_taken(os.path.abspath(library), runner.scratch))
+        for threads in options.threads:
+            say(check_taken(library, runner.scratch, threads, options))
     tests = build_all(chosen, root, options)
     for line in report.suites(chosen, missing):
         say(line)

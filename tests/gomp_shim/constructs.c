@@ -1,11 +1,12 @@
 // Every work-sharing construct whose barrier the shim takes, in teams of 1 to 8 threads: increment, cross, compare.
+//   constructs [THREADS ROUNDS]    or only in a region of so many threads, which comes five times
 #include <omp.h>
 
 #include "check.h"
 
-enum { kRounds = 200, kMostThreads = 8 };
+enum { kRounds = 200, kMostThreads = 8, kMostAsked = 64 };
 
-static int counted[kMostThreads * 16];  // one slot per thread, 64 bytes apart
+static int counted[kMostAsked * 16];  // one slot per thread, 64 bytes apart
 static int total;
 
 static void expect_all(int threads, int round) {
@@ -19,7 +20,7 @@ static void cross(int threads, int round) {
   expect_all(threads, round);
 }
 
-static void region(int threads) {
+static void region(int threads, int rounds) {
   for (int t = 0; t < threads; ++t) counted[t * 16] = 0;
   total = 0;
 #pragma omp parallel num_threads(threads)
@@ -27,7 +28,7 @@ static void region(int threads) {
     CHECK(omp_get_num_threads() == threads);
     const int me = omp_get_thread_num();
     int round = 0;
-    for (int i = 0; i < kRounds; ++i) {
+    for (int i = 0; i < rounds; ++i) {
       cross(threads, ++round);
 #pragma omp barrier
       int seen = ++round;
@@ -152,12 +153,19 @@ static void resized(void) {
   omp_set_num_threads(3);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   omp_set_dynamic(0);
+  if (argc > 2) {
+    const int asked = atoi(argv[1]);
+    CHECK(asked >= 1 && asked <= kMostAsked);
+    for (int pass = 0; pass < 5; ++pass) region(asked, atoi(argv[2]));
+    puts("ok");
+    return 0;
+  }
   for (int threads = 1; threads <= 4; ++threads) sometimes(threads);
   resized();
   for (int pass = 0; pass < 2; ++pass)
-    for (int threads = 1; threads <= kMostThreads; ++threads) region(pass ? kMostThreads + 1 - threads : threads);
+    for (int threads = 1; threads <= kMostThreads; ++threads) region(pass ? kMostThreads + 1 - threads : threads, kRounds);
   puts("ok");
   return 0;
 }

@@ -1,5 +1,6 @@
 // Tasks, taskloops, task groups, dependences, loops and copyprivate blocks that make tasks, nested regions that do:
 // at every barrier all tasks made before it must have run. With marking disabled (the negative control) this fails.
+//   tasks [ROUNDS [THREADS]]    ROUNDS of each; or only in regions of so many threads
 #include <omp.h>
 
 #include "check.h"
@@ -99,6 +100,12 @@ static void stress(int threads, int rounds, unsigned seed) {
 int main(int argc, char **argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 3000;
   omp_set_dynamic(0);
+  if (argc > 2) {
+    for (int i = 0; i < rounds; ++i) stress(atoi(argv[2]), 1 + i % 3, 7u * (unsigned)i);
+    CHECK(done == made);
+    puts("ok");
+    return 0;
+  }
   for (int threads = 1; threads <= 4; ++threads) stress(threads, rounds, 12345u * (unsigned)threads);
   for (int i = 0; i < rounds / 10; ++i) stress(2 + i % 2, 3, (unsigned)i);
   // The same region again and again: a hot team's, with tasks at its joins.

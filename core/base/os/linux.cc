@@ -155,9 +155,17 @@ uint32_t ceil_ratio(long long quota, long long period) {
 
 uint32_t tighter(uint32_t a, uint32_t b) { return a == 0 ? b : b == 0 ? a : (a < b ? a : b); }
 
-// The quota one group sets itself, by either version's files; 0 when it sets none.
-uint32_t group_quota(const char* group) {
+// Names and texts on the way. The caller may be a thread with the smallest stack, which has no room for them.
+struct QuotaScratch {
+  char lines[4096];
+  char where[512];
+  char group[1280];
   char path[1400];
+};
+
+// The quota one group sets itself, by either version's files; 0 when it sets none.
+uint32_t group_quota(const char* group, QuotaScratch& scratch) {
+  char (&path)[sizeof scratch.path] = scratch.path;
   char text[96];
   std::snprintf(path, sizeof path, "%s/cpu.max", group);  // v2: "max 100000" or "150000 100000"
   if (read_small_file(path, text, sizeof text) > 0) {
@@ -174,14 +182,14 @@ uint32_t group_quota(const char* group) {
 
 // From <mount>/<inside> up to <mount> itself. In a container the path inside may be the host's and not exist here;
 // the mount point is then the container's own group, which the walk reaches in any case.
-uint32_t quota_upwards(const char* mount, const char* inside) {
-  char group[1280];
+uint32_t quota_upwards(const char* mount, const char* inside, QuotaScratch& scratch) {
+  char (&group)[sizeof scratch.group] = scratch.group;
   const int length = std::snprintf(group, sizeof group, "%s%s", mount, inside);
-  if (length < 0 || static_cast<size_t>(length) >= sizeof group) return group_quota(mount);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof group) return group_quota(mount, scratch);
   const size_t root = std::strlen(mount);
   uint32_t tightest = 0;
   for (;;) {
-    tightest = tighter(tightest, group_quota(group));
+    tightest = tighter(tightest, group_quota(group, scratch));
     char* slash = std::strrchr(group, '/');
     if (!slash || static_cast<size_t>(slash - group) < root) return tightest;
     *slash = '\0';
@@ -198,23 +206,19 @@ bool names_cpu_controller(const char* begin, const char* end) {
   return false;
 }
 
-}  // namespace
-
-uint32_t cgroup_cpu_quota(const char* mount, const char* membership) {
-  const ErrnoKeeper keeper;
-  char lines[4096];
-  if (read_small_file(membership, lines, sizeof lines) <= 0) return 0;
+uint32_t tightest_quota(const char* mount, const char* membership, QuotaScratch& scratch) {
+  if (read_small_file(membership, scratch.lines, sizeof scratch.lines) <= 0) return 0;
   uint32_t tightest = 0;
   char* rest = nullptr;
-  for (char* line = ::strtok_r(lines, "\n", &rest); line; line = ::strtok_r(nullptr, "\n", &rest)) {
+  for (char* line = ::strtok_r(scratch.lines, "\n", &rest); line; line = ::strtok_r(nullptr, "\n", &rest)) {
     // hierarchy:controllers:path, "0::/path" for version 2
     const char* controllers = std::strchr(line, ':');
     if (!controllers) continue;
     const char* path = std::strchr(++controllers, ':');
     if (!path) continue;
-    char where[512];
+    char (&where)[sizeof scratch.where] = scratch.where;
     if (path == controllers) {
-      tightest = tighter(tightest, quota_upwards(mount, path + 1));
+      tightest = tighter(tightest, quota_upwards(mount, path + 1, scratch));
       std::snprintf(where, sizeof where, "%s/unified", mount);  // beside version 1, systemd's "hybrid" layout
     } else if (names_cpu_controller(controllers, path)) {
       // The mount is named after its controllers, "cpu,cpuacct"; distributions add a link "cpu".
@@ -222,8 +226,19 @@ uint32_t cgroup_cpu_quota(const char* mount, const char* membership) {
     } else {
       continue;
     }
-    tightest = tighter(tightest, quota_upwards(where, path + 1));
+    tightest = tighter(tightest, quota_upwards(where, path + 1, scratch));
   }
+  return tightest;
+}
+
+}  // namespace
+
+uint32_t cgroup_cpu_quota(const char* mount, const char* membership) {
+  const ErrnoKeeper keeper;
+  auto* scratch = static_cast<QuotaScratch*>(map_pages(sizeof(QuotaScratch)));
+  if (!scratch) return 0;
+  const uint32_t tightest = tightest_quota(mount, membership, *scratch);
+  unmap_pages(scratch, sizeof(QuotaScratch));
   return tightest;
 }
 

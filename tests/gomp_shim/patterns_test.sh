@@ -1,0 +1,117 @@
+#!/bin/sh
+# Every pattern of the generator under OpenMP programs, with 2 to 64 threads, whatever machine this is: each thread believes it is on a
+# CPU of its own, of a pretended machine whose profile it has (pretended_cpus.c, false_profile.cc). That the team really
+# crossed its barriers by that pattern, and not as a crowd, is what SMELT_VERBOSE=2 says, and is checked each time.
+#   patterns_test.sh SHIM SMELT PROGRAM_DIRECTORY
+set -u
+shim=$1 smelt=$2 programs=$3
+. "$(dirname "$0")/checks.sh"
+. "$(dirname "$0")/pretend.sh"
+
+# Threads of which many share a CPU: whoever waits gives it up soon.
+waiting="SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive"
+
+# proper NAME PATTERN THREADS machine command...   (an extended regular expression of the pattern's text, best: any but a crowd.) Says why not in
+# $why. The team is of so many threads, is told of that pattern when it is first seen and when it is seen on its CPUs, and is hot.
+why=
+proper() {
+  pattern=$1 threads=$2 machine=$3
+  shift 3
+  # It is known where threads run once they are all there; two need nothing else then.
+  if [ "$threads" -gt 2 ]; then rebuilt=', rebuilt' seen='[0-9].*'; else rebuilt='' seen='.*'; fi
+  [ "$pattern" = best ] && pattern='[a-z]+(-[a-z]+)*(:[0-9]+)?'
+  timeout "${limit:-120}" env $($machine) $waiting SMELT_VERBOSE=2 "$@" >"$output" 2>&1
+  got=$?
+  if [ "$got" -ne 0 ] || ! grep -q '^ok$' "$output"; then
+    why="$threads threads: exit status $got"
+  elif ! grep -Eq "team of $threads, CPUs $seen: barrier $pattern( \([0-9]+ ns predicted\))?$rebuilt$" "$output"; then
+    why="$threads threads: not told to be $pattern where they run"
+  elif grep -E "team of $threads, .*: barrier" "$output" | grep -Eqv ": barrier $pattern( \(|,|$)"; then
+    why="$threads threads: not $pattern"
+  elif grep -Eq 'barrier (crowd|alone)' "$output"; then
+    why="$threads threads: a crowd"
+  elif [ "${cold:-no}" = no ] && ! grep -Eq "team of $threads, CPUs [0-9].*: hot, fork and join ${fork:-[a-z]+}" "$output"; then
+    why="$threads threads: not hot, or not by ${fork:-any pattern}"
+  else
+    return 0
+  fi
+  return 1
+}
+
+# What a size may do in about a second on two CPUs.
+rounds() { if [ "$1" -le 5 ]; then echo 20; elif [ "$1" -le 8 ]; then echo 8; elif [ "$1" -le 16 ]; then echo 3; else echo 1; fi; }
+
+# The names, with the argument that stands for the default.
+names=$("$smelt" tree --list | awk '$2 == "tree" || $2 == "exchange" {
+  name = $1
+  if (match($0, /\(default [^)]*\)/)) name = substr($0, RSTART + 9, RLENGTH - 10)
+  print name }')
+[ "$(echo "$names" | wc -w)" -ge 17 ] || { "$smelt" tree --list >"$output"; fails "patterns are missing from the list"; }
+
+for pattern in $names knomial:1 knomial:3 dissemination:2 dissemination:3 hierarchical:2 spread:1; do
+  sizes="3 4 5 7 8 16 33 64"
+  [ "$pattern" = pair ] && sizes=2
+  why=
+  for size in $sizes; do
+    # The large machine, neighbours apart; and close together on the small one.
+    proper "$pattern" "$size" large "SMELT_PATTERN=$pattern" "$programs/constructs" "$size" "$(rounds "$size")" || break
+    proper "$pattern" "$size" large "SMELT_PATTERN=$pattern" "$programs/tasks" "$(($(rounds "$size") + 5))" "$size" || break
+    [ "$size" = 8 ] || [ "$size" = 16 ] || continue
+    proper "$pattern" "$size" small "SMELT_PATTERN=$pattern" "$programs/constructs" "$size" 2 || break
+  done
+  if [ -z "$why" ]; then passes "$pattern: constructs and tasks, hot, with $sizes threads"; else fails "$pattern: $why"; fi
+done
+
+# all NAME PATTERN machine "sizes" setting...
+all() {
+  name=$1 asked=$2 where=$3 sizes=$4
+  shift 4
+  why=
+  for size in $sizes; do
+    proper "$asked" "$size" "$where" "$@" "$programs/constructs" "$size" "$(rounds "$size")" || break
+  done
+  if [ -z "$why" ]; then passes "$name: $sizes threads"; else fails "$name: $why"; fi
+}
+sizes="3 4 5 7 8 16 33 64"
+all "the cheapest" best large "$sizes" SMELT_PATTERN=best
+# bad never is the cheapest: it can only come from the profile.
+all "what won, says the profile" bad winners "$sizes" SMELT_PATTERN=best
+fork='(binary|fibonacci|binomial|knomial:[0-9]+|mst|cluster|adaptive|adaptive-sorted|optimised) '
+all "fork and join by trees" best busy "8 16 33 64" SMELT_PATTERN=best
+fork=
+cold=yes
+all "barriers alone, libgomp forks" best large "3 8 16" SMELT_HOT_TEAM=0
+cold=no
+for pattern in hierarchical:1 spread:3 hybrid adaptive-sorted; do
+  all "$pattern, asleep" "$pattern" large "3 8 16" "SMELT_PATTERN=$pattern" SMELT_WAIT=sleep
+done
+
+# Several masters, nested teams, sizes that change: every pattern that teams of all sizes have, and libgomp's.
+for program in nested hot fork "tasks 100"; do
+  set -- $program
+  program=$1
+  shift
+  for pattern in best hierarchical spread hybrid adaptive-sorted; do
+    check "$program by $pattern" 0 '^ok$' env $(large) $waiting "SMELT_PATTERN=$pattern" "$programs/$program" "$@"
+  done
+done
+
+# The smallest stacks that there are, for masters and for workers.
+for size in 2 4 9 12 33; do
+  check "stacks of 16 KiB, $size threads, stock" 0 '^ok$' env OMP_STACKSIZE=16k "$programs/stack" "$size"
+  check "stacks of 16 KiB, $size threads" 0 '^ok$' env $(large) $waiting OMP_STACKSIZE=16k "$programs/stack" "$size"
+  check "stacks of 16 KiB, $size threads, told" 0 '^ok$' env $(large) $waiting SMELT_VERBOSE=2 OMP_STACKSIZE=16k "$programs/stack" "$size"
+  check "stacks of 16 KiB, $size threads, no profile" 0 '^ok$' env LD_PRELOAD="$shim" OMP_STACKSIZE=16k "$programs/stack" "$size"
+done
+# What a master needs is 12 KiB, or as much as libgomp takes by itself and half a KiB for what is between it and the program. (With 64
+# threads libgomp takes 16,360 of the 16,384 bytes.)
+used() { sed -n 's/^used \([0-9]*\) of.*/\1/p' "$output"; }
+for size in 2 9 10 16 33 64; do
+  check "a painted stack, $size threads, stock" 0 '^used' "$programs/stack" "$size" 262144
+  most=$(($(used) + 512))
+  [ "$most" -ge 12288 ] || most=12288
+  check "a painted stack, $size threads" 0 '^used' env $(large) $waiting "$programs/stack" "$size" 262144
+  if [ "$(used)" -gt "$most" ]; then fails "$size threads: more than $most bytes of stack"; fi
+done
+
+finish
