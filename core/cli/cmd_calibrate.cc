@@ -8,6 +8,7 @@
 #include "base/fingerprint.h"
 #include "cli/calibration_check.h"
 #include "cli/calibration_simulation.h"
+#include "cli/checks.h"
 #include "cli/class_figures.h"
 #include "cli/command.h"
 #include "cli/hops.h"
@@ -206,7 +207,7 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   CLI::Option* race =
       verb->add_option("--race", arguments->race_seconds,
                        "seconds for timing the patterns that look best; who wins is used from then on; 0: the model alone decides")
-          ->type_name("SECONDS")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
+          ->type_name("SECONDS")->check(number_between(0, 3600))->capture_default_str();
   CLI::Option* fresh =
       verb->add_flag("--fresh", arguments->fresh, "do not go on from what an interrupted calibration measured");
   CLI::Option* check =
@@ -225,7 +226,7 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       ->type_name("PERCENT")->capture_default_str()->needs(simulate);
   verb->add_option("--flip", simulation.flip, "from that second on costs are multiplied, of all CPUs or of these")
       ->type_name("SECONDS:FACTOR[:CPUS]")->needs(simulate);
-  verb->add_option("--seed", simulation.seed, "the same seed gives the same samples")->capture_default_str()->needs(simulate);
+  verb->add_option("--seed", simulation.seed, "the same seed gives the same samples")->check(whole_number())->capture_default_str()->needs(simulate);
   for (CLI::Option* other : {system, no_methods, race, fresh, check}) simulate->excludes(other);
   for (CLI::Option* other : {output, system, no_methods, race, fresh}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");

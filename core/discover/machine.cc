@@ -10,8 +10,11 @@
 #include <hwloc.h>
 
 #include "base/fingerprint.h"
+#include "base/options.h"
 #include "base/os/os.h"
 #include "discover/error.h"
+#include "discover/profile_read.h"
+#include "discover/synthetic.h"
 #include "model/distance.h"
 
 namespace smelt {
@@ -65,11 +68,14 @@ std::string count_of(size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+[[noreturn]] void refuse_size(const std::string& who, size_t pus) {
+  throw UserError(fmt::format("{}the topology has {} processing units; Smelt handles up to {}", who, pus, kMaxProfileCpus));
+}
+
 Machine machine_from(hwloc_topology_t topology) {
   const int pus = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
   if (pus < 1) throw UserError("the topology has no processing unit");
-  if (pus > static_cast<int>(kMaxProfileCpus))
-    throw UserError(fmt::format("the topology has {} processing units; Smelt handles up to {}", pus, kMaxProfileCpus));
+  if (pus > static_cast<int>(kMaxProfileCpus)) refuse_size("", static_cast<size_t>(pus));
 
   Machine machine;
   Numbering cores, l1s, l2s, llcs, nodes, packages;
@@ -117,6 +123,7 @@ std::vector<uint32_t> Machine::allowed_cpus() const {
 }
 
 Machine discover_machine() {
+  if (const char* description = environment("HWLOC_SYNTHETIC")) check_synthetic_size(description);
   const Topology topology = new_topology();
   if (hwloc_topology_load(topology.get()) != 0)
     throw UserError("hwloc cannot read this machine's topology; check HWLOC_XMLFILE and HWLOC_SYNTHETIC if set");
@@ -133,13 +140,19 @@ Machine discover_machine() {
 }
 
 Machine machine_from_xml(const std::string& path) {
+  const std::string text = read_text_file(path, "");
+  size_t pus = 0;  // hwloc connects all objects before it can be asked how many there are
+  for (size_t at = 0; (at = text.find("type=\"PU\"", at)) != text.npos; ++at) ++pus;
+  if (pus > kMaxProfileCpus) refuse_size(path + ": ", pus);
   const Topology topology = new_topology();
-  if (hwloc_topology_set_xml(topology.get(), path.c_str()) != 0 || hwloc_topology_load(topology.get()) != 0)
+  if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(), static_cast<int>(text.size() + 1)) != 0 ||
+      hwloc_topology_load(topology.get()) != 0)
     throw UserError(fmt::format("{}: not an hwloc XML file ('lstopo file.xml' writes one)", path));
   return machine_from(topology.get());
 }
 
 Machine machine_from_synthetic(const std::string& description) {
+  check_synthetic_size(description);
   const Topology topology = new_topology();
   if (hwloc_topology_set_synthetic(topology.get(), description.c_str()) != 0 ||
       hwloc_topology_load(topology.get()) != 0)

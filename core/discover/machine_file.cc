@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <set>
 
 #include "discover/class_file.h"
 #include "discover/json_checks.h"
@@ -125,7 +126,13 @@ MachineFile from_matrices(const nlohmann::json& root, const JsonChecks& checks, 
   file.cpus = list("cpus", UINT32_MAX);
   file.package = groups("socket");
   file.core = groups("smt_core");
-  for (uint32_t i = static_cast<uint32_t>(file.cpus.size()); i < n; ++i) file.cpus.push_back(i);
+  if (file.cpus.empty()) {
+    for (uint32_t i = 0; i < n; ++i) file.cpus.push_back(i);
+  } else if (const std::set<uint32_t> known(file.cpus.begin(), file.cpus.end()); known.size() < n) {
+    for (uint32_t i = 0; i < n; ++i)
+      if (const auto first = std::find(file.cpus.begin(), file.cpus.end(), file.cpus[i]) - file.cpus.begin(); first < i)
+        checks.fail("\"cpus\"[{}] is CPU {} again, after \"cpus\"[{}]", i, file.cpus[i], first);
+  }
   const std::vector<uint16_t> nodes = groups("numa_node");
   if (file.package.empty()) file.package.assign(n, 0);
   for (uint32_t i = static_cast<uint32_t>(file.core.size()); i < n; ++i) file.core.push_back(static_cast<uint16_t>(i));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "discover/error.h"
+#include "discover/synthetic.h"
 #include "folder.h"
 #include "model/distance.h"
 
@@ -60,6 +61,25 @@ TEST(Synthetic, NonsenseAndGiantsAreRefusedInOneLine) {
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
     }
   }
+}
+
+// What hwloc reads as a number, the check before it reads as the same: what it lets through has at most 1,024 PUs, what it refuses more.
+TEST(Synthetic, SizeIsKnownBeforehand) {
+  for (const char* description :
+       {"pack:2 numa:1 l3:4 core:8 pu:2", "pu:1024", "1024", "2 2 2 2", "0x10 0x10 04", "pack:2(memory=99999GB) core:0x200 pu:1",
+        "(memory=1TB) pack:4 [numa(memory=1GB)] core:256 pu:1", "pack:2 [numa] [numa] core:2 pu:2(indexes=2*4:1*2)",
+        "\npack:2\n pu:2", "Package:2 L2Cache:2 Core:2 PU:2", "group0:2 pack:2 pu:2", "pack:2 core:2 1(indexes=3,2,1,0)"}) {
+    EXPECT_NO_THROW(check_synthetic_size(description)) << description;
+    EXPECT_NO_THROW(machine_from_synthetic(description)) << description;
+  }
+  for (const char* description :
+       {"pu:1025", "1025", "2 2 2 129", "0x20 041", "pack:33 core:32 pu:1", "pack:1025 pu:0", "core:18446744073709551616 pu:1",
+        "pack:-1 pu:1", "pack:65536 core:65536 l2:65536 l1:65536 pu:2", "pack:2 [numa(memory=1)] core:513 pu:1",
+        "pack:2(memory=7) core:513(size=1) pu:1", "pu:2(indexes=0,70000)", "pack:2 [numa(indexes=0,99999999)] pu:1"})
+    EXPECT_THROW(check_synthetic_size(description), UserError) << description;
+  // What hwloc refuses anyway is not this check's to name.
+  for (const char* description : {"", "cheese", "pack:", "pack:x", "pack:2(", "pack:2 [numa", ":", "(", "["})
+    EXPECT_NO_THROW(check_synthetic_size(description)) << description;
 }
 
 TEST(ThisMachine, IsSeen) {
