@@ -58,7 +58,7 @@ MachineFile read_request(const PlanArguments& arguments, const std::atomic<bool>
   if (arguments.cpus_option->count() > 0) request->cpus = parse_cpu_list(arguments.cpus);
   MachineFile machine = read_machine_file(arguments.machine);
   if (!machine.note.empty()) warn(machine.note);
-  if (request->cpus.empty() && arguments.machine == "this") request->cpus = allowed_cpus_of(machine);
+  if (request->cpus.empty() && machine.here) request->cpus = allowed_cpus_of(machine);
   request->effort = {arguments.exact, arguments.moves, arguments.seed, {0, stop}};
   if (arguments.budget_ms > 0) request->effort.limits.deadline_ns = os::now_ns() + static_cast<int64_t>(arguments.budget_ms * 1e6);
   return machine;

@@ -1,5 +1,6 @@
 #include "discover/machine.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "discover/synthetic.h"
 #include "folder.h"
 #include "model/distance.h"
+#include "model/profile.h"
 
 using namespace smelt;
 using smelt::test::Folder;
@@ -50,6 +52,74 @@ TEST(Synthetic, SubNumaNodesAreNearerThanOtherPackages) {
   const ProfileImage image = guess_image(machine_from_synthetic("pack:2 numa:2 l3:1 core:2 pu:1"));
   EXPECT_EQ(image.hop[0 * 8 + 2], typical_cost(Distance::kSamePackage).hop);
   EXPECT_EQ(image.hop[0 * 8 + 4], typical_cost(Distance::kOther).hop);
+}
+
+// Where no two cores share a cache in the description, the package stands in; and a shared one stays what it is.
+TEST(Synthetic, PrivateCachesAloneAreNoLastLevel) {
+  const auto llc_of_last = [](const char* description) { return machine_from_synthetic(description).pus.back().llc; };
+  EXPECT_EQ(llc_of_last("pack:2 numa:1 core:4 l2:1 l1:1 pu:1"), 1);
+  EXPECT_EQ(machine_from_synthetic("pack:2 numa:1 core:4 l2:1 pu:2").shape,
+            "2 packages, 2 NUMA nodes, 2 last-level caches, 8 cores, 16 PUs");
+  EXPECT_EQ(llc_of_last("pack:2 numa:1 l2:4 core:2 pu:1"), 7);
+  EXPECT_EQ(llc_of_last("pack:2 numa:1 core:1 l2:1 pu:2"), 1);
+  EXPECT_EQ(llc_of_last("pack:2 die:2 numa:1 core:4 l2:1 pu:1"), 3) << "a die before the package";
+}
+
+// The kernel's files of such a machine, read by hwloc and by the runtime: one rule.
+TEST(Synthetic, HwlocAndTheRuntimeAgreeOnTheLastLevel) {
+  for (const bool clusters : {true, false}) {
+    const Folder root;
+    const auto cpu_file = [&root](uint32_t cpu, const std::string& file, const std::string& content) {
+      root.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/" + file, content + "\n");
+    };
+    const auto mask = [](uint32_t cpu, uint32_t count) { return fmt::format("{:08x}", ((1u << count) - 1) << (cpu / count * count)); };
+    const auto list = [](uint32_t cpu, uint32_t count) {
+      const uint32_t first = cpu / count * count;
+      return count == 1 ? std::to_string(cpu) : fmt::format("{}-{}", first, first + count - 1);
+    };
+    for (const char* file : {"online", "possible", "present"}) root.write(std::string("sys/devices/system/cpu/") + file, "0-15\n");
+    for (uint32_t cpu = 0; cpu < 16; ++cpu) {
+      cpu_file(cpu, "topology/physical_package_id", std::to_string(cpu / 8));
+      cpu_file(cpu, "topology/core_id", std::to_string(cpu % 8));
+      for (const char* name : {"core_siblings", "package_cpus"}) {
+        cpu_file(cpu, std::string("topology/") + name, mask(cpu, 8));
+        cpu_file(cpu, std::string("topology/") + name + "_list", list(cpu, 8));
+      }
+      for (const char* name : {"thread_siblings", "core_cpus"}) {
+        cpu_file(cpu, std::string("topology/") + name, mask(cpu, 1));
+        cpu_file(cpu, std::string("topology/") + name + "_list", list(cpu, 1));
+      }
+      cpu_file(cpu, "topology/cluster_cpus", mask(cpu, clusters ? 4 : 1));
+      cpu_file(cpu, "topology/cluster_cpus_list", list(cpu, clusters ? 4 : 1));
+      for (const uint32_t index : {0u, 1u}) {
+        const std::string cache = "cache/index" + std::to_string(index) + "/";
+        cpu_file(cpu, cache + "level", std::to_string(index + 1));
+        cpu_file(cpu, cache + "type", "Unified");
+        cpu_file(cpu, cache + "size", "512K");
+        cpu_file(cpu, cache + "coherency_line_size", "64");
+        cpu_file(cpu, cache + "shared_cpu_map", mask(cpu, 1));
+        cpu_file(cpu, cache + "shared_cpu_list", list(cpu, 1));
+      }
+    }
+    root.write("proc/cpuinfo", "");
+    root.write("proc/mounts", "");
+    ::setenv("HWLOC_FSROOT", root.path("").c_str(), 1);
+    ::setenv("HWLOC_COMPONENTS", "linux,stop", 1);  // not the CPUID of the machine that we run on
+    const Machine machine = discover_machine();
+    ::unsetenv("HWLOC_FSROOT");
+    ::unsetenv("HWLOC_COMPONENTS");
+    Profile runtime;
+    ASSERT_EQ(guess_profile(root.path("sys").c_str(), &runtime), 0);
+    ASSERT_EQ(machine.pus.size(), 16u) << machine.shape;
+    ASSERT_EQ(runtime.costs.n, 16u);
+    const ProfileImage offline = guess_image(machine);
+    for (uint32_t i = 0; i < 16; ++i)
+      for (uint32_t j = 0; j < 16; ++j) {
+        ASSERT_EQ(offline.hop[i * 16 + j], runtime.costs.hop[i * 16 + j]) << clusters << ": " << i << ", " << j;
+        ASSERT_EQ(machine.pus[i].llc == machine.pus[j].llc, i / (clusters ? 4 : 8) == j / (clusters ? 4 : 8)) << i << ", " << j;
+      }
+    unload_profile(&runtime);
+  }
 }
 
 TEST(Synthetic, NonsenseAndGiantsAreRefusedInOneLine) {
