@@ -32,7 +32,7 @@ SimulatedChange flip_from(const std::string& text, const MachineFile& file) {
   auto at = std::from_chars(text.data(), end, change.begin_s);
   const bool begins = at.ec == std::errc{} && at.ptr != end && *at.ptr == ':' && change.begin_s >= 0;
   if (begins) at = std::from_chars(at.ptr + 1, end, change.factor);
-  if (!begins || at.ec != std::errc{} || !(change.factor > 0) || (at.ptr != end && *at.ptr != ':'))
+  if (!begins || at.ec != std::errc{} || !(change.factor > 0 && std::isfinite(change.factor)) || (at.ptr != end && *at.ptr != ':'))
     throw refuse("expected SECONDS:FACTOR or SECONDS:FACTOR:CPUS, for instance 0.5:4:0-3");
   if (at.ptr == end) return change;
   std::vector<uint32_t> cpus;

@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <chrono>
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "base/fingerprint.h"
+#include "base/os/os.h"
 #include "cli/calibration_check.h"
 #include "cli/calibration_simulation.h"
+#include "cli/checks.h"
 #include "cli/class_figures.h"
 #include "cli/command.h"
 #include "cli/hops.h"
@@ -19,6 +22,7 @@
 #include "discover/error.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
+#include "measure/fans.h"
 #include "measure/finalists.h"
 #include "measure/journal.h"
 #include "measure/methods.h"
@@ -28,9 +32,12 @@
 namespace smelt {
 namespace {
 
+constexpr double kPairsShare = 0.7;  // of the time there is
+
 struct CalibrateArguments {
   std::string output;
   double race_seconds = 1;
+  double limit_seconds = 0;  // 0: by the estimate
   bool system = false, no_methods = false, all_pairs = false, fresh = false, check = false, json = false, quiet = false;
   SimulationArguments simulation;  // where it has a machine
 };
@@ -41,7 +48,39 @@ struct Found {
   std::vector<std::string> remarks;
   size_t resumed = 0;  // pairs that an interrupted one had measured
   double seconds = 0;
+  bool ended_early = false;
 };
+
+double now_s() { return static_cast<double>(os::now_ns()) * 1e-9; }
+
+// How long it should take, and how long it may. On a busy machine each step waits for CPUs that others have, so the estimate, which is for
+// an idle one, says little there; the limit holds everywhere, to within one step.
+struct TimePlan {
+  double begin = now_s();
+  double pairs = 0, all = 0;  // s, estimated
+  double limit = 0;
+
+  double left() const { return std::max(begin + limit - now_s(), 0.0); }
+  bool over() const { return left() <= 0; }
+  int64_t until_ns() const { return static_cast<int64_t>((begin + limit) * 1e9); }
+  // What a line of progress adds when the estimate has turned out wrong.
+  std::string remark() const {
+    return now_s() - begin <= all * 1.5 + 1 ? "" : fmt::format(", longer than foreseen, at most {} more", duration_text(std::ceil(left())));
+  }
+};
+
+TimePlan plan_time(const CalibrateArguments& arguments, const Machine& machine, const CalibrationOptions& options) {
+  constexpr double kSetOfMethods = 0.3, kParametersBase = 0.3, kParametersByDistance = 0.25;  // s
+  constexpr double kSlack = 10, kTimes = 4;
+  TimePlan plan;
+  plan.pairs = estimate_seconds(machine, options);
+  const ProfileImage guess = guess_image(machine);
+  plan.all = plan.pairs + kParametersBase + kParametersByDistance * static_cast<double>(fan_cpus(guess).size());
+  if (!arguments.no_methods) plan.all += kSetOfMethods * static_cast<double>(method_cpus(guess).size());
+  plan.all += arguments.race_seconds;
+  plan.limit = arguments.limit_seconds > 0 ? arguments.limit_seconds : kSlack + kTimes * plan.all;
+  return plan;
+}
 
 std::string output_path(const CalibrateArguments& arguments) {
   if (!arguments.output.empty()) {
@@ -68,6 +107,7 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
                                         {"resumed_pairs", found.resumed},
                                         {"method", header.method},
                                         {"seconds", found.seconds},
+                                        {"ended_early", found.ended_early},
                                         {"unit", cost_unit_name(image.costs().unit)},
                                         {"ping_pong", header.one_way_hop},
                                         {"spread", header.spread},
@@ -106,39 +146,54 @@ std::string how_to_go_on(const Journal& journal) {
 }
 
 // Throws Interrupted.
-void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
-                   const Interruption& interruption, Found* found) {
+void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, Journal& journal, CalibrationOptions options,
+                   const TimePlan& time, Found* found) {
   ProgressLine progress("pairs", !arguments.quiet && !arguments.json);
-  CalibrationOptions options;
-  options.all_pairs = arguments.all_pairs;
-  options.stop = interruption.asked();
   options.known = journal.known();
   options.measured = [&journal](const MeasuredPair& pair) { journal.add(pair); };
-  options.progress = [&progress](uint32_t done, uint32_t total, double left) { progress.show(done, total, left); };
-  progress.announce(estimate_seconds(machine, options));
+  options.progress = [&](uint32_t done, uint32_t total, double left) { progress.show(done, total, left, time.remark()); };
+  // What follows is worth something too: the pairs may have most of the time, not all.
+  options.seconds = time.left() * kPairsShare;
+  progress.announce(time.all, time.limit);
   Calibration calibration = calibrate(machine, *hardware_meter(), options);
   found->image = std::move(calibration.image);
   found->remarks = std::move(calibration.remarks);
+  found->ended_early = calibration.ended_early;
 }
 
-void measure_groups(const CalibrateArguments& arguments, Found* found) {
+// Whole seconds for children that would wait for ever; their own look at the clock comes first.
+unsigned alarm_seconds(const TimePlan& time, unsigned usual) {
+  constexpr double kGrace = 3;
+  return static_cast<unsigned>(std::min(std::ceil(time.left() + kGrace), static_cast<double>(usual)));
+}
+
+void measure_groups(const CalibrateArguments& arguments, const TimePlan& time, Found* found) {
   ProgressLine progress("groups of processes", !arguments.quiet && !arguments.json);
+  MethodEffort effort;
+  effort.until_ns = time.until_ns();
+  effort.limit_s = alarm_seconds(time, effort.limit_s);
   MeasuredMethods methods = measure_methods(
-      found->image, [&progress](uint32_t done, uint32_t total) { progress.show(done, total); });
+      found->image, [&](uint32_t done, uint32_t total) { progress.show(done, total, -1, time.remark()); }, effort);
   found->image.curves = std::move(methods.sets);
   if (!methods.remark.empty()) found->remarks.push_back(methods.remark);
 }
 
-void measure_other_parameters(const CalibrateArguments& arguments, Found* found) {
+void measure_other_parameters(const CalibrateArguments& arguments, const TimePlan& time, Found* found) {
   ProgressLine progress("parameters", !arguments.quiet && !arguments.json);
-  const std::string remark =
-      measure_parameters(found->image, [&progress](uint32_t done, uint32_t total) { progress.show(done, total); });
+  ParameterEffort effort;
+  effort.until_ns = time.until_ns();
+  effort.copies.limit_s = alarm_seconds(time, effort.copies.limit_s);
+  const std::string remark = measure_parameters(
+      found->image, [&](uint32_t done, uint32_t total) { progress.show(done, total, -1, time.remark()); }, effort);
   if (!remark.empty()) found->remarks.push_back(remark);
 }
 
-void race_patterns(const CalibrateArguments& arguments, Found* found) {
+void race_patterns(const CalibrateArguments& arguments, const TimePlan& time, Found* found) {
   ProgressLine progress("races", !arguments.quiet && !arguments.json);
-  time_all_finalists(found->image, arguments.race_seconds, [&progress](uint32_t done, uint32_t total) { progress.show(done, total); });
+  Races races = time_all_finalists(
+      found->image, std::min(arguments.race_seconds, time.left()),
+      [&](uint32_t done, uint32_t total) { progress.show(done, total, -1, time.remark()); }, time.until_ns());
+  for (std::string& remark : races.remarks) found->remarks.push_back(std::move(remark));
 }
 
 int run_calibrate(const CalibrateArguments& arguments) {
@@ -155,9 +210,12 @@ int run_calibrate(const CalibrateArguments& arguments) {
     warn(fmt::format("going on from what an interrupted calibration measured (pairs: {}); --fresh measures all anew",
                      found.resumed));
   const std::vector<Finding> conditions = calibration_findings();  // before our own threads are the load
-  const auto begin = std::chrono::steady_clock::now();
+  CalibrationOptions options;
+  options.all_pairs = arguments.all_pairs;
+  options.stop = interruption.asked();
+  const TimePlan time = plan_time(arguments, machine, options);
   try {
-    measure_pairs(arguments, machine, journal, interruption, &found);
+    measure_pairs(arguments, machine, journal, options, time, &found);
   } catch (const Interrupted&) {
     warn(how_to_go_on(journal));
     return kExitInterrupted;
@@ -165,10 +223,15 @@ int run_calibrate(const CalibrateArguments& arguments) {
   for (const Finding& bad : conditions)
     found.remarks.push_back(fmt::format("{}: {}: {}; {}", bad.what, bad.found, bad.why, bad.advice));
   interruption.leave_at_once(how_to_go_on(journal));
-  if (!arguments.no_methods) measure_groups(arguments, &found);
-  measure_other_parameters(arguments, &found);
-  if (arguments.race_seconds > 0) race_patterns(arguments, &found);
-  found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!arguments.no_methods) measure_groups(arguments, time, &found);
+  measure_other_parameters(arguments, time, &found);
+  if (arguments.race_seconds > 0) race_patterns(arguments, time, &found);
+  found.seconds = now_s() - time.begin;
+  found.ended_early |= time.over();
+  if (found.ended_early)
+    found.remarks.push_back(fmt::format("it took {} where about {} were foreseen, and ended at its limit with what it had; calibrate again when "
+                                        "the machine is quiet, or give it --limit",
+                                        duration_text(found.seconds), duration_text(time.all)));
   interruption.ignore();  // the rest takes milliseconds
   const WrittenProfile written = write_profile(found.image, path, arguments.system);
   journal.remove();
@@ -206,7 +269,11 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   CLI::Option* race =
       verb->add_option("--race", arguments->race_seconds,
                        "seconds for timing the patterns that look best; who wins is used from then on; 0: the model alone decides")
-          ->type_name("SECONDS")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
+          ->type_name("SECONDS")->check(number_between(0, 3600))->capture_default_str();
+  CLI::Option* limit =
+      verb->add_option("--limit", arguments->limit_seconds,
+                       "seconds after which it ends with what it has, and says so (default: by the machine; 12 to 20 on small ones)")
+          ->type_name("SECONDS")->check(number_between(0.1, 1e6));
   CLI::Option* fresh =
       verb->add_flag("--fresh", arguments->fresh, "do not go on from what an interrupted calibration measured");
   CLI::Option* check =
@@ -225,9 +292,9 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       ->type_name("PERCENT")->capture_default_str()->needs(simulate);
   verb->add_option("--flip", simulation.flip, "from that second on costs are multiplied, of all CPUs or of these")
       ->type_name("SECONDS:FACTOR[:CPUS]")->needs(simulate);
-  verb->add_option("--seed", simulation.seed, "the same seed gives the same samples")->capture_default_str()->needs(simulate);
-  for (CLI::Option* other : {system, no_methods, race, fresh, check}) simulate->excludes(other);
-  for (CLI::Option* other : {output, system, no_methods, race, fresh}) check->excludes(other);
+  verb->add_option("--seed", simulation.seed, "the same seed gives the same samples")->check(whole_number())->capture_default_str()->needs(simulate);
+  for (CLI::Option* other : {system, no_methods, race, limit, fresh, check}) simulate->excludes(other);
+  for (CLI::Option* other : {output, system, no_methods, race, limit, fresh}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "print nothing but errors");
   verb->footer(

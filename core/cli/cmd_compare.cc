@@ -207,7 +207,8 @@ int run_live(const CompareArguments& arguments) {
   if (arguments.plan.machine != "this" || !arguments.folder.empty())
     throw UserError("--live: only this machine can be timed; leave --machine and --folder out");
   PlanRequest request;
-  const MachineFile machine = read_request(arguments.plan, nullptr, &request);
+  if (!read_request(arguments.plan, nullptr, &request).here)
+    throw UserError("--live: only this machine can be timed; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
   constexpr double kUsualSeconds = 2;
   const double seconds = arguments.plan.budget_ms > 0 ? arguments.plan.budget_ms / 1000 : kUsualSeconds;
   put_live(request.cpus, request.op, seconds, arguments.json);

@@ -86,7 +86,7 @@ Picture plan_barrier(const Report& r) {
 Report make_report(const std::string& what) {
   Report r;
   r.costs = read_machine_file(what);
-  r.this_machine = what == "this";
+  r.this_machine = r.costs.here;
   r.cpus = r.costs.cpus;
   if (r.this_machine) {
     r.machine = discover_machine();

@@ -139,7 +139,7 @@ Picture plan_costs(const MachineFile& machine, const PlanRequest& request) {
     throw UserError("out of memory; name fewer CPUs with --cpus");
   p.storage = storage;
   p.machine = one_line(machine.name);  // from a file: it may hold anything, and goes to terminals
-  p.origin = one_line(machine.origin);
+  p.origin = one_line(request.paper ? machine.paper_origin : machine.origin);
   p.cost_model = request.paper ? "paper" : "overlap";
   return p;
 }
@@ -182,7 +182,7 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   if (predict(choice.schedule, p.costs, arena, &prediction) != 0) refuse_plan(request, named, n, -ENOMEM);
 
   p.machine = one_line(machine.name);  // from a file: it may hold anything, and goes to terminals
-  p.origin = one_line(machine.origin);
+  p.origin = one_line(request.paper ? machine.paper_origin : machine.origin);
   p.op = request.op;
   p.pattern = text;
   p.requested = request.pattern;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/os/os.h"
+#include "cli/checks.h"
 #include "cli/command.h"
 #include "generate/exact.h"
 
@@ -39,9 +40,11 @@ void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
       ->check(CLI::Range(0u, kMostExact))
       ->capture_default_str();
   verb.add_option("--moves", arguments.moves, "moves of annealing above that (default: by the number of participants)");
-  verb.add_option("--seed", arguments.seed, "of the annealing; the same seed finds the same tree")->capture_default_str();
+  verb.add_option("--seed", arguments.seed, "of the annealing; the same seed finds the same tree")
+      ->check(whole_number())
+      ->capture_default_str();
   verb.add_option("--budget", arguments.budget_ms, "ms that the search may take on a machine; what it finds then depends on the time")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(number_between(0, 1e9));
 }
 
 MachineFile read_request(const PlanArguments& arguments, const std::atomic<bool>* stop, PlanRequest* request) {
@@ -55,7 +58,7 @@ MachineFile read_request(const PlanArguments& arguments, const std::atomic<bool>
   if (arguments.cpus_option->count() > 0) request->cpus = parse_cpu_list(arguments.cpus);
   MachineFile machine = read_machine_file(arguments.machine);
   if (!machine.note.empty()) warn(machine.note);
-  if (request->cpus.empty() && arguments.machine == "this") request->cpus = allowed_cpus_of(machine);
+  if (request->cpus.empty() && machine.here) request->cpus = allowed_cpus_of(machine);
   request->effort = {arguments.exact, arguments.moves, arguments.seed, {0, stop}};
   if (arguments.budget_ms > 0) request->effort.limits.deadline_ns = os::now_ns() + static_cast<int64_t>(arguments.budget_ms * 1e6);
   return machine;

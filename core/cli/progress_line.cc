@@ -12,7 +12,7 @@ namespace smelt {
 namespace {
 
 constexpr double kRefreshS = 0.1;
-constexpr double kMomentS = 2;
+constexpr double kMomentS = 1;
 
 }  // namespace
 
@@ -39,17 +39,17 @@ void ProgressLine::print() {
   begun_ = true;
 }
 
-void ProgressLine::announce(double seconds) {
+void ProgressLine::announce(double seconds, double at_most) {
   if (!shown_ || seconds < kMomentS) return;
-  text_ = fmt::format("measuring {}, about {}", what_, duration_text(std::ceil(seconds)));
+  text_ = fmt::format("measuring, about {} in all, at most {}", duration_text(std::ceil(seconds)), duration_text(std::ceil(at_most)));
   print();
 }
 
-void ProgressLine::show(uint64_t done, uint64_t total, double seconds_left) {
+void ProgressLine::show(uint64_t done, uint64_t total, double seconds_left, const std::string& more) {
   if (!shown_) return;
   const std::string left =
       seconds_left < 0.5 || done >= total ? "" : fmt::format(", about {} left", duration_text(std::ceil(seconds_left)));
-  text_ = fmt::format("measured {} of {} {}{}", done, total, what_, left);
+  text_ = fmt::format("measured {} of {} {}{}{}", done, total, what_, left, more);
   const double now = static_cast<double>(os::now_ns()) * 1e-9;
   if (last_s_ >= 0 && now - last_s_ < kRefreshS) return;
   last_s_ = now;

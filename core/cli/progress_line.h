@@ -14,9 +14,10 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void announce(double seconds);  // how long it will take, before anything is measured; not where it is a moment
-  // Not at every call: terminals are slower than pairs. seconds_left < 0: not known.
-  void show(uint64_t done, uint64_t total, double seconds_left = -1);
+  // How long it will take, before anything is measured, and how long at most; not where it is a moment.
+  void announce(double seconds, double at_most);
+  // Not at every call: terminals are slower than pairs. seconds_left < 0: not known. `more` is added as it is.
+  void show(uint64_t done, uint64_t total, double seconds_left = -1, const std::string& more = "");
 
  private:
   void print();

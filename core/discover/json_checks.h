@@ -11,8 +11,38 @@
 #include <nlohmann/json.hpp>
 
 #include "discover/error.h"
+#include "model/profile.h"
 
 namespace smelt {
+
+// Counts what a text would become before it becomes it: a tree of JSON takes twenty times the text that it is made from.
+class JsonSize {
+ public:
+  // What the largest profile has: five names for each of its CPUs and few others; four matrices, the winners' programs, and little else.
+  static constexpr size_t kMostNames = 1u << 15;
+  static constexpr size_t kMostValues = 4 * size_t{kMaxProfileCpus} * kMaxProfileCpus + 2 * size_t{kMaxWinnerWords};
+
+  bool too_large() const { return values_ > kMostValues || names_ > kMostNames; }
+
+  // nlohmann's SAX interface: false ends the parsing.
+  bool null() { return value(); }
+  bool boolean(bool) { return value(); }
+  bool number_integer(int64_t) { return value(); }
+  bool number_unsigned(uint64_t) { return value(); }
+  bool number_float(double, const std::string&) { return value(); }
+  bool string(std::string&) { return value(); }
+  bool binary(std::vector<uint8_t>&) { return value(); }
+  bool start_object(size_t) { return value(); }
+  bool key(std::string&) { return ++names_ <= kMostNames; }
+  bool end_object() { return true; }
+  bool start_array(size_t) { return value(); }
+  bool end_array() { return true; }
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) { return false; }
+
+ private:
+  bool value() { return ++values_ <= kMostValues; }
+  size_t values_ = 0, names_ = 0;
+};
 
 class JsonChecks {
  public:
@@ -24,6 +54,11 @@ class JsonChecks {
   }
 
   nlohmann::json parse(std::string_view text) const {
+    JsonSize size;
+    // What is no JSON at all is told below, with its place.
+    if (!nlohmann::json::sax_parse(text, &size) && size.too_large())
+      fail("too large: more than {} numbers or {} names describe no machine of {} CPUs", JsonSize::kMostValues, JsonSize::kMostNames,
+           kMaxProfileCpus);
     try {
       return nlohmann::json::parse(text);
     } catch (const nlohmann::json::exception& error) {

@@ -2,16 +2,21 @@
 #include "discover/machine.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 #include <hwloc.h>
 
 #include "base/fingerprint.h"
+#include "base/options.h"
 #include "base/os/os.h"
 #include "discover/error.h"
+#include "discover/profile_read.h"
+#include "discover/synthetic.h"
 #include "model/distance.h"
 
 namespace smelt {
@@ -65,14 +70,39 @@ std::string count_of(size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+// What shares a last-level cache where no description of one is shared by two cores, either because there are no caches in it (many virtual
+// machines) or only each core's own (many Arm machines, whose system cache no firmware describes): a cluster of the kernel's, which hwloc
+// makes a group of, a die, or else the package. The runtime has the same rule (model/profile_guess.cc).
+void settle_llcs(std::vector<Pu>& pus, const std::vector<uint16_t>& clusters) {
+  const auto shared = [&] {
+    std::map<uint16_t, uint16_t> core_of;
+    return std::any_of(pus.begin(), pus.end(), [&](const Pu& pu) { return core_of.try_emplace(pu.llc, pu.core).first->second != pu.core; });
+  };
+  if (shared()) return;
+  for (size_t i = 0; i < pus.size(); ++i) pus[i].llc = clusters[i];
+  if (shared()) return;
+  for (Pu& pu : pus) pu.llc = pu.package;
+}
+
+// The innermost that hwloc made of one of the kernel's clusters, or a die; `own` where there is neither.
+const void* cluster_above(hwloc_obj_t pu, const void* own) {
+  for (hwloc_obj_t at = pu->parent; at; at = at->parent)
+    if (at->type == HWLOC_OBJ_DIE || (at->type == HWLOC_OBJ_GROUP && at->subtype && std::strcmp(at->subtype, "Cluster") == 0)) return at;
+  return own;
+}
+
+[[noreturn]] void refuse_size(const std::string& who, size_t pus) {
+  throw UserError(fmt::format("{}the topology has {} processing units; Smelt handles up to {}", who, pus, kMaxProfileCpus));
+}
+
 Machine machine_from(hwloc_topology_t topology) {
   const int pus = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
   if (pus < 1) throw UserError("the topology has no processing unit");
-  if (pus > static_cast<int>(kMaxProfileCpus))
-    throw UserError(fmt::format("the topology has {} processing units; Smelt handles up to {}", pus, kMaxProfileCpus));
+  if (pus > static_cast<int>(kMaxProfileCpus)) refuse_size("", static_cast<size_t>(pus));
 
   Machine machine;
-  Numbering cores, l1s, l2s, llcs, nodes, packages;
+  Numbering cores, l1s, l2s, llcs, clusters, nodes, packages;
+  std::vector<uint16_t> cluster;  // of each PU
   const hwloc_const_cpuset_t allowed = hwloc_topology_get_allowed_cpuset(topology);
   for (hwloc_obj_t pu = nullptr; (pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu));) {
     const auto above = [&](hwloc_obj_type_t type) { return hwloc_get_ancestor_obj_by_type(topology, type, pu); };
@@ -88,19 +118,22 @@ Machine machine_from(hwloc_topology_t topology) {
     out.l1 = l1s.of(l1 ? l1 : own);
     out.l2 = l2s.of(l2 ? l2 : own);
     const hwloc_obj_t package = above(HWLOC_OBJ_PACKAGE);
-    // Descriptions without caches: a package is then the best guess at what shares one.
-    out.llc = llcs.of(llc ? llc : package);
+    out.llc = llcs.of(llc ? llc : own);
+    cluster.push_back(clusters.of(cluster_above(pu, own)));
     out.node = nodes.of(node_of(topology, pu));
     out.package = packages.of(package);
     out.allowed = !allowed || hwloc_bitmap_isset(allowed, pu->os_index);
     machine.pus.push_back(out);
   }
+  settle_llcs(machine.pus, cluster);
+  std::set<uint16_t> shared_llcs;
+  for (const Pu& pu : machine.pus) shared_llcs.insert(pu.llc);
   std::sort(machine.pus.begin(), machine.pus.end(), [](const Pu& a, const Pu& b) { return a.os_index < b.os_index; });
 
   machine.cpu_model = text_info(hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0), "CPUModel");
   if (machine.cpu_model.empty()) machine.cpu_model = text_info(hwloc_get_root_obj(topology), "CPUModel");
   machine.shape = count_of(packages.count(), "package") + ", " + count_of(nodes.count(), "NUMA node") + ", " +
-                  count_of(llcs.count(), "last-level cache") + ", " + count_of(cores.count(), "core") + ", " +
+                  count_of(shared_llcs.size(), "last-level cache") + ", " + count_of(cores.count(), "core") + ", " +
                   count_of(machine.pus.size(), "PU");
   return machine;
 }
@@ -117,6 +150,7 @@ std::vector<uint32_t> Machine::allowed_cpus() const {
 }
 
 Machine discover_machine() {
+  if (const char* description = environment("HWLOC_SYNTHETIC")) check_synthetic_size(description);
   const Topology topology = new_topology();
   if (hwloc_topology_load(topology.get()) != 0)
     throw UserError("hwloc cannot read this machine's topology; check HWLOC_XMLFILE and HWLOC_SYNTHETIC if set");
@@ -133,13 +167,19 @@ Machine discover_machine() {
 }
 
 Machine machine_from_xml(const std::string& path) {
+  const std::string text = read_text_file(path, "");
+  size_t pus = 0;  // hwloc connects all objects before it can be asked how many there are
+  for (size_t at = 0; (at = text.find("type=\"PU\"", at)) != text.npos; ++at) ++pus;
+  if (pus > kMaxProfileCpus) refuse_size(path + ": ", pus);
   const Topology topology = new_topology();
-  if (hwloc_topology_set_xml(topology.get(), path.c_str()) != 0 || hwloc_topology_load(topology.get()) != 0)
+  if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(), static_cast<int>(text.size() + 1)) != 0 ||
+      hwloc_topology_load(topology.get()) != 0)
     throw UserError(fmt::format("{}: not an hwloc XML file ('lstopo file.xml' writes one)", path));
   return machine_from(topology.get());
 }
 
 Machine machine_from_synthetic(const std::string& description) {
+  check_synthetic_size(description);
   const Topology topology = new_topology();
   if (hwloc_topology_set_synthetic(topology.get(), description.c_str()) != 0 ||
       hwloc_topology_load(topology.get()) != 0)

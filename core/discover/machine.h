@@ -19,7 +19,7 @@ struct Pu {
   uint16_t core = 0;      // equal = SMT siblings
   uint16_t l1 = 0;        // data caches; where a level is absent, the core's own number
   uint16_t l2 = 0;
-  uint16_t llc = 0;       // the last level that this PU has, whichever it is
+  uint16_t llc = 0;       // the last level that this PU has, whichever it is; where no two cores share any, the cluster or package
   uint16_t node = 0;      // NUMA node
   uint16_t package = 0;
   bool allowed = true;    // by the cpuset and the affinity of this process; all true for a machine described by a file

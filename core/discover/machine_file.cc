@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <set>
 
+#include "base/options.h"
 #include "discover/class_file.h"
 #include "discover/json_checks.h"
 #include "discover/machine.h"
@@ -41,7 +43,7 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   MachineFile file;
   file.name = image.header.machine[0] ? image.header.machine : fallback_name;
   file.kind = image.measured() ? "measured" : "guessed";
-  file.origin = image.header.method;
+  file.origin = file.paper_origin = image.header.method;
   file.fingerprint = image.header.fingerprint;
   file.cpus = image.os_cpu;
   file.package = image.package;
@@ -76,11 +78,24 @@ std::string date_of(int64_t seconds) {
 
 MachineFile from_profile(const ProfileImage& image, const char* path) {
   MachineFile file = from_image(image, "this");
-  if (path[0]) file.origin += fmt::format(", {}, {}", date_of(image.header.created), path);
+  if (path[0]) file.paper_origin = file.origin += fmt::format(", {}, {}", date_of(image.header.created), path);
+  return file;
+}
+
+// hwloc's environment puts another machine in the place of this one, for every program that asks hwloc. It is shown as the machine it is:
+// nobody has measured it, and our profile is not its. What runs here still uses the profile: the runtime does not ask hwloc.
+MachineFile pretended_machine(const Machine& machine, const char* by) {
+  MachineFile file = from_image(guess_image(machine), by);
+  file.note = fmt::format("{} is set: this is the machine that it describes, not the one we run on", by);
   return file;
 }
 
 MachineFile this_machine() {
+  for (const char* by : {"HWLOC_SYNTHETIC", "HWLOC_XMLFILE", "HWLOC_FSROOT"})
+    if (environment(by)) {
+      const Machine machine = discover_machine();
+      if (!machine.this_machine) return pretended_machine(machine, by);
+    }
   Profile profile;
   Refusal why;
   if (load_profile(&profile, &why) != 0) throw UserError("out of memory for this machine's profile");
@@ -88,6 +103,7 @@ MachineFile this_machine() {
   MachineFile file = profile.source == ProfileSource::kGuess ? from_image(guess_image(discover_machine()), "this")
                                                              : from_profile(image_from_profile(profile), profile.path);
   file.note = why.text;
+  file.here = true;
   unload_profile(&profile);
   return file;
 }
@@ -120,12 +136,20 @@ MachineFile from_matrices(const nlohmann::json& root, const JsonChecks& checks, 
   MachineFile file;
   file.name = root.contains("name") ? checks.text(root, "name") : base_name(path);
   file.kind = "matrix";
-  if (root.contains("kind")) file.origin = checks.text(root, "kind");
-  if (root.contains("source")) file.origin += (file.origin.empty() ? "" : ": ") + checks.text(root, "source");
+  // "measured" says so of t_send and t_receive, never of what is derived from them.
+  if (root.contains("kind")) file.paper_origin = checks.text(root, "kind");
+  if (root.contains("source")) file.paper_origin += (file.paper_origin.empty() ? "" : ": ") + checks.text(root, "source");
+  file.origin = "derived from t_send and t_receive" + (file.paper_origin.empty() ? "" : " (" + file.paper_origin + ")");
   file.cpus = list("cpus", UINT32_MAX);
   file.package = groups("socket");
   file.core = groups("smt_core");
-  for (uint32_t i = static_cast<uint32_t>(file.cpus.size()); i < n; ++i) file.cpus.push_back(i);
+  if (file.cpus.empty()) {
+    for (uint32_t i = 0; i < n; ++i) file.cpus.push_back(i);
+  } else if (const std::set<uint32_t> known(file.cpus.begin(), file.cpus.end()); known.size() < n) {
+    for (uint32_t i = 0; i < n; ++i)
+      if (const auto first = std::find(file.cpus.begin(), file.cpus.end(), file.cpus[i]) - file.cpus.begin(); first < i)
+        checks.fail("\"cpus\"[{}] is CPU {} again, after \"cpus\"[{}]", i, file.cpus[i], first);
+  }
   const std::vector<uint16_t> nodes = groups("numa_node");
   if (file.package.empty()) file.package.assign(n, 0);
   for (uint32_t i = static_cast<uint32_t>(file.core.size()); i < n; ++i) file.core.push_back(static_cast<uint16_t>(i));

@@ -17,9 +17,11 @@ struct MachineFile {
   std::string name;             // machine name, or the file's
   std::string kind;             // "measured", "guessed" (topology and typical costs), "classes" (topology and published
                                 // costs), "matrix" (t_send, t_receive)
-  std::string origin;           // one line: method and date, or the matrix file's own kind and source
+  std::string origin;           // of the overlap-aware costs, one line: method and date, or what they are derived from
+  std::string paper_origin;     // of the paper's; the same, but for a matrix file: there they are the file's own
   std::string note;             // why a profile was passed over, "" when none was
   std::vector<std::string> sources;  // "classes": a line for each cost, and what the shape leaves out
+  bool here = false;            // the machine we run on: what a process may use and what it would do can be told
   CostUnit unit = CostUnit::kNanoseconds;
   uint64_t fingerprint = 0;     // of the machine, 0 when not known
   std::vector<uint32_t> cpus;   // the kernel's number of participant i
@@ -39,7 +41,8 @@ struct MachineFile {
 };
 
 // `what` is one of
-//   "this"                    the running machine, as the runtime sees it: its profile, else the guess
+//   "this"                    the running machine, as the runtime sees it: its profile, else the guess; where hwloc's environment
+//                             (HWLOC_SYNTHETIC, HWLOC_XMLFILE) describes another machine, that one
 //   "synthetic:<description>" hwloc's notation, e.g. "synthetic:pack:2 core:4 pu:1"
 //   "zoo:<name>"              a machine of the project's zoo (zoo/zoo.h)
 //   a path                    our profile (JSON or packed), a matrix file (t_send, t_receive, numa_node, unit, name),

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -25,11 +24,11 @@ std::string read_text_file(const std::string& path, const char* hint) {
   if (static_cast<uint64_t>(status.st_size) > kLargestFile)
     throw UserError(fmt::format("{}: {} MB are too large for a machine file", path, status.st_size >> 20));
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  // An empty file sets the failbit of the stream that it is copied into; that is no error of reading.
-  if (file && status.st_size > 0) text << file.rdbuf();
-  if (!file || !text) throw UserError(fmt::format("{}: cannot be read ({})", path, std::strerror(errno)));
-  return std::move(text).str();
+  std::string text(static_cast<size_t>(status.st_size), '\0');  // once: a stream of strings holds it twice
+  if (file) file.read(text.data(), status.st_size);
+  if (file.bad() || !file.is_open()) throw UserError(fmt::format("{}: cannot be read ({})", path, std::strerror(errno)));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
 }
 
 ProfileImage read_packed_profile(const std::string& path) {

@@ -1,4 +1,4 @@
-// The pen for programs. Documented in smelt.1, under smelt tree.
+// The pen for programs. Documented in smelt.1, under smelt tree; docs/model.md says how to price what is printed here.
 #include <nlohmann/json.hpp>
 
 #include "draw/picture.h"
@@ -35,6 +35,7 @@ std::string json_picture(const Picture& p) {
         for (uint32_t k = 0; k < step.count; ++k) peers.push_back(cpu_of(p.schedule.peers[step.first + k]));
         Json entry = Json::object();
         entry[step.kind == StepKind::kSignal ? "signal" : "wait"] = std::move(peers);
+        if (step.shared_line) entry["shared_line"] = true;
         program.push_back(std::move(entry));
       }
       programs[std::to_string(p.cpu[i])] = std::move(program);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 
 #include "base/os/os.h"
 #include "discover/error.h"
@@ -27,8 +28,21 @@ class MappedLines {
   void* const memory_;
 };
 
+// Spins, as the waits of an idle machine do that are measured. Who has not been answered for far longer than a message takes has a partner
+// who lost its CPU to somebody else, and that sample is spoilt anyway. To go on spinning then would use up the own time slice, and between
+// sixty busy processes two who spin by turns meet once in many seconds. Who sleeps instead is preferred by the scheduler when it wakes, so
+// both are soon there together.
 inline void await(const Epoch& flag, uint64_t epoch) {
-  while (!poll(flag, epoch)) cpu_pause();
+  constexpr uint32_t kPatient = 1u << 13, kAgain = 1u << 11;  // polls, 10 to 40 ns each
+  constexpr timespec kNap{0, 50'000};
+  for (uint32_t left = kPatient; !poll(flag, epoch); --left) {
+    if (left > 0) {
+      cpu_pause();
+      continue;
+    }
+    ::nanosleep(&kNap, nullptr);
+    left = kAgain;
+  }
 }
 
 inline double ns_between(uint64_t start, uint64_t end) { return static_cast<double>(end - start) * ns_per_tick(); }

@@ -51,6 +51,13 @@ std::string name_of(const ClassFigures& figures) {
   return figures.part == 0 ? distance : fmt::format("{} (part {})", distance, figures.part);
 }
 
+// A class of which nothing, or the hop alone, was measured before the time was over has typical costs, to the scale of its hop.
+DirectionCost typical_for(const PairClass& one, double hop) {
+  const TypicalCost typical = typical_cost(one.distance);
+  const double scale = typical.hop > 0 ? hop / double{typical.hop} : 1;
+  return {typical.send_busy * scale, typical.recv_busy * scale, typical.ready_read * scale};
+}
+
 // The matrices, the classes and the classes' remarks. `samples` and `classes` cover all pairs of the image.
 void fill_in(Calibration& out, const Survey& survey) {
   ProfileImage& image = out.image;
@@ -61,15 +68,17 @@ void fill_in(Calibration& out, const Survey& survey) {
   uint32_t pairs_measured = 0;
   for (const PairClass& one : survey.classes()) {
     const std::vector<Spot> usable = samples.usable(one.pairs);
-    const DirectionCost typical = typical_of(samples, one.pairs);
+    const double class_hop = usable.empty() ? double{typical_cost(one.distance).hop} : one.hop;
+    const DirectionCost typical =
+        samples.full(one.pairs).empty() ? typical_for(one, class_hop) : typical_of(samples, one.pairs);
     ClassFigures figures{};
     figures.distance = static_cast<uint32_t>(one.distance);
     if (!image.classes.empty() && image.classes.back().distance == figures.distance)
       figures.part = image.classes.back().part + 1;
     figures.pairs = static_cast<uint32_t>(one.pairs.size());
-    if (survey.unsteady(one)) figures.marks |= kMarkUnsteady;
+    if (usable.empty() || survey.unsteady(one)) figures.marks |= kMarkUnsteady;
     if (one.wide) figures.marks |= kMarkWide;
-    figures.hop = rounded(one.hop);
+    figures.hop = rounded(class_hop);
     figures.send_busy = rounded(typical.send_busy);
     figures.recv_busy = rounded(typical.recv_busy);
     figures.ready_read = rounded(typical.ready_read);
@@ -86,15 +95,17 @@ void fill_in(Calibration& out, const Survey& survey) {
       }
       // An unsteady pair's own figures are worth less than its class's.
       const bool own = sample && (sample->steady || !some_steady), full = own && sample->full;
-      set_costs(image, spot.a, spot.b, own ? sample->hop : one.hop, full ? sample->forth : typical);
-      set_costs(image, spot.b, spot.a, own ? sample->hop : one.hop, full ? sample->back : typical);
+      set_costs(image, spot.a, spot.b, own ? sample->hop : class_hop, full ? sample->forth : typical);
+      set_costs(image, spot.b, spot.a, own ? sample->hop : class_hop, full ? sample->back : typical);
       pairs_measured += sample && sample->full;
     }
     image.classes.push_back(figures);
-    if (figures.marks & kMarkUnsteady)
+    if ((figures.marks & kMarkUnsteady) && !usable.empty())
       out.remarks.push_back(fmt::format("{}: its pairs did not come out alike when they were measured again; calibrate "
                                         "once more when the machine is quiet",
                                         name_of(figures)));
+    if (usable.empty())
+      out.remarks.push_back(fmt::format("{}: none of its pairs was measured before the time was over; typical costs stand in", name_of(figures)));
     if (figures.marks & kMarkWide)
       out.remarks.push_back(fmt::format("{}: its pairs differ by {:.0f} %, and nothing that is known of them says which "
                                         "are dear",
@@ -146,13 +157,20 @@ Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOpt
   survey.run();
   out.remarks = survey.remarks();
   out.at_once = survey.at_once();
+  out.ended_early = survey.ended_early();
   fill_in(out, survey);
-  set_poller(out.image, meter);
+  if (out.ended_early)
+    out.remarks.push_back(fmt::format("the time was over: {} of {} ordered pairs were measured; calibrate once more when the machine is quiet",
+                                      out.image.header.pairs_measured, cpus.size() * (cpus.size() - 1)));
+  else
+    set_poller(out.image, meter);
   PackedHeader& header = out.image.header;
   header.created = std::time(nullptr);
   header.unit = static_cast<uint32_t>(meter.unit());
   set_text(header.method, sizeof header.method,
-           cpus.size() < 2 ? "one CPU, nothing to measure" : "8x16 round trips, median; busy: 128 single shots, midmean");
+           cpus.size() < 2   ? "one CPU, nothing to measure"
+           : out.ended_early ? "8x16 round trips, median; its time was over early"
+                             : "8x16 round trips, median; busy: 128 single shots, midmean");
   return out;
 }
 

@@ -26,6 +26,9 @@ struct CalibrationOptions {
   bool all_pairs = false;                     // also on machines of more than kAllPairsUpTo CPUs
   uint32_t most_at_once = 16;                 // pairs measured at the same time, where a test shows that they do not
                                               // disturb each other; 1: never more than one
+  double seconds = 0;                         // by the meter's clock; then it ends with what it has: pairs that were not
+                                              // measured have their class's costs, classes without a pair typical ones,
+                                              // and a remark and the profile's method say so. 0: as long as it takes
   const std::atomic<bool>* stop = nullptr;    // once true, calibrate throws Interrupted before the next pair
   std::vector<MeasuredPair> known;            // from an earlier, interrupted run; checked before they are believed
   // Each pair as it is done; one measured again comes again, and the last one counts. Pairs of which only the hop is taken
@@ -40,6 +43,7 @@ struct Calibration {
   ProfileImage image;                // classes filled in, by distance and rising hop
   std::vector<std::string> remarks;  // one line each: whatever makes the figures less sure than they look
   std::vector<uint16_t> class_of;    // [n * n] index into image.classes, kNobody on the diagonal
+  bool ended_early = false;          // CalibrationOptions::seconds were over
   uint32_t at_once = 1;              // pairs that were measured at the same time, at most
 };
 

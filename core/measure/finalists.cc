@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "base/os/os.h"
 #include "discover/error.h"
 #include "generate/patterns.h"
 #include "measure/track.h"
@@ -18,12 +20,32 @@
 namespace smelt {
 namespace {
 
+// A schedule in memory of its own. What it took to plan it, which grows with the square of the participants, is given back each time.
+class KeptSchedule {
+ public:
+  explicit KeptSchedule(const Schedule& schedule)
+      : n_(schedule.n), op_(schedule.op), root_(schedule.root), begin_(schedule.begin, schedule.begin + schedule.n + 1),
+        steps_(schedule.steps, schedule.steps + schedule.begin[schedule.n]) {
+    const uint32_t peers = steps_.empty() ? 0 : steps_.back().first + steps_.back().count;
+    peers_.assign(schedule.peers, schedule.peers + peers);
+  }
+  Schedule get() { return {n_, op_, root_, begin_.data(), steps_.data(), peers_.data()}; }
+
+ private:
+  uint32_t n_;
+  Operation op_;
+  uint16_t root_;
+  std::vector<uint32_t> begin_;
+  std::vector<Step> steps_;
+  std::vector<uint16_t> peers_;
+};
+
 struct Candidate {
   Pattern pattern;
   bool partners = false;
   double predicted = 0;
-  Schedule schedule;  // of the operation
-  Schedule closed;    // what is run: the same for a barrier
+  KeptSchedule schedule;  // of the operation
+  KeptSchedule closed;    // what is run: the same for a barrier
 };
 
 bool same(const Schedule& a, const Schedule& b) {
@@ -58,25 +80,31 @@ SearchEffort effort_for(uint32_t n) {
   return effort;
 }
 
-// Every pattern that serves, the cheapest first.
+// Every pattern that serves, the cheapest first. The arena is left as it was found.
 std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool distinct, Arena& arena) {
+  char* const start = arena.mark();
   std::vector<Candidate> out;
   const int root = op == Operation::kBarrier ? -1 : 0;
   const auto add = [&](const Choice& choice) {
-    Candidate candidate{choice.pattern, choice.partners, 0, choice.schedule, {}};
+    Schedule closed;
     Verdict verdict;
-    if (close(op, choice, costs, arena, &candidate.closed) != 0 ||
-        steady_price(candidate.closed, costs, arena, &candidate.predicted) != 0 || validate(candidate.closed, arena, &verdict) != 0)
+    double predicted = 0;
+    if (close(op, choice, costs, arena, &closed) != 0 || steady_price(closed, costs, arena, &predicted) != 0 ||
+        validate(closed, arena, &verdict) != 0)
       no_memory();
     if (verdict.flaw != Flaw::kNone) throw UserError(fmt::format("{}: {}", choice.pattern.info->name, flaw_text(verdict.flaw)));
-    out.push_back(candidate);
+    out.push_back({choice.pattern, choice.partners, predicted, KeptSchedule(choice.schedule), KeptSchedule(closed)});
+    arena.rewind(start);
   };
   std::vector<Pattern> patterns(candidate_patterns(op, costs.n, nullptr, 0));
   candidate_patterns(op, costs.n, patterns.data(), static_cast<uint32_t>(patterns.size()));
   for (const Pattern& pattern : patterns) {
     Choice choice;
     const int error = plan(pattern, op, root, costs, arena, &choice, effort_for(costs.n));
-    if (error == -EINVAL) continue;  // not for so many participants
+    if (error == -EINVAL) {  // not for so many participants
+      arena.rewind(start);
+      continue;
+    }
     if (error) no_memory();
     add(choice);
   }
@@ -84,13 +112,14 @@ std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool di
     Choice best;
     if (choose_best(op, root, costs, arena, &best, effort_for(costs.n)) != 0) no_memory();
     if (best.partners) add(best);
+    arena.rewind(start);
   }
   std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
   if (!distinct) return out;
   std::vector<Candidate> different;
-  for (const Candidate& candidate : out) {
-    const auto is_it = [&](const Candidate& other) { return same(other.schedule, candidate.schedule); };
-    if (std::none_of(different.begin(), different.end(), is_it)) different.push_back(candidate);
+  for (Candidate& candidate : out) {
+    const auto is_it = [&](Candidate& other) { return same(other.schedule.get(), candidate.schedule.get()); };
+    if (std::none_of(different.begin(), different.end(), is_it)) different.push_back(std::move(candidate));
   }
   return different;
 }
@@ -105,14 +134,14 @@ std::vector<uint16_t> members_of(const ProfileImage& image, const std::vector<ui
   return members;
 }
 
-void keep_winner(const Candidate& candidate, const TimedSet& set, const std::vector<uint16_t>& members, ProfileImage* image) {
+void keep_winner(const Schedule& schedule, const TimedSet& set, const std::vector<uint16_t>& members, ProfileImage* image) {
   const Finalist& first = set.finalists[set.winner];
-  std::vector<uint32_t> words(winner_words(candidate.schedule));
+  std::vector<uint32_t> words(winner_words(schedule));
   if (image->winners.size() == kMaxWinners || image->winner_words.size() + words.size() > kMaxWinnerWords) return;
-  write_winner(candidate.schedule, members.data(), words.data());
+  write_winner(schedule, members.data(), words.data());
   Winner winner{};
   winner.operation = static_cast<uint32_t>(set.op);
-  winner.participants = candidate.schedule.n;
+  winner.participants = schedule.n;
   winner.predicted = static_cast<float>(first.predicted);
   winner.measured = static_cast<float>(first.timed.ns);
   winner.spread = static_cast<float>(first.timed.spread);
@@ -128,22 +157,27 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   const std::vector<uint16_t> members = members_of(image, cpus);
   const auto n = static_cast<uint32_t>(members.size());
   if (n < 2) throw UserError("a pattern needs two CPUs to be timed on");
-  MappedArena arena(64 * generation_bytes(n));  // all candidates at once; lazily backed
-  Costs costs;
-  if (!arena.ok() || subset_costs(image.costs(), members, arena, &costs) != 0) no_memory();
-  std::vector<Candidate> candidates = find_candidates(costs, op, settings.distinct, arena);
-  if (settings.finalists > 0 && candidates.size() > settings.finalists) candidates.resize(settings.finalists);
+  std::vector<Candidate> candidates;
+  {
+    MappedArena arena(2 * generation_bytes(n));  // one candidate at a time; twice, for costs and validation; lazily backed
+    Costs costs;
+    if (!arena.ok() || subset_costs(image.costs(), members, arena, &costs) != 0) no_memory();
+    candidates = find_candidates(costs, op, settings.distinct, arena);
+  }
+  if (settings.finalists > 0 && candidates.size() > settings.finalists) candidates.erase(candidates.begin() + settings.finalists, candidates.end());
 
   TimedSet out;
   out.op = op;
   out.cpus = cpus;
+  std::vector<Schedule> closed;
   std::vector<const Schedule*> schedules;
-  for (const Candidate& candidate : candidates) {
+  for (Candidate& candidate : candidates) {
     char name[40];
     pattern_text(candidate.pattern, name, sizeof name);
     out.finalists.push_back({candidate.partners ? std::string(name) + ", partners searched" : name, candidate.predicted, {}});
-    schedules.push_back(&candidate.closed);
+    closed.push_back(candidate.closed.get());
   }
+  for (const Schedule& schedule : closed) schedules.push_back(&schedule);
   RaceSettings racing = settings.race;
   racing.halving = settings.finalists > 0;
   Track track(schedules);
@@ -156,7 +190,8 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   for (size_t k = 0; k < candidates.size(); ++k) out.finalists[k].timed = result.racers[k];
   out.winner = result.winner;
   out.complete = result.complete;
-  if (keep) keep_winner(candidates[out.winner], out, members, keep);
+  // Where nobody has run a lap nobody has won.
+  if (keep && out.finalists[out.winner].timed.laps > 0) keep_winner(candidates[out.winner].schedule.get(), out, members, keep);
   return out;
 }
 
@@ -178,21 +213,39 @@ std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image) {
   return out;
 }
 
-std::vector<TimedSet> time_all_finalists(ProfileImage& image, double seconds, const Progress& progress) {
+Races time_all_finalists(ProfileImage& image, double seconds, const Progress& progress, int64_t until_ns) {
   constexpr Operation kAll[] = {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce};
-  std::vector<TimedSet> out;
+  Races out;
+  uint32_t done = 0, failed = 0, late = 0;
+  std::string why;
   image.winners.clear();
   image.winner_words.clear();
   const auto teams = likely_teams(image);
   const auto races = static_cast<uint32_t>(teams.size() * std::size(kAll));
   FinalistSettings settings;
   settings.race.seconds = seconds / std::max(races, 1u);
+  settings.race.until_ns = until_ns;
+  const auto failed_for = [&](const std::string& reason) {
+    if (failed++ == 0) why = reason;
+  };
   for (const auto& team : teams) {
     for (const Operation op : kAll) {
-      out.push_back(time_finalists(image, team, op, settings, &image));
-      if (progress) progress(static_cast<uint32_t>(out.size()), races);
+      if (until_ns != 0 && os::now_ns() >= until_ns) {
+        ++late;
+        continue;
+      }
+      try {
+        out.sets.push_back(time_finalists(image, team, op, settings, &image));
+      } catch (const UserError& error) {
+        failed_for(fmt::format("{} of {} CPUs: {}", operation_name(op), team.size(), error.what()));
+      } catch (const std::bad_alloc&) {
+        failed_for(fmt::format("{} of {} CPUs: out of memory", operation_name(op), team.size()));
+      }
+      if (progress) progress(++done, races);
     }
   }
+  if (failed > 0) out.remarks.push_back(fmt::format("{} of {} races could not be run, the model decides there: {}", failed, races, why));
+  if (late > 0) out.remarks.push_back(fmt::format("the time was over before {} of {} races; the model decides there", late, races));
   return out;
 }
 

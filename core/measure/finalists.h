@@ -45,7 +45,13 @@ double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus);
 // every CPU.
 std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image);
 
-// Races for each of those and each operation, within about `seconds` in all; the image's winners are replaced.
-std::vector<TimedSet> time_all_finalists(ProfileImage& image, double seconds, const Progress& progress = {});
+struct Races {
+  std::vector<TimedSet> sets;        // of those that were run
+  std::vector<std::string> remarks;  // one line each: what could not be, and why
+};
+
+// Races for each of those and each operation, within about `seconds` in all, and none begun or gone on with after `until_ns`
+// (os::now_ns(); 0: no such time); the image's winners are replaced. What cannot be raced becomes a remark.
+Races time_all_finalists(ProfileImage& image, double seconds, const Progress& progress = {}, int64_t until_ns = 0);
 
 }  // namespace smelt

@@ -32,6 +32,8 @@ struct Measured {
   What what;
   Forcing forcing;
 };
+constexpr uint32_t kLeastBatches = 3;  // of a size, to believe it
+
 constexpr Measured kAll[kCurveMethods] = {
     {kBroadcastShelf, What::kBroadcast, kFlat},      {kBroadcastSingle, What::kBroadcast, kSingle},
     {kReduceFlat, What::kReduce, kFlat},             {kReduceSliced, What::kReduce, kSliced},
@@ -63,9 +65,9 @@ class Times {
     std::vector<double> slowest;
     for (uint32_t b = 0; b < batches_; ++b) {
       const double* batch = &at(method, size, b, 0);
-      slowest.push_back(*std::max_element(batch, batch + n_));
+      if (*std::min_element(batch, batch + n_) > 0) slowest.push_back(*std::max_element(batch, batch + n_));
     }
-    return median(slowest);
+    return slowest.size() < std::min(kLeastBatches, batches_) ? 0 : median(slowest);
   }
 
  private:
@@ -106,7 +108,7 @@ class Participant {
     int error = 0;
     for (int f = 0; f < kForcings && !error; ++f)
       if (f != kSingle || single_) error = create(static_cast<Forcing>(f));  // 1.
-    for (uint32_t s = 0; s < effort_.sizes && !error; ++s) error = measure_size(s);  // 2.
+    for (uint32_t s = 0; s < effort_.sizes && !error && !over_; ++s) error = measure_size(s);  // 2.
     for (smelt_group* group : groups_) smelt_group_free(group);
     smelt_groups_end();
     return error;
@@ -124,13 +126,24 @@ class Participant {
   int measure_size(uint32_t s) {
     const uint64_t bytes = kSampledBytes[s];
     const uint32_t calls = calls_of(effort_, bytes);
-    for (uint32_t round = 0; round <= effort_.batches; ++round)
+    for (uint32_t round = 0; round <= effort_.batches; ++round) {
+      if (const int error = look_at_the_clock(); error || over_) return error;
       for (const Measured& each : kAll) {
         if (!groups_[each.forcing]) continue;
         double ns = 0;
         if (const int error = batch(each, bytes, calls, &ns)) return error;
         if (round > 0) times_.at(each.method, s, round - 1, seat_.me) = ns / calls;
       }
+    }
+    return 0;
+  }
+
+  // All go on, or none: a batch needs everybody.
+  int look_at_the_clock() {
+    if (effort_.until_ns == 0) return 0;
+    int64_t time_left = os::now_ns() < effort_.until_ns;
+    if (host_minimum(static_cast<Member*>(&seat_), &time_left, 1) != 0) return -EIO;
+    over_ = !time_left;
     return 0;
   }
 
@@ -161,6 +174,7 @@ class Participant {
   std::vector<double> in_, out_;
   smelt_group* groups_[kForcings] = {};
   bool single_ = false;
+  bool over_ = false;  // the time
 };
 
 // One decimal: more would be noise, and both forms of the profile must carry the same number.
@@ -178,7 +192,7 @@ std::string measure_set(const std::vector<uint32_t>& cpus, const MethodEffort& e
   if (!why.empty()) return why;
   for (uint32_t m = 0; m < kCurveMethods; ++m)  // 3.
     for (uint32_t s = 0; s < effort.sizes; ++s) out->ns[m][s] = rounded(times.estimate(m, s));
-  return "";
+  return out->ns[kBroadcastShelf][0] > 0 ? "" : "the time was over";
 }
 
 std::vector<std::vector<uint32_t>> method_cpus(const ProfileImage& image) {
@@ -211,11 +225,17 @@ MeasuredMethods measure_methods(const ProfileImage& image, const Progress& progr
   for (size_t i = 0; i < sets.size(); ++i) {
     CurveSet set;
     const std::string why = measure_set(sets[i], effort, &set);
-    if (why.empty())
+    if (why.empty()) {
       out.sets.push_back(set);
-    else if (out.remark.empty())
+      const auto sizes = static_cast<uint32_t>(std::count_if(set.ns[kBroadcastShelf], set.ns[kBroadcastShelf] + effort.sizes,
+                                                             [](float ns) { return ns > 0; }));
+      if (sizes < effort.sizes && out.remark.empty())
+        out.remark = fmt::format("the time was over: the methods for {} processes are known up to {} bytes only", sets[i].size(),
+                                 kSampledBytes[sizes - 1]);
+    } else if (out.remark.empty()) {
       out.remark = fmt::format("the methods for {} processes could not be measured: {}; typical limits are used",
                                sets[i].size(), why);
+    }
     if (progress) progress(static_cast<uint32_t>(i + 1), static_cast<uint32_t>(sets.size()));
   }
   return out;

@@ -17,6 +17,8 @@ struct MethodEffort {
   uint64_t batch_bytes = 1 << 20;      // a batch has so many calls that they carry this, but
   uint32_t most_calls = 128;           // no more than these, and at least one
   unsigned limit_s = 60;               // then it is given up
+  int64_t until_ns = 0;                // as os::now_ns() counts: then no further batches are begun; the sizes that have three of them
+                                       // by then are kept, the others stay 0. 0: no such time
 };
 
 // One set, by a process on each of the CPUs (kernel numbers). "", or one line that says why there is none.

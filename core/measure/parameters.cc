@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/os/os.h"
 #include "discover/error.h"
 
 namespace smelt {
@@ -46,7 +47,8 @@ std::string measure_parameters(ProfileImage& image, const Progress& progress, co
   // Runs one part; what it throws becomes the remark.
   const auto part = [&](const char* what, const auto& measure) {
     try {
-      measure();
+      if (effort.until_ns != 0 && os::now_ns() >= effort.until_ns) left_out(what, "the time was over");
+      else measure();
     } catch (const UserError& error) {
       left_out(what, error.what());
     }

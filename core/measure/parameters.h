@@ -14,6 +14,7 @@ struct ParameterEffort {
   WaitEffort wait;
   FanEffort fans;
   CopyEffort copies;
+  int64_t until_ns = 0;  // as os::now_ns() counts: no part is begun after it; 0: no such time
 };
 
 // Fills in wait, fans and distances of an image whose matrices are measured. What cannot be measured is left out, and the line that

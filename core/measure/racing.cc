@@ -23,9 +23,13 @@ Race race(uint32_t candidates, const std::function<double(uint32_t)>& lap, const
   std::vector<uint32_t> running(candidates);
   for (uint32_t c = 0; c < candidates; ++c) running[c] = c;
   const int64_t end = os::now_ns() + static_cast<int64_t>(settings.seconds * 1e9);
+  const auto over = [&] { return settings.until_ns != 0 && os::now_ns() >= settings.until_ns; };
   const auto rank = [&] {
     for (const uint32_t c : running) out.racers[c].ratio = median(ratios[c]);
-    std::stable_sort(running.begin(), running.end(), [&](uint32_t a, uint32_t b) { return out.racers[a].ratio < out.racers[b].ratio; });
+    std::stable_sort(running.begin(), running.end(), [&](uint32_t a, uint32_t b) {
+      if (ratios[a].empty() || ratios[b].empty()) return !ratios[a].empty() && ratios[b].empty();
+      return out.racers[a].ratio < out.racers[b].ratio;
+    });
   };
   for (uint32_t laps = std::max(settings.samples, 1u); !running.empty(); laps *= 2) {
     for (const uint32_t c : running) ++out.racers[c].rounds;
@@ -33,12 +37,13 @@ Race race(uint32_t candidates, const std::function<double(uint32_t)>& lap, const
       // Every lap another one begins: nobody always runs after the same one.
       std::rotate(running.begin(), running.begin() + 1, running.end());
       for (const uint32_t c : running) {
+        if (over()) break;
         const double yardstick = reference(), time = lap(c);
         ns[c].push_back(time);
         references[c].push_back(yardstick);
         ratios[c].push_back(time / yardstick);
       }
-      out.complete = os::now_ns() < end;
+      out.complete = os::now_ns() < end && !over();
     }
     rank();
     if (running.size() <= 2 || !out.complete || !settings.halving) break;

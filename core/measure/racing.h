@@ -11,6 +11,7 @@ struct RaceSettings {
   uint32_t samples = 8;   // laps of each candidate in the first round, >= 1
   double seconds = 0.5;   // then the race ends, whoever is left; at least one lap of everybody is run
   bool halving = true;    // false: nobody is dropped, all run one round of `samples` laps
+  int64_t until_ns = 0;   // as os::now_ns() counts: then it ends after the lap that is being run, whoever has had none; 0: never
 };
 
 struct Racer {
@@ -24,7 +25,7 @@ struct Racer {
 
 struct Race {
   std::vector<Racer> racers;  // in the candidates' order
-  uint32_t winner = 0;
+  uint32_t winner = 0;        // one of those that have run a lap, if anybody has
   bool complete = true;       // false: the time was over before the last two had run their last round
 };
 

@@ -5,7 +5,7 @@
 //               measured anew
 // 4. agree?     in the end the cheapest and the dearest pair of every class, and some in between, are compared with a fresh
 //               ping-pong: what was disturbed for a while only is mostly found at the edges
-// Whatever is still not alike after two new beginnings is marked.
+// Whatever is still not alike after two new beginnings is marked. When the time is over, what there is has to do.
 #include "measure/survey.h"
 
 #include <algorithm>
@@ -38,6 +38,8 @@ constexpr size_t kEnoughShifts = 8;
 constexpr size_t kKnownChecks = 12;
 constexpr size_t kWorthCompany = 200;      // pairs in a list: fewer are done before a test of company pays
 
+struct TimeIsOver {};
+
 double apart(double x, double y) {
   const double low = std::min(x, y);
   return low > 0 ? std::max(x, y) / low - 1 : (x == y ? 0 : INFINITY);
@@ -62,14 +64,19 @@ Survey::Survey(const std::vector<Pu>& pus, Meter& meter, const CalibrationOption
       meter_(meter),
       options_(options),
       all_pairs_(options.all_pairs || pus.size() <= kAllPairsUpTo),
-      samples_(static_cast<uint32_t>(pus.size())) {}
+      samples_(static_cast<uint32_t>(pus.size())),
+      end_s_(options.seconds > 0 ? meter.seconds() + options.seconds : 0) {}
 
 CpuPair Survey::cpus(Spot spot) const {
   return {static_cast<int>(pus_[spot.a].os_index), static_cast<int>(pus_[spot.b].os_index)};
 }
 
+bool Survey::time_is_over() const { return end_s_ > 0 && meter_.seconds() >= end_s_; }
+
+// Whoever calls it has nothing in its hands that would be lost.
 void Survey::stop_if_asked() const {
   if (options_.stop && options_.stop->load(std::memory_order_relaxed)) throw Interrupted();
+  if (time_is_over()) throw TimeIsOver();
 }
 
 double Survey::hop_now(Spot spot) {
@@ -233,8 +240,8 @@ void Survey::measure_together(const std::vector<Spot>& batch, bool full) {
   at_once_ = std::max(at_once_, static_cast<uint32_t>(batch.size()));
   for (size_t i = 0; i < batch.size(); ++i) {
     PairCost& cost = costs[i];
-    for (int attempt = 1; attempt < kAttempts && !is_steady(cost); ++attempt) {
-      stop_if_asked();
+    for (int attempt = 1; attempt < kAttempts && !is_steady(cost) && !time_is_over(); ++attempt) {
+      if (options_.stop && options_.stop->load(std::memory_order_relaxed)) throw Interrupted();
       PairCost again = std::move(measured({&pairs[i], 1})[0]);
       if (unsteadiness(again) < unsteadiness(cost)) cost = std::move(again);
     }
@@ -276,12 +283,17 @@ void Survey::measure(std::vector<Spot> pending, bool full) {
 }
 
 void Survey::run() {
-  believe_known();
-  for (int checks = 0;;) {
-    plan_ = plan_samples(pus_, samples_, all_pairs_);
-    if (plan_.done() && canaries_agree() && classes_agree(++checks == kFinalChecks)) return;
-    measure(plan_.wanted, true);
-    measure(plan_.wanted_hops, false);
+  try {
+    believe_known();
+    for (int checks = 0;;) {
+      plan_ = plan_samples(pus_, samples_, all_pairs_);
+      if (plan_.done() && canaries_agree() && classes_agree(++checks == kFinalChecks)) return;
+      measure(plan_.wanted, true);
+      measure(plan_.wanted_hops, false);
+    }
+  } catch (const TimeIsOver&) {
+    ended_early_ = true;
+    plan_ = plan_samples(pus_, samples_, all_pairs_);  // the classes as they are known by now
   }
 }
 

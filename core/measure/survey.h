@@ -25,6 +25,7 @@ class Survey {
   bool unsteady(const PairClass& one) const;      // did not come out alike when repeated, more than once
   std::vector<std::string> remarks() const;
   uint32_t at_once() const { return at_once_; }
+  bool ended_early() const { return ended_early_; }
 
  private:
   struct Canary {
@@ -34,6 +35,7 @@ class Survey {
 
   CpuPair cpus(Spot spot) const;
   uint32_t base_of(Spot spot) const { return base_class(pus_[spot.a], pus_[spot.b]); }
+  bool time_is_over() const;
   void stop_if_asked() const;
   double hop_now(Spot spot);
   bool has_changed(Spot spot, double hop, std::vector<double>* shifts = nullptr);
@@ -57,6 +59,8 @@ class Survey {
   std::array<bool, kBaseClasses> unsteady_{};
   Company company_;
   bool company_known_ = false;
+  const double end_s_;        // by the meter's clock; 0: none
+  bool ended_early_ = false;
   uint32_t at_once_ = 1;
   uint32_t done_ = 0;         // pairs measured, also again, also their hops alone
   uint32_t known_dropped_ = 0;

@@ -13,6 +13,7 @@ namespace smelt {
 namespace {
 
 constexpr float kLargestCost = 1e9f;  // a second per message is no message
+constexpr int64_t kLatestDate = 253402300799;  // the last second of the year 9999, the last that ISO 8601 writes with four digits
 
 // The texts are shown on terminals: no control characters, so no escape sequences either.
 bool is_plain_text(const char* text, uint64_t bytes) {
@@ -102,6 +103,8 @@ const char* nonsense_in(const Profile& profile) {
   if (!is_plain_text(header.method, sizeof header.method) || !is_plain_text(header.machine, sizeof header.machine))
     return "its texts are not plain text";
   if (!are_costs({header.poller, header.one_way_hop, header.spread})) return "a figure in its header is not a cost";
+  if (header.created < 0 || header.created > kLatestDate) return "its date is of no time that has a profile";
+  if (header.pairs_measured > uint64_t{header.cpus} * (header.cpus - 1)) return "it has more measured pairs than pairs";
   for (uint32_t i = 1; i < header.cpus; ++i)
     if (profile.os_cpu[i] <= profile.os_cpu[i - 1]) return "its CPU numbers are not ascending";
   const char* nonsense = nonsense_in_matrices(profile);

@@ -77,6 +77,18 @@ void scan_groups(Scan& scan, const char* root, const char* file, uint16_t* ids) 
   }
 }
 
+// Do two cores have one in common?
+bool some_cores_share(const Scan& scan, const uint16_t* ids) {
+  uint16_t core_of[kMaxProfileCpus];
+  std::memset(core_of, 0xff, sizeof core_of);
+  for (uint32_t i = 0; i < scan.n; ++i) {
+    uint16_t& core = core_of[ids[i]];
+    if (core != kNobody && core != scan.core[i]) return true;
+    core = scan.core[i];
+  }
+  return false;
+}
+
 // The cache of the highest level that holds data, for every CPU.
 void scan_llc(Scan& scan, const char* root) {
   std::memset(scan.llc, 0xff, sizeof scan.llc);
@@ -105,11 +117,11 @@ void scan_llc(Scan& scan, const char* root) {
     }
     scan.llc[i] = id;
   }
-  // No cache directory at all (many virtual machines): a package is then the best guess at what shares one.
-  if (groups == scan.n && groups > 1) {
-    std::snprintf(scan.path, sizeof scan.path, "%s/devices/system/cpu/cpu%u/cache/index0/level", root, scan.os_cpu[0]);
-    if (!scan.read_path()) std::memcpy(scan.llc, scan.package, sizeof scan.llc);
-  }
+  // No caches at all (many virtual machines), or only each core's own: many Arm machines, whose system cache no firmware describes. What
+  // the kernel groups otherwise is then the best guess at what shares one; discover/machine.cc has the same rule.
+  for (const char* file : {"topology/cluster_cpus_list", "topology/die_cpus_list"})
+    if (!some_cores_share(scan, scan.llc)) scan_groups(scan, root, file, scan.llc);
+  if (!some_cores_share(scan, scan.llc)) std::memcpy(scan.llc, scan.package, sizeof scan.llc);
 }
 
 void scan_nodes(Scan& scan, const char* root) {

@@ -2,12 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <cmath>
 #include <fcntl.h>
 #include <fstream>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -170,6 +175,56 @@ TEST(Calibrate, InfoShowsWhatTheProfileHas) {
   EXPECT_EQ(out["classes"][0]["marks"], (json{"unsteady", "wide"}));
 }
 
+// The races once reserved memory for all candidates at a time, and what they could not get lost the whole calibration.
+TEST(Calibrate, FitsIntoLittleMemory) {
+  const Environment here = cache("little");
+  Call call{{"calibrate", "--no-methods", "--json"}, here};
+  call.prepare = [] {
+    const rlimit memory{250u << 20, 250u << 20};
+    return ::setrlimit(RLIMIT_AS, &memory) == 0;
+  };
+  const Outcome outcome = run(call);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json report = outcome.json();
+  EXPECT_EQ(report["raced"].empty(), report["cpus"] == 1) << report["remarks"];
+  expect_whole(here);
+}
+
+// Sixty busy processes: what takes two seconds on an idle machine took more than a minute, and nothing said so.
+TEST(Calibrate, EndsInTimeBesideMuchLoad) {
+  struct Load {
+    std::vector<pid_t> children;
+    Load() {
+      for (int i = 0; i < 60; ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+          ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+          for (std::atomic<unsigned> spin{0};;) spin.fetch_add(1, std::memory_order_relaxed);
+        }
+        children.push_back(child);
+      }
+    }
+    ~Load() {
+      for (const pid_t child : children) ::kill(child, SIGKILL);
+      for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+    }
+  };
+  const Environment here = cache("load");
+  const Load load;
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome = run({{"calibrate", "--json", "--limit", "4"}, here});
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_LT(seconds, 30) << "4 s and a step of each kind";
+  const json report = outcome.json();
+  std::printf("%.1f s, ended early: %s, %s\n", seconds, report["ended_early"].dump().c_str(), report["remarks"].dump().c_str());
+  EXPECT_EQ(report["ended_early"], report["seconds"].get<double>() >= 4) << "no figure of an idle machine beside this load";
+  if (report["ended_early"] == true) {
+    EXPECT_NE(report["remarks"].dump().find("ended at its limit"), std::string::npos) << report["remarks"];
+  }
+  expect_whole(here);
+}
+
 TEST(Calibrate, ProgressIsForTerminals) {
   const Environment here = cache("terminal");
   Call call{{"calibrate", "--no-methods"}, here};
@@ -200,8 +255,8 @@ TEST(Calibrate, ProgressTellsTheTimeLeft) {
   ProgressLine("pairs", false).show(1, 2, 3);
   {
     ProgressLine many("groups", true);
-    many.announce(0.5);  // a moment
-    many.announce(150);
+    many.announce(0.5, 12);  // a moment
+    many.announce(150, 610);
     for (uint64_t i = 1; i <= 100; ++i) many.show(i, 100);
   }
   ::dup2(before, STDERR_FILENO);
@@ -214,7 +269,7 @@ TEST(Calibrate, ProgressTellsTheTimeLeft) {
   ::close(master);
   EXPECT_TRUE(text.starts_with("\rsmelt: measured 3 of 100 pairs, about 42 s left\033[K\r\n"
                                "\rsmelt: measured 100 of 100 pairs\033[K\r\n"
-                               "\rsmelt: measuring groups, about 2 min\033[K\rsmelt: measured 1 of 100 groups\033[K"))
+                               "\rsmelt: measuring, about 2 min in all, at most 10 min\033[K\rsmelt: measured 1 of 100 groups\033[K"))
       << text;
   EXPECT_TRUE(text.ends_with("\rsmelt: measured 100 of 100 groups\033[K\r\n")) << text;
   EXPECT_LT(std::count(text.begin(), text.end(), '\r'), 50) << "terminals are slower than pairs";

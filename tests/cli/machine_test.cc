@@ -108,6 +108,29 @@ TEST(Zoo, IsListedAndServesEveryVerb) {
   EXPECT_EQ(tree.json()["children"].size(), 64u);
 }
 
+// hwloc's own environment puts another machine in the place of this one: that machine is shown, as one that has a name and costs by its
+// shape, and nothing of ours is mixed in, neither the profile nor the CPUs that we may use.
+TEST(Info, HwlocsEnvironmentIsAnotherMachine) {
+  auto there = cache("pretended");
+  ASSERT_EQ(run({{"calibrate", "--no-methods", "--race", "0", "--quiet"}, there}).code, 0);
+  const json here = run({{"info", "--json"}, there}).json();
+  ASSERT_EQ(here["profile"]["measured"], true);
+  there["HWLOC_SYNTHETIC"] = "pack:2 numa:1 l3:2 core:5 pu:1";
+  const Outcome outcome = run({{"info", "--json"}, there});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("HWLOC_SYNTHETIC is set"), std::string::npos) << outcome.err;
+  const json out = outcome.json(), named = smelt({"info", "--json", "--machine", "synthetic:pack:2 numa:1 l3:2 core:5 pu:1"}).json();
+  EXPECT_EQ(out["pus"], 20);
+  EXPECT_EQ(out["cpus"].size(), 20u);
+  EXPECT_EQ(out["kind"], "guessed");
+  for (const char* ours : {"profile", "allowed_cpus", "cpu_model", "virtualised"}) EXPECT_FALSE(out.contains(ours)) << ours;
+  for (const char* its : {"machine", "hops", "barrier", "classes", "raced", "methods", "cores", "llcs"}) EXPECT_EQ(out[its], named[its]) << its;
+  EXPECT_EQ(run({{"info"}, there}).out.find(here["profile"]["path"].get<std::string>()), std::string::npos);
+  EXPECT_EQ(run({{"tree", "--json"}, there}).json()["programs"].size(), 20u);
+  EXPECT_EQ(run({{"calibrate"}, there}).code, 2);
+  EXPECT_EQ(run({{"compare", "--live"}, there}).code, 2);
+}
+
 TEST(Info, ListsTheThresholdsAndTheirReasons) {
   const auto elsewhere = thresholds({"--machine", "synthetic:pack:2 core:4 pu:1"});
   EXPECT_EQ(elsewhere.at("copy_broadcast").at("origin"), "typical");
@@ -202,6 +225,11 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
       EXPECT_NE(page.find(option), std::string::npos) << verb.back() << " " << option;
     }
   }
+  // A default that is told is the one that is in force.
+  const std::string help = smelt({"tree", "--help"}).out, exact = help.substr(help.find("--exact"), 60);
+  const std::string limits = exact.substr(exact.find("- ") + 2, exact.find(']') - exact.find("- ") - 2);
+  const std::string usual = exact.substr(exact.find("]=") + 2, exact.find('\n') - exact.find("]=") - 2);
+  EXPECT_NE(page.find("up to N participants (" + usual + "; at most " + limits + ")"), std::string::npos) << exact;
   if (std::system("command -v man >/dev/null 2>&1") == 0) {
     const std::string warnings =
         "man --warnings -l " + from_environment("SMELT_TEST_MANUAL") + " 2>&1 >/dev/null | grep -q .";

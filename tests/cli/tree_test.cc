@@ -59,8 +59,9 @@ void expect_barrier(const json& programs, const std::set<int>& cpus) {
       const json& program = programs[std::to_string(cpu)];
       while (at[cpu] < program.size()) {
         const json& step = program[at[cpu]];
-        ASSERT_EQ(step.size(), 1u);
-        const bool signals = step.contains("signal");
+        const bool signals = step.contains("signal"), shared = step.contains("shared_line");
+        ASSERT_EQ(step.size(), shared ? 2u : 1u);
+        ASSERT_TRUE(!shared || (signals && step["shared_line"] == true && step["signal"].size() >= 2)) << step;
         const json& peers = signals ? step["signal"] : step["wait"];
         ASSERT_TRUE(peers.is_array() && !peers.empty());
         if (within[cpu] == peers.size()) {
@@ -218,6 +219,22 @@ TEST(Tree, DotIsAcceptedByGraphviz) {
     EXPECT_EQ(std::system(("dot -Tsvg " + write_file("quoted.dot", outcome.out) + " -o /dev/null").c_str()), 0)
         << outcome.out;
   }
+}
+
+// What a matrix file measured is t_send and t_receive; the overlapping costs are shares of them, and nobody measured those.
+TEST(Tree, DerivedCostsDoNotSayMeasured) {
+  const std::string file = write_file("measured.json", R"({"name":"m","kind":"measured","source":"a bench","unit":"ns",)"
+                                                       R"("t_send":[[0,1],[1,0]],"t_receive":[[0,9],[9,0]]})");
+  for (const char* verb : {"tree", "timeline", "matrix"}) {
+    std::vector<std::string> words = {"draw", verb, "--machine", file};
+    if (std::string(verb) == "tree") words = {"tree", "--machine", file};
+    const std::string overlap = smelt(words).out;
+    EXPECT_NE(overlap.find("costs       derived from t_send and t_receive (measured: a bench)"), std::string::npos) << overlap;
+    words.insert(words.end(), {"--cost-model", "paper"});
+    const std::string paper = smelt(words).out;
+    EXPECT_NE(paper.find("costs       measured: a bench"), std::string::npos) << paper;
+  }
+  EXPECT_EQ(smelt({"info", "--json", "--machine", file}).json()["origin"], "derived from t_send and t_receive (measured: a bench)");
 }
 
 // The paper's own machine. The figures come from an independent implementation of its cost model (additive; a parent

@@ -251,4 +251,40 @@ TEST(Progress, ComesToItsEndAndTheEstimateIsNear) {
   }
 }
 
+// Whenever the time is over, there is a profile of all CPUs, and it says what it is worth.
+TEST(TimeLimit, EndsWithWhatThereIsAndSaysSo) {
+  const double seconds = seconds_undisturbed(sixty_four());
+  double before = 0;
+  for (const double share : {1e-6, 0.05, 0.3, 0.8}) {
+    const auto simulated = simulate(sixty_four());
+    CalibrationOptions options;
+    options.seconds = share * seconds;
+    const Calibration result = run(*simulated, options);
+    SCOPED_TRACE(share);
+    EXPECT_TRUE(result.ended_early);
+    EXPECT_LE(simulated->seconds(), options.seconds + 0.1 * seconds + 0.1) << "a few pairs more at most";
+    EXPECT_TRUE(costs_are_sane(result.image.costs()));
+    EXPECT_NE(std::string(result.image.header.method).find("its time was over early"), std::string::npos);
+    EXPECT_NE(all_remarks(result).find("the time was over"), std::string::npos) << all_remarks(result);
+    EXPECT_GE(result.image.header.pairs_measured, before);
+    before = result.image.header.pairs_measured;
+    for (uint32_t i = 0; i < 64; ++i)
+      for (uint32_t j = 0; j < 64; ++j)
+        if (i != j) {
+          ASSERT_GT(result.image.hop[i * 64 + j], 0);
+          ASSERT_GT(result.image.ready_read[i * 64 + j], 0);
+          ASSERT_NE(result.class_of[i * 64 + j], kNobody);
+        }
+    for (const ClassFigures& figures : result.image.classes) {
+      if (figures.samples == 0) { EXPECT_TRUE(figures.marks & kMarkUnsteady); }
+      EXPECT_GT(figures.hop, 0);
+    }
+  }
+  EXPECT_GT(before, 0) << "what was measured counts";
+  const auto simulated = simulate(sixty_four());
+  CalibrationOptions options;
+  options.seconds = 100 * seconds;
+  EXPECT_FALSE(run(*simulated, options).ended_early);
+}
+
 }  // namespace

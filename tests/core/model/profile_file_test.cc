@@ -140,6 +140,20 @@ TEST_F(ProfileFile, EverySingleDamagedByteIsRefused) {
   expect_refused(load_bytes(packed.bytes), -EINVAL, "damaged (wrong checksum); run 'smelt calibrate'");
 }
 
+// Found by tests/fuzz: such a profile was believed, and its JSON form could not be read back.
+TEST_F(ProfileFile, HeadersThatNoCalibrationWritesAreRefused) {
+  for (const int64_t date : {int64_t{-1}, int64_t{253402300800}, INT64_MAX, INT64_MIN}) {
+    Packed forged;
+    forged.header().created = date;
+    forged.seal();
+    expect_refused(load_bytes(forged.bytes), -EINVAL, "its date is of no time");
+  }
+  Packed forged;
+  forged.header().pairs_measured = 7;  // of three CPUs
+  forged.seal();
+  expect_refused(load_bytes(forged.bytes), -EINVAL, "more measured pairs than pairs");
+}
+
 // Hostile: the checksum is right whatever was changed. What gets through is a profile with other numbers, but a sane one.
 TEST_F(ProfileFile, EverySingleForgedByteIsRefusedOrHarmless) {
   const Packed good(3, 1, true);

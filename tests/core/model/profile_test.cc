@@ -176,6 +176,39 @@ TEST_F(Guess, LeavesOutWhatIsOffline) {
   EXPECT_EQ(hop(0, 3), typical_hop(Distance::kSameLlc));
 }
 
+// Many Arm machines: the firmware describes each core's caches and not the one that all share. Two packages of eight cores, clusters of
+// four where the kernel knows of them.
+TEST_F(Guess, PrivateCachesAloneAreNoLastLevel) {
+  const auto machine = [this](bool clusters) {
+    sys.write("devices/system/cpu/online", "0-15\n");
+    for (uint32_t cpu = 0; cpu < 16; ++cpu) {
+      const auto own = std::to_string(cpu);
+      const auto from = [cpu](uint32_t count) {
+        const uint32_t first = cpu / count * count;
+        return std::to_string(first) + "-" + std::to_string(first + count - 1);
+      };
+      cpu_file(cpu, "topology/core_siblings_list", from(8));
+      cpu_file(cpu, "topology/thread_siblings_list", own);
+      cpu_file(cpu, "topology/cluster_cpus_list", clusters ? from(4) : own);
+      for (const uint32_t index : {0u, 1u}) {
+        const std::string cache = "cache/index" + std::to_string(index) + "/";
+        cpu_file(cpu, cache + "level", std::to_string(index + 1));
+        cpu_file(cpu, cache + "type", "Unified");
+        cpu_file(cpu, cache + "shared_cpu_list", own);
+      }
+    }
+    unload_profile(&profile);
+    return guess();
+  };
+  ASSERT_EQ(machine(true), 0);
+  EXPECT_EQ(hop(0, 3), typical_hop(Distance::kSameLlc));
+  EXPECT_EQ(hop(3, 4), typical_hop(Distance::kSameNode));
+  EXPECT_EQ(hop(7, 8), typical_hop(Distance::kOther));
+  ASSERT_EQ(machine(false), 0);
+  EXPECT_EQ(hop(0, 7), typical_hop(Distance::kSameLlc));
+  EXPECT_EQ(hop(7, 8), typical_hop(Distance::kOther));
+}
+
 TEST_F(Guess, HandlesOneCpuAndMoreThanItCanHold) {
   sys.write("devices/system/cpu/online", "0\n");
   ASSERT_EQ(guess(), 0);
