@@ -65,7 +65,7 @@ void check_synthetic_size(const std::string& description) {
     const unsigned long count = std::strtoul(at, &next, 0);
     if (next == at || count == 0) return;
     if (count > kMaxProfileCpus / product)
-      throw UserError(fmt::format("synthetic:{}: more than {} processing units; Smelt handles up to so many", description, kMaxProfileCpus));
+      throw UserError(fmt::format("synthetic:{}: more processing units than Smelt handles, up to {}", description, kMaxProfileCpus));
     product *= count;
     at = next;
   }

@@ -43,7 +43,8 @@ TEST_F(MachineFileTest, MatricesAreThePapersModel) {
   const MachineFile file = read_text(kMatrix);
   EXPECT_EQ(file.name, "two");
   EXPECT_EQ(file.kind, "matrix");
-  EXPECT_EQ(file.origin, "made up");
+  EXPECT_EQ(file.origin, "derived from t_send and t_receive (made up)");
+  EXPECT_EQ(file.paper_origin, "made up");
   EXPECT_EQ(file.unit, CostUnit::kCycles);
   EXPECT_EQ(file.cpus, (std::vector<uint32_t>{3, 8}));
   EXPECT_EQ(file.paper.t_send(0, 1), 10);
