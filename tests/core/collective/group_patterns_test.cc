@@ -38,13 +38,15 @@ class Pretended : public testing::Environment {
 };
 [[maybe_unused]] const auto* const registered = testing::AddGlobalTestEnvironment(new Pretended);
 
-int collectives(smelt_group* group, const Seat& seat) {
-  const smelt_fold sum{sizeof(uint64_t),
-                       [](void*, const void* left, void* right, size_t elements) {
-                         for (size_t i = 0; i < elements; ++i)
-                           static_cast<uint64_t*>(right)[i] += static_cast<const uint64_t*>(left)[i];
-                       },
-                       nullptr, nullptr};
+void add(void* calls, const void* left, void* right, size_t elements) {
+  ++*static_cast<unsigned*>(calls);
+  for (size_t i = 0; i < elements; ++i) static_cast<uint64_t*>(right)[i] += static_cast<const uint64_t*>(left)[i];
+}
+
+// Sums that keep the order, or may go along the tree.
+int collectives(smelt_group* group, const Seat& seat, unsigned flags) {
+  unsigned calls = 0;
+  const smelt_fold sum{sizeof(uint64_t), add, nullptr, &calls, flags};
   for (const size_t count : {size_t{1}, size_t{40}, size_t{3000}}) {
     for (unsigned round = 0; round < 4; ++round) {
       const unsigned root = round * 7 % seat.n;
@@ -92,8 +94,27 @@ int failures(unsigned n, const char* pattern, const std::string& barrier, const 
     EXPECT_HERE(std::string(line).starts_with(barrier), "barrier by %s: %s", pattern, line);
     smelt_group_describe(group, SMELT_COLLECTIVE_BROADCAST, 0, line, sizeof line);
     EXPECT_HERE(std::string(line).ends_with(broadcast), "broadcast by %s: %s", pattern, line);
+    smelt_group_describe(group, SMELT_COLLECTIVE_REDUCE, 0, line, sizeof line);
+    const std::string reduce = line;
+    const bool along = reduce.find("order-free operations along ") != std::string::npos;
+    // A pattern that is asked for and is a tree serves reductions, too; two kinds of operations, two ways.
+    EXPECT_HERE(broadcast.empty() || reduce.ends_with(" along" + broadcast.substr(1)), "reduce by %s: %s", pattern, line);
+    // On this machine the tree is cheaper than the fixed order where that sends many far messages to one CPU.
+    EXPECT_HERE(n < 16 || along, "reduce: %s", line);
+    unsigned calls = 0;
+    const smelt_fold sum{sizeof(uint64_t), add, nullptr, &calls, SMELT_FOLD_ANY_ORDER};
+    uint64_t one = 1, total = 0;
+    const smelt_data from{&one, nullptr, nullptr, nullptr}, to{&total, nullptr, nullptr, nullptr};
+    EXPECT_HERE(smelt_group_reduce(group, &from, &to, 1, &sum, 0) == 0, "reduce");
+    EXPECT_HERE(seat.me != 0 || total == n, "reduce: %u instead of %u", static_cast<unsigned>(total), n);
+    // Who has combined: the root what its children brought, in the fixed order what its block and the other blocks' heads did.
+    const unsigned fixed = n <= 16 ? n - 1 : 15 + (n - 1) / 16;
+    const bool star = broadcast == ", sequential";
+    EXPECT_HERE(seat.me != 0 || (along ? (star ? calls == n - 1 : calls < n - 1) : calls == fixed), "%s: the root combined %u times",
+                reduce.c_str(), calls);
     int result = barriers(group, seat);
-    if (!result) result = collectives(group, seat);
+    for (const unsigned flags : {0, 1})
+      if (!result) result = collectives(group, seat, flags);
     smelt_group_free(group);
     smelt_groups_end();
     return result;
