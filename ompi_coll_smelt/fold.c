@@ -5,6 +5,8 @@
  *   any operation, type with gaps                        both operands are unpacked into the type's own layout, combined
  *                                                        there, and the result is packed again
  *
+ * A group is also told what it may do with the order (SMELT_FOLD_...): all ranks name the same operation and type, so all say the same.
+ *
  * Operations that are not predefined always see the real datatype. "Predefined" is not "without gaps": MPI_DOUBLE_INT,
  * MPI_LONG_INT and MPI_SHORT_INT have some, and take the third way. */
 #include "data.h"
@@ -43,6 +45,53 @@ static int function_index(const struct ompi_op_t *op, const struct ompi_datatype
   if (!(op->o_flags & OMPI_OP_FLAGS_INTRINSIC) || !ompi_datatype_is_predefined(type)) return -1;
   const int index = ompi_op_ddt_map[type->id];
   return index >= 0 && op->o_func.intrinsic.fns[index] ? index : -1;
+}
+
+/* Elements without rounding: integers, logicals, bytes, and pairs of integers. */
+static bool is_exact(int index, const struct ompi_datatype_t *type) {
+  switch (index) {
+    case OMPI_OP_BASE_TYPE_LOGICAL:
+    case OMPI_OP_BASE_TYPE_BOOL:
+    case OMPI_OP_BASE_TYPE_BYTE:
+    case OMPI_OP_BASE_TYPE_2INTEGER:
+    case OMPI_OP_BASE_TYPE_2INT:
+    case OMPI_OP_BASE_TYPE_SHORT_INT:
+    case OMPI_OP_BASE_TYPE_LONG_INT:
+      return true;
+    case OMPI_OP_BASE_TYPE_FLOAT_INT:
+    case OMPI_OP_BASE_TYPE_DOUBLE_INT:
+    case OMPI_OP_BASE_TYPE_LONG_DOUBLE_INT:
+    case OMPI_OP_BASE_TYPE_2REAL:
+    case OMPI_OP_BASE_TYPE_2DOUBLE_PRECISION:
+      return false;
+    default:
+      return (type->super.flags & OMPI_DATATYPE_FLAG_DATA_TYPE) == OMPI_DATATYPE_FLAG_DATA_INT;
+  }
+}
+
+/* Has the result the same bits in every order? Of floating point not even the extremes: which of 0 and -0, or which NaN, depends on who
+ * comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only as far as its vectors reach. */
+static bool any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
+  if (!(op->o_flags & OMPI_OP_FLAGS_INTRINSIC) || !ompi_datatype_is_predefined(type)) return false;
+  if (!is_exact(ompi_op_ddt_map[type->id], type)) return false;
+  switch (op->op_type) {
+    case OMPI_OP_SUM:
+      return type->super.size > 1;
+    case OMPI_OP_MAX:
+    case OMPI_OP_MIN:
+    case OMPI_OP_PROD:
+    case OMPI_OP_LAND:
+    case OMPI_OP_BAND:
+    case OMPI_OP_LOR:
+    case OMPI_OP_BOR:
+    case OMPI_OP_LXOR:
+    case OMPI_OP_BXOR:
+    case OMPI_OP_MAXLOC:
+    case OMPI_OP_MINLOC:
+      return true;
+    default:
+      return false;
+  }
 }
 
 static void open_predefined(coll_smelt_fold *fold, int index) {
@@ -108,6 +157,7 @@ int coll_smelt_fold_open(coll_smelt_fold *fold, struct ompi_op_t *op, struct omp
   fold->allocation = NULL;
   fold->fold.element_bytes = type->super.size;
   fold->fold.context = fold;
+  fold->fold.flags = (op->o_flags & OMPI_OP_FLAGS_COMMUTE ? SMELT_FOLD_COMMUTES : 0) | (any_order(op, type) ? SMELT_FOLD_ANY_ORDER : 0);
   fold->fold.into_third = NULL; /* Open MPI's three-operand form swaps the operands of operations not predefined */
   if (OPAL_UNLIKELY(!coll_smelt_gapless(type))) return open_gaps(fold);
   const int index = function_index(op, type);

@@ -32,7 +32,7 @@ static const char *name_of(const struct ompi_communicator_t *comm) {
 
 /* One line: what serves which sizes. */
 static void say_collective(const coll_smelt_module *module, smelt_collective collective, const char *name) {
-  char line[400], table[400] = "";
+  char line[400], table[600] = "";
   size_t used = 0;
   for (unsigned i = 0; smelt_group_describe(module->group, collective, i, line, sizeof line) >= 0; ++i) {
     const int length = snprintf(table + used, sizeof table - used, "%s%s", i ? "; " : "", line);

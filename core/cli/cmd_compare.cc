@@ -31,6 +31,8 @@ struct CompareArguments {
   bool json = false;
 };
 
+constexpr const char* kFixedOrder = "fixed-order: what groups do for results of the same bits everywhere (SMELT_REDUCE_ORDER).\n";
+
 double gap_of(double predicted, double bound) { return bound > 0 ? predicted / bound - 1 : 0; }
 
 Json json_of(const Comparison& c) {
@@ -63,6 +65,7 @@ std::string text_of(const Comparison& c) {
   out += fmt::format("  lower bound        {:>12.1f}\n", c.bound);
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
   out += c.op == Operation::kBarrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";
+  if (c.op == Operation::kReduce) out += kFixedOrder;
   if (c.exact) out += "optimised is the optimum of all trees here (exact search).\n";
   return out;
 }
@@ -113,6 +116,7 @@ void put_summary(const std::vector<Comparison>& all, bool json) {
   out += fmt::format("cheapest to lower bound: mean {:.1f} %, worst {:.1f} % ({})\n", 100 * gap.mean, 100 * gap.worst,
                      gap.worst_on);
   out += "ratio: predicted / cheapest, geometric mean. best on: machines where nothing is cheaper.\n";
+  if (first.op == Operation::kReduce) out += kFixedOrder;
   put(out);
 }
 

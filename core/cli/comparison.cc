@@ -8,6 +8,7 @@
 #include "generate/exact.h"
 #include "model/api.h"
 #include "schedule/bounds.h"
+#include "schedule/fixed_order.h"
 
 namespace smelt {
 namespace {
@@ -60,6 +61,20 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
     char name[40];
     pattern_text(pattern, name, sizeof name);
     add(name, choice);
+  }
+  if (op == Operation::kReduce) {
+    // What floating-point sums pay for having the same bits everywhere: no pattern of the registry, it would never be chosen.
+    double least = 0;
+    for (uint32_t i = 0; i < costs.n; ++i) {
+      if (root >= 0 && i != static_cast<uint32_t>(root)) continue;
+      arena.rewind(start);
+      Schedule schedule;
+      Prediction prediction;
+      if (fixed_order_schedule(costs.n, static_cast<uint16_t>(i), arena, &schedule) != 0 || predict(schedule, costs, arena, &prediction) != 0)
+        throw UserError("out of memory; name fewer CPUs with --cpus");
+      if (i == 0 || root >= 0 || prediction.makespan < least) least = prediction.makespan;
+    }
+    out.patterns.push_back({"fixed-order", false, least, 0});
   }
   if (op == Operation::kBarrier && effort.moves > 0) {
     // What would be used: the cheapest, or an exchange with other partners that no row's name stands for.

@@ -2,7 +2,7 @@
 //
 //   pair    two participants, up to 24 bytes: both operands in one line
 //   inline  up to 224 bytes, in lines that carry their own flags; everybody reads everybody's and combines for itself: one hop.
-//           Beyond 16 participants: reduced to participant 0 in blocks, then broadcast
+//           Beyond 16 participants: reduced to participant 0, in blocks or along the tree, then broadcast
 //   flat    the same over the shelves, in pieces: no more communication than a barrier, but everybody does all the arithmetic
 //   sliced  everybody combines a slice and gets the others' (reduce_sliced.cc)
 //   single  the same, straight from and to the callers' memory (single_copy.h)
@@ -41,7 +41,8 @@ void allreduce_blocks(Group& group, const smelt_data& in, void* result, size_t e
   const Route& route = group.route(0);
   const size_t bytes = elements * fold.element_bytes;
   const void* from = result;
-  if (!reduce_inline(group, in, result, elements, fold, 0))
+  const ReduceRoute* tree = group.tree_for(fold, 0);
+  if (!(tree ? reduce_tree_inline(group, in, result, elements, fold, *tree) : reduce_inline(group, in, result, elements, fold, 0)))
     from = group.get_inline(route.parent, group.desks[route.parent].down, bytes, result);
   if (group.me == 0 || route.forwards) group.put_inline(group.desk().down, from, bytes);
   if (from != result) std::memcpy(result, from, bytes);

@@ -1,5 +1,5 @@
 // Combining the operands of all participants in the one order that the API promises (group.h): within blocks of 16
-// ranks from the right, then the blocks from the right. Every method for every size comes here, so all give the same bits.
+// ranks from the right, then the blocks from the right. Every method for every size comes here, so all give the same bits; only the tree has an order of its own.
 #pragma once
 
 #include <smelt/group.h>

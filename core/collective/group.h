@@ -53,6 +53,8 @@ struct Group {
   // 3. What the plan says.
   GroupPlan plan;
   Route* routes = nullptr;  // [n] by root, filled at first use
+  ReduceRoute* reduce_routes = nullptr;  // [n] likewise
+  Arena children{nullptr, 0};            // of those, with room for all of them
 
   const Introduction& introduction(uint32_t i) const {
     return *reinterpret_cast<const Introduction*>(introductions + i * kIntroductionBytes);
@@ -156,6 +158,13 @@ struct Group {
     return routes[root];
   }
   void find_route(uint32_t root);
+  // The tree along which this operation goes to `root`; nullptr: it keeps the fixed order.
+  const ReduceRoute* tree_for(const smelt_fold& fold, uint32_t root) {
+    if (!(fold.flags & plan.free_folds)) return nullptr;
+    if (reduce_routes[root].parent == kUnrouted) [[unlikely]] find_reduce_route(root);
+    return reduce_routes[root].by_tree ? &reduce_routes[root] : nullptr;
+  }
+  void find_reduce_route(uint32_t root);
 
   void idle(uint32_t peer, uint32_t turn);
   // Waits until a counter of everybody else's has come to `upto`; the least of them.

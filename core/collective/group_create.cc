@@ -98,20 +98,25 @@ void free_memory(smelt_group* group) {
   free_object(group);
 }
 
-constexpr size_t arena_bytes(uint32_t n) { return size_t{n} * (sizeof(Route) + 64) + 8192; }
+constexpr size_t arena_bytes(uint32_t n) { return size_t{n} * (sizeof(Route) + sizeof(ReduceRoute) + 64) + 8192; }
+// Under each of n roots we have n - 1 children at most, and room for n while they are looked for. Pages that are not written are not held.
+constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint16_t); }
 
 // Everything a participant has to itself, in one mapping: the object, its arena, and at its end the memory for generating
 // patterns, of which pages are only held while that goes on.
 smelt_group* make_group(uint32_t n) {
   const size_t planning = generation_bytes(n);
-  smelt_group* group = make_object<smelt_group>(arena_bytes(n) + kPage + planning);
+  smelt_group* group = make_object<smelt_group>(arena_bytes(n) + children_bytes(n) + kPage + planning);
   if (!group) return nullptr;
   const auto end = reinterpret_cast<uintptr_t>(group) + group->mapped_bytes;
   group->planning = reinterpret_cast<char*>((end - planning) / kPage * kPage);
   group->planning_bytes = planning;
-  group->arena = Arena(group->arena.mark(), static_cast<size_t>(group->planning - group->arena.mark()));
+  char* const lists = group->planning - children_bytes(n);
+  group->children = Arena(lists, children_bytes(n));
+  group->arena = Arena(group->arena.mark(), static_cast<size_t>(lists - group->arena.mark()));
   group->routes = group->arena.make<Route>(n);
-  for (uint32_t i = 0; i < n; ++i) group->routes[i].parent = kUnrouted;
+  group->reduce_routes = group->arena.make<ReduceRoute>(n);
+  for (uint32_t i = 0; i < n; ++i) group->routes[i].parent = group->reduce_routes[i].parent = kUnrouted;
   return group;
 }
 
@@ -168,6 +173,15 @@ bool Group::agree_on_single_copy() {
 void Group::find_route(uint32_t root) {
   char pattern[40];
   routes[root] = plan_route(*this, root, pattern, sizeof pattern);
+}
+
+void Group::find_reduce_route(uint32_t root) {
+  char pattern[40];
+  char* const list = children.mark();
+  auto* room = children.make<uint16_t>(n);  // n roots with n - 1 children at most: always there
+  const ReduceRoute route = plan_reduce_route(*this, root, room, pattern, sizeof pattern);
+  children.rewind(list + route.count * sizeof *room);
+  reduce_routes[root] = route;
 }
 
 }  // namespace smelt

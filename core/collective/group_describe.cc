@@ -37,9 +37,17 @@ class Table {
   unsigned count_ = 0;
 };
 
-void add_inline(const Group& group, const char* many, const char* blocks, Table* table) {
-  table->add(kInlineBytes, "inline, flags in the lines, %s", group.n <= kBlockSize ? many : blocks);
-}
+// Who combines, and along which tree what need not keep the order.
+struct Combining {
+  char text[96];
+  Combining(const Group& group, const char* fixed, const char* pattern) {
+    if (!pattern || !*pattern)
+      std::snprintf(text, sizeof text, "%s", fixed);
+    else
+      std::snprintf(text, sizeof text, "%s, %s along %s", fixed,
+                    group.plan.free_folds & SMELT_FOLD_COMMUTES ? "what commutes" : "order-free operations", pattern);
+  }
+};
 
 void broadcast_table(const Group& group, const char* pattern, Table* table) {
   const Limits& limits = group.plan.limits;
@@ -49,23 +57,27 @@ void broadcast_table(const Group& group, const char* pattern, Table* table) {
 }
 
 // What reduce and allreduce do with what is not inline.
-void add_long(const Group& group, uint64_t flat, uint64_t copied, const char* who, Table* table) {
+void add_long(const Group& group, uint64_t flat, uint64_t copied, const Combining& who, Table* table) {
   const Limits& limits = group.plan.limits;
   if (group.n > kMostForSingleCopy) copied = UINT64_MAX;
-  table->add(copied < flat ? copied : flat, "through shared memory in pieces of %u B, combined by %s", limits.piece, who);
+  table->add(copied < flat ? copied : flat, "through shared memory in pieces of %u B, combined by %s", limits.piece, who.text);
   table->add(copied, "through shared memory, sliced over all (limit %s)", limits.origin);
   table->add(UINT64_MAX, "single copy, sliced over all (limit %s)", limits.origin);
 }
 
-void reduce_table(const Group& group, Table* table) {
-  add_inline(group, "combined by the root", "combined in blocks of 16", table);
-  add_long(group, group.plan.limits.flat_reduce, group.plan.limits.copy_reduce, "the root", table);
+// `tree`: the pattern to root 0, empty where the fixed order is as quick.
+void reduce_table(const Group& group, const char* tree, Table* table) {
+  const bool blocks = group.n > kBlockSize;
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s", Combining(group, blocks ? "in blocks of 16" : "by the root", tree).text);
+  add_long(group, group.plan.limits.flat_reduce, group.plan.limits.copy_reduce, Combining(group, "the root", tree), table);
 }
 
-void allreduce_table(const Group& group, Table* table) {
+void allreduce_table(const Group& group, const char* tree, Table* table) {
+  const bool blocks = group.n > kBlockSize;
   if (group.n == 2) table->add(kPairBytes, "inline, both operands in one line");
-  add_inline(group, "combined by everybody", "combined in blocks of 16, then broadcast", table);
-  add_long(group, group.plan.limits.flat_allreduce, group.plan.limits.copy_allreduce, "everybody", table);
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s%s",
+             Combining(group, blocks ? "in blocks of 16" : "by everybody", blocks ? tree : "").text, blocks ? ", then broadcast" : "");
+  add_long(group, group.plan.limits.flat_allreduce, group.plan.limits.copy_allreduce, Combining(group, "everybody", ""), table);
 }
 
 void bytes_text(uint64_t bytes, char* text, size_t room) {
@@ -91,14 +103,15 @@ int smelt_group_describe(const smelt_group* group, smelt_collective collective, 
   if (group->n == 1) return i == 0 ? std::snprintf(line, room, "nothing to do") : -ENOENT;
   if (collective == SMELT_COLLECTIVE_BARRIER) return i == 0 ? barrier_line(*group, line, room) : -ENOENT;
   Table table;
+  char pattern[40];
   if (collective == SMELT_COLLECTIVE_BROADCAST) {
-    char pattern[40];
     plan_route(*group, 0, pattern, sizeof pattern);
     broadcast_table(*group, pattern, &table);
-  } else if (collective == SMELT_COLLECTIVE_REDUCE) {
-    reduce_table(*group, &table);
-  } else if (collective == SMELT_COLLECTIVE_ALLREDUCE) {
-    allreduce_table(*group, &table);
+  } else if (collective == SMELT_COLLECTIVE_REDUCE || collective == SMELT_COLLECTIVE_ALLREDUCE) {
+    uint16_t children[kMaxParticipants];
+    plan_reduce_route(*group, 0, children, pattern, sizeof pattern);
+    const auto fill = collective == SMELT_COLLECTIVE_REDUCE ? reduce_table : allreduce_table;
+    fill(*group, pattern, &table);
   } else {
     return -EINVAL;
   }

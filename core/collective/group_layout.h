@@ -33,7 +33,6 @@ inline constexpr uint32_t kSignalLines = 12;   // of a barrier: dissemination am
 inline constexpr uint32_t kPieceRing = 4;      // pieces ahead: put, combine and get of reduce_sliced.cc, and one to spare
 inline constexpr uint32_t kPieceBytes = typical(ThresholdId::kCrowdPiece);  // the longest; see Limits::piece
 inline constexpr uint64_t kReadBytes = typical(ThresholdId::kReadBytes);  // room for what is read of another's memory at a time
-inline constexpr uint32_t kBlockSize = 16;  // of ranks whose operands are combined first (group.h: the order is part of the API)
 
 struct alignas(64) InlineLine {
   char payload[kLinePayload];

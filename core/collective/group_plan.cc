@@ -5,6 +5,8 @@
 #include <cstring>
 #include <pthread.h>
 
+#include <span>
+
 #include "base/fingerprint.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -122,21 +124,26 @@ void find_crowd(const Group& group, uint32_t machine_cpus, bool placed, GroupPla
   out->crowded = out->crowded_why[0] != '\0';
 }
 
-// The costs among the participants where they are expected to run; in a crowd, where nobody runs anywhere in particular,
-// equal costs for all.
-int group_costs(const GroupPlan& plan, uint32_t n, Arena& arena, Costs* out) {
+// Where the participants are expected to run, as indices into the profile, and the costs among them; in a crowd, where nobody runs
+// anywhere in particular, no members, and equal costs for all.
+struct Ground {
+  std::span<const uint16_t> members;
+  Costs costs;
+};
+int find_ground(const GroupPlan& plan, uint32_t n, Arena& arena, Ground* out) {
   if (plan.cpus && plan.profile) {
     auto* members = arena.make<uint16_t>(n);
     if (!members) return -ENOMEM;
     for (uint32_t i = 0; i < n; ++i) members[i] = profile_index(*plan.profile, plan.cpus[i]);
-    return subset_costs(plan.profile->costs, {members, n}, arena, out);
+    out->members = {members, n};
+    return subset_costs(plan.profile->costs, out->members, arena, &out->costs);
   }
   auto* send = arena.make<float>(size_t{n} * n);
   auto* receive = arena.make<float>(size_t{n} * n);
   if (!send || !receive) return -ENOMEM;
   for (uint32_t i = 0; i < n; ++i)
     for (uint32_t j = 0; j < n; ++j) send[i * n + j] = i == j ? 0 : 10, receive[i * n + j] = i == j ? 0 : 50;
-  return costs_from_send_receive(n, CostUnit::kNanoseconds, send, receive, nullptr, arena, out);
+  return costs_from_send_receive(n, CostUnit::kNanoseconds, send, receive, nullptr, arena, &out->costs);
 }
 
 // Did somebody set a pattern, and is it one? If it is not, that is said once on the machine, and the default holds.
@@ -150,32 +157,14 @@ bool asked_for_pattern(const Group& group, Pattern* pattern) {
   return false;
 }
 
-// What won on exactly these CPUs when the machine was calibrated. All participants see the same profile, so all find it or none.
-bool find_winner(const GroupPlan& placed, uint32_t n, Operation op, int root, Arena& arena, Choice* out) {
-  if (!placed.cpus || !placed.profile) return false;
-  char* const start = arena.mark();
-  auto* members = arena.make<uint16_t>(n);
-  for (uint32_t i = 0; members && i < n; ++i) members[i] = profile_index(*placed.profile, placed.cpus[i]);
-  StoredWinner stored;
-  Verdict verdict;
-  if (!members || stored_winner(*placed.profile, op, root, {members, n}, arena, &stored) != 0 ||
-      validate(stored.schedule, arena, &verdict) != 0 || verdict.flaw != Flaw::kNone) {
-    arena.rewind(start);
-    return false;
-  }
-  out->pattern = stored.pattern;
-  out->schedule = stored.schedule;
-  out->predicted = stored.winner->predicted;
-  return true;
-}
-
-// The plan of one operation: the pattern that was asked for if it serves the operation, else the one that won a race, else the
-// cheapest.
-int choose(const Group& group, const GroupPlan& placed, Operation op, int root, const Costs& costs, Arena& arena, Choice* out) {
+// The plan of one operation, checked: the pattern that was asked for if it serves the operation, else the one that won a race, else the
+// cheapest. All participants see the same profile, so all come to the same.
+int choose(const Group& group, const GroupPlan& placed, const Ground& ground, Operation op, int root, Arena& arena, Choice* out) {
   Pattern pattern;
-  if (asked_for_pattern(group, &pattern) && plan(pattern, op, root, costs, arena, out) == 0) return 0;
-  if (!asked_for_pattern(group, &pattern) && find_winner(placed, group.n, op, root, arena, out)) return 0;
-  return choose_best(op, root, costs, arena, out);
+  const bool asked = asked_for_pattern(group, &pattern);
+  if (asked && plan(pattern, op, root, ground.costs, arena, out) == 0) return check_schedule(out->schedule, arena);
+  if (asked) return choose_for(nullptr, {}, op, root, ground.costs, arena, out);
+  return choose_for(placed.profile, ground.members, op, root, ground.costs, arena, out);
 }
 
 // Compiles our part of a barrier schedule: every signal step has one line of ours that all its peers read, every
@@ -217,27 +206,84 @@ int compile_barrier(const Group& group, const Schedule& schedule, Arena& scratch
   return 0;
 }
 
-int plan_barrier(const Group& group, const Costs& costs, Arena& scratch, Arena& arena, GroupPlan* out) {
+int plan_barrier(const Group& group, const Ground& ground, Arena& scratch, Arena& arena, GroupPlan* out) {
   Pattern asked, all_to_all;
   Choice choice;
   find_pattern("all-to-all", &all_to_all);
   // In a crowd the order of arrival is the scheduler's, and a message that must be passed on costs a time slice: everybody
   // tells everybody.
-  int error = out->crowded && !asked_for_pattern(group, &asked) ? plan(all_to_all, Operation::kBarrier, -1, costs, scratch, &choice)
-                                                         : choose(group, *out, Operation::kBarrier, -1, costs, scratch, &choice);
-  Verdict verdict;
-  if (!error) error = validate(choice.schedule, scratch, &verdict);
-  if (!error && verdict.flaw != Flaw::kNone) error = -EINVAL;
+  int error = out->crowded && !asked_for_pattern(group, &asked) ? plan(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice)
+                                                         : choose(group, *out, ground, Operation::kBarrier, -1, scratch, &choice);
   if (!error) error = compile_barrier(group, choice.schedule, scratch, arena, out);
   if (error == -ERANGE) {  // more rounds than a desk has lines
-    error = plan(all_to_all, Operation::kBarrier, -1, costs, scratch, &choice);
+    error = plan(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice);
     if (!error) error = compile_barrier(group, choice.schedule, scratch, arena, out);
   }
   if (error) return error;
   out->barrier_predicted = out->cpus ? choice.predicted : 0;
-  pattern_text(choice.pattern, out->barrier_pattern, sizeof out->barrier_pattern);
+  choice_text(choice, out->barrier_pattern, sizeof out->barrier_pattern);
   return 0;
 }
+
+// Does everybody hand on what it has once, to one other, and last? A schedule can be correct and tell somebody twice, which a sum would show.
+bool adds_once(const Schedule& schedule) {
+  for (uint32_t i = 0; i < schedule.n; ++i) {
+    uint32_t told = 0;
+    for (uint32_t s = schedule.begin[i]; s < schedule.begin[i + 1]; ++s) {
+      if (schedule.steps[s].kind != StepKind::kSignal) continue;
+      told += schedule.steps[s].count;
+      if (s + 1 != schedule.begin[i + 1]) return false;
+    }
+    if (told != (i == schedule.root ? 0 : 1)) return false;
+  }
+  return true;
+}
+
+uint32_t children_of_root(const Schedule& tree) {
+  uint32_t children = 0;
+  for (uint32_t s = tree.begin[tree.root]; s < tree.begin[tree.root + 1]; ++s) children += tree.steps[s].count;
+  return children;
+}
+
+// Is the tree quicker than the fixed order? Also when each participant is done in the tree. Within a block the fixed order is a star as well,
+// and what the model makes of the order in which a star is read is not worth a second one.
+int compare_with_fixed(const Schedule& tree, const Costs& costs, Arena& arena, Prediction* by_tree, bool* quicker) {
+  Schedule fixed;
+  Prediction in_order;
+  int error = fixed_order_schedule(tree.n, tree.root, arena, &fixed);
+  if (!error) error = predict(fixed, costs, arena, &in_order);
+  if (!error) error = predict(tree, costs, arena, by_tree);
+  const bool same_star = tree.n <= kBlockSize && children_of_root(tree) == tree.n - 1;
+  *quicker = !error && !same_star && by_tree->makespan < in_order.makespan;
+  return error;
+}
+
+// Our place in the tree. The children by when the model expects them, which is the order in which it priced them.
+ReduceRoute reduce_place(const Schedule& tree, uint16_t me, const Costs& costs, const double* done, uint16_t* children) {
+  ReduceRoute route{kNobody, true, 0, children};
+  const auto expected = [&](uint16_t child) {
+    const size_t pair = costs.at(child, me);
+    return done[child] - costs.send_busy[pair] + costs.hop[pair] - costs.recv_busy[pair];
+  };
+  for (uint32_t s = tree.begin[me]; s < tree.begin[me + 1]; ++s) {
+    const Step& step = tree.steps[s];
+    if (step.kind == StepKind::kSignal) route.parent = tree.peers[step.first];
+    for (uint32_t k = 0; k < step.count && step.kind == StepKind::kWait; ++k) {
+      const uint16_t child = tree.peers[step.first + k];
+      uint32_t at = route.count++;
+      for (; at > 0; --at) {
+        const uint16_t before = children[at - 1];
+        const double now = expected(child), then = expected(before);
+        if (then < now || (then == now && before < child)) break;
+        children[at] = before;
+      }
+      children[at] = child;
+    }
+  }
+  return route;
+}
+
+bool tree_for_all() { return std::strcmp(options().reduce_order, "tree") == 0; }
 
 double pair_hop(const Profile& machine, const uint32_t* cpus) {
   const uint16_t a = profile_index(machine, cpus[0]), b = profile_index(machine, cpus[1]);
@@ -258,6 +304,7 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   find_crowd(group, made.profile ? made.profile->header.cpus : group.n, placed, &made);
   if (made.profile && !made.crowded) made.cpus = cpus;
   made.star = made.crowded && best;
+  if (group.n > 2 && !made.star) made.free_folds = SMELT_FOLD_ANY_ORDER | (tree_for_all() ? SMELT_FOLD_COMMUTES : 0);
   made.limits = group_limits(made.profile, group.n, made.crowded, may_be_moved);
   made.burst = static_cast<int>(find_threshold(ThresholdId::kBurst, made.profile).value);
   made.turn = static_cast<int>(find_threshold(made.crowded ? ThresholdId::kCrowdTurn : ThresholdId::kTurn, made.profile).value);
@@ -266,9 +313,9 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
     std::snprintf(made.barrier_pattern, sizeof made.barrier_pattern, "pair");
     if (made.cpus) made.barrier_predicted = pair_hop(*made.profile, cpus);
   } else if (group.n > 1) {
-    Costs costs;
-    int error = group_costs(made, group.n, scratch, &costs);
-    if (!error) error = plan_barrier(group, costs, scratch, arena, &made);
+    Ground ground;
+    int error = find_ground(made, group.n, scratch, &ground);
+    if (!error) error = plan_barrier(group, ground, scratch, arena, &made);
     if (error) return error;
   }
   *out = made;
@@ -282,13 +329,11 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) 
   if (group.plan.star || group.n <= 2) return star;
   // Reserved when the group was made: running out here, where the others do not, would send us into another tree.
   Arena scratch(group.planning, group.planning_bytes);
-  Costs costs;
+  Ground ground;
   Choice choice;
-  Verdict verdict;
-  int error = group_costs(group.plan, group.n, scratch, &costs);
-  if (!error) error = choose(group, group.plan, Operation::kBroadcast, static_cast<int>(root), costs, scratch, &choice);
-  if (!error) error = validate(choice.schedule, scratch, &verdict);
-  if (error || verdict.flaw != Flaw::kNone) return star;  // the same inputs: for all alike
+  int error = find_ground(group.plan, group.n, scratch, &ground);
+  if (!error) error = choose(group, group.plan, ground, Operation::kBroadcast, static_cast<int>(root), scratch, &choice);
+  if (error) return star;  // the same inputs: for all alike
   Route route{kNobody, false};
   const Schedule& schedule = choice.schedule;
   for (uint32_t s = schedule.begin[group.me]; s < schedule.begin[group.me + 1]; ++s) {
@@ -298,6 +343,29 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) 
       route.forwards = true;
   }
   pattern_text(choice.pattern, pattern, room);
+  os::discard_pages(group.planning, group.planning_bytes);
+  return route;
+}
+
+ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* children, char* pattern, size_t room) {
+  const ReduceRoute fixed{kNobody, false, 0, nullptr};
+  pattern[0] = '\0';
+  if (group.plan.free_folds == 0) return fixed;
+  Arena scratch(group.planning, group.planning_bytes);
+  Ground ground;
+  Choice choice;
+  Prediction prediction;
+  Pattern asked;
+  bool quicker = false;
+  int error = find_ground(group.plan, group.n, scratch, &ground);
+  if (!error) error = choose(group, group.plan, ground, Operation::kReduce, static_cast<int>(root), scratch, &choice);
+  if (!error) error = compare_with_fixed(choice.schedule, ground.costs, scratch, &prediction, &quicker);
+  ReduceRoute route = fixed;
+  // The same inputs: for all alike.
+  if (!error && adds_once(choice.schedule) && (quicker || asked_for_pattern(group, &asked))) {
+    route = reduce_place(choice.schedule, static_cast<uint16_t>(group.me), ground.costs, prediction.done, children);
+    choice_text(choice, pattern, room);
+  }
   os::discard_pages(group.planning, group.planning_bytes);
   return route;
 }
@@ -314,7 +382,7 @@ uint64_t profile_hash() {
 uint64_t settings_hash() {
   const Options& settings = options();
   uint64_t hash = fnv1a(SMELT_VERSION, sizeof SMELT_VERSION);
-  hash = fnv1a(settings.pattern, std::strlen(settings.pattern), hash);
+  for (const char* text : {settings.pattern, settings.reduce_order}) hash = fnv1a(text, std::strlen(text), hash);
   for (const int64_t number : {settings.flat_limit, settings.copy_limit, settings.chunk, settings.cpus})
     hash = fnv1a(&number, sizeof number, hash);
   return hash;

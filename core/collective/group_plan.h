@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "collective/group_layout.h"
 #include "model/profile.h"
+#include "schedule/fixed_order.h"
 #include "schedule/schedule.h"
 
 namespace smelt {
@@ -15,6 +16,14 @@ inline constexpr uint16_t kUnrouted = 0xfffe;
 struct Route {
   uint16_t parent = kUnrouted;  // kNobody: the root itself
   bool forwards = false;        // somebody hears it from us
+};
+
+// A participant's place in the reduction to one root, for operations that may be combined in any order.
+struct ReduceRoute {
+  uint16_t parent = kUnrouted;         // kNobody: the root itself
+  bool by_tree = false;                // false: the fixed order is as quick, or there is nothing to choose
+  uint16_t count = 0;
+  const uint16_t* children = nullptr;  // [count] in the order in which they are expected
 };
 
 // One step of the barrier: our line to write, or lines to wait for.
@@ -47,7 +56,8 @@ struct GroupPlan {
   uint32_t step_count = 0;
   char barrier_pattern[40] = "";
   double barrier_predicted = 0;     // ns, 0: not predicted
-  bool star = false;                // broadcasts go from the root to everybody straight
+  bool star = false;                // broadcasts go from the root to everybody straight, and reductions the other way
+  unsigned free_folds = 0;          // SMELT_FOLD_...: operations with one of these flags may go along a tree; 0: there is none
   const uint32_t* cpus = nullptr;   // [n] where each is expected to run; nullptr: nowhere in particular
   Limits limits;
   const Profile* profile = nullptr;
@@ -61,6 +71,10 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out);
 
 // Place of `me` in the tree that serves `root`, and the pattern's name. Deterministic: all participants compute the same tree.
 Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room);
+
+// The same for reductions. `children` has room for n, of which as many as the result's count are used. Where the fixed order is no dearer by
+// the model, that holds, and the pattern's name is empty; a pattern that the user has set is taken as it is.
+ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* children, char* pattern, size_t room);
 
 // Sizes at which the methods hand over to each other, from the profile's measured curves (group_limits.cc).
 // `moves`: the machine may be moved under us (base/fingerprint.h).

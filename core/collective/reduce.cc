@@ -2,6 +2,7 @@
 //
 //   inline  up to 224 bytes, in lines that carry their own flags; the root reads everybody's. Beyond 16 participants the first of each
 //           block of 16 combines its block and the root the blocks, which is the order that is promised anyway
+//   tree    either of inline and flat along the generator's tree, for operations that may be combined in any order (reduce_tree.cc)
 //   flat    everybody copies its operands to its shelf in pieces, the root combines (reduce_flat.cc)
 //   sliced  (reduce-scatter, then the root gathers) everybody combines one slice of every piece: the arithmetic and the
 //           reading are spread over all (reduce_sliced.cc)
@@ -15,11 +16,6 @@
 
 namespace smelt {
 namespace {
-
-// Who combines the block: its first member, or the root for its own.
-uint32_t head_of_block(uint32_t block, uint32_t root) {
-  return root / kBlockSize == block ? root : block * kBlockSize;
-}
 
 // Everybody's operands in this episode, to be combined from the right: what is asked for first stays until the second has been
 // combined with it, so two places are enough for those that take several lines.
@@ -93,6 +89,8 @@ int reduce_long(Group& group, const smelt_data& in, const smelt_data& out, size_
   }
   if (bytes > (all ? limits.flat_allreduce : limits.flat_reduce))
     reduce_sliced(group, in, out, elements, fold, root);
+  else if (const ReduceRoute* tree = all ? nullptr : group.tree_for(fold, root))
+    reduce_tree(group, in, out, elements, fold, *tree);
   else
     reduce_flat(group, in, out, elements, fold, root);
   return 0;
@@ -104,7 +102,10 @@ int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size
     ++group.episode;
     InlineRoom packed;
     void* const result = group.me == root && out.base ? out.base : packed.bytes;
-    if (reduce_inline(group, in, result, elements, fold, root) && !out.base) out.unpack(out.context, 0, bytes, result);
+    const ReduceRoute* tree = group.tree_for(fold, root);
+    const bool have = tree ? reduce_tree_inline(group, in, result, elements, fold, *tree)
+                           : reduce_inline(group, in, result, elements, fold, root);
+    if (have && !out.base) out.unpack(out.context, 0, bytes, result);
     group.finish();
     return 0;
   }

@@ -26,28 +26,6 @@ bool members_of(const TeamRequest& request, Arena& arena, uint16_t* members) {
   return true;
 }
 
-// What runs in somebody's program is validated there and then: a wrong schedule would hang or, worse, let go early.
-int check(const Schedule& schedule, Arena& arena) {
-  Verdict verdict;
-  if (int error = validate(schedule, arena, &verdict)) return error;
-  return verdict.flaw == Flaw::kNone ? 0 : -EINVAL;
-}
-
-// The pattern that won on exactly these CPUs when the machine was calibrated, if there is one and it is sound.
-bool planned_by_winner(const TeamRequest& request, const uint16_t* members, Arena& arena, TeamPlan* made) {
-  char* const start = arena.mark();
-  StoredWinner stored;
-  if (stored_winner(*request.profile, Operation::kBarrier, -1, {members, request.n}, arena, &stored) != 0 ||
-      check(stored.schedule, arena) != 0) {
-    arena.rewind(start);
-    return false;
-  }
-  made->schedule = stored.schedule;
-  made->predicted = stored.winner->predicted;
-  std::memcpy(made->pattern, stored.winner->pattern, sizeof made->pattern);
-  return true;
-}
-
 }  // namespace
 
 int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
@@ -70,20 +48,16 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
   }
 
   Costs costs;
-  int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
-  if (!error && best && planned_by_winner(request, members, arena, &made)) {
-    *out = made;
-    return 0;
-  }
   Choice choice;
+  int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
   if (!error)
-    error = best ? choose_best(Operation::kBarrier, -1, costs, arena, &choice)
+    error = best ? choose_for(request.profile, {members, request.n}, Operation::kBarrier, -1, costs, arena, &choice)
                  : plan(pattern, Operation::kBarrier, -1, costs, arena, &choice);
-  if (!error) error = check(choice.schedule, arena);
+  if (!error && !best) error = check_schedule(choice.schedule, arena);
   if (error) return error;
   made.schedule = choice.schedule;
   made.predicted = choice.predicted;
-  pattern_text(choice.pattern, made.pattern, sizeof made.pattern);
+  choice_text(choice, made.pattern, sizeof made.pattern);
   *out = made;
   return 0;
 }
@@ -98,7 +72,7 @@ int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
     Choice choice;
     int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
     if (!error) error = choose_fork(costs, arena, &choice);
-    if (!error) error = check(choice.schedule, arena);
+    if (!error) error = check_schedule(choice.schedule, arena);
     if (error) return error;
     made.tree = choice.tree;
     made.predicted = choice.predicted;

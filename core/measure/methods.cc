@@ -158,7 +158,7 @@ class Participant {
 
   int call(What what, smelt_group* group, uint64_t bytes, unsigned root) {
     const smelt_data in{in_.data(), nullptr, nullptr, nullptr}, out{out_.data(), nullptr, nullptr, nullptr};
-    const smelt_fold sum{sizeof(double), add_right, add_third, nullptr};
+    const smelt_fold sum{sizeof(double), add_right, add_third, nullptr, 0};
     const size_t elements = bytes / sizeof(double);
     switch (what) {
       case What::kBroadcast: return smelt_group_broadcast(group, &out, bytes, root);

@@ -10,6 +10,7 @@
 #include "schedule/choose.h"
 
 #include <cerrno>
+#include <cstdio>
 
 #include "generate/patterns.h"
 #include "generate/release.h"
@@ -281,6 +282,12 @@ int try_partners(const Pattern& pattern, const Costs& costs, const SearchEffort&
 }
 
 }  // namespace
+
+int choice_text(const Choice& choice, char* text, size_t room) {
+  char name[40];
+  pattern_text(choice.pattern, name, sizeof name);
+  return std::snprintf(text, room, "%s%s", name, choice.partners ? ", partners searched" : "");
+}
 
 int plan(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, Choice* out,
          const SearchEffort& effort) {

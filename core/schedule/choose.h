@@ -17,6 +17,9 @@ struct Choice {
   double predicted = 0;     // makespan under the costs it was chosen with
 };
 
+// "hybrid"; "hierarchical:2, partners searched" where the name alone does not give the schedule. Returns its length.
+int choice_text(const Choice& choice, char* text, size_t room);
+
 // Builds the schedule of one named pattern for one operation. 0; -EINVAL when the pattern cannot serve the operation
 // (dissemination cannot broadcast and has no root to choose, pair is for two); -ENOMEM.
 int plan(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, Choice* out,

@@ -56,9 +56,10 @@ struct Clock {
       const double seen = visible[step.first + k];
       arrivals[k] = Arrival{seen - costs.recv_busy[pair(from, i)], seen, from, step.first + k};
     }
-    std::sort(arrivals, arrivals + step.count, [](const Arrival& a, const Arrival& b) {
-      return a.start != b.start ? a.start < b.start : a.from < b.from;
-    });
+    if (!step.in_order)
+      std::sort(arrivals, arrivals + step.count, [](const Arrival& a, const Arrival& b) {
+        return a.start != b.start ? a.start < b.start : a.from < b.from;
+      });
     const float* busy = costs.ready_read;
     for (uint32_t k = 0; k < step.count; ++k, busy = costs.recv_busy) {
       const double before = now[i], kept = busy[pair(arrivals[k].from, i)];

@@ -3,7 +3,8 @@
 // Everybody starts at 0. A signal to k peers by separate lines: the i-th leaves at t, is visible to a polling peer at
 // t + hop, and keeps the sender send_busy. By a shared line: one store, visible to each at its hop + (k-1) * poller,
 // that keeps the sender the longest send_busy of the k.
-// A wait for k peers serves the messages in the order in which the receiver can begin with them (visible - recv_busy):
+// A wait for k peers serves the messages in the order in which the receiver can begin with them (visible - recv_busy), or, where the
+// step says so, in the order of the peers:
 // the first is read at max(now + ready_read, visible), which is visible for who was already polling and ready_read for
 // who found it there; each further one at max(now + recv_busy, visible). In the paper's model both are t_receive, which
 // gives the paper's figures to the cycle.

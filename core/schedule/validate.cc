@@ -101,4 +101,10 @@ int validate(const Schedule& schedule, Arena& arena, Verdict* out) {
   return error;
 }
 
+int check_schedule(const Schedule& schedule, Arena& arena) {
+  Verdict verdict;
+  if (const int error = validate(schedule, arena, &verdict)) return error;
+  return verdict.flaw == Flaw::kNone ? 0 : -EINVAL;
+}
+
 }  // namespace smelt

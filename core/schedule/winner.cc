@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "schedule/validate.h"
+
 namespace smelt {
 
 namespace {
@@ -40,7 +42,7 @@ int read_schedule(const Winner& winner, Words words, Arena& arena, Schedule* out
   for (uint32_t s = 0; s < begin[n] && words.good; ++s) {
     const uint32_t word = words.next(), count = word >> 2;
     if (count == 0 || count > n || count > winner.words - slots) return -EINVAL;
-    steps[s] = Step{word & 1 ? StepKind::kWait : StepKind::kSignal, (word & 2) != 0, slots, count};
+    steps[s] = Step{word & 1 ? StepKind::kWait : StepKind::kSignal, (word & 2) != 0, false, slots, count};
     slots += count;
   }
   for (uint32_t slot = 0; slot < slots && words.good; ++slot) {
@@ -125,6 +127,26 @@ int stored_winner(const Profile& profile, Operation op, int root, std::span<cons
   }
   arena.rewind(start);
   return -ENOENT;
+}
+
+int choose_for(const Profile* profile, std::span<const uint16_t> members, Operation op, int root, const Costs& costs, Arena& arena,
+               Choice* out) {
+  if (profile && !members.empty()) {
+    char* const start = arena.mark();
+    StoredWinner stored;
+    if (stored_winner(*profile, op, root, members, arena, &stored) == 0 && check_schedule(stored.schedule, arena) == 0) {
+      Choice winner;
+      winner.pattern = stored.pattern;
+      winner.partners = std::strchr(stored.winner->pattern, ',') != nullptr;
+      winner.schedule = stored.schedule;
+      winner.predicted = stored.winner->predicted;
+      *out = winner;
+      return 0;
+    }
+    arena.rewind(start);
+  }
+  if (const int error = choose_best(op, root, costs, arena, out)) return error;
+  return check_schedule(out->schedule, arena);
 }
 
 }  // namespace smelt

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "model/profile.h"
+#include "schedule/choose.h"
 #include "schedule/schedule.h"
 
 namespace smelt {
@@ -29,5 +30,12 @@ struct StoredWinner {
 // stays in the arena as well.
 int stored_winner(const Profile& profile, Operation op, int root, std::span<const uint16_t> members, Arena& arena,
                   StoredWinner* out);
+
+// What these participants use: the winner on exactly these CPUs if there is one and it is sound, else the cheapest (choose_best). Either
+// has been checked. `members` are indices into the profile; none, or no profile: nobody knows where the participants run, and `costs`
+// alone decide. Of a winner only the pattern, the schedule and the price are filled in, the price as it was when the race was run. 0, -EINVAL
+// (as choose_best), -ENOMEM.
+int choose_for(const Profile* profile, std::span<const uint16_t> members, Operation op, int root, const Costs& costs, Arena& arena,
+               Choice* out);
 
 }  // namespace smelt

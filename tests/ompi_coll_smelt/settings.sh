@@ -36,7 +36,7 @@ if ! grep -q 'FLAT_LIMIT' "$output"; then fail "bad value of a parameter: not sa
 mpi "bad piece: said, and the program goes on" 0 '^ok$' 2 -x SMELT_CHUNK=1001 aligned_operands
 grep -q 'SMELT_CHUNK=1001 is not a multiple of 64' "$output" || fail "bad piece: not said"
 check "parameters: those that ranks read" 0 'parameter "coll_smelt_chunk"' ompi_info --param coll smelt --level 9
-for name in cpus pattern profile verbose shm_mb flat_limit copy_limit patience priority; do
+for name in cpus pattern profile verbose shm_mb flat_limit reduce_order copy_limit patience priority; do
   grep -q "parameter \"coll_smelt_$name\"" "$output" || fail "parameters: no coll_smelt_$name"
 done
 for name in wait spin_us yield_us gomp hot_team canary stats; do
@@ -78,6 +78,26 @@ same_sum "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: same bits" 4 -x SMELT_COPY_
 ok "SMELT_PATIENCE=0: communicators" 3 -x SMELT_PATIENCE=0 communicators --rounds 1000
 ok "SMELT_PATIENCE=0: threads" 2 -x SMELT_PATIENCE=0 threads --create
 same_sum "no CMA: same bits" 4 --mca btl_vader_single_copy_mechanism none same_bits --light --order
+
+# --- reductions along the tree: who waits for whom, results, and what keeps its bits
+
+for n in 4 5; do
+  ok "exact operations along the tree, others in order, $n ranks" $n -x SMELT_PATTERN=knomial:1 reduce_order
+  ok "SMELT_REDUCE_ORDER=tree: what commutes along the tree, $n ranks" $n -x SMELT_PATTERN=knomial:1 -x SMELT_REDUCE_ORDER=tree \
+    reduce_order --tree
+done
+mpi "verbose: the tree of reductions" 0 'reduce: <= 224 B: inline, .*by the root, order-free operations along binomial' 4 -x \
+  SMELT_VERBOSE=1 -x SMELT_PATTERN=binomial counters used
+for pattern in binomial optimised knomial:1; do
+  ok "SMELT_PATTERN=$pattern: reductions" 4 -x SMELT_PATTERN=$pattern reductions --light
+  same_sum "SMELT_PATTERN=$pattern: same bits" 4 -x SMELT_PATTERN=$pattern same_bits --light --order
+  ok "SMELT_PATTERN=$pattern, SMELT_REDUCE_ORDER=tree: reductions" 4 -x SMELT_PATTERN=$pattern -x SMELT_REDUCE_ORDER=tree \
+    reductions --light
+  ok "SMELT_PATTERN=$pattern, SMELT_REDUCE_ORDER=tree: user operations" 4 -x SMELT_PATTERN=$pattern -x SMELT_REDUCE_ORDER=tree \
+    user_operations --light
+done
+wrong "SMELT_REDUCE_ORDER=tree gives other bits, and same_bits notices" 4 -x SMELT_PATTERN=binomial -x SMELT_REDUCE_ORDER=tree \
+  same_bits --light --order
 
 # --- forced patterns, as if every rank had a CPU and as it is
 

@@ -9,7 +9,9 @@
  * sender did before.
  *
  * Results are the same bits on every participant, for every root, in every run, whatever method served the size: operands are
- * always combined as  B_0 op (B_1 op (B_2 ...)),  B_j = a_16j op (a_16j+1 op (... a_16j+15)),  a_i participant i's.
+ * combined as  B_0 op (B_1 op (B_2 ...)),  B_j = a_16j op (a_16j+1 op (... a_16j+15)),  a_i participant i's. An operation whose result
+ * does not depend on the order may say so (SMELT_FOLD_ANY_ORDER): its operands go along the machine's reduction tree where that is quicker.
+ * Only who sets SMELT_REDUCE_ORDER=tree gives the promise up, for operations that commute.
  */
 #ifndef SMELT_GROUP_H
 #define SMELT_GROUP_H
@@ -64,6 +66,12 @@ typedef struct smelt_data {
   void *context;
 } smelt_data;
 
+/* What is known of an operation besides that it associates; the same on all participants. */
+enum {
+  SMELT_FOLD_ANY_ORDER = 1, /* the result has the same bits in whatever order operands are combined: integers, not floating point */
+  SMELT_FOLD_COMMUTES = 2   /* left and right may change places, but for rounding: the order is kept unless SMELT_REDUCE_ORDER=tree */
+};
+
 /* An associative operation on elements. Operands are packed bytes, at a multiple of the largest power of two, 64 at most, that
  * divides element_bytes; where they lie in a caller's own memory (smelt_data's base), as that does. */
 typedef struct smelt_fold {
@@ -73,6 +81,7 @@ typedef struct smelt_fold {
   /* result[k] = left[k] op right[k]; result may be the very address left or right. NULL: into_right and a copy are used. */
   void (*into_third)(void *context, const void *left, const void *right, void *result, size_t elements);
   void *context;
+  unsigned flags; /* SMELT_FOLD_...; 0: combined in the promised order and no other */
 } smelt_fold;
 
 /* Each returns 0, or for all participants alike -ENOTSUP when this group does not serve such a call (a single element
@@ -87,7 +96,7 @@ SMELT_API int smelt_group_allreduce(smelt_group *group, const smelt_data *in, co
                                     const smelt_fold *fold);
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
 
-/* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes. Writes one line
+/* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes; trees are those of root 0. Writes one line
  * ("<= 224 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */
 typedef enum smelt_collective {
   SMELT_COLLECTIVE_BARRIER = 0,

@@ -38,13 +38,15 @@ class Pretended : public testing::Environment {
 };
 [[maybe_unused]] const auto* const registered = testing::AddGlobalTestEnvironment(new Pretended);
 
-int collectives(smelt_group* group, const Seat& seat) {
-  const smelt_fold sum{sizeof(uint64_t),
-                       [](void*, const void* left, void* right, size_t elements) {
-                         for (size_t i = 0; i < elements; ++i)
-                           static_cast<uint64_t*>(right)[i] += static_cast<const uint64_t*>(left)[i];
-                       },
-                       nullptr, nullptr};
+void add(void* calls, const void* left, void* right, size_t elements) {
+  ++*static_cast<unsigned*>(calls);
+  for (size_t i = 0; i < elements; ++i) static_cast<uint64_t*>(right)[i] += static_cast<const uint64_t*>(left)[i];
+}
+
+// Sums that keep the order, or may go along the tree.
+int collectives(smelt_group* group, const Seat& seat, unsigned flags) {
+  unsigned calls = 0;
+  const smelt_fold sum{sizeof(uint64_t), add, nullptr, &calls, flags};
   for (const size_t count : {size_t{1}, size_t{40}, size_t{3000}}) {
     for (unsigned round = 0; round < 4; ++round) {
       const unsigned root = round * 7 % seat.n;
@@ -92,8 +94,31 @@ int failures(unsigned n, const char* pattern, const std::string& barrier, const 
     EXPECT_HERE(std::string(line).starts_with(barrier), "barrier by %s: %s", pattern, line);
     smelt_group_describe(group, SMELT_COLLECTIVE_BROADCAST, 0, line, sizeof line);
     EXPECT_HERE(std::string(line).ends_with(broadcast), "broadcast by %s: %s", pattern, line);
+    smelt_group_describe(group, SMELT_COLLECTIVE_REDUCE, 0, line, sizeof line);
+    const std::string reduce = line;
+    const bool along = reduce.find("order-free operations along ") != std::string::npos;
+    // A pattern that is asked for and is a tree serves reductions, too; two kinds of operations, two ways.
+    EXPECT_HERE(broadcast.empty() || reduce.ends_with(" along" + broadcast.substr(1)), "reduce by %s: %s", pattern, line);
+    // On this machine the tree is cheaper than the fixed order once several blocks send far messages to one CPU.
+    EXPECT_HERE(n < 33 || along, "reduce: %s", line);
+    unsigned calls = 0;
+    const smelt_fold sum{sizeof(uint64_t), add, nullptr, &calls, SMELT_FOLD_ANY_ORDER};
+    uint64_t one = 1, total = 0;
+    const smelt_data from{&one, nullptr, nullptr, nullptr}, to{&total, nullptr, nullptr, nullptr};
+    EXPECT_HERE(smelt_group_reduce(group, &from, &to, 1, &sum, 0) == 0, "reduce");
+    EXPECT_HERE(seat.me != 0 || total == n, "reduce: %u instead of %u", static_cast<unsigned>(total), n);
+    // Who has combined: everybody what its children brought; in the fixed order the heads of blocks, and the root also what those made.
+    const ReduceRoute* route = group->tree_for(sum, 0);
+    EXPECT_HERE(along == (route != nullptr), "%s", reduce.c_str());
+    unsigned expected = seat.me % 16 == 0 ? (n - seat.me < 16 ? n - seat.me : 16) - 1 : 0;
+    if (seat.me == 0) expected += (n - 1) / 16;
+    if (route) expected = route->count;
+    EXPECT_HERE(calls == expected, "%s: rank %u combined %u times, not %u", reduce.c_str(), seat.me, calls, expected);
+    const bool best = broadcast.empty() && barrier.empty();
+    EXPECT_HERE(!best || !route || n > 16 || calls < n - 1, "%s, which is the fixed order's star", reduce.c_str());
     int result = barriers(group, seat);
-    if (!result) result = collectives(group, seat);
+    for (const unsigned flags : {0, 1})
+      if (!result) result = collectives(group, seat, flags);
     smelt_group_free(group);
     smelt_groups_end();
     return result;

@@ -66,7 +66,7 @@ const size_t kCounts[] = {1, 2, 3, 7, 8, 28, 29, 33, 256, 511, 513, 1024, 4096, 
 bool same(Map a, Map b) { return a.a == b.a && a.b == b.b; }
 
 int check_all(smelt_group* group, const Seat& seat, bool third) {
-  const smelt_fold fold{sizeof(Map), fold_maps, third ? fold_maps_third : nullptr, nullptr};
+  const smelt_fold fold{sizeof(Map), fold_maps, third ? fold_maps_third : nullptr, nullptr, 0};
   uint32_t round = 0;
   for (const size_t count : kCounts) {
     for (unsigned root = 0; root < seat.n; ++root) {
@@ -190,7 +190,7 @@ int check_alignment(smelt_group* group, const Seat& seat, bool third, bool packe
       const size_t count = (bytes + element - 1) / element;
       Alignment alignment{element, element & -element};
       if (alignment.power > 64) alignment.power = 64;
-      const smelt_fold fold{element, add_aligned, third ? add_aligned_third : nullptr, &alignment};
+      const smelt_fold fold{element, add_aligned, third ? add_aligned_third : nullptr, &alignment, 0};
       for (const unsigned root : {0u, seat.n - 1, seat.n}) {  // n: allreduce
         for (size_t i = 0; i < count * element; ++i) in[i] = static_cast<uint8_t>(seat.me + i), out[i] = 0;
         const smelt_data from = packed ? Row::data(in) : contiguous(in), to = packed ? Row::data(out) : contiguous(out);
@@ -229,7 +229,7 @@ TEST(Group, OnlyTheRootNamesAPlaceForTheResult) {
   for (const unsigned n : {1u, 2u, 3u, 18u})
     for (const std::vector<Setting>& way : ways)
       EXPECT_EQ(in_group(n, way, [](smelt_group* group, Seat& seat) {
-        const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr};
+        const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
         for (const size_t count : {1, 20, 1000, 20000})
           for (const unsigned root : {0u, seat.n - 1}) {
             std::vector<Map> in(count), out(count);

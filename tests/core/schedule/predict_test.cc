@@ -12,6 +12,7 @@
 #include "generate/patterns.h"
 #include "machines.h"
 #include "schedule/choose.h"
+#include "schedule/fixed_order.h"
 
 using namespace smelt;
 using namespace smelt::test;
@@ -85,6 +86,17 @@ TEST_F(Predict, AGatherServesInOrderOfArrival) {
   EXPECT_EQ(priced(schedule, at).makespan, 150);
   hop[1 * 4 + 0] = 110;
   EXPECT_EQ(priced(schedule, at).makespan, 114);
+}
+
+// Who must take them in one order waits for the first though the others are there.
+TEST_F(Predict, AnOrderedGatherWaitsForItsFirst) {
+  Costs at = costs(4);
+  hop[3 * 4 + 0] = 500;
+  Schedule schedule;
+  ASSERT_EQ(fixed_order_schedule(4, 0, arena, &schedule), 0);  // 3, 2, 1
+  EXPECT_DOUBLE_EQ(priced(schedule, at).makespan, 500 + 7 + 7);
+  ASSERT_EQ(reduce_schedule(star(4), arena, &schedule), 0);
+  EXPECT_DOUBLE_EQ(priced(schedule, at).makespan, 500);
 }
 
 TEST_F(Predict, AMessageThatIsThereCostsAReadyRead) {

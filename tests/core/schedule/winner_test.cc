@@ -149,4 +149,31 @@ TEST(StoredWinner, AFullArenaIsReported) {
   EXPECT_EQ(tiny.left(), memory.size());
 }
 
+// What programs use: the winner where it is for them and sound, else the cheapest.
+TEST(ChooseFor, TakesTheWinnerIfItIsSoundElseTheCheapest) {
+  MappedArena arena(kBlockBytes);
+  const Costs costs = make_machine("m", 2, 3, 60, 300, 0.3f, 7).overlap(arena);
+  const std::vector<uint16_t> members = {0, 1, 2, 3, 4, 5};
+  Stored stored(6);
+  stored.add(plan_of("bad", Operation::kReduce, 2, costs, arena), members);
+  Choice choice, best;
+  const auto chosen = [&](int root) { return choose_for(&stored.profile, members, Operation::kReduce, root, costs, arena, &choice); };
+  ASSERT_EQ(choose_best(Operation::kReduce, 1, costs, arena, &best), 0);
+  char text[40];
+  ASSERT_EQ(chosen(2), 0);
+  choice_text(choice, text, sizeof text);
+  EXPECT_STREQ(text, "hierarchical:2, partners searched");  // the name under which it was stored
+  EXPECT_EQ(choice.schedule.root, 2);
+  ASSERT_EQ(chosen(1), 0);  // another root: nobody raced
+  EXPECT_EQ(choice.pattern.info, best.pattern.info);
+  EXPECT_EQ(choice.predicted, best.predicted);
+  // A reduction that says it is a barrier: well formed, but nobody hears the root.
+  stored.winners[0].operation = static_cast<uint32_t>(Operation::kBarrier);
+  ASSERT_EQ(choose_for(&stored.profile, members, Operation::kBarrier, -1, costs, arena, &choice), 0);
+  EXPECT_EQ(check_schedule(choice.schedule, arena), 0);
+  EXPECT_STRNE((choice_text(choice, text, sizeof text), text), "hierarchical:2, partners searched");
+  ASSERT_EQ(choose_for(nullptr, {}, Operation::kReduce, 1, costs, arena, &choice), 0);
+  EXPECT_EQ(choice.pattern.info, best.pattern.info);
+}
+
 }  // namespace
