@@ -1,0 +1,37 @@
+#!/bin/sh
+# Every relative link of the Markdown files, and every picture, leads to something; docs/settings.md names every setting.
+#   links_test.sh SOURCE_ROOT
+set -u
+root=$1
+
+# broken ROOT: a line per link that leads nowhere; at the end how many links were followed.
+broken() (
+  cd "$1" || exit 1
+  count=0
+  for page in *.md docs/*.md; do
+    for link in $(grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' | sort -u); do
+      count=$((count + 1))
+      [ -e "$(dirname "$page")/$link" ] || echo "$page: $link leads nowhere"
+    done
+  done
+  echo "$count links"
+)
+
+failed=0
+found=$(broken "$root")
+echo "$found"
+! echo "$found" | grep -q 'leads nowhere' || failed=1
+[ "$(echo "$found" | sed -n 's/ links$//p')" -ge 20 ] || { echo "FAIL: too few links: is $root the source?"; failed=1; }
+
+for setting in $(sed -n 's/^[A-Z]*([a-z_]*, "\(SMELT_[A-Z_]*\)".*/\1/p' "$root/core/base/options.def"); do
+  grep -q "^| \`$setting\` |" "$root/docs/settings.md" || { echo "FAIL: $setting is not in docs/settings.md"; failed=1; }
+done
+
+# The test must be able to fail.
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/docs"
+echo '[here](two.md) [there](../one.md) [away](https://example.org/x) ![](none.svg)' >"$scratch/docs/two.md"
+: >"$scratch/one.md"
+[ "$(broken "$scratch" | grep -c 'leads nowhere')" = 1 ] || { echo "FAIL: control: one link of four leads nowhere"; failed=1; }
+exit $failed
