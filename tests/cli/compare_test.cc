@@ -1,6 +1,7 @@
 // smelt compare: one machine, a folder of them, what it refuses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -39,6 +40,12 @@ TEST(Compare, ShowsEveryPatternAgainstTheCheapestAndTheBound) {
     EXPECT_LE(predicted(out, "optimised"), predicted(out, "adaptive-sorted") * (1 + 1e-6));
     EXPECT_LE(predicted(out, "optimised"), predicted(out, "binomial") * (1 + 1e-6));
     EXPECT_EQ(out["exact"], std::string(op) != "barrier");
+    // Beside the patterns of a reduction, what keeps the order; a star here, which cannot be quicker than one that need not.
+    const auto named = [](const json& row) { return row["pattern"] == "fixed-order"; };
+    EXPECT_EQ(std::count_if(out["patterns"].begin(), out["patterns"].end(), named), std::string(op) == "reduce");
+    if (std::string(op) == "reduce") {
+      EXPECT_GE(predicted(out, "fixed-order"), predicted(out, "optimised") * (1 - 1e-6));
+    }
     const Outcome text = smelt({"compare", "--machine", kMachine, "--op", op});
     for (const json& row : out["patterns"])
       EXPECT_NE(text.out.find(row["pattern"].get<std::string>()), std::string::npos) << text.out;
