@@ -340,7 +340,7 @@ void smelt_gomp_cool(void) {
 }
 
 void smelt_gomp_note(void) {
-  resolve();
+  if (!active()) return;
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
   if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
     hot->spoiled.store(true, std::memory_order_relaxed);
