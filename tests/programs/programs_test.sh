@@ -66,6 +66,7 @@ while read -r program; do
     # the program's own check must do.
     case $file in
       conjugate_gradient) under "$label, dynamic (its own check)" OMP_DYNAMIC=true && pass "$label, dynamic (its own check)" ;;
+      matrices.py) ;;  # OpenBLAS waits for ever for a team of the size that it asked for, on the stock libgomp too
       *) compare "$label, dynamic" OMP_DYNAMIC=true ;;
     esac
   done
