@@ -25,9 +25,9 @@ int fixed_order_schedule(uint32_t n, uint16_t root, Arena& arena, Schedule* out)
           if (k != i) made.peers[peers++] = static_cast<uint16_t>(k);
       }
     }
-    if (peers > first) made.steps[steps++] = Step{StepKind::kWait, false, true, first, peers - first};
+    if (peers > first) made.steps[steps++] = Step{StepKind::kWait, false, first, peers - first, true};
     if (i == root) continue;
-    made.steps[steps++] = Step{StepKind::kSignal, false, false, peers, 1};
+    made.steps[steps++] = Step{StepKind::kSignal, false, peers, 1};
     const uint32_t head = head_of_block(block, root);
     made.peers[peers++] = static_cast<uint16_t>(i == head ? root : head);
   }

@@ -29,7 +29,7 @@ struct Writer {
     return -ENOMEM;
   }
 
-  void open(StepKind kind) { schedule.steps[steps] = Step{kind, false, false, peers, 0}; }
+  void open(StepKind kind) { schedule.steps[steps] = Step{kind, false, peers, 0}; }
   void add(uint16_t peer) {
     schedule.peers[peers++] = peer;
     ++schedule.steps[steps].count;

@@ -24,10 +24,10 @@ struct Step {
   // A signal through one line that all receivers poll (one store, `poller` extra per further reader) instead of one
   // line per receiver (one store each, in order).
   bool shared_line = false;
-  // A wait whose messages are taken in the order of its peers, whichever comes first.
-  bool in_order = false;
   uint32_t first = 0;  // peers[first .. first + count); the ranges of successive steps follow each other without gaps
   uint32_t count = 0;
+  // A wait whose messages are taken in the order of its peers, whichever comes first.
+  bool in_order = false;
 };
 
 struct Schedule {

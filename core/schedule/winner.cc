@@ -42,7 +42,7 @@ int read_schedule(const Winner& winner, Words words, Arena& arena, Schedule* out
   for (uint32_t s = 0; s < begin[n] && words.good; ++s) {
     const uint32_t word = words.next(), count = word >> 2;
     if (count == 0 || count > n || count > winner.words - slots) return -EINVAL;
-    steps[s] = Step{word & 1 ? StepKind::kWait : StepKind::kSignal, (word & 2) != 0, false, slots, count};
+    steps[s] = Step{word & 1 ? StepKind::kWait : StepKind::kSignal, (word & 2) != 0, slots, count};
     slots += count;
   }
   for (uint32_t slot = 0; slot < slots && words.good; ++slot) {
