@@ -223,6 +223,8 @@ std::string chosen_component(const std::string& verbose) {
     if (process.empty() && line.find(std::string(kNew) + "MPI_COMM_WORLD") != line.npos) process = speaker;
     const size_t name = line.find(kAvailable), comma = line.find(kPriority);
     if (process.empty() || speaker != process || name == line.npos || comma == line.npos) continue;
+    // "self" serves communicators of one rank: this is the next communicator, its first line torn by another rank's.
+    if (!chosen.empty() && line.compare(name + kAvailable.size(), comma - name - kAvailable.size(), "self") == 0) break;
     int priority = -1;
     std::from_chars(line.data() + comma + kPriority.size(), line.data() + line.size(), priority);
     if (priority <= highest) continue;

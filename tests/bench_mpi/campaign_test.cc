@@ -40,6 +40,13 @@ TEST(ChosenComponent, IsTheOneOfHighestPriorityForTheWorld) {
                              "[vm:1] coll:base:comm_select: new communicator: MPI_COMM_SELF (cid 1)\n"
                              "[vm:1] coll:base:comm_select: component available: self, priority: 75\n"),
             "smelt");
+  // Ranks tear each other's lines.
+  EXPECT_EQ(chosen_component("[vm:1] coll:base:comm_select: new communicator: MPI_COMM_WORLD (cid 0)\n"
+                             "[vm:1] coll:base:comm_select: component available: tuned, priority: 30\n"
+                             "[vm:1] coll:ba[vm:2] coll:base:comm_select: component available: tuned, priority: 30\n"
+                             "se:comm_select: new communicator: MPI_COMM_SELF (cid 1)\n"
+                             "[vm:1] coll:base:comm_select: component available: self, priority: 75\n"),
+            "tuned");
   EXPECT_EQ(chosen_component("nothing of that kind\n"), "");
   EXPECT_EQ(chosen_component(""), "");
 }
