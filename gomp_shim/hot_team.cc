@@ -138,9 +138,9 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   hot.inside = false;
 }
 
-// The workers are gone: this is the child of a fork.
+// The workers are gone: sent home, or, in the child of a fork, never there.
 void forget(HotTeam& hot) {
-  hot.region->epoch = hot.epoch + 1;  // what they left in barriers and forks belongs to episodes before
+  hot.region->epoch = hot.epoch + 1;  // the last fork has used the number before; what a child inherits in barriers is older
   hot.active = false;
   smelt_gomp_hot = nullptr;
 }
@@ -156,10 +156,7 @@ void end(HotTeam& hot) {
   REAL(GOMP_parallel_end)();
   hot.state.restore_range(now);
   hot.state.release_destructor();
-  Region& region = *hot.region;
-  region.epoch = hot.epoch + 1;  // that fork has used the number
-  hot.active = false;
-  smelt_gomp_hot = nullptr;
+  forget(hot);
 }
 
 // The HotTeam of a region, made at the first start.

@@ -7,30 +7,10 @@
 #include <string>
 
 #include "collective/group.h"
-#include "here.h"
-#include "processes.h"
+#include "in_group.h"
 
 namespace smelt::test {
 namespace {
-
-struct Setting {
-  const char* name;
-  const char* value;
-};
-
-int in_group(unsigned n, const std::vector<Setting>& settings, const std::function<int(smelt_group*, Seat&)>& body) {
-  return run_processes(n, [&](Seat& seat) {
-    for (const Setting& setting : settings) setenv(setting.name, setting.value, 1);
-    const smelt_host host = host_of(&seat);
-    smelt_group* group = nullptr;
-    const int error = smelt_group_create(&host, n, seat.me, &group);
-    EXPECT_HERE(error == 0, "create: %d", error);
-    const int result = body(group, seat);
-    smelt_group_free(group);
-    smelt_groups_end();
-    return result;
-  }, 60);
-}
 
 // An operation on T that counts its calls.
 template <typename T>
