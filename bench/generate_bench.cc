@@ -6,7 +6,7 @@
 #include <string>
 
 #include "discover/machine_file.h"
-#include "model/api.h"
+#include "profile/api.h"
 #include "schedule/choose.h"
 #include "zoo/zoo.h"
 

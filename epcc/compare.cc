@@ -11,7 +11,7 @@
 #include <map>
 
 #include "epcc/campaign.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "epcc/program.h"
 #include "epcc/report.h"

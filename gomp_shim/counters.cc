@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "collective/wait.h"
+#include "policy/wait.h"
 
 namespace smelt::gomp {
 namespace {

@@ -5,7 +5,7 @@
 // kept inside one long libgomp region that the program does not see:
 //
 //   start     GOMP_parallel_start(dock, ...) returns to the master with the workers inside a real libgomp team; they run
-//             dock() and wait for a fork (collective/fork_join.h)
+//             dock() and wait for a fork (team/fork_join.h)
 //   region    fork (function, data) - every thread runs it - join. The join is the region's last barrier by tasks.h's numbers:
 //             if tasks were made, it is libgomp's own
 //   cool      fork (nothing): the workers leave dock(), GOMP_parallel_end gathers them, and everything is stock again
@@ -39,7 +39,7 @@
 // permanent. LLVM's libomp keeps its teams "hot" in the same sense, from the inside.
 #pragma once
 
-#include "collective/fork_join.h"
+#include "team/fork_join.h"
 #include "libgomp.h"
 #include "region.h"
 #include "thread_state.h"

@@ -4,7 +4,7 @@
 
 #include "base/os/os.h"
 #include "callers.h"
-#include "collective/wait.h"
+#include "policy/wait.h"
 #include "hot_team.h"
 #include "real.h"
 

@@ -9,7 +9,7 @@
 #include "base/fingerprint.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "model/api.h"
+#include "profile/api.h"
 #include "real.h"
 #include "region.h"
 #include "smelt_config.h"

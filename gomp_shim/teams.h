@@ -1,8 +1,8 @@
 // The barriers, and the forks and joins, of a master's teams: one entry per team size, built for where its threads run, kept.
 #pragma once
 
-#include "collective/canary.h"
-#include "collective/team.h"
+#include "team/canary.h"
+#include "team/team.h"
 
 namespace smelt::gomp {
 
@@ -37,7 +37,7 @@ Barrier* barrier_for(Region& region, uint32_t size, bool crowded, bool restless)
 // Barrier and fork, built anew if threads have been seen elsewhere since. False: no memory.
 bool build_for_hot_team(Region& region, Team& team);
 
-// The process's one canary (collective/canary.h), for a hot team about to start: whoever asks first while there is a measured profile
+// The process's one canary (team/canary.h), for a hot team about to start: whoever asks first while there is a measured profile
 // and every thread of the team has a CPU; nullptr for all others. The workers follow it.
 Canary* take_canary(const Team& team);
 

@@ -12,7 +12,7 @@
 
 #include "bench/mpi/campaign.h"
 #include "bench/mpi/report.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "epcc/program.h"
 

@@ -8,9 +8,9 @@
 
 #include "cli/class_figures.h"
 #include "cli/command.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/machine.h"
-#include "discover/profile_read.h"
+#include "profile/text/read.h"
 #include "measure/canaries.h"
 
 namespace smelt {

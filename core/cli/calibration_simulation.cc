@@ -11,10 +11,10 @@
 #include "cli/command.h"
 #include "cli/plan.h"
 #include "cli/progress_line.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/machine_file.h"
 #include "measure/calibrate.h"
-#include "measure/profile_io.h"
+#include "profile/text/io.h"
 #include "measure/simulated_machine.h"
 #include "measure/statistics.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/cost_model.h"
-#include "model/measured.h"
+#include "profile/measured.h"
 
 namespace smelt {
 

@@ -19,7 +19,7 @@
 #include "cli/parameters.h"
 #include "cli/progress_line.h"
 #include "discover/conditions.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
 #include "measure/fans.h"
@@ -27,7 +27,7 @@
 #include "measure/journal.h"
 #include "measure/methods.h"
 #include "measure/parameters.h"
-#include "measure/profile_io.h"
+#include "profile/text/io.h"
 
 namespace smelt {
 namespace {

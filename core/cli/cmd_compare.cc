@@ -13,7 +13,7 @@
 #include "cli/live.h"
 #include "cli/plan_options.h"
 #include "cli/subsets.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "generate/exact.h"
 #include "zoo/zoo.h"
 

@@ -13,7 +13,7 @@
 #include "cli/interruption.h"
 #include "cli/plan_options.h"
 #include "cli/zoo_list.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "draw/charts.h"
 
 namespace smelt {

@@ -18,10 +18,10 @@
 #include "cli/preload.h"
 #include "cli/thresholds.h"
 #include "cli/zoo_list.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "discover/machine_file.h"
-#include "model/profile.h"
+#include "profile/profile.h"
 
 namespace smelt {
 namespace {

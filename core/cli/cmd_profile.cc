@@ -10,9 +10,9 @@
 #include "base/fingerprint.h"
 #include "cli/command.h"
 #include "cli/profile_diff.h"
-#include "discover/error.h"
-#include "discover/profile_read.h"
-#include "measure/profile_io.h"
+#include "profile/text/error.h"
+#include "profile/text/read.h"
+#include "profile/text/io.h"
 
 namespace smelt {
 namespace {

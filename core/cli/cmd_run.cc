@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/preload.h"
 #include "cli/run_environment.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {

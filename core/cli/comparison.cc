@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <cmath>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "generate/exact.h"
-#include "model/api.h"
+#include "profile/api.h"
 #include "schedule/bounds.h"
 #include "schedule/fixed_order.h"
 

@@ -8,11 +8,11 @@
 #include <numeric>
 
 #include "cli/command.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "draw/picture.h"
 #include "measure/finalists.h"
 #include "measure/statistics.h"
-#include "model/profile.h"
+#include "profile/profile.h"
 
 namespace smelt {
 namespace {

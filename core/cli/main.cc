@@ -10,7 +10,7 @@
 
 #include "base/options.h"
 #include "cli/command.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "smelt_config.h"
 
 namespace smelt {

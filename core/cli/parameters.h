@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/measured.h"
+#include "profile/measured.h"
 
 namespace smelt {
 

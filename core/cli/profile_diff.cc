@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "draw/picture.h"
 #include "measure/statistics.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "discover/profile_image.h"
+#include "profile/text/image.h"
 #include "model/distance.h"
 
 namespace smelt {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "generate/exact.h"
 #include "generate/random.h"
-#include "model/api.h"
+#include "profile/api.h"
 
 namespace smelt {
 namespace {

@@ -1,10 +1,10 @@
-// The list of all thresholds (model/thresholds.h) on a machine, for people and for programs.
+// The list of all thresholds (policy/thresholds.h) on a machine, for people and for programs.
 #pragma once
 
 #include <string>
 
 #include "discover/machine_file.h"
-#include "model/thresholds.h"
+#include "policy/thresholds.h"
 
 namespace smelt {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "discover/json_checks.h"
+#include "profile/text/json_checks.h"
 #include "discover/machine.h"
 #include "model/distance.h"
 

@@ -16,9 +16,9 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "base/os/shared_memory.h"
-#include "discover/load.h"
+#include "discover/cpu_load.h"
 #include "discover/system_files.h"
-#include "model/profile.h"
+#include "profile/profile.h"
 
 namespace smelt {
 namespace {

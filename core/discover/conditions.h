@@ -44,7 +44,7 @@ std::vector<Finding> measurement_conditions(const System& system);
 // What a program's threads and processes meet: pinning, NUMA balancing, permissions.
 std::vector<Finding> program_conditions(const System& system);
 
-// The profile that a program started now would use (model/profile.h): there at all, refused, how old, of which CPUs.
+// The profile that a program started now would use (profile/profile.h): there at all, refused, how old, of which CPUs.
 std::vector<Finding> profile_conditions(const System& system);
 
 // The warnings among this machine's measurement_conditions.

@@ -14,8 +14,8 @@
 #include "base/fingerprint.h"
 #include "base/options.h"
 #include "base/os/os.h"
-#include "discover/error.h"
-#include "discover/profile_read.h"
+#include "profile/text/error.h"
+#include "profile/text/read.h"
 #include "discover/synthetic.h"
 #include "model/distance.h"
 
@@ -72,7 +72,7 @@ std::string count_of(size_t count, const char* noun) {
 
 // What shares a last-level cache where no description of one is shared by two cores, either because there are no caches in it (many virtual
 // machines) or only each core's own (many Arm machines, whose system cache no firmware describes): a cluster of the kernel's, which hwloc
-// makes a group of, a die, or else the package. The runtime has the same rule (model/profile_guess.cc).
+// makes a group of, a die, or else the package. The runtime has the same rule (profile/guess.cc).
 void settle_llcs(std::vector<Pu>& pus, const std::vector<uint16_t>& clusters) {
   const auto shared = [&] {
     std::map<uint16_t, uint16_t> core_of;

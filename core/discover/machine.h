@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "discover/profile_image.h"
+#include "profile/text/image.h"
 
 namespace smelt {
 

@@ -7,9 +7,9 @@
 
 #include "base/options.h"
 #include "discover/class_file.h"
-#include "discover/json_checks.h"
+#include "profile/text/json_checks.h"
 #include "discover/machine.h"
-#include "discover/profile_read.h"
+#include "profile/text/read.h"
 #include "zoo/zoo.h"
 
 namespace smelt {

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "model/cost_model.h"
 #include "model/curves.h"
-#include "model/measured.h"
+#include "profile/measured.h"
 
 namespace smelt {
 
@@ -27,7 +27,7 @@ struct MachineFile {
   std::vector<uint32_t> cpus;   // the kernel's number of participant i
   std::vector<uint16_t> package, core;  // [n], as in the profile; one package and a core each where not known
   std::vector<CurveSet> curves; // of the methods of groups, where the profile has some
-  // What else a profile has measured (model/measured.h); empty or 0 where there is none
+  // What else a profile has measured (profile/measured.h); empty or 0 where there is none
   std::vector<ClassFigures> classes;
   std::vector<Winner> winners;
   std::vector<std::vector<uint32_t>> winner_cpus;  // [winners] kernel numbers

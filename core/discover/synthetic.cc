@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "discover/error.h"
-#include "model/profile.h"
+#include "profile/text/error.h"
+#include "profile/profile.h"
 
 namespace smelt {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/object.h"
 #include "generate/registry.h"
-#include "model/api.h"
+#include "profile/api.h"
 
 using namespace smelt;
 

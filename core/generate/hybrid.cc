@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "generate/patterns.h"
-#include "model/thresholds.h"
+#include "policy/thresholds.h"
 
 namespace smelt {
 

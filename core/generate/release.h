@@ -3,7 +3,7 @@
 
 #include "generate/levels.h"
 #include "generate/tree.h"
-#include "model/thresholds.h"  // release_lines: how many lines a parent stores
+#include "policy/thresholds.h"  // release_lines: how many lines a parent stores
 
 namespace smelt {
 

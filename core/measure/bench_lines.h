@@ -5,7 +5,7 @@
 #include <ctime>
 
 #include "base/os/os.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "measure/ticks.h"
 #include "transport/line.h"
 

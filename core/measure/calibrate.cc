@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "measure/pair_samples.h"
 #include "measure/survey.h"
 

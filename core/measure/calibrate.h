@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "discover/machine.h"
-#include "discover/profile_image.h"
+#include "profile/text/image.h"
 #include "measure/meter.h"
 
 namespace smelt {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "discover/profile_image.h"
+#include "profile/text/image.h"
 #include "measure/meter.h"
 
 namespace smelt {

@@ -1,11 +1,11 @@
-// Moving and combining payload between two CPUs, by size: DistanceCurves of model/measured.h.
+// Moving and combining payload between two CPUs, by size: DistanceCurves of profile/measured.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "discover/profile_image.h"
+#include "profile/text/image.h"
 #include "model/distance.h"
 
 namespace smelt {

@@ -1,10 +1,10 @@
-// A parent and its children, round trips by number of children: FanCurves of model/measured.h.
+// A parent and its children, round trips by number of children: FanCurves of profile/measured.h.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "discover/profile_image.h"
+#include "profile/text/image.h"
 #include "model/distance.h"
 
 namespace smelt {

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/os/os.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "generate/patterns.h"
 #include "measure/track.h"
-#include "model/api.h"
+#include "profile/api.h"
 #include "schedule/choose.h"
 #include "schedule/validate.h"
 #include "schedule/winner.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "discover/profile_image.h"
+#include "profile/text/image.h"
 #include "measure/calibrate.h"
 #include "measure/racing.h"
 #include "schedule/schedule.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fingerprint.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "discover/profile_image.h"
+#include "profile/text/image.h"
 #include "measure/calibrate.h"
 
 namespace smelt {

@@ -16,7 +16,7 @@
 
 #include <utility>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "measure/bench_lines.h"
 #include "measure/pair_samples.h"
 #include "measure/pinned.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/os/os.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {

@@ -22,7 +22,7 @@
 
 #include "measure/calibrate.h"
 #include "measure/statistics.h"
-#include "model/measured.h"
+#include "profile/measured.h"
 
 namespace smelt {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {

@@ -1,8 +1,8 @@
 #include "measure/track.h"
 
 #include "base/os/os.h"
-#include "collective/barrier.h"
-#include "discover/error.h"
+#include "team/barrier.h"
+#include "profile/text/error.h"
 #include "measure/bench_lines.h"
 #include "measure/pinned.h"
 #include "model/cost_model.h"

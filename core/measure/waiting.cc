@@ -2,7 +2,7 @@
 //
 //   poll    a line in the own cache, again and again, with the pause between: batches, median
 //   yield   one at a time, lower quartile: the figure is for a yield that finds nobody, and on a busy machine many find somebody
-//   wake    the sleeper goes to sleep on a bell as collective/wait.cc does; the waker lets it fall asleep, posts, and is answered over
+//   wake    the sleeper goes to sleep on a bell as policy/wait.cc does; the waker lets it fall asleep, posts, and is answered over
 //           a line of the sleeper's. Both figures are taken by the waker's clock; the answer's hop is taken off the second
 #include "measure/waiting.h"
 
@@ -61,7 +61,7 @@ double yield_cost(const WaitEffort& effort) {
   return std::max(0.0, quantile(yields, 0.25) - median(nothing));
 }
 
-// The sleeping end of collective/wait.cc, without what precedes it.
+// The sleeping end of policy/wait.cc, without what precedes it.
 void sleep_until(Line& line, uint64_t epoch) {
   while (!poll(line.epoch, epoch)) {
     const uint32_t word = line.bell.wake.load(std::memory_order_acquire);

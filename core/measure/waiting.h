@@ -1,9 +1,9 @@
-// What waiting costs: a poll, giving way, waking somebody, being woken. WaitFigures of model/measured.h.
+// What waiting costs: a poll, giving way, waking somebody, being woken. WaitFigures of profile/measured.h.
 #pragma once
 
 #include <cstdint>
 
-#include "model/measured.h"
+#include "profile/measured.h"
 
 namespace smelt {
 

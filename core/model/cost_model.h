@@ -16,10 +16,10 @@
 #include <span>
 
 #include "base/arena.h"
+#include "base/participants.h"
 
 namespace smelt {
 
-inline constexpr uint32_t kMaxParticipants = 1024;  // of one barrier, tree or schedule
 inline constexpr uint16_t kNobody = 0xffff;         // "no participant"
 
 enum class CostUnit : uint32_t { kNanoseconds = 0, kCycles = 1 };

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/object.h"
-#include "model/api.h"
+#include "profile/api.h"
 #include "schedule/choose.h"
 #include "schedule/validate.h"
 

@@ -36,7 +36,7 @@ uint32_t candidate_patterns(Operation op, uint32_t n, Pattern* out, uint32_t roo
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out,
                 const SearchEffort& effort = kStartEffort);
 
-// The cheapest tree under participant 0 for fork and join (collective/fork_join.h): priced as join and then fork, the
+// The cheapest tree under participant 0 for fork and join (team/fork_join.h): priced as join and then fork, the
 // way that a loop of regions goes. 0 or -ENOMEM.
 int choose_fork(const Costs& costs, Arena& arena, Choice* out);
 

@@ -37,7 +37,7 @@ struct Trace {
 int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out, Trace* trace = nullptr);
 
 // What a barrier costs in a loop that does nothing else, per episode: who leaves first comes first the next time, so it is less than
-// the makespan, or the same. Two participants who tell each other share one line (collective/barrier.h): the later one gets the
+// the makespan, or the same. Two participants who tell each other share one line (team/barrier.h): the later one gets the
 // other's news with the line that it needs for its own store, which takes one transaction, and only the other has to read again; so
 // the episode takes the mean of a hop and a ready read. 0 or an error as for predict; all scratch is given back.
 int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode);

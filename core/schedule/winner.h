@@ -1,4 +1,4 @@
-// The patterns that won when they were timed on this machine (model/measured.h: Winner), as schedules.
+// The patterns that won when they were timed on this machine (profile/measured.h: Winner), as schedules.
 //
 // A winner is for a set of CPUs, whatever their order: who runs on which of them takes over that CPU's part. In the profile's pool
 // its words are, with n participants:
@@ -8,7 +8,7 @@
 
 #include <span>
 
-#include "model/profile.h"
+#include "profile/profile.h"
 #include "schedule/choose.h"
 #include "schedule/schedule.h"
 

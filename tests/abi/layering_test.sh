@@ -5,25 +5,35 @@
 set -u
 cd "$1" || exit 1
 failed=0 checked=0
+# Rooms in this order; a room below another does not know it.
+runtime='base transport model profile policy generate schedule team group'
+offline='profile/text zoo discover measure draw cli'
 allowed() {
   case $1 in
     base) echo base ;;
-    model) echo base model ;;
-    generate) echo base model generate ;;
-    schedule) echo base model generate schedule ;;
     transport) echo base transport ;;
-    collective) echo base model generate schedule transport collective ;;
+    model) echo base model ;;
+    profile) echo base model profile ;;
+    policy) echo base transport model profile policy ;;
+    generate) echo base model profile policy generate ;;
+    schedule) echo base model profile policy generate schedule ;;
+    team) echo base transport model profile policy generate schedule team ;;
+    group) echo base transport model profile policy generate schedule group ;;
+    profile/text) echo base model profile profile/text ;;
     zoo) echo base zoo ;;
-    discover) echo base model zoo discover ;;
-    measure) echo base model generate schedule transport collective discover measure ;;
+    discover) echo base model profile profile/text zoo discover ;;
+    measure) echo base transport model profile profile/text policy generate schedule team discover measure ;;
     draw) echo base model generate schedule draw ;;
-    cli) echo base model generate schedule transport collective zoo discover measure draw cli ;;
+    cli) echo $runtime $offline ;;
   esac
 }
-for room in base model generate schedule transport collective zoo discover measure draw cli; do
-  for file in $(find "core/$room" -name '*.cc' -o -name '*.h' -o -name '*.def'); do
+room_of() { sed -n 's/^#include "\([a-z_]*\(\/text\)\{0,1\}\)\/.*/\1/p' "$@" | sort -u; }
+for room in $runtime $offline; do
+  for file in $(find "core/$room" -maxdepth 2 -name '*.cc' -o -maxdepth 2 -name '*.h' -o -maxdepth 2 -name '*.def'); do
+    case $room:$file in profile:core/profile/text/*) continue ;; esac
     checked=$((checked + 1))
-    for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' "$file" | sort -u); do
+    for included in $(room_of "$file"); do
+      case $included in arch|os) included=base ;; esac
       case " $(allowed $room) " in
         *" $included "*) ;;
         *) echo "FAIL: $file includes $included/, which $room may not"; failed=$((failed + 1)) ;;
@@ -32,7 +42,7 @@ for room in base model generate schedule transport collective zoo discover measu
   done
 done
 for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' gomp_shim/*.cc gomp_shim/*.h | sort -u); do
-  case " base model generate schedule transport collective " in
+  case " $runtime " in
     *" $included "*) ;;
     *) echo "FAIL: gomp_shim includes $included/: only the runtime half may be"; failed=$((failed + 1)) ;;
   esac
@@ -47,7 +57,7 @@ done
 # The runtime half and the shims neither end the host program, nor print, nor read its environment behind options.h's back. Words in
 # comments do not count; ::exit and std::exit are exit.
 called() { sed 's|//.*||' "$2" | grep -Eq "(^|[^_a-zA-Z:>.])(std::|::)?$1 *\("; }
-runtime_half=$(find core/model core/generate core/schedule core/transport core/collective gomp_shim ompi_coll_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
+runtime_half=$(find core/transport core/model core/profile/*.* core/policy core/generate core/schedule core/team core/group gomp_shim ompi_coll_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
 for file in $runtime_half $(find core/base -name '*.cc' -o -name '*.h'); do
   checked=$((checked + 1))
   for word in abort exit _exit _Exit quick_exit __builtin_trap __builtin_abort printf fprintf puts getenv secure_getenv; do

@@ -7,11 +7,9 @@
 set -u
 root=$(cd "$1" && pwd) || exit 1
 
-threads='gomp_shim/*.cc core/collective/api.cc core/collective/barrier.cc core/collective/canary.cc core/collective/fork_join.cc
-  core/collective/team.cc core/collective/wait.cc'
-processes='ompi_coll_smelt/*.c core/collective/allreduce.cc core/collective/broadcast.cc core/collective/group_*.cc
-  core/collective/reduce*.cc core/collective/single_copy.cc'
-everybody='core/model/profile.cc'
+threads='gomp_shim/*.cc core/team/*.cc core/policy/wait.cc'
+processes='ompi_coll_smelt/*.c core/group/*.cc core/policy/limits.cc'
+everybody='core/profile/profile.cc'
 
 # text FILE...: without what does not count.
 text() { cat "$@" | sed '/^uint64_t settings_hash/,/^}/d; s|//.*||'; }
@@ -19,8 +17,8 @@ asks() { grep -Eq "options\(\)\.$id([^a-z_]|\$)|settings\.$id([^a-z_]|\$)|coll_s
 # reads FILE...: do these read the setting $id, $name?
 reads() {
   text "$@" | asks && return 0
-  text core/model/thresholds.cc | asks || return 1
-  for threshold in $(sed -n "s/^THRESHOLD(\(k[A-Za-z]*\),.*\"$name\".*/\1/p" core/model/thresholds.def); do
+  text core/policy/thresholds.cc | asks || return 1
+  for threshold in $(sed -n "s/^THRESHOLD(\(k[A-Za-z]*\),.*\"$name\".*/\1/p" core/policy/thresholds.def); do
     text "$@" | grep -Eq "ThresholdId::$threshold([^A-Za-z]|\$)" && return 0
   done
   return 1
@@ -51,7 +49,7 @@ check_all "$root" || failed=1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/core"
-cp -r "$root/core/base" "$root/core/model" "$root/core/collective" "$scratch/core"
+cp -r "$root/core/base" "$root/core/profile" "$root/core/policy" "$root/core/team" "$root/core/group" "$scratch/core"
 cp -r "$root/gomp_shim" "$root/ompi_coll_smelt" "$scratch"
 control() {
   cp "$scratch/$3" "$scratch/kept"
@@ -65,7 +63,7 @@ control "a setting that ranks are offered and do not read" "SMELT_SPIN_US is BOT
   's/"SMELT_SPIN_US", THREADS/"SMELT_SPIN_US", BOTH/'
 control "a setting that ranks read and are not offered" "SMELT_SHM_MB is THREADS, but read by PROCESSES" core/base/options.def \
   's/"SMELT_SHM_MB", PROCESSES/"SMELT_SHM_MB", THREADS/'
-control "a threshold that no longer asks for its setting" "SMELT_YIELD_US is THREADS, but read by NOBODY" core/model/thresholds.cc \
+control "a threshold that no longer asks for its setting" "SMELT_YIELD_US is THREADS, but read by NOBODY" core/policy/thresholds.cc \
   's/options().yield_us/-1/'
 control "a threshold that nobody uses" "SMELT_PATIENCE is PROCESSES, but read by NOBODY" ompi_coll_smelt/component.c \
   's/coll_smelt_setting("SMELT_PATIENCE", NULL)/8/'

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "cli/progress_line.h"
-#include "model/profile.h"
+#include "profile/profile.h"
 #include "program.h"
 
 namespace smelt::test {

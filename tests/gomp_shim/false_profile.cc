@@ -11,10 +11,10 @@
 #include <string>
 
 #include "base/fingerprint.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/machine.h"
-#include "discover/profile_image.h"
-#include "model/api.h"
+#include "profile/text/image.h"
+#include "profile/api.h"
 #include "schedule/choose.h"
 #include "schedule/winner.h"
 

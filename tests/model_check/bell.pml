@@ -1,7 +1,7 @@
 /* Sleeping and being woken, under store buffers. Stands for
  *   Owner     core/transport/line.h post(), core/transport/line.cc wake_sleepers()
- *   Marker    gomp_shim/tasks.cc smelt_gomp_mark(): compare-and-swap, full_fence(), wake_all() of core/collective/barrier.cc, fork_join.cc
- *   Sleeper   core/collective/wait.cc wait_slowly(): its last loop
+ *   Marker    gomp_shim/tasks.cc smelt_gomp_mark(): compare-and-swap, full_fence(), wake_all() of core/team/barrier.cc, fork_join.cc
+ *   Sleeper   core/policy/wait.cc wait_slowly(): its last loop
  * Checked: no state without a way on (a lost wake-up) but the end. Compile-time switches:
  *   FENCED    post(kFenced): full fence between epoch and look at sleepers; sleepers use no membarrier
  *   NOMB      (mutant) unfenced and no membarrier on the sleeper's side

@@ -1,7 +1,7 @@
 /* Fork, a barrier, join, with tasks marked anywhere. Stands for
  *   Master          gomp_shim/hot_team.cc run_region() and the join after it
  *   Worker          gomp_shim/hot_team.cc dock()
- *   await, gather   core/collective/fork_join.h ForkJoin::await(), arrive(), gather_below()
+ *   await, gather   core/team/fork_join.h ForkJoin::await(), arrive(), gather_below()
  *   barrier         gomp_shim/region.cc: ours, left for libgomp's when its number is marked; all-to-all flags
  *   maybe_task      gomp_shim/tasks.cc smelt_gomp_mark(); the protocol is in tasks.h
  *   real_barrier    libgomp's own barrier, in which tasks run and may make tasks

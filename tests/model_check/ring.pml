@@ -1,5 +1,5 @@
-/* The ring of inline slots and its flow control. Stands for core/collective/group.h:
- *   put      put_inline(), open_slots(), settle() of group_wait.cc
+/* The ring of inline slots and its flow control. Stands for core/group/group.h:
+ *   put      put_inline(), open_slots(), settle() of wait.cc
  *   get      get_inline()
  *   finish   finish(); the end of call 3: finish_together()
  * Slots in a ring of RING (kRing), `finished` told every STRIDE (kFinishStride) episodes, `settled` known locally.

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/fingerprint.h"
-#include "discover/profile_image.h"
+#include "profile/text/image.h"
 #include "discover/system_files.h"
 #include "folder.h"
 

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "folder.h"
 

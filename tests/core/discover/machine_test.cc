@@ -9,11 +9,11 @@
 #include <thread>
 #include <unistd.h>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/synthetic.h"
 #include "folder.h"
 #include "model/distance.h"
-#include "model/profile.h"
+#include "profile/profile.h"
 
 using namespace smelt;
 using smelt::test::Folder;

@@ -8,7 +8,7 @@
 
 #include "base/fingerprint.h"
 #include "base/os/os.h"
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "measure/ping_pong.h"
 #include "measure/poller.h"
 #include "measure/ticks.h"

@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 
 #include "base/os/os.h"
-#include "collective/team.h"
-#include "discover/error.h"
+#include "team/team.h"
+#include "profile/text/error.h"
 #include "discover/machine.h"
-#include "model/api.h"
+#include "profile/api.h"
 
 using namespace smelt;
 

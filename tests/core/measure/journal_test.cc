@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "folder.h"
 #include "measure/simulated_machine.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "discover/machine.h"
 
 using namespace smelt;

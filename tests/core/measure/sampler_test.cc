@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "simulation.h"
 #include "zoo/zoo.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "discover/error.h"
+#include "profile/text/error.h"
 #include "measure/pair_samples.h"
 #include "measure/statistics.h"
 

@@ -1,0 +1,222 @@
+// How a group comes into being, and what its participants agree on later.
+//
+// 1. The leader (participant 0) carves a block and tells its ticket by the host's broadcast.
+// 2. Everybody maps the block, takes and clears its own desk, and introduces itself there.
+// 3. One minimum over all: did that work everywhere, and have all the same version? It also makes the introductions visible.
+// 4. Everybody plans, from the same introductions, the same thing.
+// A group that is refused is refused by the minimum alone: the leader may put the memory to another use as soon as it has heard, while
+// others have yet to, so after a refusal nobody looks at the block.
+// So a group costs two collectives of the host's, whatever its size, and nobody is a member of half a group.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <pthread.h>
+
+#include "base/options.h"
+#include "base/os/os.h"
+#include "base/os/shared_memory.h"
+#include "group/group.h"
+#include "profile/api.h"
+
+namespace smelt {
+namespace {
+
+void attach(Group& group) {
+  group.front = reinterpret_cast<Front*>(group.block.address);
+  group.introductions = group.block.address + kPage;
+  group.desks = reinterpret_cast<Desk*>(group.introductions + introductions_bytes(group.n));
+}
+
+// What does not change while the process lives, and takes system calls to find out.
+uint32_t quota;
+uint64_t hash_of_profile;
+pthread_once_t self_once = PTHREAD_ONCE_INIT;
+void look_at_self() {
+  quota = os::cgroup_cpu_quota();
+  hash_of_profile = profile_hash();
+}
+
+void introduce(Group& group) {
+  auto* mine = reinterpret_cast<Introduction*>(group.introductions + group.me * kIntroductionBytes);
+  std::memset(mine, 0, kIntroductionBytes);
+  pthread_once(&self_once, look_at_self);
+  mine->profile = hash_of_profile;
+  mine->quota = quota;
+  mine->local_processes = group.host.local_processes;
+  mine->crowded = group.host.crowded != 0;
+  mine->process = os::process_id();
+  group.probe = group.front->probe + group.me;
+  mine->probe_address = reinterpret_cast<uint64_t>(&group.probe);
+  uint32_t cpus[kMaxParticipants];
+  const uint32_t count = std::min(os::allowed_cpu_list(cpus, kMaxParticipants), kMaxParticipants);
+  for (uint32_t i = 0; i < count; ++i)
+    if (cpus[i] < kMaxParticipants) mine->cpus[cpus[i] / 64] |= uint64_t{1} << cpus[i] % 64;
+}
+
+// Step 2. The pages of the desk are taken by their owner, on its NUMA node.
+int take_seat(Group& group, const Ticket& ticket) {
+  if (group.me != 0) {
+    if (const int error = attach_block(ticket, group_bytes(group.n), &group.block)) return error;
+  }
+  attach(group);
+  const uint64_t introduction = kPage + group.me * kIntroductionBytes;
+  const uint64_t desk = reinterpret_cast<char*>(&group.desk()) - group.block.address;
+  if (take_block_pages(group.block, introduction, kIntroductionBytes) != 0) return -ENOMEM;
+  if (take_block_pages(group.block, desk, sizeof(Desk)) != 0) return -ENOMEM;
+  std::memset(static_cast<void*>(&group.desk()), 0, sizeof(Desk));
+  introduce(group);
+  return 0;
+}
+
+int offer(Group& group, Ticket* ticket) {
+  const int error = allocate_block(group_bytes(group.n), group.n, static_cast<uint64_t>(options().shm_mb) << 20,
+                                   &group.block, ticket);
+  if (error) return error;
+  attach(group);
+  group.front->probe = ticket->segment;
+  return 0;
+}
+
+// Steps 1 to 3. `error` is what this participant has to bring in already: it must not stay away, the others wait for it.
+int join(Group& group, int error) {
+  Ticket ticket;
+  if (group.me == 0 && !error) error = offer(group, &ticket);
+  if (error) ticket = Ticket{};
+  if (group.host.broadcast(group.host.context, &ticket, sizeof ticket) != 0) return -EIO;
+  if (!error) error = ticket.segment ? take_seat(group, ticket) : -ENOMEM;
+  const auto version = static_cast<int64_t>(settings_hash());
+  // ~ turns the order round: the least of the last is the greatest version.
+  int64_t least[] = {error, version, ~version};
+  if (group.host.minimum(group.host.context, least, 3) != 0) return -EIO;
+  if (least[0] != 0) return static_cast<int>(least[0]);
+  return least[1] == ~least[2] ? 0 : -EINVAL;
+}
+
+void free_memory(smelt_group* group) {
+  if (!group) return;
+  if (group->scratch) os::unmap_pages(group->scratch, kScratchBytes);
+  free_object(group);
+}
+
+constexpr size_t arena_bytes(uint32_t n) { return size_t{n} * (sizeof(Route) + sizeof(ReduceRoute) + 64) + 8192; }
+// Under each of n roots we have n - 1 children at most, and room for n while they are looked for. Pages that are not written are not held.
+constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint16_t); }
+
+// Everything a participant has to itself, in one mapping: the object, its arena, and at its end the memory for generating
+// patterns, of which pages are only held while that goes on.
+smelt_group* make_group(uint32_t n) {
+  const size_t planning = generation_bytes(n);
+  smelt_group* group = make_object<smelt_group>(arena_bytes(n) + children_bytes(n) + kPage + planning);
+  if (!group) return nullptr;
+  const auto end = reinterpret_cast<uintptr_t>(group) + group->mapped_bytes;
+  group->planning = reinterpret_cast<char*>((end - planning) / kPage * kPage);
+  group->planning_bytes = planning;
+  char* const lists = group->planning - children_bytes(n);
+  group->children = Arena(lists, children_bytes(n));
+  group->arena = Arena(group->arena.mark(), static_cast<size_t>(lists - group->arena.mark()));
+  group->routes = group->arena.make<Route>(n);
+  group->reduce_routes = group->arena.make<ReduceRoute>(n);
+  for (uint32_t i = 0; i < n; ++i) group->routes[i].parent = group->reduce_routes[i].parent = kUnrouted;
+  return group;
+}
+
+}  // namespace
+
+bool Group::vote(Question question, bool yes) {
+  desk().status.vote[question].store(yes ? 1 : 2, std::memory_order_release);
+  bool all = true;
+  for (uint32_t i = 0; i < n; ++i) {
+    const std::atomic<uint32_t>& other = desks[i].status.vote[question];
+    wait_until(i, [&] { return other.load(std::memory_order_acquire) != 0; });
+    all &= other.load(std::memory_order_relaxed) == 1;
+  }
+  return all;
+}
+
+bool Group::agree_on_shelves() {
+  if (me == 0) {
+    Block made;
+    Ticket ticket;
+    const bool ok = allocate_block(shelves_bytes(n), n, 0, &made, &ticket) == 0;
+    if (ok) shelf_block = made, front->shelf = ticket;
+    front->shelf_offer.store(ok ? 1 : 2, std::memory_order_release);
+  }
+  wait_until(0, [&] { return front->shelf_offer.load(std::memory_order_acquire) != 0; });
+  bool ok = front->shelf_offer.load(std::memory_order_relaxed) == 1;
+  if (ok && me != 0) ok = attach_block(front->shelf, shelves_bytes(n), &shelf_block) == 0;
+  // Only as much as our two rings of pieces need, by their owner, on its NUMA node.
+  for (const uint64_t channel : {uint64_t{0}, kChannelBytes})
+    ok = ok && take_block_pages(shelf_block, kPage + me * kShelfBytes + channel, uint64_t{kPieceRing} * plan.limits.piece) == 0;
+  if (ok && !scratch) scratch = static_cast<char*>(os::map_pages(kScratchBytes));
+  if (vote(kHaveShelf, ok && scratch)) {
+    shelves = shelf_block.address + kPage;
+  } else {
+    abandon_block(&shelf_block);
+    shelf_refused = true;
+  }
+  return shelves != nullptr;
+}
+
+bool Group::agree_on_single_copy() {
+  if (single_copy_asked) return single_copy;
+  bool ok = true;
+  for (uint32_t i = 0; i < n && ok; ++i) {
+    uint64_t found = 0;
+    const Introduction& other = introduction(i);
+    ok = i == me || (os::read_process(other.process, &found, other.probe_address, sizeof found) == 0 &&
+                     found == front->probe + i);
+  }
+  single_copy_asked = true;
+  return single_copy = vote(kCanReadOthers, ok);
+}
+
+void Group::find_route(uint32_t root) {
+  char pattern[40];
+  routes[root] = plan_route(*this, root, pattern, sizeof pattern);
+}
+
+void Group::find_reduce_route(uint32_t root) {
+  char pattern[40];
+  char* const list = children.mark();
+  auto* room = children.make<uint16_t>(n);  // n roots with n - 1 children at most: always there
+  const ReduceRoute route = plan_reduce_route(*this, root, room, pattern, sizeof pattern);
+  children.rewind(list + route.count * sizeof *room);
+  reduce_routes[root] = route;
+}
+
+}  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_create(const smelt_host* host, unsigned n, unsigned me, smelt_group** group) {
+  if (!host || !group || !host->broadcast || !host->minimum || n < 1 || n > kMaxParticipants || me >= n) return -EINVAL;
+  Group refused;  // without memory of our own we still take part in refusing
+  smelt_group* object = make_group(n);
+  Group& made = object ? static_cast<Group&>(*object) : refused;
+  made.n = n;
+  made.me = me;
+  made.host = *host;
+  int error = join(made, object ? 0 : -ENOMEM);
+  if (error && error != -EIO) {
+    abandon_block(&made.block);
+  } else {
+    if (!error) error = plan_group(made, object->arena, &made.plan);
+    // The others may still be reading the introductions, or, where the host failed, writing theirs.
+    if (error) release_block(&made.block);
+  }
+  if (error) {
+    free_memory(object);
+    return error;
+  }
+  *group = object;
+  return 0;
+}
+
+void smelt_group_free(smelt_group* group) {
+  if (!group) return;
+  release_block(&group->shelf_block);
+  release_block(&group->block);
+  free_memory(group);
+}
+
+void smelt_groups_end(void) { release_segments(); }

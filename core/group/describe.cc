@@ -1,0 +1,141 @@
+// What a group does with which sizes, in words: for SMELT_VERBOSE and whoever asks which algorithm ran.
+#include <cerrno>
+#include <cstdio>
+
+#include "group/single_copy.h"
+
+using namespace smelt;
+
+namespace {
+
+// One row of a collective's table: sizes up to `upto`.
+struct Method {
+  uint64_t upto;
+  char text[160];
+};
+
+constexpr unsigned kMethods = 6;  // more than any table below has
+
+// Collects rows; a row that no size reaches is left out.
+class Table {
+ public:
+  template <typename... Arguments>
+  void add(uint64_t upto, const char* format, Arguments... arguments) {
+    if (upto <= (count_ > 0 ? rows_[count_ - 1].upto : 0) || count_ == kMethods) return;
+    rows_[count_].upto = upto;
+    if constexpr (sizeof...(arguments) == 0)
+      std::snprintf(rows_[count_].text, sizeof rows_[count_].text, "%s", format);
+    else
+      std::snprintf(rows_[count_].text, sizeof rows_[count_].text, format, arguments...);
+    ++count_;
+  }
+  const Method* row(unsigned i) const { return i < count_ ? &rows_[i] : nullptr; }
+  bool last(unsigned i) const { return i + 1 == count_; }
+
+ private:
+  Method rows_[kMethods];
+  unsigned count_ = 0;
+};
+
+// Who combines, and along which tree what need not keep the order.
+struct Combining {
+  char text[96];
+  Combining(const Group& group, const char* fixed, const char* pattern) {
+    if (!pattern || !*pattern)
+      std::snprintf(text, sizeof text, "%s", fixed);
+    else
+      std::snprintf(text, sizeof text, "%s, %s along %s", fixed,
+                    group.plan.free_folds & SMELT_FOLD_COMMUTES ? "what commutes" : "order-free operations", pattern);
+  }
+};
+
+void broadcast_table(const Group& group, const char* pattern, Table* table) {
+  const Limits& limits = group.plan.limits;
+  table->add(kInlineBytes, "inline, flags in the lines, %s", pattern);
+  table->add(group.n <= kDirectCopyParticipants ? limits.copy_broadcast : UINT64_MAX, "through shared memory in pieces of %u B, %s", limits.piece, pattern);
+  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
+}
+
+// What reduce and allreduce do with what is not inline.
+void add_long(const Group& group, uint64_t flat, uint64_t copied, const Combining& who, Table* table) {
+  const Limits& limits = group.plan.limits;
+  if (group.n > kDirectCopyParticipants) copied = UINT64_MAX;
+  table->add(copied < flat ? copied : flat, "through shared memory in pieces of %u B, combined by %s", limits.piece, who.text);
+  table->add(copied, "through shared memory, sliced over all (limit %s)", limits.origin);
+  table->add(UINT64_MAX, "single copy, sliced over all (limit %s)", limits.origin);
+}
+
+// `tree`: the pattern to root 0, empty where the fixed order is as quick.
+void reduce_table(const Group& group, const char* tree, Table* table) {
+  const bool blocks = group.n > kBlockSize;
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s", Combining(group, blocks ? "in blocks of 16" : "by the root", tree).text);
+  add_long(group, group.plan.limits.flat_reduce, group.plan.limits.copy_reduce, Combining(group, "the root", tree), table);
+}
+
+void allreduce_table(const Group& group, const char* tree, Table* table) {
+  const bool blocks = group.n > kBlockSize;
+  if (group.n == 2) table->add(kPairBytes, "inline, both operands in one line");
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s%s",
+             Combining(group, blocks ? "in blocks of 16" : "by everybody", blocks ? tree : "").text, blocks ? ", then broadcast" : "");
+  add_long(group, group.plan.limits.flat_allreduce, group.plan.limits.copy_allreduce, Combining(group, "everybody", ""), table);
+}
+
+void bytes_text(uint64_t bytes, char* text, size_t room) {
+  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0)
+    std::snprintf(text, room, "%llu MiB", static_cast<unsigned long long>(bytes >> 20));
+  else if (bytes >= 1024 && bytes % 1024 == 0)
+    std::snprintf(text, room, "%llu KiB", static_cast<unsigned long long>(bytes >> 10));
+  else
+    std::snprintf(text, room, "%llu B", static_cast<unsigned long long>(bytes));
+}
+
+int barrier_line(const Group& group, char* line, size_t room) {
+  const GroupPlan& plan = group.plan;
+  if (plan.barrier_predicted > 0)
+    return std::snprintf(line, room, "%s, predicted %.0f ns", plan.barrier_pattern, plan.barrier_predicted);
+  return std::snprintf(line, room, "%s%s", plan.barrier_pattern, plan.crowded ? ", yielding" : "");
+}
+
+}  // namespace
+
+int smelt_group_describe(const smelt_group* group, smelt_collective collective, unsigned i, char* line, size_t room) {
+  if (!group || !line || room == 0) return -EINVAL;
+  if (group->n == 1) return i == 0 ? std::snprintf(line, room, "nothing to do") : -ENOENT;
+  if (collective == SMELT_COLLECTIVE_BARRIER) return i == 0 ? barrier_line(*group, line, room) : -ENOENT;
+  Table table;
+  char pattern[40];
+  if (collective == SMELT_COLLECTIVE_BROADCAST) {
+    plan_route(*group, 0, pattern, sizeof pattern);
+    broadcast_table(*group, pattern, &table);
+  } else if (collective == SMELT_COLLECTIVE_REDUCE || collective == SMELT_COLLECTIVE_ALLREDUCE) {
+    uint16_t children[kMaxParticipants];
+    plan_reduce_route(*group, 0, children, pattern, sizeof pattern);
+    const auto fill = collective == SMELT_COLLECTIVE_REDUCE ? reduce_table : allreduce_table;
+    fill(*group, pattern, &table);
+  } else {
+    return -EINVAL;
+  }
+  const Method* row = table.row(i);
+  if (!row) return -ENOENT;
+  if (table.last(i)) return std::snprintf(line, room, "longer: %s", row->text);
+  char bytes[32];
+  bytes_text(row->upto, bytes, sizeof bytes);
+  return std::snprintf(line, room, "<= %s: %s", bytes, row->text);
+}
+
+int smelt_group_summary(const smelt_group* group, char* line, size_t room) {
+  if (!group || !line || room == 0) return -EINVAL;
+  const GroupPlan& plan = group->plan;
+  static const char* const kSources[] = {"SMELT_PROFILE", "the user's profile", "the system's profile",
+                                         "a guess, run 'smelt calibrate'"};
+  const char* costs = plan.profile ? kSources[static_cast<int>(plan.profile->source)] : "none";
+  if (plan.crowded)
+    return std::snprintf(line, room, "%u participants, crowded (%s): waits yield; costs from %s", group->n, plan.crowded_why, costs);
+  char cpus[96] = "";
+  size_t used = 0;
+  for (uint32_t i = 0; plan.cpus && i < group->n && used + 8 < sizeof cpus; ++i)
+    used += static_cast<size_t>(std::snprintf(cpus + used, sizeof cpus - used, "%s%u", i ? "," : "", plan.cpus[i]));
+  const bool cut = used + 8 >= sizeof cpus;
+  return std::snprintf(line, room, "%u participants on CPUs %s%s; costs from %s", group->n, plan.cpus ? cpus : "unknown",
+                       cut ? ",..." : "", costs);
+}

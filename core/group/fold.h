@@ -1,0 +1,98 @@
+// Combining the operands of all participants in the one order that the API promises (group.h): within blocks of 16
+// ranks from the right, then the blocks from the right. Every method for every size comes here, so all give the same bits; only the tree has an order of its own.
+#pragma once
+
+#include <smelt/group.h>
+
+#include <cstring>
+
+#include "group/group.h"
+
+namespace smelt {
+
+// Reads the packed bytes of a caller's data; a caller's buffer is used in place where it can be.
+inline const void* packed_view(const smelt_data& data, size_t offset, size_t bytes, void* room) {
+  if (data.base) return static_cast<const char*>(data.base) + offset;
+  data.pack(data.context, offset, bytes, room);
+  return room;
+}
+inline void pack(const smelt_data& data, size_t offset, size_t bytes, void* to) {
+  if (data.base)
+    copy_inline(to, static_cast<const char*>(data.base) + offset, bytes);
+  else
+    data.pack(data.context, offset, bytes, to);
+}
+inline void unpack(const smelt_data& data, size_t offset, size_t bytes, const void* from) {
+  if (data.base)
+    copy_inline(static_cast<char*>(data.base) + offset, from, bytes);
+  else
+    data.unpack(data.context, offset, bytes, from);
+}
+
+// One combination of `elements` elements. `room` is memory for as many, not shared with anybody.
+class Combiner {
+ public:
+  Combiner(const smelt_fold& fold, size_t elements, char* block_room, char* total_room)
+      : fold_(fold), elements_(elements), bytes_(elements * fold.element_bytes), block_room_(block_room), total_room_(total_room) {}
+
+  // result = source(first) op ... op source(last - 1), from the right; `source` gives addresses that are only read.
+  // result may be one of them. Without a `result` the outcome may be left where it is; returns where.
+  template <typename Source>
+  const void* chain(uint32_t first, uint32_t last, Source&& source, char* room, void* result) {
+    const void* right = source(last - 1);
+    for (uint32_t i = last - 1; i-- > first;) {
+      void* const to = i == first && result ? result : room;
+      combine(source(i), right, to, room);
+      right = to;
+    }
+    if (result && right != result) std::memcpy(result, right, bytes_);  // a chain of one
+    return right;
+  }
+
+  // All of 0 .. n-1, in blocks.
+  template <typename Source>
+  void all(uint32_t n, Source&& source, void* result) {
+    if (n <= kBlockSize) {
+      chain(0, n, source, block_room_, result);
+      return;
+    }
+    uint32_t block = (n - 1) / kBlockSize;
+    const void* total = chain(block * kBlockSize, n, source, total_room_, nullptr);
+    while (block-- > 0) {
+      const void* partial = chain(block * kBlockSize, (block + 1) * kBlockSize, source, block_room_, nullptr);
+      void* const to = block == 0 ? result : total_room_;
+      combine(partial, total, to, total_room_);
+      total = to;
+    }
+  }
+
+  // to = left op right. `room` is ours to overwrite; right may be it.
+  void combine(const void* left, const void* right, void* to, void* room) {
+    if (fold_.into_third) {
+      fold_.into_third(fold_.context, left, right, to, elements_);
+      return;
+    }
+    if (right != room) std::memcpy(room, right, bytes_);
+    fold_.into_right(fold_.context, left, room, elements_);
+    if (to != room) std::memcpy(to, room, bytes_);
+  }
+
+ private:
+  const smelt_fold& fold_;
+  size_t elements_, bytes_;
+  char* block_room_;
+  char* total_room_;
+};
+
+// In how many pieces (an element is not longer than one), of how many elements, a long message goes; the same for all participants.
+struct Pieces {
+  size_t elements = 0;  // of a full piece
+  uint64_t count = 0;
+  Pieces(size_t total, size_t element_bytes, uint32_t piece_bytes) {
+    elements = piece_bytes / element_bytes;
+    count = (total + elements - 1) / elements;
+  }
+  size_t in(uint64_t k, size_t total) const { return k + 1 < count ? elements : total - k * elements; }
+};
+
+}  // namespace smelt

@@ -1,0 +1,391 @@
+#include "group/plan.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <pthread.h>
+
+#include <span>
+
+#include "base/fingerprint.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os/os.h"
+#include "group/group.h"
+#include "profile/api.h"
+#include "policy/thresholds.h"
+#include "schedule/choose.h"
+#include "schedule/programs.h"
+#include "schedule/validate.h"
+#include "schedule/winner.h"
+#include "smelt_config.h"
+
+namespace smelt {
+namespace {
+
+// One profile per process, and the guess for when the processes do not see the same one.
+Profile profile, guess;
+bool have_profile = false, have_guess = false;
+bool may_be_moved = false;  // known before any plan: introductions carry the hash of the profile
+pthread_once_t profile_once = PTHREAD_ONCE_INIT, guess_once = PTHREAD_ONCE_INIT;
+
+void load_once() {
+  Refusal why;
+  have_profile = load_profile(&profile, &why) == 0;
+  may_be_moved = is_virtual_machine();
+}
+void guess_only_once() { have_guess = guess_profile(nullptr, &guess) == 0; }
+
+const Profile* process_profile() {
+  pthread_once(&profile_once, load_once);
+  return have_profile ? &profile : nullptr;
+}
+
+const Profile* common_profile(const Group& group) {
+  for (uint32_t i = 1; i < group.n; ++i) {
+    if (group.introduction(i).profile == group.introduction(0).profile) continue;
+    // Somebody calibrated between two processes' starts. What the kernel says is the same for all.
+    pthread_once(&guess_once, guess_only_once);
+    return have_guess ? &guess : nullptr;
+  }
+  return process_profile();
+}
+
+bool may_run_on(const Introduction& who, uint32_t cpu) {
+  return cpu < kMaxParticipants && (who.cpus[cpu / 64] >> cpu % 64 & 1);
+}
+
+// A CPU of its own for every participant, within its mask: bipartite matching by augmenting paths (Kuhn, 1955). The i-th
+// participant tries its CPUs in ascending order, so unbound ones get the first n, as an operating system would.
+class Placement {
+ public:
+  Placement(const Group& group, const Profile& machine, Arena& arena) : group_(group), machine_(machine) {
+    owner_ = arena.make<uint16_t>(machine.header.cpus);
+    tried_ = arena.make<bool>(machine.header.cpus);
+    for (uint32_t c = 0; owner_ && c < machine.header.cpus; ++c) owner_[c] = kNobody;
+  }
+
+  // cpus[i]: the kernel's number. False when there are not enough.
+  bool find(uint32_t* cpus) {
+    if (!owner_ || !tried_) return false;
+    for (uint32_t i = 0; i < group_.n; ++i) {
+      std::memset(tried_, 0, machine_.header.cpus * sizeof *tried_);
+      if (!place(static_cast<uint16_t>(i), 0)) return false;
+    }
+    for (uint32_t c = 0; c < machine_.header.cpus; ++c)
+      if (owner_[c] != kNobody) cpus[owner_[c]] = machine_.os_cpu[c];
+    return true;
+  }
+
+ private:
+  bool place(uint16_t i, int depth) {
+    constexpr int kDeepest = 64;  // of recursion, on somebody else's stack; only wildly overlapping masks come near
+    const Introduction& who = group_.introduction(i);
+    for (uint32_t c = 0; c < machine_.header.cpus; ++c) {
+      if (owner_[c] != kNobody || !may_run_on(who, machine_.os_cpu[c])) continue;
+      owner_[c] = i;
+      return true;
+    }
+    if (depth == kDeepest) return false;
+    for (uint32_t c = 0; c < machine_.header.cpus; ++c) {
+      if (tried_[c] || !may_run_on(who, machine_.os_cpu[c])) continue;
+      tried_[c] = true;
+      if (!place(owner_[c], depth + 1)) continue;
+      owner_[c] = i;
+      return true;
+    }
+    return false;
+  }
+
+  const Group& group_;
+  const Profile& machine_;
+  uint16_t* owner_ = nullptr;  // [cpus] who has it
+  bool* tried_ = nullptr;
+};
+
+// Are there fewer CPUs than processes? What any participant knows counts for all.
+void find_crowd(const Group& group, uint32_t machine_cpus, bool placed, GroupPlan* out) {
+  uint32_t processes = group.n, cpus = machine_cpus;
+  const char* limit = "CPUs";
+  bool told = false;
+  for (uint32_t i = 0; i < group.n; ++i) {
+    const Introduction& who = group.introduction(i);
+    if (who.local_processes > processes) processes = who.local_processes;
+    if (who.quota && who.quota < cpus) cpus = who.quota, limit = "CPUs of the cgroup's quota";
+    told |= who.crowded != 0;
+  }
+  if (options().cpus > 0) cpus = static_cast<uint32_t>(options().cpus), limit = "CPUs (SMELT_CPUS)";
+  if (processes > cpus)
+    std::snprintf(out->crowded_why, sizeof out->crowded_why, "%u processes, %u %s", processes, cpus, limit);
+  else if (!placed)
+    std::snprintf(out->crowded_why, sizeof out->crowded_why, "bindings overlap");
+  else if (told)
+    std::snprintf(out->crowded_why, sizeof out->crowded_why, "the launcher says so");
+  out->crowded = out->crowded_why[0] != '\0';
+}
+
+// Where the participants are expected to run, as indices into the profile, and the costs among them; in a crowd, where nobody runs
+// anywhere in particular, no members, and equal costs for all.
+struct Ground {
+  std::span<const uint16_t> members;
+  Costs costs;
+};
+int find_ground(const GroupPlan& plan, uint32_t n, Arena& arena, Ground* out) {
+  if (plan.cpus && plan.profile) {
+    auto* members = arena.make<uint16_t>(n);
+    if (!members) return -ENOMEM;
+    for (uint32_t i = 0; i < n; ++i) members[i] = profile_index(*plan.profile, plan.cpus[i]);
+    out->members = {members, n};
+    return subset_costs(plan.profile->costs, out->members, arena, &out->costs);
+  }
+  auto* send = arena.make<float>(size_t{n} * n);
+  auto* receive = arena.make<float>(size_t{n} * n);
+  if (!send || !receive) return -ENOMEM;
+  for (uint32_t i = 0; i < n; ++i)
+    for (uint32_t j = 0; j < n; ++j) send[i * n + j] = i == j ? 0 : 10, receive[i * n + j] = i == j ? 0 : 50;
+  return costs_from_send_receive(n, CostUnit::kNanoseconds, send, receive, nullptr, arena, &out->costs);
+}
+
+// Did somebody set a pattern, and is it one? If it is not, that is said once on the machine, and the default holds.
+bool asked_for_pattern(const Group& group, Pattern* pattern) {
+  const char* name = options().pattern;
+  if (std::strcmp(name, "best") == 0) return false;
+  if (find_pattern(name, pattern) == 0) return true;
+  static std::atomic<bool> said{false};
+  if (group.me == 0 && !said.exchange(true, std::memory_order_relaxed))
+    log_line("SMELT_PATTERN=%s is not a pattern ('smelt tree --list' names them); the default best is used", name);
+  return false;
+}
+
+// The plan of one operation, checked: the pattern that was asked for if it serves the operation, else the one that won a race, else the
+// cheapest. All participants see the same profile, so all come to the same.
+int choose(const Group& group, const GroupPlan& placed, const Ground& ground, Operation op, int root, Arena& arena, Choice* out) {
+  Pattern pattern;
+  const bool asked = asked_for_pattern(group, &pattern);
+  if (asked && plan(pattern, op, root, ground.costs, arena, out) == 0) return check_schedule(out->schedule, arena);
+  if (asked) return choose_for(nullptr, {}, op, root, ground.costs, arena, out);
+  return choose_for(placed.profile, ground.members, op, root, ground.costs, arena, out);
+}
+
+// Compiles our part of a barrier schedule: every signal step has one line of ours that all its peers read, every
+// wait step the lines of its peers. The lines of a participant are taken in the order of its signal steps.
+int compile_barrier(const Group& group, const Schedule& schedule, Arena& scratch, Arena& arena, GroupPlan* out) {
+  Programs programs;
+  uint16_t who;
+  if (const int error = programs.match(schedule, scratch, &who)) return error;
+  const uint32_t steps = schedule.begin[schedule.n];
+  auto* line_of = scratch.make<uint32_t>(steps);
+  if (!line_of) return -ENOMEM;
+  for (uint32_t i = 0; i < schedule.n; ++i) {
+    uint32_t lines = 0;
+    for (uint32_t s = schedule.begin[i]; s < schedule.begin[i + 1]; ++s)
+      if (schedule.steps[s].kind == StepKind::kSignal) line_of[s] = lines++;
+    if (lines > kSignalLines) return -ERANGE;
+  }
+  const uint32_t first = schedule.begin[group.me], count = schedule.begin[group.me + 1] - first;
+  auto* compiled = arena.make<BarrierStep>(count + 1);
+  if (!compiled) return -ENOMEM;
+  for (uint32_t k = 0; k < count; ++k) {
+    const Step& step = schedule.steps[first + k];
+    if (step.kind == StepKind::kSignal) {
+      compiled[k].own = &group.desks[group.me].signal[line_of[first + k]].value;
+      continue;
+    }
+    auto* others = arena.make<const std::atomic<uint64_t>*>(step.count);
+    auto* whose = arena.make<uint16_t>(step.count);
+    if (!others || !whose) return -ENOMEM;
+    for (uint32_t i = 0; i < step.count; ++i) {
+      const uint32_t slot = step.first + i;
+      whose[i] = schedule.peers[slot];
+      others[i] = &group.desks[whose[i]].signal[line_of[programs.step[programs.partner[slot]]]].value;
+    }
+    compiled[k] = {nullptr, others, whose, step.count};
+  }
+  out->steps = compiled;
+  out->step_count = count;
+  return 0;
+}
+
+int plan_barrier(const Group& group, const Ground& ground, Arena& scratch, Arena& arena, GroupPlan* out) {
+  Pattern asked, all_to_all;
+  Choice choice;
+  find_pattern("all-to-all", &all_to_all);
+  // In a crowd the order of arrival is the scheduler's, and a message that must be passed on costs a time slice: everybody
+  // tells everybody.
+  int error = out->crowded && !asked_for_pattern(group, &asked) ? plan(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice)
+                                                         : choose(group, *out, ground, Operation::kBarrier, -1, scratch, &choice);
+  if (!error) error = compile_barrier(group, choice.schedule, scratch, arena, out);
+  if (error == -ERANGE) {  // more rounds than a desk has lines
+    error = plan(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice);
+    if (!error) error = compile_barrier(group, choice.schedule, scratch, arena, out);
+  }
+  if (error) return error;
+  out->barrier_predicted = out->cpus ? choice.predicted : 0;
+  choice_text(choice, out->barrier_pattern, sizeof out->barrier_pattern);
+  return 0;
+}
+
+// Does everybody hand on what it has once, to one other, and last? A schedule can be correct and tell somebody twice, which a sum would show.
+bool adds_once(const Schedule& schedule) {
+  for (uint32_t i = 0; i < schedule.n; ++i) {
+    uint32_t told = 0;
+    for (uint32_t s = schedule.begin[i]; s < schedule.begin[i + 1]; ++s) {
+      if (schedule.steps[s].kind != StepKind::kSignal) continue;
+      told += schedule.steps[s].count;
+      if (s + 1 != schedule.begin[i + 1]) return false;
+    }
+    if (told != (i == schedule.root ? 0 : 1)) return false;
+  }
+  return true;
+}
+
+uint32_t children_of_root(const Schedule& tree) {
+  uint32_t children = 0;
+  for (uint32_t s = tree.begin[tree.root]; s < tree.begin[tree.root + 1]; ++s) children += tree.steps[s].count;
+  return children;
+}
+
+// Is the tree quicker than the fixed order? Also when each participant is done in the tree. Within a block the fixed order is a star as well,
+// and what the model makes of the order in which a star is read is not worth a second one.
+int compare_with_fixed(const Schedule& tree, const Costs& costs, Arena& arena, Prediction* by_tree, bool* quicker) {
+  Schedule fixed;
+  Prediction in_order;
+  int error = fixed_order_schedule(tree.n, tree.root, arena, &fixed);
+  if (!error) error = predict(fixed, costs, arena, &in_order);
+  if (!error) error = predict(tree, costs, arena, by_tree);
+  const bool same_star = tree.n <= kBlockSize && children_of_root(tree) == tree.n - 1;
+  *quicker = !error && !same_star && by_tree->makespan < in_order.makespan;
+  return error;
+}
+
+// Our place in the tree. The children by when the model expects them, which is the order in which it priced them.
+ReduceRoute reduce_place(const Schedule& tree, uint16_t me, const Costs& costs, const double* done, uint16_t* children) {
+  ReduceRoute route{kNobody, true, 0, children};
+  const auto expected = [&](uint16_t child) {
+    const size_t pair = costs.at(child, me);
+    return done[child] - costs.send_busy[pair] + costs.hop[pair] - costs.recv_busy[pair];
+  };
+  for (uint32_t s = tree.begin[me]; s < tree.begin[me + 1]; ++s) {
+    const Step& step = tree.steps[s];
+    if (step.kind == StepKind::kSignal) route.parent = tree.peers[step.first];
+    for (uint32_t k = 0; k < step.count && step.kind == StepKind::kWait; ++k) {
+      const uint16_t child = tree.peers[step.first + k];
+      uint32_t at = route.count++;
+      for (; at > 0; --at) {
+        const uint16_t before = children[at - 1];
+        const double now = expected(child), then = expected(before);
+        if (then < now || (then == now && before < child)) break;
+        children[at] = before;
+      }
+      children[at] = child;
+    }
+  }
+  return route;
+}
+
+bool tree_for_all() { return std::strcmp(options().reduce_order, "tree") == 0; }
+
+double pair_hop(const Profile& machine, const uint32_t* cpus) {
+  const uint16_t a = profile_index(machine, cpus[0]), b = profile_index(machine, cpus[1]);
+  return machine.costs.hop[machine.costs.at(a, b)];
+}
+
+}  // namespace
+
+int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
+  GroupPlan made;
+  Pattern asked;
+  const bool best = !asked_for_pattern(group, &asked);
+  Arena scratch(group.planning, group.planning_bytes);
+  auto* cpus = arena.make<uint32_t>(group.n);
+  if (!cpus) return -ENOMEM;
+  made.profile = common_profile(group);
+  const bool placed = !made.profile || Placement(group, *made.profile, scratch).find(cpus);
+  find_crowd(group, made.profile ? made.profile->header.cpus : group.n, placed, &made);
+  if (made.profile && !made.crowded) made.cpus = cpus;
+  made.star = made.crowded && best;
+  if (group.n > 2 && !made.star) made.free_folds = SMELT_FOLD_ANY_ORDER | (tree_for_all() ? SMELT_FOLD_COMMUTES : 0);
+  made.limits = group_limits(made.profile, group.n, made.crowded, may_be_moved);
+  made.burst = static_cast<int>(find_threshold(ThresholdId::kBurst, made.profile).value);
+  made.turn = static_cast<int>(find_threshold(made.crowded ? ThresholdId::kCrowdTurn : ThresholdId::kTurn, made.profile).value);
+  if (group.n == 2 && best) {  // there is nothing to choose between
+    made.pair = true;
+    std::snprintf(made.barrier_pattern, sizeof made.barrier_pattern, "pair");
+    if (made.cpus) made.barrier_predicted = pair_hop(*made.profile, cpus);
+  } else if (group.n > 1) {
+    Ground ground;
+    int error = find_ground(made, group.n, scratch, &ground);
+    if (!error) error = plan_barrier(group, ground, scratch, arena, &made);
+    if (error) return error;
+  }
+  *out = made;
+  if (group.n > 2) os::discard_pages(group.planning, group.planning_bytes);
+  return 0;
+}
+
+Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) {
+  const Route star{root == group.me ? kNobody : static_cast<uint16_t>(root), false};
+  std::snprintf(pattern, room, "%s", "sequential");
+  if (group.plan.star || group.n <= 2) return star;
+  // Reserved when the group was made: running out here, where the others do not, would send us into another tree.
+  Arena scratch(group.planning, group.planning_bytes);
+  Ground ground;
+  Choice choice;
+  int error = find_ground(group.plan, group.n, scratch, &ground);
+  if (!error) error = choose(group, group.plan, ground, Operation::kBroadcast, static_cast<int>(root), scratch, &choice);
+  if (error) return star;  // the same inputs: for all alike
+  Route route{kNobody, false};
+  const Schedule& schedule = choice.schedule;
+  for (uint32_t s = schedule.begin[group.me]; s < schedule.begin[group.me + 1]; ++s) {
+    if (schedule.steps[s].kind == StepKind::kWait)
+      route.parent = schedule.peers[schedule.steps[s].first];
+    else
+      route.forwards = true;
+  }
+  pattern_text(choice.pattern, pattern, room);
+  os::discard_pages(group.planning, group.planning_bytes);
+  return route;
+}
+
+ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* children, char* pattern, size_t room) {
+  const ReduceRoute fixed{kNobody, false, 0, nullptr};
+  pattern[0] = '\0';
+  if (group.plan.free_folds == 0) return fixed;
+  Arena scratch(group.planning, group.planning_bytes);
+  Ground ground;
+  Choice choice;
+  Prediction prediction;
+  Pattern asked;
+  bool quicker = false;
+  int error = find_ground(group.plan, group.n, scratch, &ground);
+  if (!error) error = choose(group, group.plan, ground, Operation::kReduce, static_cast<int>(root), scratch, &choice);
+  if (!error) error = compare_with_fixed(choice.schedule, ground.costs, scratch, &prediction, &quicker);
+  ReduceRoute route = fixed;
+  // The same inputs: for all alike.
+  if (!error && adds_once(choice.schedule) && (quicker || asked_for_pattern(group, &asked))) {
+    route = reduce_place(choice.schedule, static_cast<uint16_t>(group.me), ground.costs, prediction.done, children);
+    choice_text(choice, pattern, room);
+  }
+  os::discard_pages(group.planning, group.planning_bytes);
+  return route;
+}
+
+uint64_t profile_hash() {
+  const Profile* machine = process_profile();
+  if (!machine) return 0;
+  // The file's own checksum covers everything in it; a guess has none.
+  if (machine->header.checksum != 0) return machine->header.checksum;
+  const uint64_t hash = fnv1a(machine->os_cpu, machine->header.cpus * sizeof *machine->os_cpu);
+  return fnv1a(machine->costs.hop, size_t{machine->header.cpus} * machine->header.cpus * sizeof(float), hash);
+}
+
+uint64_t settings_hash() {
+  const Options& settings = options();
+  uint64_t hash = fnv1a(SMELT_VERSION, sizeof SMELT_VERSION);
+  for (const char* text : {settings.pattern, settings.reduce_order}) hash = fnv1a(text, std::strlen(text), hash);
+  for (const int64_t number : {settings.flat_limit, settings.copy_limit, settings.chunk, settings.cpus})
+    hash = fnv1a(&number, sizeof number, hash);
+  return hash;
+}
+
+}  // namespace smelt

@@ -1,0 +1,53 @@
+// Waiting in a group. A process that waits must keep its host's other communication going, or a rank that is in the
+// middle of a long message to us never gets here; so nobody sleeps, and between bursts of polls `progress` is called.
+//
+//   every process has a CPU   a burst, then progress every microsecond or so
+//   a crowd                   a few polls, then alternately yield and progress: who waits must make room for whom it waits
+//   two on one CPU            what each last waited on is in its status line; then as in a crowd
+//
+// So the settings of threads' waits (SMELT_WAIT, SMELT_SPIN_US, SMELT_YIELD_US) are not the ranks': there is no sleep whose beginning they
+// could set, and no bell that Open MPI's other communication would ring. Who wants ranks to give way where there are CPUs enough says so
+// to Open MPI (mpi_yield_when_idle), which makes a crowd of the group (smelt_host::crowded); SMELT_CPUS=1 does the same.
+#include "base/os/os.h"
+#include "group/group.h"
+
+namespace smelt {
+
+void Group::idle(uint32_t peer, uint32_t turn) {
+  const uint32_t here = os::current_cpu() + 1;
+  std::atomic<uint32_t>& mine = desk().status.cpu;
+  // Stored on change only: the line is read by others.
+  if (mine.load(std::memory_order_relaxed) != here) mine.store(here, std::memory_order_relaxed);
+  const bool same_cpu = peer != me && desks[peer].status.cpu.load(std::memory_order_relaxed) == here;
+  const bool make_room = plan.crowded || same_cpu;
+  // Hosts yield in their progress too when they know of the crowd: one of two turns is enough for either.
+  if (make_room && turn % 2 == 0)
+    os::yield_cpu();
+  else if (host.progress)
+    host.progress(host.context);
+}
+
+template <typename CounterOf>
+uint64_t Group::wait_for_all(uint64_t upto, CounterOf counter_of) {
+  uint64_t least = UINT64_MAX;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (i == me) continue;
+    const std::atomic<uint64_t>& counter = counter_of(desks[i]);
+    wait_until(i, [&] { return counter.load(std::memory_order_acquire) >= upto; });
+    const uint64_t now = counter.load(std::memory_order_relaxed);
+    if (now < least) least = now;
+  }
+  return least;
+}
+
+void Group::settle(uint64_t upto) {
+  const uint64_t least = wait_for_all(upto, [](Desk& desk) -> std::atomic<uint64_t>& { return desk.status.finished; });
+  // `finished` is not written by collectives that settle by themselves, so it may lag behind what is known.
+  if (least > settled) settled = least;
+}
+
+void Group::drain(uint64_t upto) {
+  drained = wait_for_all(upto, [](Desk& desk) -> std::atomic<uint64_t>& { return desk.consumed.value; });
+}
+
+}  // namespace smelt

@@ -1,0 +1,275 @@
+// How each threshold follows from the profile.
+//
+//   sizes     where two methods' curves cross, of the set measured with the nearest number of participants
+//   polls     the typical count is a time, so many polls of 20 ns; a machine whose pause is longer gets fewer of them for the same time
+//   sleeping  spinning or yielding for no longer than a sleep and its wake-up take is metastable: one slow episode makes the next
+//             one slow, and the loop stays slow. So every such limit is at least 4 times the measured sleep, and at least the
+//             typical value, which stands for what else speaks for waiting longer
+//   yielding  what is foreign must be told from a slow yield
+#include "policy/thresholds.h"
+
+#include <algorithm>
+
+#include "base/options.h"
+#include "model/distance.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kSleepsToSpin = 4;
+constexpr double kLongestSleep = 2e6;  // ns: longer ones were measured on an overloaded machine and say nothing
+constexpr double kYieldsToBeForeign = 50;
+constexpr uint64_t kLongestForeign = 500'000;  // ns: below any scheduler's slice
+constexpr uint64_t kPollsFactor = 4;  // a pause is never taken to be more than this factor off the typical one
+
+using Id = ThresholdId;
+using Origin = ThresholdOrigin;
+
+const WaitFigures* waiting(const Profile* profile) { return profile ? profile->wait : nullptr; }
+
+// What two participants do says little about many.
+const CurveSet* curves_for(const Profile* profile, uint32_t participants) {
+  const CurveSet* curves = profile ? nearest_curves(profile->curves, profile->curve_sets, participants) : nullptr;
+  return curves && curves->participants == 2 && participants > typical(Id::kPairCurves) ? nullptr : curves;
+}
+
+Threshold of(Id id, uint64_t value, Origin origin, const char* note = "") {
+  Threshold out;
+  out.id = id;
+  out.value = value;
+  out.origin = origin;
+  out.note = note;
+  return out;
+}
+
+// --- sizes ---
+
+struct Names {
+  MethodLimit limit;
+  const char* from;
+  const char* to;
+};
+
+Names names_of(Id id) {
+  switch (id) {
+    case Id::kFlatReduce: return {MethodLimit::kFlatReduce, "flat", "sliced"};
+    case Id::kFlatAllreduce: return {MethodLimit::kFlatAllreduce, "flat", "sliced"};
+    case Id::kCopyBroadcast: return {MethodLimit::kCopyBroadcast, "the shelf", "single copy"};
+    case Id::kCopyReduce: return {MethodLimit::kCopyReduce, "the shelf", "single copy"};
+    default: return {MethodLimit::kCopyAllreduce, "the shelf", "single copy"};
+  }
+}
+
+Threshold from_curves(Id id, const CurveSet& set) {
+  const Names names = names_of(id);
+  const LimitSides sides = sides_of(set, names.limit);
+  SampledRange range;
+  Threshold out = of(id, crossing(sides.handing_over, sides.taking_over, &range), Origin::kCurves);
+  // Where nothing crosses, the largest or the smallest size at which both were measured shows how far apart they are.
+  if (range.from < 0)
+    for (int i = 0; i < static_cast<int>(kCurveSizes); ++i)
+      if (sides.handing_over[i] > 0 && sides.taking_over[i] > 0) range.from = i;
+  out.crossing.method[0] = names.from;
+  out.crossing.method[1] = names.to;
+  out.crossing.participants = set.participants;
+  for (const int which : {0, 1}) {
+    const int i = which == 0 ? range.below : range.from;
+    if (i < 0) continue;
+    out.crossing.bytes[which] = kSampledBytes[i];
+    out.crossing.ns[which][0] = sides.handing_over[i];
+    out.crossing.ns[which][1] = sides.taking_over[i];
+  }
+  return out;
+}
+
+Threshold method_limit(Id id, const Profile* profile, const Situation& situation) {
+  const bool copies = id == Id::kCopyBroadcast || id == Id::kCopyReduce || id == Id::kCopyAllreduce;
+  const int64_t set = copies ? options().copy_limit : options().flat_limit;
+  if (set >= 0) return of(id, static_cast<uint64_t>(set), Origin::kSetting);
+  // For single copy all must be there at the same time (measured, 8 processes on 2 CPUs, 1 MiB: shelf / single copy, broadcast 263 / 429
+  // µs, allreduce 631 / 1097, reduce 567 / 542).
+  if (copies && situation.crowded)
+    return of(id, kNever, Origin::kSituation, "more participants than CPUs: for single copy all would have to run at the same time");
+  const CurveSet* curves = curves_for(profile, situation.participants);
+  Threshold out = curves ? from_curves(id, *curves) : of(id, typical(id), Origin::kTypical);
+  if (!curves && id == Id::kFlatReduce && situation.participants == 2) {
+    out.value = kNever;
+    out.note = "of two, one combines while the other puts";
+  }
+  const bool moves = situation.moves && (id == Id::kCopyBroadcast || id == Id::kCopyReduce);
+  if (!moves || out.value <= typical(Id::kCopyMoving)) return out;
+  Threshold lowered = of(id, typical(Id::kCopyMoving), Origin::kSituation, "lowered to copy_moving: a virtual machine may be moved");
+  lowered.otherwise = out.value;
+  return lowered;
+}
+
+// Does moving parts of size i gain 3 % on parts of size j, at every distance that was measured?
+bool smaller_gains(const Profile& profile, int i, int j) {
+  bool gains = false;
+  for (uint32_t d = 0; d < profile.header.distances; ++d) {
+    const float* ns = profile.distances[d].single_copy;
+    if (ns[i] <= 0 || ns[j] <= 0) continue;
+    const double per_byte[] = {ns[i] / static_cast<double>(kSampledBytes[i]), ns[j] / static_cast<double>(kSampledBytes[j])};
+    if (per_byte[0] > kWorthwhile * per_byte[1]) return false;
+    gains = true;
+  }
+  return gains;
+}
+
+// The largest part that no smaller one gains on, between what an element may take and what the scratch memory has room for.
+Threshold read_bytes(const Profile* profile) {
+  Threshold out = of(Id::kReadBytes, typical(Id::kReadBytes), Origin::kTypical);
+  int best = -1;
+  for (int i = kCurveSizes - 1; i >= 0 && kSampledBytes[i] >= typical(Id::kCrowdPiece) && profile; --i) {
+    if (kSampledBytes[i] > typical(Id::kReadBytes)) continue;
+    if (best < 0 || smaller_gains(*profile, i, best)) best = i;
+  }
+  const DistanceCurves* farthest = profile && profile->header.distances ? profile->distances + profile->header.distances - 1 : nullptr;
+  if (!farthest || farthest->single_copy[best] <= 0) return out;
+  out.value = kSampledBytes[best];
+  out.origin = Origin::kCurves;
+  out.figure = farthest->single_copy[best];
+  return out;
+}
+
+Threshold piece(Id id) {
+  const int64_t set = options().chunk;
+  return set > 0 ? of(id, static_cast<uint64_t>(set), Origin::kSetting) : of(id, typical(id), Origin::kTypical);
+}
+
+// --- waiting ---
+
+Threshold poll_cost(const Profile* profile) {
+  const WaitFigures* wait = waiting(profile);
+  if (!wait || wait->poll <= 0) return of(Id::kPoll, typical(Id::kPoll), Origin::kTypical);
+  Threshold out = of(Id::kPoll, std::max<uint64_t>(1, static_cast<uint64_t>(wait->poll + 0.5f)), Origin::kFigure);
+  out.figure = wait->poll;
+  return out;
+}
+
+double slowest_hop(const Profile& profile) {
+  float slowest = profile.header.one_way_hop;
+  for (uint32_t i = 0; i < profile.header.classes; ++i) slowest = std::max(slowest, profile.classes[i].hop);
+  return slowest;
+}
+
+// As many polls as take the time of the typical count; a burst also outlasts the slowest hop, four times.
+Threshold polls(Id id, const Profile* profile) {
+  const WaitFigures* wait = waiting(profile);
+  if (!wait || wait->poll <= 0) return of(id, typical(id), Origin::kTypical);
+  double ns = static_cast<double>(typical(id) * typical(Id::kPoll));
+  if (id == Id::kBurst) ns = std::max(ns, 4 * slowest_hop(*profile));
+  const auto count = static_cast<uint64_t>(std::min(ns / wait->poll + 0.5, 1e9));
+  Threshold out = of(id, std::clamp(count, typical(id) / kPollsFactor, typical(id) * kPollsFactor), Origin::kFigure);
+  out.figure = wait->poll;
+  return out;
+}
+
+Threshold before_sleeping(Id id, const Profile* profile, int64_t set_us) {
+  if (set_us >= 0) return of(id, static_cast<uint64_t>(set_us) * 1000, Origin::kSetting);
+  Threshold out = of(id, typical(id), Origin::kTypical);
+  const WaitFigures* wait = waiting(profile);
+  if (!wait || wait->futex_return <= 0) return out;
+  out.figure = wait->futex_return;
+  const auto least = static_cast<uint64_t>(kSleepsToSpin * std::min<double>(wait->futex_return, kLongestSleep));
+  if (least > out.value) out.value = least, out.origin = Origin::kFigure;
+  return out;
+}
+
+Threshold foreign_slice(const Profile* profile) {
+  Threshold out = of(Id::kForeignSlice, typical(Id::kForeignSlice), Origin::kTypical);
+  const WaitFigures* wait = waiting(profile);
+  if (!wait || wait->yield <= 0) return out;
+  out.figure = wait->yield;
+  const auto least = static_cast<uint64_t>(std::min<double>(kYieldsToBeForeign * wait->yield, kLongestForeign));
+  if (least > out.value) out.value = least, out.origin = Origin::kFigure;
+  return out;
+}
+
+// --- patterns ---
+
+// As many children as one line serves best, by what the nearest of the first CPU's neighbours costs.
+Threshold pollers_per_line(const Profile* profile) {
+  const TypicalCost near = typical_cost(Distance::kSameLlc);
+  double busy = near.send_busy, poller = kTypicalPoller;
+  Origin origin = Origin::kTypical;
+  const Costs* costs = profile && profile->costs.n > 1 ? &profile->costs : nullptr;
+  if (costs) {
+    uint32_t nearest = 1;
+    for (uint32_t i = 2; i < costs->n; ++i)
+      if (costs->hop[i] < costs->hop[nearest]) nearest = i;
+    busy = costs->send_busy[nearest];
+    poller = costs->poller;
+    if (profile->source != ProfileSource::kGuess) origin = Origin::kFigure;
+  }
+  uint32_t children = 1;
+  while (children < kMaxParticipants && release_lines(children + 1, poller, busy) == 1) ++children;
+  Threshold out = of(Id::kPollersPerLine, children < kMaxParticipants ? children : kNever, origin);
+  out.figure = poller;
+  out.second = busy;
+  return out;
+}
+
+}  // namespace
+
+const char* threshold_origin_name(ThresholdOrigin origin) {
+  static const char* const kNames[] = {"setting", "situation", "curves", "figure", "typical", "layout"};
+  return kNames[static_cast<uint32_t>(origin)];
+}
+
+Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation& situation) {
+  switch (id) {
+    case Id::kFlatReduce:
+    case Id::kFlatAllreduce:
+    case Id::kCopyBroadcast:
+    case Id::kCopyReduce:
+    case Id::kCopyAllreduce: return method_limit(id, profile, situation);
+    case Id::kReadBytes: return read_bytes(profile);
+    case Id::kPiece:
+    case Id::kCrowdPiece: return piece(id);
+    case Id::kInline:
+    case Id::kInlinePair:
+    case Id::kCopyParticipants: return of(id, typical(id), Origin::kLayout);
+    case Id::kPatience: {
+      const auto set = static_cast<uint64_t>(options().patience);
+      return of(id, set, set == typical(id) ? Origin::kTypical : Origin::kSetting);
+    }
+    case Id::kPoll: return poll_cost(profile);
+    case Id::kBurst:
+    case Id::kLook:
+    case Id::kTurn:
+    case Id::kCrowdTurn: return polls(id, profile);
+    case Id::kSpin:
+    case Id::kQuotaSpin: return before_sleeping(id, profile, options().spin_us);
+    case Id::kYield:
+    case Id::kPassiveYield: return before_sleeping(id, profile, options().yield_us);
+    case Id::kForeignSlice: return foreign_slice(profile);
+    case Id::kPollersPerLine: return pollers_per_line(profile);
+    case Id::kCopyMoving:
+    case Id::kPairCurves:
+    case Id::kForeignStay:
+    case Id::kYieldPause:
+    case Id::kLongestYieldPause:
+    case Id::kYieldRun:
+    case Id::kBlindSlice:
+    case Id::kReleaseLines:
+    case Id::kAllToAll:
+    case Id::kLeadersAllToAll:
+    case Id::kLeaderWidth: break;
+  }
+  return of(id, typical(id), Origin::kTypical);
+}
+
+uint32_t release_lines(uint32_t children, double poller, double busy) {
+  uint32_t best = 1;
+  double least = 0;
+  for (uint32_t lines = 1; lines <= kMostReleaseLines && lines <= children; ++lines) {
+    const double last = (lines - 1) * busy + ((children + lines - 1) / lines - 1) * poller;
+    if (lines > 1 && last >= least) continue;
+    best = lines;
+    least = last;
+  }
+  return best;
+}
+
+}  // namespace smelt

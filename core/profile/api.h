@@ -1,0 +1,23 @@
+// What stands behind smelt_model, for the other rooms' C functions.
+#pragma once
+
+#include <smelt/model.h>
+
+#include "base/object.h"
+#include "profile/profile.h"
+
+struct smelt_model : smelt::Object {
+  smelt::Profile profile;
+  bool from_caller = false;
+};
+
+namespace smelt {
+
+// The costs among participants on the kernel's CPUs `cpus` (nullptr: the model's first n), in `arena`.
+// -EINVAL for n out of range, a CPU unknown or named twice; -ENOMEM.
+int costs_for_cpus(const smelt_model* model, unsigned n, const unsigned* cpus, Arena& arena, Costs* out);
+
+// Arena that generation and schedules for n participants need at most (the all-to-all exchange is the largest).
+inline size_t generation_bytes(unsigned n) { return (4u << 20) + size_t{n} * n * 96; }
+
+}  // namespace smelt

@@ -1,0 +1,84 @@
+// Where profiles are looked for, and what a loaded one answers.
+#include "profile/profile.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/fingerprint.h"
+#include "base/options.h"
+#include "base/os/os.h"
+#include "smelt_config.h"
+
+namespace smelt {
+namespace {
+
+int format_path(char* path, uint64_t bytes, const char* directory, const char* between) {
+  const int length = std::snprintf(path, bytes, "%s%s/%016llx.profile", directory, between,
+                                   static_cast<unsigned long long>(machine_fingerprint()));
+  return length < 0 || static_cast<uint64_t>(length) >= bytes ? -ENAMETOOLONG : 0;
+}
+
+// The XDG base directory specification: relative values are to be ignored.
+bool usable_directory(const char* directory) { return directory && directory[0] == '/'; }
+
+}  // namespace
+
+int user_profile_path(char* path, uint64_t bytes) {
+  const char* cache = environment("XDG_CACHE_HOME");
+  if (usable_directory(cache)) return format_path(path, bytes, cache, "/smelt");
+  const char* home = environment("HOME");
+  if (usable_directory(home)) return format_path(path, bytes, home, "/.cache/smelt");
+  return -ENOENT;
+}
+
+int system_profile_path(char* path, uint64_t bytes) { return format_path(path, bytes, SMELT_SYSTEM_PROFILE_DIR, ""); }
+
+int load_profile(Profile* out, Refusal* why) {
+  const uint64_t machine = machine_fingerprint();
+  why->text[0] = '\0';
+  const char* named = options().profile;
+  if (named[0] != '\0') {
+    const int error = load_profile_file(named, machine, out, why);
+    if (error == 0) {
+      out->source = ProfileSource::kSetting;
+      return 0;
+    }
+    if (error == -ENOENT)  // a file that somebody asked for and that is not there is worth a line
+      std::snprintf(why->text, sizeof why->text, "SMELT_PROFILE=%.400s: no such file; run 'smelt calibrate'", named);
+    return guess_profile(nullptr, out);
+  }
+  char path[sizeof out->path];
+  if (user_profile_path(path, sizeof path) == 0) {
+    const int error = load_profile_file(path, machine, out, why);
+    if (error == 0) {
+      out->source = ProfileSource::kUser;
+      return 0;
+    }
+    if (error != -ENOENT) return guess_profile(nullptr, out);
+  }
+  if (system_profile_path(path, sizeof path) == 0 && load_profile_file(path, machine, out, why) == 0) {
+    out->source = ProfileSource::kSystem;
+    return 0;
+  }
+  return guess_profile(nullptr, out);
+}
+
+void unload_profile(Profile* profile) {
+  if (profile->mapping) os::unmap_pages(const_cast<void*>(profile->mapping), profile->mapped_bytes);
+  *profile = Profile{};
+}
+
+uint16_t profile_index(const Profile& profile, uint32_t os_cpu) {
+  uint32_t low = 0, high = profile.header.cpus;
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (profile.os_cpu[middle] < os_cpu)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < profile.header.cpus && profile.os_cpu[low] == os_cpu ? static_cast<uint16_t>(low) : kNobody;
+}
+
+}  // namespace smelt

@@ -1,0 +1,51 @@
+// A machine profile in the making: what profile/profile.h describes, but owning its memory and editable.
+// Three forms of the same numbers: this struct, the packed file, the JSON file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/measured.h"
+#include "profile/profile.h"
+
+namespace smelt {
+
+struct ProfileImage {
+  PackedHeader header{};  // magic, version, bytes, checksum and the arrays' lengths are filled in by pack()
+  std::vector<uint32_t> os_cpu;                    // [n], ascending
+  std::vector<uint16_t> package, core, llc, node;  // [n]
+  std::vector<float> hop, send_busy, recv_busy, ready_read;  // [n * n], row = sender
+  std::vector<CurveSet> curves;                    // at most kMaxCurveSets
+  // profile/measured.h, which says how many at most
+  std::vector<ClassFigures> classes;
+  WaitFigures wait{};
+  std::vector<FanCurves> fans;
+  std::vector<DistanceCurves> distances;
+  std::vector<Winner> winners;
+  std::vector<uint32_t> winner_words;              // of all winners, in their order and without gaps
+
+  // `words`: the participants' indices, then their programs. The winner's place in the pool and number of words are set here.
+  void add_winner(Winner winner, const std::vector<uint32_t>& words);
+  std::vector<uint32_t> cpus_of(const Winner& winner) const;  // kernel numbers, in the participants' order
+
+  uint32_t n() const { return static_cast<uint32_t>(os_cpu.size()); }
+  bool measured() const;  // false: guessed from the topology
+  Costs costs() const;    // points into the vectors
+  std::vector<std::byte> pack() const;
+};
+
+ProfileImage make_image(uint32_t cpus);             // all zero, arrays of the right sizes
+ProfileImage image_from_profile(const Profile& profile);
+
+// JSON with units, method, ISO 8601 date, fingerprint, CPUs and one matrix row per line.
+std::string profile_to_json(const ProfileImage& image);
+// Throws UserError with one line that begins with `name` (the file's).
+ProfileImage profile_from_json(std::string_view text, const std::string& name);
+
+// Cuts at the field's end without splitting a UTF-8 character.
+void set_text(char* field, size_t bytes, std::string_view text);
+
+}  // namespace smelt

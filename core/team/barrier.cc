@@ -1,0 +1,173 @@
+#include "team/barrier.h"
+
+#include <new>
+
+#include "base/os/os.h"
+
+namespace smelt {
+namespace {
+
+// Lines that a participant's signal step needs: one if all its readers poll the same, else one per reader.
+uint32_t lines_of(const Step& step) { return step.shared_line && step.count > 0 ? 1 : step.count; }
+
+struct Sizes {
+  size_t actions, flags, lines;
+};
+
+Sizes sizes_of(const Schedule& schedule) {
+  Sizes sizes{schedule.begin[schedule.n], 0, 0};
+  for (uint32_t s = 0; s < schedule.begin[schedule.n]; ++s) {
+    const Step& step = schedule.steps[s];
+    const bool signal = step.kind == StepKind::kSignal;
+    sizes.flags += signal ? lines_of(step) : step.count;
+    sizes.lines += signal ? lines_of(step) : 0;
+  }
+  return sizes;
+}
+
+size_t rounded(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+
+}  // namespace
+
+size_t Barrier::bytes(const Schedule& schedule) {
+  const Sizes sizes = sizes_of(schedule);
+  return rounded(sizeof(Barrier)) + sizes.lines * sizeof(Line) + rounded(schedule.n * sizeof(Program)) +
+         rounded(sizes.actions * sizeof(Action)) + rounded(sizes.flags * sizeof(Line*));
+}
+
+size_t Barrier::crowd_bytes(uint32_t) { return rounded(sizeof(Barrier)); }
+
+Barrier* Barrier::create_crowd(uint32_t n, const WaitPolicy& policy, void* memory) {
+  auto* barrier = new (memory) Barrier;
+  barrier->kind_ = n <= 1 ? Kind::kAlone : Kind::kCrowd;
+  barrier->n_ = n;
+  barrier->policy_ = policy;
+  barrier->line_count_ = 0;
+  return barrier;
+}
+
+Barrier* Barrier::create(const Schedule& schedule, const WaitPolicy& policy, void* memory) {
+  Barrier* barrier = create_crowd(schedule.n, policy, memory);
+  if (schedule.n <= 1) return barrier;
+  const Sizes sizes = sizes_of(schedule);
+  barrier->line_count_ = static_cast<uint32_t>(sizes.lines);
+  // Two participants, one round: the two-flag line. Any other pattern for two (a tree, say) is executed as asked for.
+  const auto& steps = schedule.steps;
+  if (schedule.n == 2 && sizes.actions == 4 && steps[0].kind == StepKind::kSignal && steps[2].kind == StepKind::kSignal) {
+    barrier->kind_ = Kind::kPair;
+    barrier->line_count_ = 0;
+    return barrier;
+  }
+  barrier->kind_ = Kind::kSchedule;
+  char* at = static_cast<char*>(memory) + rounded(sizeof(Barrier));
+  barrier->lines_ = reinterpret_cast<Line*>(at);
+  for (uint32_t i = 0; i < sizes.lines; ++i) new (barrier->lines_ + i) Line;
+  at += sizes.lines * sizeof(Line);
+  barrier->programs_ = reinterpret_cast<Program*>(at);
+  at += rounded(schedule.n * sizeof(Program));
+  auto* actions = reinterpret_cast<Action*>(at);
+  at += rounded(sizes.actions * sizeof(Action));
+  auto** flags = reinterpret_cast<Line**>(at);
+
+  // 1. Lay the programs out; signal steps get lines of their own.
+  Line* line = barrier->lines_;
+  for (uint32_t p = 0; p < schedule.n; ++p) {
+    const uint32_t first = schedule.begin[p], end = schedule.begin[p + 1];
+    barrier->programs_[p] = {actions + first, end - first};
+    for (uint32_t s = first; s < end; ++s) {
+      const bool signal = steps[s].kind == StepKind::kSignal;
+      const uint32_t count = signal ? lines_of(steps[s]) : steps[s].count;
+      actions[s] = {steps[s].kind, count, flags};
+      if (signal)
+        for (uint32_t i = 0; i < count; ++i) flags[i] = line++;
+      flags += count;
+    }
+  }
+
+  // 2. Point every wait at the line that carries its message: the k-th wait of q for p is the k-th signal of p to q.
+  for (uint32_t q = 0; q < schedule.n; ++q) {
+    for (uint32_t s = schedule.begin[q]; s < schedule.begin[q + 1]; ++s) {
+      if (steps[s].kind != StepKind::kWait) continue;
+      for (uint32_t i = 0; i < steps[s].count; ++i) {
+        const uint16_t p = schedule.peers[steps[s].first + i];
+        uint32_t earlier = 0;  // waits of q for p before this one
+        for (uint32_t t = schedule.begin[q]; t <= s; ++t) {
+          if (steps[t].kind != StepKind::kWait) continue;
+          const uint32_t upto = t == s ? i : steps[t].count;
+          for (uint32_t j = 0; j < upto; ++j) earlier += schedule.peers[steps[t].first + j] == p;
+        }
+        for (uint32_t t = schedule.begin[p]; t < schedule.begin[p + 1]; ++t) {
+          if (steps[t].kind != StepKind::kSignal) continue;
+          for (uint32_t j = 0; j < steps[t].count; ++j) {
+            if (schedule.peers[steps[t].first + j] != q || earlier-- != 0) continue;
+            actions[s].flags[i] = actions[t].flags[steps[t].shared_line ? 0 : j];
+          }
+        }
+      }
+    }
+  }
+  return barrier;
+}
+
+bool Barrier::arrive_and_wait_many(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+  if (kind_ == Kind::kCrowd) return arrive_and_wait_crowd(me, epoch, stop);
+  if (kind_ == Kind::kAlone) return true;
+  const Program program = programs_[me];
+  for (const Action* action = program.actions; action != program.actions + program.count; ++action) {
+    if (action->kind == StepKind::kSignal) {
+      for (uint32_t i = 0; i < action->count; ++i) post(*action->flags[i], epoch, policy_.order);
+    } else {
+      // The loads of a step do not depend on each other: the processor overlaps them as long as polls succeed.
+      for (uint32_t i = 0; i < action->count; ++i) {
+        Line& flag = *action->flags[i];
+        if (!wait_briefly(flag.epoch, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool Barrier::arrive_and_wait_crowd(uint32_t, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+  uint64_t seen = arrivals_.load(std::memory_order_relaxed);
+  uint64_t mine;
+  do {
+    mine = seen >> 16 == (epoch & (~0ull >> 16)) ? seen + 1 : epoch << 16 | 1;
+    // acq_rel: the last arrival must see what all the others did before theirs, and passes it on with the release.
+  } while (!arrivals_.compare_exchange_weak(seen, mine, std::memory_order_acq_rel, std::memory_order_relaxed));
+  if ((mine & 0xffff) == n_) {
+    post(release_, epoch, policy_.order);
+    return true;
+  }
+  return wait_briefly(release_.epoch, epoch, policy_) || wait_slowly(release_, epoch, stop, policy_);
+}
+
+bool Barrier::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+  publish_cpu(me, os::current_cpu());
+  return wait_slowly(flag, epoch, stop, policy_);
+}
+
+void Barrier::publish_cpu(uint32_t me, uint32_t cpu) {
+  // Stores only on change: posting looks at the bell.
+  auto publish = [cpu](Bell& bell) {
+    if (bell.cpu.load(std::memory_order_relaxed) != cpu) bell.cpu.store(cpu, std::memory_order_relaxed);
+  };
+  if (kind_ == Kind::kPair) publish(pair_.bell[me].bell);
+  if (kind_ != Kind::kSchedule) return;
+  const Program program = programs_[me];
+  for (uint32_t a = 0; a < program.count; ++a) {
+    if (program.actions[a].kind != StepKind::kSignal) continue;
+    for (uint32_t i = 0; i < program.actions[a].count; ++i) publish(program.actions[a].flags[i]->bell);
+  }
+}
+
+void Barrier::wake_all() {
+  auto wake = [](Bell& bell) {
+    if (bell.sleepers.load(std::memory_order_relaxed) != 0) wake_sleepers(bell);
+  };
+  wake(pair_.bell[0].bell);
+  wake(pair_.bell[1].bell);
+  wake(release_.bell);
+  for (uint32_t i = 0; i < line_count_; ++i) wake(lines_[i].bell);
+}
+
+}  // namespace smelt

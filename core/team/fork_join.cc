@@ -1,0 +1,49 @@
+#include "team/fork_join.h"
+
+#include <new>
+
+#include "base/os/os.h"
+
+namespace smelt {
+namespace {
+
+size_t rounded(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+
+}  // namespace
+
+size_t ForkJoin::bytes(uint32_t n) { return rounded(sizeof(ForkJoin)) + n * sizeof(Node) + rounded(n * sizeof(uint16_t)); }
+
+ForkJoin* ForkJoin::create(const Tree& tree, const WaitPolicy& policy, void* memory) {
+  auto* made = new (memory) ForkJoin;
+  char* const at = static_cast<char*>(memory) + rounded(sizeof(ForkJoin));
+  made->n_ = tree.n;
+  made->policy_ = policy;
+  made->nodes_ = reinterpret_cast<Node*>(at);
+  auto* const children = reinterpret_cast<uint16_t*>(at + tree.n * sizeof(Node));
+  made->children_ = children;
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < tree.n; ++i) {
+    Node* node = new (made->nodes_ + i) Node{};
+    node->parent = tree.parent[i] == kNobody ? 0 : tree.parent[i];
+    node->first_child = next;
+    node->children = static_cast<uint16_t>(children_of(tree, static_cast<uint16_t>(i), children + next));
+    next += node->children;
+  }
+  return made;
+}
+
+bool ForkJoin::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+  const uint32_t cpu = os::current_cpu();
+  for (Bell* own : {&nodes_[me].release.bell, &nodes_[me].arrival.bell})
+    if (own->cpu.load(std::memory_order_relaxed) != cpu) own->cpu.store(cpu, std::memory_order_relaxed);
+  return wait_slowly(flag, epoch, stop, policy_);
+}
+
+void ForkJoin::wake_all() {
+  for (uint32_t i = 0; i < n_; ++i) {
+    for (Bell* bell : {&nodes_[i].release.bell, &nodes_[i].arrival.bell})
+      if (bell->sleepers.load(std::memory_order_relaxed) != 0) wake_sleepers(*bell);
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,115 @@
+// Fork and join: a master tells its workers what to run, and learns when all have run it.
+//
+// Half of a barrier each. The fork goes down a tree: every participant with children owns one release line that all its children
+// poll, and in that line, beside the episode number, is the message (which function, which data), so that hearing of a region
+// and knowing it are one transfer. The join goes up the same tree: everybody owns an arrival line that its parent polls. Nobody waits
+// for a release after the join: a worker stays where it arrived, polling for the next fork. So a region costs the way down
+// and the way up once, where a runtime that forks and joins by barriers passes two of them.
+//
+// The tree is the generator's (plan_fork in team.h). For one shared last-level cache it is flat: reads of the arrival lines
+// overlap, and one store releases everybody; between caches only the heads of groups talk.
+//
+// Episodes are numbered by the caller, ever growing: join e is followed by fork e. Ordering: what the master wrote before
+// fork(e) is visible to who got await(e); what anybody wrote before arrive(e) is visible to the master after gather(e) (release
+// stores, acquire loads, along the tree).
+//
+// The idea of workers parked at the end of the last region is LLVM libomp's ("hot team"); the message in the flag's line is
+// UMP's (Baumann et al., SOSP 2009).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "policy/wait.h"
+#include "generate/tree.h"
+
+namespace smelt {
+
+struct ForkMessage {
+  void (*function)(void*);
+  void* data;
+  const void* extra;
+
+  bool operator==(const ForkMessage&) const = default;
+};
+
+class ForkJoin {
+ public:
+  static size_t bytes(uint32_t n);
+
+  // In zeroed `memory` of that size, aligned to kLineBytes. The tree spans n participants with root 0; it is copied.
+  static ForkJoin* create(const Tree& tree, const WaitPolicy& policy, void* memory);
+
+  // The master, participant 0. No fork before everybody has arrived at the episode before.
+  void fork(uint64_t epoch, const ForkMessage& message) { pass_on(0, epoch, message); }
+
+  // Waits until everybody has arrived at `epoch`. False: *stop == epoch was seen first, as in Barrier::arrive_and_wait.
+  bool gather(uint64_t epoch, const std::atomic<uint64_t>* stop) { return gather_below(0, epoch, stop); }
+
+  // A worker: arrives at `epoch`, after all below it. False: stopped.
+  bool arrive(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+    if (!gather_below(me, epoch, stop)) return false;
+    post(nodes_[me].arrival, epoch, policy_.order);
+    return true;
+  }
+
+  // A worker: waits for fork `epoch`, hands it on to those below, and fills in the message. False: stopped.
+  bool await(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, ForkMessage* message) {
+    Node& parent = nodes_[nodes_[me].parent];
+    if (!wait_briefly(parent.release.epoch, epoch, policy_) && !wait_long(parent.release, me, epoch, stop))
+      return false;
+    *message = parent.release.message;  // ordered by the acquire of the epoch; not changed before we have arrived again
+    if (nodes_[me].children) pass_on(me, epoch, *message);
+    return true;
+  }
+
+  // Wakes all sleepers so that they look at their stop word again.
+  void wake_all();
+
+  uint32_t participants() const { return n_; }
+
+ private:
+  struct alignas(kLineBytes) Release {
+    Epoch epoch{0};
+    ForkMessage message;
+    alignas(64) Bell bell;
+
+    operator Flag() { return {epoch, bell}; }
+  };
+  static_assert(sizeof(Epoch) + sizeof(ForkMessage) <= 64, "the message travels in the epoch's line");
+
+  struct Node {
+    Release release;
+    Line arrival;
+    // Read-only after creation, on a line of its own.
+    alignas(kLineBytes) uint16_t parent;
+    uint16_t children;
+    uint32_t first_child;  // in children_
+  };
+
+  void pass_on(uint32_t me, uint64_t epoch, const ForkMessage& message) {
+    Release& release = nodes_[me].release;
+    // A program's loops run the same region again and again. The children poll this line: every store more may cost a transfer.
+    if (!(release.message == message)) release.message = message;
+    post(release, epoch, policy_.order);
+  }
+
+  bool gather_below(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+    const Node& node = nodes_[me];
+    const uint16_t* child = children_ + node.first_child;
+    for (uint32_t i = 0; i < node.children; ++i) {
+      Line& flag = nodes_[child[i]].arrival;
+      if (!wait_briefly(flag.epoch, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
+    }
+    return true;
+  }
+
+  bool wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
+
+  uint32_t n_;
+  WaitPolicy policy_;
+  Node* nodes_;               // [n]
+  const uint16_t* children_;  // [n - 1], by parent, in the tree's order
+};
+
+}  // namespace smelt

@@ -1,0 +1,108 @@
+// Which limits a group gets: measured, typical, or set by the user.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/options.h"
+#include "group/plan.h"
+
+using namespace smelt;
+
+namespace {
+
+class GroupLimits : public testing::Test {
+ protected:
+  // Sets of 2 and 16 participants whose methods cross at known sizes.
+  GroupLimits() {
+    for (uint32_t i = 0; i < 2; ++i) {
+      sets[i] = {};
+      sets[i].participants = i == 0 ? 2 : 16;
+      const double more = i == 0 ? 1 : 2;  // the larger group's limits are twice the smaller one's
+      // The gain of 3 % is reached where 0.97 (100 + bytes slope) = 97 + fixed + bytes slope'.
+      line(i, kBroadcastShelf, 100, 0.2);
+      line(i, kBroadcastSingle, 97 + more * 0.094 * 16'000, 0.1);
+      line(i, kReduceFlat, 100, 0.2);
+      line(i, kReduceSliced, 97 + more * 0.094 * 2'000, 0.1);
+      line(i, kReduceSingle, 97 + more * 0.094 * 2'000 + more * 0.047 * 60'000, 0.05);
+      line(i, kAllreduceFlat, 100, 0.2);
+      line(i, kAllreduceSliced, 97 + more * 0.094 * 1'000, 0.1);
+      line(i, kAllreduceSingle, 97 + more * 0.094 * 1'000 + more * 0.047 * 15'000, 0.05);
+    }
+    profile.curves = sets;
+    profile.curve_sets = 2;
+  }
+  ~GroupLimits() override {
+    for (const char* name : {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK"}) set_option(name, "-1");
+  }
+
+  void line(uint32_t set, CurveMethod method, double fixed, double per_byte) {
+    for (uint32_t i = 0; i < kCurveSizes; ++i)
+      sets[set].ns[method][i] = static_cast<float>(fixed + per_byte * static_cast<double>(kSampledBytes[i]));
+  }
+  static void expect_near(uint64_t limit, double expected) { EXPECT_NEAR(static_cast<double>(limit), expected, expected / 50); }
+
+  CurveSet sets[2];
+  Profile profile;
+};
+
+TEST_F(GroupLimits, AreWhereTheCurvesCross) {
+  const Limits two = group_limits(&profile, 2);
+  EXPECT_STREQ(two.origin, "measured");
+  expect_near(two.copy_broadcast, 16'000);
+  expect_near(two.flat_reduce, 2'000);
+  expect_near(two.copy_reduce, 60'000);
+  expect_near(two.flat_allreduce, 1'000);
+  expect_near(two.copy_allreduce, 15'000);
+  EXPECT_EQ(two.piece, 2048u);
+  expect_near(group_limits(&profile, 4).flat_reduce, 2'000);
+  EXPECT_STREQ(group_limits(&profile, 5).origin, "typical") << "nearest to two, but not comparable";
+  expect_near(group_limits(&profile, 6).flat_reduce, 4'000);
+  expect_near(group_limits(&profile, 200).copy_broadcast, 32'000);
+}
+
+TEST_F(GroupLimits, OnAMachineThatMovesSingleCopyComesEarlier) {
+  const Limits still = group_limits(&profile, 2), moving = group_limits(&profile, 2, false, true);
+  EXPECT_LT(moving.copy_reduce, still.copy_reduce);
+  EXPECT_EQ(moving.copy_broadcast, still.copy_broadcast) << "early enough already";
+  EXPECT_EQ(moving.flat_reduce, still.flat_reduce);
+  EXPECT_EQ(group_limits(&profile, 2, true, true).copy_reduce, UINT64_MAX) << "not in a crowd";
+}
+
+TEST_F(GroupLimits, WithoutASingleCopyNeverTakeIt) {
+  for (CurveMethod method : {kBroadcastSingle, kReduceSingle, kAllreduceSingle})
+    std::fill_n(sets[0].ns[method], kCurveSizes, 0.0f);
+  const Limits limits = group_limits(&profile, 2);
+  EXPECT_EQ(limits.copy_broadcast, UINT64_MAX);
+  EXPECT_EQ(limits.copy_reduce, UINT64_MAX);
+  EXPECT_EQ(limits.copy_allreduce, UINT64_MAX);
+  expect_near(limits.flat_reduce, 2'000);
+}
+
+TEST_F(GroupLimits, AreTypicalWithoutCurves) {
+  const Profile guess;
+  for (const Profile* none : {static_cast<const Profile*>(nullptr), &guess}) {
+    const Limits two = group_limits(none, 2), more = group_limits(none, 8);
+    EXPECT_STREQ(two.origin, "typical");
+    EXPECT_EQ(two.flat_reduce, UINT64_MAX) << "of two, one combines";
+    EXPECT_LT(more.flat_reduce, 1u << 20);
+    EXPECT_GT(more.piece, 0u);
+  }
+}
+
+TEST_F(GroupLimits, AreTheUsersWhereSet) {
+  ASSERT_EQ(set_option("SMELT_FLAT_LIMIT", "77"), 0);
+  Limits limits = group_limits(&profile, 2);
+  EXPECT_EQ(limits.flat_reduce, 77u);
+  EXPECT_EQ(limits.flat_allreduce, 77u);
+  expect_near(limits.copy_broadcast, 16'000);
+  ASSERT_EQ(set_option("SMELT_COPY_LIMIT", "0"), 0);
+  ASSERT_EQ(set_option("SMELT_CHUNK", "512"), 0);
+  limits = group_limits(&profile, 2);
+  EXPECT_EQ(limits.copy_broadcast, 0u);
+  EXPECT_EQ(limits.copy_reduce, 0u);
+  EXPECT_EQ(limits.copy_allreduce, 0u);
+  EXPECT_EQ(limits.piece, 512u);
+}
+
+}  // namespace

@@ -1,0 +1,295 @@
+// Every threshold: from curves and figures that are made up here, from settings, from the situation, from nothing; and that each can say
+// why it stands where it stands.
+#include "policy/thresholds.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "base/options.h"
+#include "model/distance.h"
+
+using namespace smelt;
+
+namespace {
+
+std::string reason(const Threshold& threshold) {
+  char text[320];
+  const size_t length = threshold_reason(threshold, text, sizeof text);
+  EXPECT_EQ(length, std::string(text).size());
+  EXPECT_LT(length, sizeof text - 1) << "cut: " << text;
+  return text;
+}
+
+// A profile of two CPUs and one set of curves, all methods alike until a test says otherwise.
+struct Machine {
+  CurveSet set{};
+  WaitFigures wait{};
+  DistanceCurves distances[2]{};
+  ClassFigures classes[1]{};
+  float hop[4] = {0, 50, 50, 0}, busy[4] = {0, 2, 2, 0};
+  Profile profile;
+
+  Machine() {
+    set.participants = 2;
+    for (auto& method : set.ns) std::fill_n(method, kCurveSizes, 1000.0f);
+    profile.source = ProfileSource::kUser;
+    profile.curves = &set;
+    profile.header.curve_sets = profile.curve_sets = 1;
+    profile.wait = &wait;
+    profile.distances = distances;
+    profile.classes = classes;
+    profile.costs.n = 2;
+    profile.costs.hop = hop;
+    profile.costs.send_busy = busy;
+    profile.costs.poller = 0.5f;
+  }
+  void line(CurveMethod method, double fixed, double per_byte) {
+    for (uint32_t i = 0; i < kCurveSizes; ++i)
+      set.ns[method][i] = static_cast<float>(fixed + per_byte * static_cast<double>(kSampledBytes[i]));
+  }
+  Threshold find(ThresholdId id, const Situation& situation = {}) const { return find_threshold(id, &profile, situation); }
+};
+
+class Thresholds : public testing::Test {
+ protected:
+  ~Thresholds() override {
+    for (const char* name : {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK", "SMELT_SPIN_US", "SMELT_YIELD_US"}) set_option(name, "-1");
+    set_option("SMELT_PATIENCE", "8");
+  }
+  Machine machine;
+};
+
+TEST_F(Thresholds, HaveNamesOfTheirOwnAndSettingsThatExist) {
+  std::set<std::string> names, settings;
+  for (uint32_t i = 0; i < option_count(); ++i) {
+    OptionRow row;
+    option_row(i, &row);
+    settings.insert(row.name);
+  }
+  for (const ThresholdInfo& info : kThresholdTable) {
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_NE(std::string(info.unit), "") << info.name;
+    EXPECT_NE(std::string(info.decides), "") << info.name;
+    EXPECT_TRUE(!info.setting[0] || settings.contains(info.setting)) << info.setting;
+  }
+}
+
+TEST_F(Thresholds, AllSayWhyInOneLine) {
+  machine.wait = {30, 500, 2000, 12'000};
+  machine.profile.header.distances = 2;
+  for (DistanceCurves& curves : machine.distances)
+    for (uint32_t i = 0; i < kCurveSizes; ++i) curves.single_copy[i] = static_cast<float>(1000 + kSampledBytes[i] / 8);
+  const Profile empty;
+  for (const Profile* profile : {static_cast<const Profile*>(nullptr), &empty, static_cast<const Profile*>(&machine.profile)})
+    for (const Situation& situation : {Situation{}, Situation{8, false, false}, Situation{2, true, false}, Situation{2, false, true}})
+      for (uint32_t i = 0; i < kThresholds; ++i) {
+        const Threshold found = find_threshold(static_cast<ThresholdId>(i), profile, situation);
+        SCOPED_TRACE(kThresholdTable[i].name);
+        EXPECT_EQ(static_cast<uint32_t>(found.id), i);
+        const std::string why = reason(found);
+        EXPECT_GT(why.size(), 10u);
+        EXPECT_EQ(why.find('\n'), std::string::npos);
+        EXPECT_EQ(why.find("(null)"), std::string::npos);
+        EXPECT_EQ(why.find("nan"), std::string::npos);
+      }
+}
+
+TEST_F(Thresholds, AreTypicalWithoutMeasurements) {
+  for (uint32_t i = 0; i < kThresholds; ++i) {
+    const auto id = static_cast<ThresholdId>(i);
+    const Threshold found = find_threshold(id, nullptr, {8, false, false});
+    SCOPED_TRACE(kThresholdTable[i].name);
+    EXPECT_TRUE(found.origin == ThresholdOrigin::kTypical || found.origin == ThresholdOrigin::kLayout);
+    if (id == ThresholdId::kPollersPerLine) continue;
+    EXPECT_EQ(found.value, typical(id));
+  }
+  EXPECT_EQ(find_threshold(ThresholdId::kFlatReduce, nullptr).value, kNever) << "of two, one combines";
+}
+
+TEST_F(Thresholds, OfMethodsStandWhereTheCurvesCross) {
+  // The gain of 3 % is reached where 0.97 (100 + 0.2 s) = fixed + 0.1 s.
+  machine.line(kBroadcastShelf, 100, 0.2);
+  machine.line(kBroadcastSingle, 97 + 0.094 * 20'000, 0.1);
+  const Threshold found = machine.find(ThresholdId::kCopyBroadcast);
+  EXPECT_EQ(found.origin, ThresholdOrigin::kCurves);
+  EXPECT_NEAR(static_cast<double>(found.value), 20'000, 100);
+  EXPECT_EQ(found.crossing.bytes[0], 16u << 10);
+  EXPECT_EQ(found.crossing.bytes[1], 64u << 10);
+  const std::string why = reason(found);
+  EXPECT_EQ(why, "single copy overtakes the shelf between 16 KiB (3.62 µs against 3.38 µs) and 64 KiB (8.53 µs against 13.2 µs), 2 participants");
+}
+
+TEST_F(Thresholds, OfMethodsThatGainNothingAreNever) {
+  const Threshold never = machine.find(ThresholdId::kFlatReduce);  // both cost the same
+  EXPECT_EQ(never.value, kNever);
+  EXPECT_EQ(never.origin, ThresholdOrigin::kCurves);
+  EXPECT_EQ(reason(never), "sliced gains nothing on flat that lasts: 4 MiB (1 µs against 1 µs), 2 participants");
+}
+
+TEST_F(Thresholds, OfMethodsThatGainEverywhereAreZero) {
+  machine.line(kAllreduceSliced, 500, 0);
+  const Threshold always = machine.find(ThresholdId::kFlatAllreduce);
+  EXPECT_EQ(always.value, 0u);
+  EXPECT_EQ(reason(always), "sliced gains on flat at all sizes measured, from 64 B (500 ns against 1 µs) on, 2 participants");
+}
+
+TEST_F(Thresholds, OfAMethodThatCouldNotBeMeasuredAreNever) {
+  std::fill_n(machine.set.ns[kAllreduceSingle], kCurveSizes, 0.0f);
+  const Threshold found = machine.find(ThresholdId::kCopyAllreduce);
+  EXPECT_EQ(found.value, kNever);
+  EXPECT_NE(reason(found).find("single copy was not measured"), std::string::npos) << reason(found);
+  // The better of flat and sliced hands over to single copy.
+  machine.line(kReduceFlat, 900, 0);
+  machine.line(kReduceSliced, 2000, 0);
+  machine.line(kReduceSingle, 1000, 0);
+  EXPECT_EQ(machine.find(ThresholdId::kCopyReduce).value, kNever);
+  machine.line(kReduceFlat, 2000, 0);
+  EXPECT_EQ(machine.find(ThresholdId::kCopyReduce).value, 0u);
+}
+
+TEST_F(Thresholds, OfTwoSayNothingAboutMany) {
+  EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, {4, false, false}).origin, ThresholdOrigin::kCurves);
+  EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, {5, false, false}).origin, ThresholdOrigin::kTypical);
+}
+
+TEST_F(Thresholds, FollowTheSituation) {
+  machine.line(kBroadcastSingle, 2000, 0), machine.line(kBroadcastShelf, 0, 0.01);  // cross at 206 KB
+  const Threshold still = machine.find(ThresholdId::kCopyBroadcast), moving = machine.find(ThresholdId::kCopyBroadcast, {2, false, true});
+  EXPECT_EQ(still.origin, ThresholdOrigin::kCurves);
+  EXPECT_EQ(moving.origin, ThresholdOrigin::kSituation);
+  EXPECT_EQ(moving.value, typical(ThresholdId::kCopyMoving));
+  EXPECT_EQ(moving.otherwise, still.value);
+  EXPECT_NE(reason(moving).find("virtual machine may be moved; otherwise 20"), std::string::npos) << reason(moving);
+  EXPECT_EQ(machine.find(ThresholdId::kCopyAllreduce, {2, false, true}).origin, ThresholdOrigin::kCurves) << "allreduce is not lowered";
+  const Threshold crowd = machine.find(ThresholdId::kCopyBroadcast, {2, true, true});
+  EXPECT_EQ(crowd.value, kNever);
+  EXPECT_EQ(crowd.origin, ThresholdOrigin::kSituation);
+}
+
+TEST_F(Thresholds, AreTheUsersWhereSet) {
+  const struct {
+    ThresholdId id;
+    const char* name;
+    const char* text;
+    uint64_t value;
+  } settings[] = {
+      {ThresholdId::kFlatReduce, "SMELT_FLAT_LIMIT", "77", 77},      {ThresholdId::kFlatAllreduce, "SMELT_FLAT_LIMIT", "0", 0},
+      {ThresholdId::kCopyBroadcast, "SMELT_COPY_LIMIT", "5", 5},     {ThresholdId::kCopyReduce, "SMELT_COPY_LIMIT", "5", 5},
+      {ThresholdId::kCopyAllreduce, "SMELT_COPY_LIMIT", "5", 5},     {ThresholdId::kPiece, "SMELT_CHUNK", "512", 512},
+      {ThresholdId::kCrowdPiece, "SMELT_CHUNK", "512", 512},         {ThresholdId::kSpin, "SMELT_SPIN_US", "20", 20'000},
+      {ThresholdId::kQuotaSpin, "SMELT_SPIN_US", "0", 0},            {ThresholdId::kYield, "SMELT_YIELD_US", "3", 3000},
+      {ThresholdId::kPassiveYield, "SMELT_YIELD_US", "3", 3000},     {ThresholdId::kPatience, "SMELT_PATIENCE", "2", 2},
+  };
+  machine.wait = {30, 500, 2000, 1e6};  // a setting goes before what was measured
+  for (const auto& [id, name, text, value] : settings) {
+    SCOPED_TRACE(threshold_info(id).name);
+    ASSERT_EQ(set_option(name, text), 0);
+    const Threshold found = machine.find(id, {2, false, true});
+    EXPECT_EQ(found.value, value);
+    EXPECT_EQ(found.origin, ThresholdOrigin::kSetting);
+    EXPECT_EQ(std::string(threshold_info(id).setting), name);
+    EXPECT_EQ(reason(found), std::string(name) + " is set");
+  }
+}
+
+TEST_F(Thresholds, SettingsDefaultToTheTable) {
+  for (const ThresholdInfo& info : kThresholdTable)
+    for (uint32_t i = 0; i < option_count(); ++i) {
+      OptionRow row;
+      option_row(i, &row);
+      if (std::string(info.setting) != row.name) continue;
+      EXPECT_TRUE(std::string(row.fallback) == "-1" || std::to_string(info.typical) == row.fallback) << row.name;
+    }
+}
+
+TEST_F(Thresholds, OfWaitingNeverFallBelowWhatSleepingCosts) {
+  const ThresholdId limits[] = {ThresholdId::kSpin, ThresholdId::kQuotaSpin, ThresholdId::kYield, ThresholdId::kPassiveYield};
+  for (const ThresholdId id : limits) {
+    SCOPED_TRACE(threshold_info(id).name);
+    uint64_t before = typical(id);
+    for (const float sleep : {1e3f, 1e4f, 5e4f, 2e5f, 1.8e6f}) {
+      machine.wait = {20, 400, 1000, sleep};
+      const Threshold found = machine.find(id);
+      EXPECT_GE(found.value, before) << "more than without measuring, and more where sleep is dearer";
+      EXPECT_GE(static_cast<double>(found.value), 3.99 * double{sleep});
+      EXPECT_EQ(found.origin, found.value > typical(id) ? ThresholdOrigin::kFigure : ThresholdOrigin::kTypical);
+      before = found.value;
+    }
+    machine.wait.futex_return = 9e8f;  // a second: nonsense of an overloaded machine
+    EXPECT_LE(machine.find(id).value, 8'000'000u);
+  }
+  machine.wait = {20, 400, 1000, 2e4f};
+  EXPECT_EQ(machine.find(ThresholdId::kQuotaSpin).value, 80'000u);
+  EXPECT_NE(reason(machine.find(ThresholdId::kQuotaSpin)).find("20 µs"), std::string::npos);
+}
+
+TEST_F(Thresholds, InPollsStandForTheSameTime) {
+  machine.wait = {40, 400, 1000, 1e4f};
+  EXPECT_EQ(machine.find(ThresholdId::kPoll).value, 40u);
+  for (const ThresholdId id : {ThresholdId::kBurst, ThresholdId::kLook, ThresholdId::kTurn, ThresholdId::kCrowdTurn}) {
+    SCOPED_TRACE(threshold_info(id).name);
+    machine.wait.poll = 40;
+    EXPECT_EQ(machine.find(id).value, typical(id) / 2);
+    machine.wait.poll = 1e6f;
+    EXPECT_EQ(machine.find(id).value, typical(id) / 4) << "but never without any";
+    machine.wait.poll = 0.01f;
+    EXPECT_EQ(machine.find(id).value, typical(id) * 4);
+  }
+  machine.wait.poll = 20;
+  machine.classes[0].hop = 1500;
+  machine.profile.header.classes = 1;
+  EXPECT_EQ(machine.find(ThresholdId::kBurst).value, 300u) << "four times the slowest hop";
+  EXPECT_EQ(machine.find(ThresholdId::kTurn).value, typical(ThresholdId::kTurn));
+}
+
+TEST_F(Thresholds, OfForeignYieldsGrowWithSlowYields) {
+  machine.wait = {20, 400, 1000, 1e4f};
+  EXPECT_EQ(machine.find(ThresholdId::kForeignSlice).value, typical(ThresholdId::kForeignSlice));
+  machine.wait.yield = 4000;
+  EXPECT_EQ(machine.find(ThresholdId::kForeignSlice).value, 200'000u);
+  machine.wait.yield = 1e6f;
+  EXPECT_EQ(machine.find(ThresholdId::kForeignSlice).value, 500'000u) << "shorter than a slice";
+}
+
+TEST_F(Thresholds, OfPollersAreWhereASecondLinePays) {
+  for (const float busy : {0.0f, 0.4f, 2.0f, 7.0f, 100.0f})
+    for (const float poller : {0.1f, 0.5f, 3.0f}) {
+      machine.busy[1] = busy;
+      machine.profile.costs.poller = poller;
+      const Threshold found = machine.find(ThresholdId::kPollersPerLine);
+      EXPECT_EQ(found.origin, ThresholdOrigin::kFigure);
+      const auto most = static_cast<uint32_t>(std::min<uint64_t>(found.value, kMaxParticipants));
+      for (uint32_t children = 1; children <= most; ++children) EXPECT_EQ(release_lines(children, poller, busy), 1u) << children;
+      EXPECT_TRUE(found.value == kNever || release_lines(most + 1, poller, busy) > 1);
+    }
+  machine.profile.costs.poller = 0;
+  EXPECT_EQ(machine.find(ThresholdId::kPollersPerLine).value, kNever);
+  machine.profile.source = ProfileSource::kGuess;
+  EXPECT_EQ(machine.find(ThresholdId::kPollersPerLine).origin, ThresholdOrigin::kTypical);
+}
+
+TEST_F(Thresholds, OfReadingAreTheLargestPartThatNoSmallerOneGainsOn) {
+  machine.profile.header.distances = 2;
+  const auto cost = [this](int distance, double per_byte, double beyond_64k) {
+    machine.distances[distance].distance = static_cast<uint32_t>(distance == 0 ? Distance::kSelf : Distance::kSameLlc);
+    for (uint32_t i = 0; i < kCurveSizes; ++i)
+      machine.distances[distance].single_copy[i] =
+          static_cast<float>((kSampledBytes[i] > (64 << 10) ? beyond_64k : per_byte) * static_cast<double>(kSampledBytes[i]));
+  };
+  cost(0, 0.1, 0.1), cost(1, 0.1, 0.1);
+  EXPECT_EQ(machine.find(ThresholdId::kReadBytes).value, 256u << 10);
+  cost(1, 0.1, 0.2);
+  EXPECT_EQ(machine.find(ThresholdId::kReadBytes).value, 256u << 10) << "at one distance only";
+  cost(0, 0.1, 0.2);
+  const Threshold found = machine.find(ThresholdId::kReadBytes);
+  EXPECT_EQ(found.value, 64u << 10) << "never below the longest element";
+  EXPECT_EQ(found.origin, ThresholdOrigin::kCurves);
+  cost(0, 0, 0), cost(1, 0, 0);
+  EXPECT_EQ(machine.find(ThresholdId::kReadBytes).origin, ThresholdOrigin::kTypical);
+}
+
+}  // namespace
