@@ -133,7 +133,7 @@ Batch openmp_batch(uint32_t threads) {
     double result = 0;
     cpu_set_t before;
     sched_getaffinity(0, sizeof before, &before);
-#pragma omp parallel num_threads(static_cast<int>(threads))
+#pragma omp parallel num_threads(static_cast <int>(threads))
     {
       const auto thread = static_cast<uint32_t>(omp_get_thread_num());
       pin_self(thread);

@@ -41,9 +41,10 @@ int main(int argc, char** argv) {
     for (const auto op : {smelt::Operation::kBroadcast, smelt::Operation::kReduce, smelt::Operation::kBarrier})
       for (const bool start : {false, true})
         for (const bool best : {false, true}) {
-          const std::string name = std::string(start ? "start" : "default") + "/" + (best ? "best" : "optimised") + "/" +
-                                   smelt::operation_name(op) + "/" + machine;
-          benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { choose(state, machine, op, start, best); })
+          const std::string name = std::string(start ? "start" : "default") + "/" + (best ? "best" : "optimised") +
+                                   "/" + smelt::operation_name(op) + "/" + machine;
+          benchmark::RegisterBenchmark(name.c_str(),
+                                       [=](benchmark::State& state) { choose(state, machine, op, start, best); })
               ->Unit(benchmark::kMillisecond)
               ->MinTime(0.3);
         }

@@ -1,12 +1,12 @@
 // Mending a tree when a participant leaves or joins (generate/mend.h), on the machines of the zoo.
 //
-//   mend/<op>/<machine>/<n>    one change: a participant drawn at random leaves, or joins if it is out; n is how many there
-//                              could be, and about half to all of them are in
+//   mend/<op>/<machine>/<n>    one change: a participant drawn at random leaves, or joins if it is out; n is how many
+//                              there could be, and about half to all of them are in
 //   bound/<op>/<machine>/<n>   the bound that the gap is stated against
 //
-// Time is per change. Counters, of mend: ratio and worst_ratio = value after a change / value of a search from the beginning with
-// its default effort (generate/optimise.h), mean and worst of kLooks looks, taken kBetween changes apart and not timed; gap =
-// mean of what gap() says then. Of bound: the share of generate/bound.h's that it reaches.
+// Time is per change. Counters, of mend: ratio and worst_ratio = value after a change / value of a search from the
+// beginning with its default effort (generate/optimise.h), mean and worst of kLooks looks, taken kBetween changes apart
+// and not timed; gap = mean of what gap() says then. Of bound: the share of generate/bound.h's that it reaches.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -49,7 +49,8 @@ struct Posed {
   TreeProblem problem;
 
   Posed(const Costs& of, const std::vector<uint16_t>& members, Direction direction) {
-    if (subset_costs(of, members, arena, &costs) != 0 || make_problem(costs, direction, arena, &problem) != 0) fail("out of memory");
+    if (subset_costs(of, members, arena, &costs) != 0 || make_problem(costs, direction, arena, &problem) != 0)
+      fail("out of memory");
   }
 
   double search(Tree* tree) {
@@ -79,8 +80,10 @@ struct Team {
   void change() {
     const uint32_t most = all.problem.n, least = (most + 1) / 2;
     const auto v = static_cast<uint16_t>(random() % most);
-    if (mender.is_member(v) && mender.count() > least) mender.leave(v);
-    else mender.join(v);  // nothing, if it is in
+    if (mender.is_member(v) && mender.count() > least)
+      mender.leave(v);
+    else
+      mender.join(v);  // nothing, if it is in
   }
 
   std::vector<uint16_t> members() const {
@@ -130,12 +133,14 @@ int main(int argc, char** argv) {
       const std::string of = fmt::format("/{}/{}/", op, zoo()[k].name);
       for (const uint32_t n : {16u, 32u, 64u, 128u, 256u}) {
         if (n > machine.overlap.n) break;
-        benchmark::RegisterBenchmark(("mend" + of + std::to_string(n)).c_str(),
-                                     [&machine, n, direction](benchmark::State& state) { mend(state, machine, n, direction); })
-            ->Unit(benchmark::kMicrosecond);
-        benchmark::RegisterBenchmark(("bound" + of + std::to_string(n)).c_str(),
-                                     [&machine, n, direction](benchmark::State& state) { bound(state, machine, n, direction); })
-            ->Unit(benchmark::kMicrosecond);
+        benchmark::RegisterBenchmark(("mend" + of + std::to_string(n)).c_str(), [&machine, n,
+                                                                                 direction](benchmark::State& state) {
+          mend(state, machine, n, direction);
+        })->Unit(benchmark::kMicrosecond);
+        benchmark::RegisterBenchmark(("bound" + of + std::to_string(n)).c_str(), [&machine, n,
+                                                                                  direction](benchmark::State& state) {
+          bound(state, machine, n, direction);
+        })->Unit(benchmark::kMicrosecond);
       }
     }
   }

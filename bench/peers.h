@@ -26,8 +26,10 @@ class Spinner {
  public:
   explicit Spinner(bool crowded) : crowded_(crowded) {}
   void turn() const {
-    if (crowded_) sched_yield();
-    else cpu_pause();
+    if (crowded_)
+      sched_yield();
+    else
+      cpu_pause();
   }
 
  private:

@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // The environment variables by which a user's shell could make one side another program than it should be.
-constexpr const char* kControlled[] = {"LD_PRELOAD",    "OMP_NUM_THREADS",  "OMP_PROC_BIND", "OMP_PLACES",
-                                       "OMP_DYNAMIC",   "OMP_WAIT_POLICY",  "KMP_AFFINITY",  "GOMP_CPU_AFFINITY",
-                                       "SMELT_VERBOSE", "KMP_VERSION",      "OMP_TOOL"};
+constexpr const char* kControlled[] = {"LD_PRELOAD",    "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES",
+                                       "OMP_DYNAMIC",   "OMP_WAIT_POLICY", "KMP_AFFINITY",  "GOMP_CPU_AFFINITY",
+                                       "SMELT_VERBOSE", "KMP_VERSION",     "OMP_TOOL"};
 
 struct SideRun {
   const char* name;  // "stock", "Smelt", "libomp" or "libgomp"
@@ -27,9 +27,9 @@ struct SideRun {
 
 struct Job {
   std::string suite;
-  std::string label;               // for progress and failures
+  std::string label;  // for progress and failures
   std::vector<std::string> argv;
-  bool prints_hop;                 // ours does; around the original's runs our ping-pong is run
+  bool prints_hop;  // ours does; around the original's runs our ping-pong is run
 };
 
 std::string upper(std::string_view text) {
@@ -141,12 +141,13 @@ class Campaign {
       for (const std::string& kernel : own_kernels(suite)) {
         known.push_back(kernel);
         if (!wanted(kernel)) continue;
-        jobs.push_back({suite, kernel,
-                        {request_.own_dir + "/" + suite, "--kernels", kernel, "--outer-repetitions",
-                         std::to_string(request_.outer_repetitions), "--test-time",
-                         fmt::format("{}", request_.test_time_us), "--delay-time",
-                         fmt::format("{}", request_.delay_time_us)},
-                        true});
+        jobs.push_back(
+            {suite,
+             kernel,
+             {request_.own_dir + "/" + suite, "--kernels", kernel, "--outer-repetitions",
+              std::to_string(request_.outer_repetitions), "--test-time", fmt::format("{}", request_.test_time_us),
+              "--delay-time", fmt::format("{}", request_.delay_time_us)},
+             true});
       }
     for (const std::string& word : request_.kernels)
       if (std::ranges::none_of(known, [&](const std::string& kernel) { return names_kernel(word, kernel); }))
@@ -180,18 +181,19 @@ class Campaign {
     for (const std::string& suite : request_.suites)
       for (const auto& [key, path] : found)
         if (key.first == suite)
-          jobs.push_back({suite, fs::path(path).filename().string(),
-                          {path, "--outer-repetitions", std::to_string(request_.outer_repetitions), "--test-time",
-                           fmt::format("{}", request_.test_time_us), "--delay-time",
-                           fmt::format("{}", request_.delay_time_us)},
-                          false});
+          jobs.push_back(
+              {suite,
+               fs::path(path).filename().string(),
+               {path, "--outer-repetitions", std::to_string(request_.outer_repetitions), "--test-time",
+                fmt::format("{}", request_.test_time_us), "--delay-time", fmt::format("{}", request_.delay_time_us)},
+               false});
     return jobs;
   }
 
   // Is each side what it is called? A library that the loader ignores would make the table compare stock with stock.
   void probe() {
-    const std::vector<std::string> argv{ruler_, "--kernels", "BARRIER", "--outer-repetitions", "2",
-                                        "--test-time", "50"};
+    const std::vector<std::string> argv{ruler_, "--kernels",   "BARRIER", "--outer-repetitions",
+                                        "2",    "--test-time", "50"};
     Environment smelt = sides_[1].environment;
     smelt.set("SMELT_VERBOSE", "1");
     const Finished ours = run_child(argv, smelt, request_.timeout_s);
@@ -227,9 +229,12 @@ class Campaign {
     Environment listing = sides_[2].environment;
     listing.set("LD_TRACE_LOADED_OBJECTS", "1");
     const Finished loader = run_child({ruler_}, listing, request_.timeout_s);
-    if (!loader.ok) drop_libomp(loader.failure);
-    else if (loader.out.find("libgomp.so.1 =>") != std::string::npos) drop_libomp("it did not take over");
-    else results_.libomp_says = request_.libgomp;
+    if (!loader.ok)
+      drop_libomp(loader.failure);
+    else if (loader.out.find("libgomp.so.1 =>") != std::string::npos)
+      drop_libomp("it did not take over");
+    else
+      results_.libomp_says = request_.libgomp;
   }
 
   void drop_libomp(const std::string& why) {

@@ -17,31 +17,31 @@ namespace smelt::epcc {
 struct Request {
   int pairs = 5;
   int threads = 2;
-  std::vector<std::string> kernels;      // empty: all of the chosen suites
+  std::vector<std::string> kernels;  // empty: all of the chosen suites
   std::vector<std::string> suites{"syncbench", "arraybench", "taskbench"};
   std::vector<long> array_sizes{1, 729};  // of arraybench kernels that were not asked for by size
   bool bind = true;
-  std::string wait_policy = "default";   // "default", "passive", "active"
+  std::string wait_policy = "default";  // "default", "passive", "active"
   int hogs = 0;
   int outer_repetitions = 20;
-  double test_time_us = 1000;            // least duration of a sample
+  double test_time_us = 1000;  // least duration of a sample
   double delay_time_us = 0.1;
   double timeout_s = 120;
-  std::string own_dir;                   // of our syncbench, arraybench and taskbench
-  std::string original_dir;              // of a build of the original suite; empty: ours is run
+  std::string own_dir;       // of our syncbench, arraybench and taskbench
+  std::string original_dir;  // of a build of the original suite; empty: ours is run
   std::string smelt_library;
-  std::string libomp;                    // empty: no third side
-  std::string libgomp;                   // another libgomp as third side, in place of libomp; empty: libomp
+  std::string libomp;   // empty: no third side
+  std::string libgomp;  // another libgomp as third side, in place of libomp; empty: libomp
 };
 
 struct Results {
   std::vector<Construct> constructs;
-  std::vector<double> hop_ns;          // all readings
-  std::vector<std::string> warnings;   // one line each
-  std::vector<std::string> settings;   // OpenMP's variables that the runs had, "NAME=value"
-  std::string smelt_says;              // what the library reported that it took over; empty: it did not
-  std::string libomp_says;             // version, of a libgomp its path; empty: no third side
-  size_t moved = 0;                    // pairs during which the machine changed between near and far
+  std::vector<double> hop_ns;         // all readings
+  std::vector<std::string> warnings;  // one line each
+  std::vector<std::string> settings;  // OpenMP's variables that the runs had, "NAME=value"
+  std::string smelt_says;             // what the library reported that it took over; empty: it did not
+  std::string libomp_says;            // version, of a libgomp its path; empty: no third side
+  size_t moved = 0;                   // pairs during which the machine changed between near and far
 };
 
 // `cpus`: one per core first, in the order in which threads are bound. Throws BadInput or FailedRun.

@@ -43,8 +43,10 @@ void end_all(int signal_number) {
   for (int pauses = 0; any && pauses < 300; pauses++) {
     any = false;
     for (auto& slot : children)
-      if (slot > 0 && waitpid(slot, nullptr, WNOHANG) == 0) any = true;
-      else if (slot > 0) slot = 0;
+      if (slot > 0 && waitpid(slot, nullptr, WNOHANG) == 0)
+        any = true;
+      else if (slot > 0)
+        slot = 0;
     if (any) nanosleep(&pause, nullptr);
   }
   for (auto& slot : children)
@@ -89,8 +91,10 @@ bool collect(int out, int err, std::chrono::steady_clock::time_point deadline, F
       if (watched[i].fd < 0 || watched[i].revents == 0) continue;
       char buffer[16384];
       const ssize_t got = read(watched[i].fd, buffer, sizeof buffer);
-      if (got > 0) into[i]->append(buffer, static_cast<size_t>(got));
-      else if (got == 0 || errno != EINTR) watched[i].fd = -1;
+      if (got > 0)
+        into[i]->append(buffer, static_cast<size_t>(got));
+      else if (got == 0 || errno != EINTR)
+        watched[i].fd = -1;
     }
   }
   return true;
@@ -158,8 +162,10 @@ Finished run_child(const std::vector<std::string>& argv, const Environment& envi
     }
     forget(pid);
     result.ok = in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (!in_time) result.failure = fmt::format("still running after {:g} s", timeout_s);
-    else if (!result.ok) result.failure = describe_failure(status, result.err);
+    if (!in_time)
+      result.failure = fmt::format("still running after {:g} s", timeout_s);
+    else if (!result.ok)
+      result.failure = describe_failure(status, result.err);
   } else {
     result.failure = fmt::format("no new process: {}", strerror(fork_error));
   }

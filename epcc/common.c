@@ -22,7 +22,7 @@ struct settings {
   double test_time_us;
   double delay_time_us;
   long array_size;
-  bool *chosen; /* [suite->count] */
+  bool* chosen; /* [suite->count] */
 };
 
 struct statistics {
@@ -48,7 +48,7 @@ static __attribute__((noinline)) void turns(unsigned long count) {
 
 __attribute__((noinline)) void epcc_delay(void) { turns(delay_length); }
 
-__attribute__((noinline)) void epcc_array_delay(double *array) {
+__attribute__((noinline)) void epcc_array_delay(double* array) {
   array[0] = 1.0;
   turns(delay_length);
   __asm__ volatile("" : : "r"(array) : "memory");
@@ -107,14 +107,14 @@ static unsigned long enough_repetitions(epcc_loop loop, double test_time_us) {
   return 0;
 }
 
-static int by_size(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
+static int by_size(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-static double middle(const double *sorted, int count) { return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2; }
+static double middle(const double* sorted, int count) { return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2; }
 
-static struct statistics describe(double *sample, int count) {
+static struct statistics describe(double* sample, int count) {
   struct statistics s = {0};
   for (int i = 0; i < count; i++) s.mean += sample[i] / count;
   double squares = 0;
@@ -132,7 +132,7 @@ static struct statistics describe(double *sample, int count) {
 }
 
 /* Calibrates, measures and prints the sample of one loop. */
-static bool measure(const char *name, epcc_loop loop, const struct settings *settings, struct statistics *out) {
+static bool measure(const char* name, epcc_loop loop, const struct settings* settings, struct statistics* out) {
   const unsigned long repetitions = enough_repetitions(loop, settings->test_time_us);
   if (repetitions == 0) {
     fprintf(stderr, "%s takes no time: the compiler has removed the work, build with less optimisation\n", name);
@@ -140,8 +140,7 @@ static bool measure(const char *name, epcc_loop loop, const struct settings *set
   }
   static double sample[kMaxOuter];
   time_of(loop, repetitions); /* unmeasured */
-  for (int i = 0; i < settings->outer_repetitions; i++)
-    sample[i] = time_of(loop, repetitions) / (double)repetitions;
+  for (int i = 0; i < settings->outer_repetitions; i++) sample[i] = time_of(loop, repetitions) / (double)repetitions;
   *out = describe(sample, settings->outer_repetitions);
 
   printf("\n--------------------------------------------------------\n");
@@ -153,12 +152,12 @@ static bool measure(const char *name, epcc_loop loop, const struct settings *set
   return true;
 }
 
-static bool run_kernels(const struct epcc_suite *suite, const struct settings *settings) {
-  const struct epcc_reference *measured = NULL;
+static bool run_kernels(const struct epcc_suite* suite, const struct settings* settings) {
+  const struct epcc_reference* measured = NULL;
   struct statistics reference = {0}, test;
   for (size_t i = 0; i < suite->count; i++) {
     if (!settings->chosen[i]) continue;
-    const struct epcc_kernel *kernel = &suite->kernels[i];
+    const struct epcc_kernel* kernel = &suite->kernels[i];
     if (kernel->reference != measured) {
       if (!measure(kernel->reference->name, kernel->reference->loop, settings, &reference)) return false;
       measured = kernel->reference;
@@ -175,15 +174,17 @@ static bool run_kernels(const struct epcc_suite *suite, const struct settings *s
 
 static void print_hop(void) {
   const double hop_ns = epcc_one_way_hop();
-  if (hop_ns < 0) printf("Ping-pong one-way hop = unknown, the process may use one CPU only\n");
-  else printf("Ping-pong one-way hop = %.1f ns\n", hop_ns);
+  if (hop_ns < 0)
+    printf("Ping-pong one-way hop = unknown, the process may use one CPU only\n");
+  else
+    printf("Ping-pong one-way hop = %.1f ns\n", hop_ns);
   fflush(stdout);
 }
 
 /* ---- options ---- */
 
-static bool parse_number(const char *text, double min, double max, double *out) {
-  char *end;
+static bool parse_number(const char* text, double min, double max, double* out) {
+  char* end;
   const double value = strtod(text, &end);
   if (end == text || *end != '\0' || !(value >= min && value <= max)) return false;
   *out = value;
@@ -191,7 +192,7 @@ static bool parse_number(const char *text, double min, double max, double *out) 
 }
 
 /* "parallel_for" names "PARALLEL FOR"; "COPYIN" names "COPYIN 1", "COPYIN 3" and so on. */
-static bool names_kernel(const char *word, size_t length, const char *name) {
+static bool names_kernel(const char* word, size_t length, const char* name) {
   size_t i = 0;
   for (; i < length && name[i]; i++) {
     const char c = word[i] == '_' ? ' ' : (char)toupper((unsigned char)word[i]);
@@ -200,11 +201,11 @@ static bool names_kernel(const char *word, size_t length, const char *name) {
   return i == length && (name[i] == '\0' || (name[i] == ' ' && isdigit((unsigned char)name[i + 1])));
 }
 
-static bool choose_kernels(const struct epcc_suite *suite, const char *list, bool *chosen) {
-  for (const char *word = list;; word++) {
+static bool choose_kernels(const struct epcc_suite* suite, const char* list, bool* chosen) {
+  for (const char* word = list;; word++) {
     word += strspn(word, " ");
     size_t length = strcspn(word, ",");
-    const char *next = word + length;
+    const char* next = word + length;
     while (length > 0 && word[length - 1] == ' ') length--;
     bool known = false;
     for (size_t i = 0; i < suite->count; i++)
@@ -219,22 +220,24 @@ static bool choose_kernels(const struct epcc_suite *suite, const char *list, boo
   }
 }
 
-static void usage(const struct epcc_suite *suite) {
-  printf("Usage: %s [options]\n"
-         "Overheads of OpenMP constructs, measured by EPCC's method.\n"
-         "  --outer-repetitions N  samples per kernel, 2..%d (default 20)\n"
-         "  --test-time US         least time of one sample in microseconds (default 1000)\n"
-         "  --delay-time US        work between two constructs in microseconds (default 0.1)\n"
-         "  --kernels LIST         only these, separated by commas\n",
-         suite->program, kMaxOuter);
+static void usage(const struct epcc_suite* suite) {
+  printf(
+      "Usage: %s [options]\n"
+      "Overheads of OpenMP constructs, measured by EPCC's method.\n"
+      "  --outer-repetitions N  samples per kernel, 2..%d (default 20)\n"
+      "  --test-time US         least time of one sample in microseconds (default 1000)\n"
+      "  --delay-time US        work between two constructs in microseconds (default 0.1)\n"
+      "  --kernels LIST         only these, separated by commas\n",
+      suite->program, kMaxOuter);
   if (suite->largest_array)
     printf("  --array-size N         arrays of 1, 3, 9 ... up to N elements (default %ld)\n", suite->largest_array);
-  printf("  --list                 the kernels, one a line\n"
-         "  --ping-pong            only the one-way hop between the first two CPUs\n");
+  printf(
+      "  --list                 the kernels, one a line\n"
+      "  --ping-pong            only the one-way hop between the first two CPUs\n");
 }
 
 /* Returns -1 to go on, or the exit status. */
-static int parse(int argc, char **argv, const struct epcc_suite *suite, struct settings *settings) {
+static int parse(int argc, char** argv, const struct epcc_suite* suite, struct settings* settings) {
   enum { kOuter = 1, kTest, kDelay, kKernels, kArray, kList, kPing, kHelp };
   const struct option options[] = {
       {"outer-repetitions", required_argument, NULL, kOuter},
@@ -252,15 +255,19 @@ static int parse(int argc, char **argv, const struct epcc_suite *suite, struct s
   double number;
   for (int option; !wrong && (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
     if (option == kOuter) {
-      if (!parse_number(optarg, 2, kMaxOuter, &number) || number != floor(number)) wrong = "--outer-repetitions";
-      else settings->outer_repetitions = (int)number;
+      if (!parse_number(optarg, 2, kMaxOuter, &number) || number != floor(number))
+        wrong = "--outer-repetitions";
+      else
+        settings->outer_repetitions = (int)number;
     } else if (option == kTest) {
       if (!parse_number(optarg, 1, 1e9, &settings->test_time_us)) wrong = "--test-time";
     } else if (option == kDelay) {
       if (!parse_number(optarg, 0.001, 1e6, &settings->delay_time_us)) wrong = "--delay-time";
     } else if (option == kArray) {
-      if (!parse_number(optarg, 1, (double)suite->largest_array, &number)) wrong = "--array-size";
-      else settings->array_size = (long)number;
+      if (!parse_number(optarg, 1, (double)suite->largest_array, &number))
+        wrong = "--array-size";
+      else
+        settings->array_size = (long)number;
     } else if (option == kKernels) {
       kernels = optarg;
     } else if (option == kList) {
@@ -293,9 +300,9 @@ static int parse(int argc, char **argv, const struct epcc_suite *suite, struct s
   return list ? 0 : -1;
 }
 
-int epcc_main(int argc, char **argv, const struct epcc_suite *suite) {
-  struct settings settings = {.outer_repetitions = 20, .test_time_us = 1000, .delay_time_us = 0.1,
-                              .array_size = suite->largest_array};
+int epcc_main(int argc, char** argv, const struct epcc_suite* suite) {
+  struct settings settings = {
+      .outer_repetitions = 20, .test_time_us = 1000, .delay_time_us = 0.1, .array_size = suite->largest_array};
   settings.chosen = calloc(suite->count, sizeof *settings.chosen);
   if (!settings.chosen) return 1;
   int status = parse(argc, argv, suite, &settings);
@@ -305,11 +312,12 @@ int epcc_main(int argc, char **argv, const struct epcc_suite *suite) {
 #pragma omp master
     epcc_threads = omp_get_num_threads();
     if (calibrate_delay(settings.delay_time_us)) {
-      printf("Running OpenMP microbenchmark %s of Smelt, after EPCC's method\n"
-             "\t%d thread(s)\n\t%d outer repetitions\n\t%0.2f test time (microseconds)\n"
-             "\t%lu delay length (iterations)\n\t%f delay time (microseconds)\n",
-             suite->program, epcc_threads, settings.outer_repetitions, settings.test_time_us, delay_length,
-             settings.delay_time_us);
+      printf(
+          "Running OpenMP microbenchmark %s of Smelt, after EPCC's method\n"
+          "\t%d thread(s)\n\t%d outer repetitions\n\t%0.2f test time (microseconds)\n"
+          "\t%lu delay length (iterations)\n\t%f delay time (microseconds)\n",
+          suite->program, epcc_threads, settings.outer_repetitions, settings.test_time_us, delay_length,
+          settings.delay_time_us);
       status = run_kernels(suite, &settings) ? 0 : 1;
       printf("\n");
       print_hop();

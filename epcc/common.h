@@ -24,27 +24,27 @@
 typedef void (*epcc_loop)(unsigned long repetitions);
 
 struct epcc_reference {
-  const char *name; /* "reference time 1" */
+  const char* name; /* "reference time 1" */
   epcc_loop loop;
 };
 
 struct epcc_kernel {
-  const char *name; /* "PARALLEL FOR", "COPYPRIVATE 27" */
+  const char* name; /* "PARALLEL FOR", "COPYPRIVATE 27" */
   epcc_loop test;
-  const struct epcc_reference *reference;
+  const struct epcc_reference* reference;
   long array_size; /* elements, 0 for kernels without an array */
 };
 
 /* What a program is: its name, its kernels in the order of the report. */
 struct epcc_suite {
-  const char *program;
-  const struct epcc_kernel *kernels;
+  const char* program;
+  const struct epcc_kernel* kernels;
   size_t count;
   long largest_array; /* 0: no --array-size option */
 };
 
 /* The whole program. Returns the exit status: 0, 1 (could not be measured), 2 (bad option). */
-int epcc_main(int argc, char **argv, const struct epcc_suite *suite);
+int epcc_main(int argc, char** argv, const struct epcc_suite* suite);
 
 /* Threads of a team; set before the first kernel runs. */
 extern int epcc_threads;
@@ -56,7 +56,7 @@ unsigned long epcc_share(unsigned long repetitions, int thread);
 void epcc_delay(void);
 
 /* The same, and leaves a mark in array[0]. */
-void epcc_array_delay(double *array);
+void epcc_array_delay(double* array);
 
 /* Makes the compiler believe that `value` is used. */
 static inline void epcc_keep(double value) { __asm__ volatile("" : : "m"(value)); }

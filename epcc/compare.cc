@@ -1,20 +1,20 @@
 // compare: the overheads of OpenMP's constructs with the stock libgomp, with Smelt preloaded, and with LLVM's libomp
 // preloaded, in interleaved pairs of runs. How a line of the table comes about is told in pairs.h, and to the user by
 // --help.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 
-#include "epcc/campaign.h"
-#include "profile/text/error.h"
 #include "discover/machine.h"
+#include "epcc/campaign.h"
 #include "epcc/program.h"
 #include "epcc/report.h"
+#include "profile/text/error.h"
 
 namespace {
 
@@ -75,7 +75,8 @@ void describe_options(CLI::App& app, Arguments& a) {
   app.add_option("--outer-repetitions", r.outer_repetitions, "samples per run")
       ->check(CLI::Range(2, 100000))
       ->capture_default_str();
-  app.add_option("--test-time", r.test_time_us, "least µs per sample (default 1000, with --quick 300; beside hogs 20000, 5000)")
+  app.add_option("--test-time", r.test_time_us,
+                 "least µs per sample (default 1000, with --quick 300; beside hogs 20000, 5000)")
       ->check(CLI::Range(1.0, 1e9));
   app.add_option("--delay-time", r.delay_time_us, "µs of work between two constructs")
       ->check(CLI::Range(0.001, 1e6))
@@ -138,9 +139,12 @@ int run(const CLI::App& app, Arguments& a) {
   if (app.count("--test-time") == 0) r.test_time_us = r.hogs > 0 ? (a.quick ? 5'000 : 20'000) : (a.quick ? 300 : 1'000);
   r.own_dir = own_directory();
   r.smelt_library = r.smelt_library.empty() ? find_smelt_library() : fs::absolute(r.smelt_library).string();
-  if (!r.libgomp.empty()) r.libgomp = fs::absolute(r.libgomp);
-  else if (a.libomp == "auto") r.libomp = find_libomp();
-  else if (a.libomp != "none") r.libomp = fs::absolute(a.libomp);
+  if (!r.libgomp.empty())
+    r.libgomp = fs::absolute(r.libgomp);
+  else if (a.libomp == "auto")
+    r.libomp = find_libomp();
+  else if (a.libomp != "none")
+    r.libomp = fs::absolute(a.libomp);
 
   const Results results = run_campaign(r, cpus, terminal_progress());
   end_progress();

@@ -20,11 +20,11 @@ enum class Statistic { kMedian, kMean };
 
 // One construct in one run, microseconds.
 struct Figures {
-  std::string kernel;    // "PARALLEL FOR"
-  double time = 0;       // per repetition, delay included
-  double overhead = 0;   // time - reference time; may be negative
-  double noise = 0;      // the +/- of the overhead: 1.96 standard deviations of sample plus reference; with the
-                         // median of ours a robust estimate of them
+  std::string kernel;   // "PARALLEL FOR"
+  double time = 0;      // per repetition, delay included
+  double overhead = 0;  // time - reference time; may be negative
+  double noise = 0;     // the +/- of the overhead: 1.96 standard deviations of sample plus reference; with the
+                        // median of ours a robust estimate of them
 };
 
 struct Output {

@@ -48,7 +48,7 @@ struct Ratio {
 // One side against Smelt.
 struct Against {
   Side side;
-  Ratio overhead;         // meaningless unless overhead_is_clear
+  Ratio overhead;  // meaningless unless overhead_is_clear
   Ratio time;
   bool overhead_is_clear = false;  // rule 4
   const Ratio& shown() const { return overhead_is_clear ? overhead : time; }

@@ -29,8 +29,8 @@ static double now_ns(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static void *serve(void *argument) {
-  struct table *table = argument;
+static void* serve(void* argument) {
+  struct table* table = argument;
   uint32_t ball = 0;
   for (int batch = -1; batch < kBatches; batch++) { /* batch -1 only warms up */
     const double start = now_ns();
@@ -44,8 +44,8 @@ static void *serve(void *argument) {
   return NULL;
 }
 
-static void *answer(void *argument) {
-  struct table *table = argument;
+static void* answer(void* argument) {
+  struct table* table = argument;
   for (uint32_t ball = 1; ball <= (kBatches + 1) * kTrips; ball++) {
     while (atomic_load_explicit(&table->ping, memory_order_acquire) != ball) {
     }
@@ -60,7 +60,7 @@ static int first_two_cpus(int cpu[2]) {
   int found = 0;
   for (int place = 0; place < omp_get_num_places() && found < 2; place++) {
     const int count = omp_get_place_num_procs(place);
-    int *ids = calloc(count > 0 ? (size_t)count : 1, sizeof *ids);
+    int* ids = calloc(count > 0 ? (size_t)count : 1, sizeof *ids);
     if (!ids) return 0;
     omp_get_place_proc_ids(place, ids);
     for (int i = 0; i < count && found < 2; i++) {
@@ -78,7 +78,7 @@ static int first_two_cpus(int cpu[2]) {
   return found;
 }
 
-static int start_on(pthread_t *thread, int cpu, void *(*body)(void *), void *argument) {
+static int start_on(pthread_t* thread, int cpu, void* (*body)(void*), void* argument) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(cpu, &one);
@@ -90,8 +90,8 @@ static int start_on(pthread_t *thread, int cpu, void *(*body)(void *), void *arg
   return failed ? -1 : 0;
 }
 
-static int by_size(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
+static int by_size(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
@@ -103,8 +103,10 @@ double epcc_one_way_hop(void) {
   atomic_store(&table.pong, 0);
   pthread_t server, other;
   if (start_on(&other, cpu[1], answer, &table) != 0) return -1;
-  if (start_on(&server, cpu[0], serve, &table) != 0) serve(&table); /* unpinned, but `other` is let go */
-  else pthread_join(server, NULL);
+  if (start_on(&server, cpu[0], serve, &table) != 0)
+    serve(&table); /* unpinned, but `other` is let go */
+  else
+    pthread_join(server, NULL);
   pthread_join(other, NULL);
   qsort(table.hop_ns, kBatches, sizeof table.hop_ns[0], by_size);
   return table.hop_ns[kBatches / 2];

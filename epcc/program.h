@@ -1,5 +1,5 @@
-// What a comparing program needs around its main: where it lies and where others lie, how it shows progress, how it ends
-// with one line. Shared by compare (OpenMP) and bench/mpi's mpi_compare.
+// What a comparing program needs around its main: where it lies and where others lie, how it shows progress, how it
+// ends with one line. Shared by compare (OpenMP) and bench/mpi's mpi_compare.
 #pragma once
 
 #include <fmt/format.h>

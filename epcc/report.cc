@@ -25,8 +25,10 @@ HopSummary summarise_hops(const Results& results, const std::vector<Row>& rows) 
   hops = {min, median(results.hop_ns), max, ""};
   for (const Row& row : rows) {
     const std::string name = row.distance == Distance::kMoved ? "mixed" : distance_name(row.distance);
-    if (hops.name.empty()) hops.name = name;
-    else if (hops.name != name) hops.name = "mixed";
+    if (hops.name.empty())
+      hops.name = name;
+    else if (hops.name != name)
+      hops.name = "mixed";
   }
   return hops;
 }
@@ -63,12 +65,9 @@ Json figures_json(const Figures& run) {
 Json ratio_json(const Ratio& ratio) { return {{"median", ratio.median}, {"min", ratio.min}, {"max", ratio.max}}; }
 
 Json against_json(const Against& other) {
-  Json json = {{"overhead_us", other.side.overhead},
-               {"noise_us", other.side.noise},
-               {"time_us", other.side.time},
-               {"ratio_of", other.overhead_is_clear ? "overheads" : "times"},
-               {"ratio", ratio_json(other.shown())},
-               {"time_ratio", ratio_json(other.time)}};
+  Json json = {{"overhead_us", other.side.overhead}, {"noise_us", other.side.noise},
+               {"time_us", other.side.time},         {"ratio_of", other.overhead_is_clear ? "overheads" : "times"},
+               {"ratio", ratio_json(other.shown())}, {"time_ratio", ratio_json(other.time)}};
   return json;
 }
 
@@ -89,7 +88,8 @@ std::string report_text(const Request& request, const Results& results, const st
   const std::string name = third_name(request);
   if (third) line(name.c_str(), fmt::format("{}, preloaded under the same programs", results.libomp_says));
   line("Method", method(request));
-  if (results.hop_ns.empty()) line("Hop", "unknown: the process may use one CPU only");
+  if (results.hop_ns.empty())
+    line("Hop", "unknown: the process may use one CPU only");
   else
     line("Hop", fmt::format("one-way {:.0f} / {:.0f} / {:.0f} ns (min / median / max) → {}", hops.min, hops.median,
                             hops.max, hops.name));

@@ -134,7 +134,7 @@ static void atomic(unsigned long repetitions) {
   epcc_keep(sum);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   static const struct epcc_reference delay_reference = {"reference time 1", delay_alone};
   static const struct epcc_reference add_reference = {"reference time 2", add_alone};
   static const struct epcc_reference count_reference = {"reference time 3", delay_and_count};

@@ -1,10 +1,10 @@
 /* Overheads of OpenMP's tasks: making them, waiting for them, nesting them. Kernel by kernel after EPCC's taskbench
- * (J. M. Bull, F. Reid, N. McDonnell, "A Microbenchmark Suite for OpenMP Tasks", IWOMP 2012): who makes how many tasks around
- * which delay is the same, so the figures can be compared.
+ * (J. M. Bull, F. Reid, N. McDonnell, "A Microbenchmark Suite for OpenMP Tasks", IWOMP 2012): who makes how many tasks
+ * around which delay is the same, so the figures can be compared.
  *
- * In every kernel a repetition is one delay per thread of the team. Where EPCC divides the repetitions, and lets the remainder
- * go, we do the remainder too: else the figure of a slow machine, which settles for few repetitions, would come out too
- * small.
+ * In every kernel a repetition is one delay per thread of the team. Where EPCC divides the repetitions, and lets the
+ * remainder go, we do the remainder too: else the figure of a slow machine, which settles for few repetitions, would
+ * come out too small.
  */
 #include <omp.h>
 
@@ -178,7 +178,7 @@ static void leaf_task_tree(unsigned long repetitions) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   static const struct epcc_reference reference = {"reference time 1", delay_alone};
   static const struct epcc_kernel kernels[] = {
       {"PARALLEL TASK", parallel_task, &reference, 0},

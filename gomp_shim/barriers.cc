@@ -3,11 +3,12 @@
 //   GOMP_barrier                        explicit barriers; the end of static for, single, scope, workshare
 //   GOMP_loop_end, GOMP_sections_end    the end of other loops and of sections: the _nowait form does the same
 //                                       book-keeping without the barrier, and ours follows
-//   GOMP_single_copy_start, _end        copyprivate: GOMP_single_start picks the thread, its pointer is published by our barrier
+//   GOMP_single_copy_start, _end        copyprivate: GOMP_single_start picks the thread, its pointer is published by
+//                                       our barrier
 //   the *_cancel forms                  the same; regions are only served while cancellation is off
 //
-// The end of a region is inside GOMP_parallel: libgomp's own, or the hot team's (hot_team.h). Which barrier serves an episode, ours or libgomp's,
-// is decided by tasks.h, for all threads alike.
+// The end of a region is inside GOMP_parallel: libgomp's own, or the hot team's (hot_team.h). Which barrier serves an
+// episode, ours or libgomp's, is decided by tasks.h, for all threads alike.
 #include "callers.h"
 #include "real.h"
 #include "region.h"
@@ -19,8 +20,10 @@ namespace {
 // Is the calling thread in a region that we serve? The level tells regions that began behind our back: a target region
 // falling back to the host, or one opened through the ABI of before GCC 4.9.
 inline bool served(Place& place, const void* caller) {
-  if (smelt_gomp_several && !is_ours(caller)) [[unlikely]] return false;
-  if (place.barrier && REAL(omp_get_level)() == place.level) [[likely]] return true;
+  if (smelt_gomp_several && !is_ours(caller)) [[unlikely]]
+    return false;
+  if (place.barrier && REAL(omp_get_level)() == place.level) [[likely]]
+    return true;
   if (!place.barrier && place.word && take_place(place)) return true;
   missed_place();
   return false;
@@ -51,7 +54,8 @@ extern "C" {
 
 void GOMP_barrier(void) {
   Place& place = smelt_gomp_place;
-  if (!served(place, __builtin_return_address(0))) [[unlikely]] return STOCK(GOMP_barrier)();
+  if (!served(place, __builtin_return_address(0))) [[unlikely]]
+    return STOCK(GOMP_barrier)();
   pass(place);
 }
 

@@ -1,9 +1,9 @@
 #include "callers.h"
 
-#include <algorithm>
-#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
+#include <algorithm>
+#include <cstring>
 
 #include "real.h"
 
@@ -61,8 +61,9 @@ std::atomic<bool> asked{false};          // there may be words
 
 struct Closing {
   Closing() {
-    // Sequentially consistent, as the look at it: before the words go. The destructors of what is being closed run in this
-    // thread. A word that another thread is about to write is of an object that is calling, so not of one that is being closed.
+    // Sequentially consistent, as the look at it: before the words go. The destructors of what is being closed run in
+    // this thread. A word that another thread is about to write is of an object that is calling, so not of one that is
+    // being closed.
     closing.fetch_add(1);
     ++closing_here;
     if (asked.load(std::memory_order_relaxed)) forget_callers();
@@ -90,7 +91,8 @@ Dlclose real_dlclose() {
 bool is_another_runtime(const char* path, const Object& object) {
   const char* const slash = path ? std::strrchr(path, '/') : nullptr;
   const char* const name = slash ? slash + 1 : path ? path : "";
-  if (std::strncmp(name, "libgomp", 7) != 0 && std::strncmp(name, "libomp", 6) != 0 && std::strncmp(name, "libiomp", 7) != 0)
+  if (std::strncmp(name, "libgomp", 7) != 0 && std::strncmp(name, "libomp", 6) != 0 &&
+      std::strncmp(name, "libiomp", 7) != 0)
     return false;
   const auto ours = reinterpret_cast<uintptr_t>(smelt_real_GOMP_parallel);
   return ours < object.begin || ours >= object.end;
@@ -151,8 +153,8 @@ int look(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-// The object that holds an address, held in its place meanwhile. None for the main program and what is no object (generated
-// code): they see the global scope only.
+// The object that holds an address, held in its place meanwhile. None for the main program and what is no object
+// (generated code): they see the global scope only.
 struct Held {
   void* handle = nullptr;
   explicit Held(uintptr_t address) {
@@ -184,7 +186,8 @@ Answer answer_for(const Meanings& meanings) {
   return kFirstOther + place;
 }
 
-// What the dynamic linker gives to callers in the object that begins there: first from the global scope, then from the object's own.
+// What the dynamic linker gives to callers in the object that begins there: first from the global scope, then from the
+// object's own.
 bool serves(const Held& object, Meanings* meanings) {
   void* bound = dlsym(RTLD_DEFAULT, "omp_get_thread_num");
   if (!bound) bound = object.find("omp_get_thread_num");
@@ -226,7 +229,8 @@ void judge() {
 Answer find_out(const void* address) {
   const auto bits = reinterpret_cast<uint64_t>(address);
   // Acquire: pairs with the release below, so that the meanings are there when the answer is.
-  if (const uint64_t word = word_of(bits).load(std::memory_order_acquire); (word & kAddressBits) == bits && word != bits)
+  if (const uint64_t word = word_of(bits).load(std::memory_order_acquire);
+      (word & kAddressBits) == bits && word != bits)
     return static_cast<Answer>(word >> kAnswerShift);
   resolve();
   asked.store(true, std::memory_order_relaxed);  // a dlclose that does not see it yet closes nothing that is calling

@@ -1,33 +1,37 @@
-// Whose caller is it? A process may hold several OpenMP runtimes, and a preloaded library sees the calls meant for all of them.
+// Whose caller is it? A process may hold several OpenMP runtimes, and a preloaded library sees the calls meant for all
+// of them.
 //
-// The usual process has one libgomp, and every question here ends at the first line. But a Python program that imports two
-// wheels, each with a renamed libgomp of its own, has two, each with threads and states of its own; and clang's
-// libraries bring LLVM's. The dynamic linker gives a caller the first definition in the global scope, else the one among its
-// own object's dependencies; and as we stand in the global scope before all, the call comes here. Were it handed to the libgomp
-// that we serve while the caller's omp_get_thread_num() goes to another, the program would compute nonsense.
+// The usual process has one libgomp, and every question here ends at the first line. But a Python program that imports
+// two wheels, each with a renamed libgomp of its own, has two, each with threads and states of its own; and clang's
+// libraries bring LLVM's. The dynamic linker gives a caller the first definition in the global scope, else the one
+// among its own object's dependencies; and as we stand in the global scope before all, the call comes here. Were it
+// handed to the libgomp that we serve while the caller's omp_get_thread_num() goes to another, the program would
+// compute nonsense.
 //
-// So: we serve callers in objects whose omp_get_thread_num is that of our libgomp; the call of any other is handed to what it
-// would have got without us. That is a matter of the object (the program or a library), so it is found out per object, in three
-// steps, each slower and rarer than the one before:
+// So: we serve callers in objects whose omp_get_thread_num is that of our libgomp; the call of any other is handed to
+// what it would have got without us. That is a matter of the object (the program or a library), so it is found out per
+// object, in three steps, each slower and rarer than the one before:
 //
 //   callers  address -> answer: one load; for every address once asked about
 //   objects  address range -> answer: under the lock of dl_iterate_phdr
 //   judge()  asks the dynamic linker, with dlsym, for all objects that have come since; takes the loader's own lock
 //
-// The loader's own lock is held by dlopen while the constructors of a new library run. A region in such a constructor is
-// opened by the thread that holds it; the workers must not ask for it, for the constructor waits for them. Therefore
-// all objects are judged as soon as one is: the master has done so when the region begins, for its function is in the new library.
-// (Not so where that function is in a library known before, and calls back into the new one.) dl_iterate_phdr has a lock of its own,
-// which nobody holds for long.
+// The loader's own lock is held by dlopen while the constructors of a new library run. A region in such a constructor
+// is opened by the thread that holds it; the workers must not ask for it, for the constructor waits for them. Therefore
+// all objects are judged as soon as one is: the master has done so when the region begins, for its function is in the
+// new library. (Not so where that function is in a library known before, and calls back into the new one.)
+// dl_iterate_phdr has a lock of its own, which nobody holds for long.
 //
-// What is known about an address ends with a dlclose: another library may get that place. We stand in front of dlclose to
-// forget `callers`; what is known of objects is checked against the loader's own count of removals, whoever closed them.
+// What is known about an address ends with a dlclose: another library may get that place. We stand in front of dlclose
+// to forget `callers`; what is known of objects is checked against the loader's own count of removals, whoever closed
+// them.
 //
 // Where the call returns to is all that tells who called. It is not in the calling object after a tail call
-// (`void set(int n) { omp_set_num_threads(n); }` ends in a jump): then the object that called `set` decides. As a library
-// is judged by its dependencies, too, this is right where they belong together. It cannot be right where a function of one runtime's
-// library is called from another runtime's library and ends in a jump. The function of a region, in contrast, is always in
-// the object that opens it. Code in no object (made at run time) sees the global scope, else it is ours.
+// (`void set(int n) { omp_set_num_threads(n); }` ends in a jump): then the object that called `set` decides. As a
+// library is judged by its dependencies, too, this is right where they belong together. It cannot be right where a
+// function of one runtime's library is called from another runtime's library and ends in a jump. The function of a
+// region, in contrast, is always in the object that opens it. Code in no object (made at run time) sees the global
+// scope, else it is ours.
 #pragma once
 
 #include <atomic>
@@ -42,7 +46,8 @@ extern "C" bool smelt_gomp_several __attribute__((visibility("hidden")));
 using Answer = uint32_t;
 inline constexpr Answer kUnknown = 0, kOurs = 1, kFirstOther = 2;
 
-// One word per address asked about, direct-mapped: the address, and in the upper bits, which it does not use, the answer.
+// One word per address asked about, direct-mapped: the address, and in the upper bits, which it does not use, the
+// answer.
 inline constexpr uint32_t kCallers = 4096;
 inline constexpr unsigned kAnswerShift = 48;
 extern std::atomic<uint64_t> callers[kCallers];
@@ -56,10 +61,12 @@ Answer find_out(const void* address);
 inline bool is_ours(const void* address) {
   const auto bits = reinterpret_cast<uint64_t>(address);
   // Relaxed: the word says all there is to say.
-  return word_of(bits).load(std::memory_order_relaxed) == (bits | uint64_t{kOurs} << kAnswerShift) || find_out(address) == kOurs;
+  return word_of(bits).load(std::memory_order_relaxed) == (bits | uint64_t{kOurs} << kAnswerShift) ||
+         find_out(address) == kOurs;
 }
 
-// What the entry point with this slot (real.h) means to the caller: ours if our libgomp serves it, else the other runtime's.
+// What the entry point with this slot (real.h) means to the caller: ours if our libgomp serves it, else the other
+// runtime's.
 void* meant(void*& slot, const void* address);
 
 // In a child after fork: calls of dlclose in other threads are gone.

@@ -1,8 +1,8 @@
 #include "counters.h"
 
+#include <pthread.h>
 #include <cstdio>
 #include <cstring>
-#include <pthread.h>
 
 #include "base/log.h"
 #include "base/options.h"
@@ -12,8 +12,8 @@ namespace smelt::gomp {
 namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-Counters* first = nullptr;     // guarded by the lock, as the next
-smelt_openmp_counts gone{};    // of masters that have ended
+Counters* first = nullptr;   // guarded by the lock, as the next
+smelt_openmp_counts gone{};  // of masters that have ended
 std::atomic<uint64_t> elsewhere{0};
 
 void add_to(smelt_openmp_counts* sum, const Counters& counters) {
@@ -37,10 +37,12 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   char others[64] = "";  // in the usual process there are none, and a reader need not wonder what they are
   if (sum.other_regions > 0)
     std::snprintf(others, sizeof others, "; %llu regions of other OpenMP runtimes", number(sum.other_regions));
-  log_line("OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu libgomp's for tasks "
-           "(%llu waits given up for one); %llu sleeps%s",
-           number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
-           number(sum.own_episodes), number(sum.real_episodes), number(sum.abandoned), number(sum.sleeps), others);
+  log_line(
+      "OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu libgomp's for "
+      "tasks "
+      "(%llu waits given up for one); %llu sleeps%s",
+      number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
+      number(sum.own_episodes), number(sum.real_episodes), number(sum.abandoned), number(sum.sleeps), others);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // What the shim did, counted: for SMELT_STATS=1 and smelt_openmp_counters().
 //
-// Counters belong to a master's regions of one nesting depth and are written by that master alone (plain increments in its own
-// line); only what happens on slow paths is counted by others. So counting costs the hot path one increment.
+// Counters belong to a master's regions of one nesting depth and are written by that master alone (plain increments in
+// its own line); only what happens on slow paths is counted by others. So counting costs the hot path one increment.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,12 @@ namespace smelt::gomp {
 
 struct alignas(kLineBytes) Counters {
   // The master's.
-  std::atomic<uint64_t> passed{0};     // episodes of the team, whoever served them
-  std::atomic<uint64_t> real{0};       // of these, by libgomp's barrier
-  std::atomic<uint64_t> regions{0};    // entered
-  std::atomic<uint64_t> hot{0};        // of these, by a hot team
-  std::atomic<uint64_t> starts{0};     // hot teams made
-  std::atomic<uint64_t> ends{0};       // of these, ended before their master
+  std::atomic<uint64_t> passed{0};   // episodes of the team, whoever served them
+  std::atomic<uint64_t> real{0};     // of these, by libgomp's barrier
+  std::atomic<uint64_t> regions{0};  // entered
+  std::atomic<uint64_t> hot{0};      // of these, by a hot team
+  std::atomic<uint64_t> starts{0};   // hot teams made
+  std::atomic<uint64_t> ends{0};     // of these, ended before their master
   // Anybody's.
   alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};
 

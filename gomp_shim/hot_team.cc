@@ -140,7 +140,8 @@ void run_region(HotTeam& hot, const RegionCall& call) {
 
 // The workers are gone: sent home, or, in the child of a fork, never there.
 void forget(HotTeam& hot) {
-  hot.region->epoch = hot.epoch + 1;  // the last fork has used the number before; what a child inherits in barriers is older
+  hot.region->epoch =
+      hot.epoch + 1;  // the last fork has used the number before; what a child inherits in barriers is older
   hot.active = false;
   smelt_gomp_hot = nullptr;
 }
@@ -195,8 +196,10 @@ bool start(HotTeam& hot, uint32_t size) {
   // All workers are on their way to the meeting, and stay there until `ready`; even if this goes no further.
   region.cpus[0].store(os::current_cpu(), std::memory_order_relaxed);
   for (uint32_t turns = 0; hot.docked.load(std::memory_order_acquire) + 1 < given; ++turns) {
-    if (turns < 1000) cpu_pause();
-    else os::yield_cpu();
+    if (turns < 1000)
+      cpu_pause();
+    else
+      os::yield_cpu();
   }
   if (hot.canary) ask_canary(*hot.canary, region, given);
   const bool expected = given == size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
@@ -275,7 +278,8 @@ void cool(const char* why) {
   else if (region.patience < kMostPatience)
     region.patience *= 2;
   if (options().verbose >= 2)
-    log_line("team of %u: hot no more after %llu regions: %s", hot->size, static_cast<unsigned long long>(hot->regions), why);
+    log_line("team of %u: hot no more after %llu regions: %s", hot->size, static_cast<unsigned long long>(hot->regions),
+             why);
 }
 
 bool run_hot(const RegionCall& call) {
@@ -291,10 +295,14 @@ bool run_hot(const RegionCall& call) {
     if (threads == 1) return false;  // beside the parked team: enter() knows
     why = "another team size";
   }
-  if ((call.flags & 7) != 0) [[unlikely]] why = why_not_hot(*hot->region, threads, call.flags);
-  if (hot->spoiled.load(std::memory_order_relaxed)) [[unlikely]] why = "a setting was changed in a region";
-  if (headcount.crowded() != hot->team->crowded) [[unlikely]] why = "the number of threads in the process";
-  if (!hot->state.same_as(hot->serial)) [[unlikely]] why = "libgomp's state of the serial part changed";
+  if ((call.flags & 7) != 0) [[unlikely]]
+    why = why_not_hot(*hot->region, threads, call.flags);
+  if (hot->spoiled.load(std::memory_order_relaxed)) [[unlikely]]
+    why = "a setting was changed in a region";
+  if (headcount.crowded() != hot->team->crowded) [[unlikely]]
+    why = "the number of threads in the process";
+  if (!hot->state.same_as(hot->serial)) [[unlikely]]
+    why = "libgomp's state of the serial part changed";
   if (why) [[unlikely]] {
     cool(why);
     return false;
@@ -331,8 +339,8 @@ extern "C" {
 void smelt_gomp_cool(void) {
   resolve();
   cool("something begins that cannot bear parked workers");
-  // After omp_pause, libgomp must make its pool before the state of a thread in it can be learnt: taken for a part of the team's state,
-  // the pool would come and go with it.
+  // After omp_pause, libgomp must make its pool before the state of a thread in it can be learnt: taken for a part of
+  // the team's state, the pool would come and go with it.
   expect_new_pool();
 }
 
@@ -343,11 +351,15 @@ void smelt_gomp_note(void) {
     hot->spoiled.store(true, std::memory_order_relaxed);
     hot->compare = true;
   } else if (docked_in) {
-    docked_in->spoiled.store(true, std::memory_order_relaxed);  // seen by the master: we have not arrived at the join yet
+    docked_in->spoiled.store(true,
+                             std::memory_order_relaxed);  // seen by the master: we have not arrived at the join yet
   } else if (REAL(omp_get_level)() == 0) {
-    // For a thread's first setting of its own libgomp makes it a block of them, and gives its key the value that we have taken away.
-    if (hot && !has_settings) cool("the thread's first setting");
-    else if (hot) hot->compare = true;
+    // For a thread's first setting of its own libgomp makes it a block of them, and gives its key the value that we
+    // have taken away.
+    if (hot && !has_settings)
+      cool("the thread's first setting");
+    else if (hot)
+      hot->compare = true;
     has_settings = true;
   }
 }

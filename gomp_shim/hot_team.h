@@ -1,47 +1,51 @@
 // The hot team: fork and join without libgomp's two barriers per region.
 //
-// A small parallel region costs mostly the way in and out: libgomp wakes its pool by one barrier and gathers it by another, with
-// system calls that nobody waits for. Instead, from a region on that repeats the last one's team size, the workers are
-// kept inside one long libgomp region that the program does not see:
+// A small parallel region costs mostly the way in and out: libgomp wakes its pool by one barrier and gathers it by
+// another, with system calls that nobody waits for. Instead, from a region on that repeats the last one's team size,
+// the workers are kept inside one long libgomp region that the program does not see:
 //
-//   start     GOMP_parallel_start(dock, ...) returns to the master with the workers inside a real libgomp team; they run
-//             dock() and wait for a fork (team/fork_join.h)
-//   region    fork (function, data) - every thread runs it - join. The join is the region's last barrier by tasks.h's numbers:
-//             if tasks were made, it is libgomp's own
+//   start     GOMP_parallel_start(dock, ...) returns to the master with the workers inside a real libgomp team; they
+//             run dock() and wait for a fork (team/fork_join.h)
+//   region    fork (function, data) - every thread runs it - join. The join is the region's last barrier by tasks.h's
+//             numbers: if tasks were made, it is libgomp's own
 //   cool      fork (nothing): the workers leave dock(), GOMP_parallel_end gathers them, and everything is stock again
 //
-// Between regions the master is in the serial part, and must look so to libgomp: every omp_ query, every orphaned construct. Its
-// state in libgomp is therefore changed back and forth with the regions, as bytes (thread_state.h): the serial image outside,
-// the team's image inside. Work shares, tasks and nested regions inside are libgomp's own, in a real team.
+// Between regions the master is in the serial part, and must look so to libgomp: every omp_ query, every orphaned
+// construct. Its state in libgomp is therefore changed back and forth with the regions, as bytes (thread_state.h): the
+// serial image outside, the team's image inside. Work shares, tasks and nested regions inside are libgomp's own, in a
+// real team.
 //
-//   parked:  workers in dock(), master's state serial      inside:  all in the program's function, master's state the team's
+//   parked:  workers in dock(), master's state serial      inside:  all in the program's function, master's state the
+//                                                                   team's
 //
-// A combined loop (`parallel for schedule(dynamic)`) begins in libgomp with the loop set up before the team starts; here every
-// thread calls GOMP_loop_start first, which sets up the same.
+// A combined loop (`parallel for schedule(dynamic)`) begins in libgomp with the loop set up before the team starts;
+// here every thread calls GOMP_loop_start first, which sets up the same.
 //
-// What a region inherits from the serial part (the ICVs) was copied when the team was started. So a hot team ends, and the next
-// region runs as stock (and may start a new one), when
+// What a region inherits from the serial part (the ICVs) was copied when the team was started. So a hot team ends, and
+// the next region runs as stock (and may start a new one), when
 //   - another team size is asked for, with growing patience so that alternating sizes do not thrash;
 //   - a setting was changed: in the serial part they are compared, inside a region any change counts;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
-//   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's end.
-// Not served at all: nested regions, dynamic adjustment, a proc_bind clause that counts, task reductions on the parallel
-// construct, programs with target regions, SMELT_HOT_TEAM=0.
+//   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's
+//     end.
+// Not served at all: nested regions, dynamic adjustment, a proc_bind clause that counts, task reductions on the
+// parallel construct, programs with target regions, SMELT_HOT_TEAM=0.
 //
-// A thread that ends. libgomp's destructor of a thread (of its thread-specific key) waits for workers where ours are not, and nothing
-// says that it comes after ours: pthread_exit in main runs the destructors of keys and none of C++'s thread_local objects, and
-// keys are served in the order of their making. So while a team is parked, libgomp's key has no value (thread_state.h); our own
-// key's destructor ends the team and gives the value back, which brings libgomp's another round.
+// A thread that ends. libgomp's destructor of a thread (of its thread-specific key) waits for workers where ours are
+// not, and nothing says that it comes after ours: pthread_exit in main runs the destructors of keys and none of C++'s
+// thread_local objects, and keys are served in the order of their making. So while a team is parked, libgomp's key has
+// no value (thread_state.h); our own key's destructor ends the team and gives the value back, which brings libgomp's
+// another round.
 //
 // More threads than CPUs make no difference but in how they wait: a parked crowd yields for a moment and sleeps.
 //
-// The way of libgomp's own old entry points (GOMP_parallel_start and _end, the ABI since GCC 4.2) makes this possible; they are
-// permanent. LLVM's libomp keeps its teams "hot" in the same sense, from the inside.
+// The way of libgomp's own old entry points (GOMP_parallel_start and _end, the ABI since GCC 4.2) makes this possible;
+// they are permanent. LLVM's libomp keeps its teams "hot" in the same sense, from the inside.
 #pragma once
 
-#include "team/fork_join.h"
 #include "libgomp.h"
 #include "region.h"
+#include "team/fork_join.h"
 #include "thread_state.h"
 
 namespace smelt::gomp {
@@ -58,8 +62,8 @@ inline constexpr long kScheduleRuntime = 0, kScheduleStatic = 1, kScheduleDynami
 struct RegionCall {
   GompFunction function;
   void* data;
-  unsigned threads;  // 0: as the ICV says
-  unsigned flags;    // low bits: proc_bind clause
+  unsigned threads;          // 0: as the ICV says
+  unsigned flags;            // low bits: proc_bind clause
   const LoopCall* loop;      // nullptr: none
   unsigned* reduction_size;  // of GOMP_parallel_reductions: where its result goes
 };
@@ -73,19 +77,19 @@ struct Icvs {
 struct HotTeam {
   // The master's.
   Region* region;
-  Team* team;            // barrier and fork of this size
+  Team* team;  // barrier and fork of this size
   ThreadState state;
-  StateImage serial;     // whole block, outside regions
+  StateImage serial;        // whole block, outside regions
   StateImage inside_image;  // range, inside regions
   Icvs icvs;
-  bool active;           // workers are in dock()
-  bool inside;           // the master is in a region (or in a team of one beside the parked team)
-  bool compare;          // a setting was touched in the serial part
+  bool active;   // workers are in dock()
+  bool inside;   // the master is in a region (or in a team of one beside the parked team)
+  bool compare;  // a setting was touched in the serial part
   uint32_t size;
-  uint64_t epoch;        // last episode; the next fork carries it
-  uint64_t regions;      // since the start
-  uint64_t generation;   // of this team; never repeats
-  int32_t process;       // that made it
+  uint64_t epoch;       // last episode; the next fork carries it
+  uint64_t regions;     // since the start
+  uint64_t generation;  // of this team; never repeats
+  int32_t process;      // that made it
 
   // Written by the master before a fork, read by the workers after it.
   alignas(kLineBytes) LoopCall loop;
@@ -93,11 +97,11 @@ struct HotTeam {
   // Set by anybody inside a region.
   alignas(kLineBytes) std::atomic<bool> spoiled;
 
-  // The meeting at the start: every worker has said where it runs; perhaps a canary is asked; then the master says what was built for
-  // that.
+  // The meeting at the start: every worker has said where it runs; perhaps a canary is asked; then the master says what
+  // was built for that.
   alignas(kLineBytes) std::atomic<uint32_t> docked;
-  Line ready;  // its epoch is the generation
-  Canary* canary;  // to be followed by all; nullptr: none
+  Line ready;         // its epoch is the generation
+  Canary* canary;     // to be followed by all; nullptr: none
   WaitPolicy policy;  // for the meeting; of the master, since finding it out reads files
   Barrier* barrier;
   ForkJoin* fork;  // nullptr at the meeting: go home, nothing could be built
@@ -105,7 +109,8 @@ struct HotTeam {
 };
 
 // This thread's hot team as its master; nullptr: none is parked.
-extern "C" constinit thread_local HotTeam* smelt_gomp_hot __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern "C" constinit thread_local HotTeam* smelt_gomp_hot
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 // Runs a region on the hot team. False: there is none, or it has just been ended because it does not fit; call libgomp.
 bool run_hot(const RegionCall& call);
@@ -119,8 +124,8 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags);
 // Ends the calling thread's hot team, if it has one and is not inside a region. `why` for SMELT_VERBOSE=2.
 void cool(const char* why);
 
-// The calling thread ends, and has come to our destructor: its hot team is ended, and there will be no other. False: it ends in the
-// middle of a region (undefined in OpenMP), and its workers go on using what the region's threads share.
+// The calling thread ends, and has come to our destructor: its hot team is ended, and there will be no other. False: it
+// ends in the middle of a region (undefined in OpenMP), and its workers go on using what the region's threads share.
 bool end_hot_with_thread();
 
 // In a child after fork: the workers are gone.

@@ -51,6 +51,5 @@ int omp_get_dynamic(void);
 int omp_get_proc_bind(void);
 int omp_get_max_active_levels(void);
 void omp_get_schedule(int*, int*);
-
 }
 #pragma GCC visibility pop

@@ -19,22 +19,24 @@ namespace {
 }
 
 inline void parallel(const RegionCall& call, RealEntry real) {
-  if (!is_ours(reinterpret_cast<const void*>(call.function))) [[unlikely]] return elsewhere(call, real);
-  if (!run_hot(call)) [[unlikely]] enter(call, real);
+  if (!is_ours(reinterpret_cast<const void*>(call.function))) [[unlikely]]
+    return elsewhere(call, real);
+  if (!run_hot(call)) [[unlikely]]
+    enter(call, real);
 }
 
 // libgomp's entry point, or that of the runtime that the region belongs to.
-#define FOR_REGION(name)                \
-  (reinterpret_cast<decltype(&::name)>( \
-      meant(smelt_real_##name, reinterpret_cast<const void*>(c.function))))
+#define FOR_REGION(name) \
+  (reinterpret_cast<decltype(&::name)>(meant(smelt_real_##name, reinterpret_cast<const void*>(c.function))))
 
 }  // namespace
 
 extern "C" {
 
 void GOMP_parallel(GompFunction function, void* data, unsigned threads, unsigned flags) {
-  parallel({function, data, threads, flags, nullptr, nullptr},
-           [](const RegionCall& c, GompFunction f, void* d) { FOR_REGION(GOMP_parallel)(f, d, c.threads, c.flags); });
+  parallel({function, data, threads, flags, nullptr, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {
+    FOR_REGION(GOMP_parallel)(f, d, c.threads, c.flags);
+  });
 }
 
 // Task reductions live in libgomp's start of the team: never hot.
@@ -60,13 +62,13 @@ void GOMP_parallel_sections(GompFunction function, void* data, unsigned threads,
   });
 }
 
-#define PARALLEL_LOOP(name, schedule)                                                                                 \
-  void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, long chunk,         \
-            unsigned flags) {                                                                                         \
-    const LoopCall loop{start, end, step, schedule, chunk};                                                           \
-    parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {     \
-      FOR_REGION(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.loop->chunk, c.flags);                  \
-    });                                                                                                               \
+#define PARALLEL_LOOP(name, schedule)                                                                             \
+  void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, long chunk,     \
+            unsigned flags) {                                                                                     \
+    const LoopCall loop{start, end, step, schedule, chunk};                                                       \
+    parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) { \
+      FOR_REGION(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.loop->chunk, c.flags);        \
+    });                                                                                                           \
   }
 PARALLEL_LOOP(GOMP_parallel_loop_static, kScheduleStatic)
 PARALLEL_LOOP(GOMP_parallel_loop_dynamic, kScheduleDynamic)
@@ -74,12 +76,12 @@ PARALLEL_LOOP(GOMP_parallel_loop_guided, kScheduleGuided)
 PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic, kScheduleDynamic)
 PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, kScheduleGuided)
 
-#define PARALLEL_LOOP_RUNTIME(name)                                                                                   \
-  void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, unsigned flags) {   \
-    const LoopCall loop{start, end, step, kScheduleRuntime, 0};                                                       \
-    parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {     \
-      FOR_REGION(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.flags);                                 \
-    });                                                                                                               \
+#define PARALLEL_LOOP_RUNTIME(name)                                                                                 \
+  void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, unsigned flags) { \
+    const LoopCall loop{start, end, step, kScheduleRuntime, 0};                                                     \
+    parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {   \
+      FOR_REGION(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.flags);                         \
+    });                                                                                                             \
   }
 PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_runtime)
 PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_nonmonotonic_runtime)

@@ -1,13 +1,13 @@
 #include "real.h"
 
-#include <atomic>
-#include <cstdio>
-#include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/auxv.h>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
 
 #include "base/log.h"
 #include "base/options.h"
@@ -22,10 +22,11 @@ pthread_once_t once = PTHREAD_ONCE_INIT;
 const char* reason = nullptr;
 char version[32] = "";
 
-// Version nodes of the libgomps whose work-sharing was checked against the replacements made here (GCC 4.9 to 16). A newer
-// node may mean a newer protocol between the entry points: then nothing is taken.
-constexpr const char* kKnownNodes[] = {"GOMP_1.0", "GOMP_2.0",   "GOMP_3.0", "GOMP_4.0",   "GOMP_4.0.1", "GOMP_4.5",
-                                       "GOMP_5.0", "GOMP_5.0.1", "GOMP_5.1", "GOMP_5.1.1", "GOMP_5.1.2", "GOMP_5.1.3", "GOMP_6.0", "GOMP_6.0.1"};
+// Version nodes of the libgomps whose work-sharing was checked against the replacements made here (GCC 4.9 to 16). A
+// newer node may mean a newer protocol between the entry points: then nothing is taken.
+constexpr const char* kKnownNodes[] = {"GOMP_1.0",   "GOMP_2.0",   "GOMP_3.0",   "GOMP_4.0",  "GOMP_4.0.1",
+                                       "GOMP_4.5",   "GOMP_5.0",   "GOMP_5.0.1", "GOMP_5.1",  "GOMP_5.1.1",
+                                       "GOMP_5.1.2", "GOMP_5.1.3", "GOMP_6.0",   "GOMP_6.0.1"};
 
 // The handle of the libgomp that the program uses. In the usual case it comes after us in the global scope; a
 // library loaded with RTLD_LOCAL (Python's import) brings it into no scope that RTLD_NEXT sees; wheels rename it.
@@ -122,9 +123,9 @@ void resolve_all() {
     log_line("%s: took nothing: the program never called libgomp", SMELT_VERSION);
 }
 
-// In place of what is missing. A program can come to it because of us: it refers to a function weakly, to use it where there is an
-// OpenMP runtime (`if (omp_set_num_threads) ...`), and finds ours. Where the reference is not weak, the loader would have ended the
-// program here.
+// In place of what is missing. A program can come to it because of us: it refers to a function weakly, to use it where
+// there is an OpenMP runtime (`if (omp_set_num_threads) ...`), and finds ours. Where the reference is not weak, the
+// loader would have ended the program here.
 int do_nothing() { return 0; }  // the settings return nothing, omp_pause_resource that nothing went wrong
 unsigned run_alone(GompFunction function, void* data) {
   function(data);
@@ -149,9 +150,11 @@ void* missing(void* const& slot) {
   for (uint32_t i = index_of(slot); i > 0; --i) name += std::strlen(name) + 1;
   const bool region = (std::strncmp(name, "GOMP_parallel", 13) == 0 && !std::strstr(name, "_start")) ||
                       std::strcmp(name, "GOMP_teams_reg") == 0;
-  // Where there is nothing to set, nothing is lost: that is for those who asked. Work that the compiler handed over is another matter.
+  // Where there is nothing to set, nothing is lost: that is for those who asked. Work that the compiler handed over is
+  // another matter.
   static std::atomic<bool> told{false};
-  if ((options().verbose >= 1 || std::strncmp(name, "GOMP_", 5) == 0) && !told.exchange(true, std::memory_order_relaxed))
+  if ((options().verbose >= 1 || std::strncmp(name, "GOMP_", 5) == 0) &&
+      !told.exchange(true, std::memory_order_relaxed))
     log_line("%s was called, which no loaded library has: %s", name, region ? "run by one thread" : "it does nothing");
   return region ? reinterpret_cast<void*>(run_alone) : reinterpret_cast<void*>(do_nothing);
 }

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 extern "C" {
-// One slot per entry point, null until resolved. C names, because the assembly stubs jump through them, and lay them out: one
-// after the other in the order of symbols.def, the first at smelt_real.
+// One slot per entry point, null until resolved. C names, because the assembly stubs jump through them, and lay them
+// out: one after the other in the order of symbols.def, the first at smelt_real.
 extern void* smelt_real[] __attribute__((visibility("hidden")));
 #define SYMBOL(name) extern void* smelt_real_##name __attribute__((visibility("hidden")));
 #include "symbols.def"
@@ -22,10 +22,12 @@ enum Slot : uint32_t {
   kSlots
 };
 inline uint32_t index_of(void* const& slot) {
-  return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(&slot) - reinterpret_cast<uintptr_t>(smelt_real)) / sizeof slot);
+  return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(&slot) - reinterpret_cast<uintptr_t>(smelt_real)) /
+                               sizeof slot);
 }
 
-// The names in the same order, each with its terminating zero. (An array of pointers the loader would have to fill in, in every process.)
+// The names in the same order, each with its terminating zero. (An array of pointers the loader would have to fill in,
+// in every process.)
 const char* slot_names();
 
 // Fills all slots, once, thread-safe. Sets `resolved_active`.
@@ -35,7 +37,8 @@ extern bool resolved_active;  // resolved, and free to take barriers
 // False: every call goes straight through. The first call resolves.
 inline bool active() {
   // Acquire: pairs with the release in resolve(), so that the slots are seen filled.
-  if (__atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE)) [[likely]] return true;
+  if (__atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE)) [[likely]]
+    return true;
   resolve();
   return __atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE);
 }

@@ -4,8 +4,8 @@
 
 #include "base/os/os.h"
 #include "callers.h"
-#include "policy/wait.h"
 #include "hot_team.h"
+#include "policy/wait.h"
 #include "real.h"
 
 extern "C" {
@@ -22,9 +22,10 @@ thread_local Region** next_region = nullptr;
 // The note of the region that this thread, as its master, has handed to libgomp as it is.
 thread_local Note* untold = nullptr;
 
-pthread_key_t regions_key;        // its destructor is told that a thread ends
+pthread_key_t regions_key;  // its destructor is told that a thread ends
 
-// The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once more.
+// The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once
+// more.
 void end_thread(void* first) {
   outermost = nullptr;
   next_region = nullptr;
@@ -40,8 +41,9 @@ void end_thread(void* first) {
   }
 }
 
-// After fork only the calling thread exists. Teams it was in are gone, and so are the counts. So is libgomp's pool of threads, for
-// which stock waits for ever at the child's first region; if the child is in its serial part, libgomp makes a new one.
+// After fork only the calling thread exists. Teams it was in are gone, and so are the counts. So is libgomp's pool of
+// threads, for which stock waits for ever at the child's first region; if the child is in its serial part, libgomp
+// makes a new one.
 void after_fork_in_child() {
   counters_unlock();
   forget_closing();
@@ -81,7 +83,8 @@ void run_region(void* word) {
   if (place.barrier && place.thread == 0) {
     Region& region = *place.region;
     count(region.counters.passed, place.epoch - region.epoch);
-    // One past the last barrier: tasks made after it have marked that number, and it is libgomp's join that serves them.
+    // One past the last barrier: tasks made after it have marked that number, and it is libgomp's join that serves
+    // them.
     region.epoch = place.epoch + 1;
   }
   place = before;
@@ -105,8 +108,9 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
 // Does the note still say what this region's threads must be told?
 bool holds(const Note& note, const Region& region, GompFunction function, void* data, uint32_t request) {
   return note.function == function && note.data == data && note.request == request &&
-         note.generation == region.generation && region.threads_seen == headcount.threads.load(std::memory_order_relaxed) &&
-         !due(region.entered) && !region.nested;
+         note.generation == region.generation &&
+         region.threads_seen == headcount.threads.load(std::memory_order_relaxed) && !due(region.entered) &&
+         !region.nested;
 }
 
 // The Block for this region of the program, compared and perhaps written anew.
@@ -184,16 +188,18 @@ void enter(const RegionCall& call, RealEntry real) {
     region.blocks[index].first_word = *static_cast<void**>(call.data);
   }
   const uint64_t epoch = region.epoch;
-  if (call.reduction_size) real(call, run_region, &region.blocks[index]);
-  else real(call, run_region, tagged_word(block, epoch));
+  if (call.reduction_size)
+    real(call, run_region, &region.blocks[index]);
+  else
+    real(call, run_region, tagged_word(block, epoch));
   note.idle = region.epoch == epoch ? note.idle + 1 : 0;
   if (first_region) region.pool.after_first_region();
   next_region = link;
   if (region.nested) count_team(region, 0);
 }
 
-// An outermost team counts from its first region until its master ends, like libgomp's own gomp_managed_threads: its threads
-// stay, and counting them in and out would cost every region two locked operations.
+// An outermost team counts from its first region until its master ends, like libgomp's own gomp_managed_threads: its
+// threads stay, and counting them in and out would cost every region two locked operations.
 void count_team(Region& region, uint32_t threads) {
   if (region.counted == threads) return;
   // Modulo 2^32 the difference is right whichever is larger.
@@ -223,8 +229,8 @@ bool take_place(Place& place) {
   Region* region = block.region;
   const bool master = next_region == &region->deeper;  // it opened this region and is inside it
   if (REAL(omp_get_level)() != block.level) {
-    // A call from inside a team that we have not seen start says nothing about this region; but the region may also have
-    // been entered at another level than the note says.
+    // A call from inside a team that we have not seen start says nothing about this region; but the region may also
+    // have been entered at another level than the note says.
     region->generation += master;
     return false;
   }

@@ -1,7 +1,7 @@
 // A parallel region as the shim sees it: which team a thread is in, and which barrier serves that team.
 //
-// libgomp tells nobody which team a call belongs to, so the wrapper of GOMP_parallel hands every thread its place once per
-// region: it calls the real GOMP_parallel with `run_region` in place of the program's function, and
+// libgomp tells nobody which team a call belongs to, so the wrapper of GOMP_parallel hands every thread its place once
+// per region: it calls the real GOMP_parallel with `run_region` in place of the program's function, and
 // run_region notes in thread-local storage what the thread needs at a barrier. A barrier call then costs one
 // thread-local load instead of a look-up.
 //
@@ -10,27 +10,29 @@
 //   every thread: run_region keeps the word -> the program's function -> the place of before is restored
 //                 at the first barrier or task inside: take_place -> {barrier, thread number, episode}
 //
-// What the threads must be told is in a Block, and a line that the master writes and the workers read costs a region two
-// transfers between cores, a fifth of all that a small region takes. So a Block holds only what is the same
+// What the threads must be told is in a Block, and a line that the master writes and the workers read costs a region
+// two transfers between cores, a fifth of all that a small region takes. So a Block holds only what is the same
 // every time that this region of the program is entered, is kept per region and is not written again; what changes, the
 // episode number, travels in the unused bits of the pointer to the Block, the word that libgomp hands over anyway.
 //
 // The team's size is known only inside. The master foresees it (what was asked for, or what that gave last time); where
 // it was wrong, every thread sees the same difference and runs this region on libgomp's own barriers.
 //
-// A region of the program that has no barrier inside needs none of this. One that has done without for kPatience times is
-// handed to libgomp as it is. If it meets a barrier one day after all, no thread has a place, so libgomp serves it for all of
-// them; the master notices, and the next times it is told again, for twice as long.
+// A region of the program that has no barrier inside needs none of this. One that has done without for kPatience times
+// is handed to libgomp as it is. If it meets a barrier one day after all, no thread has a place, so libgomp serves it
+// for all of them; the master notices, and the next times it is told again, for twice as long.
 //
-// Outermost regions that repeat are served by a hot team instead, which replaces libgomp's fork and join too: hot_team.h.
+// Outermost regions that repeat are served by a hot team instead, which replaces libgomp's fork and join too:
+// hot_team.h.
 //
-// The stack is the program's, and may be as small as PTHREAD_STACK_MIN, 16 KiB, of which the C library and the thread-local storage take
-// a part: large arrays lie in mappings, not on it. Measured with painted stacks (tests/gomp_shim/patterns_test.sh), all in all:
-// 11.3 KiB for a master that plans a team (libgomp by itself: 8 KiB for 2 threads, 12.1 for 33, 16.0 for 64, since it keeps 128 bytes
-// per new thread there), and 0.4 KiB more than libgomp where it takes more than that. A worker does not plan.
+// The stack is the program's, and may be as small as PTHREAD_STACK_MIN, 16 KiB, of which the C library and the
+// thread-local storage take a part: large arrays lie in mappings, not on it. Measured with painted stacks
+// (tests/gomp_shim/patterns_test.sh), all in all: 11.3 KiB for a master that plans a team (libgomp by itself: 8 KiB for
+// 2 threads, 12.1 for 33, 16.0 for 64, since it keeps 128 bytes per new thread there), and 0.4 KiB more than libgomp
+// where it takes more than that. A worker does not plan.
 //
-// Calls that come from a team the shim has not seen start (the ABI of before GCC 4.9, a target region that falls back to the
-// host) are told by the nesting level, and go to libgomp.
+// Calls that come from a team the shim has not seen start (the ABI of before GCC 4.9, a target region that falls back
+// to the host) are told by the nesting level, and go to libgomp.
 #pragma once
 
 #include <atomic>
@@ -48,22 +50,23 @@ namespace smelt::gomp {
 struct Region;
 struct HotTeam;
 
-// Where a thread is. Many regions have no barrier inside, so a thread entering one only keeps the word; its place is taken
-// (take_place) when it first comes to a barrier or makes a task.
+// Where a thread is. Many regions have no barrier inside, so a thread entering one only keeps the word; its place is
+// taken (take_place) when it first comes to a barrier or makes a task.
 // The first member is read by the assembly stubs: keep it first.
 struct Place {
-  uint32_t unmarked = 1;                        // 0: a task may be made without marking: it has been done, or need not be
+  uint32_t unmarked = 1;  // 0: a task may be made without marking: it has been done, or need not be
   uint32_t thread = 0;
   std::atomic<uint64_t>* real_epoch = nullptr;  // of the region; nullptr: not in a region that the shim serves
   uint64_t epoch = 0;                           // barriers passed (tasks.h)
   void* word = nullptr;                         // of a region whose place is not taken yet
   Barrier* barrier = nullptr;
   Region* region = nullptr;
-  int32_t level = 0;                            // omp_get_level() inside the region
+  int32_t level = 0;  // omp_get_level() inside the region
 };
 
 // constinit, so that no caller looks for an initialiser first.
-extern "C" constinit thread_local Place smelt_gomp_place __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern "C" constinit thread_local Place smelt_gomp_place
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 // What all threads of a team are told at the start of a region. Written by the master before the fork, and only when
 // something has changed; libgomp's own synchronisation at the fork orders it.
@@ -79,8 +82,8 @@ struct alignas(64) Block {
 };
 static_assert(sizeof(Block) == 64);
 
-// The master's own note of what a Block was made for: while it holds, the Block is used again as it is. Nothing is asked of
-// libgomp that the threads cannot check for themselves inside the region (take_place); what turns out wrong
+// The master's own note of what a Block was made for: while it holds, the Block is used again as it is. Nothing is
+// asked of libgomp that the threads cannot check for themselves inside the region (take_place); what turns out wrong
 // there makes the region run on libgomp's barriers once, and ends all notes of the Region.
 struct Note {
   GompFunction function;
@@ -93,9 +96,9 @@ struct Note {
 
 inline constexpr uint32_t kPatience = 16;
 
-// The word: a Block's address, and the low kTagBits of the episode number that the region begins after, in the bits that an
-// address does not use: 6 below (alignment), 16 above (user addresses have 48 bits on x86-64 and AArch64 unless larger ones
-// are asked for). libgomp passes the word on without looking at it, GOMP_parallel_reductions excepted.
+// The word: a Block's address, and the low kTagBits of the episode number that the region begins after, in the bits
+// that an address does not use: 6 below (alignment), 16 above (user addresses have 48 bits on x86-64 and AArch64 unless
+// larger ones are asked for). libgomp passes the word on without looking at it, GOMP_parallel_reductions excepted.
 inline constexpr unsigned kTagBits = 22;
 inline constexpr uint64_t kTagMask = (1u << kTagBits) - 1;
 
@@ -115,35 +118,37 @@ inline uint64_t epoch_of(void* word, const Block& block) {
   return block.epoch + ((tag - block.epoch) & kTagMask);
 }
 
-inline constexpr uint32_t kSettled = 4;   // after so many regions of one size in a row, the next is expected to be like them
-inline constexpr uint32_t kBlocks = 32;    // parallel regions of the program remembered per Region
+inline constexpr uint32_t kSettled =
+    4;  // after so many regions of one size in a row, the next is expected to be like them
+inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
 struct Region {
   // The master's alone.
-  Region* deeper;           // for a region that the master opens inside this one
-  bool nested;              // opened inside a region: of this thread, or as a worker of another thread's team
-  uint64_t epoch;           // last episode number used by any team of this region
-  uint32_t entered;         // how often
-  uint32_t generation;      // of the notes that hold
-  uint32_t learned_request; // a request that libgomp met with another size (limits, dynamic adjustment) ...
-  uint32_t learned_size;    // ... and that size
-  uint32_t counted;         // threads of this region's team in the process-wide count
-  uint32_t threads_seen;    // that count when the notes were made
-  uint32_t next_victim;     // of `teams`, when all are taken
-  Team* last_team;          // of `teams`
-  HotTeam* hot;             // of an outermost region, once there was one (hot_team.h)
-  uint32_t last_request;    // team size asked for
-  uint32_t repeats;         // how often in a row since
-  uint32_t patience;        // after so many, a hot team is made
-  bool told;                // SMELT_VERBOSE=2 has said why there is none
-  PoolWord pool;            // of an outermost region
+  Region* deeper;            // for a region that the master opens inside this one
+  bool nested;               // opened inside a region: of this thread, or as a worker of another thread's team
+  uint64_t epoch;            // last episode number used by any team of this region
+  uint32_t entered;          // how often
+  uint32_t generation;       // of the notes that hold
+  uint32_t learned_request;  // a request that libgomp met with another size (limits, dynamic adjustment) ...
+  uint32_t learned_size;     // ... and that size
+  uint32_t counted;          // threads of this region's team in the process-wide count
+  uint32_t threads_seen;     // that count when the notes were made
+  uint32_t next_victim;      // of `teams`, when all are taken
+  Team* last_team;           // of `teams`
+  HotTeam* hot;              // of an outermost region, once there was one (hot_team.h)
+  uint32_t last_request;     // team size asked for
+  uint32_t repeats;          // how often in a row since
+  uint32_t patience;         // after so many, a hot team is made
+  bool told;                 // SMELT_VERBOSE=2 has said why there is none
+  PoolWord pool;             // of an outermost region
   Team teams[kTeamsKept];
   Note notes[kBlocks + 1];  // by the same index as `blocks`
 
   // Direct-mapped by the program's function; [kBlocks] is for reductions, whose word must be a real pointer.
   alignas(kLineBytes) Block blocks[kBlocks + 1];
 
-  // tasks.h: the largest episode that must be served by libgomp's barrier. Read by every barrier, written when tasks are made.
+  // tasks.h: the largest episode that must be served by libgomp's barrier. Read by every barrier, written when tasks
+  // are made.
   alignas(kLineBytes) std::atomic<uint64_t> real_epoch;
   std::atomic<void*> copied;  // copyprivate: published by the barrier that follows
 
@@ -153,14 +158,14 @@ struct Region {
   alignas(kLineBytes) std::atomic<uint32_t> cpus[kMaxParticipants];
 };
 
-// A region that no hot team has served. `real(call, function, data)` is the entry point of libgomp that the program called,
-// with another function and data.
+// A region that no hot team has served. `real(call, function, data)` is the entry point of libgomp that the program
+// called, with another function and data.
 struct RegionCall;
 using RealEntry = void (*)(const RegionCall& call, GompFunction function, void* data);
 void enter(const RegionCall& call, RealEntry real);
 
-// For a place with a word: fills in the rest if this call comes from that region itself (by its level) and the team has the
-// size foreseen. False: libgomp must serve the call.
+// For a place with a word: fills in the rest if this call comes from that region itself (by its level) and the team has
+// the size foreseen. False: libgomp must serve the call.
 bool take_place(Place& place);
 
 // A barrier that libgomp must serve: should the region have been told?
@@ -170,7 +175,7 @@ void missed_place();
 void count_team(Region& region, uint32_t threads);  // says how many threads the region's team has
 Region** swap_next_region(Region** next);           // where the thread's next region hangs; returns the one before
 void forget_repeats();                              // of this thread's outermost regions
-void expect_new_pool();                             // the same, and the next one is libgomp's: it has to make its threads first
+void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();

@@ -1,12 +1,13 @@
 // Tail-jump stubs in front of libgomp's entry points whose arguments are none of our business: symbols.def says which.
 //
-// MARKED (tasks.h), usual case, four instructions: not in a region that the shim serves, or its next barrier is marked already.
-// COOLED and NOTED (hot_team.h) are rare calls and always take the long way.
+// MARKED (tasks.h), usual case, four instructions: not in a region that the shim serves, or its next barrier is marked
+// already. COOLED and NOTED (hot_team.h) are rare calls and always take the long way.
 // All argument registers and the stack are as the caller left them when libgomp's function is entered.
 
         .text
 
-        // The arguments' registers out of the way of a call, and back. The stack before is as at the entry of a function.
+        // The arguments' registers out of the way of a call, and back. The stack before is as at the entry of a
+        // function.
         .macro KEEP
         pushq   %rdi
         .cfi_adjust_cfa_offset 8

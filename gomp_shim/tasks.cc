@@ -21,8 +21,8 @@ extern "C" void smelt_gomp_mark(void) {
   uint64_t marked = place.real_epoch->load(std::memory_order_relaxed);
   do {
     if (marked >= epoch) return;
-  } while (!place.real_epoch->compare_exchange_weak(marked, epoch, std::memory_order_release,
-                                                    std::memory_order_relaxed));
+  } while (
+      !place.real_epoch->compare_exchange_weak(marked, epoch, std::memory_order_release, std::memory_order_relaxed));
   // The mark before the look at sleepers: a sleeper looks at the mark after it has said that it sleeps.
   smelt::full_fence();
   place.barrier->wake_all();

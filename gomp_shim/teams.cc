@@ -1,10 +1,10 @@
 #include "teams.h"
 
+#include <pthread.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <pthread.h>
 
 #include "base/fingerprint.h"
 #include "base/log.h"
@@ -18,8 +18,8 @@ namespace smelt::gomp {
 
 namespace {
 
-Profile loaded;    // read-only once loaded
-Profile rescaled;  // the same under what the canary found
+Profile loaded;                                // read-only once loaded
+Profile rescaled;                              // the same under what the canary found
 std::atomic<const Profile*> profile{&loaded};  // release by the canary; acquire by who plans
 pthread_once_t profile_once = PTHREAD_ONCE_INIT;
 constinit Canary canary;
@@ -83,15 +83,16 @@ void report(const Team& team) {
 #define CALLED(name)
 #include "symbols.def"
     log_line("%s: libgomp %s, %u threads, pattern %s%s, %s, %u symbols taken (GOMP_barrier, GOMP_parallel, ...)",
-             SMELT_VERSION, libgomp_version(), team.size, team.pattern, Predicted(team.predicted).text, described, taken);
+             SMELT_VERSION, libgomp_version(), team.size, team.pattern, Predicted(team.predicted).text, described,
+             taken);
   }
 }
 
 // A barrier has been built (level 2): every new team's, and a later one that is another.
 void report_barrier(const Region& region, const Team& team, bool first) {
   if (options().verbose < 2) return;
-  log_line("team of %u%s, %s: barrier %s%s%s", team.size, region.nested ? " (nested)" : "", CpuList(region, team.size).text,
-           team.pattern, Predicted(team.predicted).text, first ? "" : ", rebuilt");
+  log_line("team of %u%s, %s: barrier %s%s%s", team.size, region.nested ? " (nested)" : "",
+           CpuList(region, team.size).text, team.pattern, Predicted(team.predicted).text, first ? "" : ", rebuilt");
 }
 
 // What the plans are made from.
@@ -130,10 +131,11 @@ bool build_barrier(Region& region, Team& team) {
   }
   const bool first = !team.made.barrier && team.size > 1;
   TeamBarrier made;
-  // Threads that only yield are never woken, so the scheduler never spreads them again; and a thread that has just been made, for a
-  // size larger than the last, waits for a CPU meanwhile. Measured with teams of 2 and 3 in turn on 2 CPUs: 108 µs a region with
-  // yields, 61 stock, 63 asleep.
-  const WaitPolicy policy = team.restless ? WaitPolicy{0, 0, PostOrder::kFenced} : wait_policy(plan.crowd, plan.n, request.profile);
+  // Threads that only yield are never woken, so the scheduler never spreads them again; and a thread that has just been
+  // made, for a size larger than the last, waits for a CPU meanwhile. Measured with teams of 2 and 3 in turn on 2 CPUs:
+  // 108 µs a region with yields, 61 stock, 63 asleep.
+  const WaitPolicy policy =
+      team.restless ? WaitPolicy{0, 0, PostOrder::kFenced} : wait_policy(plan.crowd, plan.n, request.profile);
   if (make_barrier(plan, policy, &made) != 0) return false;
   free_barrier(&team.made);
   ++region.generation;  // no note may lead to the old one
@@ -153,7 +155,9 @@ bool build_fork(Region& region, Team& team) {
   if (!request.ok) return false;
   ForkPlan plan;
   TeamFork made;
-  if (plan_fork(request, request.arena, &plan) != 0 || make_fork(plan, wait_policy(team.crowded, team.size, request.profile), &made) != 0) return false;
+  if (plan_fork(request, request.arena, &plan) != 0 ||
+      make_fork(plan, wait_policy(team.crowded, team.size, request.profile), &made) != 0)
+    return false;
   free_fork(&team.fork);
   team.fork = made;
   std::memcpy(team.fork_pattern, plan.pattern, sizeof team.fork_pattern);
@@ -186,8 +190,8 @@ Team& team_for(Region& region, uint32_t size, bool crowded, bool restless) {
 Barrier* barrier_for(Region& region, uint32_t size, bool crowded, bool restless) {
   Team& team = team_for(region, size, crowded, restless);
   // Where two or a crowd run makes no difference to their barrier.
-  const bool again = size > 2 && !crowded && due(region.entered) &&
-                     region.cpus[size - 1].load(std::memory_order_relaxed) != ~0u;
+  const bool again =
+      size > 2 && !crowded && due(region.entered) && region.cpus[size - 1].load(std::memory_order_relaxed) != ~0u;
   if ((!team.made.barrier || again) && !build_barrier(region, team)) return nullptr;
   return team.made.barrier;
 }
@@ -200,25 +204,27 @@ bool build_for_hot_team(Region& region, Team& team) {
 
 Canary* take_canary(const Team& team) {
   if (canary_taken.load(std::memory_order_relaxed) || team.crowded || !options().canary) return nullptr;
-  // SMELT_CPUS may promise more than there are. Threads that share a CPU cannot answer each other in time, and the master would
-  // lose its own to those that wait: 12 ms were seen.
+  // SMELT_CPUS may promise more than there are. Threads that share a CPU cannot answer each other in time, and the
+  // master would lose its own to those that wait: 12 ms were seen.
   if (team.size > static_cast<uint32_t>(REAL(omp_get_num_procs)())) return nullptr;
   pthread_once(&profile_once, load_profile_once);
   if (loaded.source == ProfileSource::kGuess || loaded.costs.unit != CostUnit::kNanoseconds) return nullptr;
   return canary_taken.exchange(true, std::memory_order_relaxed) ? nullptr : &canary;
 }
 
-// At the start of a hot team and nowhere else: all its threads are in our hands, have said where they run, and its barrier and fork
-// are built next. In a team that libgomp forks and joins, threads come to their first barrier when the program lets them, and
-// the barrier stands already: there a canary could wait long and change nothing.
+// At the start of a hot team and nowhere else: all its threads are in our hands, have said where they run, and its
+// barrier and fork are built next. In a team that libgomp forks and joins, threads come to their first barrier when the
+// program lets them, and the barrier stands already: there a canary could wait long and change nothing.
 void ask_canary(Canary& asked, const Region& region, uint32_t size) {
   MappedArena arena(size * sizeof(uint32_t));
   auto* const seen_on = arena.make<uint32_t>(size);
   for (uint32_t i = 0; seen_on && i < size; ++i) seen_on[i] = region.cpus[i].load(std::memory_order_relaxed);
-  const CanaryReport report = asked.lead(loaded, seen_on ? size : 0, seen_on);  // of nobody without memory, but the others wait
+  const CanaryReport report =
+      asked.lead(loaded, seen_on ? size : 0, seen_on);  // of nobody without memory, but the others wait
   float factor[kDistances];
   const bool drifted = canary_factors(report, factor);
-  // Only to those who asked to be told: on a virtual machine, which is moved often, a line in every job's output would be noise.
+  // Only to those who asked to be told: on a virtual machine, which is moved often, a line in every job's output would
+  // be noise.
   if (options().verbose >= (drifted ? 1 : 2)) {
     char text[kCanaryText];
     describe_canary(report, drifted, text, sizeof text);

@@ -1,4 +1,5 @@
-// The barriers, and the forks and joins, of a master's teams: one entry per team size, built for where its threads run, kept.
+// The barriers, and the forks and joins, of a master's teams: one entry per team size, built for where its threads run,
+// kept.
 #pragma once
 
 #include "team/canary.h"
@@ -15,7 +16,7 @@ struct Team {
   bool restless = false;  // a crowd among regions of changing sizes
   TeamBarrier made;
   uint64_t built_for = 0;  // a hash of the CPUs that `made` was planned for; 0: where its threads run was not known
-  TeamFork fork;  // once a hot team of this size was made
+  TeamFork fork;           // once a hot team of this size was made
   char pattern[40] = "";
   double predicted = 0;
   char fork_pattern[40] = "";
@@ -27,8 +28,8 @@ inline constexpr uint32_t kTeamsKept = 8;  // sizes a master alternates between 
 // The entry of this size, made or emptied if need be.
 Team& team_for(Region& region, uint32_t size, bool crowded, bool restless);
 
-// May threads have moved since the barriers were built? Looked into after 1, 2, 4, ... 4096 regions: threads settle early,
-// and later changes are noise.
+// May threads have moved since the barriers were built? Looked into after 1, 2, 4, ... 4096 regions: threads settle
+// early, and later changes are noise.
 inline bool due(uint32_t entered) { return entered <= 4096 && (entered & (entered - 1)) == 0; }
 
 // The barrier of that entry, built if need be; nullptr: no memory.
@@ -37,8 +38,8 @@ Barrier* barrier_for(Region& region, uint32_t size, bool crowded, bool restless)
 // Barrier and fork, built anew if threads have been seen elsewhere since. False: no memory.
 bool build_for_hot_team(Region& region, Team& team);
 
-// The process's one canary (team/canary.h), for a hot team about to start: whoever asks first while there is a measured profile
-// and every thread of the team has a CPU; nullptr for all others. The workers follow it.
+// The process's one canary (team/canary.h), for a hot team about to start: whoever asks first while there is a measured
+// profile and every thread of the team has a CPU; nullptr for all others. The workers follow it.
 Canary* take_canary(const Team& team);
 
 // Master of that team: all its threads have been seen. Teams built from now on are chosen by what the canary found.

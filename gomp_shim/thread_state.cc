@@ -1,9 +1,9 @@
 #include "thread_state.h"
 
-#include <climits>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <climits>
 
 namespace smelt::gomp {
 namespace {
@@ -35,8 +35,8 @@ int look(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-// The block of a library that was opened later is not in the list above until the thread has used it by this function, and
-// libgomp's code never does: it knows the distance from the thread pointer (initial-exec).
+// The block of a library that was opened later is not in the list above until the thread has used it by this function,
+// and libgomp's code never does: it knows the distance from the thread pointer (initial-exec).
 void* block_by_module(size_t module) {
   struct Index {
     unsigned long module, offset;

@@ -1,19 +1,22 @@
 // What libgomp knows of the calling thread, as bytes.
 //
-// libgomp keeps a thread's team, number, level, work share and task in one thread-local structure, whose layout changed over
-// the years and is nobody's business. But where it is can be found: it lies in libgomp's block of thread-local storage,
-// whose address and size dl_iterate_phdr tells. And what a parallel region changes in it shows by comparing the block before and
-// after: from the first to the last changed word is the state of the team, `range` here. Writing that range back makes the thread
-// again what it was: a thread in the serial part, or the master inside a region. The hot team (hot_team.h) lives from it.
+// libgomp keeps a thread's team, number, level, work share and task in one thread-local structure, whose layout changed
+// over the years and is nobody's business. But where it is can be found: it lies in libgomp's block of thread-local
+// storage, whose address and size dl_iterate_phdr tells. And what a parallel region changes in it shows by comparing
+// the block before and after: from the first to the last changed word is the state of the team, `range` here. Writing
+// that range back makes the thread again what it was: a thread in the serial part, or the master inside a region. The
+// hot team (hot_team.h) lives from it.
 //
-// What lies outside the range (thread pool, place, OpenACC's pointer) is never written; a change there between two regions is
-// noticed (same_as) and taken as "something has happened that we do not know".
+// What lies outside the range (thread pool, place, OpenACC's pointer) is never written; a change there between two
+// regions is noticed (same_as) and taken as "something has happened that we do not know".
 //
 // Two more things of libgomp's are found by looking, with the layout unknown:
-//   - its thread-specific key, whose destructor frees the thread's pool, and for that waits until all workers are back in it: the
-//     key whose value points into the block. While workers are parked elsewhere, the value is taken away (hold_destructor).
-//   - the pointer to the pool: the one word that a thread's first region leaves changed (PoolWord). In the child of a fork the
-//     pool's threads are gone, and libgomp, stock, waits for them for ever; without the word it makes a new pool.
+//   - its thread-specific key, whose destructor frees the thread's pool, and for that waits until all workers are back
+//     in it: the key whose value points into the block. While workers are parked elsewhere, the value is taken away
+//     (hold_destructor).
+//   - the pointer to the pool: the one word that a thread's first region leaves changed (PoolWord). In the child of a
+//     fork the pool's threads are gone, and libgomp, stock, waits for them for ever; without the word it makes a new
+//     pool.
 #pragma once
 
 #include <atomic>
@@ -46,8 +49,8 @@ class ThreadState {
     return different == 0;
   }
 
-  // Takes the value of libgomp's key from the calling thread, so that its destructor is not run; and gives it back, to be run by the
-  // next round of destructors if the thread is ending. False: there is no such key.
+  // Takes the value of libgomp's key from the calling thread, so that its destructor is not run; and gives it back, to
+  // be run by the next round of destructors if the thread is ending. False: there is no such key.
   bool hold_destructor();
   void release_destructor();
 
@@ -77,7 +80,8 @@ class PoolWord {
   void before_first_region(const void* address);
   void after_first_region();
 
-  // In the child of a fork, in its serial part: libgomp forgets the thread's pool. Nothing happens where the word is not known.
+  // In the child of a fork, in its serial part: libgomp forgets the thread's pool. Nothing happens where the word is
+  // not known.
   void forget_pool();
 
  private:

@@ -1,10 +1,12 @@
-/* Smelt as a collective component of Open MPI: barrier, bcast, reduce and allreduce of communicators within one machine.
+/* Smelt as a collective component of Open MPI: barrier, bcast, reduce and allreduce of communicators within one
+ * machine.
  *
  * A module belongs to one communicator. It remembers the functions of the component below it when it is enabled, and
- * creates its smelt_group when the communicator turns out to be used: at its first reduction, or after a few barriers and
- * broadcasts. So dup, barrier, free costs what it costs without us; and as every reduction is ours, the bits of a result never
- * depend on how old the communicator is. Where the group cannot be created, or does not serve a call, the remembered function does; the group makes sure
- * that all ranks decide alike. The communicator's own table of functions is never touched in between.
+ * creates its smelt_group when the communicator turns out to be used: at its first reduction, or after a few barriers
+ * and broadcasts. So dup, barrier, free costs what it costs without us; and as every reduction is ours, the bits of a
+ * result never depend on how old the communicator is. Where the group cannot be created, or does not serve a call, the
+ * remembered function does; the group makes sure that all ranks decide alike. The communicator's own table of functions
+ * is never touched in between.
  *
  *   component.c          the component: parameters, versions, which communicators are taken
  *   parameters.c         Smelt's settings as MCA parameters
@@ -34,7 +36,8 @@ typedef struct coll_smelt_component {
 
 extern COLL_SMELT_EXPORT coll_smelt_component mca_coll_smelt_component;
 
-/* The next lower component's functions, each with the module that it wants as last argument and that is retained here. */
+/* The next lower component's functions, each with the module that it wants as last argument and that is retained here.
+   */
 typedef struct coll_smelt_lower {
   mca_coll_base_module_barrier_fn_t barrier;
   mca_coll_base_module_t *barrier_module;
@@ -47,9 +50,9 @@ typedef struct coll_smelt_lower {
 } coll_smelt_lower;
 
 typedef enum coll_smelt_state {
-  COLL_SMELT_UNUSED,     /* no collective yet */
-  COLL_SMELT_CREATING,   /* the group is being created, with the lower functions */
-  COLL_SMELT_SERVING,    /* there is a group */
+  COLL_SMELT_UNUSED,       /* no collective yet */
+  COLL_SMELT_CREATING,     /* the group is being created, with the lower functions */
+  COLL_SMELT_SERVING,      /* there is a group */
   COLL_SMELT_STEPPED_ASIDE /* there will be none */
 } coll_smelt_state;
 
@@ -58,7 +61,7 @@ typedef struct coll_smelt_module {
   struct ompi_communicator_t *comm; /* its owner, so not retained */
   smelt_group *group;               /* NULL unless SERVING */
   coll_smelt_state state;
-  int patience;                     /* barriers and broadcasts that may still go to the lower functions before that */
+  int patience; /* barriers and broadcasts that may still go to the lower functions before that */
   coll_smelt_lower lower;
 } coll_smelt_module;
 OBJ_CLASS_DECLARATION(coll_smelt_module);
@@ -66,8 +69,8 @@ OBJ_CLASS_DECLARATION(coll_smelt_module);
 /* module.c */
 coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm);
 unsigned coll_smelt_groups_alive(void);
-/* The group of a module that has none yet: creates it, on all ranks in the same call, or none. NULL: the lower functions
- * are to be used. `can_wait`: this call may be left to them while the module is patient. */
+/* The group of a module that has none yet: creates it, on all ranks in the same call, or none. NULL: the lower
+ * functions are to be used. `can_wait`: this call may be left to them while the module is patient. */
 smelt_group *coll_smelt_first_use(coll_smelt_module *module, bool can_wait);
 
 static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, bool can_wait) {

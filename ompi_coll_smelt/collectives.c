@@ -37,7 +37,7 @@ int coll_smelt_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t 
 }
 
 static int broadcast(smelt_group *group, void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                      bool sends) {
+                     bool sends) {
   coll_smelt_data data;
   coll_smelt_data_open(&data, buffer, count, type, !sends);
   const int error = smelt_group_broadcast(group, &data.data, coll_smelt_bytes(type, count), (unsigned)root);

@@ -1,4 +1,5 @@
-/* Open MPI 4.1: coll interface 2.0.0, int counts, and a framework that copies a module's functions after enabling it. */
+/* Open MPI 4.1: coll interface 2.0.0, int counts, and a framework that copies a module's functions after enabling it.
+   */
 #ifndef COLL_SMELT_COMPAT_4_1_H
 #define COLL_SMELT_COMPAT_4_1_H
 

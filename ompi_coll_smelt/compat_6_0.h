@@ -16,10 +16,10 @@ typedef size_t coll_smelt_length;
 #define COLL_SMELT_INSTALL(module, comm, name) \
   MCA_COLL_INSTALL_API(comm, name, coll_smelt_##name, &(module)->super, "smelt")
 /* Another component may stand above us; then it is the owner, and puts us back before this is reached. */
-#define COLL_SMELT_UNINSTALL(module, comm, name)                                                                \
-  do {                                                                                                          \
-    if ((comm)->c_coll->coll_##name##_module == &(module)->super)                                               \
-      MCA_COLL_INSTALL_API(comm, name, (module)->lower.name, (module)->lower.name##_module, "smelt");           \
+#define COLL_SMELT_UNINSTALL(module, comm, name)                                                      \
+  do {                                                                                                \
+    if ((comm)->c_coll->coll_##name##_module == &(module)->super)                                     \
+      MCA_COLL_INSTALL_API(comm, name, (module)->lower.name, (module)->lower.name##_module, "smelt"); \
   } while (0)
 
 #endif

@@ -1,8 +1,8 @@
 /* The component: what Open MPI finds in the file, and the decision which communicators are ours.
  *
  * That decision must be the same on all ranks, and nobody compares: it uses only what all of them know alike, the
- * communicator's kind, size and members, and settings that mpirun gives to all. What may differ (may this process open the
- * others' memory? is there enough?) is found out, and agreed on, when the group is created. */
+ * communicator's kind, size and members, and settings that mpirun gives to all. What may differ (may this process open
+ * the others' memory? is there enough?) is found out, and agreed on, when the group is created. */
 #include "coll_smelt.h"
 
 #include "counters.h"
@@ -15,12 +15,14 @@
 
 enum { kPriorityWhenNamed = 90 };
 
-/* The structs that both sides fill in belong to one series; a library of another may be loaded under the same file name. */
+/* The structs that both sides fill in belong to one series; a library of another may be loaded under the same file
+   name. */
 static bool same_series(void) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0, major = 0, minor = 0;
   PMPI_Get_library_version(text, &length);
-  if (sscanf(text, "Open MPI v%d.%d", &major, &minor) == 2 && major == OMPI_MAJOR_VERSION && minor == OMPI_MINOR_VERSION)
+  if (sscanf(text, "Open MPI v%d.%d", &major, &minor) == 2 && major == OMPI_MAJOR_VERSION &&
+      minor == OMPI_MINOR_VERSION)
     return true;
   coll_smelt_say("not used: it was built for Open MPI %d.%d, and this is %.*s; build Smelt with this Open MPI",
                  OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, (int)strcspn(text, ","), text);
@@ -81,18 +83,20 @@ static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int 
 }
 
 coll_smelt_component mca_coll_smelt_component = {
-  .super = {
-    .collm_version = {
-      COLL_SMELT_API,
-      .mca_component_name = "smelt",
-      MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
-      .mca_register_component_params = register_component,
-      .mca_open_component = open_component,
-      .mca_close_component = close_component,
-    },
-    .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
-    .collm_init_query = init_query,
-    .collm_comm_query = comm_query,
-  },
+    .super =
+        {
+            .collm_version =
+                {
+                    COLL_SMELT_API,
+                    .mca_component_name = "smelt",
+                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+                    .mca_register_component_params = register_component,
+                    .mca_open_component = open_component,
+                    .mca_close_component = close_component,
+                },
+            .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
+            .collm_init_query = init_query,
+            .collm_comm_query = comm_query,
+        },
 };
 COLL_SMELT_POINTER

@@ -13,19 +13,20 @@ static int read_counter(const struct mca_base_pvar_t *variable, void *value, voi
   return OPAL_SUCCESS;
 }
 
-static void offer(const mca_base_component_t *component, const char *name, const char *help, coll_smelt_counter *counter) {
+static void offer(const mca_base_component_t *component, const char *name, const char *help,
+                  coll_smelt_counter *counter) {
   (void)mca_base_component_pvar_register(component, name, help, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
                                          MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
-                                         MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL,
-                                         NULL, counter);
+                                         MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter,
+                                         NULL, NULL, counter);
 }
 
 void coll_smelt_register_counters(const mca_base_component_t *component) {
   static const char *const names[COLL_SMELT_COLLECTIVES] = {
-    [SMELT_COLLECTIVE_BARRIER] = "barrier",
-    [SMELT_COLLECTIVE_BROADCAST] = "bcast",
-    [SMELT_COLLECTIVE_REDUCE] = "reduce",
-    [SMELT_COLLECTIVE_ALLREDUCE] = "allreduce",
+      [SMELT_COLLECTIVE_BARRIER] = "barrier",
+      [SMELT_COLLECTIVE_BROADCAST] = "bcast",
+      [SMELT_COLLECTIVE_REDUCE] = "reduce",
+      [SMELT_COLLECTIVE_ALLREDUCE] = "allreduce",
   };
   for (int i = 0; i < COLL_SMELT_COLLECTIVES; ++i) {
     char name[32], help[128];
@@ -33,7 +34,8 @@ void coll_smelt_register_counters(const mca_base_component_t *component) {
     snprintf(help, sizeof help, "calls of MPI_%c%s that Smelt served", names[i][0] - 'a' + 'A', names[i] + 1);
     offer(component, name, help, &coll_smelt_tally.served[i]);
     snprintf(name, sizeof name, "%s_passed_on", names[i]);
-    snprintf(help, sizeof help, "calls of MPI_%c%s that went to the component below", names[i][0] - 'a' + 'A', names[i] + 1);
+    snprintf(help, sizeof help, "calls of MPI_%c%s that went to the component below", names[i][0] - 'a' + 'A',
+             names[i] + 1);
     offer(component, name, help, &coll_smelt_tally.passed_on[i]);
   }
   offer(component, "groups_created", "communicators that Smelt serves or served", &coll_smelt_tally.groups_created);

@@ -56,7 +56,8 @@ static void prepare(opal_convertor_t *convertor, const void *buffer, size_t coun
                     bool written) {
   OBJ_CONSTRUCT(convertor, opal_convertor_t);
   if (written)
-    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super, count, (void *)buffer, 0, convertor);
+    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &type->super, count, (void *)buffer, 0,
+                                             convertor);
   else
     opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &type->super, count, buffer, 0, convertor);
 }

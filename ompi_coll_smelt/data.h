@@ -1,5 +1,5 @@
-/* Buffers and operations of MPI as a smelt_group wants them. Both are built on the caller's stack for one call; where the
- * type has no gaps, which is nearly always, that is a few stores. */
+/* Buffers and operations of MPI as a smelt_group wants them. Both are built on the caller's stack for one call; where
+ * the type has no gaps, which is nearly always, that is a few stores. */
 #ifndef COLL_SMELT_DATA_H
 #define COLL_SMELT_DATA_H
 

@@ -2,10 +2,11 @@
  *
  *   predefined operation, predefined type without gaps   Open MPI's function for the pair, looked up once per call
  *   any operation, type without gaps                     ompi_op_reduce on the very bytes
- *   any operation, type with gaps                        both operands are unpacked into the type's own layout, combined
- *                                                        there, and the result is packed again
+ *   any operation, type with gaps                        both operands are unpacked into the type's own layout,
+ *                                                        combined there, and the result is packed again
  *
- * A group is also told what it may do with the order (SMELT_FOLD_...): all ranks name the same operation and type, so all say the same.
+ * A group is also told what it may do with the order (SMELT_FOLD_...): all ranks name the same operation and type, so
+ * all say the same.
  *
  * Operations that are not predefined always see the real datatype. "Predefined" is not "without gaps": MPI_DOUBLE_INT,
  * MPI_LONG_INT and MPI_SHORT_INT have some, and take the third way. */
@@ -56,27 +57,24 @@ static bool is_exact(int index, const struct ompi_datatype_t *type) {
     case OMPI_OP_BASE_TYPE_2INTEGER:
     case OMPI_OP_BASE_TYPE_2INT:
     case OMPI_OP_BASE_TYPE_SHORT_INT:
-    case OMPI_OP_BASE_TYPE_LONG_INT:
-      return true;
+    case OMPI_OP_BASE_TYPE_LONG_INT: return true;
     case OMPI_OP_BASE_TYPE_FLOAT_INT:
     case OMPI_OP_BASE_TYPE_DOUBLE_INT:
     case OMPI_OP_BASE_TYPE_LONG_DOUBLE_INT:
     case OMPI_OP_BASE_TYPE_2REAL:
-    case OMPI_OP_BASE_TYPE_2DOUBLE_PRECISION:
-      return false;
-    default:
-      return (type->super.flags & OMPI_DATATYPE_FLAG_DATA_TYPE) == OMPI_DATATYPE_FLAG_DATA_INT;
+    case OMPI_OP_BASE_TYPE_2DOUBLE_PRECISION: return false;
+    default: return (type->super.flags & OMPI_DATATYPE_FLAG_DATA_TYPE) == OMPI_DATATYPE_FLAG_DATA_INT;
   }
 }
 
-/* Has the result the same bits in every order? Of floating point not even the extremes: which of 0 and -0, or which NaN, depends on who
- * comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only as far as its vectors reach. */
+/* Has the result the same bits in every order? Of floating point not even the extremes: which of 0 and -0, or which
+ * NaN, depends on who comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only as far as its
+ * vectors reach. */
 static bool any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
   if (!(op->o_flags & OMPI_OP_FLAGS_INTRINSIC) || !ompi_datatype_is_predefined(type)) return false;
   if (!is_exact(ompi_op_ddt_map[type->id], type)) return false;
   switch (op->op_type) {
-    case OMPI_OP_SUM:
-      return type->super.size > 1;
+    case OMPI_OP_SUM: return type->super.size > 1;
     case OMPI_OP_MAX:
     case OMPI_OP_MIN:
     case OMPI_OP_PROD:
@@ -87,10 +85,8 @@ static bool any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *
     case OMPI_OP_LXOR:
     case OMPI_OP_BXOR:
     case OMPI_OP_MAXLOC:
-    case OMPI_OP_MINLOC:
-      return true;
-    default:
-      return false;
+    case OMPI_OP_MINLOC: return true;
+    default: return false;
   }
 }
 
@@ -129,7 +125,8 @@ static void gaps_into_right(void *context, const void *left, void *right, size_t
   }
 }
 
-/* The address of element 0 in `room`, aligned, so that the lowest byte of all elements, `low` from it, is still inside. */
+/* The address of element 0 in `room`, aligned, so that the lowest byte of all elements, `low` from it, is still inside.
+   */
 static char *element_zero(char *room, ptrdiff_t low) {
   const uintptr_t at = (uintptr_t)(room - low);
   return (char *)((at + kAlignment - 1) / kAlignment * kAlignment);
@@ -157,7 +154,8 @@ int coll_smelt_fold_open(coll_smelt_fold *fold, struct ompi_op_t *op, struct omp
   fold->allocation = NULL;
   fold->fold.element_bytes = type->super.size;
   fold->fold.context = fold;
-  fold->fold.flags = (op->o_flags & OMPI_OP_FLAGS_COMMUTE ? SMELT_FOLD_COMMUTES : 0) | (any_order(op, type) ? SMELT_FOLD_ANY_ORDER : 0);
+  fold->fold.flags = (op->o_flags & OMPI_OP_FLAGS_COMMUTE ? SMELT_FOLD_COMMUTES : 0) |
+                     (any_order(op, type) ? SMELT_FOLD_ANY_ORDER : 0);
   fold->fold.into_third = NULL; /* Open MPI's three-operand form swaps the operands of operations not predefined */
   if (OPAL_UNLIKELY(!coll_smelt_gapless(type))) return open_gaps(fold);
   const int index = function_index(op, type);

@@ -1,11 +1,13 @@
 /* `mpirun --mca coll smelt` alone.
  *
- * Such a list tells Open MPI to load these components and no other. Every component of its own then fails, as none serves
- * all collectives: users must know to write "X,basic,libnbc,self". Ours completes the list instead, while it is opened:
+ * Such a list tells Open MPI to load these components and no other. Every component of its own then fails, as none
+ * serves all collectives: users must know to write "X,basic,libnbc,self". Ours completes the list instead, while it is
+ * opened:
  *
  *   1. which components are missing: those without which a communicator cannot be made, and where smelt is the only
  *      name, also those that Open MPI would take if it were not told anything
- *   2. Open MPI's own search is asked for exactly these, by a selection that is theirs for the moment; what it finds, it
+ *   2. Open MPI's own search is asked for exactly these, by a selection that is theirs for the moment; what it finds,
+ *   it
  *      appends to the framework's list
  *   3. each gets its parameters registered, which has been done for the others long before
  *   4. each is opened, unless the framework's loop over that list, which is calling us, will come to it. That loop took
@@ -65,7 +67,8 @@ static void find(char *missing) {
 
 /* False: it does not want to, and is taken off the list. */
 static bool prepare(const mca_base_component_t *component, bool open) {
-  if (component->mca_register_component_params && component->mca_register_component_params() != OPAL_SUCCESS) return false;
+  if (component->mca_register_component_params && component->mca_register_component_params() != OPAL_SUCCESS)
+    return false;
   return !open || !component->mca_open_component || component->mca_open_component() == OPAL_SUCCESS;
 }
 

@@ -2,8 +2,8 @@
  *
  *   1. made when its communicator is (component.c decides for which)
  *   2. enabled, in order of rising priority: what the communicator has then is the next lower component's, and is saved
- *   3. first reduction, or when patience with barriers and broadcasts is over: the group is created, with two of the saved
- *      functions, or all ranks step aside for good
+ *   3. first reduction, or when patience with barriers and broadcasts is over: the group is created, with two of the
+ *      saved functions, or all ranks step aside for good
  *   4. disabled or destroyed: the group and the saved modules are released
  *
  * Open MPI 4.1 disables a module once for each function it still owns, and destroys it without disabling where it owns
@@ -27,10 +27,10 @@ unsigned coll_smelt_groups_alive(void) { return atomic_load(&groups_alive); }
 
 /* --- 4 */
 
-#define RELEASE(module, name)                                                       \
-  do {                                                                              \
-    if ((module)->lower.name##_module) OBJ_RELEASE((module)->lower.name##_module);  \
-    (module)->lower.name##_module = NULL;                                           \
+#define RELEASE(module, name)                                                      \
+  do {                                                                             \
+    if ((module)->lower.name##_module) OBJ_RELEASE((module)->lower.name##_module); \
+    (module)->lower.name##_module = NULL;                                          \
   } while (0)
 
 static void let_go(coll_smelt_module *module) {
@@ -88,7 +88,8 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
   coll_smelt_module *module = (coll_smelt_module *)base;
   if (!complete(comm)) {
     if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(comm) == 0)
-      coll_smelt_say("%s: not used, no other component serves it below (name more than smelt in --mca coll)", comm->c_name);
+      coll_smelt_say("%s: not used, no other component serves it below (name more than smelt in --mca coll)",
+                     comm->c_name);
     return OMPI_ERR_NOT_FOUND;
   }
   SAVE(module, comm, barrier);
@@ -145,12 +146,12 @@ static int lower_minimum(void *context, int64_t *values, int count) {
 
 static int create_group(coll_smelt_module *module, smelt_group **group) {
   const smelt_host host = {
-    .context = module,
-    .progress = progress,
-    .broadcast = lower_broadcast,
-    .minimum = lower_minimum,
-    .local_processes = (unsigned)opal_process_info.num_local_peers + 1,
-    .crowded = opal_progress_yield_when_idle,
+      .context = module,
+      .progress = progress,
+      .broadcast = lower_broadcast,
+      .minimum = lower_minimum,
+      .local_processes = (unsigned)opal_process_info.num_local_peers + 1,
+      .crowded = opal_progress_yield_when_idle,
   };
   return smelt_group_create(&host, (unsigned)ompi_comm_size(module->comm), (unsigned)ompi_comm_rank(module->comm),
                             group);

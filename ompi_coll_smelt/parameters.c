@@ -21,11 +21,13 @@ static union value {
   char *text;
 } values[kMost];
 
-/* Open MPI has no integers that tools can read and that hold more than an int; then it is text, and checked by Smelt. */
+/* Open MPI has no integers that tools can read and that hold more than an int; then it is text, and checked by Smelt.
+   */
 static mca_base_var_type_t type_of(const smelt_option *option) {
   if (strcmp(option->type, "bool") == 0) return MCA_BASE_VAR_TYPE_BOOL;
   long long least = 0, greatest = LLONG_MAX;
-  const bool integer = strcmp(option->type, "integer") == 0 && sscanf(option->range, "%lld..%lld", &least, &greatest) == 2;
+  const bool integer =
+      strcmp(option->type, "integer") == 0 && sscanf(option->range, "%lld..%lld", &least, &greatest) == 2;
   return integer && least >= INT_MIN && greatest <= INT_MAX ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING;
 }
 
@@ -58,7 +60,8 @@ static const char *as_text(const union value *value, mca_base_var_type_t type, c
 /* "SMELT_FLAT_LIMIT" is coll_smelt_flat_limit. */
 static void parameter_name(const char *setting, char *name, size_t size) {
   size_t i = 0;
-  for (const char *at = setting + strlen("SMELT_"); *at && i + 1 < size; ++at) name[i++] = (char)tolower((unsigned char)*at);
+  for (const char *at = setting + strlen("SMELT_"); *at && i + 1 < size; ++at)
+    name[i++] = (char)tolower((unsigned char)*at);
   name[i] = 0;
 }
 
@@ -73,7 +76,8 @@ static void offer(const mca_base_component_t *component, const smelt_option *opt
                                                     MCA_BASE_VAR_SCOPE_READONLY, value);
   mca_base_var_source_t source = MCA_BASE_VAR_SOURCE_DEFAULT;
   if (index < 0 || mca_base_var_get_value(index, NULL, &source, NULL) != OPAL_SUCCESS) return;
-  if (source != MCA_BASE_VAR_SOURCE_DEFAULT) (void)smelt_option_set(option->name, as_text(value, type, room, sizeof room));
+  if (source != MCA_BASE_VAR_SOURCE_DEFAULT)
+    (void)smelt_option_set(option->name, as_text(value, type, room, sizeof room));
 }
 
 void coll_smelt_register_parameters(const mca_base_component_t *component) {

@@ -66,14 +66,10 @@ static const char *reason(int error) {
     case ENOTSUP:
       return "the ranks do not share a machine, a user, or the right to open each other's memory in /proc (run them in "
              "one container, as one user)";
-    case ENOMEM:
-      return "not enough shared memory (raise SMELT_SHM_MB, ulimit -f and -v, or the cgroup's limit)";
-    case EINVAL:
-      return "the ranks have different versions or settings of Smelt (give all the same)";
-    case EIO:
-      return "a collective of Open MPI's own failed while the ranks were getting ready";
-    default:
-      return strerror(-error);
+    case ENOMEM: return "not enough shared memory (raise SMELT_SHM_MB, ulimit -f and -v, or the cgroup's limit)";
+    case EINVAL: return "the ranks have different versions or settings of Smelt (give all the same)";
+    case EIO: return "a collective of Open MPI's own failed while the ranks were getting ready";
+    default: return strerror(-error);
   }
 }
 

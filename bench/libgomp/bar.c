@@ -88,9 +88,9 @@ gomp_barrier_wait_last (gomp_barrier_t *bar)
     gomp_barrier_wait_end (bar, state);
 }
 
-/* The caller has changed the word, or seen it changed under the lock, so a relaxed load finds the SLEEPER of all who had
-   not seen that change. A count of 0 stands for all of them. The barrier is still there: the caller is a member of the
-   team, who is waited for, or holds the lock, without which the team's last tasks cannot end. */
+/* The caller has changed the word, or seen it changed under the lock, so a relaxed load finds the SLEEPER of all who
+   had not seen that change. A count of 0 stands for all of them. The barrier is still there: the caller is a member of
+   the team, who is waited for, or holds the lock, without which the team's last tasks cannot end. */
 void
 gomp_team_barrier_wake (gomp_barrier_t *bar, int count)
 {

@@ -2,13 +2,13 @@
    Part of Smelt; licence in LICENSE at the top of the repository.
 
    Another barrier for GCC's libgomp, in place of its config/linux/bar.h: a yardstick. It answers how fast a libgomp
-   could be with nothing but a better barrier inside, next to Smelt's interposer, which changes no library. build.sh puts
-   it over the user's own copy of the source; nothing of that copy is kept here, and the result is never installed.
+   could be with nothing but a better barrier inside, next to Smelt's interposer, which changes no library. build.sh
+   puts it over the user's own copy of the source; nothing of that copy is kept here, and the result is never installed.
 
-   A central counter on one line of memory, the word that waiters poll on another: simple, and for a small team good. (All
-   on one line was tried, 2 threads: a barrier costs 1.4 times as much with the CPUs 52 ns apart, for the pollers take the
-   line back between the last arrival and the release; 0.9 times as much with 250 ns.) The gain over GCC's barrier, which
-   has the same layout, is that nobody asks the kernel to wake threads when none sleeps.
+   A central counter on one line of memory, the word that waiters poll on another: simple, and for a small team good.
+   (All on one line was tried, 2 threads: a barrier costs 1.4 times as much with the CPUs 52 ns apart, for the pollers
+   take the line back between the last arrival and the release; 0.9 times as much with 250 ns.) The gain over GCC's
+   barrier, which has the same layout, is that nobody asks the kernel to wake threads when none sleeps.
 
    The generation word is all that waiters watch, and all that tells them anything:
 
@@ -31,9 +31,9 @@
 
    Orderings. Arrival is acq_rel: what each thread did before is seen by the last (acquire; the count-downs are one
    release sequence). Release is a release and waiters' loads are acquires: what the last did, and through it all
-   others, is seen by everybody behind the barrier. Flags are relaxed where task_lock is held by both ends, and a release
-   where a waiter acts on the flag alone (CANCELLED). Every store to the word that may meet a sleeper's compare-exchange
-   is itself a read-modify-write, or SLEEPER could be lost.
+   others, is seen by everybody behind the barrier. Flags are relaxed where task_lock is held by both ends, and a
+   release where a waiter acts on the flag alone (CANCELLED). Every store to the word that may meet a sleeper's
+   compare-exchange is itself a read-modify-write, or SLEEPER could be lost.
 
    The names and signatures are those that libgomp's other files call; tried with GCC 12.  */
 

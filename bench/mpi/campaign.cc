@@ -68,7 +68,8 @@ class Campaign {
     return words;
   }
 
-  // mpi_sweep ends itself when its time is over, and its mpirun with it; what is killed from here may leave ranks behind.
+  // mpi_sweep ends itself when its time is over, and its mpirun with it; what is killed from here may leave ranks
+  // behind.
   Finished start(const Side& side, const std::vector<std::string>& words) const {
     return epcc::run_child(words, side.environment, request_.timeout_s + 15);
   }
@@ -157,7 +158,8 @@ class Campaign {
     if (!run.ok) return explain(run);
     if (output.lines.empty()) return "it printed no figures";
     // Another library's mpirun starts each rank as a program of its own.
-    if (output.ranks != request_.ranks) return fmt::format("it ran with {} ranks: another library's mpirun?", output.ranks);
+    if (output.ranks != request_.ranks)
+      return fmt::format("it ran with {} ranks: another library's mpirun?", output.ranks);
     return "";
   }
 
@@ -211,7 +213,8 @@ std::string explain(const Finished& run) {
 }
 
 std::string chosen_component(const std::string& verbose) {
-  constexpr std::string_view kNew = "new communicator: ", kAvailable = "component available: ", kPriority = ", priority: ";
+  constexpr std::string_view kNew = "new communicator: ", kAvailable = "component available: ",
+                             kPriority = ", priority: ";
   std::string process, chosen;  // "[host:1234]", which starts its lines: the ranks' lines are mixed
   int highest = -1;
   for (size_t start = 0; start < verbose.size();) {

@@ -8,35 +8,35 @@ enum { kGuard = 64, kGuardByte = 0xa5, kPage = 4096 };
 
 /* ---- contents ---- */
 
-static bool of_doubles(const struct work *work) { return work->bytes >= sizeof(double); }
-static size_t elements(const struct work *work) {
+static bool of_doubles(const struct work* work) { return work->bytes >= sizeof(double); }
+static size_t elements(const struct work* work) {
   return of_doubles(work) ? work->bytes / sizeof(double) : work->bytes;
 }
-static MPI_Datatype type_of(const struct work *work) { return of_doubles(work) ? MPI_DOUBLE : MPI_BYTE; }
-static MPI_Op op_of(const struct work *work) { return of_doubles(work) ? MPI_SUM : MPI_BXOR; }
+static MPI_Datatype type_of(const struct work* work) { return of_doubles(work) ? MPI_DOUBLE : MPI_BYTE; }
+static MPI_Op op_of(const struct work* work) { return of_doubles(work) ? MPI_SUM : MPI_BXOR; }
 
 /* What rank `rank` contributes to call `number`. A double is a whole number below 1024, a byte its low bits. */
 static unsigned value(long number, int rank, size_t element) {
   return (unsigned)((unsigned long)number * 7 + (unsigned long)rank * 131 + element * 5) & 1023;
 }
 
-static void put(const struct work *work, unsigned char *buffer, size_t element, unsigned what) {
-  if (of_doubles(work)) ((double *)buffer)[element] = what;
-  else buffer[element] = (unsigned char)what;
+static void put(const struct work* work, unsigned char* buffer, size_t element, unsigned what) {
+  if (of_doubles(work))
+    ((double*)buffer)[element] = what;
+  else
+    buffer[element] = (unsigned char)what;
 }
 
-static void stamp(const struct work *work, long number) {
-  put(work, work->send, 0, value(number, work->rank, 0));
-}
+static void stamp(const struct work* work, long number) { put(work, work->send, 0, value(number, work->rank, 0)); }
 
-static void fill(struct work *work, long number) {
+static void fill(struct work* work, long number) {
   for (size_t i = 0; i < elements(work); i++) put(work, work->send, i, value(number, work->rank, i));
   memset(work->receive, 0, work->bytes);
   memset(work->send + work->bytes, kGuardByte, kGuard);
   memset(work->receive + work->bytes, kGuardByte, kGuard);
 }
 
-void work_open(struct work *work, struct node *node, size_t bytes) {
+void work_open(struct work* work, struct node* node, size_t bytes) {
   const size_t room = (bytes + kGuard + kPage - 1) / kPage * kPage;
   work->node = node;
   work->bytes = bytes;
@@ -51,33 +51,33 @@ void work_open(struct work *work, struct node *node, size_t bytes) {
   fill(work, 0);
 }
 
-void work_close(struct work *work) {
+void work_close(struct work* work) {
   free(work->send);
   free(work->receive);
 }
 
 /* ---- complaints ---- */
 
-static void wrong(const struct work *work, const char *kernel, long number, size_t element, double is, double should) {
+static void wrong(const struct work* work, const char* kernel, long number, size_t element, double is, double should) {
   fprintf(stderr, "mpi_sweep: WRONG RESULT: %s, %zu bytes, call %ld, rank %d of %d, element %zu: %g instead of %g\n",
           kernel, work->bytes, number, work->rank, work->ranks, element, is, should);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void check_guards(const struct work *work, const char *kernel, long number) {
+static void check_guards(const struct work* work, const char* kernel, long number) {
   for (size_t i = work->bytes; i < work->bytes + kGuard; i++)
     if (work->send[i] != kGuardByte || work->receive[i] != kGuardByte) {
-      fprintf(stderr, "mpi_sweep: WRONG RESULT: %s, %zu bytes, call %ld, rank %d of %d: wrote behind its buffer\n", kernel,
-              work->bytes, number, work->rank, work->ranks);
+      fprintf(stderr, "mpi_sweep: WRONG RESULT: %s, %zu bytes, call %ld, rank %d of %d: wrote behind its buffer\n",
+              kernel, work->bytes, number, work->rank, work->ranks);
       MPI_Abort(MPI_COMM_WORLD, 1);
     }
 }
 
-static double get(const struct work *work, const unsigned char *buffer, size_t element) {
-  return of_doubles(work) ? ((const double *)buffer)[element] : buffer[element];
+static double get(const struct work* work, const unsigned char* buffer, size_t element) {
+  return of_doubles(work) ? ((const double*)buffer)[element] : buffer[element];
 }
 
-static void check_broadcast(const struct work *work, const char *kernel, long number, int root) {
+static void check_broadcast(const struct work* work, const char* kernel, long number, int root) {
   for (size_t i = 0; i < elements(work); i++) {
     const unsigned sent = value(number, root, i);
     const double should = of_doubles(work) ? sent : (unsigned char)sent;
@@ -86,7 +86,7 @@ static void check_broadcast(const struct work *work, const char *kernel, long nu
   check_guards(work, kernel, number);
 }
 
-static void check_reduction(const struct work *work, const char *kernel, long number) {
+static void check_reduction(const struct work* work, const char* kernel, long number) {
   for (size_t i = 0; i < elements(work); i++) {
     unsigned sum = 0, bits = 0;
     for (int rank = 0; rank < work->ranks; rank++) {
@@ -100,14 +100,14 @@ static void check_reduction(const struct work *work, const char *kernel, long nu
 
 /* ---- the kernels ---- */
 
-static int rotating_root(const struct work *work, long number) { return (int)(number % work->ranks); }
+static int rotating_root(const struct work* work, long number) { return (int)(number % work->ranks); }
 
-static void barrier(const struct work *work, long number) {
+static void barrier(const struct work* work, long number) {
   (void)work, (void)number;
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void barrier_check(struct work *work, long number) {
+static void barrier_check(struct work* work, long number) {
   const uint32_t turn = (uint32_t)number + 1;
   node_arrive(work->node, turn);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -118,58 +118,58 @@ static void barrier_check(struct work *work, long number) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void broadcast_from(const struct work *work, long number, int root) {
+static void broadcast_from(const struct work* work, long number, int root) {
   if (work->rank == root) stamp(work, number);
   MPI_Bcast(work->send, (int)work->bytes, MPI_BYTE, root, MPI_COMM_WORLD);
 }
 
-static void broadcast(const struct work *work, long number) { broadcast_from(work, number, 0); }
-static void broadcast_rotating(const struct work *work, long number) {
+static void broadcast(const struct work* work, long number) { broadcast_from(work, number, 0); }
+static void broadcast_rotating(const struct work* work, long number) {
   broadcast_from(work, number, rotating_root(work, number));
 }
 
-static void broadcast_check(struct work *work, long number) {
+static void broadcast_check(struct work* work, long number) {
   fill(work, number);
   broadcast(work, number);
   check_broadcast(work, "bcast", number, 0);
 }
 
-static void broadcast_rotating_check(struct work *work, long number) {
+static void broadcast_rotating_check(struct work* work, long number) {
   fill(work, number);
   broadcast_rotating(work, number);
   check_broadcast(work, "bcast-rotating", number, rotating_root(work, number));
 }
 
-static void reduce_to(const struct work *work, long number, int root) {
+static void reduce_to(const struct work* work, long number, int root) {
   stamp(work, number);
   MPI_Reduce(work->send, work->receive, (int)elements(work), type_of(work), op_of(work), root, MPI_COMM_WORLD);
 }
 
-static void reduce(const struct work *work, long number) { reduce_to(work, number, 0); }
-static void reduce_rotating(const struct work *work, long number) {
+static void reduce(const struct work* work, long number) { reduce_to(work, number, 0); }
+static void reduce_rotating(const struct work* work, long number) {
   reduce_to(work, number, rotating_root(work, number));
 }
 
-static void reduce_check(struct work *work, long number) {
+static void reduce_check(struct work* work, long number) {
   fill(work, number);
   reduce(work, number);
   if (work->rank == 0) check_reduction(work, "reduce", number);
   check_guards(work, "reduce", number);
 }
 
-static void reduce_rotating_check(struct work *work, long number) {
+static void reduce_rotating_check(struct work* work, long number) {
   fill(work, number);
   reduce_rotating(work, number);
   if (work->rank == rotating_root(work, number)) check_reduction(work, "reduce-rotating", number);
   check_guards(work, "reduce-rotating", number);
 }
 
-static void allreduce(const struct work *work, long number) {
+static void allreduce(const struct work* work, long number) {
   stamp(work, number);
   MPI_Allreduce(work->send, work->receive, (int)elements(work), type_of(work), op_of(work), MPI_COMM_WORLD);
 }
 
-static void allreduce_check(struct work *work, long number) {
+static void allreduce_check(struct work* work, long number) {
   fill(work, number);
   allreduce(work, number);
   check_reduction(work, "allreduce", number);
@@ -177,7 +177,7 @@ static void allreduce_check(struct work *work, long number) {
 }
 
 /* The barrier makes the library set up what it defers to the first collective. */
-static void duplicate(const struct work *work, long number) {
+static void duplicate(const struct work* work, long number) {
   MPI_Comm copy;
   (void)work, (void)number;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
@@ -185,7 +185,7 @@ static void duplicate(const struct work *work, long number) {
   MPI_Comm_free(&copy);
 }
 
-static void duplicate_check(struct work *work, long number) {
+static void duplicate_check(struct work* work, long number) {
   MPI_Comm copy;
   int result;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
@@ -206,7 +206,7 @@ const struct kernel kernels[] = {
 };
 const int kernel_count = sizeof kernels / sizeof kernels[0];
 
-const struct kernel *find_kernel(const char *name) {
+const struct kernel* find_kernel(const char* name) {
   for (int i = 0; i < kernel_count; i++)
     if (strcmp(kernels[i].name, name) == 0) return &kernels[i];
   return NULL;

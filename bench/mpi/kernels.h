@@ -1,8 +1,8 @@
 /* The collectives that are measured, each as one call of a tight loop, and the check that it does what it should.
  *
  * No call may be answered from what an earlier call left behind, so the contents differ from call to call: every
- * contribution's first element is stamped with the call's number before the call (one store: for small messages that is the
- * whole message). For the checks all elements are fresh.
+ * contribution's first element is stamped with the call's number before the call (one store: for small messages that is
+ * the whole message). For the checks all elements are fresh.
  *
  * Reductions are MPI_SUM of MPI_DOUBLE from 8 bytes on and MPI_BXOR of MPI_BYTE below. The doubles are small whole
  * numbers, so that every order of summing gives the same bits.
@@ -17,27 +17,27 @@
 #include "node.h"
 
 struct work {
-  struct node *node;
+  struct node* node;
   int rank, ranks;
   size_t bytes;        /* of one message */
-  unsigned char *send; /* also what bcast overwrites */
-  unsigned char *receive;
+  unsigned char* send; /* also what bcast overwrites */
+  unsigned char* receive;
 };
 
 struct kernel {
-  const char *name;
+  const char* name;
   bool sized; /* false: has no message, is measured once with size 0 */
-  void (*call)(const struct work *work, long number);
-  void (*check)(struct work *work, long number); /* one call on fresh buffers; a wrong result ends the program */
+  void (*call)(const struct work* work, long number);
+  void (*check)(struct work* work, long number); /* one call on fresh buffers; a wrong result ends the program */
 };
 
 extern const struct kernel kernels[];
 extern const int kernel_count;
 
-const struct kernel *find_kernel(const char *name); /* NULL: there is none */
+const struct kernel* find_kernel(const char* name); /* NULL: there is none */
 
 /* Buffers of the size, first touched by this rank. */
-void work_open(struct work *work, struct node *node, size_t bytes);
-void work_close(struct work *work);
+void work_open(struct work* work, struct node* node, size_t bytes);
+void work_close(struct work* work);
 
 #endif

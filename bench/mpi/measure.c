@@ -16,7 +16,7 @@ static double slowest(double mine) {
   return most;
 }
 
-static struct batch tight_batch(const struct kernel *kernel, const struct work *work, long calls) {
+static struct batch tight_batch(const struct kernel* kernel, const struct work* work, long calls) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = now_ns();
   for (long i = 0; i < calls; i++) kernel->call(work, i);
@@ -25,7 +25,7 @@ static struct batch tight_batch(const struct kernel *kernel, const struct work *
 }
 
 /* xorshift64*, uniform in 0..1; the seed depends on the rank only, so that every library meets the same delays. */
-static double random_fraction(uint64_t *state) {
+static double random_fraction(uint64_t* state) {
   *state ^= *state >> 12;
   *state ^= *state << 25;
   *state ^= *state >> 27;
@@ -38,8 +38,8 @@ static void delay(double ns) {
   }
 }
 
-static double *doubles(long count) {
-  double *result = calloc((size_t)count, sizeof *result);
+static double* doubles(long count) {
+  double* result = calloc((size_t)count, sizeof *result);
   if (!result) {
     fprintf(stderr, "mpi_sweep: no memory for %ld times\n", count);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -48,11 +48,11 @@ static double *doubles(long count) {
 }
 
 /* The latest of all ranks, call by call, in place on rank 0. */
-static void latest(double *times, long count, int rank) {
+static void latest(double* times, long count, int rank) {
   MPI_Reduce(rank == 0 ? MPI_IN_PLACE : times, times, (int)count, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 }
 
-static struct batch skewed_batch(const struct kernel *kernel, const struct work *work, long calls, double skew_ns) {
+static struct batch skewed_batch(const struct kernel* kernel, const struct work* work, long calls, double skew_ns) {
   double *arrival = doubles(calls), *exit = doubles(calls);
   uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * ((uint64_t)work->rank + 1);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -75,7 +75,8 @@ static struct batch skewed_batch(const struct kernel *kernel, const struct work 
   return (struct batch){call_ns, wall};
 }
 
-static struct batch one_batch(const struct kernel *kernel, const struct work *work, const struct plan *plan, long calls) {
+static struct batch one_batch(const struct kernel* kernel, const struct work* work, const struct plan* plan,
+                              long calls) {
   if (plan->skew_ns > 0) return skewed_batch(kernel, work, calls, plan->skew_ns);
   return tight_batch(kernel, work, calls);
 }
@@ -85,7 +86,7 @@ static long clamp(double calls, long most) {
 }
 
 /* Step 1. At most 16 times as many calls from one trial to the next: the first trials are slower than the rest. */
-static long agree_on_calls(const struct kernel *kernel, const struct work *work, const struct plan *plan) {
+static long agree_on_calls(const struct kernel* kernel, const struct work* work, const struct plan* plan) {
   const long most = plan->skew_ns > 0 ? kMostSkewedCalls : kMostCalls;
   long next[2] = {kFewestCalls, 1}; /* calls, and whether another trial is wanted */
   while (next[1]) {
@@ -98,9 +99,9 @@ static long agree_on_calls(const struct kernel *kernel, const struct work *work,
   return next[0];
 }
 
-struct timing measure(const struct kernel *kernel, const struct work *work, const struct plan *plan) {
+struct timing measure(const struct kernel* kernel, const struct work* work, const struct plan* plan) {
   const long calls = agree_on_calls(kernel, work, plan);
-  double *us = doubles(plan->batches);
+  double* us = doubles(plan->batches);
   for (int i = 0; i < plan->batches; i++) us[i] = one_batch(kernel, work, plan, calls).call_ns / 1000;
   qsort(us, (size_t)plan->batches, sizeof us[0], by_value);
   const int upper = plan->batches / 2, lower = (plan->batches - 1) / 2;

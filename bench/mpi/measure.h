@@ -5,9 +5,10 @@
  * 2. A batch is a barrier and a tight loop. Its time per call is (loop's time / calls) of the slowest rank.
  * 3. The figure is the median over the batches, beside it the fastest and the slowest batch.
  *
- * With a skew, every rank waits a random time, at most the skew, before each call, from a common start on. The time of a
- * call is then from the arrival of the last rank to the exit of the last rank, so the waiting for the last one is not counted:
- * what is left is what the collective still has to do once all are there. A batch's time is the median over its calls.
+ * With a skew, every rank waits a random time, at most the skew, before each call, from a common start on. The time of
+ * a call is then from the arrival of the last rank to the exit of the last rank, so the waiting for the last one is not
+ * counted: what is left is what the collective still has to do once all are there. A batch's time is the median over
+ * its calls.
  */
 #ifndef SMELT_BENCH_MPI_MEASURE_H
 #define SMELT_BENCH_MPI_MEASURE_H
@@ -26,6 +27,6 @@ struct timing {
 };
 
 /* Collective over MPI_COMM_WORLD. */
-struct timing measure(const struct kernel *kernel, const struct work *work, const struct plan *plan);
+struct timing measure(const struct kernel* kernel, const struct work* work, const struct plan* plan);
 
 #endif

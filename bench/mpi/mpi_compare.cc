@@ -1,8 +1,8 @@
-// mpi_compare: MPI's collectives under Open MPI as it comes, under its coll/sm, under MPICH and under Smelt, in interleaved
-// rounds of runs. How a line of the table comes about is told in rounds.h, and to the user by --help.
-#include <CLI/CLI.hpp>
+// mpi_compare: MPI's collectives under Open MPI as it comes, under its coll/sm, under MPICH and under Smelt, in
+// interleaved rounds of runs. How a line of the table comes about is told in rounds.h, and to the user by --help.
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,9 +12,9 @@
 
 #include "bench/mpi/campaign.h"
 #include "bench/mpi/report.h"
-#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "epcc/program.h"
+#include "profile/text/error.h"
 
 namespace {
 
@@ -29,22 +29,23 @@ constexpr const char* kMethod = R"(Kernels:
   allreduce; dup, which is MPI_Comm_dup, a barrier on the copy and MPI_Comm_free. Reductions are sums of doubles from
   8 bytes on, exclusive-or of bytes below. Results are checked outside of the timed loops; a wrong one fails the run.
 Statistics:
-  A run is one mpirun of mpi_sweep with one kernel and all sizes. Per size it measures batches of calls in a tight loop, after
-  a warm-up, as IMB and the OSU benchmarks do; time per call is that of the slowest rank, and the run's figure is the median
-  over the batches. Mind that in such a loop the root of bcast runs ahead of the others, and the leaves of reduce ahead of
-  the root: with a fixed root the figure is the rate of a pipeline, not the time of one call. The rotating kernels and
-  --skew stop that. With --skew NS all ranks start each call together, each waits a random time up to NS, and the time is
-  from the arrival of the last rank to the exit of the last rank.
-  A round is one run of each side, directly one after the other; every second round goes the other way round. A ratio is made
-  within a round: the fastest other side / Smelt, or / the first side where Smelt does not take part. Shown are the median
-  over the rounds, the least and the greatest.
-  Every measurement is bracketed by a ping-pong between ranks 0 and 1: rounds with all hops <= 80 ns are "near", with all above
-  "far", and never share a line; rounds with both are left out.
+  A run is one mpirun of mpi_sweep with one kernel and all sizes. Per size it measures batches of calls in a tight
+  loop, after a warm-up, as IMB and the OSU benchmarks do; time per call is that of the slowest rank, and the run's
+  figure is the median over the batches. Mind that in such a loop the root of bcast runs ahead of the others, and the
+  leaves of reduce ahead of the root: with a fixed root the figure is the rate of a pipeline, not the time of one
+  call. The rotating kernels and --skew stop that. With --skew NS all ranks start each call together, each waits a
+  random time up to NS, and the time is from the arrival of the last rank to the exit of the last rank.
+  A round is one run of each side, directly one after the other; every second round goes the other way round. A ratio
+  is made within a round: the fastest other side / Smelt, or / the first side where Smelt does not take part. Shown
+  are the median over the rounds, the least and the greatest.
+  Every measurement is bracketed by a ping-pong between ranks 0 and 1: rounds with all hops <= 80 ns are "near", with
+  all above "far", and never share a line; rounds with both are left out.
 Sides:
-  tuned: Open MPI's own choice. sm: Open MPI with coll/sm at priority 95; what that does not have is served as in tuned.
-  mpich: MPICH as it comes. smelt: Open MPI with mca_coll_smelt.so at priority 90. OMPI_MCA_coll* of your shell are not passed
-  on, but for OMPI_MCA_coll_smelt_*. With more ranks than CPUs nothing is bound and Open MPI's sides all get
-  mpi_yield_when_idle.
+  tuned: Open MPI's own choice. sm: Open MPI with coll/sm at priority 95; what that does not have is served as in
+  tuned.
+  mpich: MPICH as it comes. smelt: Open MPI with mca_coll_smelt.so at priority 90. OMPI_MCA_coll* of your shell are
+  not passed on, but for OMPI_MCA_coll_smelt_*. With more ranks than CPUs nothing is bound and Open MPI's sides all
+  get mpi_yield_when_idle.
 Exit status: 0, 1 a benchmark failed (a side other than Smelt is only marked), 2 bad input.)";
 
 struct Arguments {
@@ -70,7 +71,8 @@ void describe_options(CLI::App& app, Arguments& a) {
   app.add_option("--skew", r.skew_ns, "random delay of each rank before each call, at most so many ns (0: tight loop)")
       ->check(CLI::Range(0.0, 1e9));
   app.add_flag("--no-bind", a.no_bind, "let the ranks wander (default: a core each when there are enough)");
-  app.add_option("--batch-ms", r.batch_ms, "length of a batch (default 5, with --quick 2)")->check(CLI::Range(0.001, 1e5));
+  app.add_option("--batch-ms", r.batch_ms, "length of a batch (default 5, with --quick 2)")
+      ->check(CLI::Range(0.001, 1e5));
   app.add_option("--batches", r.batches, "batches per run and size (default 5, with --quick 3)")
       ->check(CLI::Range(1, 1000));
   app.add_flag("--no-verify", a.no_verify, "do not check the results");
@@ -145,7 +147,8 @@ int run(const CLI::App& app, Arguments& a) {
 
 int main(int argc, char** argv) {
   constexpr const char* kName = "mpi_compare";
-  CLI::App app{"MPI's collectives: stock Open MPI, its coll/sm, MPICH and Smelt, in interleaved rounds of runs.", kName};
+  CLI::App app{"MPI's collectives: stock Open MPI, its coll/sm, MPICH and Smelt, in interleaved rounds of runs.",
+               kName};
   Arguments arguments;
   describe_options(app, arguments);
   smelt::epcc::install_signal_handlers();

@@ -30,18 +30,18 @@ double now_ns(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
+int by_value(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-static void give_up(const char *what, const char *name) {
+static void give_up(const char* what, const char* name) {
   fprintf(stderr, "mpi_sweep: shared memory %s: %s: %s\n", name, what, strerror(errno));
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 /* Rank 0 makes the memory, the others open it by its name, and the name is gone before anything else happens. */
-static void map_board(struct node *node) {
+static void map_board(struct node* node) {
   char name[64] = "";
   int file = -1;
   if (node->rank == 0) {
@@ -53,7 +53,7 @@ static void map_board(struct node *node) {
   MPI_Bcast(name, sizeof name, MPI_CHAR, 0, node->comm);
   if (node->rank != 0) file = shm_open(name, O_RDWR, 0);
   if (file < 0) give_up("cannot be opened", name);
-  void *start = mmap(NULL, node->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* start = mmap(NULL, node->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (start == MAP_FAILED) give_up("cannot be mapped", name);
   close(file);
   MPI_Barrier(node->comm);
@@ -61,7 +61,7 @@ static void map_board(struct node *node) {
   node->board = start;
 }
 
-void node_open(struct node *node) {
+void node_open(struct node* node) {
   int world_ranks;
   MPI_Comm_size(MPI_COMM_WORLD, &world_ranks);
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node->comm);
@@ -80,13 +80,13 @@ void node_open(struct node *node) {
   MPI_Barrier(node->comm);
 }
 
-void node_close(struct node *node) {
+void node_close(struct node* node) {
   munmap(node->board, node->bytes);
   MPI_Comm_free(&node->comm);
 }
 
 /* Waits until `line` holds `wanted` or GIVEN_UP; gives the CPU away after a while, as both may be on the same one. */
-static uint32_t await(struct line *line, uint32_t wanted) {
+static uint32_t await(struct line* line, uint32_t wanted) {
   for (int polls = 0;; polls++) {
     const uint32_t seen = atomic_load_explicit(&line->value, memory_order_acquire);
     if (seen == wanted || seen == GIVEN_UP) return seen;
@@ -94,7 +94,7 @@ static uint32_t await(struct line *line, uint32_t wanted) {
   }
 }
 
-static double serve(struct board *board) {
+static double serve(struct board* board) {
   double hop[kBatches];
   uint32_t ball = 0;
   const double begin = now_ns();
@@ -114,14 +114,14 @@ static double serve(struct board *board) {
   return hop[kBatches / 2];
 }
 
-static void answer(struct board *board) {
+static void answer(struct board* board) {
   for (uint32_t ball = 1; ball <= (kBatches + 1) * kTrips; ball++) {
     if (await(&board->ping, ball) == GIVEN_UP) return;
     atomic_store_explicit(&board->pong.value, ball, memory_order_release);
   }
 }
 
-double node_hop_ns(struct node *node) {
+double node_hop_ns(struct node* node) {
   double hop = -1;
   if (node->ranks < 2) return hop;
   if (node->rank == 0) {
@@ -135,17 +135,17 @@ double node_hop_ns(struct node *node) {
   return hop;
 }
 
-void node_gate(struct node *node) {
+void node_gate(struct node* node) {
   const uint32_t all = ++node->passed * (uint32_t)node->ranks; /* may wrap; equal is equal */
-  _Atomic uint32_t *gate = &node->board->gate.value;
+  _Atomic uint32_t* gate = &node->board->gate.value;
   atomic_fetch_add(gate, 1);
   for (int polls = 0; (int32_t)(atomic_load_explicit(gate, memory_order_acquire) - all) < 0; polls++)
     if (polls > kPatience) sched_yield();
 }
 
-void node_arrive(struct node *node, uint32_t turn) { atomic_store(&node->board->slots[node->rank].value, turn); }
+void node_arrive(struct node* node, uint32_t turn) { atomic_store(&node->board->slots[node->rank].value, turn); }
 
-int node_latecomer(const struct node *node, uint32_t turn) {
+int node_latecomer(const struct node* node, uint32_t turn) {
   for (int i = 0; i < node->ranks; i++)
     if ((int32_t)(atomic_load(&node->board->slots[i].value) - turn) < 0) return i;
   return -1;

@@ -51,8 +51,8 @@ class Text {
     line("Ranks", placement(request_));
     for (size_t i = 0; i < results_.sides.size(); i++) {
       const std::string& library = results_.libraries[i];
-      line(results_.sides[i].column, fmt::format("{}: {}", library.empty() ? "no run succeeded" : library,
-                                                 results_.sides[i].shown()));
+      line(results_.sides[i].column,
+           fmt::format("{}: {}", library.empty() ? "no run succeeded" : library, results_.sides[i].shown()));
     }
     line("Settings", fmt::format("{}", fmt::join(results_.settings, " ")));
     line("Method", method(request_));
@@ -125,14 +125,16 @@ class Text {
     text_ += "median over the batches of a run,\nthen over the rounds. ";
     text_ += fmt::format("{} rounds: least and greatest round. ", reference());
     if (several())
-      text_ += fmt::format("ratio: fastest other / {} within a round, median over\nthe rounds; above 1 {} is faster. "
-                           "spread: least and greatest ratio of a round.",
-                           reference(), reference());
+      text_ += fmt::format(
+          "ratio: fastest other / {} within a round, median over\nthe rounds; above 1 {} is faster. "
+          "spread: least and greatest ratio of a round.",
+          reference(), reference());
     trim_end(text_);
     text_ += '\n';
     if (const size_t moved = results_.moved(); moved > 0)
       text_ += fmt::format(
-          "{} readings during which the CPUs moved between near (hop <= {:g} ns) and far were left out wherever there were others.\n",
+          "{} readings during which the CPUs moved between near (hop <= {:g} ns) and far were left out wherever there "
+          "were others.\n",
           moved, epcc::kNearHopNs);
   }
 
@@ -146,11 +148,11 @@ class Text {
 }  // namespace
 
 std::string method(const Request& request) {
-  return fmt::format("{} interleaved rounds; {} batches of {:g} ms per size after warm-up; {}; results {}", request.rounds,
-                     request.batches, request.batch_ms,
-                     request.skew_ns > 0 ? fmt::format("each rank delayed at random by up to {:g} ns", request.skew_ns)
-                                         : "tight loop",
-                     request.verify ? "verified" : "not verified");
+  return fmt::format(
+      "{} interleaved rounds; {} batches of {:g} ms per size after warm-up; {}; results {}", request.rounds,
+      request.batches, request.batch_ms,
+      request.skew_ns > 0 ? fmt::format("each rank delayed at random by up to {:g} ns", request.skew_ns) : "tight loop",
+      request.verify ? "verified" : "not verified");
 }
 
 std::string placement(const Request& request) {

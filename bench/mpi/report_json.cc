@@ -8,16 +8,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json spread_json(const Spread& spread) {
-  return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}};
-}
+Json spread_json(const Spread& spread) { return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}}; }
 
 Json sides_json(const Results& results) {
   Json list = Json::array();
   for (size_t i = 0; i < results.sides.size(); i++)
-    list.push_back({{"name", results.sides[i].name},
-                    {"library", results.libraries[i]},
-                    {"command", results.sides[i].shown()}});
+    list.push_back(
+        {{"name", results.sides[i].name}, {"library", results.libraries[i]}, {"command", results.sides[i].shown()}});
   return list;
 }
 
@@ -63,12 +60,9 @@ Json cell_json(const Results& results, const Series& series, const Cell& cell) {
   for (size_t i = 0; i < cell.sides.size(); i++) {
     if (!cell.sides[i]) continue;
     const Reading& reading = *cell.sides[i];
-    json["sides"][results.sides[i].name] = {{"us", reading.us},
-                                            {"min_us", reading.min_us},
-                                            {"max_us", reading.max_us},
-                                            {"calls", reading.calls},
-                                            {"verified", reading.verified},
-                                            {"hop_ns", reading.hop_ns}};
+    json["sides"][results.sides[i].name] = {
+        {"us", reading.us},       {"min_us", reading.min_us},     {"max_us", reading.max_us},
+        {"calls", reading.calls}, {"verified", reading.verified}, {"hop_ns", reading.hop_ns}};
   }
   return json;
 }

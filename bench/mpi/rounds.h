@@ -1,13 +1,15 @@
 // From rounds of runs to one line per kernel and size.
 //
-// 1. A cell is one round of one kernel and size: every side's reading, taken directly one after the other, with all their
-//    ping-pongs. The cell is near (all hops <= 80 ns), far (all above) or moved (some of each), as in epcc/pairs.h.
+// 1. A cell is one round of one kernel and size: every side's reading, taken directly one after the other, with all
+//    their ping-pongs. The cell is near (all hops <= 80 ns), far (all above) or moved (some of each), as in
+//    epcc/pairs.h.
 // 2. Near and far cells never share a figure. Moved cells are left out as long as there are others.
-// 3. A ratio is made within a cell: side / reference, and fastest other side / reference. The line shows the median over
-//    the cells, the least and the greatest. Which side is the fastest may differ from cell to cell; named is the one with
-//    the least median.
+// 3. A ratio is made within a cell: side / reference, and fastest other side / reference. The line shows the median
+//    over the cells, the least and the greatest. Which side is the fastest may differ from cell to cell; named is the
+//    one with the least median.
 // 4. A side of which a run failed takes no part in the ratios of that kernel: its cells are not all there.
-// 5. Per kernel: the geometric mean of the fastest-other ratios over the sizes up to 1 MiB, and the least ratio of any size.
+// 5. Per kernel: the geometric mean of the fastest-other ratios over the sizes up to 1 MiB, and the least ratio of any
+//    size.
 #pragma once
 
 #include <optional>

@@ -30,9 +30,12 @@ void append(Words& words, const Words& more) { words.insert(words.end(), more.be
 // Open MPI counts cores as slots unless told otherwise.
 Words open_mpi_placement(const Request& request) {
   Words words{"-n", std::to_string(request.ranks)};
-  if (request.oversubscribed()) append(words, {"--oversubscribe", "--bind-to", "none"});
-  else if (request.ranks > request.cores) append(words, {"--use-hwthread-cpus", "--bind-to", "hwthread"});
-  else append(words, {"--bind-to", "core"});
+  if (request.oversubscribed())
+    append(words, {"--oversubscribe", "--bind-to", "none"});
+  else if (request.ranks > request.cores)
+    append(words, {"--use-hwthread-cpus", "--bind-to", "hwthread"});
+  else
+    append(words, {"--bind-to", "core"});
   if (!request.bind && !request.oversubscribed()) words.back() = "none";
   // Open MPI finds out by itself only when it counts its own ranks; asked for by name, it is the same for all sides.
   if (request.oversubscribed()) append(words, {"--mca", "mpi_yield_when_idle", "1"});

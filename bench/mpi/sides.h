@@ -19,11 +19,11 @@ struct Request {
   int rounds = 5;
   std::vector<std::string> kernels;  // empty: all
   std::vector<long> sizes;
-  std::vector<std::string> sides;    // empty: all that are there
+  std::vector<std::string> sides;  // empty: all that are there
   double batch_ms = 5;
   int batches = 5;
   double skew_ns = 0;
-  double timeout_s = 120;            // of one run
+  double timeout_s = 120;  // of one run
   bool bind = true;
   bool verify = true;
   int cores = 1, cpus = 1;           // that this process may use
@@ -35,10 +35,10 @@ struct Request {
 };
 
 struct Side {
-  std::string name;                 // as in --sides
-  std::string column;               // as in the table
-  std::string component;            // of Open MPI's coll framework, must win the choice; empty: any may
-  std::vector<std::string> command;  // mpirun ... mpi_sweep, without mpi_sweep's options
+  std::string name;                   // as in --sides
+  std::string column;                 // as in the table
+  std::string component;              // of Open MPI's coll framework, must win the choice; empty: any may
+  std::vector<std::string> command;   // mpirun ... mpi_sweep, without mpi_sweep's options
   std::vector<std::string> settings;  // environment beside the common one, "NAME=value"
   epcc::Environment environment;
   bool open_mpi = true;
@@ -48,8 +48,8 @@ struct Side {
 
 inline constexpr const char* kSideNames[] = {"tuned", "sm", "mpich", "smelt"};
 
-// In the order of kSideNames. What the request does not name and is not there is left out, with a line in `warnings`; what it
-// names and is not there: throws epcc::BadInput.
+// In the order of kSideNames. What the request does not name and is not there is left out, with a line in `warnings`;
+// what it names and is not there: throws epcc::BadInput.
 std::vector<Side> make_sides(const Request& request, std::vector<std::string>& warnings);
 
 // The user's own settings that reach the runs: OMPI_MCA_*, MPIR_CVAR_*, SMELT_*; and without those that would make one

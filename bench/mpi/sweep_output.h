@@ -1,7 +1,7 @@
 // What mpi_sweep printed, line by line: first the library, then one line of JSON per kernel and size.
 //
-// mpirun may mix lines of its own into the output, and a run that died leaves a part of its lines: what is no line of ours
-// is skipped, and what came before the end counts.
+// mpirun may mix lines of its own into the output, and a run that died leaves a part of its lines: what is no line of
+// ours is skipped, and what came before the end counts.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 namespace smelt::bench {
 
 struct Reading {
-  double us = 0;                // median over the run's batches
+  double us = 0;  // median over the run's batches
   double min_us = 0, max_us = 0;
-  long calls = 0;               // per batch
+  long calls = 0;  // per batch
   bool verified = false;
-  std::vector<double> hop_ns;   // before and after; empty: no ping-pong
+  std::vector<double> hop_ns;  // before and after; empty: no ping-pong
 };
 
 struct SweepLine {
   std::string kernel;
-  long size = 0;                // bytes; 0 for kernels without a message
+  long size = 0;  // bytes; 0 for kernels without a message
   Reading reading;
 };
 
 struct SweepOutput {
-  std::string library;          // "Open MPI v4.1.4", "MPICH 4.0.2"; empty: it was not said
+  std::string library;  // "Open MPI v4.1.4", "MPICH 4.0.2"; empty: it was not said
   int ranks = 0;
   std::vector<SweepLine> lines;
 };

@@ -48,7 +48,7 @@ uint64_t hash_cpu(uint64_t hash) {
   const bool hypervisor = ecx >> 31 & 1;
   if (__get_cpuid_max(0x80000000u, nullptr) >= 0x80000004u)
     for (unsigned leaf = 0x80000002u; leaf <= 0x80000004u; ++leaf) hash = hash_leaf(hash, leaf);  // the brand string
-  if (hypervisor) hash = hash_leaf(hash, 0x40000000u);  // its vendor
+  if (hypervisor) hash = hash_leaf(hash, 0x40000000u);                                            // its vendor
   return hash;
 }
 
@@ -111,7 +111,8 @@ uint64_t hash_topology(uint64_t hash, Buffer& buffer) {
 uint64_t compute_fingerprint() {
   MappedArena arena(sizeof(Buffer));
   auto* const buffer = arena.make<Buffer>(1);
-  if (!buffer) return 1;  // no memory: no profile will be found to be of this machine, and there is none to read it into
+  if (!buffer)
+    return 1;  // no memory: no profile will be found to be of this machine, and there is none to read it into
   uint64_t hash = hash_cpu(kFnvStart);
   hash = hash_file(hash, "/sys/devices/system/cpu/cpu0/microcode/version", *buffer);
   utsname kernel{};

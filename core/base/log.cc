@@ -1,9 +1,9 @@
 #include "base/log.h"
 
+#include <unistd.h>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <unistd.h>
 
 #include "base/os/no_cancellation.h"
 

@@ -1,7 +1,7 @@
 // The counters of the OpenMP shim, for whoever links the library: the shim is another object, there or not.
+#include <dlfcn.h>
 #include <cerrno>
 #include <cstring>
-#include <dlfcn.h>
 
 #include <smelt/openmp.h>
 

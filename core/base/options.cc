@@ -1,11 +1,11 @@
 #include "base/options.h"
 
+#include <pthread.h>
+#include <sys/auxv.h>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <pthread.h>
-#include <sys/auxv.h>
 
 #include "base/log.h"
 
@@ -45,7 +45,8 @@ Row rows[] = {
   ROW(id, name, Type::kInteger, scope, unit, min, max, "", #def, help)
 #define CHOICE(id, name, scope, def, values, help) ROW(id, name, Type::kChoice, scope, "", 0, 0, values, def, help)
 #define TEXT(id, name, scope, def, help) ROW(id, name, Type::kText, scope, "", 0, 0, "", def, help)
-#define STEPS(id, name, scope, step, max, unit, help) ROW(id, name, Type::kSteps, scope, unit, step, max, "", "-1", help)
+#define STEPS(id, name, scope, step, max, unit, help) \
+  ROW(id, name, Type::kSteps, scope, unit, step, max, "", "-1", help)
 #include "base/options.def"
 #undef BOOL
 #undef INTEGER
@@ -126,9 +127,7 @@ bool take(Row& row, const char* text) {
       good = parse_choice(text, row.values, static_cast<const char**>(row.target));
       std::snprintf(wanted, sizeof wanted, "one of %s", row.values);
       break;
-    case Type::kText:
-      *static_cast<const char**>(row.target) = text;
-      break;
+    case Type::kText: *static_cast<const char**>(row.target) = text; break;
   }
   if (good)
     row.text = text;

@@ -26,8 +26,9 @@ struct Options {
 // Parsed at the first call, thread-safe; the texts stay valid as long as the environment does.
 const Options& options();
 
-// The same for a host that has settings of its own (MCA parameters): 0; -EINVAL for a bad value, which warns and changes
-// nothing; -ENOENT for an unknown name. `value` is copied. Not synchronised: before the first use of the setting.
+// The same for a host that has settings of its own (MCA parameters): 0; -EINVAL for a bad value, which warns and
+// changes nothing; -ENOENT for an unknown name. `value` is copied. Not synchronised: before the first use of the
+// setting.
 int set_option(const char* name, const char* value);
 
 // Who reads a setting. The numbers are those of smelt_option_scope.
@@ -36,14 +37,14 @@ enum class OptionScope { kBoth, kThreads, kProcesses };
 // For `smelt config`, the C API and the tests: every row, its value now and where it came from.
 struct OptionRow {
   const char* name;
-  const char* type;       // "bool", "integer", "choice", "text"
-  const char* unit;       // "" where it has none
-  const char* range;      // "0..2", "64..32768 by 64, or -1", "auto|spin|sleep", "" for text
-  const char* fallback;   // the default, as text
+  const char* type;      // "bool", "integer", "choice", "text"
+  const char* unit;      // "" where it has none
+  const char* range;     // "0..2", "64..32768 by 64, or -1", "auto|spin|sleep", "" for text
+  const char* fallback;  // the default, as text
   const char* help;
   OptionScope scope;
-  char value[256];        // the value in force, as text
-  const char* from;       // "default", "environment", "default (bad value)", "host"
+  char value[256];   // the value in force, as text
+  const char* from;  // "default", "environment", "default (bad value)", "host"
 };
 uint32_t option_count();
 void option_row(uint32_t index, OptionRow* out);

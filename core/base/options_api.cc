@@ -1,7 +1,7 @@
 // The settings for hosts written in C: the rows of options.def as smelt/options.h shows them.
+#include <smelt/options.h>
 #include <cerrno>
 #include <cstring>
-#include <smelt/options.h>
 
 #include "base/options.h"
 
@@ -19,8 +19,9 @@ int smelt_option_get(unsigned i, smelt_option* option) {
   if (i >= smelt::option_count()) return -ENOENT;
   smelt::OptionRow row;
   smelt::option_row(i, &row);
-  *option = {row.name, row.type, row.unit, row.range, row.fallback, row.help,
-             static_cast<smelt_option_scope>(row.scope), "", row.from};
+  *option = {
+      row.name, row.type, row.unit, row.range, row.fallback, row.help, static_cast<smelt_option_scope>(row.scope),
+      "",       row.from};
   std::memcpy(option->value, row.value, sizeof row.value);
   return 0;
 }

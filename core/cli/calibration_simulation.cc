@@ -11,12 +11,12 @@
 #include "cli/command.h"
 #include "cli/plan.h"
 #include "cli/progress_line.h"
-#include "profile/text/error.h"
 #include "discover/machine_file.h"
 #include "measure/calibrate.h"
-#include "profile/text/io.h"
 #include "measure/simulated_machine.h"
 #include "measure/statistics.h"
+#include "profile/text/error.h"
+#include "profile/text/io.h"
 
 namespace smelt {
 namespace {
@@ -32,7 +32,8 @@ SimulatedChange flip_from(const std::string& text, const MachineFile& file) {
   auto at = std::from_chars(text.data(), end, change.begin_s);
   const bool begins = at.ec == std::errc{} && at.ptr != end && *at.ptr == ':' && change.begin_s >= 0;
   if (begins) at = std::from_chars(at.ptr + 1, end, change.factor);
-  if (!begins || at.ec != std::errc{} || !(change.factor > 0 && std::isfinite(change.factor)) || (at.ptr != end && *at.ptr != ':'))
+  if (!begins || at.ec != std::errc{} || !(change.factor > 0 && std::isfinite(change.factor)) ||
+      (at.ptr != end && *at.ptr != ':'))
     throw refuse("expected SECONDS:FACTOR or SECONDS:FACTOR:CPUS, for instance 0.5:4:0-3");
   if (at.ptr == end) return change;
   std::vector<uint32_t> cpus;
@@ -62,7 +63,7 @@ SimulationSettings settings_from(const SimulationArguments& arguments, const Mac
 // A class as it was measured and as it is, and how far off each of its pairs comes out in the matrix.
 struct Row {
   ClassFigures figures{};
-  double truth = 0;   // median hop
+  double truth = 0;                    // median hop
   std::vector<double> truths, errors;  // per unordered pair; errors relative, >= 0
 };
 
@@ -88,15 +89,17 @@ std::vector<Row> compare(const Calibration& found, const SimulatedMachine& machi
 
 std::string report_text(const SimulationArguments& arguments, const MachineFile& file, const Calibration& found,
                         const std::vector<Row>& rows, double seconds, double all_seconds) {
-  std::string out = fmt::format("simulated   {}: noise {:g} %, outliers {:g} %, drift {:g} %/s, seed {}\n", one_line(file.name),
-                                arguments.noise_percent, arguments.outliers_percent, arguments.drift_percent,
-                                arguments.seed);
+  std::string out =
+      fmt::format("simulated   {}: noise {:g} %, outliers {:g} %, drift {:g} %/s, seed {}\n", one_line(file.name),
+                  arguments.noise_percent, arguments.outliers_percent, arguments.drift_percent, arguments.seed);
   const size_t n = found.image.n();
-  out += fmt::format("measured    {} of {} ordered pairs in {} of the machine's time, at most {} at once; one by one all take {}\n",
-                     found.image.header.pairs_measured, n * (n - 1), duration_text(seconds), found.at_once,
-                     duration_text(all_seconds));
+  out += fmt::format(
+      "measured    {} of {} ordered pairs in {} of the machine's time, at most {} at once; one by one all take {}\n",
+      found.image.header.pairs_measured, n * (n - 1), duration_text(seconds), found.at_once,
+      duration_text(all_seconds));
   out += fmt::format("one hop, {:<15} {:>8} {:>8} {:>9} {:>9} {:>7} {:>8} {:>8}  marks\n",
-                     cost_unit_name(found.image.costs().unit), "pairs", "samples", "truth", "measured", "error", "worst", "spread");
+                     cost_unit_name(found.image.costs().unit), "pairs", "samples", "truth", "measured", "error",
+                     "worst", "spread");
   for (const Row& row : rows) {
     const ClassFigures& c = row.figures;
     const double worst = row.errors.empty() ? 0 : *std::max_element(row.errors.begin(), row.errors.end());

@@ -6,14 +6,14 @@
 namespace smelt {
 
 struct SimulationArguments {
-  std::string machine;          // whatever read_machine_file takes
-  double noise_percent = 5;     // SimulationSettings, in the units of the command line
+  std::string machine;       // whatever read_machine_file takes
+  double noise_percent = 5;  // SimulationSettings, in the units of the command line
   double outliers_percent = 1;
-  double drift_percent = 0;     // per simulated second
-  std::string flip;             // "SECONDS:FACTOR" or "SECONDS:FACTOR:CPUS": from then on so many times the cost
+  double drift_percent = 0;  // per simulated second
+  std::string flip;          // "SECONDS:FACTOR" or "SECONDS:FACTOR:CPUS": from then on so many times the cost
   uint64_t seed = 1;
   bool all_pairs = false;
-  std::string output;           // a .profile to write, "" for none
+  std::string output;  // a .profile to write, "" for none
   bool json = false, quiet = false;
 };
 

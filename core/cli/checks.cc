@@ -33,7 +33,8 @@ CLI::Validator number_between(double least, double most) {
 CLI::Validator whole_number() {
   const auto check = [](const std::string& text) {
     uint64_t value = 0;
-    return reads(text, &value) ? std::string() : fmt::format("'{}' is not a whole number from 0 to {}", text, UINT64_MAX);
+    return reads(text, &value) ? std::string()
+                               : fmt::format("'{}' is not a whole number from 0 to {}", text, UINT64_MAX);
   };
   return CLI::Validator(check, "");
 }

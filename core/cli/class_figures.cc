@@ -14,9 +14,8 @@ using Json = nlohmann::ordered_json;
 
 std::string class_name(const ClassFigures& figures, const std::vector<ClassFigures>& all) {
   const std::string name = distance_name(static_cast<Distance>(figures.distance));
-  const auto several = std::count_if(all.begin(), all.end(), [&](const ClassFigures& other) {
-    return other.distance == figures.distance;
-  });
+  const auto several = std::count_if(all.begin(), all.end(),
+                                     [&](const ClassFigures& other) { return other.distance == figures.distance; });
   return several > 1 ? fmt::format("{} ({})", name, figures.part + 1) : name;
 }
 
@@ -63,18 +62,20 @@ nlohmann::ordered_json classes_json(const std::vector<ClassFigures>& classes) {
 
 std::string winners_text(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
   if (winners.empty()) return "";
-  std::string out = fmt::format("{:<36} {:>12} {:>12} {:>8} {:>12}\n", "raced on this machine, ns", "predicted", "measured", "spread",
-                                "beside a hop");
+  std::string out = fmt::format("{:<36} {:>12} {:>12} {:>8} {:>12}\n", "raced on this machine, ns", "predicted",
+                                "measured", "spread", "beside a hop");
   for (size_t w = 0; w < winners.size(); ++w) {
     const Winner& winner = winners[w];
-    out += fmt::format("  {:<34} {:>12.1f} {:>12.1f} {:>6.0f} % {:>12.1f}\n",
-                       fmt::format("{} on {}: {}", kWinnerOperationNames[winner.operation], cpu_ranges(cpus[w]), winner.pattern),
-                       winner.predicted, winner.measured, winner.spread * 100.0, winner.hop);
+    out += fmt::format(
+        "  {:<34} {:>12.1f} {:>12.1f} {:>6.0f} % {:>12.1f}\n",
+        fmt::format("{} on {}: {}", kWinnerOperationNames[winner.operation], cpu_ranges(cpus[w]), winner.pattern),
+        winner.predicted, winner.measured, winner.spread * 100.0, winner.hop);
   }
   return out;
 }
 
-nlohmann::ordered_json winners_json(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
+nlohmann::ordered_json winners_json(const std::vector<Winner>& winners,
+                                    const std::vector<std::vector<uint32_t>>& cpus) {
   auto out = Json::array();
   for (size_t w = 0; w < winners.size(); ++w)
     out.push_back({{"op", kWinnerOperationNames[winners[w].operation]},

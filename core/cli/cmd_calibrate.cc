@@ -19,7 +19,6 @@
 #include "cli/parameters.h"
 #include "cli/progress_line.h"
 #include "discover/conditions.h"
-#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
 #include "measure/fans.h"
@@ -27,6 +26,7 @@
 #include "measure/journal.h"
 #include "measure/methods.h"
 #include "measure/parameters.h"
+#include "profile/text/error.h"
 #include "profile/text/io.h"
 
 namespace smelt {
@@ -53,8 +53,8 @@ struct Found {
 
 double now_s() { return static_cast<double>(os::now_ns()) * 1e-9; }
 
-// How long it should take, and how long it may. On a busy machine each step waits for CPUs that others have, so the estimate, which is for
-// an idle one, says little there; the limit holds everywhere, to within one step.
+// How long it should take, and how long it may. On a busy machine each step waits for CPUs that others have, so the
+// estimate, which is for an idle one, says little there; the limit holds everywhere, to within one step.
 struct TimePlan {
   double begin = now_s();
   double pairs = 0, all = 0;  // s, estimated
@@ -65,7 +65,9 @@ struct TimePlan {
   int64_t until_ns() const { return static_cast<int64_t>((begin + limit) * 1e9); }
   // What a line of progress adds when the estimate has turned out wrong.
   std::string remark() const {
-    return now_s() - begin <= all * 1.5 + 1 ? "" : fmt::format(", longer than foreseen, at most {} more", duration_text(std::ceil(left())));
+    return now_s() - begin <= all * 1.5 + 1
+               ? ""
+               : fmt::format(", longer than foreseen, at most {} more", duration_text(std::ceil(left())));
   }
 };
 
@@ -100,22 +102,22 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
   for (const Winner& winner : image.winners) cpus.push_back(image.cpus_of(winner));
   if (arguments.json) {
     nlohmann::ordered_json out = {{"profile", written.packed},
-                                        {"json", written.json},
-                                        {"machine", header.machine},
-                                        {"cpus", image.n()},
-                                        {"pairs_measured", header.pairs_measured},
-                                        {"resumed_pairs", found.resumed},
-                                        {"method", header.method},
-                                        {"seconds", found.seconds},
-                                        {"ended_early", found.ended_early},
-                                        {"unit", cost_unit_name(image.costs().unit)},
-                                        {"ping_pong", header.one_way_hop},
-                                        {"spread", header.spread},
-                                        {"hops", hops_json(hops)},
-                                        {"classes", classes_json(image.classes)},
-                                        {"methods", methods_json(image.curves)},
-                                        {"raced", winners_json(image.winners, cpus)},
-                                        {"remarks", found.remarks}};
+                                  {"json", written.json},
+                                  {"machine", header.machine},
+                                  {"cpus", image.n()},
+                                  {"pairs_measured", header.pairs_measured},
+                                  {"resumed_pairs", found.resumed},
+                                  {"method", header.method},
+                                  {"seconds", found.seconds},
+                                  {"ended_early", found.ended_early},
+                                  {"unit", cost_unit_name(image.costs().unit)},
+                                  {"ping_pong", header.one_way_hop},
+                                  {"spread", header.spread},
+                                  {"hops", hops_json(hops)},
+                                  {"classes", classes_json(image.classes)},
+                                  {"methods", methods_json(image.curves)},
+                                  {"raced", winners_json(image.winners, cpus)},
+                                  {"remarks", found.remarks}};
     add_parameters(out, image.wait, image.fans, image.distances);
     put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   } else if (!arguments.quiet) {
@@ -140,18 +142,21 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
 std::string how_to_go_on(const Journal& journal) {
   return journal.pairs() == 0
              ? "interrupted; the profile is as it was"
-             : fmt::format("interrupted; the profile is as it was; within {} minutes the same command goes on from "
-                           "what was measured (pairs: {})",
-                           kJournalMinutes, journal.pairs());
+             : fmt::format(
+                   "interrupted; the profile is as it was; within {} minutes the same command goes on from "
+                   "what was measured (pairs: {})",
+                   kJournalMinutes, journal.pairs());
 }
 
 // Throws Interrupted.
-void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, Journal& journal, CalibrationOptions options,
-                   const TimePlan& time, Found* found) {
+void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
+                   CalibrationOptions options, const TimePlan& time, Found* found) {
   ProgressLine progress("pairs", !arguments.quiet && !arguments.json);
   options.known = journal.known();
   options.measured = [&journal](const MeasuredPair& pair) { journal.add(pair); };
-  options.progress = [&](uint32_t done, uint32_t total, double left) { progress.show(done, total, left, time.remark()); };
+  options.progress = [&](uint32_t done, uint32_t total, double left) {
+    progress.show(done, total, left, time.remark());
+  };
   // What follows is worth something too: the pairs may have most of the time, not all.
   options.seconds = time.left() * kPairsShare;
   progress.announce(time.all, time.limit);
@@ -229,9 +234,10 @@ int run_calibrate(const CalibrateArguments& arguments) {
   found.seconds = now_s() - time.begin;
   found.ended_early |= time.over();
   if (found.ended_early)
-    found.remarks.push_back(fmt::format("it took {} where about {} were foreseen, and ended at its limit with what it had; calibrate again when "
-                                        "the machine is quiet, or give it --limit",
-                                        duration_text(found.seconds), duration_text(time.all)));
+    found.remarks.push_back(fmt::format(
+        "it took {} where about {} were foreseen, and ended at its limit with what it had; calibrate again when "
+        "the machine is quiet, or give it --limit",
+        duration_text(found.seconds), duration_text(time.all)));
   interruption.ignore();  // the rest takes milliseconds
   const WrittenProfile written = write_profile(found.image, path, arguments.system);
   journal.remove();
@@ -267,39 +273,57 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       verb->add_flag("--no-methods", arguments->no_methods,
                      "do not measure the collectives of groups of processes; their limits are then typical ones");
   CLI::Option* race =
-      verb->add_option("--race", arguments->race_seconds,
-                       "seconds for timing the patterns that look best; who wins is used from then on; 0: the model alone decides")
-          ->type_name("SECONDS")->check(number_between(0, 3600))->capture_default_str();
+      verb->add_option(
+              "--race", arguments->race_seconds,
+              "seconds for timing the patterns that look best; who wins is used from then on; 0: the model alone "
+              "decides")
+          ->type_name("SECONDS")
+          ->check(number_between(0, 3600))
+          ->capture_default_str();
   CLI::Option* limit =
-      verb->add_option("--limit", arguments->limit_seconds,
-                       "seconds after which it ends with what it has, and says so (default: by the machine; 12 to 20 on small ones)")
-          ->type_name("SECONDS")->check(number_between(0.1, 1e6));
+      verb->add_option(
+              "--limit", arguments->limit_seconds,
+              "seconds after which it ends with what it has, and says so (default: by the machine; 12 to 20 on small "
+              "ones)")
+          ->type_name("SECONDS")
+          ->check(number_between(0.1, 1e6));
   CLI::Option* fresh =
       verb->add_flag("--fresh", arguments->fresh, "do not go on from what an interrupted calibration measured");
-  CLI::Option* check =
-      verb->add_flag("--check", arguments->check,
-                     "measure a pair of each class and compare it with the profile: exit code 0 within 30 %, 1 changed");
+  CLI::Option* check = verb->add_flag(
+      "--check", arguments->check,
+      "measure a pair of each class and compare it with the profile: exit code 0 within 30 %, 1 changed");
   SimulationArguments& simulation = arguments->simulation;
   CLI::Option* simulate =
       verb->add_option("--simulate", simulation.machine,
                        "calibrate a machine that is not there (see smelt tree --help); writes only where --output says")
           ->type_name("MACHINE");
   verb->add_option("--noise", simulation.noise_percent, "of every sample, one standard deviation")
-      ->type_name("PERCENT")->capture_default_str()->needs(simulate);
+      ->type_name("PERCENT")
+      ->capture_default_str()
+      ->needs(simulate);
   verb->add_option("--outliers", simulation.outliers_percent, "samples that take 10 to 1000 times as long")
-      ->type_name("PERCENT")->capture_default_str()->needs(simulate);
+      ->type_name("PERCENT")
+      ->capture_default_str()
+      ->needs(simulate);
   verb->add_option("--drift", simulation.drift_percent, "all costs grow by this per second")
-      ->type_name("PERCENT")->capture_default_str()->needs(simulate);
+      ->type_name("PERCENT")
+      ->capture_default_str()
+      ->needs(simulate);
   verb->add_option("--flip", simulation.flip, "from that second on costs are multiplied, of all CPUs or of these")
-      ->type_name("SECONDS:FACTOR[:CPUS]")->needs(simulate);
-  verb->add_option("--seed", simulation.seed, "the same seed gives the same samples")->check(whole_number())->capture_default_str()->needs(simulate);
+      ->type_name("SECONDS:FACTOR[:CPUS]")
+      ->needs(simulate);
+  verb->add_option("--seed", simulation.seed, "the same seed gives the same samples")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->needs(simulate);
   for (CLI::Option* other : {system, no_methods, race, limit, fresh, check}) simulate->excludes(other);
   for (CLI::Option* other : {output, system, no_methods, race, limit, fresh}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "print nothing but errors");
   verb->footer(
       "Best on an idle machine; takes about 1 ms per pair of CPUs, a moment for the methods of\n"
-      "groups of processes, and --race.\nExamples:\n  smelt calibrate && smelt info\n  smelt calibrate --check --quiet || "
+      "groups of processes, and --race.\nExamples:\n  smelt calibrate && smelt info\n  smelt calibrate --check --quiet "
+      "|| "
       "smelt calibrate\n  smelt calibrate --simulate zoo:amd-epyc-7742-2x64x2 --noise 10");
   verb->callback([arguments, &chosen] { chosen = [arguments] { return dispatch_calibrate(*arguments); }; });
 }

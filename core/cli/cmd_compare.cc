@@ -13,8 +13,8 @@
 #include "cli/live.h"
 #include "cli/plan_options.h"
 #include "cli/subsets.h"
-#include "profile/text/error.h"
 #include "generate/exact.h"
+#include "profile/text/error.h"
 #include "zoo/zoo.h"
 
 namespace smelt {
@@ -31,7 +31,8 @@ struct CompareArguments {
   bool json = false;
 };
 
-constexpr const char* kFixedOrder = "fixed-order: what groups do for results of the same bits everywhere (SMELT_REDUCE_ORDER).\n";
+constexpr const char* kFixedOrder =
+    "fixed-order: what groups do for results of the same bits everywhere (SMELT_REDUCE_ORDER).\n";
 
 double gap_of(double predicted, double bound) { return bound > 0 ? predicted / bound - 1 : 0; }
 
@@ -44,16 +45,23 @@ Json json_of(const Comparison& c) {
                     {"gap", c.has_bound() ? Json(gap_of(pattern.predicted, c.bound)) : Json()}});
   if (c.op == Operation::kBarrier)
     for (size_t k = 0; k < c.patterns.size(); ++k) rows[k]["predicted_in_a_loop"] = c.patterns[k].steady;
-  return {{"machine", c.machine},     {"op", operation_name(c.op)}, {"participants", c.n}, {"cost_model", c.cost_model},
-          {"unit", c.unit},           {"bound", c.bound},           {"exact", c.exact},    {"best", c.best()},
+  return {{"machine", c.machine},
+          {"op", operation_name(c.op)},
+          {"participants", c.n},
+          {"cost_model", c.cost_model},
+          {"unit", c.unit},
+          {"bound", c.bound},
+          {"exact", c.exact},
+          {"best", c.best()},
           {"patterns", std::move(rows)}};
 }
 
 std::string text_of(const Comparison& c) {
-  std::string out = fmt::format("{} on {}, {} participants, {} cost model, in {}\n", operation_name(c.op), c.machine, c.n,
-                                c.cost_model, c.unit);
+  std::string out = fmt::format("{} on {}, {} participants, {} cost model, in {}\n", operation_name(c.op), c.machine,
+                                c.n, c.cost_model, c.unit);
   const bool barrier = c.op == Operation::kBarrier;
-  out += fmt::format("  {:<18} {:>12} {:>8} {:>9}{}\n", "pattern", "predicted", "ratio", "gap", barrier ? "    in a loop" : "");
+  out += fmt::format("  {:<18} {:>12} {:>8} {:>9}{}\n", "pattern", "predicted", "ratio", "gap",
+                     barrier ? "    in a loop" : "");
   std::vector<ComparedPattern> rows = c.patterns;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ComparedPattern& a, const ComparedPattern& b) { return a.predicted < b.predicted; });
@@ -64,7 +72,8 @@ std::string text_of(const Comparison& c) {
                        barrier ? fmt::format(" {:>12.1f}", row.steady) : "");
   out += fmt::format("  lower bound        {:>12.1f}\n", c.bound);
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
-  out += c.op == Operation::kBarrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";
+  out +=
+      c.op == Operation::kBarrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";
   if (c.op == Operation::kReduce) out += kFixedOrder;
   if (c.exact) out += "optimised is the optimum of all trees here (exact search).\n";
   return out;
@@ -107,9 +116,10 @@ void put_summary(const std::vector<Comparison>& all, bool json) {
     return;
   }
   const Comparison& first = all.front();
-  std::string out = fmt::format("{} on {} machines, {} cost model\n", operation_name(first.op), all.size(), first.cost_model);
-  out += fmt::format("  {:<18} {:>10} {:>8} {:>9} {:>16}  {}\n", "pattern", "ratio", "worst", "best on", "beats optimised",
-                     "worst on");
+  std::string out =
+      fmt::format("{} on {} machines, {} cost model\n", operation_name(first.op), all.size(), first.cost_model);
+  out += fmt::format("  {:<18} {:>10} {:>8} {:>9} {:>16}  {}\n", "pattern", "ratio", "worst", "best on",
+                     "beats optimised", "worst on");
   for (const ComparedOverAll& row : rows)
     out += fmt::format("  {:<18} {:>10.3f} {:>8.2f} {:>9} {:>16}  {}\n", row.name, row.mean, row.worst, row.best_on,
                        row.beats_optimised, row.worst_on);
@@ -125,9 +135,12 @@ void parse_sizes(const std::string& text, SubsetRequest* request) {
   const char* const end = text.data() + text.size();
   std::from_chars_result read = std::from_chars(text.data(), end, request->least);
   request->most = request->least;
-  if (read.ec == std::errc{} && read.ptr < end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, request->most);
-  if (read.ec != std::errc{} || read.ptr != end || request->least < 2 || request->most < request->least || request->most > kMostExact)
-    throw UserError(fmt::format("--sizes '{}': write the fewest and the most participants, from 2 to {}, like 7-12", text, kMostExact));
+  if (read.ec == std::errc{} && read.ptr < end && *read.ptr == '-')
+    read = std::from_chars(read.ptr + 1, end, request->most);
+  if (read.ec != std::errc{} || read.ptr != end || request->least < 2 || request->most < request->least ||
+      request->most > kMostExact)
+    throw UserError(fmt::format("--sizes '{}': write the fewest and the most participants, from 2 to {}, like 7-12",
+                                text, kMostExact));
 }
 
 std::vector<std::string> machines_of(const CompareArguments& arguments) {
@@ -139,8 +152,7 @@ std::vector<std::string> machines_of(const CompareArguments& arguments) {
     for (const auto& entry : std::filesystem::directory_iterator(arguments.folder, error))
       if (entry.path().extension() == ".json" || entry.path().extension() == ".xml") machines.push_back(entry.path());
     if (error) throw UserError(fmt::format("--folder {}: {}", arguments.folder, error.message()));
-    if (machines.empty())
-      throw UserError(fmt::format("--folder {}: no .json or .xml file is in it", arguments.folder));
+    if (machines.empty()) throw UserError(fmt::format("--folder {}: no .json or .xml file is in it", arguments.folder));
     std::sort(machines.begin(), machines.end());
   } else {
     machines.push_back(arguments.plan.machine);
@@ -149,26 +161,35 @@ std::vector<std::string> machines_of(const CompareArguments& arguments) {
 }
 
 Json json_of(const SubsetGaps& gaps) {
-  return {{"mean", gaps.mean}, {"worst", gaps.worst}, {"worst_on", {{"machine", gaps.worst_machine}, {"cpus", gaps.worst_cpus}}},
+  return {{"mean", gaps.mean},
+          {"worst", gaps.worst},
+          {"worst_on", {{"machine", gaps.worst_machine}, {"cpus", gaps.worst_cpus}}},
           {"optimal", gaps.optimal}};
 }
 
 void put_subsets(const SubsetResult& result, const SubsetRequest& request, size_t machines, bool json) {
-  const std::pair<const char*, const SubsetGaps*> rows[] = {{"annealing", &result.search}, {"adaptive-sorted", &result.adaptive}};
+  const std::pair<const char*, const SubsetGaps*> rows[] = {{"annealing", &result.search},
+                                                            {"adaptive-sorted", &result.adaptive}};
   const char* const model = request.paper ? "paper" : "overlap";
   if (json) {
-    Json out = {{"op", operation_name(request.op)}, {"cost_model", model}, {"machines", machines}, {"sets", result.sets},
-                {"sizes", {request.least, request.most}}, {"seed", request.effort.seed}};
+    Json out = {{"op", operation_name(request.op)},
+                {"cost_model", model},
+                {"machines", machines},
+                {"sets", result.sets},
+                {"sizes", {request.least, request.most}},
+                {"seed", request.effort.seed}};
     for (const auto& [name, gaps] : rows) out[name] = json_of(*gaps);
     put(out.dump(2) + "\n");
     return;
   }
-  put(fmt::format("{} among {} sets of {} to {} CPUs of {} machine{}, {} cost model, seed {}\n", operation_name(request.op), result.sets,
-                  request.least, request.most, machines, machines == 1 ? "" : "s", model, request.effort.seed));
+  put(fmt::format("{} among {} sets of {} to {} CPUs of {} machine{}, {} cost model, seed {}\n",
+                  operation_name(request.op), result.sets, request.least, request.most, machines,
+                  machines == 1 ? "" : "s", model, request.effort.seed));
   put(fmt::format("  {:<18} {:>10} {:>10} {:>10}  {}\n", "above the optimum", "mean", "worst", "optimal", "worst on"));
   for (const auto& [name, gaps] : rows)
-    put(fmt::format("  {:<18} {:>9.3f}% {:>9.2f}% {:>10}  {}\n", name, 100 * gaps->mean, 100 * gaps->worst, gaps->optimal,
-                    gaps->worst > 0 ? fmt::format("{}: {}", one_line(gaps->worst_machine), cpu_ranges(gaps->worst_cpus)) : "-"));
+    put(fmt::format(
+        "  {:<18} {:>9.3f}% {:>9.2f}% {:>10}  {}\n", name, 100 * gaps->mean, 100 * gaps->worst, gaps->optimal,
+        gaps->worst > 0 ? fmt::format("{}: {}", one_line(gaps->worst_machine), cpu_ranges(gaps->worst_cpus)) : "-"));
   put("annealing: pattern optimised without its exact method. optimal: sets where it is the optimum.\n");
 }
 
@@ -235,7 +256,8 @@ int run_compare(const CompareArguments& arguments) {
     int root = -1;
     if (request.root) {
       const auto at = std::find(costs.cpu.begin(), costs.cpu.end(), *request.root);
-      if (at == costs.cpu.end()) throw UserError(fmt::format("--root {}: {} has no such CPU", *request.root, costs.machine));
+      if (at == costs.cpu.end())
+        throw UserError(fmt::format("--root {}: {} has no such CPU", *request.root, costs.machine));
       root = static_cast<int>(at - costs.cpu.begin());
     }
     Comparison comparison = compare_patterns(costs, request.op, root, request.effort);
@@ -246,9 +268,12 @@ int run_compare(const CompareArguments& arguments) {
   const int code = interrupt.finish(folder ? fmt::format("{} of {} machines were complete", all.size(), machines.size())
                                            : "'optimised' is the best found so far");
   if (all.empty()) return code;
-  if (folder) put_summary(all, arguments.json);
-  else if (arguments.json) put(json_of(all.front()).dump(2) + "\n");
-  else put(text_of(all.front()));
+  if (folder)
+    put_summary(all, arguments.json);
+  else if (arguments.json)
+    put(json_of(all.front()).dump(2) + "\n");
+  else
+    put(text_of(all.front()));
   return code;
 }
 
@@ -259,14 +284,18 @@ void add_compare(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<CompareArguments>();
   add_plan_options(*verb, arguments->plan);
   verb->add_option("--folder", arguments->folder, "all .json and .xml files of a folder, or 'zoo': a summary");
-  verb->add_option("--subsets", arguments->subsets,
-                   "draw so many sets of CPUs of each machine and say how far annealing, and the paper's tree, are from the optimum")
+  verb->add_option(
+          "--subsets", arguments->subsets,
+          "draw so many sets of CPUs of each machine and say how far annealing, and the paper's tree, are from the "
+          "optimum")
       ->check(CLI::Range(1, 1000000));
   verb->add_option("--sizes", arguments->sizes, "of those sets: from how many CPUs to how many")->capture_default_str();
-  verb->add_flag("--live", arguments->live, "time all patterns on this machine: prediction against measurement, for 2 s or --budget");
+  verb->add_flag("--live", arguments->live,
+                 "time all patterns on this machine: prediction against measurement, for 2 s or --budget");
   verb->add_flag("--json", arguments->json, "the same for programs");
-  verb->footer("Example:\n  smelt compare --machine zoo:NAME --op broadcast\n  smelt compare --folder zoo --op reduce\n"
-               "  smelt compare --folder zoo --op reduce --subsets 10");
+  verb->footer(
+      "Example:\n  smelt compare --machine zoo:NAME --op broadcast\n  smelt compare --folder zoo --op reduce\n"
+      "  smelt compare --folder zoo --op reduce --subsets 10");
   verb->callback([arguments, &chosen] { chosen = [arguments] { return run_compare(*arguments); }; });
 }
 

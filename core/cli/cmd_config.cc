@@ -57,7 +57,8 @@ void add_config(CLI::App& app, Action& chosen) {
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "for programs");
   verb->footer(
-      "Settings are environment variables:\n  SMELT_WAIT=sleep smelt config\nThose that MPI ranks read are also Open MPI's "
+      "Settings are environment variables:\n  SMELT_WAIT=sleep smelt config\nThose that MPI ranks read are also Open "
+      "MPI's "
       "parameters:\n  mpirun --mca coll_smelt_priority 90 ...");
   verb->callback([json, &chosen] {
     chosen = [json] {

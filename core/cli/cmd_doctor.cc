@@ -13,7 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string counted(size_t count, const char* noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string counted(size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 std::string doctor_text(const std::vector<Finding>& findings) {
   size_t width = 0;
@@ -24,7 +26,8 @@ std::string doctor_text(const std::vector<Finding>& findings) {
     if (!f.why.empty()) out += fmt::format("{:7}  why: {}\n{:7}  do:  {}\n", "", f.why, "", f.advice);
   }
   const auto count = [&](Severity severity) {
-    return static_cast<size_t>(std::count_if(findings.begin(), findings.end(), [=](const Finding& f) { return f.severity == severity; }));
+    return static_cast<size_t>(
+        std::count_if(findings.begin(), findings.end(), [=](const Finding& f) { return f.severity == severity; }));
   };
   const size_t warnings = count(Severity::kWarning);
   out += fmt::format("{}, {}: {}\n", counted(warnings, "warning"), counted(count(Severity::kNote), "note"),
@@ -57,7 +60,8 @@ std::vector<Finding> examine() {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& chosen) {
-  CLI::App* verb = app.add_subcommand("doctor", "Say what would make timings on this machine wrong now, and what to do about it");
+  CLI::App* verb =
+      app.add_subcommand("doctor", "Say what would make timings on this machine wrong now, and what to do about it");
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "for programs");
   verb->footer("The exit code is 1 when there is a warning.\nExample:\n  smelt doctor && smelt calibrate");

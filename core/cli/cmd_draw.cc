@@ -13,8 +13,8 @@
 #include "cli/interruption.h"
 #include "cli/plan_options.h"
 #include "cli/zoo_list.h"
-#include "profile/text/error.h"
 #include "draw/charts.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {
@@ -33,7 +33,8 @@ Pen pen_of(const DrawArguments& arguments) {
   const std::string& file = arguments.output;
   if (file.ends_with(".svg")) return Pen::kSvg;
   if (file.ends_with(".txt")) return Pen::kText;
-  if (!file.ends_with(".dot")) throw UserError(fmt::format("--output {}: the name must end in .svg, .dot or .txt", file));
+  if (!file.ends_with(".dot"))
+    throw UserError(fmt::format("--output {}: the name must end in .svg, .dot or .txt", file));
   if (arguments.what == "tree" || arguments.what == "schedule") return Pen::kDot;
   throw UserError(fmt::format("--output {}: a {} is no graph; DOT draws tree and schedule, so write .svg or .txt", file,
                               arguments.what));
@@ -67,7 +68,9 @@ std::string draw(const DrawArguments& arguments, const Picture& picture, Pen pen
     return pen == Pen::kSvg ? matrix_svg(picture, kinds) : matrix_text(picture, kinds, style);
   }
   if (arguments.what == "tree") {
-    return pen == Pen::kSvg ? tree_svg(picture) : pen == Pen::kDot ? dot_picture(picture) : text_picture(picture, style.utf8);
+    return pen == Pen::kSvg   ? tree_svg(picture)
+           : pen == Pen::kDot ? dot_picture(picture)
+                              : text_picture(picture, style.utf8);
   }
   if (arguments.what == "schedule") {
     return pen == Pen::kSvg   ? schedule_svg(picture)
@@ -87,8 +90,8 @@ int run_draw(const DrawArguments& arguments) {
   if (arguments.what == "tree" && arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
   Picture picture = arguments.what == "matrix" ? plan_costs(machine, request) : make_plan(machine, request);
   if (arguments.what == "tree" && !picture.is_tree)
-    throw UserError(fmt::format("pattern {}: it is no tree; name one with --pattern, or draw its schedule",
-                                picture.pattern));
+    throw UserError(
+        fmt::format("pattern {}: it is no tree; name one with --pattern, or draw its schedule", picture.pattern));
   const int code = interrupt.finish("this is the best found so far");
   picture.date = today();
   const std::string drawn = draw(arguments, picture, pen);
@@ -104,14 +107,16 @@ int run_draw(const DrawArguments& arguments) {
 void add_draw(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("draw", "Draw the costs of a machine, a tree, a schedule or its timeline");
   auto arguments = std::make_shared<DrawArguments>();
-  verb->add_option("picture", arguments->what,
-                   "matrix: what a message between two CPUs costs; tree: who sends to whom, by level; schedule: who waits "
-                   "for whom, by round; timeline: what everybody does when")
+  verb->add_option(
+          "picture", arguments->what,
+          "matrix: what a message between two CPUs costs; tree: who sends to whom, by level; schedule: who waits "
+          "for whom, by round; timeline: what everybody does when")
       ->required()
       ->check(CLI::IsMember({"matrix", "tree", "schedule", "timeline"}));
-  arguments->output_option = verb->add_option("-o,--output", arguments->output,
-                                              "write FILE.svg, FILE.dot (tree and schedule) or FILE.txt instead of stdout")
-                                 ->type_name("FILE");
+  arguments->output_option =
+      verb->add_option("-o,--output", arguments->output,
+                       "write FILE.svg, FILE.dot (tree and schedule) or FILE.txt instead of stdout")
+          ->type_name("FILE");
   add_plan_options(*verb, arguments->plan);
   verb->add_option("--cost", arguments->cost, "which cost a matrix shows")
       ->check(CLI::IsMember({"send-receive", "send", "receive", "hop"}))

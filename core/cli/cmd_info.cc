@@ -18,10 +18,10 @@
 #include "cli/preload.h"
 #include "cli/thresholds.h"
 #include "cli/zoo_list.h"
-#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "discover/machine_file.h"
 #include "profile/profile.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {
@@ -36,14 +36,10 @@ struct InfoArguments {
 
 const char* source_name(ProfileSource source) {
   switch (source) {
-    case ProfileSource::kSetting:
-      return "SMELT_PROFILE";
-    case ProfileSource::kUser:
-      return "user";
-    case ProfileSource::kSystem:
-      return "system";
-    case ProfileSource::kGuess:
-      break;
+    case ProfileSource::kSetting: return "SMELT_PROFILE";
+    case ProfileSource::kUser: return "user";
+    case ProfileSource::kSystem: return "system";
+    case ProfileSource::kGuess: break;
   }
   return "guess";
 }
@@ -235,9 +231,11 @@ void add_info(CLI::App& app, Action& chosen) {
       ->type_name("MACHINE")
       ->capture_default_str();
   verb->add_flag("--json", arguments->json, "for programs");
-  CLI::Option* thresholds = verb->add_flag("--thresholds", arguments->thresholds,
-                                           "at which size, time or count each method hands over to the next, and why there");
-  verb->add_option("--participants", arguments->participants, "for groups of so many processes; otherwise one on each CPU")
+  CLI::Option* thresholds =
+      verb->add_flag("--thresholds", arguments->thresholds,
+                     "at which size, time or count each method hands over to the next, and why there");
+  verb->add_option("--participants", arguments->participants,
+                   "for groups of so many processes; otherwise one on each CPU")
       ->type_name("N")
       ->check(CLI::Range(2u, kMaxParticipants))
       ->needs(thresholds);

@@ -11,8 +11,8 @@
 #include "cli/command.h"
 #include "cli/profile_diff.h"
 #include "profile/text/error.h"
-#include "profile/text/read.h"
 #include "profile/text/io.h"
+#include "profile/text/read.h"
 
 namespace smelt {
 namespace {
@@ -53,7 +53,8 @@ bool is_there_already(const std::string& path, const ProfileImage& image, bool r
   std::string what = "something else";
   if (there == path && load_profile_file(path.c_str(), 0, &profile, &why) == 0) {
     const bool same = image_from_profile(profile).pack() == image.pack();
-    what = fmt::format("a profile measured on {:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(profile.header.created)));
+    what =
+        fmt::format("a profile measured on {:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(profile.header.created)));
     unload_profile(&profile);
     if (same && fs::exists(json, ignored)) return true;
   }
@@ -117,12 +118,14 @@ void add_profile(CLI::App& app, Action& chosen) {
   };
 
   CLI::App* exporting = verb->add_subcommand("export", "Write the profile that processes on this machine use, as JSON");
-  exporting->add_option("-o,--output", arguments->output, "write FILE instead of stdout; packed where it ends in .profile")
+  exporting
+      ->add_option("-o,--output", arguments->output, "write FILE instead of stdout; packed where it ends in .profile")
       ->type_name("FILE");
   does(exporting, "export -o node7.json", export_profile);
 
   CLI::App* importing = verb->add_subcommand("import", "Take over the profile of a machine that is the same");
-  importing->add_option("file", arguments->file, "a profile, JSON or packed, of this machine's fingerprint")->required();
+  importing->add_option("file", arguments->file, "a profile, JSON or packed, of this machine's fingerprint")
+      ->required();
   importing->add_flag("--system", arguments->system, "as the profile that all users of this machine share");
   importing->add_flag("--replace", arguments->replace, "overwrite the profile that is there");
   importing->add_flag("--json", arguments->json, "for programs");

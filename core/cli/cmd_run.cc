@@ -1,12 +1,12 @@
 // smelt run: put the OpenMP shim in front of a program, the Open MPI component under it, and become that program.
 #include <fmt/format.h>
 
+#include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <unistd.h>
 #include <vector>
 
 #include "cli/command.h"
@@ -103,9 +103,10 @@ int run_run(const RunArguments& arguments) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail) {
-  CLI::App* verb = app.add_subcommand("run",
-                                      "Run an OpenMP (GCC's libgomp) or Open MPI program with Smelt's barriers and collectives:\n"
-                                      "smelt run [OPTIONS] -- PROGRAM [ARGUMENTS...]");
+  CLI::App* verb =
+      app.add_subcommand("run",
+                         "Run an OpenMP (GCC's libgomp) or Open MPI program with Smelt's barriers and collectives:\n"
+                         "smelt run [OPTIONS] -- PROGRAM [ARGUMENTS...]");
   auto arguments = std::make_shared<RunArguments>();
   verb->add_option("--library", arguments->library, "the shim to use instead of the one that belongs to this program")
       ->type_name("PATH");

@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <cmath>
 
-#include "profile/text/error.h"
 #include "generate/exact.h"
 #include "profile/api.h"
+#include "profile/text/error.h"
 #include "schedule/bounds.h"
 #include "schedule/fixed_order.h"
 
@@ -63,14 +63,16 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
     add(name, choice);
   }
   if (op == Operation::kReduce) {
-    // What floating-point sums pay for having the same bits everywhere: no pattern of the registry, it would never be chosen.
+    // What floating-point sums pay for having the same bits everywhere: no pattern of the registry, it would never be
+    // chosen.
     double least = 0;
     for (uint32_t i = 0; i < costs.n; ++i) {
       if (root >= 0 && i != static_cast<uint32_t>(root)) continue;
       arena.rewind(start);
       Schedule schedule;
       Prediction prediction;
-      if (fixed_order_schedule(costs.n, static_cast<uint16_t>(i), arena, &schedule) != 0 || predict(schedule, costs, arena, &prediction) != 0)
+      if (fixed_order_schedule(costs.n, static_cast<uint16_t>(i), arena, &schedule) != 0 ||
+          predict(schedule, costs, arena, &prediction) != 0)
         throw UserError("out of memory; name fewer CPUs with --cpus");
       if (i == 0 || root >= 0 || prediction.makespan < least) least = prediction.makespan;
     }

@@ -1,4 +1,5 @@
-// All patterns side by side on one machine: what each is predicted to cost, against the cheapest and against the lower bound.
+// All patterns side by side on one machine: what each is predicted to cost, against the cheapest and against the lower
+// bound.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 namespace smelt {
 
 struct ComparedPattern {
-  std::string name;      // "knomial:4"
+  std::string name;  // "knomial:4"
   bool is_tree = false;
   double predicted = 0;  // in the machine's unit
   double steady = 0;     // of a barrier: per episode of a loop
@@ -20,8 +21,9 @@ struct Comparison {
   std::string machine, cost_model, unit;
   Operation op = Operation::kBarrier;
   uint32_t n = 0;
-  double bound = 0;      // nothing can be cheaper; of trees for broadcast and reduction, of anything for barriers; 0: not known
-  bool exact = false;    // the optimised tree is the optimum
+  double bound =
+      0;  // nothing can be cheaper; of trees for broadcast and reduction, of anything for barriers; 0: not known
+  bool exact = false;                     // the optimised tree is the optimum
   std::vector<ComparedPattern> patterns;  // in the registry's order
 
   double best() const;
@@ -35,10 +37,10 @@ Comparison compare_patterns(const Picture& costs, Operation op, int root, const 
 // Over many machines: for each pattern that served all of them.
 struct ComparedOverAll {
   std::string name;
-  double mean = 0;       // geometric mean of predicted / best
+  double mean = 0;  // geometric mean of predicted / best
   double worst = 0;
-  std::string worst_on;  // machine
-  uint32_t best_on = 0;  // machines where nothing is cheaper
+  std::string worst_on;          // machine
+  uint32_t best_on = 0;          // machines where nothing is cheaper
   uint32_t beats_optimised = 0;  // machines where it is cheaper than "optimised": none, or the search has failed
 };
 std::vector<ComparedOverAll> summarise(const std::vector<Comparison>& comparisons);

@@ -1,8 +1,8 @@
 #include "cli/interruption.h"
 
+#include <unistd.h>
 #include <csignal>
 #include <cstring>
-#include <unistd.h>
 
 #include "cli/command.h"
 
@@ -35,7 +35,7 @@ void set_text(const std::string& text) {
 Interruption::Interruption(const std::string& text) {
   g_asked = g_leave = false;
   set_text(text);
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   for (int i = 0; i < 2; ++i) {

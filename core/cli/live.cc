@@ -8,16 +8,17 @@
 #include <numeric>
 
 #include "cli/command.h"
-#include "profile/text/error.h"
 #include "draw/picture.h"
 #include "measure/finalists.h"
 #include "measure/statistics.h"
 #include "profile/profile.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {
 
-// Ranks from 1; who is within `tie` of the one before shares the mean rank of its run (Kendall, "Rank Correlation Methods", 1948).
+// Ranks from 1; who is within `tie` of the one before shares the mean rank of its run (Kendall, "Rank Correlation
+// Methods", 1948).
 std::vector<double> ranks(const std::vector<double>& values, double tie) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -35,7 +36,8 @@ std::vector<double> ranks(const std::vector<double>& values, double tie) {
 // Pearson's correlation; 1 where neither varies, 0 where one does not.
 double correlation(const std::vector<double>& x, const std::vector<double>& y) {
   const auto n = static_cast<double>(x.size());
-  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n, mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n,
+               mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
   double xy = 0, xx = 0, yy = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     xy += (x[i] - mean_x) * (y[i] - mean_y);
@@ -53,7 +55,8 @@ ProfileImage measured_image() {
   const bool guess = profile.source == ProfileSource::kGuess;
   ProfileImage image = image_from_profile(profile);
   unload_profile(&profile);
-  if (guess) throw UserError("nothing was measured on this machine, so nothing is predicted for it; run 'smelt calibrate'");
+  if (guess)
+    throw UserError("nothing was measured on this machine, so nothing is predicted for it; run 'smelt calibrate'");
   return image;
 }
 
@@ -91,25 +94,40 @@ void put_live(const std::vector<uint32_t>& cpus, Operation op, double seconds, b
   if (json) {
     auto rows = nlohmann::ordered_json::array();
     for (size_t k = 0; k < predicted.size(); ++k)
-      rows.push_back({{"pattern", set.finalists[k].pattern}, {"predicted", set.finalists[k].predicted},
-                      {"measured", set.finalists[k].timed.ns}, {"predicted_hops", predicted[k]}, {"measured_hops", measured[k]},
-                      {"spread", spreads[k]}, {"laps", set.finalists[k].timed.laps}});
-    put(nlohmann::ordered_json{{"op", operation_name(op)}, {"cpus", cpus}, {"hop", hop}, {"patterns", rows},
-                               {"spearman", agrees.spearman}, {"mean_error", agrees.mean_error},
-                               {"worst_error", agrees.worst_error}, {"tie", tie}}.dump(2) + "\n");
+      rows.push_back({{"pattern", set.finalists[k].pattern},
+                      {"predicted", set.finalists[k].predicted},
+                      {"measured", set.finalists[k].timed.ns},
+                      {"predicted_hops", predicted[k]},
+                      {"measured_hops", measured[k]},
+                      {"spread", spreads[k]},
+                      {"laps", set.finalists[k].timed.laps}});
+    put(nlohmann::ordered_json{{"op", operation_name(op)},
+                               {"cpus", cpus},
+                               {"hop", hop},
+                               {"patterns", rows},
+                               {"spearman", agrees.spearman},
+                               {"mean_error", agrees.mean_error},
+                               {"worst_error", agrees.worst_error},
+                               {"tie", tie}}
+            .dump(2) +
+        "\n");
     return;
   }
-  std::string out = fmt::format("{} on CPUs {} of this machine; a hop: {:.1f} ns in the profile, {:.1f} ns now\n", operation_name(op),
-                                cpu_ranges(cpus), hop, set.finalists[set.winner].timed.reference);
-  out += fmt::format("  {:<40} {:>16} {:>15} {:>8} {:>8}\n", "pattern", "predicted, hops", "measured, hops", "spread", "error");
+  std::string out = fmt::format("{} on CPUs {} of this machine; a hop: {:.1f} ns in the profile, {:.1f} ns now\n",
+                                operation_name(op), cpu_ranges(cpus), hop, set.finalists[set.winner].timed.reference);
+  out += fmt::format("  {:<40} {:>16} {:>15} {:>8} {:>8}\n", "pattern", "predicted, hops", "measured, hops", "spread",
+                     "error");
   for (size_t k = 0; k < predicted.size(); ++k)
-    out += fmt::format("  {:<40} {:>16.2f} {:>15.2f} {:>7.0f}% {:>+7.0f}%\n", set.finalists[k].pattern, predicted[k], measured[k],
-                       100 * spreads[k], 100 * (predicted[k] / measured[k] - 1));
+    out += fmt::format("  {:<40} {:>16.2f} {:>15.2f} {:>7.0f}% {:>+7.0f}%\n", set.finalists[k].pattern, predicted[k],
+                       measured[k], 100 * spreads[k], 100 * (predicted[k] / measured[k] - 1));
   out += fmt::format("rank correlation (Spearman) {:.2f}, mean error {:.0f} %, worst {:.0f} %\n", agrees.spearman,
                      100 * agrees.mean_error, 100 * agrees.worst_error);
-  out += fmt::format("measured: median over {} laps of {} episodes, each right after its ping-pong; within {:.0f} % counts as equal.\n",
-                     set.finalists[0].timed.laps, settings.episodes, 100 * tie);
-  if (op != Operation::kBarrier) out += "closed loops: a broadcast with everybody's answer, a reduction with one release line.\n";
+  out += fmt::format(
+      "measured: median over {} laps of {} episodes, each right after its ping-pong; within {:.0f} % counts as "
+      "equal.\n",
+      set.finalists[0].timed.laps, settings.episodes, 100 * tie);
+  if (op != Operation::kBarrier)
+    out += "closed loops: a broadcast with everybody's answer, a reduction with one release line.\n";
   put(out);
 }
 

@@ -64,7 +64,8 @@ int dispatch(std::vector<std::string> words) {
   app.set_version_flag("--version", "smelt " SMELT_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "First steps:\n  smelt doctor              is this a good moment to measure?\n  smelt calibrate           measure this machine, once\n"
+      "First steps:\n  smelt doctor              is this a good moment to measure?\n  smelt calibrate           "
+      "measure this machine, once\n"
       "  smelt info                what is known about it\n  smelt run -- ./app        run an OpenMP program "
       "with Smelt's barriers\nSettings: 'smelt config'. Each command explains itself: smelt COMMAND --help");
   Action chosen;
@@ -84,7 +85,9 @@ int dispatch(std::vector<std::string> words) {
     words.resize(std::min<size_t>(words.size(), 1));
     words.push_back("--help");
   }
-  if (words.empty()) throw UserError("which command? doctor, calibrate, profile, info, tree, compare, draw, run or config; see 'smelt --help'");
+  if (words.empty())
+    throw UserError(
+        "which command? doctor, calibrate, profile, info, tree, compare, draw, run or config; see 'smelt --help'");
   check_verb(app, words);
   if (words[0] == "run") {  // behind "--" everything belongs to the program, and the parser must not look at it
     const auto dashes = std::find(words.begin(), words.end(), "--");

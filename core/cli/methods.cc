@@ -51,7 +51,8 @@ std::string methods_text(const std::vector<CurveSet>& sets) {
     for (const Collective& collective : collectives_of(set)) {
       out += fmt::format(" {}", collective.name);
       for (const Step& step : collective.steps)
-        out += step.from ? fmt::format(", {} from {}", step.method, bytes_text(step.from)) : fmt::format(" {}", step.method);
+        out += step.from ? fmt::format(", {} from {}", step.method, bytes_text(step.from))
+                         : fmt::format(" {}", step.method);
       out += ";";
     }
     out.back() = '\n';

@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-std::string bytes_text(uint64_t bytes);  // "16 KiB", three digits
+std::string bytes_text(uint64_t bytes);                       // "16 KiB", three digits
 std::string methods_text(const std::vector<CurveSet>& sets);  // one line per set
 nlohmann::ordered_json methods_json(const std::vector<CurveSet>& sets);
 

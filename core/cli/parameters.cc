@@ -35,12 +35,14 @@ std::string time_text(double ns) {
   return ns < 1e6 ? fmt::format("{:.3g} µs", ns / 1e3) : fmt::format("{:.3g} ms", ns / 1e6);
 }
 
-std::string parameters_text(const WaitFigures& wait, const std::vector<FanCurves>& fans, const std::vector<DistanceCurves>& distances) {
+std::string parameters_text(const WaitFigures& wait, const std::vector<FanCurves>& fans,
+                            const std::vector<DistanceCurves>& distances) {
   std::string out;
   if (wait.poll > 0) {
     out += fmt::format("waiting     a poll {}, a yield {}", time_text(wait.poll), time_text(wait.yield));
     if (wait.futex_return > 0)
-      out += fmt::format(", waking somebody {}, who then runs after {}", time_text(wait.futex_wake), time_text(wait.futex_return));
+      out += fmt::format(", waking somebody {}, who then runs after {}", time_text(wait.futex_wake),
+                         time_text(wait.futex_return));
     out += "\n";
   }
   for (const FanCurves& fan : fans) {
@@ -57,14 +59,17 @@ std::string parameters_text(const WaitFigures& wait, const std::vector<FanCurves
   }
   for (const DistanceCurves& curves : distances) {
     if (curves.copy[kShownSize] <= 0) continue;
-    out += fmt::format("copying     {}: {} in {}", name_of(curves.distance), bytes_text(kSampledBytes[kShownSize]), time_text(curves.copy[kShownSize]));
-    if (curves.single_copy[kShownSize] > 0) out += fmt::format(", single copy {}", time_text(curves.single_copy[kShownSize]));
+    out += fmt::format("copying     {}: {} in {}", name_of(curves.distance), bytes_text(kSampledBytes[kShownSize]),
+                       time_text(curves.copy[kShownSize]));
+    if (curves.single_copy[kShownSize] > 0)
+      out += fmt::format(", single copy {}", time_text(curves.single_copy[kShownSize]));
     out += fmt::format(", adding {}\n", time_text(curves.reduce[kShownSize]));
   }
   return out;
 }
 
-void add_parameters(Json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans, const std::vector<DistanceCurves>& distances) {
+void add_parameters(Json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,
+                    const std::vector<DistanceCurves>& distances) {
   report["waiting"] = nullptr;
   const auto figure = [](float ns) { return ns > 0 ? Json(ns) : Json(nullptr); };
   if (wait.poll > 0)

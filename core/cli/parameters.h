@@ -10,7 +10,8 @@
 
 namespace smelt {
 
-std::string parameters_text(const WaitFigures& wait, const std::vector<FanCurves>& fans, const std::vector<DistanceCurves>& distances);
+std::string parameters_text(const WaitFigures& wait, const std::vector<FanCurves>& fans,
+                            const std::vector<DistanceCurves>& distances);
 
 // "waiting", "fans" and "copying" of a report: null or empty where nothing was measured.
 void add_parameters(nlohmann::ordered_json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,

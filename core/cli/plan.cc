@@ -10,9 +10,9 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "cli/command.h"
-#include "profile/text/error.h"
 #include "generate/registry.h"
 #include "profile/api.h"
+#include "profile/text/error.h"
 #include "schedule/bounds.h"
 #include "schedule/choose.h"
 #include "schedule/predict.h"
@@ -163,7 +163,8 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   if (subset_costs(request.paper ? machine.paper : machine.overlap, members, arena, &p.costs) != 0)
     refuse_plan(request, named, n, -ENOMEM);
 
-  // First, so that who interrupts the search is told how good its tree is; half a bound would say little. No budget is for this.
+  // First, so that who interrupts the search is told how good its tree is; half a bound would say little. No budget is
+  // for this.
   const std::atomic<bool>* const stop = request.effort.limits.stop;
   p.bound = price_bound(p.costs, request.op, root, arena, {0, stop});
   if (stop && *stop) p.bound = 0;

@@ -43,7 +43,8 @@ void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
   verb.add_option("--seed", arguments.seed, "of the annealing; the same seed finds the same tree")
       ->check(whole_number())
       ->capture_default_str();
-  verb.add_option("--budget", arguments.budget_ms, "ms that the search may take on a machine; what it finds then depends on the time")
+  verb.add_option("--budget", arguments.budget_ms,
+                  "ms that the search may take on a machine; what it finds then depends on the time")
       ->check(number_between(0, 1e9));
 }
 
@@ -60,7 +61,8 @@ MachineFile read_request(const PlanArguments& arguments, const std::atomic<bool>
   if (!machine.note.empty()) warn(machine.note);
   if (request->cpus.empty() && machine.here) request->cpus = allowed_cpus_of(machine);
   request->effort = {arguments.exact, arguments.moves, arguments.seed, {0, stop}};
-  if (arguments.budget_ms > 0) request->effort.limits.deadline_ns = os::now_ns() + static_cast<int64_t>(arguments.budget_ms * 1e6);
+  if (arguments.budget_ms > 0)
+    request->effort.limits.deadline_ns = os::now_ns() + static_cast<int64_t>(arguments.budget_ms * 1e6);
   return machine;
 }
 

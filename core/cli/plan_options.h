@@ -1,5 +1,5 @@
-// The options that say what is planned, --machine, --op, --pattern, --cpus, --root, --cost-model, and how long a tree is searched
-// for, --exact, --moves, --seed, --budget. One set for all verbs that plan.
+// The options that say what is planned, --machine, --op, --pattern, --cpus, --root, --cost-model, and how long a tree
+// is searched for, --exact, --moves, --seed, --budget. One set for all verbs that plan.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -23,8 +23,8 @@ struct PlanArguments {
 // `arguments` must outlive the parsing.
 void add_plan_options(CLI::App& verb, PlanArguments& arguments);
 
-// Reads the machine and completes the request: on this machine, those CPUs that the process may use. The budget begins now; searches
-// end when `stop` is set. Throws UserError.
+// Reads the machine and completes the request: on this machine, those CPUs that the process may use. The budget begins
+// now; searches end when `stop` is set. Throws UserError.
 MachineFile read_request(const PlanArguments& arguments, const std::atomic<bool>* stop, PlanRequest* request);
 
 // Does the terminal's locale take UTF-8? Else pictures are ASCII.

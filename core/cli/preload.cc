@@ -145,7 +145,8 @@ std::string preload_value(const char* before, const std::string& shim, const std
     size_t end = entries.find_first_of(": ", at);  // the loader takes both
     if (end == std::string::npos) end = entries.size();
     const std::string entry = entries.substr(at, end - at);
-    if (!entry.empty() && fs::path(entry).filename() != kShimName) append(is_sanitizer_runtime(entry) ? first : rest, entry);
+    if (!entry.empty() && fs::path(entry).filename() != kShimName)
+      append(is_sanitizer_runtime(entry) ? first : rest, entry);
     at = end + 1;
   }
   if (first.empty() && !shim.empty()) first = sanitizer;

@@ -15,12 +15,13 @@ std::string find_shim();
 // The folder of the Open MPI component, in the same places; "" when there is none, as in a build without Open MPI.
 std::string find_component();
 
-// `before` (LD_PRELOAD as it was, or nullptr) without any shim, and with `shim` in front unless that is "". Before the shim only
-// AddressSanitizer's runtime, which ends a program that loads another library first: the one in `before`, or else `sanitizer`.
+// `before` (LD_PRELOAD as it was, or nullptr) without any shim, and with `shim` in front unless that is "". Before the
+// shim only AddressSanitizer's runtime, which ends a program that loads another library first: the one in `before`, or
+// else `sanitizer`.
 std::string preload_value(const char* before, const std::string& shim, const std::string& sanitizer);
 
-// The library that holds AddressSanitizer's runtime, as this program names it; "" when it needs none, or has it inside, and so
-// before all libraries. What a wrapper (mpirun, sh) starts is not looked at.
+// The library that holds AddressSanitizer's runtime, as this program names it; "" when it needs none, or has it inside,
+// and so before all libraries. What a wrapper (mpirun, sh) starts is not looked at.
 std::string sanitizer_runtime(const std::string& program);
 
 // `path` (folders with colons between) without those that hold an Open MPI component of Smelt's.

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <map>
 
-#include "profile/text/error.h"
 #include "draw/picture.h"
 #include "measure/statistics.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {
@@ -43,8 +43,13 @@ struct Samples {
   std::vector<double> a, b, ratio[4];
 
   HopChange summary() const {
-    return {static_cast<uint32_t>(a.size()), median(a),        median(b),       median(ratio[0]),
-            median(ratio[1]),                median(ratio[2]), median(ratio[3])};
+    return {static_cast<uint32_t>(a.size()),
+            median(a),
+            median(b),
+            median(ratio[0]),
+            median(ratio[1]),
+            median(ratio[2]),
+            median(ratio[3])};
   }
 };
 
@@ -130,8 +135,8 @@ ProfileChange compare_profiles(const ProfileImage& a, const ProfileImage& b) {
   ProfileChange change;
   const Pairs pairs = common_pairs(a, b, &change);
   if (pairs.index.empty())
-    throw UserError(fmt::format("the profiles have no CPU in common: {} and {}", cpu_ranges(a.os_cpu),
-                                cpu_ranges(b.os_cpu)));
+    throw UserError(
+        fmt::format("the profiles have no CPU in common: {} and {}", cpu_ranges(a.os_cpu), cpu_ranges(b.os_cpu)));
   compare_costs(pairs, &change);
   compare_winners(a, b, &change);
   return change;

@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "profile/text/image.h"
 #include "model/distance.h"
+#include "profile/text/image.h"
 
 namespace smelt {
 
 // The ordered pairs of one class of distance, or of all.
 struct HopChange {
   uint32_t pairs = 0;
-  double a = 0, b = 0;      // median hops
-  double ratio = 0;         // median of the pairs' b / a: 2 = twice as slow in b; 0: no pair has both
+  double a = 0, b = 0;  // median hops
+  double ratio = 0;     // median of the pairs' b / a: 2 = twice as slow in b; 0: no pair has both
   double send_busy = 0, recv_busy = 0, ready_read = 0;  // the same of the other costs
 };
 
@@ -32,11 +32,11 @@ struct WinnerChange {
 struct ProfileChange {
   std::vector<uint32_t> common, only_a, only_b;  // CPUs, the kernel's numbers
   HopChange overall;
-  std::vector<ClassChange> classes;    // that occur among the common CPUs as a has them, nearest first
-  uint32_t beyond = 0;                 // ordered pairs whose hops differ by more than kLargeChange, either way
+  std::vector<ClassChange> classes;             // that occur among the common CPUs as a has them, nearest first
+  uint32_t beyond = 0;                          // ordered pairs whose hops differ by more than kLargeChange, either way
   uint32_t farthest_from = 0, farthest_to = 0;  // the pair that changed most, and
   double farthest = 0;                          // its b / a; 0: there is no pair
-  std::vector<WinnerChange> winners;   // that differ
+  std::vector<WinnerChange> winners;            // that differ
 };
 inline constexpr double kLargeChange = 0.3;
 

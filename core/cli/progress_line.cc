@@ -41,7 +41,8 @@ void ProgressLine::print() {
 
 void ProgressLine::announce(double seconds, double at_most) {
   if (!shown_ || seconds < kMomentS) return;
-  text_ = fmt::format("measuring, about {} in all, at most {}", duration_text(std::ceil(seconds)), duration_text(std::ceil(at_most)));
+  text_ = fmt::format("measuring, about {} in all, at most {}", duration_text(std::ceil(seconds)),
+                      duration_text(std::ceil(at_most)));
   print();
 }
 

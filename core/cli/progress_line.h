@@ -24,9 +24,9 @@ class ProgressLine {
 
   const char* const what_;
   const bool shown_;
-  double last_s_ = -1;      // when something was printed
+  double last_s_ = -1;  // when something was printed
   bool begun_ = false;
-  std::string text_;        // not printed yet
+  std::string text_;  // not printed yet
 };
 
 std::string duration_text(double seconds);  // "250 ms", "1.5 s", "42 s", "3 min", "2.5 h"

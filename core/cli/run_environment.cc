@@ -9,8 +9,8 @@ namespace {
 // mpirun hands variables that begin with OMPI_MCA_ to all ranks.
 constexpr const char* kPath = "OMPI_MCA_mca_base_component_path";
 constexpr const char* kPriority = "OMPI_MCA_coll_smelt_priority";
-constexpr const char* kUsed = "90";                                     // above all of Open MPI's own
-constexpr const char* kOpenMpisOwn = "SYSTEM_DEFAULT:USER_DEFAULT";     // where it looks when told nothing
+constexpr const char* kUsed = "90";                                  // above all of Open MPI's own
+constexpr const char* kOpenMpisOwn = "SYSTEM_DEFAULT:USER_DEFAULT";  // where it looks when told nothing
 
 bool is_set(const char* name) {
   const char* value = environment(name);

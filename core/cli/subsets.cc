@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "profile/text/error.h"
 #include "generate/exact.h"
 #include "generate/random.h"
 #include "profile/api.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,5 @@
-// How near the search for a tree comes to the optimum, where the optimum can be found: on random sets of a machine's CPUs.
+// How near the search for a tree comes to the optimum, where the optimum can be found: on random sets of a machine's
+// CPUs.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct SubsetGaps {
   std::vector<uint32_t> worst_cpus;
   uint32_t optimal = 0;  // sets where it is the optimum
 
-  void add(double gap, const MachineFile& machine, const std::vector<uint32_t>& cpus);  // `mean` is the sum until divided
+  void add(double gap, const MachineFile& machine,
+           const std::vector<uint32_t>& cpus);  // `mean` is the sum until divided
 };
 
 struct SubsetResult {
@@ -33,8 +35,8 @@ struct SubsetResult {
   SubsetGaps search, adaptive;  // pattern "optimised" by annealing alone; the paper's "adaptive-sorted"
 };
 
-// Adds the sets of one machine, the `nth` of several, to `out`; none if it has fewer CPUs than request.least. Ends early when the
-// effort's limits say so: then the set under way is left out. Throws UserError when memory is out.
+// Adds the sets of one machine, the `nth` of several, to `out`; none if it has fewer CPUs than request.least. Ends
+// early when the effort's limits say so: then the set under way is left out. Throws UserError when memory is out.
 void compare_subsets(const MachineFile& machine, uint32_t nth, const SubsetRequest& request, SubsetResult* out);
 
 }  // namespace smelt

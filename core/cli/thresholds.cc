@@ -58,12 +58,14 @@ Situation situation_of(size_t cpus, uint32_t participants, bool this_machine) {
 }
 
 std::string thresholds_text(const MachineFile& machine, const Situation& situation) {
-  std::string out = fmt::format("machine     {}\nfor         groups of {} processes{}{}\n", machine.name, situation.participants,
-                                situation.crowded ? ", more than CPUs" : "", situation.moves ? ", on a virtual machine" : "");
+  std::string out =
+      fmt::format("machine     {}\nfor         groups of {} processes{}{}\n", machine.name, situation.participants,
+                  situation.crowded ? ", more than CPUs" : "", situation.moves ? ", on a virtual machine" : "");
   for_each_threshold(machine, situation, [&out](const Threshold& threshold) {
     const ThresholdInfo& info = threshold_info(threshold.id);
-    out += fmt::format("{} {}  [{}]{}{}\n    {}\n    {}\n", info.name, value_text(threshold), threshold_origin_name(threshold.origin),
-                       info.setting[0] ? "  " : "", info.setting, info.decides, reason_text(threshold));
+    out += fmt::format("{} {}  [{}]{}{}\n    {}\n    {}\n", info.name, value_text(threshold),
+                       threshold_origin_name(threshold.origin), info.setting[0] ? "  " : "", info.setting, info.decides,
+                       reason_text(threshold));
   });
   return out;
 }

@@ -26,8 +26,12 @@ int put_zoo_list(bool json) {
     auto costs = nlohmann::ordered_json::object();
     for (const ClassCost& cost : file.costs)
       costs[distance_name(cost.distance)] = {{"transfer_ns", cost.transfer_ns}, {"source", cost.source}};
-    rows.push_back({{"name", entry.name}, {"cpus", cpus}, {"title", file.title}, {"shape", file.shape},
-                    {"note", file.note}, {"costs", std::move(costs)}});
+    rows.push_back({{"name", entry.name},
+                    {"cpus", cpus},
+                    {"title", file.title},
+                    {"shape", file.shape},
+                    {"note", file.note},
+                    {"costs", std::move(costs)}});
   }
   put(json ? rows.dump(2) + "\n" : text);
   return 0;

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "profile/text/json_checks.h"
 #include "discover/machine.h"
 #include "model/distance.h"
+#include "profile/text/json_checks.h"
 
 namespace smelt {
 

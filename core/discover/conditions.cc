@@ -37,13 +37,15 @@ Finding governor_finding(const System& system, const SystemFiles& files) {
   const std::string what = "frequency governor";
   std::map<std::string, std::vector<uint32_t>> by_governor;
   for (const uint32_t cpu : system.allowed)
-    if (const auto governor = files.text(of_cpu(cpu, "cpufreq/scaling_governor"))) by_governor[*governor].push_back(cpu);
+    if (const auto governor = files.text(of_cpu(cpu, "cpufreq/scaling_governor")))
+      by_governor[*governor].push_back(cpu);
   if (by_governor.empty())
     return {Severity::kOk, what, "none: the firmware or the host of a virtual machine sets the frequency", "", ""};
   std::string found;
   for (const auto& [governor, cpus] : by_governor)
     found += fmt::format("{}{} on {}", found.empty() ? "" : ", ", governor, cpus_text(cpus));
-  if (by_governor.size() == 1 && by_governor.begin()->first == "performance") return {Severity::kOk, what, found, "", ""};
+  if (by_governor.size() == 1 && by_governor.begin()->first == "performance")
+    return {Severity::kOk, what, found, "", ""};
   return {Severity::kWarning, what, found,
           "a core that was idle is slow at first, so the same message costs less the longer one measures",
           "sudo cpupower frequency-set -g performance"};
@@ -64,11 +66,15 @@ Finding boost_finding(const SystemFiles& files) {
 Finding set_finding(const System& system, const SystemFiles& files) {
   const std::vector<uint32_t> online = files.cpu_list(kCpus + "/online");
   std::vector<uint32_t> missing;
-  std::set_difference(online.begin(), online.end(), system.allowed.begin(), system.allowed.end(), std::back_inserter(missing));
-  if (missing.empty()) return {Severity::kOk, "CPUs allowed", fmt::format("all: {}", cpu_list_text(system.allowed)), "", ""};
-  return {Severity::kNote, "CPUs allowed", fmt::format("{} of the machine's {}", cpu_list_text(system.allowed), cpu_list_text(online)),
+  std::set_difference(online.begin(), online.end(), system.allowed.begin(), system.allowed.end(),
+                      std::back_inserter(missing));
+  if (missing.empty())
+    return {Severity::kOk, "CPUs allowed", fmt::format("all: {}", cpu_list_text(system.allowed)), "", ""};
+  return {Severity::kNote, "CPUs allowed",
+          fmt::format("{} of the machine's {}", cpu_list_text(system.allowed), cpu_list_text(online)),
           "only these can be measured; a program that runs on others finds no figures for them",
-          fmt::format("calibrate without taskset or a launcher's binding, e.g. taskset -c {} smelt calibrate", cpu_list_text(online))};
+          fmt::format("calibrate without taskset or a launcher's binding, e.g. taskset -c {} smelt calibrate",
+                      cpu_list_text(online))};
 }
 
 Finding offline_finding(const SystemFiles& files) {
@@ -88,7 +94,8 @@ Finding sibling_finding(const System& system, const SystemFiles& files) {
     if (of_core.size() > 1) shared.insert(of_core);
   }
   if (shared.empty()) return {Severity::kOk, "SMT", "one allowed CPU per core", "", ""};
-  return {Severity::kNote, "SMT", fmt::format("{} cores with several allowed CPUs, e.g. {}", shared.size(), cpus_text(*shared.begin())),
+  return {Severity::kNote, "SMT",
+          fmt::format("{} cores with several allowed CPUs, e.g. {}", shared.size(), cpus_text(*shared.begin())),
           "two threads on one core halve each other's speed, and a spinning one slows the other's work",
           "for a thread per core: OMP_PLACES=cores OMP_PROC_BIND=close"};
 }
@@ -127,7 +134,8 @@ Finding pinning_finding(const System& system) {
   const char* bind = set("OMP_PROC_BIND");
   const bool off = bind && strcasecmp(bind, "false") == 0;
   for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
-    if (const char* value = set(name); value && !off) return {Severity::kOk, "OpenMP pinning", fmt::format("{}={}", name, value), "", ""};
+    if (const char* value = set(name); value && !off)
+      return {Severity::kOk, "OpenMP pinning", fmt::format("{}={}", name, value), "", ""};
   return {Severity::kNote, "OpenMP pinning", off ? "OMP_PROC_BIND=false" : "OMP_PROC_BIND and OMP_PLACES are not set",
           "threads may move, and then a pattern chosen for where they were is only a good guess",
           "export OMP_PROC_BIND=true"};
@@ -137,8 +145,10 @@ Finding balancing_finding(const SystemFiles& files) {
   const std::string what = "NUMA balancing";
   const auto on = files.number("/proc/sys/kernel/numa_balancing");
   if (!on || *on == 0) return {Severity::kOk, what, "off", "", ""};
-  if (files.cpu_list("/sys/devices/system/node/online").size() < 2) return {Severity::kOk, what, "on, with one node to balance", "", ""};
-  return {Severity::kNote, what, "on", "the kernel unmaps pages to see who touches them, and moves them: barriers hiccup meanwhile",
+  if (files.cpu_list("/sys/devices/system/node/online").size() < 2)
+    return {Severity::kOk, what, "on, with one node to balance", "", ""};
+  return {Severity::kNote, what, "on",
+          "the kernel unmaps pages to see who touches them, and moves them: barriers hiccup meanwhile",
           "for steady timings: sudo sysctl kernel.numa_balancing=0"};
 }
 
@@ -156,7 +166,8 @@ Finding memory_finding(const System& system) {
   const auto wanted = static_cast<uint64_t>(options().shm_mb);
   const uint64_t limit_mb = system.file_size_limit >> 20;
   if (limit_mb >= wanted) return {Severity::kOk, what, fmt::format("up to {} MiB (SMELT_SHM_MB)", wanted), "", ""};
-  return {Severity::kNote, what, fmt::format("{} MiB by ulimit -f, of {} MiB that SMELT_SHM_MB allows", limit_mb, wanted),
+  return {Severity::kNote, what,
+          fmt::format("{} MiB by ulimit -f, of {} MiB that SMELT_SHM_MB allows", limit_mb, wanted),
           "communicators that find no room are left to Open MPI's own components", "ulimit -f unlimited"};
 }
 
@@ -170,8 +181,8 @@ size_t other_profiles() {
   if (user_profile_path(path, sizeof path) != 0) return 0;
   std::error_code error;
   size_t count = 0;
-  for (std::filesystem::directory_iterator at(std::filesystem::path(path).parent_path(), error), end; !error && at != end;
-       at.increment(error))
+  for (std::filesystem::directory_iterator at(std::filesystem::path(path).parent_path(), error), end;
+       !error && at != end; at.increment(error))
     count += at->path().extension() == ".profile";
   return count;
 }
@@ -240,12 +251,14 @@ std::vector<Finding> profile_conditions(const System& system) {
   const int error = load_profile(&profile, &refusal);
   Finding finding;
   if (refusal.text[0])
-    finding = {Severity::kWarning, what, refusal.text, "programs run with guessed costs instead of the measured ones", "smelt calibrate"};
-  else if (error || profile.source == ProfileSource::kGuess)
-    finding = {Severity::kNote, what,
-               other_profiles() ? "none for this machine as it is now; there are some of other fingerprints" : "none",
-               "costs are guessed from the machine's shape; a new kernel, microcode or set of CPUs makes another fingerprint",
+    finding = {Severity::kWarning, what, refusal.text, "programs run with guessed costs instead of the measured ones",
                "smelt calibrate"};
+  else if (error || profile.source == ProfileSource::kGuess)
+    finding = {
+        Severity::kNote, what,
+        other_profiles() ? "none for this machine as it is now; there are some of other fingerprints" : "none",
+        "costs are guessed from the machine's shape; a new kernel, microcode or set of CPUs makes another fingerprint",
+        "smelt calibrate"};
   else
     finding = accepted_finding(system, profile);
   if (!error) unload_profile(&profile);
@@ -259,7 +272,8 @@ std::vector<Finding> calibration_findings() {
 }
 
 bool any_warning(const std::vector<Finding>& findings) {
-  return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == Severity::kWarning; });
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.severity == Severity::kWarning; });
 }
 
 }  // namespace smelt

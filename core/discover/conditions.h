@@ -1,5 +1,6 @@
-// What would make measurements wrong, or other than those of a program: what the running system says about itself, before
-// anything is timed. `smelt doctor` prints all of it, `smelt calibrate` warns of the part that spoils its figures.
+// What would make measurements wrong, or other than those of a program: what the running system says about itself,
+// before anything is timed. `smelt doctor` prints all of it, `smelt calibrate` warns of the part that spoils its
+// figures.
 //
 // What only shows while measuring (a virtual CPU that was moved, a frequency that changed) is found there, not here.
 #pragma once
@@ -31,14 +32,14 @@ struct System {
   std::string root;               // "": the running one; else a directory with proc/ and sys/ below
   std::vector<uint32_t> allowed;  // CPUs that this process may use, ascending, never empty
   bool virtualised = false;
-  std::function<void()> wait;     // lets the time pass in which load is watched
+  std::function<void()> wait;                           // lets the time pass in which load is watched
   std::function<const char*(const char*)> environment;  // a variable or nullptr
   uint64_t file_size_limit = UINT64_MAX;                // bytes (ulimit -f)
 };
 System this_system();  // watches for 100 ms
 
-// What timings depend on: frequency, quota, other load, hypervisor, kinds of cores, the set of CPUs. One finding per subject
-// that this system knows at all, in a fixed order; takes as long as System::wait.
+// What timings depend on: frequency, quota, other load, hypervisor, kinds of cores, the set of CPUs. One finding per
+// subject that this system knows at all, in a fixed order; takes as long as System::wait.
 std::vector<Finding> measurement_conditions(const System& system);
 
 // What a program's threads and processes meet: pinning, NUMA balancing, permissions.

@@ -1,5 +1,5 @@
-// Times in /proc/stat are counted in ticks of 10 ms, so a window of 100 ms tells a tenth of a CPU, which is as fine as is
-// needed: a neighbour that takes less spoils few batches, and medians do not mind.
+// Times in /proc/stat are counted in ticks of 10 ms, so a window of 100 ms tells a tenth of a CPU, which is as fine as
+// is needed: a neighbour that takes less spoils few batches, and medians do not mind.
 #include "discover/cpu_load.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kBusyShare = 0.2;   // of a CPU, by others
+constexpr double kBusyShare = 0.2;  // of a CPU, by others
 constexpr double kStolenShare = 0.02;
 
 struct CpuTimes {
@@ -31,8 +31,8 @@ AllTimes read_times(const SystemFiles& files) {
     unsigned cpu = 0;
     // user nice system idle iowait irq softirq steal; guest times are inside user and nice
     long long t[8] = {};
-    if (std::sscanf(line.c_str(), "cpu%u %lld %lld %lld %lld %lld %lld %lld %lld", &cpu, &t[0], &t[1], &t[2], &t[3], &t[4],
-                    &t[5], &t[6], &t[7]) < 5)
+    if (std::sscanf(line.c_str(), "cpu%u %lld %lld %lld %lld %lld %lld %lld %lld", &cpu, &t[0], &t[1], &t[2], &t[3],
+                    &t[4], &t[5], &t[6], &t[7]) < 5)
       continue;
     CpuTimes& times = all[cpu];
     times.busy = t[0] + t[1] + t[2] + t[5] + t[6];
@@ -66,15 +66,18 @@ int64_t throttled_periods(const SystemFiles& files) {
 Finding quota_finding(const System& system, const SystemFiles& files, int64_t before, int64_t after) {
   const std::string what = "CPU quota";
   const std::string why = "threads are stopped in the middle of a barrier when the period's time is used up";
-  const uint32_t quota = os::cgroup_cpu_quota(files.path("/sys/fs/cgroup").c_str(), files.path("/proc/self/cgroup").c_str());
+  const uint32_t quota =
+      os::cgroup_cpu_quota(files.path("/sys/fs/cgroup").c_str(), files.path("/proc/self/cgroup").c_str());
   const auto cpus = static_cast<uint32_t>(system.allowed.size());
   const std::string limit = quota ? fmt::format("{} CPUs' time for the {} CPUs allowed", quota, cpus) : "none";
   const std::string advice = "raise the container's CPU limit, or use no more threads than it pays for";
   if (after > before)
-    return {Severity::kWarning, what, fmt::format("{}; stopped {} times while watched", limit, after - before), why, advice};
+    return {Severity::kWarning, what, fmt::format("{}; stopped {} times while watched", limit, after - before), why,
+            advice};
   if (quota && quota < cpus) return {Severity::kWarning, what, limit, why, advice};
   if (after > 0)
-    return {Severity::kNote, what, fmt::format("{}; stopped {} times since the group began, not now", limit, after), why, advice};
+    return {Severity::kNote, what, fmt::format("{}; stopped {} times since the group began, not now", limit, after),
+            why, advice};
   return {Severity::kOk, what, limit, "", ""};
 }
 
@@ -87,7 +90,8 @@ Finding busy_finding(const System& system, const SystemFiles& files, const AllTi
     if (from == before.end() || to == after.end()) continue;
     told = true;
     const int64_t span = to->second.total - from->second.total;
-    const double share = span > 0 ? static_cast<double>(to->second.busy - from->second.busy) / static_cast<double>(span) : 0;
+    const double share =
+        span > 0 ? static_cast<double>(to->second.busy - from->second.busy) / static_cast<double>(span) : 0;
     if (share >= kBusyShare) busy += fmt::format("{}CPU {} {:.0f} %", busy.empty() ? "" : ", ", cpu, share * 100);
   }
   if (!told)
@@ -113,7 +117,8 @@ Finding steal_finding(const System& system, const AllTimes& before, const AllTim
   }
   const double share = total > 0 ? static_cast<double>(stolen) / static_cast<double>(total) : 0;
   if (share >= kStolenShare)
-    return {Severity::kWarning, "virtual machine", fmt::format("yes, and the host took {:.0f} % of its CPU time away", share * 100),
+    return {Severity::kWarning, "virtual machine",
+            fmt::format("yes, and the host took {:.0f} % of its CPU time away", share * 100),
             "a virtual CPU that does not run delays everybody who waits for it, and nothing inside can see when",
             "measure when the host is quieter, or ask for dedicated CPUs"};
   return {Severity::kNote, "virtual machine", "yes; no CPU time was taken away while watched",

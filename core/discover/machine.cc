@@ -14,10 +14,10 @@
 #include "base/fingerprint.h"
 #include "base/options.h"
 #include "base/os/os.h"
-#include "profile/text/error.h"
-#include "profile/text/read.h"
 #include "discover/synthetic.h"
 #include "model/distance.h"
+#include "profile/text/error.h"
+#include "profile/text/read.h"
 
 namespace smelt {
 namespace {
@@ -70,13 +70,15 @@ std::string count_of(size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// What shares a last-level cache where no description of one is shared by two cores, either because there are no caches in it (many virtual
-// machines) or only each core's own (many Arm machines, whose system cache no firmware describes): a cluster of the kernel's, which hwloc
-// makes a group of, a die, or else the package. The runtime has the same rule (profile/guess.cc).
+// What shares a last-level cache where no description of one is shared by two cores, either because there are no caches
+// in it (many virtual machines) or only each core's own (many Arm machines, whose system cache no firmware describes):
+// a cluster of the kernel's, which hwloc makes a group of, a die, or else the package. The runtime has the same rule
+// (profile/guess.cc).
 void settle_llcs(std::vector<Pu>& pus, const std::vector<uint16_t>& clusters) {
   const auto shared = [&] {
     std::map<uint16_t, uint16_t> core_of;
-    return std::any_of(pus.begin(), pus.end(), [&](const Pu& pu) { return core_of.try_emplace(pu.llc, pu.core).first->second != pu.core; });
+    return std::any_of(pus.begin(), pus.end(),
+                       [&](const Pu& pu) { return core_of.try_emplace(pu.llc, pu.core).first->second != pu.core; });
   };
   if (shared()) return;
   for (size_t i = 0; i < pus.size(); ++i) pus[i].llc = clusters[i];
@@ -87,12 +89,15 @@ void settle_llcs(std::vector<Pu>& pus, const std::vector<uint16_t>& clusters) {
 // The innermost that hwloc made of one of the kernel's clusters, or a die; `own` where there is neither.
 const void* cluster_above(hwloc_obj_t pu, const void* own) {
   for (hwloc_obj_t at = pu->parent; at; at = at->parent)
-    if (at->type == HWLOC_OBJ_DIE || (at->type == HWLOC_OBJ_GROUP && at->subtype && std::strcmp(at->subtype, "Cluster") == 0)) return at;
+    if (at->type == HWLOC_OBJ_DIE ||
+        (at->type == HWLOC_OBJ_GROUP && at->subtype && std::strcmp(at->subtype, "Cluster") == 0))
+      return at;
   return own;
 }
 
 [[noreturn]] void refuse_size(const std::string& who, size_t pus) {
-  throw UserError(fmt::format("{}the topology has {} processing units; Smelt handles up to {}", who, pus, kMaxProfileCpus));
+  throw UserError(
+      fmt::format("{}the topology has {} processing units; Smelt handles up to {}", who, pus, kMaxProfileCpus));
 }
 
 Machine machine_from(hwloc_topology_t topology) {
@@ -213,8 +218,8 @@ ProfileImage guess_image(const Machine& machine) {
     for (uint32_t j = 0; j < n; ++j) {
       if (i == j) continue;
       const Pu& b = machine.pus[j];
-      const TypicalCost cost = typical_cost(distance_between({a.core, a.llc, a.node, a.package},
-                                                             {b.core, b.llc, b.node, b.package}));
+      const TypicalCost cost =
+          typical_cost(distance_between({a.core, a.llc, a.node, a.package}, {b.core, b.llc, b.node, b.package}));
       const size_t pair = size_t{i} * n + j;
       image.hop[pair] = cost.hop;
       image.send_busy[pair] = cost.send_busy;

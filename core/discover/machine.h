@@ -19,10 +19,11 @@ struct Pu {
   uint16_t core = 0;      // equal = SMT siblings
   uint16_t l1 = 0;        // data caches; where a level is absent, the core's own number
   uint16_t l2 = 0;
-  uint16_t llc = 0;       // the last level that this PU has, whichever it is; where no two cores share any, the cluster or package
-  uint16_t node = 0;      // NUMA node
+  uint16_t llc =
+      0;  // the last level that this PU has, whichever it is; where no two cores share any, the cluster or package
+  uint16_t node = 0;  // NUMA node
   uint16_t package = 0;
-  bool allowed = true;    // by the cpuset and the affinity of this process; all true for a machine described by a file
+  bool allowed = true;  // by the cpuset and the affinity of this process; all true for a machine described by a file
 };
 
 struct Machine {
@@ -33,7 +34,7 @@ struct Machine {
   bool this_machine = false;  // false: from a file or a description; nothing can be measured there
   bool virtualised = false;   // under a hypervisor: placement may change at any moment
 
-  std::string name() const;  // cpu_model and shape in one line
+  std::string name() const;                    // cpu_model and shape in one line
   std::vector<uint32_t> allowed_cpus() const;  // os indices, ascending
 };
 

@@ -7,8 +7,8 @@
 
 #include "base/options.h"
 #include "discover/class_file.h"
-#include "profile/text/json_checks.h"
 #include "discover/machine.h"
+#include "profile/text/json_checks.h"
 #include "profile/text/read.h"
 #include "zoo/zoo.h"
 
@@ -82,8 +82,9 @@ MachineFile from_profile(const ProfileImage& image, const char* path) {
   return file;
 }
 
-// hwloc's environment puts another machine in the place of this one, for every program that asks hwloc. It is shown as the machine it is:
-// nobody has measured it, and our profile is not its. What runs here still uses the profile: the runtime does not ask hwloc.
+// hwloc's environment puts another machine in the place of this one, for every program that asks hwloc. It is shown as
+// the machine it is: nobody has measured it, and our profile is not its. What runs here still uses the profile: the
+// runtime does not ask hwloc.
 MachineFile pretended_machine(const Machine& machine, const char* by) {
   MachineFile file = from_image(guess_image(machine), by);
   file.note = fmt::format("{} is set: this is the machine that it describes, not the one we run on", by);
@@ -138,7 +139,8 @@ MachineFile from_matrices(const nlohmann::json& root, const JsonChecks& checks, 
   file.kind = "matrix";
   // "measured" says so of t_send and t_receive, never of what is derived from them.
   if (root.contains("kind")) file.paper_origin = checks.text(root, "kind");
-  if (root.contains("source")) file.paper_origin += (file.paper_origin.empty() ? "" : ": ") + checks.text(root, "source");
+  if (root.contains("source"))
+    file.paper_origin += (file.paper_origin.empty() ? "" : ": ") + checks.text(root, "source");
   file.origin = "derived from t_send and t_receive" + (file.paper_origin.empty() ? "" : " (" + file.paper_origin + ")");
   file.cpus = list("cpus", UINT32_MAX);
   file.package = groups("socket");
@@ -177,9 +179,10 @@ MachineFile from_classes(const nlohmann::json& root, const JsonChecks& checks) {
 MachineFile from_zoo(const std::string& name) {
   const ZooEntry* entry = find_in_zoo(name);
   if (!entry)
-    throw UserError(fmt::format("zoo:{}: the zoo has no machine of this name (did you mean 'zoo:{}'?); "
-                                "'smelt info --machine zoo:list' lists them",
-                                name, nearest_in_zoo(name).name));
+    throw UserError(
+        fmt::format("zoo:{}: the zoo has no machine of this name (did you mean 'zoo:{}'?); "
+                    "'smelt info --machine zoo:list' lists them",
+                    name, nearest_in_zoo(name).name));
   const JsonChecks checks("zoo:" + name);
   return from_classes(checks.parse(entry->text), checks);
 }
@@ -203,8 +206,9 @@ MachineFile read_machine_file(const std::string& what) {
   const JsonChecks checks(what);
   const nlohmann::json root = checks.parse(text);
   if (!root.is_object() || (!root.contains("t_send") && !root.contains("shape") && !root.contains("format")))
-    checks.fail("neither a Smelt profile nor a matrix file (\"t_send\", \"t_receive\") nor a class file (\"shape\") "
-                "nor hwloc XML");
+    checks.fail(
+        "neither a Smelt profile nor a matrix file (\"t_send\", \"t_receive\") nor a class file (\"shape\") "
+        "nor hwloc XML");
   if (root.contains("t_send")) return from_matrices(root, checks, what);
   if (root.contains("shape")) return from_classes(root, checks);
   return from_image(profile_from_json(text, what), base_name(what));

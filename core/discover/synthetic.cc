@@ -1,6 +1,7 @@
-// The notation is a list of levels from the outside in, "pack:2 [numa] l3:4 core:8 pu:2", and each multiplies what is above it. Read here
-// as hwloc reads it (hwloc_backend_synthetic_init): a level is a type, everything up to the next colon, and a number, or a number alone;
-// numbers may be decimal, octal or hexadecimal; "(...)" behind a number holds attributes; "[...]" attaches memory and multiplies nothing.
+// The notation is a list of levels from the outside in, "pack:2 [numa] l3:4 core:8 pu:2", and each multiplies what is
+// above it. Read here as hwloc reads it (hwloc_backend_synthetic_init): a level is a type, everything up to the next
+// colon, and a number, or a number alone; numbers may be decimal, octal or hexadecimal; "(...)" behind a number holds
+// attributes; "[...]" attaches memory and multiplies nothing.
 #include "discover/synthetic.h"
 
 #include <cstdlib>
@@ -8,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "profile/text/error.h"
 #include "profile/profile.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {
@@ -28,7 +29,8 @@ void check_indexes(const std::string& description, const char* at, const char* e
     }
     char* next = nullptr;
     if (std::strtoul(at, &next, 0) > kLargestIndex)
-      throw UserError(fmt::format("synthetic:{}: numbers above {} in \"indexes\" are of no machine", description, kLargestIndex));
+      throw UserError(
+          fmt::format("synthetic:{}: numbers above {} in \"indexes\" are of no machine", description, kLargestIndex));
     at = next;
   }
 }
@@ -65,7 +67,8 @@ void check_synthetic_size(const std::string& description) {
     const unsigned long count = std::strtoul(at, &next, 0);
     if (next == at || count == 0) return;
     if (count > kMaxProfileCpus / product)
-      throw UserError(fmt::format("synthetic:{}: more processing units than Smelt handles, up to {}", description, kMaxProfileCpus));
+      throw UserError(fmt::format("synthetic:{}: more processing units than Smelt handles, up to {}", description,
+                                  kMaxProfileCpus));
     product *= count;
     at = next;
   }

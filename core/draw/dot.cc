@@ -43,10 +43,10 @@ std::string dot_quoted(const std::string& text) {
 
 std::string dot_picture(const Picture& p) {
   const char* unit = cost_unit_name(p.costs.unit);
-  std::string out = fmt::format("digraph smelt {{\n  label={};\n",
-                                dot_quoted(fmt::format("{}: {} by {}, {:.1f} {} ({} cost model){}", p.machine,
-                                                       operation_name(p.op), p.pattern, p.predicted, unit,
-                                                       p.cost_model, p.date.empty() ? "" : ", " + p.date)));
+  std::string out = fmt::format(
+      "digraph smelt {{\n  label={};\n",
+      dot_quoted(fmt::format("{}: {} by {}, {:.1f} {} ({} cost model){}", p.machine, operation_name(p.op), p.pattern,
+                             p.predicted, unit, p.cost_model, p.date.empty() ? "" : ", " + p.date)));
   out += "  node [shape=circle, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n";
 
   if (p.is_tree) {
@@ -55,14 +55,15 @@ std::string dot_picture(const Picture& p) {
       const std::string title = side.title;
       if (!title.empty()) out += fmt::format("  subgraph cluster_{} {{\n  label=\"{}\";\n", title, title);
       out += clusters(p, title, side.tree->root);
-      // Drawn root first; a reduction's messages run the other way along the same edges, those of a barrier's only tree both ways.
+      // Drawn root first; a reduction's messages run the other way along the same edges, those of a barrier's only tree
+      // both ways.
       const char* direction = side.up ? ", dir=back" : side.down ? "" : ", dir=both";
       for (uint32_t i = 0; i < side.tree->n; ++i) {
         const auto parent = static_cast<uint16_t>(i);
         uint32_t order = 0;
         for (const uint16_t child : children(*side.tree, parent))
-          out += fmt::format("  {} -> {} [label=\"{}: {:.0f}\"{}{}];\n", name(title, p.cpu[parent]), name(title, p.cpu[child]),
-                             ++order, side.hop(p.costs, parent, child), direction,
+          out += fmt::format("  {} -> {} [label=\"{}: {:.0f}\"{}{}];\n", name(title, p.cpu[parent]),
+                             name(title, p.cpu[child]), ++order, side.hop(p.costs, parent, child), direction,
                              crosses_nodes(p, parent, child) ? fmt::format(", color=\"{}\"", kFar) : "");
       }
       if (!title.empty()) out += "  }\n";

@@ -22,12 +22,9 @@ std::vector<Rows::Block> blocks(const std::vector<uint16_t>& order, const uint16
 
 float cost_of(const Costs& costs, CostKind kind, uint16_t from, uint16_t to) {
   switch (kind) {
-    case CostKind::kSend:
-      return costs.t_send(from, to);
-    case CostKind::kReceive:
-      return costs.t_receive(from, to);
-    case CostKind::kHop:
-      break;
+    case CostKind::kSend: return costs.t_send(from, to);
+    case CostKind::kReceive: return costs.t_receive(from, to);
+    case CostKind::kHop: break;
   }
   return costs.hop[costs.at(from, to)];
 }
@@ -67,7 +64,8 @@ Rows arrange(const Picture& p) {
 
 double Scale::position(double cost) const {
   if (!(high > low)) return 0;
-  const double at = logarithmic ? std::log(std::max(cost, low) / low) / std::log(high / low) : (cost - low) / (high - low);
+  const double at =
+      logarithmic ? std::log(std::max(cost, low) / low) / std::log(high / low) : (cost - low) / (high - low);
   return std::clamp(at, 0.0, 1.0);
 }
 

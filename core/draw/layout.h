@@ -1,5 +1,5 @@
-// Where everything in a picture stands, in units of its own (rows, levels, rounds, time): the one layout pass that all pens
-// share. A pen only says how large a row is and what a bar looks like.
+// Where everything in a picture stands, in units of its own (rows, levels, rounds, time): the one layout pass that all
+// pens share. A pen only says how large a row is and what a bar looks like.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ struct TreeLayout {
 };
 TreeLayout lay_out_tree(const Tree& tree);
 
-// Who waits for whom: a message's round is the number of messages, one after the other, that its sender must have waited
-// for. In an exchange these are its rounds, in a broadcast the tree's levels.
+// Who waits for whom: a message's round is the number of messages, one after the other, that its sender must have
+// waited for. In an exchange these are its rounds, in a broadcast the tree's levels.
 struct RoundChart {
   struct Message {
     uint16_t from, to;
@@ -79,8 +79,8 @@ struct Timeline {
     double begin, end;
   };
   Rows rows;
-  double end = 0;            // the makespan
-  std::vector<Bar> bars;     // by participant, in order
+  double end = 0;         // the makespan
+  std::vector<Bar> bars;  // by participant, in order
   std::vector<Flight> flights;
 };
 Timeline lay_out_timeline(const Picture& picture);

@@ -68,12 +68,11 @@ std::vector<TreeSide> tree_sides(const Picture& p) {
     case Operation::kBroadcast:
       sides.push_back({&p.tree, false, true, "", "informed", arrival_times(p.tree, p.costs)});
       break;
-    case Operation::kReduce:
-      sides.push_back({&p.tree, true, false, "", "has sent", p.done});
-      break;
+    case Operation::kReduce: sides.push_back({&p.tree, true, false, "", "has sent", p.done}); break;
     case Operation::kBarrier: {
       // The order in which a parent hears its children is nobody's choice: who tells whom is what makes trees differ.
-      const bool two = p.gather.n == p.tree.n && !std::equal(p.gather.parent, p.gather.parent + p.tree.n, p.tree.parent);
+      const bool two =
+          p.gather.n == p.tree.n && !std::equal(p.gather.parent, p.gather.parent + p.tree.n, p.tree.parent);
       if (two) sides.push_back({&p.gather, true, false, "gather", "has sent", sending_times(p.gather, p.costs)});
       sides.push_back({&p.tree, false, two, two ? "release" : "", "leaves", p.done});
     }

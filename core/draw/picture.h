@@ -18,17 +18,17 @@ struct Picture {
   std::string machine;  // name
   std::string origin;   // how its costs came about, one line
   Operation op = Operation::kBarrier;
-  std::string pattern;        // what was built: "adaptive-sorted"; "" where only the costs are looked at
-  std::string requested;      // what was asked for: "best"
-  std::string cost_model;     // "overlap" or "paper"
-  double predicted = 0;       // makespan, in costs.unit
-  double steady = 0;          // of a barrier: per episode of a loop that does nothing else
-  double bound = 0;           // nothing that does the same can take less
-  std::string date;           // of the drawing, where the picture is to say it
-  std::vector<uint32_t> cpu;  // the kernel's number of participant i
-  std::vector<uint16_t> core; // of participant i, equal = SMT siblings; empty: not known
-  std::vector<double> done;   // when participant i is done, in costs.unit
-  Costs costs;                // among the participants
+  std::string pattern;         // what was built: "adaptive-sorted"; "" where only the costs are looked at
+  std::string requested;       // what was asked for: "best"
+  std::string cost_model;      // "overlap" or "paper"
+  double predicted = 0;        // makespan, in costs.unit
+  double steady = 0;           // of a barrier: per episode of a loop that does nothing else
+  double bound = 0;            // nothing that does the same can take less
+  std::string date;            // of the drawing, where the picture is to say it
+  std::vector<uint32_t> cpu;   // the kernel's number of participant i
+  std::vector<uint16_t> core;  // of participant i, equal = SMT siblings; empty: not known
+  std::vector<double> done;    // when participant i is done, in costs.unit
+  Costs costs;                 // among the participants
   Schedule schedule;
   bool is_tree = false;
   Tree tree;                       // of trees; of a barrier by trees the one that releases

@@ -18,7 +18,11 @@ constexpr double kNarrowest = 680;  // of the space between the margins, for the
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
-  const size_t length = first < 0x80 ? 1 : first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                        : first >= 0xe0                 ? 3
+                        : first >= 0xc2                 ? 2
+                                                        : 0;
   if (length == 0 || first >= 0xf5 || length > text.size()) return 0;
   unsigned code = length == 1 ? first : first & (0x7f >> length);
   for (size_t i = 1; i < length; ++i) {
@@ -102,8 +106,10 @@ double text_width(std::string_view text, double size) {
 }
 
 std::string cost_text(double cost) {
-  return cost == 0 ? "0" : cost < 10 ? fmt::format("{:.2f}", cost) : cost < 100 ? fmt::format("{:.1f}", cost)
-                                                                               : fmt::format("{:.0f}", cost);
+  return cost == 0    ? "0"
+         : cost < 10  ? fmt::format("{:.2f}", cost)
+         : cost < 100 ? fmt::format("{:.1f}", cost)
+                      : fmt::format("{:.0f}", cost);
 }
 
 uint32_t label_step(double room, double available) {
@@ -125,8 +131,8 @@ void Svg::outline(double x, double y, double width, double height, std::string_v
 
 void Svg::line(double x1, double y1, double x2, double y2, std::string_view stroke, double thick,
                std::string_view more) {
-  body_ += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"{}{}/>\n", px(x1),
-                       px(y1), px(x2), px(y2), stroke, px(thick), more.empty() ? "" : " ", more);
+  body_ += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"{}{}/>\n",
+                       px(x1), px(y1), px(x2), px(y2), stroke, px(thick), more.empty() ? "" : " ", more);
 }
 
 void Svg::circle(double x, double y, double radius, std::string_view fill, std::string_view stroke, double thick) {
@@ -150,7 +156,8 @@ void Svg::open(std::string_view title, std::string_view attributes) {
 
 void Svg::hint(double x, double y, double width, double height, std::string_view title) {
   body_ += fmt::format(
-      "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" pointer-events=\"all\"><title>{}</title></rect>\n",
+      "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" "
+      "pointer-events=\"all\"><title>{}</title></rect>\n",
       px(x), px(y), px(width), px(height), xml_text(title));
 }
 
@@ -194,15 +201,11 @@ double svg_legend(Svg& svg, double x, double y, const std::vector<Sample>& sampl
   const double begin = x;
   for (const Sample& sample : samples) {
     switch (sample.kind) {
-      case Sample::Kind::kBox:
-        svg.rect(x, y - 9, 18, 10, sample.colour);
-        break;
+      case Sample::Kind::kBox: svg.rect(x, y - 9, 18, 10, sample.colour); break;
       case Sample::Kind::kLine:
         svg.line(x, y - 4, x + 18, y - 4, sample.colour, 1.8, sample.dashed ? "stroke-dasharray=\"4 3\"" : "");
         break;
-      case Sample::Kind::kCircle:
-        svg.circle(x + 9, y - 4, 6, sample.colour, kInk, 1);
-        break;
+      case Sample::Kind::kCircle: svg.circle(x + 9, y - 4, 6, sample.colour, kInk, 1); break;
     }
     svg.text(x + 24, y, sample.words, {.size = 11});
     x += 24 + text_width(sample.words, 11) + 14;

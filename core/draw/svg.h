@@ -67,11 +67,11 @@ struct Sample {
 };
 double svg_legend(Svg& svg, double x, double y, const std::vector<Sample>& samples);
 
-// One lane per participant under each other, those of a NUMA node on one tint, CPU numbers on the left; what schedule and
-// timeline have in common.
+// One lane per participant under each other, those of a NUMA node on one tint, CPU numbers on the left; what schedule
+// and timeline have in common.
 struct Lanes {
-  double height = 0;        // of one lane
-  double left = 0, top = 0; // where the first lane begins
+  double height = 0;         // of one lane
+  double left = 0, top = 0;  // where the first lane begins
   double width = 0;
   double bottom() const { return top + height * static_cast<double>(count); }
   double middle(uint32_t row) const { return top + height * (row + 0.5); }

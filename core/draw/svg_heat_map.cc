@@ -36,8 +36,9 @@ struct Panel {
     constexpr int kShades = 64;
     std::map<int, std::string> paths;
     const auto shade_at = [this](uint32_t row, uint32_t column) {
-      return row == column ? -1 : static_cast<int>(std::lround(map.scale.position(map.cells[size_t{row} * n + column]) *
-                                                               (kShades - 1)));
+      return row == column ? -1
+                           : static_cast<int>(
+                                 std::lround(map.scale.position(map.cells[size_t{row} * n + column]) * (kShades - 1)));
     };
     for (uint32_t row = 0; row < n; ++row)
       for (uint32_t column = 0; column < n;) {
@@ -82,7 +83,8 @@ struct Panel {
     }
     if (map.rows.nodes.size() > 1)
       for (const Rows::Block& node : map.rows.nodes)
-        svg.outline(x + cell * node.first, y + cell * node.first, cell * node.count, cell * node.count, kInk, 2 * thick);
+        svg.outline(x + cell * node.first, y + cell * node.first, cell * node.count, cell * node.count, kInk,
+                    2 * thick);
     svg.outline(x, y, side(), side(), kInk, 1);
   }
 
@@ -133,7 +135,10 @@ struct Panel {
         const char* beyond = i == 0 && map.scale.cut_below ? "≤ " : i == parts && map.scale.cut_above ? "≥ " : "";
         svg.line(x + at * width, top + 11, x + at * width, top + 15, kInk, 0.8);
         svg.text(x + at * width, top + 27, beyond + cost_text(map.scale.cost(at)),
-                 {.size = 11, .anchor = i == 0 ? Anchor::kStart : i == parts ? Anchor::kEnd : Anchor::kMiddle});
+                 {.size = 11,
+                  .anchor = i == 0       ? Anchor::kStart
+                            : i == parts ? Anchor::kEnd
+                                         : Anchor::kMiddle});
       }
     }
     svg.text(x + width / 2, top + 43,
@@ -158,7 +163,8 @@ std::string matrix_svg(const Picture& p, const std::vector<CostKind>& kinds) {
   constexpr double kLeft = 56, kTop = 74, kBelow = 68, kGap = 40;
   const auto n = static_cast<double>(p.cpu.size());
   // About 600 a side; a few CPUs would be silly at that, and 256 want more.
-  const double cell = n > 200 ? std::floor(900 / n * 4) / 4 : std::clamp(std::floor(600 / n), 3.0, n <= 4 ? 64.0 : 40.0);
+  const double cell =
+      n > 200 ? std::floor(900 / n * 4) / 4 : std::clamp(std::floor(600 / n), 3.0, n <= 4 ? 64.0 : 40.0);
   const double panel = std::max(cell * n, 250.0);
   Svg svg;
   for (size_t i = 0; i < kinds.size(); ++i) {

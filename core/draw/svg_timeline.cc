@@ -30,12 +30,16 @@ void define_heads(Svg& svg) {
 }
 
 void arrow(Svg& svg, double x1, double y1, double x2, double y2, bool far, bool head) {
-  svg.line(x1, y1, x2, y2, far ? kFar : kNear, 1.1, head ? (far ? "marker-end=\"url(#far)\"" : "marker-end=\"url(#near)\"") : "");
+  svg.line(x1, y1, x2, y2, far ? kFar : kNear, 1.1,
+           head ? (far ? "marker-end=\"url(#far)\"" : "marker-end=\"url(#near)\"") : "");
 }
 
 // Many arrows over each other: the more there are, the fainter each.
 std::string arrow_group(size_t count) {
-  return fmt::format("stroke-opacity=\"{}\"", px(count <= 200 ? 0.9 : count <= 1500 ? 0.6 : count <= 6000 ? 0.3 : 0.15));
+  return fmt::format("stroke-opacity=\"{}\"", px(count <= 200    ? 0.9
+                                                 : count <= 1500 ? 0.6
+                                                 : count <= 6000 ? 0.3
+                                                                 : 0.15));
 }
 
 std::vector<Sample> arrow_samples(const Picture& p, const Rows& rows, const char* words) {
@@ -44,7 +48,8 @@ std::vector<Sample> arrow_samples(const Picture& p, const Rows& rows, const char
           {Sample::Kind::kLine, kFar, "between NUMA nodes"}};
 }
 
-// One path per kind of bar. Neighbours of one kind that are no wider than a hair become one; others keep a hair's distance.
+// One path per kind of bar. Neighbours of one kind that are no wider than a hair become one; others keep a hair's
+// distance.
 template <typename X>
 void bars(Svg& svg, const Timeline& line, const Lanes& lanes, X x) {
   constexpr double kHair = 1.5;
@@ -89,7 +94,8 @@ std::string schedule_svg(const Picture& p) {
                                         [](const RoundChart::Message& m, uint32_t r) { return m.round < r; });
     const auto count = std::count_if(first, chart.messages.end(), [round](const auto& m) { return m.round == round; });
     const bool short_name = column < text_width("round 10", 11) + 8;
-    svg.text(x(round) + column / 2, top - 10, short_name ? std::to_string(round + 1) : fmt::format("round {}", round + 1),
+    svg.text(x(round) + column / 2, top - 10,
+             short_name ? std::to_string(round + 1) : fmt::format("round {}", round + 1),
              {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint});
     const std::string words = fmt::format("{} message{}", count, count == 1 ? "" : "s");
     if (column >= text_width(words, 11))
@@ -125,9 +131,10 @@ std::string schedule_svg(const Picture& p) {
   }
   const double below = lanes.bottom() + 44;
   const double legend = svg_legend(svg, lanes.left, below, arrow_samples(p, chart.rows, "message"));
-  return svg_page(p, headline(p, "who waits for whom"), svg, lanes.left + std::max(lanes.width, legend), below + 6,
-                  {"A column is a round: what a participant sends in it needs only what reached it in the columns before. "
-                   "An arrow ends at who waits for it."});
+  return svg_page(
+      p, headline(p, "who waits for whom"), svg, lanes.left + std::max(lanes.width, legend), below + 6,
+      {"A column is a round: what a participant sends in it needs only what reached it in the columns before. "
+       "An arrow ends at who waits for it."});
 }
 
 std::string timeline_svg(const Picture& p) {
@@ -161,7 +168,8 @@ std::string timeline_svg(const Picture& p) {
   }
   for (uint32_t row = 0; row < lanes.count; ++row) {
     const double done = p.done[line.rows.order[row]];
-    svg.line(x(done), lanes.middle(row) - lanes.height * 0.42, x(done), lanes.middle(row) + lanes.height * 0.42, kInk, 1.4);
+    svg.line(x(done), lanes.middle(row) - lanes.height * 0.42, x(done), lanes.middle(row) + lanes.height * 0.42, kInk,
+             1.4);
   }
   const double below = lanes.bottom() + 64;
   double legend = svg_legend(svg, lanes.left, below,

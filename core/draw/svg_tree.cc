@@ -1,5 +1,5 @@
-// The tree in SVG: levels as rows, the root on top, every link with its cost, links between NUMA nodes in another colour
-// and dashed. A barrier's two trees stand side by side while a screen has room for both, else below each other.
+// The tree in SVG: levels as rows, the root on top, every link with its cost, links between NUMA nodes in another
+// colour and dashed. A barrier's two trees stand side by side while a screen has room for both, else below each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +46,8 @@ struct TreeDrawing {
   double hop(uint16_t parent, uint16_t child) const { return side.hop(p.costs, parent, child); }
 
   void title() {
-    if (*side.title) svg.text(0, 14, fmt::format("{}, {} the tree", side.title, side.up ? "up" : "down"), {.size = 14, .bold = true});
+    if (*side.title)
+      svg.text(0, 14, fmt::format("{}, {} the tree", side.title, side.up ? "up" : "down"), {.size = 14, .bold = true});
   }
 
   void levels() {
@@ -54,8 +55,7 @@ struct TreeDrawing {
     for (uint32_t level = 0; level < layout.levels; ++level) {
       const double at = top + level_height * level;
       svg.line(kLevelNames - 10, at, width(), at, "#ececec", 1);
-      if (level % every == 0)
-        svg.text(0, at + 4, fmt::format("level {}", level), {.size = 11, .fill = kFaint});
+      if (level % every == 0) svg.text(0, at + 4, fmt::format("level {}", level), {.size = 11, .fill = kFaint});
     }
   }
 
@@ -100,8 +100,9 @@ struct TreeDrawing {
       const double cost = hop(parent, child);
       const std::string words = cost < 10 ? fmt::format("{:.1f}", cost) : fmt::format("{:.0f}", cost);
       const double wide = text_width(words, size) + 3, middle = at.x_at(t), level = at.y_at(t);
-      svg.raw(fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#ffffff\" fill-opacity=\"0.9\"/>\n",
-                          px(middle - wide / 2), px(level - size / 2 - 1), px(wide), px(size + 2)));
+      svg.raw(
+          fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#ffffff\" fill-opacity=\"0.9\"/>\n",
+                      px(middle - wide / 2), px(level - size / 2 - 1), px(wide), px(size + 2)));
       svg.text(middle, level + size * 0.36, words,
                {.size = size, .anchor = Anchor::kMiddle, .fill = crosses_nodes(p, parent, child) ? kFar : kNear});
     });
@@ -119,10 +120,11 @@ struct TreeDrawing {
       const std::string cpu = std::to_string(p.cpu[i]);
       const uint16_t parent = tree.parent[who];
       const std::string from = parent == kNobody ? "" : fmt::format("; link {}", cost_text(hop(parent, who)));
-      svg.open(fmt::format("CPU {}, node {}: {} at {} {}{}", cpu, p.costs.node ? p.costs.node[i] : 0,
-                           side.event, cost_text(side.times[i]), cost_unit_name(p.costs.unit), from));
+      svg.open(fmt::format("CPU {}, node {}: {} at {} {}{}", cpu, p.costs.node ? p.costs.node[i] : 0, side.event,
+                           cost_text(side.times[i]), cost_unit_name(p.costs.unit), from));
       const bool root = who == tree.root;
-      svg.circle(x(who), y(who), radius, node_tint(nth[i]), kInk, root ? std::max(1.4, radius / 7) : std::min(1.0, radius / 6));
+      svg.circle(x(who), y(who), radius, node_tint(nth[i]), kInk,
+                 root ? std::max(1.4, radius / 7) : std::min(1.0, radius / 6));
       if (size >= 6)
         svg.text(x(who), y(who) + size * 0.36, cpu, {.size = size, .anchor = Anchor::kMiddle, .bold = root});
       svg.close();
@@ -184,11 +186,13 @@ std::string tree_svg(const Picture& p) {
                           : p.op == Operation::kBroadcast ? "Messages go down the tree"
                           : p.op == Operation::kReduce    ? "Messages go up the tree"
                                                           : "Messages go up the tree and down again";
-  const char* order = p.op == Operation::kReduce ? "a parent takes its children's as they come"
-                                                 : "a parent's children stand from left to right in the order in which it tells them";
+  const char* order = p.op == Operation::kReduce
+                          ? "a parent takes its children's as they come"
+                          : "a parent's children stand from left to right in the order in which it tells them";
   std::vector<std::string> notes = {fmt::format("{}; {}.", direction, order)};
   if (!all_costs) notes.push_back("Too many links for their costs here: a browser shows them at each CPU.");
-  return svg_page(p, title, all, std::max(width, legend), below + (drawings.front().rows.nodes.size() > 1 ? 26 : 6), notes);
+  return svg_page(p, title, all, std::max(width, legend), below + (drawings.front().rows.nodes.size() > 1 ? 26 : 6),
+                  notes);
 }
 
 }  // namespace smelt

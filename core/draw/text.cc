@@ -32,7 +32,8 @@ constexpr Glyphs kAscii = {"|  ", "|- ", "`- ", "`> ", "->", "~ "};
 
 class TreePen {
  public:
-  TreePen(const Picture& picture, const TreeSide& side, const Glyphs& glyphs) : p_(picture), side_(side), glyphs_(glyphs) {}
+  TreePen(const Picture& picture, const TreeSide& side, const Glyphs& glyphs)
+      : p_(picture), side_(side), glyphs_(glyphs) {}
 
   std::string draw() {
     out_ = fmt::format("{:>10} {:>9} {:>6}\n", side_.event, "hop", "level");

@@ -12,9 +12,9 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kWidth = 110;       // of tables, where their content allows
+constexpr size_t kWidth = 110;         // of tables, where their content allows
 constexpr uint32_t kNumbersUpTo = 16;  // CPUs whose costs are printed as numbers; beyond, cells are shaded
-constexpr uint32_t kMostCells = 96;  // shaded cells a side; beyond, neighbours share one
+constexpr uint32_t kMostCells = 96;    // shaded cells a side; beyond, neighbours share one
 constexpr const char* kReset = "\x1b[0m";
 
 std::string paint(Colour background) {
@@ -168,7 +168,8 @@ class MatrixPen {
       out_ += fmt::format("  {} {:.4g}-{:.4g}", shade((level + 0.5) / 5, 2), map_.scale.cost(level / 5.0),
                           map_.scale.cost((level + 1) / 5.0));
     out_ += fmt::format(" {}{}\n", cost_unit_name(p_.costs.unit), map_.scale.logarithmic ? ", logarithmic scale" : "");
-    if (map_.scale.cut_below || map_.scale.cut_above) out_ += "  the half per cent beyond either end looks like the end\n";
+    if (map_.scale.cut_below || map_.scale.cut_above)
+      out_ += "  the half per cent beyond either end looks like the end\n";
     if (per_cell > 1)
       out_ += fmt::format("  a cell is the median between {} and {} CPUs; columns as rows\n", per_cell, per_cell);
   }
@@ -237,14 +238,16 @@ std::string schedule_text(const Picture& p, const TextStyle& style) {
     size_t width = 10;
     while (last < chart.rounds && (last == first || width + widths[last] + 2 <= kWidth)) width += widths[last++] + 2;
     std::string line = "\n     CPU";
-    for (uint32_t round = first; round < last; ++round) line += "  " + padded(fmt::format("round {}", round + 1), widths[round]);
+    for (uint32_t round = first; round < last; ++round)
+      line += "  " + padded(fmt::format("round {}", round + 1), widths[round]);
     trim(line);
     out += line + '\n';
     for (uint32_t row = 0; row < p.cpu.size(); ++row) {
       const uint16_t who = chart.rows.order[row];
       if (begins_node(chart.rows, row)) out += repeat(style.utf8 ? "─" : "-", width - 2) + '\n';
       line = fmt::format("{:>8}", p.cpu[who]);
-      for (uint32_t round = first; round < last; ++round) line += "  " + padded(text_of(cells[who][round]), widths[round]);
+      for (uint32_t round = first; round < last; ++round)
+        line += "  " + padded(text_of(cells[who][round]), widths[round]);
       trim(line);
       out += line + '\n';
     }
@@ -255,12 +258,14 @@ std::string schedule_text(const Picture& p, const TextStyle& style) {
 
 std::string schedule_dot(const Picture& p) {
   const RoundChart chart = lay_out_rounds(p);
-  std::string out = fmt::format("digraph smelt {{\n  label={};\n",
-                                dot_quoted(fmt::format("{}: {} by {}, {:.1f} {} ({} cost model){}", p.machine,
-                                                       operation_name(p.op), p.pattern, p.predicted,
-                                                       cost_unit_name(p.costs.unit), p.cost_model,
-                                                       p.date.empty() ? "" : ", " + p.date)));
-  out += "  rankdir=LR;\n  node [shape=circle, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n";
+  std::string out =
+      fmt::format("digraph smelt {{\n  label={};\n",
+                  dot_quoted(fmt::format("{}: {} by {}, {:.1f} {} ({} cost model){}", p.machine, operation_name(p.op),
+                                         p.pattern, p.predicted, cost_unit_name(p.costs.unit), p.cost_model,
+                                         p.date.empty() ? "" : ", " + p.date)));
+  out +=
+      "  rankdir=LR;\n  node [shape=circle, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", "
+      "fontsize=10];\n";
   // A node is a participant at the beginning of a round; it stands on the line of its earlier and later selves.
   for (const uint16_t who : chart.rows.order) {
     for (uint32_t round = 0; round <= chart.rounds; ++round)
@@ -270,9 +275,9 @@ std::string schedule_dot(const Picture& p) {
                          p.cpu[who], round + 1);
   }
   for (const auto& m : chart.messages)
-    out += fmt::format("  \"{}@{}\" -> \"{}@{}\" [label=\"{:.0f}\", color=\"{}\"];\n", p.cpu[m.from], m.round,
-                       p.cpu[m.to], m.round + 1, p.costs.hop[p.costs.at(m.from, m.to)],
-                       crosses_nodes(p, m.from, m.to) ? kFar : kNear);
+    out +=
+        fmt::format("  \"{}@{}\" -> \"{}@{}\" [label=\"{:.0f}\", color=\"{}\"];\n", p.cpu[m.from], m.round, p.cpu[m.to],
+                    m.round + 1, p.costs.hop[p.costs.at(m.from, m.to)], crosses_nodes(p, m.from, m.to) ? kFar : kNear);
   return out + "}\n";
 }
 

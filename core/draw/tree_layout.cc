@@ -1,5 +1,6 @@
-// The tidy tree. From the leaves up: a subtree knows its outline, the leftmost and the rightmost x on each of its levels;
-// siblings are pushed apart until the outlines of neighbours are 1 apart everywhere, and the parent is put in the middle.
+// The tidy tree. From the leaves up: a subtree knows its outline, the leftmost and the rightmost x on each of its
+// levels; siblings are pushed apart until the outlines of neighbours are 1 apart everywhere, and the parent is put in
+// the middle.
 #include <algorithm>
 
 #include "draw/layout.h"

@@ -2,31 +2,35 @@
 //
 // 1. Distance. Nobody is told earlier than along the shortest path from the root (Dijkstra).
 //
-// 2. Growth. Participants are made anonymous: all that is kept of one is its group (the cores of a cache, say) and that it has a core,
-//    which it shares with some; and of two groups the least edge and the least busy time between them. Whatever can be done on
-//    the machine can be done here, so what is impossible here is impossible there. Counted backwards from the end, as in the postal model
-//    (Bar-Noy, Kipnis: Designing broadcasting algorithms in the postal model, SPAA 1992): let reach(K, s, j, k) be the most
-//    participants that can be told by one of group K to whom s of time is left, when at most k others of its group are told
-//    without leaving the group, and at most j others of its core. It tells somebody first, or idles:
+// 2. Growth. Participants are made anonymous: all that is kept of one is its group (the cores of a cache, say) and that
+//    it has a core, which it shares with some; and of two groups the least edge and the least busy time between them.
+//    Whatever can be done on the machine can be done here, so what is impossible here is impossible there. Counted
+//    backwards from the end, as in the postal model (Bar-Noy, Kipnis: Designing broadcasting algorithms in the postal
+//    model, SPAA 1992): let reach(K, s, j, k) be the most participants that can be told by one of group K to whom s of
+//    time is left, when at most k others of its group are told without leaving the group, and at most j others of its
+//    core. It tells somebody first, or idles:
 //
 //      reach(K, s, j, k) = max of
 //        reach(K, s - 1, j, k)
-//        1 + reach(L, s - edge(K,L), all, all) + reach(K, s - busy(K,L), j, k)                        another group L
-//        1 + reach(K, s - edge(K,K), all, i)   + reach(K, s - busy(K,K), j, k - 1 - i)                another core, i < k
-//        1 + reach(K, s - edge(core), h, i)    + reach(K, s - busy(core), j - 1 - h, k - 1 - i)       the same core, h < j, i < k
+//        1 + reach(L, s - edge(K,L), all, all) + reach(K, s - busy(K,L), j, k)                    another group L
+//        1 + reach(K, s - edge(K,K), all, i)   + reach(K, s - busy(K,K), j, k - 1 - i)            another core (i < k)
+//        1 + reach(K, s - edge(core), h, i)    + reach(K, s - busy(core), j - 1 - h, k - 1 - i)   its core, h < j
 //
-//    The least s for which the root reaches everybody is a bound. Sizes are kept for each entry into a group, not over several
-//    entries into one group: that is the relaxation that makes it cheap. Over k each row is replaced by its concave hull (from
-//    above, so it stays a bound), and the best split i of two concave rows is a merge of their slopes.
+//    The least s for which the root reaches everybody is a bound. Sizes are kept for each entry into a group, not over
+//    several entries into one group: that is the relaxation that makes it cheap. Over k each row is replaced by its
+//    concave hull (from above, so it stays a bound), and the best split i of two concave rows is a merge of their
+//    slopes.
 //
-//    Time is counted in whole ticks, every cost rounded down: a sum of those is not above the rounded-down sum. The range of
-//    ticks is fitted until the answer lies in its upper part.
+//    Time is counted in whole ticks, every cost rounded down: a sum of those is not above the rounded-down sum. The
+//    range of ticks is fitted until the answer lies in its upper part.
 //
-// 3. Weights. Far groups are told late, and the relaxation would rather enter a near one twice. So a participant may count more
-//    than 1, the more the farther its zone is from the root's: the bound is the least s for which the root reaches the sum of all
-//    weights, and holds for any weights >= 0 (Lagrangian relaxation of "everybody once"). A few slopes are tried.
+// 3. Weights. Far groups are told late, and the relaxation would rather enter a near one twice. So a participant may
+//    count more than 1, the more the farther its zone is from the root's: the bound is the least s for which the root
+//    reaches the sum of all weights, and holds for any weights >= 0 (Lagrangian relaxation of "everybody once"). A few
+//    slopes are tried.
 //
-// Groups and cores are levels found in the costs (levels.h). Every nested pair of them gives a bound, and the best one counts.
+// Groups and cores are levels found in the costs (levels.h). Every nested pair of them gives a bound, and the best one
+// counts.
 #include "generate/bound.h"
 
 #include <algorithm>
@@ -39,14 +43,14 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kMostTicks = 5000, kLeastTicks = 300;
-constexpr double kRoughWork = 8e6;        // steps of the inner loops that a reckoning may take: to choose by,
-constexpr double kFineWork = 2.5e7;         // and to keep
+constexpr double kRoughWork = 8e6;   // steps of the inner loops that a reckoning may take: to choose by,
+constexpr double kFineWork = 2.5e7;  // and to keep
 constexpr size_t kMostRowBytes = 24 << 20;
 constexpr uint32_t kRefinements = 6;
-constexpr uint32_t kMostGroups = 96;      // work grows with the square
+constexpr uint32_t kMostGroups = 96;  // work grows with the square
 constexpr uint32_t kMostZones = 8;
 constexpr uint32_t kMostPerCore = 8;
-constexpr uint32_t kPairsKept = 5;         // of groupings, for the finer reckoning
+constexpr uint32_t kPairsKept = 5;           // of groupings, for the finer reckoning
 constexpr uint32_t kTicksBetweenLooks = 64;  // at the limits
 constexpr double kSlopes[] = {0.5, 1, 2, 4, 8};
 
@@ -54,8 +58,10 @@ class Growth {
  public:
   explicit Growth(const SearchLimits& limits) : limits_(limits) {}
 
-  // `root` -1: any. `cores` is finer than `groups`. `allowed` is the work of a reckoning. False when the arena is used up.
-  bool make(const TreeProblem& problem, int root, const Grouping& cores, const Grouping& groups, double allowed, Arena& arena) {
+  // `root` -1: any. `cores` is finer than `groups`. `allowed` is the work of a reckoning. False when the arena is used
+  // up.
+  bool make(const TreeProblem& problem, int root, const Grouping& cores, const Grouping& groups, double allowed,
+            Arena& arena) {
     const uint32_t n = problem.n;
     count_ = groups.count;
     senders_ = count_ + (root >= 0);
@@ -69,7 +75,8 @@ class Growth {
     by_busy_ = arena.make<uint16_t>(pairs);
     hull_ = arena.make<uint16_t>(n + 1);
     auto* core_size = arena.make<uint32_t>(cores.count);
-    if (!size_ || !per_core_ || !row_at_ || !weight_ || !cost_ || !core_cost_ || !by_busy_ || !hull_ || !core_size) return false;
+    if (!size_ || !per_core_ || !row_at_ || !weight_ || !cost_ || !core_cost_ || !by_busy_ || !hull_ || !core_size)
+      return false;
     for (size_t i = 0; i < pairs; ++i) cost_[i] = Cost{HUGE_VAL, HUGE_VAL, 0, 0};
     for (uint32_t k = 0; k < senders_; ++k) core_cost_[k] = Cost{HUGE_VAL, HUGE_VAL, 0, 0};
     for (uint32_t v = 0; v < n; ++v) {
@@ -115,8 +122,9 @@ class Growth {
 
   float& weight(uint32_t group) { return weight_[group]; }  // of each of its participants; to be set before bound()
 
-  // The bound for a root in one of those groups that `wanted` lets through (all the same when the root is given), in ticks
-  // of range / ticks_; `range` itself when everybody is reached only later; 0 when the limits are exceeded before that.
+  // The bound for a root in one of those groups that `wanted` lets through (all the same when the root is given), in
+  // ticks of range / ticks_; `range` itself when everybody is reached only later; 0 when the limits are exceeded before
+  // that.
   template <typename Wanted>
   double bound(double range, Wanted wanted) {
     tick_ = range / ticks_;
@@ -201,15 +209,16 @@ class Growth {
         if (local.busy_ticks == 0) {
           std::fill_n(now + 1, width - 1, all_);
         } else {
-          add_local(now, width, row(home, s - local.edge_ticks, per_core_[home] - 1), members, row(k, s - local.busy_ticks, j),
-                    weight_[home]);
+          add_local(now, width, row(home, s - local.edge_ticks, per_core_[home] - 1), members,
+                    row(k, s - local.busy_ticks, j), weight_[home]);
         }
       }
       for (uint32_t h = 0; h < j && width > 1 && members > 0 && core.edge_ticks <= s; ++h) {
         if (core.busy_ticks == 0) {
           std::fill_n(now + 1, width - 1, all_);
         } else {
-          add_local(now, width, row(home, s - core.edge_ticks, h), members, row(k, s - core.busy_ticks, j - 1 - h), weight_[home]);
+          add_local(now, width, row(home, s - core.edge_ticks, h), members, row(k, s - core.busy_ticks, j - 1 - h),
+                    weight_[home]);
         }
       }
       for (uint32_t i = 0; i < width; ++i) now[i] = std::min(std::max(now[i], j > 0 ? (now - width)[i] : 0), all_);
@@ -218,7 +227,8 @@ class Growth {
   }
 
   // now[j] = max(now[j], weight + the best split of j - 1 others between the one told and the teller).
-  static void add_local(float* now, uint32_t width, const float* told, uint32_t told_width, const float* rest, float weight) {
+  static void add_local(float* now, uint32_t width, const float* told, uint32_t told_width, const float* rest,
+                        float weight) {
     uint32_t a = 0, b = 0;
     for (uint32_t j = 1; j < width; ++j) {
       now[j] = std::max(now[j], weight + told[a] + rest[b]);
@@ -259,16 +269,16 @@ class Growth {
   uint32_t width_ = 0;    // of all rows of one tick
   uint32_t ticks_ = 0;
   double tick_ = 0;
-  float all_ = 0;                  // sum of the weights
-  uint32_t* size_ = nullptr;       // [senders] without the root, but in its own place
-  uint32_t* per_core_ = nullptr;   // [senders] the most of one core
-  uint32_t* row_at_ = nullptr;     // [senders]
-  float* weight_ = nullptr;        // [senders]
-  Cost* cost_ = nullptr;           // [senders * count]
-  Cost* core_cost_ = nullptr;      // [senders]
-  uint16_t* by_busy_ = nullptr;    // [senders * count] groups by busy time
-  uint16_t* hull_ = nullptr;       // [n + 1]
-  float* rows_ = nullptr;          // [ticks][width]
+  float all_ = 0;                 // sum of the weights
+  uint32_t* size_ = nullptr;      // [senders] without the root, but in its own place
+  uint32_t* per_core_ = nullptr;  // [senders] the most of one core
+  uint32_t* row_at_ = nullptr;    // [senders]
+  float* weight_ = nullptr;       // [senders]
+  Cost* cost_ = nullptr;          // [senders * count]
+  Cost* core_cost_ = nullptr;     // [senders]
+  uint16_t* by_busy_ = nullptr;   // [senders * count] groups by busy time
+  uint16_t* hull_ = nullptr;      // [n + 1]
+  float* rows_ = nullptr;         // [ticks][width]
 };
 
 // 1. The farthest from the root by shortest paths; for any root, the second dearest to tell.
@@ -335,7 +345,8 @@ void zone_distances(const TreeProblem& problem, const Grouping& zones, double* d
   }
   for (uint32_t by = 0; by < z; ++by) {
     for (uint32_t a = 0; a < z; ++a) {
-      for (uint32_t b = 0; b < z; ++b) distance[a * z + b] = std::min(distance[a * z + b], distance[a * z + by] + distance[by * z + b]);
+      for (uint32_t b = 0; b < z; ++b)
+        distance[a * z + b] = std::min(distance[a * z + b], distance[a * z + by] + distance[by * z + b]);
     }
   }
 }
@@ -364,8 +375,8 @@ double unweighted(Growth& growth, double best) {
 }
 
 // 3: zones by the root's. Slopes are chosen by `rough`; what counts is `fine`.
-double weighted(const TreeProblem& problem, int root, const Grouping& groups, const Grouping& zones, Growth& rough, Growth& fine,
-                double best, Arena& arena) {
+double weighted(const TreeProblem& problem, int root, const Grouping& groups, const Grouping& zones, Growth& rough,
+                Growth& fine, double best, Arena& arena) {
   auto* zone_of = arena.make<uint16_t>(groups.count);
   auto* distance = arena.make<double>(size_t{zones.count} * zones.count);
   if (!zone_of || !distance) return best;
@@ -415,12 +426,14 @@ double growth_bound(const TreeProblem& problem, int root, const Levels& levels, 
     if (groups.count > kMostGroups) continue;
     for (uint32_t inner = 0; inner < outer; ++inner) {
       const Grouping& cores = levels.level[inner];
-      if (cores.count == groups.count || !nested(n, cores, groups, seen) || largest(n, cores, seen) > kMostPerCore) continue;
+      if (cores.count == groups.count || !nested(n, cores, groups, seen) || largest(n, cores, seen) > kMostPerCore)
+        continue;
       Growth rough(limits);
       if (rough.make(problem, root, cores, groups, kRoughWork, arena)) {
         const double bound = unweighted(rough, best);
         // Of those that do not raise the best, how near they come is not known; the zones may still tell.
-        pairs[count++] = Pair{&cores, &groups, bound > best ? bound : rough.bound(1.5 * best, [](uint32_t) { return true; })};
+        pairs[count++] =
+            Pair{&cores, &groups, bound > best ? bound : rough.bound(1.5 * best, [](uint32_t) { return true; })};
         best = std::max(best, bound);
       }
       arena.rewind(scratch);
@@ -457,10 +470,12 @@ double lower_bound(const TreeProblem& problem, int root, Arena& arena, const Sea
   Levels levels;
   if (distance && done && seen) {
     best = distance_bound(problem, root, distance, done);
-    if (find_levels(problem, arena, &levels) == 0) best = growth_bound(problem, root, levels, best, limits, seen, arena);
+    if (find_levels(problem, arena, &levels) == 0)
+      best = growth_bound(problem, root, levels, best, limits, seen, arena);
   }
   arena.rewind(start);
-  // The value of a tree is a sum of floats, each edge - busy rounded to 2^-24 of itself: it may lie below its exact sum by that much.
+  // The value of a tree is a sum of floats, each edge - busy rounded to 2^-24 of itself: it may lie below its exact sum
+  // by that much.
   return best * (1 - 1e-6);
 }
 

@@ -6,8 +6,9 @@
 
 namespace smelt {
 
-// Proven: no spanning tree with this root (-1: with any root) has a lower value. >= 0. The arena lends the scratch, up to 25
-// MB, and is as before on return; with less, or when the limits end it, the bound is weaker, and still one. Up to a second for 256.
+// Proven: no spanning tree with this root (-1: with any root) has a lower value. >= 0. The arena lends the scratch, up
+// to 25 MB, and is as before on return; with less, or when the limits end it, the bound is weaker, and still one. Up to
+// a second for 256.
 double lower_bound(const TreeProblem& problem, int root, Arena& arena, const SearchLimits& limits = {});
 
 }  // namespace smelt

@@ -1,9 +1,9 @@
 // The optimal tree, by dynamic programming over subsets: S. E. Dreyfus, R. A. Wagner, "The Steiner Problem in Graphs",
-// Networks 1 (1971), whose idea of splitting a set between one branch and the rest of the tree is used here with an order
-// of service and a maximum instead of a sum.
+// Networks 1 (1971), whose idea of splitting a set between one branch and the rest of the tree is used here with an
+// order of service and a maximum instead of a sum.
 //
-// Let f[v][S] be the least value with which v serves all of S, itself not in S. Somebody, c, is served first, and c serves
-// some part of S in turn; with c that is T. What is left, S - T, is v's:
+// Let f[v][S] be the least value with which v serves all of S, itself not in S. Somebody, c, is served first, and c
+// serves some part of S in turn; with c that is T. What is left, S - T, is v's:
 //
 //   f[v][0] = 0
 //   f[v][S] = min over T in S, c in T of   max( edge(v,c) + f[c][T - c],  busy(v,c) + f[v][S - T] )
@@ -15,8 +15,8 @@
 //  (T - c)
 //
 // There are 3^n pairs of S and T (a participant is in T, in S - T, or outside S), each for several v and c. Two things
-// make it fast. All v are computed at once: with every set goes a row of numbers, one for each participant, the lanes of
-// vectors. And few pairs are looked into. Whichever c of T is first, what T gives f[v][S] is not below
+// make it fast. All v are computed at once: with every set goes a row of numbers, one for each participant, the lanes
+// of vectors. And few pairs are looked into. Whichever c of T is first, what T gives f[v][S] is not below
 //
 //   max( reach[T][v], pause[v] + f[v][S - T] )      reach[T][v] = min over c in T of edge(v,c) + f[c][T - c]
 //                                                   pause[v]    = min over c in S of busy(v,c)
@@ -26,8 +26,8 @@
 //   1. those in S: f[c][S - c] is known, and kept in the lanes of the row that no parent needs;
 //   2. reach[S], and pause. T = S, v with one child only, gives just reach, as no edge is shorter than busy;
 //   3. every other T: the bound, and where some v's is below what it has, all c in T.
-// S never holds a root that was asked for, which leaves a third of the work. The tree is read off at the end by repeating,
-// for the n - 1 sets it is made of, the search that gave their values.
+// S never holds a root that was asked for, which leaves a third of the work. The tree is read off at the end by
+// repeating, for the n - 1 sets it is made of, the search that gave their values.
 #include "generate/exact.h"
 
 #include <algorithm>
@@ -82,8 +82,8 @@ struct Search {
   uint16_t participant[kLanes];  // who stands at each place; a given root at the last
   Row edge[kLanes];              // [c].of[v]: by places, and other than in the problem the child first
   Row busy[kLanes];
-  Row* best;                     // [1 << places] .of[v]: f[v][S]; of those in S f[c][S - c]
-  Row* reach;                    // [1 << places] .of[v], for v outside S
+  Row* best;   // [1 << places] .of[v]: f[v][S]; of those in S f[c][S - c]
+  Row* reach;  // [1 << places] .of[v], for v outside S
 
   uint32_t sets() const { return 1u << places; }
   uint32_t everybody() const { return (1u << n) - 1; }
@@ -96,7 +96,8 @@ struct Search {
       if (static_cast<int>(i) != root) participant[place++] = static_cast<uint16_t>(i);
     }
     if (root >= 0) participant[place] = static_cast<uint16_t>(root);
-    // A value is a sum of at most n edges. Should that be too much for a float, everything is measured by a larger unit.
+    // A value is a sum of at most n edges. Should that be too much for a float, everything is measured by a larger
+    // unit.
     const float largest = *std::max_element(problem.edge, problem.edge + size_t{n} * n);
     const float unit = largest > std::numeric_limits<float>::max() / (2 * kLanes) ? 0.5f / kLanes : 1.0f;
     std::memset(edge, 0, sizeof edge);
@@ -112,13 +113,13 @@ struct Search {
   // f[.][S], all of its subsets done.
   void serve(uint32_t set) {
     Row& row = best[set];
-    for (uint32_t in = set; in != 0; in = without_lowest(in)) {                       // 1
+    for (uint32_t in = set; in != 0; in = without_lowest(in)) {  // 1
       const uint32_t c = lowest(in);
       row.of[c] = best[set ^ (1u << c)].of[c];
     }
     const uint32_t parents = everybody() & ~set;
     if (parents == 0) return;
-    Vector least[kVectors], pause[kVectors];                                          // 2
+    Vector least[kVectors], pause[kVectors];  // 2
     for (uint32_t k = 0; k < kVectors; ++k) least[k] = pause[k] = all_lanes(std::numeric_limits<float>::infinity());
     for (uint32_t in = set; in != 0; in = without_lowest(in)) {
       const uint32_t c = lowest(in);
@@ -130,9 +131,10 @@ struct Search {
     for (uint32_t k = 0; k < kVectors; ++k) reach[set].set(k, least[k]);
     // The lanes of those in S, and of nobody, are made 0: no bound is below that.
     Row found{};
-    for (uint32_t out = parents; out != 0; out = without_lowest(out)) found.of[lowest(out)] = reach[set].of[lowest(out)];
+    for (uint32_t out = parents; out != 0; out = without_lowest(out))
+      found.of[lowest(out)] = reach[set].of[lowest(out)];
     for (uint32_t k = 0; k < kVectors; ++k) least[k] = found.get(k);
-    for (uint32_t part = (set - 1) & set; part != 0; part = (part - 1) & set) {       // 3
+    for (uint32_t part = (set - 1) & set; part != 0; part = (part - 1) & set) {  // 3
       const Row& first = reach[part];
       const Row& rest = best[set ^ part];
       Truth hope{};
@@ -205,7 +207,8 @@ size_t exact_bytes(uint32_t n) {
   return 4 * n * sizeof(uint16_t) + sizeof(Search) + std::max(tables, to_sort) + 2 * alignof(Row);
 }
 
-int exact_tree(const TreeProblem& problem, int root, const SearchLimits& limits, Arena& arena, Tree* out, double* value) {
+int exact_tree(const TreeProblem& problem, int root, const SearchLimits& limits, Arena& arena, Tree* out,
+               double* value) {
   const uint32_t n = problem.n;
   if (n > kMostExact) return -ERANGE;
   if (n == 0 || root < -1 || root >= static_cast<int>(n)) return -EINVAL;

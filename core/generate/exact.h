@@ -16,11 +16,12 @@ inline constexpr uint32_t kMostExact = 16;
 size_t exact_bytes(uint32_t n);
 
 // A tree of least value(root), from `root`, or for -1 from the participant that makes the least of it (of several the
-// lowest). `value` is that of sort_and_value, which has also put the children in order. No tree has a lower one, but for
-// the search's rounding to float: by two millionths at most. On one core of a Zen 4, from the best root: 9 participants
-// 0.1 ms, 12 2 to 4 ms, 14 15 to 36 ms, 16 0.2 to 0.4 s, the more the costs differ the longer; from a given root a third.
-// 0; -ERANGE for more than kMostExact participants; -EINVAL for none, or no such root; -EINTR when the limits were
-// exceeded; -ENOMEM. Whatever it returns but 0 leaves the arena as it was.
-int exact_tree(const TreeProblem& problem, int root, const SearchLimits& limits, Arena& arena, Tree* out, double* value);
+// lowest). `value` is that of sort_and_value, which has also put the children in order. No tree has a lower one, but
+// for the search's rounding to float: by two millionths at most. On one core of a Zen 4, from the best root: 9
+// participants 0.1 ms, 12 2 to 4 ms, 14 15 to 36 ms, 16 0.2 to 0.4 s, the more the costs differ the longer; from a
+// given root a third. 0; -ERANGE for more than kMostExact participants; -EINVAL for none, or no such root; -EINTR when
+// the limits were exceeded; -ENOMEM. Whatever it returns but 0 leaves the arena as it was.
+int exact_tree(const TreeProblem& problem, int root, const SearchLimits& limits, Arena& arena, Tree* out,
+               double* value);
 
 }  // namespace smelt

@@ -1,20 +1,21 @@
 // Greedy tree: again and again, of all messages that could be sent next, the one that promises the earliest end.
 //
-// Bhat, Raghavendra, Prasanna: Efficient collective communication in distributed heterogeneous systems (ICDCS 1999; JPDC 63,
-// 2003), the heuristic "earliest completing edge first with look-ahead". Sender v is free at ready(v); the next message is the
-// one from v to c with the smallest
+// Bhat, Raghavendra, Prasanna: Efficient collective communication in distributed heterogeneous systems (ICDCS 1999;
+// JPDC 63, 2003), the heuristic "earliest completing edge first with look-ahead". Sender v is free at ready(v); the
+// next message is the one from v to c with the smallest
 //
 //   ready(v) + edge(v,c) + look-ahead(c)
 //
 // among everybody who has it (v) and everybody who has not (c). Two things are looked ahead at:
 //   1. what c can do with it: its mean edge to its own cluster. A good sender is told before a bad one.
-//   2. what waits for it: if nobody in c's group has been told yet, all of that group waits, and takes about as long as a
-//      broadcast among that many alike takes (below). It is subtracted: without it a greedy choice puts off the long ways to the
-//      end, where they cost the most. This is the paper's "remote first", but only as far as the group is worth it. Groups are
-//      those of all levels (levels.h), from cores to sockets; the one that takes the longest counts.
+//   2. what waits for it: if nobody in c's group has been told yet, all of that group waits, and takes about as long as
+//      a broadcast among that many alike takes (below). It is subtracted: without it a greedy choice puts off the long
+//      ways to the end, where they cost the most. This is the paper's "remote first", but only as far as the group is
+//      worth it. Groups are those of all levels (levels.h), from cores to sockets; the one that takes the longest
+//      counts.
 //
-// The score of c rises when a group of it is entered, and never falls; so a sender's best choice of an earlier moment is a lower
-// bound of its best choice now, and is only looked for again when it comes first and is no longer true.
+// The score of c rises when a group of it is entered, and never falls; so a sender's best choice of an earlier moment
+// is a lower bound of its best choice now, and is only looked for again when it comes first and is no longer true.
 #include "generate/greedy.h"
 
 #include <algorithm>
@@ -26,8 +27,8 @@ namespace smelt {
 
 namespace {
 
-// A broadcast among `members` that are all alike: whoever has it sends every `busy`, each message takes `edge`. The times at which
-// somebody is free lie in a heap; the earliest sends.
+// A broadcast among `members` that are all alike: whoever has it sends every `busy`, each message takes `edge`. The
+// times at which somebody is free lie in a heap; the earliest sends.
 float alike(uint32_t members, double edge, double busy, double* heap) {
   std::greater<double> later;
   heap[0] = 0;
@@ -54,12 +55,12 @@ struct Greedy {
   const Levels& levels;
   const GroupNeeds& needs;
   GreedyWeights weights;
-  uint16_t* choice;   // [n] whom an informed one would tell next
-  uint16_t* told;     // [n] who is informed, in that order
-  double* ahead;      // [n] look-ahead; infinite for those who are informed
-  bool* entered;      // [levels][n] by group
-  double* ready;      // [n] when an informed one can send next
-  double* promise;    // [n] of its choice: edge + look-ahead
+  uint16_t* choice;  // [n] whom an informed one would tell next
+  uint16_t* told;    // [n] who is informed, in that order
+  double* ahead;     // [n] look-ahead; infinite for those who are informed
+  bool* entered;     // [levels][n] by group
+  double* ready;     // [n] when an informed one can send next
+  double* promise;   // [n] of its choice: edge + look-ahead
   uint32_t count = 0;
 
   bool complete() const { return choice && told && ahead && entered && ready && promise; }
@@ -153,7 +154,8 @@ int study_groups(const TreeProblem& problem, const Levels& levels, Arena& arena,
         ++others;
       }
       sum.edge += edges;
-      out->local_edge[v] = others ? static_cast<float>(edges / others) : 0;  // the last level to write it is the clusters
+      out->local_edge[v] =
+          others ? static_cast<float>(edges / others) : 0;  // the last level to write it is the clusters
     }
     for (uint32_t k = 0; k < levels.level[i].count; ++k) {
       const double pairs = std::max(1.0, static_cast<double>(sums[k].members) * (sums[k].members - 1));
@@ -164,13 +166,21 @@ int study_groups(const TreeProblem& problem, const Levels& levels, Arena& arena,
   return 0;
 }
 
-int greedy_tree(const TreeProblem& problem, const Levels& levels, const GroupNeeds& needs, uint16_t root, GreedyWeights weights,
-                Arena& arena, Tree* out) {
+int greedy_tree(const TreeProblem& problem, const Levels& levels, const GroupNeeds& needs, uint16_t root,
+                GreedyWeights weights, Arena& arena, Tree* out) {
   const uint32_t n = problem.n;
   if (root >= n || out->n != n) return -EINVAL;
   char* const scratch = arena.mark();
-  Greedy greedy{problem, levels, needs, weights, arena.make<uint16_t>(n), arena.make<uint16_t>(n), arena.make<double>(n),
-                arena.make<bool>(size_t{kMostLevels} * n), arena.make<double>(n), arena.make<double>(n)};
+  Greedy greedy{problem,
+                levels,
+                needs,
+                weights,
+                arena.make<uint16_t>(n),
+                arena.make<uint16_t>(n),
+                arena.make<double>(n),
+                arena.make<bool>(size_t{kMostLevels} * n),
+                arena.make<double>(n),
+                arena.make<double>(n)};
   const bool fits = greedy.complete();
   if (fits) {
     std::fill_n(out->parent, n, kNobody);

@@ -20,9 +20,9 @@ struct GroupNeeds {
 // O(n^2) for each level. 0 or -ENOMEM, then nothing is left in the arena.
 int study_groups(const TreeProblem& problem, const Levels& levels, Arena& arena, GroupNeeds* out);
 
-// A spanning tree from `root` into `out`, which is a made tree of problem.n; whatever is in it is forgotten. O(n^2) as a rule.
-// 0; -EINVAL for a root out of range; -ENOMEM, then `out` is unchanged. The arena is as before either way.
-int greedy_tree(const TreeProblem& problem, const Levels& levels, const GroupNeeds& needs, uint16_t root, GreedyWeights weights,
-                Arena& arena, Tree* out);
+// A spanning tree from `root` into `out`, which is a made tree of problem.n; whatever is in it is forgotten. O(n^2) as
+// a rule. 0; -EINVAL for a root out of range; -ENOMEM, then `out` is unchanged. The arena is as before either way.
+int greedy_tree(const TreeProblem& problem, const Levels& levels, const GroupNeeds& needs, uint16_t root,
+                GreedyWeights weights, Arena& arena, Tree* out);
 
 }  // namespace smelt

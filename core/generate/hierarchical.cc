@@ -4,15 +4,16 @@
 //   cache       thread t of every core of the cache hears from thread t of other cores
 //   socket      core c of every cache hears from core c of other caches, and so on
 //
-// Before a level everybody in a group knows all of that group. At the level, the g groups inside a larger one disseminate with
-// width W among themselves: ceil(log(g) to the base W + 1) rounds, in which every participant hears from one counterpart in each of
-// W other groups. Counterparts are those with the same place in their groups; where a group is smaller its places are used again.
-// So each round of a near level costs a near message, only the last levels' rounds cross the machine, and nobody has to pass
-// anything on to his neighbours at the end: with s sockets that is log(s) far hops, where gather and release by a tree take two.
+// Before a level everybody in a group knows all of that group. At the level, the g groups inside a larger one
+// disseminate with width W among themselves: ceil(log(g) to the base W + 1) rounds, in which every participant hears
+// from one counterpart in each of W other groups. Counterparts are those with the same place in their groups; where a
+// group is smaller its places are used again. So each round of a near level costs a near message, only the last levels'
+// rounds cross the machine, and nobody has to pass anything on to his neighbours at the end: with s sockets that is
+// log(s) far hops, where gather and release by a tree take two.
 //
-// Dissemination is Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988; doing it inside the node first is
-// common for clusters of multicores (Hoefler et al., "Fast barrier synchronization for InfiniBand", IPDPS 2006). The levels
-// are found in the costs (levels.cc), not named by the operating system.
+// Dissemination is Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988; doing it inside the
+// node first is common for clusters of multicores (Hoefler et al., "Fast barrier synchronization for InfiniBand", IPDPS
+// 2006). The levels are found in the costs (levels.cc), not named by the operating system.
 #include <algorithm>
 
 #include "generate/levels.h"
@@ -25,10 +26,10 @@ namespace {
 // The participants sorted so that every group of every level is a run of its neighbours.
 struct Nesting {
   uint32_t n = 0;
-  uint32_t levels = 0;          // 0 is everybody alone, levels - 1 everybody together
-  uint16_t* sorted = nullptr;   // [n]
-  uint16_t* begin = nullptr;    // [levels][n + 1] where the groups of a level begin in `sorted`
-  uint32_t* count = nullptr;    // [levels] groups
+  uint32_t levels = 0;         // 0 is everybody alone, levels - 1 everybody together
+  uint16_t* sorted = nullptr;  // [n]
+  uint16_t* begin = nullptr;   // [levels][n + 1] where the groups of a level begin in `sorted`
+  uint32_t* count = nullptr;   // [levels] groups
 
   uint16_t* begins(uint32_t level) const { return begin + size_t{level} * (n + 1); }
   // visit(first, end) for each group of a level: its inner groups, as numbers of the level below.
@@ -46,8 +47,8 @@ int nest(const Levels& levels, uint32_t n, Arena& arena, Nesting* out) {
   *out = Nesting{n, levels.count, arena.make<uint16_t>(n), arena.make<uint16_t>(size_t{levels.count} * (n + 1)),
                  arena.make<uint32_t>(levels.count)};
   if (!out->sorted || !out->begin || !out->count) return -ENOMEM;
-  // Two are in one group of a level if they are together in it and in all coarser ones, so that finer ones are always inside. The
-  // clusters may cut across the levels found in the costs; then both cuts hold.
+  // Two are in one group of a level if they are together in it and in all coarser ones, so that finer ones are always
+  // inside. The clusters may cut across the levels found in the costs; then both cuts hold.
   for (uint32_t v = 0; v < n; ++v) out->sorted[v] = static_cast<uint16_t>(v);
   std::sort(out->sorted, out->sorted + n, [&](uint16_t a, uint16_t b) {
     for (uint32_t i = levels.count; i-- > 0;) {
@@ -104,8 +105,9 @@ int hierarchical_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchan
   const uint32_t n = costs.n;
   if (arg == 0 || n == 0 || n > kMaxParticipants) return -EINVAL;
   char* const start = arena.mark();
-  // The messages first, so that the scratch behind them can be given back. A level of g groups takes n messages for each of the
-  // width * log(g) targets, which is never more than among n that are all alike at once, and one round more for each level.
+  // The messages first, so that the scratch behind them can be given back. A level of g groups takes n messages for
+  // each of the width * log(g) targets, which is never more than among n that are all alike at once, and one round more
+  // for each level.
   const uint32_t most = std::min((dissemination_rounds(n, arg) + kMostLevels) * arg, n - 1);
   Message* const messages = arena.make<Message>(size_t{n} * std::max(most, 1u));
   char* const scratch = arena.mark();

@@ -1,6 +1,7 @@
-// Levels by single linkage: a minimum spanning tree joins near ones before far ones, so where its sorted lengths jump, the longer
-// edges part groups (Gower, Ross: Minimum spanning trees and single linkage cluster analysis, Applied Statistics 18, 1969). On
-// a machine these are cores with their hardware threads, caches, dies, sockets, whether or not anybody has named them.
+// Levels by single linkage: a minimum spanning tree joins near ones before far ones, so where its sorted lengths jump,
+// the longer edges part groups (Gower, Ross: Minimum spanning trees and single linkage cluster analysis, Applied
+// Statistics 18, 1969). On a machine these are cores with their hardware threads, caches, dies, sockets, whether or not
+// anybody has named them.
 #include "generate/levels.h"
 
 #include <algorithm>
@@ -74,7 +75,8 @@ int find_levels(const TreeProblem& problem, Arena& arena, Levels* out) {
   char* const start = arena.mark();
   auto* numbers = arena.make<uint16_t>(size_t{kMostLevels} * n);
   char* const scratch = arena.mark();
-  SpanningTree tree{arena.make<uint16_t>(n), arena.make<uint16_t>(n), arena.make<float>(n), arena.make<float>(n), arena.make<bool>(n)};
+  SpanningTree tree{arena.make<uint16_t>(n), arena.make<uint16_t>(n), arena.make<float>(n), arena.make<float>(n),
+                    arena.make<bool>(n)};
   if (!numbers || !tree.complete()) {
     arena.rewind(start);
     return -ENOMEM;

@@ -12,8 +12,9 @@ struct Grouping {
 
 inline constexpr uint32_t kMostLevels = 7;
 
-// level[0] is everybody alone, level[count - 1] everybody together; before that come the clusters (same NUMA node and same
-// last-level cache), and between 0 and those the levels found, each coarser than the one before. Clusters need not be nested in them.
+// level[0] is everybody alone, level[count - 1] everybody together; before that come the clusters (same NUMA node and
+// same last-level cache), and between 0 and those the levels found, each coarser than the one before. Clusters need not
+// be nested in them.
 struct Levels {
   Grouping level[kMostLevels];
   uint32_t count = 0;

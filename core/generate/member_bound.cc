@@ -1,15 +1,16 @@
-// A lower bound for a changing set. That of a larger set is none for a smaller one: whoever leaves may have been the detour that others
-// went by, or the one it was dear to reach. So what is kept is only, for each member and each level of groups (levels.h),
-// the cheapest edge that comes from another group, and from whom: a leave looks anew for those who lose theirs, a join compares once
-// with each. From that, for each level, its groups being units that are told when one of theirs is told from outside:
-//   1. Say that all messages between units arrive as soon as the quickest, and keep their sender as short as the shortest; and that who
-//      is told can send with as many as the largest unit has. Then the k-th message begins at F(k) at the earliest (the postal
-//      model; Bar-Noy, Kipnis, SPAA 1992, with several senders at a place).
-//   2. The message that tells a unit takes the cheapest edge into it at least. Of the units of one group of a coarser level, which is
-//      not the root's, one is told from outside that group; no choice of it leaves smaller numbers than that of the unit with the
-//      largest. So there is one number for each unit but the root's.
-//   3. The k-th message to begin does so at F(k) or later; so however messages and units are matched, some unit is told at the
-//      maximum over k of F(k) + the k-th largest number, or later: the longest way has to begin first.
+// A lower bound for a changing set. That of a larger set is none for a smaller one: whoever leaves may have been the
+// detour that others went by, or the one it was dear to reach. So what is kept is only, for each member and each level
+// of groups (levels.h), the cheapest edge that comes from another group, and from whom: a leave looks anew for those
+// who lose theirs, a join compares once with each. From that, for each level, its groups being units that are told when
+// one of theirs is told from outside:
+//   1. Say that all messages between units arrive as soon as the quickest, and keep their sender as short as the
+//      shortest; and that who is told can send with as many as the largest unit has. Then the k-th message begins at
+//      F(k) at the earliest (the postal model; Bar-Noy, Kipnis, SPAA 1992, with several senders at a place).
+//   2. The message that tells a unit takes the cheapest edge into it at least. Of the units of one group of a coarser
+//      level, which is not the root's, one is told from outside that group; no choice of it leaves smaller numbers than
+//      that of the unit with the largest. So there is one number for each unit but the root's.
+//   3. The k-th message to begin does so at F(k) or later; so however messages and units are matched, some unit is told
+//      at the maximum over k of F(k) + the k-th largest number, or later: the longest way has to begin first.
 #include "generate/member_bound.h"
 
 #include <algorithm>
@@ -167,7 +168,8 @@ double MemberBound::bound_of(uint32_t level, int root) const {
     if (told(units_[k])) numbers_[count++] = units_[k].need;
   }
   std::sort(numbers_, numbers_ + count, std::greater<float>());
-  // The unit of a free root need not be told, nor those parts be entered that it lies in: of all numbers that may not count, the largest.
+  // The unit of a free root need not be told, nor those parts be entered that it lies in: of all numbers that may not
+  // count, the largest.
   const float* const number = numbers_ + (root < 0);
   double highest = 0;
   for (uint32_t k = 0, busy = 0, arrived = 0, used = 0; k + 1 < units; ++k) {

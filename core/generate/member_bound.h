@@ -6,7 +6,8 @@
 
 namespace smelt {
 
-// Over a problem of all who may ever be members; nobody is at first. Nothing is allocated after make(). One thread at a time.
+// Over a problem of all who may ever be members; nobody is at first. Nothing is allocated after make(). One thread at a
+// time.
 class MemberBound {
  public:
   // 0 or -ENOMEM, then nothing is left in the arena. Takes about 200 n bytes.
@@ -20,8 +21,9 @@ class MemberBound {
   void enter(uint16_t v);   // no member. O(n)
   void forget(uint16_t v);  // a member. O(n) as a rule: more when v is whom many would be told by
 
-  // Proven: no tree of the members with this root (-1: with any) has a lower value. O(n log n) for each level of groups, about 12
-  // microseconds for 256. generate/bound.h proves a tenth or two more and takes some ten thousand times as long.
+  // Proven: no tree of the members with this root (-1: with any) has a lower value. O(n log n) for each level of
+  // groups, about 12 microseconds for 256. generate/bound.h proves a tenth or two more and takes some ten thousand
+  // times as long.
   double bound(int root) const;
 
  private:
@@ -45,17 +47,17 @@ class MemberBound {
 
   TreeProblem problem_;
   uint32_t count_ = 0;
-  uint16_t* member_ = nullptr;   // [n]
-  uint16_t* place_ = nullptr;    // [n] in member_, or kNobody
+  uint16_t* member_ = nullptr;  // [n]
+  uint16_t* place_ = nullptr;   // [n] in member_, or kNobody
   uint32_t levels_ = 0;
   bool nested_[kMostLevels][kMostLevels] = {};  // [fine][coarse]
-  uint16_t* group_ = nullptr;    // [level][n]
-  Way* way_ = nullptr;           // [level][n] of members
-  float* shortest_ = nullptr;    // [level][n] the least time that anybody of another group keeps it busy
-  float* numbers_ = nullptr;     // [n] scratch of bound(), as what follows
-  Unit* units_ = nullptr;        // [n]
-  Part* parts_ = nullptr;        // [n]
-  double* starts_ = nullptr;     // [n]
+  uint16_t* group_ = nullptr;                   // [level][n]
+  Way* way_ = nullptr;                          // [level][n] of members
+  float* shortest_ = nullptr;                   // [level][n] the least time that anybody of another group keeps it busy
+  float* numbers_ = nullptr;                    // [n] scratch of bound(), as what follows
+  Unit* units_ = nullptr;                       // [n]
+  Part* parts_ = nullptr;                       // [n]
+  double* starts_ = nullptr;                    // [n]
 };
 
 }  // namespace smelt

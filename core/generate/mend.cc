@@ -1,13 +1,14 @@
-// Mending a tree: incremental change, which the paper leaves to future work (Kaestle et al., OSDI 2016). A program's team loses a
-// thread, or a rank is added; a search from the beginning costs a tenth of a second, and what it would find is most of the tree that
-// is there.
+// Mending a tree: incremental change, which the paper leaves to future work (Kaestle et al., OSDI 2016). A program's
+// team loses a thread, or a rank is added; a search from the beginning costs a tenth of a second, and what it would
+// find is most of the tree that is there.
 //
-//   leave   v was a leaf: it goes. Otherwise its children go to its parent, or somebody takes its place and leaves its own
-//           children to whoever is above it: v's first children and some leaves are tried, and for a root that is the only way.
+//   leave   v was a leaf: it goes. Otherwise its children go to its parent, or somebody takes its place and leaves its
+//           own children to whoever is above it: v's first children and some leaves are tried, and for a root that is
+//           the only way.
 //   join    v is told last by the member for which that is soonest; the few who promise most are tried.
-//   both    then some moves, of which those stay that make the tree no worse: hill climbing on the critical path, whose members
-//           are the only ones that can shorten it. Most candidates are aimed: v goes where it would be told the soonest. A move
-//           that changes nothing stays as well, so that the tree does not get stuck on a plateau. When
+//   both    then some moves, of which those stay that make the tree no worse: hill climbing on the critical path, whose
+//           members are the only ones that can shorten it. Most candidates are aimed: v goes where it would be told the
+//           soonest. A move that changes nothing stays as well, so that the tree does not get stuck on a plateau. When
 //           one makes it worse, a second one may be tried on top before both are taken back.
 #include "generate/mend.h"
 
@@ -19,9 +20,9 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kParentsTried = 4;       // of who joins
-constexpr uint32_t kSuccessorsTried = 8;    // of who leaves
-constexpr uint32_t kEditsAtOnce = 2;        // between two keep()s: a swap, and a removal
+constexpr uint32_t kParentsTried = 4;     // of who joins
+constexpr uint32_t kSuccessorsTried = 8;  // of who leaves
+constexpr uint32_t kEditsAtOnce = 2;      // between two keep()s: a swap, and a removal
 
 }  // namespace
 
@@ -79,7 +80,7 @@ void Mender::store(Tree& tree, uint16_t* members) const {
   tree.root = number[editor_.root()];
 }
 
-// ---- change ------------------------------------------------------------------------------------------------------------------
+// ---- change -------------------------------------------------------------------------------------------------------
 
 // Who is critical, and from when on everybody has time for one more child.
 void Mender::find_ways() {
@@ -99,7 +100,8 @@ void Mender::find_ways() {
   }
 }
 
-// Where a member would be told the soonest as a last child: below its parent it is already, and below itself it cannot be.
+// Where a member would be told the soonest as a last child: below its parent it is already, and below itself it cannot
+// be.
 uint16_t Mender::cheapest_parent(uint16_t v) const {
   uint16_t best = kNobody;
   double soonest = HUGE_VAL;
@@ -123,17 +125,22 @@ bool Mender::move() {
   if (dice < 4) {
     const uint16_t parent = cheapest_parent(v);
     if (parent == kNobody) return false;
-    if (dice == 0 && editor_.first(v) != kNobody) editor_.move_alone(v, parent);
-    else editor_.relocate(v, parent);
+    if (dice == 0 && editor_.first(v) != kNobody)
+      editor_.move_alone(v, parent);
+    else
+      editor_.relocate(v, parent);
     return true;
   }
-  const uint16_t other = dethrone ? editor_.root() : dice == 4 ? editor_.parent(v) : members_.member(random_.below(count()));
+  const uint16_t other = dethrone    ? editor_.root()
+                         : dice == 4 ? editor_.parent(v)
+                                     : members_.member(random_.below(count()));
   if (other == v || (!free_root_ && other == editor_.root())) return false;
   if (dice < 7) {
     editor_.swap_labels(v, other);
     return true;
   }
-  if (other == editor_.root() || editor_.parent(other) == editor_.parent(v) || editor_.below(v, other) || editor_.below(other, v))
+  if (other == editor_.root() || editor_.parent(other) == editor_.parent(v) || editor_.below(v, other) ||
+      editor_.below(other, v))
     return false;
   editor_.swap_subtrees(v, other);
   return true;
@@ -213,7 +220,8 @@ double Mender::leave(uint16_t v) {
   if (v != editor_.root()) consider(v);
   if (editor_.first(v) != kNobody) {
     uint32_t tried = 0;
-    for (uint16_t c = editor_.first(v); c != kNobody && tried < kSuccessorsTried / 2; c = editor_.next(c), ++tried) consider(c);
+    for (uint16_t c = editor_.first(v); c != kNobody && tried < kSuccessorsTried / 2; c = editor_.next(c), ++tried)
+      consider(c);
     // Anybody may make more of the place: those with no place of their own to lose.
     for (uint32_t draws = 0; draws < 4 * kSuccessorsTried && tried < kSuccessorsTried; ++draws) {
       const uint16_t w = members_.member(random_.below(count()));

@@ -11,16 +11,16 @@ namespace smelt {
 // microseconds, no clock is read, and the same calls in the same order give the same trees. One thread at a time.
 class Mender {
  public:
-  // `edge` and the rest of the problem stay the caller's and must outlive this. `free_root`: moves may make anybody the root; else
-  // it stays as long as it takes part. `moves`: that are tried after each change; more bring the tree nearer to the optimum. 0 or
-  // -ENOMEM, then nothing is left in the arena. Takes about 650 n bytes. load() comes next.
+  // `edge` and the rest of the problem stay the caller's and must outlive this. `free_root`: moves may make anybody the
+  // root; else it stays as long as it takes part. `moves`: that are tried after each change; more bring the tree nearer
+  // to the optimum. 0 or -ENOMEM, then nothing is left in the arena. Takes about 650 n bytes. load() comes next.
   int make(const TreeProblem& problem, bool free_root, Arena& arena, uint32_t moves = kDefaultMovesPerChange);
   static constexpr uint32_t kDefaultMovesPerChange = 128;
 
   // Begins with this tree, in which members[i] is what the tree calls i; tree.n is at most that of the problem. O(n^2).
   void load(const Tree& tree, const uint16_t* members);
-  // The other way: the members in ascending order, and the tree among their places in that list, as a schedule wants it. `tree` is a
-  // made tree of count(), `members` has room for as many.
+  // The other way: the members in ascending order, and the tree among their places in that list, as a schedule wants
+  // it. `tree` is a made tree of count(), `members` has room for as many.
   void store(Tree& tree, uint16_t* members) const;
 
   uint32_t count() const { return members_.count(); }
@@ -32,7 +32,8 @@ class Mender {
   double leave(uint16_t v);
   double join(uint16_t v);
 
-  // Proven: no tree of these members has a lower value (with this root, if it is not free). Microseconds: member_bound.h.
+  // Proven: no tree of these members has a lower value (with this root, if it is not free). Microseconds:
+  // member_bound.h.
   double bound() const;
   // How far the value is above bound(), as a share of it: 0.25 is a quarter. 0 where the bound says nothing.
   double gap() const;

@@ -17,11 +17,11 @@ constexpr uint32_t kMostChildren = 2;
 
 struct Grower {
   const Costs& costs;
-  float sign;               // +1: cheapest first; -1: dearest first, the same as inverted costs
+  float sign;  // +1: cheapest first; -1: dearest first, the same as inverted costs
   Tree& tree;
-  uint16_t* order;          // [n * n] row i: the others by their distance from i, filled when i joins
-  uint32_t* next;           // [n] how far row i has been used up
-  uint8_t* children;        // [n]
+  uint16_t* order;    // [n * n] row i: the others by their distance from i, filled when i joins
+  uint32_t* next;     // [n] how far row i has been used up
+  uint8_t* children;  // [n]
 
   bool joined(uint16_t i) const { return i == tree.root || tree.parent[i] != kNobody; }
   float weight(uint16_t from, uint16_t to) const { return sign * costs.hop[costs.at(from, to)]; }
@@ -67,8 +67,12 @@ int prim_tree(const Costs& costs, Link link, int root, Arena& arena, Tree* out) 
   const uint32_t n = costs.n;
   if (int error = start_tree(n, root, 0, arena, out)) return error;
   char* const scratch = arena.mark();
-  Grower grower{costs, link == Link::kCheapest ? 1.f : -1.f, *out, arena.make<uint16_t>(size_t{n} * n),
-                arena.make<uint32_t>(n), arena.make<uint8_t>(n)};
+  Grower grower{costs,
+                link == Link::kCheapest ? 1.f : -1.f,
+                *out,
+                arena.make<uint16_t>(size_t{n} * n),
+                arena.make<uint32_t>(n),
+                arena.make<uint8_t>(n)};
   const bool fits = grower.order && grower.next && grower.children;
   if (fits) grower.grow();
   arena.rewind(scratch);

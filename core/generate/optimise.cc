@@ -1,20 +1,24 @@
 // Near-optimal trees: greedy starts, then simulated annealing.
 //
-//   1. Candidates: the trees handed in, and greedy ones (greedy.cc) from one root or, where the root is free, from six that send
-//      cheaply, with several weights. Their children are put into the best order and the best candidates are remembered.
-//   2. Annealing (Kirkpatrick, Gelatt, Vecchi: Optimization by simulated annealing, Science 220, 1983), several runs from different
-//      candidates. An edit is made; if it raises the value of the tree by more than the temperature times an exponential variate, it is
-//      taken back. That is Metropolis's rule with the variate drawn first. The temperature falls in equal ratios, stage by stage.
+//   1. Candidates: the trees handed in, and greedy ones (greedy.cc) from one root or, where the root is free, from six
+//      that send cheaply, with several weights. Their children are put into the best order and the best candidates are
+//      remembered.
+//   2. Annealing (Kirkpatrick, Gelatt, Vecchi: Optimization by simulated annealing, Science 220, 1983), several runs
+//      from different candidates. An edit is made; if it raises the value of the tree by more than the temperature
+//      times an exponential variate, it is taken back. That is Metropolis's rule with the variate drawn first. The
+//      temperature falls in equal ratios, stage by stage.
 //   3. The best tree ever seen is the result. It is never above a candidate.
 //
-// The value of a tree is that of its slowest path, so most random edits change nothing that counts, and of those that do most are for
-// the worse. Half of the edits therefore start from somebody on the critical path or served before it, whom one has to
-// move to gain anything; the other half keep the rest of the tree in motion, which costs nothing while it has slack.
+// The value of a tree is that of its slowest path, so most random edits change nothing that counts, and of those that
+// do most are for the worse. Half of the edits therefore start from somebody on the critical path or served before it,
+// whom one has to move to gain anything; the other half keep the rest of the tree in motion, which costs nothing while
+// it has slack.
 //
 //   edit            why
-//   relocate        a subtree goes to another parent: near by (of the same group of some level, levels.h), along its own line (an
-//                   uncle, a brother), or anywhere
-//   swap labels     two participants change places: a better sender comes where much is sent. Parent and child are one case
+//   relocate        a subtree goes to another parent: near by (of the same group of some level, levels.h), along its
+//                   own line (an uncle, a brother), or anywhere
+//   swap labels     two participants change places: a better sender comes where much is sent. Parent and child are one
+//                   case
 //   swap subtrees   two parents change loads
 //   move alone      one participant leaves its children to its parent and becomes a leaf elsewhere
 #include "generate/optimise.h"
@@ -31,25 +35,26 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kRoots = 6;           // that greedy construction tries when the root is free
+constexpr uint32_t kRoots = 6;  // that greedy construction tries when the root is free
 constexpr uint32_t kRootsPerCluster = 2;
 constexpr GreedyWeights kWeights[] = {{1, 1}, {0, 0}, {1, 0.5f}, {1, 0}};
-constexpr uint32_t kKept = 4;            // candidates that annealing may start from
-constexpr uint32_t kStages = 60;         // of falling temperature in a run
-// Temperature of the first stage as a share of the start's value, run by run. In a small tree one edge is a large part of the value.
+constexpr uint32_t kKept = 4;     // candidates that annealing may start from
+constexpr uint32_t kStages = 60;  // of falling temperature in a run
+// Temperature of the first stage as a share of the start's value, run by run. In a small tree one edge is a large part
+// of the value.
 constexpr double kHottestSmall[] = {0.1, 0.25, 0.03, 0.15}, kHottestLarge[] = {0.02, 0.04, 0.03, 0.015};
 constexpr uint32_t kSmall = 24;
-constexpr uint32_t kLongRun = 400;       // moves per participant that the heat above is for
-constexpr double kCooling = 0.905;       // from stage to stage: 0.905^60 = 1/400
+constexpr uint32_t kLongRun = 400;           // moves per participant that the heat above is for
+constexpr double kCooling = 0.905;           // from stage to stage: 0.905^60 = 1/400
 constexpr uint32_t kMovesBetweenLooks = 64;  // at the clock: it takes as long as a tenth of a move or so
 
-// ---- 1. candidates -----------------------------------------------------------------------------------------------------------
+// ---- 1. candidates ------------------------------------------------------------------------------------------------
 
 // The best few trees so far, by falling merit; tree[0] is the best.
 struct Candidates {
   const TreeProblem& problem;
-  double* scratch;  // [2 n]
-  uint16_t* order;  // [2 n]
+  double* scratch;            // [2 n]
+  uint16_t* order;            // [2 n]
   Tree tree[kKept + 1] = {};  // one more than kept: the one being built
   double value[kKept + 1] = {};
   uint32_t count = 0;
@@ -74,14 +79,16 @@ struct Candidates {
 };
 
 // Who sends at the lowest mean edge, not too many of one cluster.
-uint32_t cheap_senders(const TreeProblem& problem, const uint16_t* cluster, double* mean, uint16_t* by_mean, uint16_t* out) {
+uint32_t cheap_senders(const TreeProblem& problem, const uint16_t* cluster, double* mean, uint16_t* by_mean,
+                       uint16_t* out) {
   const uint32_t n = problem.n;
   for (uint32_t v = 0; v < n; ++v) {
     by_mean[v] = static_cast<uint16_t>(v);
     mean[v] = 0;
     for (uint32_t c = 0; c < n; ++c) mean[v] += c == v ? 0 : problem.edge_of(v, c);
   }
-  std::sort(by_mean, by_mean + n, [mean](uint16_t a, uint16_t b) { return mean[a] != mean[b] ? mean[a] < mean[b] : a < b; });
+  std::sort(by_mean, by_mean + n,
+            [mean](uint16_t a, uint16_t b) { return mean[a] != mean[b] ? mean[a] < mean[b] : a < b; });
   uint32_t count = 0;
   for (uint32_t per_cluster : {kRootsPerCluster, kRoots}) {
     for (uint32_t i = 0; i < n && count < kRoots; ++i) {
@@ -98,8 +105,8 @@ uint32_t cheap_senders(const TreeProblem& problem, const uint16_t* cluster, doub
   return count;
 }
 
-int collect(Candidates& candidates, const Levels& levels, const GroupNeeds& needs, int root, const OptimiseSettings& settings,
-            const uint16_t* roots, uint32_t root_count, Arena& arena) {
+int collect(Candidates& candidates, const Levels& levels, const GroupNeeds& needs, int root,
+            const OptimiseSettings& settings, const uint16_t* roots, uint32_t root_count, Arena& arena) {
   for (const Tree* start : settings.starts) {
     if (start->n != candidates.problem.n || (root >= 0 && start->root != root)) continue;
     copy_tree(*start, candidates.building());
@@ -108,7 +115,8 @@ int collect(Candidates& candidates, const Levels& levels, const GroupNeeds& need
   for (const GreedyWeights& weights : kWeights) {
     for (uint32_t k = 0; k < root_count; ++k) {
       if (candidates.count > 0 && settings.limits.exceeded()) return 0;
-      if (int error = greedy_tree(candidates.problem, levels, needs, roots[k], weights, arena, &candidates.building())) return error;
+      if (int error = greedy_tree(candidates.problem, levels, needs, roots[k], weights, arena, &candidates.building()))
+        return error;
       candidates.consider();
     }
     // One round says which root is best; the other weights are tried from there only.
@@ -120,7 +128,7 @@ int collect(Candidates& candidates, const Levels& levels, const GroupNeeds& need
   return 0;
 }
 
-// ---- 2. annealing ------------------------------------------------------------------------------------------------------------
+// ---- 2. annealing -------------------------------------------------------------------------------------------------
 
 struct Annealing {
   const TreeProblem& problem;
@@ -128,11 +136,11 @@ struct Annealing {
   bool free_root;
   TreeEditor editor;
   const Levels& levels;
-  uint16_t* member;      // [levels][n] participants by group
-  uint16_t* begin;       // [levels][n + 1] of a group in `member`
-  uint16_t* critical;    // [n] of the tree as it stands, if critical_count is not 0
+  uint16_t* member;    // [levels][n] participants by group
+  uint16_t* begin;     // [levels][n + 1] of a group in `member`
+  uint16_t* critical;  // [n] of the tree as it stands, if critical_count is not 0
   uint32_t critical_count = 0;
-  Tree best;            // its arrays are the result's
+  Tree best;  // its arrays are the result's
   double best_value = 0;
   SplitMix64 random{0};
 
@@ -188,7 +196,8 @@ struct Annealing {
       const uint16_t grand = editor.parent(above);
       uint16_t from = (random.next() & 1) && grand != kNobody ? grand : above;
       other = editor.first(from);
-      for (uint32_t steps = random.below(4); steps > 0 && editor.next(other) != kNobody; --steps) other = editor.next(other);
+      for (uint32_t steps = random.below(4); steps > 0 && editor.next(other) != kNobody; --steps)
+        other = editor.next(other);
       if (from == grand && random.below(3) == 0) other = grand;
     }
     if (other == v) return false;
@@ -271,7 +280,8 @@ int optimise_tree(const TreeProblem& problem, int root, const OptimiseSettings& 
   GroupNeeds needs;
   if (error == 0) error = find_levels(problem, arena, &levels);
   if (error == 0) error = study_groups(problem, levels, arena, &needs);
-  Annealing annealing{problem, settings, root < 0, {}, levels, member, begin, critical, 0, result, 0, SplitMix64(settings.seed)};
+  Annealing annealing{problem, settings, root < 0, {},     levels, member,
+                      begin,   critical, 0,        result, 0,      SplitMix64(settings.seed)};
   if (error == 0) error = annealing.editor.make(problem, arena);
   if (error == 0) {
     uint16_t roots[kRoots] = {static_cast<uint16_t>(std::max(root, 0))};

@@ -13,17 +13,19 @@ inline constexpr uint32_t kDefaultMoves = ~0u;
 uint32_t default_moves(uint32_t n);  // what that stands for: a tenth of a second or less
 
 struct OptimiseSettings {
-  uint32_t moves = kDefaultMoves;  // that annealing may try, all seeds together; 0: greedy only; default: by n, see optimise.cc
-  uint32_t seeds = 8;              // annealing runs, >= 1; they share the moves and the time
-  uint64_t seed = 1;               // same problem, settings and seed: same tree, unless the limits below cut in
+  uint32_t moves =
+      kDefaultMoves;   // that annealing may try, all seeds together; 0: greedy only; default: by n, see optimise.cc
+  uint32_t seeds = 8;  // annealing runs, >= 1; they share the moves and the time
+  uint64_t seed = 1;   // same problem, settings and seed: same tree, unless the limits below cut in
   SearchLimits limits;
-  double enough = 0;               // no search below this value: what a lower bound says cannot be beaten, or 0
-  std::span<const Tree* const> starts;  // known trees; the result is above none of them. Those with another root do not count.
+  double enough = 0;  // no search below this value: what a lower bound says cannot be beaten, or 0
+  std::span<const Tree* const>
+      starts;  // known trees; the result is above none of them. Those with another root do not count.
 };
 
-// A spanning tree with a low value(root), its children in the best order, and that value. `root` is a participant or -1: whichever
-// serves best. When the limits end the search, the best so far. 0; -EINVAL for a root out of range; -ENOMEM, then nothing is left
-// in the arena. Takes about 450 n bytes of scratch.
+// A spanning tree with a low value(root), its children in the best order, and that value. `root` is a participant or
+// -1: whichever serves best. When the limits end the search, the best so far. 0; -EINVAL for a root out of range;
+// -ENOMEM, then nothing is left in the arena. Takes about 450 n bytes of scratch.
 int optimise_tree(const TreeProblem& problem, int root, const OptimiseSettings& settings, Arena& arena, Tree* out,
                   double* value);
 

@@ -1,6 +1,6 @@
-// The optimised tree: exact.cc for few participants, optimise.cc for many, which starts from every other tree that the registry
-// has. As a row of the registry it is the tree for broadcasts, found with what a program that starts can spend; who knows the
-// operation and has more time goes by schedule/choose.h.
+// The optimised tree: exact.cc for few participants, optimise.cc for many, which starts from every other tree that the
+// registry has. As a row of the registry it is the tree for broadcasts, found with what a program that starts can
+// spend; who knows the operation and has more time goes by schedule/choose.h.
 #include "generate/optimised.h"
 
 #include "generate/exact.h"
@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint32_t kMostStarts = 32;  // trees that the registry can offer, arguments included
 
-// Every other tree of the registry, so that the result is above none of them. Without moves they are not worth their time.
+// Every other tree of the registry, so that the result is above none of them. Without moves they are not worth their
+// time.
 uint32_t known_trees(const Costs& costs, int root, const SearchEffort& effort, Arena& arena, const Tree** out) {
   uint32_t count = 0;
   if (effort.moves == 0) return 0;

@@ -9,17 +9,20 @@ namespace smelt {
 // How hard the search for a pattern may try.
 struct SearchEffort {
   uint32_t most_exact = 9;  // up to so many participants the optimal tree itself is found (generate/exact.h)
-  uint32_t moves = 0;       // of annealing above that, and of the search for partners; 0: greedy construction alone, no such search
+  uint32_t moves =
+      0;  // of annealing above that, and of the search for partners; 0: greedy construction alone, no such search
   uint64_t seed = 1;
-  SearchLimits limits;      // with limits, what is found depends on the time there was
+  SearchLimits limits;  // with limits, what is found depends on the time there was
 };
 // While a program starts: about a millisecond, and the same for everybody who computes it.
 inline constexpr SearchEffort kStartEffort{};
-// When a person waits: the optimum up to 14 participants, annealing by the default number of moves above; a tenth of a second.
+// When a person waits: the optimum up to 14 participants, annealing by the default number of moves above; a tenth of a
+// second.
 inline constexpr SearchEffort kPatientEffort{14, kDefaultMoves, 1, {}};
 
-// A tree of low value(root) for one direction (problem.h), and that value. `root` is a participant or -1: whichever serves best.
-// With moves, it is above no tree of the registry. 0; -EINVAL for a root out of range; -ENOMEM, then nothing is left in the arena.
+// A tree of low value(root) for one direction (problem.h), and that value. `root` is a participant or -1: whichever
+// serves best. With moves, it is above no tree of the registry. 0; -EINVAL for a root out of range; -ENOMEM, then
+// nothing is left in the arena.
 int search_tree(const Costs& costs, Direction direction, int root, const SearchEffort& effort, Arena& arena, Tree* out,
                 double* value);
 

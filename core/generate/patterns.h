@@ -19,7 +19,8 @@ int mst_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out
 int cluster_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
 int bad_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
 int adaptive_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
-int optimised_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);  // for broadcasts; see optimised.h
+int optimised_tree(const Costs& costs, uint32_t arg, int root, Arena& arena,
+                   Tree* out);  // for broadcasts; see optimised.h
 int adaptive_sorted_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
 
 // Exchanges: registry.h has the contract (ExchangeFunction).

@@ -2,12 +2,14 @@
 //
 // A parent v serves its children one after another. Each keeps it busy for a while, and each message takes its way:
 //
-//   value(v) = max over its children c_1 .. c_k, in order, of   busy(v,c_1) + ... + busy(v,c_i-1) + edge(v,c_i) + value(c_i)
+//   value(v) = max over its children c_1 .. c_k, in order, of   busy(v,c_1) + ... + busy(v,c_i-1) + edge(v,c_i) +
+//                                                               value(c_i)
 //
-// Broadcast: c_1 is told first; edge is the hop from v to c, busy what a further message costs the sender; value(root) is when the
-// last participant has been told. Reduction, time reversed: c_1 is served last; edge is the hop from c to v, busy what a further
-// message costs the receiver; value(root) is when the root has everything. Under the paper's additive model edge = t_send + t_receive
-// and busy = t_send (broadcast) or t_receive (reduction). Both are what predict.h finds for such a tree, to rounding.
+// Broadcast: c_1 is told first; edge is the hop from v to c, busy what a further message costs the sender; value(root)
+// is when the last participant has been told. Reduction, time reversed: c_1 is served last; edge is the hop from c to
+// v, busy what a further message costs the receiver; value(root) is when the root has everything. Under the paper's
+// additive model edge = t_send + t_receive and busy = t_send (broadcast) or t_receive (reduction). Both are what
+// predict.h finds for such a tree, to rounding.
 //
 // For a given set of children the best order is by falling edge - busy + value: jobs with tails (reorder_shuffle.cc).
 #pragma once
@@ -25,8 +27,8 @@ enum class Direction : uint8_t { kBroadcast, kReduce };
 struct TreeProblem {
   uint32_t n = 0;
   Direction direction = Direction::kBroadcast;
-  const float* edge = nullptr;  // [n * n] row = parent, column = child; finite, >= busy
-  const float* busy = nullptr;  // [n * n] row = parent, column = child; >= 0
+  const float* edge = nullptr;     // [n * n] row = parent, column = child; finite, >= busy
+  const float* busy = nullptr;     // [n * n] row = parent, column = child; >= 0
   const uint16_t* node = nullptr;  // [n] NUMA node of each, as in Costs
   const uint16_t* llc = nullptr;   // [n]
 
@@ -37,11 +39,12 @@ struct TreeProblem {
 // The problem that these costs pose. The matrices are copied into the arena. 0 or -ENOMEM.
 int make_problem(const Costs& costs, Direction direction, Arena& arena, TreeProblem* out);
 
-// Puts the `count` children of v into that order, by falling tail, and returns value(v). tail[c] is edge - busy + value of child c,
-// busy(c) what it keeps v. `children` are v's, in any order; they are reordered in the tree and there.
+// Puts the `count` children of v into that order, by falling tail, and returns value(v). tail[c] is edge - busy + value
+// of child c, busy(c) what it keeps v. `children` are v's, in any order; they are reordered in the tree and there.
 template <typename Busy>
 double serve_by_tail(Tree& tree, uint16_t v, uint16_t* children, uint32_t count, const double* tail, Busy busy) {
-  std::sort(children, children + count, [tail](uint16_t a, uint16_t b) { return tail[a] != tail[b] ? tail[a] > tail[b] : a < b; });
+  std::sort(children, children + count,
+            [tail](uint16_t a, uint16_t b) { return tail[a] != tail[b] ? tail[a] > tail[b] : a < b; });
   set_children(tree, v, children, count);
   double sent = 0, value = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -51,9 +54,9 @@ double serve_by_tail(Tree& tree, uint16_t v, uint16_t* children, uint32_t count,
   return value;
 }
 
-// value(root) of a spanning tree, its children put into the best order first. `scratch` has room for 2 n doubles and `order` for 2 n
-// participants. O(n log n), allocates nothing. The child order left in the tree is that in which a broadcast sends; for a
-// reduction it is the reverse of the order of service, which a schedule does not fix.
+// value(root) of a spanning tree, its children put into the best order first. `scratch` has room for 2 n doubles and
+// `order` for 2 n participants. O(n log n), allocates nothing. The child order left in the tree is that in which a
+// broadcast sends; for a reduction it is the reverse of the order of service, which a schedule does not fix.
 double sort_and_value(const TreeProblem& problem, Tree& tree, double* scratch, uint16_t* order);
 
 }  // namespace smelt

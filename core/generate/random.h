@@ -1,6 +1,6 @@
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): one word of state, every
-// seed good, the same numbers on every machine. <random> would bring libstdc++'s symbols along, and its distributions
-// differ between libraries.
+// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): one word of state,
+// every seed good, the same numbers on every machine. <random> would bring libstdc++'s symbols along, and its
+// distributions differ between libraries.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class SplitMix64 {
   // 0 .. bound - 1 by multiplication; for bounds below 2^16 the bias is less than 2^-16.
   uint32_t below(uint32_t bound) { return static_cast<uint32_t>((next() >> 32) * bound >> 32); }
 
-  // An exponential variate of mean 1 to about half a percent: -ln(u) = (leading zeros of u - log2 of its mantissa) * ln 2
-  // with a parabola for the logarithm. The runtime does not link the mathematics library.
+  // An exponential variate of mean 1 to about half a percent: -ln(u) = (leading zeros of u - log2 of its mantissa) * ln
+  // 2 with a parabola for the logarithm. The runtime does not link the mathematics library.
   double exponential() {
     const uint64_t u = next() | 1;
     const int zeros = __builtin_clzll(u);

@@ -19,7 +19,8 @@ constexpr PatternInfo kRegistry[] = {
 #undef PATTERN
 };
 
-// The number of levels or rounds only changes at the roots of n, and for up to 1024 participants these give every depth worth having.
+// The number of levels or rounds only changes at the roots of n, and for up to 1024 participants these give every depth
+// worth having.
 constexpr uint32_t kRadixes[] = {2, 3, 4, 8};
 constexpr uint32_t kWidths[] = {1, 2, 3, 4, 7};
 // Among the few groups of a level. 63: all at once.

@@ -20,7 +20,7 @@ struct PatternInfo {
   const char* argument;       // "K" or nullptr when it takes none
   uint32_t default_argument;  // used when the name comes without ":K"
   uint32_t min_argument, max_argument;
-  TreeFunction tree;          // exactly one of tree and exchange is set
+  TreeFunction tree;  // exactly one of tree and exchange is set
   ExchangeFunction exchange;
   const char* help;
 };

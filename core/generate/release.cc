@@ -1,11 +1,12 @@
 // Release by shared lines: one store wakes everybody who polls the line.
 //
-// A tree for messages has to share the sending out, because each message keeps its sender busy. A line that many poll does not: the
-// store is one, the reads overlap, and a further poller costs little (cost_model.h), so the star is hard to beat as long as the root is
-// near. Across sockets it may pay to send one message to a leader there and let it store a line of its own for its neighbours:
-// their reads then stay inside. One of the two is best on all machines we know; which one, and for which level of groups, is priced.
-// The idea is that of the release flag of centralised barriers (Mellor-Crummey, Scott: Algorithms for scalable synchronization on
-// shared-memory multiprocessors, ACM TOCS 9, 1991), which they found best wherever caches are coherent.
+// A tree for messages has to share the sending out, because each message keeps its sender busy. A line that many poll
+// does not: the store is one, the reads overlap, and a further poller costs little (cost_model.h), so the star is hard
+// to beat as long as the root is near. Across sockets it may pay to send one message to a leader there and let it store
+// a line of its own for its neighbours: their reads then stay inside. One of the two is best on all machines we know;
+// which one, and for which level of groups, is priced. The idea is that of the release flag of centralised barriers
+// (Mellor-Crummey, Scott: Algorithms for scalable synchronization on shared-memory multiprocessors, ACM TOCS 9, 1991),
+// which they found best wherever caches are coherent.
 #include "generate/release.h"
 
 #include <algorithm>

@@ -67,11 +67,11 @@ struct Shuffler {
 
   // One move; false when none gains.
   bool shuffle() {
-    const uint16_t last = play();                                                // 1
+    const uint16_t last = play();  // 1
     uint16_t best = kNobody;
     double earliest = informed[last];
     // Its own subtree is idle after it is informed, and its parent after having sent to it: neither can be earlier.
-    for (uint16_t i = 0; i < tree.n; ++i) {                                      // 2
+    for (uint16_t i = 0; i < tree.n; ++i) {  // 2
       const double then = idle[i] + costs.t_send(i, last) + costs.t_receive(i, last);
       if (then < earliest) {
         best = i;
@@ -80,9 +80,9 @@ struct Shuffler {
     }
     if (best == kNobody) return false;
     const uint16_t before = tree.parent[last];
-    cut_child(tree, last);                                                       // 3
+    cut_child(tree, last);  // 3
     append_child(tree, best, last);
-    reorder_upwards(before);                                                     // 4
+    reorder_upwards(before);  // 4
     reorder_upwards(best);
     return true;
   }
@@ -94,8 +94,14 @@ int adaptive_sorted_tree(const Costs& costs, uint32_t arg, int root, Arena& aren
   if (int error = adaptive_tree(costs, arg, root, arena, out)) return error;
   const uint32_t n = costs.n;
   char* const scratch = arena.mark();
-  Shuffler shuffler{costs, *out, arena.make<double>(n), arena.make<double>(n), arena.make<double>(n),
-                    arena.make<double>(n), arena.make<uint16_t>(n), arena.make<uint16_t>(n)};
+  Shuffler shuffler{costs,
+                    *out,
+                    arena.make<double>(n),
+                    arena.make<double>(n),
+                    arena.make<double>(n),
+                    arena.make<double>(n),
+                    arena.make<uint16_t>(n),
+                    arena.make<uint16_t>(n)};
   const bool fits = shuffler.complete();
   if (fits) {
     shuffler.reorder_all();

@@ -4,9 +4,9 @@
 //   one round     of the other clusters, each core hears from its share  one message between any two clusters, each way
 //   rounds ..     everybody in a cluster hears what the others heard     dissemination, width W
 //
-// Between clusters there is one hop, as in the hybrid (hybrid.cc), but no leader that has to take in a message from every other
-// cluster: with c clusters of k cores each core takes (c - 1) / k of them. It pays where clusters are many and messages keep the
-// receiver busy. A cluster is a last-level cache of a NUMA node.
+// Between clusters there is one hop, as in the hybrid (hybrid.cc), but no leader that has to take in a message from
+// every other cluster: with c clusters of k cores each core takes (c - 1) / k of them. It pays where clusters are many
+// and messages keep the receiver busy. A cluster is a last-level cache of a NUMA node.
 #include <algorithm>
 
 #include "generate/patterns.h"
@@ -48,8 +48,8 @@ int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* ou
   const uint32_t n = costs.n;
   if (arg == 0 || n == 0 || n > kMaxParticipants) return -EINVAL;
   char* const start = arena.mark();
-  // The clusters say how many messages there are: two disseminations, and between them one for every ordered pair of clusters. They
-  // are looked for again behind the messages, so that the scratch can be given back.
+  // The clusters say how many messages there are: two disseminations, and between them one for every ordered pair of
+  // clusters. They are looked for again behind the messages, so that the scratch can be given back.
   Clusters clusters;
   if (!find_clusters(costs, arena, &clusters)) {
     arena.rewind(start);

@@ -8,10 +8,12 @@ namespace smelt {
 namespace {
 
 // Does a stand before b in a list of siblings? As in sort_and_value.
-bool precedes(double tail_a, uint16_t a, double tail_b, uint16_t b) { return tail_a != tail_b ? tail_a > tail_b : a < b; }
+bool precedes(double tail_a, uint16_t a, double tail_b, uint16_t b) {
+  return tail_a != tail_b ? tail_a > tail_b : a < b;
+}
 
-// The longest edit, swap_labels: the children of two unlinked and linked (2 n), the two themselves and a root, and two ways up to
-// the root with a value and a new place in the list (3 entries) each.
+// The longest edit, swap_labels: the children of two unlinked and linked (2 n), the two themselves and a root, and two
+// ways up to the root with a value and a new place in the list (3 entries) each.
 constexpr uint32_t kLogPerSeat = 8;
 constexpr uint32_t kLogExtra = 16;
 
@@ -27,7 +29,7 @@ int TreeEditor::make(const TreeProblem& problem, Arena& arena, uint32_t edits) {
   return -ENOMEM;
 }
 
-// ---- lists -------------------------------------------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------------------------
 
 void TreeEditor::attach(uint16_t v, uint16_t parent, uint16_t previous) {
   Seat& seat = seats_[v];
@@ -53,14 +55,15 @@ void TreeEditor::unlink(uint16_t v) {
   detach(v);
 }
 
-// Searched from the end: children that come over from another list come in about the right order, and small subtrees, which stand
-// at the end, move the most.
+// Searched from the end: children that come over from another list come in about the right order, and small subtrees,
+// which stand at the end, move the most.
 void TreeEditor::link(uint16_t v, uint16_t parent) {
   Seat& seat = seats_[v];
   seat.busy = problem_.busy_of(parent, v);
   seat.tail = problem_.edge_of(parent, v) - seat.busy + seat.value;
   uint16_t previous = seats_[parent].last;
-  while (previous != kNobody && !precedes(seats_[previous].tail, previous, seat.tail, v)) previous = seats_[previous].previous;
+  while (previous != kNobody && !precedes(seats_[previous].tail, previous, seat.tail, v))
+    previous = seats_[previous].previous;
   attach(v, parent, previous);
   record({Entry::kLinked, v, 0, 0, 0, 0});
 }
@@ -71,7 +74,8 @@ void TreeEditor::settle(uint16_t v) {
   const uint16_t parent = seat.parent;
   const double tail = problem_.edge_of(parent, v) - seat.busy + seat.value;
   uint16_t previous = seat.previous, next = seat.next;
-  while (previous != kNobody && !precedes(seats_[previous].tail, previous, tail, v)) previous = seats_[previous].previous;
+  while (previous != kNobody && !precedes(seats_[previous].tail, previous, tail, v))
+    previous = seats_[previous].previous;
   if (previous == seat.previous) {
     while (next != kNobody && precedes(seats_[next].tail, next, tail, v)) {
       previous = next;
@@ -118,7 +122,7 @@ void TreeEditor::undo() {
   }
 }
 
-// ---- values ------------------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------------------------
 
 double TreeEditor::evaluate(uint16_t v) const {
   double sent = 0, value = 0;
@@ -162,7 +166,7 @@ bool TreeEditor::below(uint16_t top, uint16_t v) const {
   return v == top;
 }
 
-// ---- edits -------------------------------------------------------------------------------------------------------------------
+// ---- edits --------------------------------------------------------------------------------------------------------
 
 void TreeEditor::relocate(uint16_t v, uint16_t parent) {
   const uint16_t before = seats_[v].parent;
@@ -206,8 +210,10 @@ void TreeEditor::swap_labels(uint16_t a, uint16_t b) {
   swap_children(a, b);
   const auto place = [this](uint16_t v, uint16_t parent) {
     set_value(v, evaluate(v));
-    if (parent == kNobody) set_root(v);
-    else link(v, parent);
+    if (parent == kNobody)
+      set_root(v);
+    else
+      link(v, parent);
   };
   place(a, above_b == a ? b : above_b);
   place(b, above_a);
@@ -243,7 +249,7 @@ void TreeEditor::move_alone(uint16_t v, uint16_t parent) {
   insert(v, parent);
 }
 
-// ---- from and to trees -------------------------------------------------------------------------------------------------------
+// ---- from and to trees --------------------------------------------------------------------------------------------
 
 void TreeEditor::load(const Tree& tree) {
   log_count_ = 0;

@@ -1,12 +1,13 @@
 // A tree under change: every edit re-values only what it touches, and can be taken back.
 //
-// The siblings of a list stand by falling tail, so their order is the best one at all times (problem.h), and value(v) follows from
-// one walk over v's children. After an edit the values of the changed places and of their ancestors are computed anew, upwards,
-// and only until one comes out as it was: a change away from the critical path seldom gets far.
+// The siblings of a list stand by falling tail, so their order is the best one at all times (problem.h), and value(v)
+// follows from one walk over v's children. After an edit the values of the changed places and of their ancestors are
+// computed anew, upwards, and only until one comes out as it was: a change away from the critical path seldom gets far.
 //
-// Taking back costs what the edit cost and computes nothing: every link, unlink and new value is written to a log, and undo()
-// plays it backwards (Knuth's dancing links: an element that is taken out still knows its neighbours). So values never drift:
-// a tree has the same value, to the bit, whatever was tried in between, and it is that of sort_and_value().
+// Taking back costs what the edit cost and computes nothing: every link, unlink and new value is written to a log, and
+// undo() plays it backwards (Knuth's dancing links: an element that is taken out still knows its neighbours). So values
+// never drift: a tree has the same value, to the bit, whatever was tried in between, and it is that of
+// sort_and_value().
 #pragma once
 
 #include "generate/problem.h"
@@ -28,17 +29,18 @@ class TreeEditor {
   uint16_t next(uint16_t v) const { return seats_[v].next; }
   uint16_t last(uint16_t v) const { return seats_[v].last; }
   bool below(uint16_t top, uint16_t v) const;  // v in the subtree of top
-  // The participants that have a part in value(), into `out` (room for n): on the path that takes the longest, everybody who is
-  // served by one of the path before or as its next, from the top down. Returns how many; the root is not among them.
+  // The participants that have a part in value(), into `out` (room for n): on the path that takes the longest,
+  // everybody who is served by one of the path before or as its next, from the top down. Returns how many; the root is
+  // not among them.
   uint32_t critical(uint16_t* out) const;
 
   // Edits. What each asks for is the caller's duty.
-  void relocate(uint16_t v, uint16_t parent);        // v is not the root, parent is not below v
-  void swap_labels(uint16_t a, uint16_t b);          // a != b: they change places, roots among them
-  void swap_subtrees(uint16_t a, uint16_t b);        // neither below the other
-  void remove(uint16_t v);                           // v is not the root: its children go to its parent, and it is no member
-  void insert(uint16_t v, uint16_t parent);          // v is no member
-  void move_alone(uint16_t v, uint16_t parent);      // v is not the root, parent != v: v is removed and inserted as a leaf
+  void relocate(uint16_t v, uint16_t parent);  // v is not the root, parent is not below v
+  void swap_labels(uint16_t a, uint16_t b);    // a != b: they change places, roots among them
+  void swap_subtrees(uint16_t a, uint16_t b);  // neither below the other
+  void remove(uint16_t v);                     // v is not the root: its children go to its parent, and it is no member
+  void insert(uint16_t v, uint16_t parent);    // v is no member
+  void move_alone(uint16_t v, uint16_t parent);  // v is not the root, parent != v: v is removed and inserted as a leaf
 
   void keep() { log_count_ = 0; }  // what was done since the last keep() or load() stands
   void undo();                     // ... is taken back

@@ -1,9 +1,11 @@
 // Allreduce: the operands of all, combined, to everybody.
 //
 //   pair    two participants, up to 24 bytes: both operands in one line
-//   inline  up to 224 bytes, in lines that carry their own flags; everybody reads everybody's and combines for itself: one hop.
+//   inline  up to 224 bytes, in lines that carry their own flags; everybody reads everybody's and combines for itself:
+//           one hop.
 //           Beyond 16 participants: reduced to participant 0, in blocks or along the tree, then broadcast
-//   flat    the same over the shelves, in pieces: no more communication than a barrier, but everybody does all the arithmetic
+//   flat    the same over the shelves, in pieces: no more communication than a barrier, but everybody does all the
+//           arithmetic
 //   sliced  everybody combines a slice and gets the others' (reduce_sliced.cc)
 //   single  the same, straight from and to the callers' memory (single_copy.h)
 #include "group/fold.h"
@@ -42,7 +44,8 @@ void allreduce_blocks(Group& group, const smelt_data& in, void* result, size_t e
   const size_t bytes = elements * fold.element_bytes;
   const void* from = result;
   const ReduceRoute* tree = group.tree_for(fold, 0);
-  if (!(tree ? reduce_tree_inline(group, in, result, elements, fold, *tree) : reduce_inline(group, in, result, elements, fold, 0)))
+  if (!(tree ? reduce_tree_inline(group, in, result, elements, fold, *tree)
+             : reduce_inline(group, in, result, elements, fold, 0)))
     from = group.get_inline(route.parent, group.desks[route.parent].down, bytes, result);
   if (group.me == 0 || route.forwards) group.put_inline(group.desk().down, from, bytes);
   if (from != result) std::memcpy(result, from, bytes);
@@ -51,7 +54,8 @@ void allreduce_blocks(Group& group, const smelt_data& in, void* result, size_t e
 
 }  // namespace
 
-int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold) {
+int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
+                    const smelt_fold& fold) {
   const size_t bytes = elements * fold.element_bytes;
   if (bytes <= kInlineBytes) {
     ++group.episode;

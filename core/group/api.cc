@@ -32,8 +32,8 @@ void copy_through(const smelt_data& in, const smelt_data& out, size_t bytes) {
 
 }  // namespace
 
-int smelt_group_reduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements, const smelt_fold* fold,
-                       unsigned root) {
+int smelt_group_reduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                       const smelt_fold* fold, unsigned root) {
   if (!group || !in || !fold || root >= group->n || (group->me == root && !out)) return -EINVAL;
   if (elements == 0 || fold->element_bytes == 0) return 0;
   const smelt_data nowhere{};  // for who is not the root, whatever it names
@@ -42,7 +42,8 @@ int smelt_group_reduce(smelt_group* group, const smelt_data* in, const smelt_dat
   return 0;
 }
 
-int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements, const smelt_fold* fold) {
+int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                          const smelt_fold* fold) {
   if (!group || !in || !out || !fold) return -EINVAL;
   if (elements == 0 || fold->element_bytes == 0) return 0;
   if (group->n > 1) return group_allreduce(*group, *in, *out, elements, *fold);

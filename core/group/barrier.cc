@@ -1,7 +1,7 @@
 // The barrier of a group: the schedule's steps over the signal lines of the desks, or for two the line with both flags.
 //
-// A step signals by storing the episode into one line of ours, which all its peers poll; epochs only grow, so nothing is
-// reset (transport/line.h). Memory ordering: release stores, acquire loads, transitively along the schedule.
+// A step signals by storing the episode into one line of ours, which all its peers poll; epochs only grow, so nothing
+// is reset (transport/line.h). Memory ordering: release stores, acquire loads, transitively along the schedule.
 #include "group/group.h"
 
 namespace smelt {

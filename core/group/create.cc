@@ -2,15 +2,16 @@
 //
 // 1. The leader (participant 0) carves a block and tells its ticket by the host's broadcast.
 // 2. Everybody maps the block, takes and clears its own desk, and introduces itself there.
-// 3. One minimum over all: did that work everywhere, and have all the same version? It also makes the introductions visible.
+// 3. One minimum over all: did that work everywhere, and have all the same version? It also makes the introductions
+//    visible.
 // 4. Everybody plans, from the same introductions, the same thing.
-// A group that is refused is refused by the minimum alone: the leader may put the memory to another use as soon as it has heard, while
-// others have yet to, so after a refusal nobody looks at the block.
+// A group that is refused is refused by the minimum alone: the leader may put the memory to another use as soon as it
+// has heard, while others have yet to, so after a refusal nobody looks at the block.
 // So a group costs two collectives of the host's, whatever its size, and nobody is a member of half a group.
+#include <pthread.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <pthread.h>
 
 #include "base/options.h"
 #include "base/os/os.h"
@@ -77,7 +78,8 @@ int offer(Group& group, Ticket* ticket) {
   return 0;
 }
 
-// Steps 1 to 3. `error` is what this participant has to bring in already: it must not stay away, the others wait for it.
+// Steps 1 to 3. `error` is what this participant has to bring in already: it must not stay away, the others wait for
+// it.
 int join(Group& group, int error) {
   Ticket ticket;
   if (group.me == 0 && !error) error = offer(group, &ticket);
@@ -99,11 +101,12 @@ void free_memory(smelt_group* group) {
 }
 
 constexpr size_t arena_bytes(uint32_t n) { return size_t{n} * (sizeof(Route) + sizeof(ReduceRoute) + 64) + 8192; }
-// Under each of n roots we have n - 1 children at most, and room for n while they are looked for. Pages that are not written are not held.
+// Under each of n roots we have n - 1 children at most, and room for n while they are looked for. Pages that are not
+// written are not held.
 constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint16_t); }
 
-// Everything a participant has to itself, in one mapping: the object, its arena, and at its end the memory for generating
-// patterns, of which pages are only held while that goes on.
+// Everything a participant has to itself, in one mapping: the object, its arena, and at its end the memory for
+// generating patterns, of which pages are only held while that goes on.
 smelt_group* make_group(uint32_t n) {
   const size_t planning = generation_bytes(n);
   smelt_group* group = make_object<smelt_group>(arena_bytes(n) + children_bytes(n) + kPage + planning);
@@ -146,7 +149,8 @@ bool Group::agree_on_shelves() {
   if (ok && me != 0) ok = attach_block(front->shelf, shelves_bytes(n), &shelf_block) == 0;
   // Only as much as our two rings of pieces need, by their owner, on its NUMA node.
   for (const uint64_t channel : {uint64_t{0}, kChannelBytes})
-    ok = ok && take_block_pages(shelf_block, kPage + me * kShelfBytes + channel, uint64_t{kPieceRing} * plan.limits.piece) == 0;
+    ok = ok && take_block_pages(shelf_block, kPage + me * kShelfBytes + channel,
+                                uint64_t{kPieceRing} * plan.limits.piece) == 0;
   if (ok && !scratch) scratch = static_cast<char*>(os::map_pages(kScratchBytes));
   if (vote(kHaveShelf, ok && scratch)) {
     shelves = shelf_block.address + kPage;
@@ -163,8 +167,8 @@ bool Group::agree_on_single_copy() {
   for (uint32_t i = 0; i < n && ok; ++i) {
     uint64_t found = 0;
     const Introduction& other = introduction(i);
-    ok = i == me || (os::read_process(other.process, &found, other.probe_address, sizeof found) == 0 &&
-                     found == front->probe + i);
+    ok = i == me ||
+         (os::read_process(other.process, &found, other.probe_address, sizeof found) == 0 && found == front->probe + i);
   }
   single_copy_asked = true;
   return single_copy = vote(kCanReadOthers, ok);

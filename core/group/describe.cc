@@ -52,7 +52,8 @@ struct Combining {
 void broadcast_table(const Group& group, const char* pattern, Table* table) {
   const Limits& limits = group.plan.limits;
   table->add(kInlineBytes, "inline, flags in the lines, %s", pattern);
-  table->add(group.n <= kDirectCopyParticipants ? limits.copy_broadcast : UINT64_MAX, "through shared memory in pieces of %u B, %s", limits.piece, pattern);
+  table->add(group.n <= kDirectCopyParticipants ? limits.copy_broadcast : UINT64_MAX,
+             "through shared memory in pieces of %u B, %s", limits.piece, pattern);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
 
@@ -60,7 +61,8 @@ void broadcast_table(const Group& group, const char* pattern, Table* table) {
 void add_long(const Group& group, uint64_t flat, uint64_t copied, const Combining& who, Table* table) {
   const Limits& limits = group.plan.limits;
   if (group.n > kDirectCopyParticipants) copied = UINT64_MAX;
-  table->add(copied < flat ? copied : flat, "through shared memory in pieces of %u B, combined by %s", limits.piece, who.text);
+  table->add(copied < flat ? copied : flat, "through shared memory in pieces of %u B, combined by %s", limits.piece,
+             who.text);
   table->add(copied, "through shared memory, sliced over all (limit %s)", limits.origin);
   table->add(UINT64_MAX, "single copy, sliced over all (limit %s)", limits.origin);
 }
@@ -68,16 +70,20 @@ void add_long(const Group& group, uint64_t flat, uint64_t copied, const Combinin
 // `tree`: the pattern to root 0, empty where the fixed order is as quick.
 void reduce_table(const Group& group, const char* tree, Table* table) {
   const bool blocks = group.n > kBlockSize;
-  table->add(kInlineBytes, "inline, flags in the lines, combined %s", Combining(group, blocks ? "in blocks of 16" : "by the root", tree).text);
-  add_long(group, group.plan.limits.flat_reduce, group.plan.limits.copy_reduce, Combining(group, "the root", tree), table);
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s",
+             Combining(group, blocks ? "in blocks of 16" : "by the root", tree).text);
+  add_long(group, group.plan.limits.flat_reduce, group.plan.limits.copy_reduce, Combining(group, "the root", tree),
+           table);
 }
 
 void allreduce_table(const Group& group, const char* tree, Table* table) {
   const bool blocks = group.n > kBlockSize;
   if (group.n == 2) table->add(kPairBytes, "inline, both operands in one line");
   table->add(kInlineBytes, "inline, flags in the lines, combined %s%s",
-             Combining(group, blocks ? "in blocks of 16" : "by everybody", blocks ? tree : "").text, blocks ? ", then broadcast" : "");
-  add_long(group, group.plan.limits.flat_allreduce, group.plan.limits.copy_allreduce, Combining(group, "everybody", ""), table);
+             Combining(group, blocks ? "in blocks of 16" : "by everybody", blocks ? tree : "").text,
+             blocks ? ", then broadcast" : "");
+  add_long(group, group.plan.limits.flat_allreduce, group.plan.limits.copy_allreduce, Combining(group, "everybody", ""),
+           table);
 }
 
 void bytes_text(uint64_t bytes, char* text, size_t room) {
@@ -130,12 +136,13 @@ int smelt_group_summary(const smelt_group* group, char* line, size_t room) {
                                          "a guess, run 'smelt calibrate'"};
   const char* costs = plan.profile ? kSources[static_cast<int>(plan.profile->source)] : "none";
   if (plan.crowded)
-    return std::snprintf(line, room, "%u participants, crowded (%s): waits yield; costs from %s", group->n, plan.crowded_why, costs);
+    return std::snprintf(line, room, "%u participants, crowded (%s): waits yield; costs from %s", group->n,
+                         plan.crowded_why, costs);
   char cpus[96] = "";
   size_t used = 0;
   for (uint32_t i = 0; plan.cpus && i < group->n && used + 8 < sizeof cpus; ++i)
     used += static_cast<size_t>(std::snprintf(cpus + used, sizeof cpus - used, "%s%u", i ? "," : "", plan.cpus[i]));
   const bool cut = used + 8 >= sizeof cpus;
-  return std::snprintf(line, room, "%u participants on CPUs %s%s; costs from %s", group->n, plan.cpus ? cpus : "unknown",
-                       cut ? ",..." : "", costs);
+  return std::snprintf(line, room, "%u participants on CPUs %s%s; costs from %s", group->n,
+                       plan.cpus ? cpus : "unknown", cut ? ",..." : "", costs);
 }

@@ -1,5 +1,6 @@
 // Combining the operands of all participants in the one order that the API promises (group.h): within blocks of 16
-// ranks from the right, then the blocks from the right. Every method for every size comes here, so all give the same bits; only the tree has an order of its own.
+// ranks from the right, then the blocks from the right. Every method for every size comes here, so all give the same
+// bits; only the tree has an order of its own.
 #pragma once
 
 #include <smelt/group.h>
@@ -33,7 +34,11 @@ inline void unpack(const smelt_data& data, size_t offset, size_t bytes, const vo
 class Combiner {
  public:
   Combiner(const smelt_fold& fold, size_t elements, char* block_room, char* total_room)
-      : fold_(fold), elements_(elements), bytes_(elements * fold.element_bytes), block_room_(block_room), total_room_(total_room) {}
+      : fold_(fold),
+        elements_(elements),
+        bytes_(elements * fold.element_bytes),
+        block_room_(block_room),
+        total_room_(total_room) {}
 
   // result = source(first) op ... op source(last - 1), from the right; `source` gives addresses that are only read.
   // result may be one of them. Without a `result` the outcome may be left where it is; returns where.
@@ -84,7 +89,8 @@ class Combiner {
   char* total_room_;
 };
 
-// In how many pieces (an element is not longer than one), of how many elements, a long message goes; the same for all participants.
+// In how many pieces (an element is not longer than one), of how many elements, a long message goes; the same for all
+// participants.
 struct Pieces {
   size_t elements = 0;  // of a full piece
   uint64_t count = 0;

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/object.h"
-#include "transport/desk.h"
 #include "group/plan.h"
+#include "transport/desk.h"
 
 namespace smelt {
 
@@ -38,10 +38,10 @@ struct Group {
   Desk* desks = nullptr;    // [n]
   char* shelves = nullptr;  // [n * kShelfBytes]; nullptr: none yet, or refused
   bool shelf_refused = false;
-  char* scratch = nullptr;  // this process's own: kScratchBytes
+  char* scratch = nullptr;   // this process's own: kScratchBytes
   char* planning = nullptr;  // memory for generating patterns, reserved but not kept
   size_t planning_bytes = 0;
-  uint64_t probe = 0;        // Introduction::probe_address
+  uint64_t probe = 0;  // Introduction::probe_address
   bool single_copy = false, single_copy_asked = false;
 
   // 2. Progress. All participants count alike.
@@ -52,7 +52,7 @@ struct Group {
 
   // 3. What the plan says.
   GroupPlan plan;
-  Route* routes = nullptr;  // [n] by root, filled at first use
+  Route* routes = nullptr;               // [n] by root, filled at first use
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
   Arena children{nullptr, 0};            // of those, with room for all of them
 
@@ -60,13 +60,16 @@ struct Group {
     return *reinterpret_cast<const Introduction*>(introductions + i * kIntroductionBytes);
   }
   Desk& desk() { return desks[me]; }
-  char* up_piece(uint32_t i, uint64_t piece) { return shelves + i * kShelfBytes + piece % kPieceRing * plan.limits.piece; }
+  char* up_piece(uint32_t i, uint64_t piece) {
+    return shelves + i * kShelfBytes + piece % kPieceRing * plan.limits.piece;
+  }
   char* down_piece(uint32_t i, uint64_t piece) { return up_piece(i, piece) + kChannelBytes; }
 
   // Waits until ready() holds; `peer` is who will make it hold.
   template <typename Ready>
   void wait_until(uint32_t peer, Ready ready) {
-    if (ready()) [[likely]] return;
+    if (ready()) [[likely]]
+      return;
     if (!plan.crowded) {
       for (int i = 0; i < plan.burst; ++i) {
         cpu_pause();
@@ -84,7 +87,8 @@ struct Group {
 
   // Waits until our slots of this episode are free to be written.
   void open_slots() {
-    if (episode > kRing && settled < episode - kRing) [[unlikely]] settle(episode - kRing);
+    if (episode > kRing && settled < episode - kRing) [[unlikely]]
+      settle(episode - kRing);
   }
 
   // The inline message of this episode to whoever reads our channel.
@@ -100,12 +104,14 @@ struct Group {
     }
   }
 
-  // The inline message of participant i in this episode: where it lies, or a copy in `room` when it takes several lines.
+  // The inline message of participant i in this episode: where it lies, or a copy in `room` when it takes several
+  // lines.
   const void* get_inline(uint32_t i, const InlineSlot* channel, size_t bytes, void* room) {
     const InlineLine* line = channel[episode % kRing].line;
     wait_line(i, *line);
-    // A sender that runs ahead has put its next message there already: asked for now, it is here when it is wanted (measured,
-    // reduce of 8 bytes in a tight loop, near: 16 ns a call instead of 21; where nobody runs ahead no difference).
+    // A sender that runs ahead has put its next message there already: asked for now, it is here when it is wanted
+    // (measured, reduce of 8 bytes in a tight loop, near: 16 ns a call instead of 21; where nobody runs ahead no
+    // difference).
     __builtin_prefetch(channel[(episode + 1) % kRing].line);
     if (bytes <= kLinePayload) return line->payload;
     char* to = static_cast<char*>(room);
@@ -121,9 +127,9 @@ struct Group {
     wait_until(i, [&] { return line.episode.load(std::memory_order_acquire) == episode; });
   }
 
-  // The end of a collective in which not everybody has heard of everybody. Told every few episodes only: a sender that runs
-  // ahead polls the line, and every store into it would cost a message. The ring is long enough for that: whoever waits
-  // for a slot has itself sent all that the others need to get to within kFinishStride of it.
+  // The end of a collective in which not everybody has heard of everybody. Told every few episodes only: a sender that
+  // runs ahead polls the line, and every store into it would cost a message. The ring is long enough for that: whoever
+  // waits for a slot has itself sent all that the others need to get to within kFinishStride of it.
   void finish() {
     if (episode % kFinishStride == 0) finish_now();
   }
@@ -135,7 +141,8 @@ struct Group {
   void settle(uint64_t upto);
   // Waits until our slots for this piece are free.
   void open_piece(uint64_t piece) {
-    if (piece >= kPieceRing && drained < piece - kPieceRing + 1) [[unlikely]] drain(piece - kPieceRing + 1);
+    if (piece >= kPieceRing && drained < piece - kPieceRing + 1) [[unlikely]]
+      drain(piece - kPieceRing + 1);
   }
   void drain(uint64_t upto);
   void wait_filled(uint32_t i, Counter Desk::*channel, uint64_t piece) {
@@ -154,14 +161,16 @@ struct Group {
   bool vote(Question question, bool yes);  // true when all said yes
 
   const Route& route(uint32_t root) {
-    if (routes[root].parent == kUnrouted) [[unlikely]] find_route(root);
+    if (routes[root].parent == kUnrouted) [[unlikely]]
+      find_route(root);
     return routes[root];
   }
   void find_route(uint32_t root);
   // The tree along which this operation goes to `root`; nullptr: it keeps the fixed order.
   const ReduceRoute* tree_for(const smelt_fold& fold, uint32_t root) {
     if (!(fold.flags & plan.free_folds)) return nullptr;
-    if (reduce_routes[root].parent == kUnrouted) [[unlikely]] find_reduce_route(root);
+    if (reduce_routes[root].parent == kUnrouted) [[unlikely]]
+      find_reduce_route(root);
     return reduce_routes[root].by_tree ? &reduce_routes[root] : nullptr;
   }
   void find_reduce_route(uint32_t root);
@@ -172,10 +181,12 @@ struct Group {
   uint64_t wait_for_all(uint64_t upto, CounterOf counter_of);
 };
 
-// The long way of the four collectives; each is in the file of its name. A reduction's `out` is empty elsewhere than on the root.
+// The long way of the four collectives; each is in the file of its name. A reduction's `out` is empty elsewhere than on
+// the root.
 void group_barrier(Group& group);
 int group_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root);
-int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root);
+int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
+                 uint32_t root);
 int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold);
 
 }  // namespace smelt

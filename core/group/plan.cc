@@ -1,9 +1,9 @@
 #include "group/plan.h"
 
+#include <pthread.h>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <pthread.h>
 
 #include <span>
 
@@ -12,8 +12,8 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "group/group.h"
-#include "profile/api.h"
 #include "policy/thresholds.h"
+#include "profile/api.h"
 #include "schedule/choose.h"
 #include "schedule/programs.h"
 #include "schedule/validate.h"
@@ -55,8 +55,8 @@ bool may_run_on(const Introduction& who, uint32_t cpu) {
   return cpu < kMaxParticipants && (who.cpus[cpu / 64] >> cpu % 64 & 1);
 }
 
-// A CPU of its own for every participant, within its mask: bipartite matching by augmenting paths (Kuhn, 1955). The i-th
-// participant tries its CPUs in ascending order, so unbound ones get the first n, as an operating system would.
+// A CPU of its own for every participant, within its mask: bipartite matching by augmenting paths (Kuhn, 1955). The
+// i-th participant tries its CPUs in ascending order, so unbound ones get the first n, as an operating system would.
 class Placement {
  public:
   Placement(const Group& group, const Profile& machine, Arena& arena) : group_(group), machine_(machine) {
@@ -124,8 +124,8 @@ void find_crowd(const Group& group, uint32_t machine_cpus, bool placed, GroupPla
   out->crowded = out->crowded_why[0] != '\0';
 }
 
-// Where the participants are expected to run, as indices into the profile, and the costs among them; in a crowd, where nobody runs
-// anywhere in particular, no members, and equal costs for all.
+// Where the participants are expected to run, as indices into the profile, and the costs among them; in a crowd, where
+// nobody runs anywhere in particular, no members, and equal costs for all.
 struct Ground {
   std::span<const uint16_t> members;
   Costs costs;
@@ -157,9 +157,10 @@ bool asked_for_pattern(const Group& group, Pattern* pattern) {
   return false;
 }
 
-// The plan of one operation, checked: the pattern that was asked for if it serves the operation, else the one that won a race, else the
-// cheapest. All participants see the same profile, so all come to the same.
-int choose(const Group& group, const GroupPlan& placed, const Ground& ground, Operation op, int root, Arena& arena, Choice* out) {
+// The plan of one operation, checked: the pattern that was asked for if it serves the operation, else the one that won
+// a race, else the cheapest. All participants see the same profile, so all come to the same.
+int choose(const Group& group, const GroupPlan& placed, const Ground& ground, Operation op, int root, Arena& arena,
+           Choice* out) {
   Pattern pattern;
   const bool asked = asked_for_pattern(group, &pattern);
   if (asked && plan(pattern, op, root, ground.costs, arena, out) == 0) return check_schedule(out->schedule, arena);
@@ -210,10 +211,11 @@ int plan_barrier(const Group& group, const Ground& ground, Arena& scratch, Arena
   Pattern asked, all_to_all;
   Choice choice;
   find_pattern("all-to-all", &all_to_all);
-  // In a crowd the order of arrival is the scheduler's, and a message that must be passed on costs a time slice: everybody
-  // tells everybody.
-  int error = out->crowded && !asked_for_pattern(group, &asked) ? plan(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice)
-                                                         : choose(group, *out, ground, Operation::kBarrier, -1, scratch, &choice);
+  // In a crowd the order of arrival is the scheduler's, and a message that must be passed on costs a time slice:
+  // everybody tells everybody.
+  int error = out->crowded && !asked_for_pattern(group, &asked)
+                  ? plan(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice)
+                  : choose(group, *out, ground, Operation::kBarrier, -1, scratch, &choice);
   if (!error) error = compile_barrier(group, choice.schedule, scratch, arena, out);
   if (error == -ERANGE) {  // more rounds than a desk has lines
     error = plan(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice);
@@ -225,7 +227,8 @@ int plan_barrier(const Group& group, const Ground& ground, Arena& scratch, Arena
   return 0;
 }
 
-// Does everybody hand on what it has once, to one other, and last? A schedule can be correct and tell somebody twice, which a sum would show.
+// Does everybody hand on what it has once, to one other, and last? A schedule can be correct and tell somebody twice,
+// which a sum would show.
 bool adds_once(const Schedule& schedule) {
   for (uint32_t i = 0; i < schedule.n; ++i) {
     uint32_t told = 0;
@@ -245,8 +248,8 @@ uint32_t children_of_root(const Schedule& tree) {
   return children;
 }
 
-// Is the tree quicker than the fixed order? Also when each participant is done in the tree. Within a block the fixed order is a star as well,
-// and what the model makes of the order in which a star is read is not worth a second one.
+// Is the tree quicker than the fixed order? Also when each participant is done in the tree. Within a block the fixed
+// order is a star as well, and what the model makes of the order in which a star is read is not worth a second one.
 int compare_with_fixed(const Schedule& tree, const Costs& costs, Arena& arena, Prediction* by_tree, bool* quicker) {
   Schedule fixed;
   Prediction in_order;
@@ -259,7 +262,8 @@ int compare_with_fixed(const Schedule& tree, const Costs& costs, Arena& arena, P
 }
 
 // Our place in the tree. The children by when the model expects them, which is the order in which it priced them.
-ReduceRoute reduce_place(const Schedule& tree, uint16_t me, const Costs& costs, const double* done, uint16_t* children) {
+ReduceRoute reduce_place(const Schedule& tree, uint16_t me, const Costs& costs, const double* done,
+                         uint16_t* children) {
   ReduceRoute route{kNobody, true, 0, children};
   const auto expected = [&](uint16_t child) {
     const size_t pair = costs.at(child, me);
@@ -307,7 +311,8 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   if (group.n > 2 && !made.star) made.free_folds = SMELT_FOLD_ANY_ORDER | (tree_for_all() ? SMELT_FOLD_COMMUTES : 0);
   made.limits = group_limits(made.profile, group.n, made.crowded, may_be_moved);
   made.burst = static_cast<int>(find_threshold(ThresholdId::kBurst, made.profile).value);
-  made.turn = static_cast<int>(find_threshold(made.crowded ? ThresholdId::kCrowdTurn : ThresholdId::kTurn, made.profile).value);
+  made.turn =
+      static_cast<int>(find_threshold(made.crowded ? ThresholdId::kCrowdTurn : ThresholdId::kTurn, made.profile).value);
   if (group.n == 2 && best) {  // there is nothing to choose between
     made.pair = true;
     std::snprintf(made.barrier_pattern, sizeof made.barrier_pattern, "pair");
@@ -332,7 +337,8 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) 
   Ground ground;
   Choice choice;
   int error = find_ground(group.plan, group.n, scratch, &ground);
-  if (!error) error = choose(group, group.plan, ground, Operation::kBroadcast, static_cast<int>(root), scratch, &choice);
+  if (!error)
+    error = choose(group, group.plan, ground, Operation::kBroadcast, static_cast<int>(root), scratch, &choice);
   if (error) return star;  // the same inputs: for all alike
   Route route{kNobody, false};
   const Schedule& schedule = choice.schedule;

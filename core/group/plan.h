@@ -1,13 +1,13 @@
-// How a group goes about its collectives: decided once, from what all participants told each other, by each for itself and
-// by all alike.
+// How a group goes about its collectives: decided once, from what all participants told each other, by each for itself
+// and by all alike.
 #pragma once
 
 #include "base/arena.h"
 #include "policy/limits.h"
-#include "transport/desk.h"
 #include "profile/profile.h"
 #include "schedule/fixed_order.h"
 #include "schedule/schedule.h"
+#include "transport/desk.h"
 
 namespace smelt {
 
@@ -21,8 +21,8 @@ struct Route {
 
 // A participant's place in the reduction to one root, for operations that may be combined in any order.
 struct ReduceRoute {
-  uint16_t parent = kUnrouted;         // kNobody: the root itself
-  bool by_tree = false;                // false: the fixed order is as quick, or there is nothing to choose
+  uint16_t parent = kUnrouted;  // kNobody: the root itself
+  bool by_tree = false;         // false: the fixed order is as quick, or there is nothing to choose
   uint16_t count = 0;
   const uint16_t* children = nullptr;  // [count] in the order in which they are expected
 };
@@ -38,31 +38,33 @@ struct BarrierStep {
 struct GroupPlan {
   bool crowded = false;
   char crowded_why[48] = "";
-  int burst = 0;                    // polls before a waiter looks up from its line
-  int turn = 0;                     // polls between two turns of waiting (wait.cc)
-  bool pair = false;                // the barrier of two: one line
+  int burst = 0;      // polls before a waiter looks up from its line
+  int turn = 0;       // polls between two turns of waiting (wait.cc)
+  bool pair = false;  // the barrier of two: one line
   const BarrierStep* steps = nullptr;
   uint32_t step_count = 0;
   char barrier_pattern[40] = "";
-  double barrier_predicted = 0;     // ns, 0: not predicted
-  bool star = false;                // broadcasts go from the root to everybody straight, and reductions the other way
-  unsigned free_folds = 0;          // SMELT_FOLD_...: operations with one of these flags may go along a tree; 0: there is none
-  const uint32_t* cpus = nullptr;   // [n] where each is expected to run; nullptr: nowhere in particular
+  double barrier_predicted = 0;  // ns, 0: not predicted
+  bool star = false;             // broadcasts go from the root to everybody straight, and reductions the other way
+  unsigned free_folds = 0;  // SMELT_FOLD_...: operations with one of these flags may go along a tree; 0: there is none
+  const uint32_t* cpus = nullptr;  // [n] where each is expected to run; nullptr: nowhere in particular
   Limits limits;
   const Profile* profile = nullptr;
 };
 
 struct Group;
 
-// Everything by the introductions: crowd or not, CPUs, barrier program (over the group's desks), limits. The arena is the
-// group's. 0 or -ENOMEM.
+// Everything by the introductions: crowd or not, CPUs, barrier program (over the group's desks), limits. The arena is
+// the group's. 0 or -ENOMEM.
 int plan_group(const Group& group, Arena& arena, GroupPlan* out);
 
-// Place of `me` in the tree that serves `root`, and the pattern's name. Deterministic: all participants compute the same tree.
+// Place of `me` in the tree that serves `root`, and the pattern's name. Deterministic: all participants compute the
+// same tree.
 Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room);
 
-// The same for reductions. `children` has room for n, of which as many as the result's count are used. Where the fixed order is no dearer by
-// the model, that holds, and the pattern's name is empty; a pattern that the user has set is taken as it is.
+// The same for reductions. `children` has room for n, of which as many as the result's count are used. Where the fixed
+// order is no dearer by the model, that holds, and the pattern's name is empty; a pattern that the user has set is
+// taken as it is.
 ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* children, char* pattern, size_t room);
 
 // This process's profile and settings, as hashes that participants compare.

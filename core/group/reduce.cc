@@ -1,8 +1,10 @@
 // Reduction: the operands of all, combined, to the root. And what it shares with allreduce.
 //
-//   inline  up to 224 bytes, in lines that carry their own flags; the root reads everybody's. Beyond 16 participants the first of each
+//   inline  up to 224 bytes, in lines that carry their own flags; the root reads everybody's. Beyond 16 participants
+//   the first of each
 //           block of 16 combines its block and the root the blocks, which is the order that is promised anyway
-//   tree    either of inline and flat along the generator's tree, for operations that may be combined in any order (reduce_tree.cc)
+//   tree    either of inline and flat along the generator's tree, for operations that may be combined in any order
+//           (reduce_tree.cc)
 //   flat    everybody copies its operands to its shelf in pieces, the root combines (reduce_flat.cc)
 //   sliced  (reduce-scatter, then the root gathers) everybody combines one slice of every piece: the arithmetic and the
 //           reading are spread over all (reduce_sliced.cc)
@@ -17,8 +19,8 @@
 namespace smelt {
 namespace {
 
-// Everybody's operands in this episode, to be combined from the right: what is asked for first stays until the second has been
-// combined with it, so two places are enough for those that take several lines.
+// Everybody's operands in this episode, to be combined from the right: what is asked for first stays until the second
+// has been combined with it, so two places are enough for those that take several lines.
 class InlineOperands {
  public:
   InlineOperands(Group& group, const void* own, size_t bytes) : group_(group), own_(own), bytes_(bytes) {}
@@ -44,7 +46,8 @@ void combine_inline(Group& group, const void* own, void* result, size_t elements
   Combiner(fold, elements, nullptr, nullptr).chain(0, group.n, operands, room.bytes, result);
 }
 
-bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root) {
+bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold,
+                   uint32_t root) {
   InlineRoom packed, room, total;
   const size_t bytes = elements * fold.element_bytes;
   const uint32_t n = group.n, block = group.me / kBlockSize;
@@ -77,7 +80,8 @@ bool reduce_inline(Group& group, const smelt_data& in, void* result, size_t elem
   return true;
 }
 
-int reduce_long(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root) {
+int reduce_long(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
+                uint32_t root) {
   const Limits& limits = group.plan.limits;
   if (fold.element_bytes > limits.piece || !group.have_shelves()) return -ENOTSUP;
   const bool all = root == kEverybody;
@@ -96,7 +100,8 @@ int reduce_long(Group& group, const smelt_data& in, const smelt_data& out, size_
   return 0;
 }
 
-int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root) {
+int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
+                 uint32_t root) {
   const size_t bytes = elements * fold.element_bytes;
   if (bytes <= kInlineBytes) {
     ++group.episode;

@@ -4,8 +4,8 @@
 //   put      everybody copies its operands to its up shelf, but for the slice that it will combine itself
 //   combine  everybody combines its slice of all operands into its down shelf
 //   get      everybody (or the root) copies all slices from the down shelves to where the caller wants them
-// Each touches 2 s bytes or less per participant, against n s for combining everything in one place. The stages of three
-// successive pieces overlap: put k+1, combine k, get k-1.
+// Each touches 2 s bytes or less per participant, against n s for combining everything in one place. The stages of
+// three successive pieces overlap: put k+1, combine k, get k-1.
 #include "group/fold.h"
 #include "group/group.h"
 #include "group/reduction.h"
@@ -51,14 +51,18 @@ void combine(const Job& job, uint64_t k) {
   Group& group = job.group;
   const uint64_t piece = job.first + k;
   const size_t at = job.begin(k, group.me) * job.width(), count = job.begin(k, group.me + 1) - job.begin(k, group.me);
-  const char* own = job.in.base ? static_cast<const char*>(job.in.base) + job.offset(k) : group.up_piece(group.me, piece);
+  const char* own =
+      job.in.base ? static_cast<const char*>(job.in.base) + job.offset(k) : group.up_piece(group.me, piece);
   if (count > 0) {
     Combiner combiner(job.fold, count, group.scratch, group.scratch + kPieceBytes);
-    combiner.all(group.n, [&](uint32_t i) -> const void* {
-      if (i == group.me) return own + at;
-      group.wait_filled(i, &Desk::filled_up, piece);
-      return group.up_piece(i, piece) + at;
-    }, group.down_piece(group.me, piece) + at);
+    combiner.all(
+        group.n,
+        [&](uint32_t i) -> const void* {
+          if (i == group.me) return own + at;
+          group.wait_filled(i, &Desk::filled_up, piece);
+          return group.up_piece(i, piece) + at;
+        },
+        group.down_piece(group.me, piece) + at);
   }
   group.fill(&Desk::filled_down, piece);
   if (!job.gets()) group.consume(piece);
@@ -79,9 +83,11 @@ void get(const Job& job, uint64_t k) {
 
 }  // namespace
 
-void reduce_sliced(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, uint32_t root) {
-  const Job job{group, in, out, elements, fold, root,
-                Pieces(elements, fold.element_bytes, group.plan.limits.piece), group.pieces};
+void reduce_sliced(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
+                   uint32_t root) {
+  const Job job{
+      group,       in, out, elements, fold, root, Pieces(elements, fold.element_bytes, group.plan.limits.piece),
+      group.pieces};
   const uint64_t count = job.pieces.count;
   group.pieces += count;
   put(job, 0);

@@ -1,15 +1,18 @@
-// Reduction along the tree that the plan has for this root: everybody combines its own operands with its children's and hands the outcome
-// on, so the arithmetic and the reading are shared out and the messages that cross the machine are few.
+// Reduction along the tree that the plan has for this root: everybody combines its own operands with its children's and
+// hands the outcome on, so the arithmetic and the reading are shared out and the messages that cross the machine are
+// few.
 //
-// The operands meet in the tree's order, not in the promised one: only for operations that allow it (Group::tree_for). Each participant
-// takes its children in one order, that in which the model expects them, so that even what rounds comes out alike in every run.
+// The operands meet in the tree's order, not in the promised one: only for operations that allow it (Group::tree_for).
+// Each participant takes its children in one order, that in which the model expects them, so that even what rounds
+// comes out alike in every run.
 #include "group/fold.h"
 #include "group/group.h"
 #include "group/reduction.h"
 
 namespace smelt {
 
-bool reduce_tree_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, const ReduceRoute& route) {
+bool reduce_tree_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold,
+                        const ReduceRoute& route) {
   InlineRoom packed, room, total;
   const size_t bytes = elements * fold.element_bytes;
   const bool root = route.parent == kNobody;
@@ -26,7 +29,8 @@ bool reduce_tree_inline(Group& group, const smelt_data& in, void* result, size_t
 }
 
 // Piece by piece: one is on its way up while the next is combined below.
-void reduce_tree(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold, const ReduceRoute& route) {
+void reduce_tree(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
+                 const ReduceRoute& route) {
   const bool root = route.parent == kNobody;
   const size_t width = fold.element_bytes;
   const Pieces pieces(elements, width, group.plan.limits.piece);

@@ -16,8 +16,8 @@ struct Notice {
 
 uint64_t address(const smelt_data& data) { return reinterpret_cast<uint64_t>(data.base); }
 
-// Everybody tells everybody. True when everything that will be read (in) or written (out) is in one piece. Afterwards all are
-// known to have arrived.
+// Everybody tells everybody. True when everything that will be read (in) or written (out) is in one piece. Afterwards
+// all are known to have arrived.
 template <typename Needed>
 bool exchange(Group& group, const Notice& own, Notice* all, Needed needed) {
   group.put_inline(group.desk().up, &own, sizeof own);
@@ -45,9 +45,10 @@ void note(int failed, int* error) {
 
 size_t slice(size_t whole, uint32_t r, uint32_t n) { return whole / n * r + whole % n * r / n; }
 
-// Elements [begin, end) of all operands, combined to `out`, which is a place for just these. The first operand of a chain of
-// combinations stays until the second is combined with it, so two places for what is read are enough.
-void combine_range(Group& group, const Notice* all, size_t begin, size_t end, const smelt_fold& fold, char* out, int* error) {
+// Elements [begin, end) of all operands, combined to `out`, which is a place for just these. The first operand of a
+// chain of combinations stays until the second is combined with it, so two places for what is read are enough.
+void combine_range(Group& group, const Notice* all, size_t begin, size_t end, const smelt_fold& fold, char* out,
+                   int* error) {
   const size_t width = fold.element_bytes, step = group.plan.limits.read_bytes / width;
   char* const first = group.scratch;
   char* const next = group.scratch + kReadBytes;
@@ -64,11 +65,11 @@ void combine_range(Group& group, const Notice* all, size_t begin, size_t end, co
   }
 }
 
-// Two participants, and the result goes to one of them: the other writes the first half of its operands straight into the
-// place of the result while the root reads the second half there; the root combines both. Half the copying for each, and no
-// result to send. Not in place: there the root's operands are where the other would write.
-void reduce_two(Group& group, const Notice* all, const smelt_data& in, char* out, size_t elements, const smelt_fold& fold,
-                uint32_t root, int* error) {
+// Two participants, and the result goes to one of them: the other writes the first half of its operands straight into
+// the place of the result while the root reads the second half there; the root combines both. Half the copying for
+// each, and no result to send. Not in place: there the root's operands are where the other would write.
+void reduce_two(Group& group, const Notice* all, const smelt_data& in, char* out, size_t elements,
+                const smelt_fold& fold, uint32_t root, int* error) {
   const size_t width = fold.element_bytes, half = slice(elements, 1, 2), step = group.plan.limits.read_bytes / width;
   const uint32_t other = 1 - group.me;
   const int32_t process = group.introduction(other).process;
@@ -98,12 +99,14 @@ void reduce_two(Group& group, const Notice* all, const smelt_data& in, char* out
 bool broadcast_single_copy(Group& group, const smelt_data& data, size_t bytes, uint32_t root, int* error) {
   ++group.episode;
   Notice all[kDirectCopyParticipants];
-  if (!exchange(group, {address(data), address(data)}, all, [](uint32_t, const Notice& notice) { return notice.in != 0; }))
+  if (!exchange(group, {address(data), address(data)}, all,
+                [](uint32_t, const Notice& notice) { return notice.in != 0; }))
     return false;
   const size_t written = slice(bytes, 1, group.n);  // by the root, to each
   if (group.me != root) {
-    note(os::read_process(group.introduction(root).process, static_cast<char*>(data.base) + written, all[root].in + written,
-                          bytes - written), error);
+    note(os::read_process(group.introduction(root).process, static_cast<char*>(data.base) + written,
+                          all[root].in + written, bytes - written),
+         error);
   } else {
     for (uint32_t i = 0; i < group.n; ++i)
       if (i != root) note(os::write_process(group.introduction(i).process, data.base, all[i].out, written), error);
@@ -112,15 +115,16 @@ bool broadcast_single_copy(Group& group, const smelt_data& data, size_t bytes, u
   return true;
 }
 
-bool reduce_single_copy(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
-                        uint32_t root, int* error) {
+bool reduce_single_copy(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
+                        const smelt_fold& fold, uint32_t root, int* error) {
   ++group.episode;
   const uint32_t n = group.n, me = group.me;
   const bool receives = root == kEverybody || root == me;
   Notice all[kDirectCopyParticipants];
-  const bool possible = exchange(group, {address(in), receives ? address(out) : 0}, all, [root](uint32_t i, const Notice& notice) {
-    return notice.in && (notice.out || !(root == kEverybody || root == i));
-  });
+  const bool possible =
+      exchange(group, {address(in), receives ? address(out) : 0}, all, [root](uint32_t i, const Notice& notice) {
+        return notice.in && (notice.out || !(root == kEverybody || root == i));
+      });
   if (!possible) return false;
   if (n == 2 && root != kEverybody && all[root].in != all[root].out) {
     reduce_two(group, all, in, static_cast<char*>(out.base), elements, fold, root, error);
@@ -136,7 +140,8 @@ bool reduce_single_copy(Group& group, const smelt_data& in, const smelt_data& ou
     for (uint32_t k = 1; k < n; ++k) {  // the next participant first, so that not all write to the same one
       const uint32_t r = (me + k) % n;
       if (root == kEverybody || root == r)
-        note(os::write_process(group.introduction(r).process, result, all[r].out + at * width, (upto - at) * width), error);
+        note(os::write_process(group.introduction(r).process, result, all[r].out + at * width, (upto - at) * width),
+             error);
     }
   }
   leave_together(group);

@@ -2,12 +2,14 @@
 // middle of a long message to us never gets here; so nobody sleeps, and between bursts of polls `progress` is called.
 //
 //   every process has a CPU   a burst, then progress every microsecond or so
-//   a crowd                   a few polls, then alternately yield and progress: who waits must make room for whom it waits
+//   a crowd                   a few polls, then alternately yield and progress: who waits must make room for whom it
+//                             waits
 //   two on one CPU            what each last waited on is in its status line; then as in a crowd
 //
-// So the settings of threads' waits (SMELT_WAIT, SMELT_SPIN_US, SMELT_YIELD_US) are not the ranks': there is no sleep whose beginning they
-// could set, and no bell that Open MPI's other communication would ring. Who wants ranks to give way where there are CPUs enough says so
-// to Open MPI (mpi_yield_when_idle), which makes a crowd of the group (smelt_host::crowded); SMELT_CPUS=1 does the same.
+// So the settings of threads' waits (SMELT_WAIT, SMELT_SPIN_US, SMELT_YIELD_US) are not the ranks': there is no sleep
+// whose beginning they could set, and no bell that Open MPI's other communication would ring. Who wants ranks to give
+// way where there are CPUs enough says so to Open MPI (mpi_yield_when_idle), which makes a crowd of the group
+// (smelt_host::crowded); SMELT_CPUS=1 does the same.
 #include "base/os/os.h"
 #include "group/group.h"
 

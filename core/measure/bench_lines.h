@@ -5,14 +5,15 @@
 #include <ctime>
 
 #include "base/os/os.h"
-#include "profile/text/error.h"
 #include "measure/ticks.h"
+#include "profile/text/error.h"
 #include "transport/line.h"
 
 namespace smelt {
 
 // Room for a T in fresh pages: whoever touches them first decides on which NUMA node they lie. Zeroed memory is what a
-// Line starts as (its bell apart, which nobody rings here), so a T made of lines may also be used without being constructed by its owner.
+// Line starts as (its bell apart, which nobody rings here), so a T made of lines may also be used without being
+// constructed by its owner.
 template <typename T>
 class MappedLines {
  public:
@@ -28,10 +29,10 @@ class MappedLines {
   void* const memory_;
 };
 
-// Spins, as the waits of an idle machine do that are measured. Who has not been answered for far longer than a message takes has a partner
-// who lost its CPU to somebody else, and that sample is spoilt anyway. To go on spinning then would use up the own time slice, and between
-// sixty busy processes two who spin by turns meet once in many seconds. Who sleeps instead is preferred by the scheduler when it wakes, so
-// both are soon there together.
+// Spins, as the waits of an idle machine do that are measured. Who has not been answered for far longer than a message
+// takes has a partner who lost its CPU to somebody else, and that sample is spoilt anyway. To go on spinning then would
+// use up the own time slice, and between sixty busy processes two who spin by turns meet once in many seconds. Who
+// sleeps instead is preferred by the scheduler when it wakes, so both are soon there together.
 inline void await(const Epoch& flag, uint64_t epoch) {
   constexpr uint32_t kPatient = 1u << 13, kAgain = 1u << 11;  // polls, 10 to 40 ns each
   constexpr timespec kNap{0, 50'000};

@@ -1,4 +1,5 @@
-// From what the survey found to a profile: measured pairs keep their own figures, the others have their class's medians.
+// From what the survey found to a profile: measured pairs keep their own figures, the others have their class's
+// medians.
 #include "measure/calibrate.h"
 
 #include <algorithm>
@@ -7,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "profile/text/error.h"
 #include "measure/pair_samples.h"
 #include "measure/survey.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {
@@ -51,7 +52,8 @@ std::string name_of(const ClassFigures& figures) {
   return figures.part == 0 ? distance : fmt::format("{} (part {})", distance, figures.part);
 }
 
-// A class of which nothing, or the hop alone, was measured before the time was over has typical costs, to the scale of its hop.
+// A class of which nothing, or the hop alone, was measured before the time was over has typical costs, to the scale of
+// its hop.
 DirectionCost typical_for(const PairClass& one, double hop) {
   const TypicalCost typical = typical_cost(one.distance);
   const double scale = typical.hop > 0 ? hop / double{typical.hop} : 1;
@@ -101,15 +103,18 @@ void fill_in(Calibration& out, const Survey& survey) {
     }
     image.classes.push_back(figures);
     if ((figures.marks & kMarkUnsteady) && !usable.empty())
-      out.remarks.push_back(fmt::format("{}: its pairs did not come out alike when they were measured again; calibrate "
-                                        "once more when the machine is quiet",
-                                        name_of(figures)));
+      out.remarks.push_back(
+          fmt::format("{}: its pairs did not come out alike when they were measured again; calibrate "
+                      "once more when the machine is quiet",
+                      name_of(figures)));
     if (usable.empty())
-      out.remarks.push_back(fmt::format("{}: none of its pairs was measured before the time was over; typical costs stand in", name_of(figures)));
+      out.remarks.push_back(fmt::format(
+          "{}: none of its pairs was measured before the time was over; typical costs stand in", name_of(figures)));
     if (figures.marks & kMarkWide)
-      out.remarks.push_back(fmt::format("{}: its pairs differ by {:.0f} %, and nothing that is known of them says which "
-                                        "are dear",
-                                        name_of(figures), 100.0 * figures.spread));
+      out.remarks.push_back(
+          fmt::format("{}: its pairs differ by {:.0f} %, and nothing that is known of them says which "
+                      "are dear",
+                      name_of(figures), 100.0 * figures.spread));
   }
   PackedHeader& header = image.header;
   header.one_way_hop = rounded(median(hops));
@@ -160,8 +165,9 @@ Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOpt
   out.ended_early = survey.ended_early();
   fill_in(out, survey);
   if (out.ended_early)
-    out.remarks.push_back(fmt::format("the time was over: {} of {} ordered pairs were measured; calibrate once more when the machine is quiet",
-                                      out.image.header.pairs_measured, cpus.size() * (cpus.size() - 1)));
+    out.remarks.push_back(fmt::format(
+        "the time was over: {} of {} ordered pairs were measured; calibrate once more when the machine is quiet",
+        out.image.header.pairs_measured, cpus.size() * (cpus.size() - 1)));
   else
     set_poller(out.image, meter);
   PackedHeader& header = out.image.header;

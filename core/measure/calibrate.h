@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "discover/machine.h"
-#include "profile/text/image.h"
 #include "measure/meter.h"
+#include "profile/text/image.h"
 
 namespace smelt {
 
@@ -23,19 +23,19 @@ struct MeasuredPair {
 };
 
 struct CalibrationOptions {
-  bool all_pairs = false;                     // also on machines of more than kAllPairsUpTo CPUs
-  uint32_t most_at_once = 16;                 // pairs measured at the same time, where a test shows that they do not
-                                              // disturb each other; 1: never more than one
-  double seconds = 0;                         // by the meter's clock; then it ends with what it has: pairs that were not
-                                              // measured have their class's costs, classes without a pair typical ones,
-                                              // and a remark and the profile's method say so. 0: as long as it takes
-  const std::atomic<bool>* stop = nullptr;    // once true, calibrate throws Interrupted before the next pair
-  std::vector<MeasuredPair> known;            // from an earlier, interrupted run; checked before they are believed
-  // Each pair as it is done; one measured again comes again, and the last one counts. Pairs of which only the hop is taken
-  // are not handed out: they are quickly taken again.
+  bool all_pairs = false;                   // also on machines of more than kAllPairsUpTo CPUs
+  uint32_t most_at_once = 16;               // pairs measured at the same time, where a test shows that they do not
+                                            // disturb each other; 1: never more than one
+  double seconds = 0;                       // by the meter's clock; then it ends with what it has: pairs that were not
+                                            // measured have their class's costs, classes without a pair typical ones,
+                                            // and a remark and the profile's method say so. 0: as long as it takes
+  const std::atomic<bool>* stop = nullptr;  // once true, calibrate throws Interrupted before the next pair
+  std::vector<MeasuredPair> known;          // from an earlier, interrupted run; checked before they are believed
+  // Each pair as it is done; one measured again comes again, and the last one counts. Pairs of which only the hop is
+  // taken are not handed out: they are quickly taken again.
   std::function<void(const MeasuredPair&)> measured;
-  // After each pair or hop: how many were, how many it will be by what is known now, and the time left. What was measured
-  // may ask for more, so `done` may come up to `total` several times.
+  // After each pair or hop: how many were, how many it will be by what is known now, and the time left. What was
+  // measured may ask for more, so `done` may come up to `total` several times.
   std::function<void(uint32_t done, uint32_t total, double seconds_left)> progress;
 };
 

@@ -20,7 +20,9 @@ struct Candidate {
 
 // Unordered pairs of CPUs that may be used now.
 std::vector<Candidate> candidates_of(const ProfileImage& image, const std::vector<uint32_t>& allowed) {
-  const auto place = [&image](uint32_t i) { return Place{image.core[i], image.llc[i], image.node[i], image.package[i]}; };
+  const auto place = [&image](uint32_t i) {
+    return Place{image.core[i], image.llc[i], image.node[i], image.package[i]};
+  };
   std::vector<uint32_t> usable;
   for (uint32_t i = 0; i < image.n(); ++i)
     if (std::binary_search(allowed.begin(), allowed.end(), image.os_cpu[i])) usable.push_back(i);

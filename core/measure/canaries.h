@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "profile/text/image.h"
 #include "measure/meter.h"
+#include "profile/text/image.h"
 
 namespace smelt {
 
@@ -20,11 +20,12 @@ struct Canary {
   bool within() const { return now <= stored * (1 + kCanaryLimit) && now * (1 + kCanaryLimit) >= stored; }
 };
 
-// A pair for each class, both of whose CPUs are in `allowed` (kernel numbers, ascending): the one whose hop is nearest to the
-// class's. Classes without such a pair have no canary.
+// A pair for each class, both of whose CPUs are in `allowed` (kernel numbers, ascending): the one whose hop is nearest
+// to the class's. Classes without such a pair have no canary.
 std::vector<Canary> choose_canaries(const ProfileImage& image, const std::vector<uint32_t>& allowed);
 
-// Fills in `now`. The rounds go over all pairs, so that what disturbs the machine for a moment spoils one round of each.
+// Fills in `now`. The rounds go over all pairs, so that what disturbs the machine for a moment spoils one round of
+// each.
 void measure_canaries(std::vector<Canary>& canaries, Meter& meter);
 
 }  // namespace smelt

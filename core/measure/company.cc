@@ -23,7 +23,8 @@ bool fits(Spot spot, const std::vector<Spot>& company, const std::vector<Pu>& pu
 }
 
 // Where caches may be shared, those that share one come first: they are the ones to be afraid of.
-std::vector<Spot> worst_company(const std::vector<Spot>& pairs, const std::vector<Pu>& pus, bool share_llc, size_t most) {
+std::vector<Spot> worst_company(const std::vector<Spot>& pairs, const std::vector<Pu>& pus, bool share_llc,
+                                size_t most) {
   std::vector<Spot> company;
   for (const bool close : {true, false})
     for (Spot spot : pairs) {
@@ -39,8 +40,7 @@ std::vector<Spot> worst_company(const std::vector<Spot>& pairs, const std::vecto
 
 std::vector<Spot> Company::take(std::vector<Spot>& pending, const std::vector<Pu>& pus) const {
   std::vector<Spot> batch, rest;
-  for (Spot spot : pending)
-    (batch.size() < most && fits(spot, batch, pus, share_llc) ? batch : rest).push_back(spot);
+  for (Spot spot : pending) (batch.size() < most && fits(spot, batch, pus, share_llc) ? batch : rest).push_back(spot);
   pending = std::move(rest);
   return batch;
 }

@@ -1,13 +1,14 @@
-// A writer and a reader, each a process on its CPU. For every sample the writer writes the whole message and says so over a line; the
-// reader then moves it, by its own clock, and answers:
+// A writer and a reader, each a process on its CPU. For every sample the writer writes the whole message and says so
+// over a line; the reader then moves it, by its own clock, and answers:
 //
 //   copy         memcpy from memory that both share to the reader's own
 //   single copy  the same from the writer's own memory by a system call (cross memory attach)
 //   reduce       doubles in the shared memory are added to the reader's own
 //
-// So the bytes are always in the writer's caches, as far as they fit, as they are when a collective hands them on. One sample is one
-// message: nothing overlaps, and the clock's own cost is taken off. Of the samples the midmean; the first one of each size warms up.
-// A CPU with itself: one process writes and then reads; the system call reads its own memory.
+// So the bytes are always in the writer's caches, as far as they fit, as they are when a collective hands them on. One
+// sample is one message: nothing overlaps, and the clock's own cost is taken off. Of the samples the midmean; the first
+// one of each size warms up. A CPU with itself: one process writes and then reads; the system call reads its own
+// memory.
 #include "measure/copies.h"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ constexpr int kPattern = 0x3f;  // in every byte: a small double, so that sums s
 // Shared by the two processes.
 struct Board {
   Line ready, done;
-  std::atomic<uint64_t> source;   // the writer's own memory: its address there, and its process
+  std::atomic<uint64_t> source;  // the writer's own memory: its address there, and its process
   std::atomic<int32_t> process;
   float ns[kKinds][kCurveSizes];  // the result
   alignas(kPage) char data[kLargest];
@@ -87,7 +88,8 @@ class Partner {
 
   bool measure(Kind kind, uint32_t s) {
     const uint64_t bytes = kSampledBytes[s];
-    const auto samples = static_cast<uint32_t>(std::clamp<uint64_t>(effort_.bytes / bytes, kLeastSamples, effort_.most_samples));
+    const auto samples =
+        static_cast<uint32_t>(std::clamp<uint64_t>(effort_.bytes / bytes, kLeastSamples, effort_.most_samples));
     std::vector<double> taken;
     for (uint32_t i = 0; i <= samples; ++i) {
       ++epoch_;
@@ -116,8 +118,11 @@ class Partner {
     switch (kind) {
       case kCopy: std::memcpy(to, board_.data, bytes); return true;
       case kSingleCopy:
-        return os::read_process(board_.process.load(std::memory_order_relaxed), to, board_.source.load(std::memory_order_relaxed), bytes) == 0;
-      case kReduce: add(reinterpret_cast<double*>(to), reinterpret_cast<const double*>(board_.data), bytes / sizeof(double)); return true;
+        return os::read_process(board_.process.load(std::memory_order_relaxed), to,
+                                board_.source.load(std::memory_order_relaxed), bytes) == 0;
+      case kReduce:
+        add(reinterpret_cast<double*>(to), reinterpret_cast<const double*>(board_.data), bytes / sizeof(double));
+        return true;
       case kKinds: break;
     }
     return false;
@@ -163,8 +168,8 @@ std::string measure_copies(const CopyPair& pair, const CopyEffort& effort, Dista
   if (!board.ok()) return "no memory to share";
   std::vector<uint32_t> cpus{pair.reader};
   if (pair.writer != pair.reader) cpus.push_back(pair.writer);
-  const std::string why =
-      run_processes(cpus, [&](Seat& seat) { return Partner(seat, effort, *board).run(); }, effort.limit_s);
+  const std::string why = run_processes(
+      cpus, [&](Seat& seat) { return Partner(seat, effort, *board).run(); }, effort.limit_s);
   if (!why.empty()) return why;
   std::copy_n((*board).ns[kCopy], kCurveSizes, out->copy);
   std::copy_n((*board).ns[kSingleCopy], kCurveSizes, out->single_copy);

@@ -1,9 +1,12 @@
-// Two scripts, both on the parent's clock, in batches of round trips one after the other, so that a batch may be divided by its length:
+// Two scripts, both on the parent's clock, in batches of round trips one after the other, so that a batch may be
+// divided by its length:
 //
-//   gather    the parent stores one line that all children poll; each answers on a line of its own; the parent reads them all
+//   gather    the parent stores one line that all children poll; each answers on a line of its own; the parent reads
+//             them all
 //   scatter   the parent stores a line for each child; the last one answers
 //
-// Only as many threads run as a fan has members: further pollers, even of other lines, would be in the way of the caches.
+// Only as many threads run as a fan has members: further pollers, even of other lines, would be in the way of the
+// caches.
 #include "measure/fans.h"
 
 #include <algorithm>
@@ -20,13 +23,14 @@ constexpr uint32_t kMostChildren = kFanChildren[kFanSizes - 1];
 constexpr size_t kLeastBatches = 3;
 
 struct Board {
-  Line release;               // gather: the parent's, for all
-  Line to[kMostChildren];     // scatter: the parent's, one for each
+  Line release;            // gather: the parent's, for all
+  Line to[kMostChildren];  // scatter: the parent's, one for each
   Line answer[kMostChildren];
-  std::atomic<uint64_t> last; // the epoch that ends the script; told with its post
+  std::atomic<uint64_t> last;  // the epoch that ends the script; told with its post
 };
 
-// Round trips by `trip(epoch)` until there are enough; the first batch warms up. Returns ns of one, leaves the epoch after the last.
+// Round trips by `trip(epoch)` until there are enough; the first batch warms up. Returns ns of one, leaves the epoch
+// after the last.
 template <typename Trip>
 double round_trip(const FanEffort& effort, uint64_t* epoch, Trip trip) {
   std::vector<double> batches;
@@ -86,9 +90,8 @@ double scatter(const Fan& fan, uint32_t count, const FanEffort& effort) {
                                  send(epoch);
                                }}};
   for (uint32_t i = 0; i < count; ++i)
-    jobs.push_back({static_cast<int>(fan.children[i]), [&board, i, count] {
-                      serve(board, board.to[i], i + 1 == count ? &board.answer[i] : nullptr);
-                    }});
+    jobs.push_back({static_cast<int>(fan.children[i]),
+                    [&board, i, count] { serve(board, board.to[i], i + 1 == count ? &board.answer[i] : nullptr); }});
   run_pinned(jobs);
   return ns;
 }

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "profile/text/image.h"
 #include "model/distance.h"
+#include "profile/text/image.h"
 
 namespace smelt {
 
@@ -16,8 +16,8 @@ struct FanEffort {
   int64_t limit_ns = 20'000'000;  // per fan and direction: then fewer batches, but at least 3
 };
 
-// Which CPUs (kernel numbers): the profile's first is the parent; per distance from it, the children in ascending order, one on each
-// core. The parent's own core does not count, and distances without CPUs do not appear.
+// Which CPUs (kernel numbers): the profile's first is the parent; per distance from it, the children in ascending
+// order, one on each core. The parent's own core does not count, and distances without CPUs do not appear.
 struct Fan {
   Distance distance;
   uint32_t parent;
@@ -25,7 +25,8 @@ struct Fan {
 };
 std::vector<Fan> fan_cpus(const ProfileImage& image);
 
-// One curve: every number of kFanChildren that there are children for; the others stay 0. Throws UserError when a CPU may not be used.
+// One curve: every number of kFanChildren that there are children for; the others stay 0. Throws UserError when a CPU
+// may not be used.
 FanCurves measure_fan(const Fan& fan, const FanEffort& effort = {});
 
 }  // namespace smelt

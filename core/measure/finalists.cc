@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/os/os.h"
-#include "profile/text/error.h"
 #include "generate/patterns.h"
 #include "measure/track.h"
 #include "profile/api.h"
+#include "profile/text/error.h"
 #include "schedule/choose.h"
 #include "schedule/validate.h"
 #include "schedule/winner.h"
@@ -20,11 +20,15 @@
 namespace smelt {
 namespace {
 
-// A schedule in memory of its own. What it took to plan it, which grows with the square of the participants, is given back each time.
+// A schedule in memory of its own. What it took to plan it, which grows with the square of the participants, is given
+// back each time.
 class KeptSchedule {
  public:
   explicit KeptSchedule(const Schedule& schedule)
-      : n_(schedule.n), op_(schedule.op), root_(schedule.root), begin_(schedule.begin, schedule.begin + schedule.n + 1),
+      : n_(schedule.n),
+        op_(schedule.op),
+        root_(schedule.root),
+        begin_(schedule.begin, schedule.begin + schedule.n + 1),
         steps_(schedule.steps, schedule.steps + schedule.begin[schedule.n]) {
     const uint32_t peers = steps_.empty() ? 0 : steps_.back().first + steps_.back().count;
     peers_.assign(schedule.peers, schedule.peers + peers);
@@ -92,7 +96,8 @@ std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool di
     if (close(op, choice, costs, arena, &closed) != 0 || steady_price(closed, costs, arena, &predicted) != 0 ||
         validate(closed, arena, &verdict) != 0)
       no_memory();
-    if (verdict.flaw != Flaw::kNone) throw UserError(fmt::format("{}: {}", choice.pattern.info->name, flaw_text(verdict.flaw)));
+    if (verdict.flaw != Flaw::kNone)
+      throw UserError(fmt::format("{}: {}", choice.pattern.info->name, flaw_text(verdict.flaw)));
     out.push_back({choice.pattern, choice.partners, predicted, KeptSchedule(choice.schedule), KeptSchedule(closed)});
     arena.rewind(start);
   };
@@ -114,7 +119,8 @@ std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool di
     if (best.partners) add(best);
     arena.rewind(start);
   }
-  std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
   if (!distinct) return out;
   std::vector<Candidate> different;
   for (Candidate& candidate : out) {
@@ -128,13 +134,15 @@ std::vector<uint16_t> members_of(const ProfileImage& image, const std::vector<ui
   std::vector<uint16_t> members;
   for (const uint32_t cpu : cpus) {
     const auto found = std::lower_bound(image.os_cpu.begin(), image.os_cpu.end(), cpu);
-    if (found == image.os_cpu.end() || *found != cpu) throw UserError(fmt::format("the profile does not know CPU {}", cpu));
+    if (found == image.os_cpu.end() || *found != cpu)
+      throw UserError(fmt::format("the profile does not know CPU {}", cpu));
     members.push_back(static_cast<uint16_t>(found - image.os_cpu.begin()));
   }
   return members;
 }
 
-void keep_winner(const Schedule& schedule, const TimedSet& set, const std::vector<uint16_t>& members, ProfileImage* image) {
+void keep_winner(const Schedule& schedule, const TimedSet& set, const std::vector<uint16_t>& members,
+                 ProfileImage* image) {
   const Finalist& first = set.finalists[set.winner];
   std::vector<uint32_t> words(winner_words(schedule));
   if (image->winners.size() == kMaxWinners || image->winner_words.size() + words.size() > kMaxWinnerWords) return;
@@ -159,12 +167,14 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   if (n < 2) throw UserError("a pattern needs two CPUs to be timed on");
   std::vector<Candidate> candidates;
   {
-    MappedArena arena(2 * generation_bytes(n));  // one candidate at a time; twice, for costs and validation; lazily backed
+    MappedArena arena(2 *
+                      generation_bytes(n));  // one candidate at a time; twice, for costs and validation; lazily backed
     Costs costs;
     if (!arena.ok() || subset_costs(image.costs(), members, arena, &costs) != 0) no_memory();
     candidates = find_candidates(costs, op, settings.distinct, arena);
   }
-  if (settings.finalists > 0 && candidates.size() > settings.finalists) candidates.erase(candidates.begin() + settings.finalists, candidates.end());
+  if (settings.finalists > 0 && candidates.size() > settings.finalists)
+    candidates.erase(candidates.begin() + settings.finalists, candidates.end());
 
   TimedSet out;
   out.op = op;
@@ -174,7 +184,8 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   for (Candidate& candidate : candidates) {
     char name[40];
     pattern_text(candidate.pattern, name, sizeof name);
-    out.finalists.push_back({candidate.partners ? std::string(name) + ", partners searched" : name, candidate.predicted, {}});
+    out.finalists.push_back(
+        {candidate.partners ? std::string(name) + ", partners searched" : name, candidate.predicted, {}});
     closed.push_back(candidate.closed.get());
   }
   for (const Schedule& schedule : closed) schedules.push_back(&schedule);
@@ -191,7 +202,8 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   out.winner = result.winner;
   out.complete = result.complete;
   // Where nobody has run a lap nobody has won.
-  if (keep && out.finalists[out.winner].timed.laps > 0) keep_winner(candidates[out.winner].schedule.get(), out, members, keep);
+  if (keep && out.finalists[out.winner].timed.laps > 0)
+    keep_winner(candidates[out.winner].schedule.get(), out, members, keep);
   return out;
 }
 
@@ -207,7 +219,8 @@ std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image) {
   for (uint32_t i = 0; i < image.n(); ++i)
     if (seen.insert(image.core[i]).second) cores.push_back(image.os_cpu[i]);
   std::vector<std::vector<uint32_t>> out;
-  for (size_t n = 2; n < cores.size(); n *= 2) out.emplace_back(cores.begin(), cores.begin() + static_cast<std::ptrdiff_t>(n));
+  for (size_t n = 2; n < cores.size(); n *= 2)
+    out.emplace_back(cores.begin(), cores.begin() + static_cast<std::ptrdiff_t>(n));
   if (cores.size() >= 2) out.push_back(cores);
   if (image.n() > cores.size()) out.push_back(image.os_cpu);
   return out;
@@ -244,8 +257,11 @@ Races time_all_finalists(ProfileImage& image, double seconds, const Progress& pr
       if (progress) progress(++done, races);
     }
   }
-  if (failed > 0) out.remarks.push_back(fmt::format("{} of {} races could not be run, the model decides there: {}", failed, races, why));
-  if (late > 0) out.remarks.push_back(fmt::format("the time was over before {} of {} races; the model decides there", late, races));
+  if (failed > 0)
+    out.remarks.push_back(
+        fmt::format("{} of {} races could not be run, the model decides there: {}", failed, races, why));
+  if (late > 0)
+    out.remarks.push_back(fmt::format("the time was over before {} of {} races; the model decides there", late, races));
   return out;
 }
 

@@ -1,12 +1,13 @@
-// The model ranks, the machine decides: the patterns that are cheapest by the profile are timed on the CPUs they are meant for.
+// The model ranks, the machine decides: the patterns that are cheapest by the profile are timed on the CPUs they are
+// meant for.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "profile/text/image.h"
 #include "measure/calibrate.h"
 #include "measure/racing.h"
+#include "profile/text/image.h"
 #include "schedule/schedule.h"
 
 namespace smelt {
@@ -29,20 +30,21 @@ struct TimedSet {
   std::vector<uint32_t> cpus;       // kernel numbers; participant i ran on cpus[i]
   std::vector<Finalist> finalists;  // by rising prediction
   uint32_t winner = 0;
-  bool complete = true;             // Race::complete
+  bool complete = true;  // Race::complete
 };
 
-// Times the finalists of one operation on these CPUs, at least two, all known to the profile. A barrier is run in a loop. A broadcast
-// or a reduction has no end that one clock could see, so it is closed: the broadcast (from cpus[0]) by everybody's answer straight to
-// the root, the reduction (to it) by one release line; both figures are for the whole. With `keep`, the winner goes there. Throws UserError.
+// Times the finalists of one operation on these CPUs, at least two, all known to the profile. A barrier is run in a
+// loop. A broadcast or a reduction has no end that one clock could see, so it is closed: the broadcast (from cpus[0])
+// by everybody's answer straight to the root, the reduction (to it) by one release line; both figures are for the
+// whole. With `keep`, the winner goes there. Throws UserError.
 TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& cpus, Operation op,
                         const FinalistSettings& settings, ProfileImage* keep = nullptr);
 
 // One way between the first two of these CPUs, as the profile has it: what Racer::reference is in hops of.
 double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus);
 
-// Which CPUs programs are likely to use together: one per core for 2, 4, 8 ... cores in the order of the profile, for all cores, and
-// every CPU.
+// Which CPUs programs are likely to use together: one per core for 2, 4, 8 ... cores in the order of the profile, for
+// all cores, and every CPU.
 std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image);
 
 struct Races {
@@ -50,8 +52,8 @@ struct Races {
   std::vector<std::string> remarks;  // one line each: what could not be, and why
 };
 
-// Races for each of those and each operation, within about `seconds` in all, and none begun or gone on with after `until_ns`
-// (os::now_ns(); 0: no such time); the image's winners are replaced. What cannot be raced becomes a remark.
+// Races for each of those and each operation, within about `seconds` in all, and none begun or gone on with after
+// `until_ns` (os::now_ns(); 0: no such time); the image's winners are replaced. What cannot be raced becomes a remark.
 Races time_all_finalists(ProfileImage& image, double seconds, const Progress& progress = {}, int64_t until_ns = 0);
 
 }  // namespace smelt

@@ -26,7 +26,9 @@ std::string path_of(const std::string& packed_path) {
   return packed_path.substr(0, packed_path.rfind('.')) + ".partial";
 }
 
-std::string header_for(uint64_t fingerprint) { return fmt::format("smelt unfinished calibration 1 {:016x}", fingerprint); }
+std::string header_for(uint64_t fingerprint) {
+  return fmt::format("smelt unfinished calibration 1 {:016x}", fingerprint);
+}
 
 std::string line_of(const MeasuredPair& pair) {
   const PairCost& c = pair.cost;
@@ -71,13 +73,14 @@ int open_locked(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
       fail(fd, "not a regular file, and in the way of this calibration; remove it");
-    if (fd < 0) fail(fd, fmt::format("cannot be written ({}); the profile there, if any, is unchanged", std::strerror(errno)));
-    struct stat status{};
+    if (fd < 0)
+      fail(fd, fmt::format("cannot be written ({}); the profile there, if any, is unchanged", std::strerror(errno)));
+    struct stat status {};
     if (::fstat(fd, &status) != 0) fail(fd, fmt::format("cannot be examined ({})", std::strerror(errno)));
     if (!S_ISREG(status.st_mode)) fail(fd, "not a regular file, and in the way of this calibration; remove it");
     if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)))
       fail(fd, "others can write what an unfinished calibration measured; remove it");
-    struct flock lock{};
+    struct flock lock {};
     lock.l_type = F_WRLCK;
     if (::fcntl(fd, F_SETLK, &lock) != 0) {
       const bool taken = errno == EACCES || errno == EAGAIN;
@@ -111,7 +114,7 @@ Journal::~Journal() {
 
 // False: nothing of it is of use.
 bool Journal::read(uint64_t fingerprint) {
-  struct stat status{};
+  struct stat status {};
   if (::fstat(fd_, &status) != 0 || status.st_size == 0) return false;
   const std::time_t age = std::time(nullptr) - status.st_mtime;
   if (age < -60 || age > kJournalMinutes * 60 || static_cast<uint64_t>(status.st_size) > kLargestJournal) return false;

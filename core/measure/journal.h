@@ -1,7 +1,7 @@
 // What an unfinished calibration has measured so far, so that the next one goes on from there instead of anew.
 //
-// A text file beside the profile-to-be, one line per measured pair, each with its checksum and written by one call: however
-// the process ends, what is in the file can be read up to its last whole line.
+// A text file beside the profile-to-be, one line per measured pair, each with its checksum and written by one call:
+// however the process ends, what is in the file can be read up to its last whole line.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ inline constexpr int kJournalMinutes = 15;  // since the last pair; then the mac
 
 class Journal {
  public:
-  // Opens or makes the journal of the profile at `packed_path` and keeps other calibrations off it until the end of this
-  // object. Pairs of another machine or version, too old ones and, if `fresh`, all are dropped. Throws UserError: the place
-  // cannot be written, the file there is not ours alone, another process has it.
+  // Opens or makes the journal of the profile at `packed_path` and keeps other calibrations off it until the end of
+  // this object. Pairs of another machine or version, too old ones and, if `fresh`, all are dropped. Throws UserError:
+  // the place cannot be written, the file there is not ours alone, another process has it.
   Journal(const std::string& packed_path, uint64_t fingerprint, bool fresh);
   ~Journal();  // a journal without pairs goes
   Journal(const Journal&) = delete;

@@ -1,9 +1,9 @@
-// The methods, one against the other, in real processes: what they cost depends on page tables and on system calls between
-// processes, which threads would not show.
+// The methods, one against the other, in real processes: what they cost depends on page tables and on system calls
+// between processes, which threads would not show.
 //
 // 1. Three groups of the same processes, each forced into its methods by the settings: flat, sliced, single copy.
-// 2. For every size all methods take turns, a batch each, so that a machine that changes in between changes for all of them.
-//    The first round of batches warms up (pages, shelves, frequency) and does not count.
+// 2. For every size all methods take turns, a batch each, so that a machine that changes in between changes for all of
+//    them. The first round of batches warms up (pages, shelves, frequency) and does not count.
 // 3. Each participant leaves its times in shared memory; the parent does the arithmetic.
 #include "measure/methods.h"
 
@@ -35,13 +35,14 @@ struct Measured {
 constexpr uint32_t kLeastBatches = 3;  // of a size, to believe it
 
 constexpr Measured kAll[kCurveMethods] = {
-    {kBroadcastShelf, What::kBroadcast, kFlat},      {kBroadcastSingle, What::kBroadcast, kSingle},
-    {kReduceFlat, What::kReduce, kFlat},             {kReduceSliced, What::kReduce, kSliced},
-    {kReduceSingle, What::kReduce, kSingle},         {kAllreduceFlat, What::kAllreduce, kFlat},
-    {kAllreduceSliced, What::kAllreduce, kSliced},   {kAllreduceSingle, What::kAllreduce, kSingle},
+    {kBroadcastShelf, What::kBroadcast, kFlat},    {kBroadcastSingle, What::kBroadcast, kSingle},
+    {kReduceFlat, What::kReduce, kFlat},           {kReduceSliced, What::kReduce, kSliced},
+    {kReduceSingle, What::kReduce, kSingle},       {kAllreduceFlat, What::kAllreduce, kFlat},
+    {kAllreduceSliced, What::kAllreduce, kSliced}, {kAllreduceSingle, What::kAllreduce, kSingle},
 };
 
-// ns of one batch of each participant: [method][size][batch][participant], in memory that all processes share. 0: not measured.
+// ns of one batch of each participant: [method][size][batch][participant], in memory that all processes share. 0: not
+// measured.
 class Times {
  public:
   Times(uint32_t n, const MethodEffort& effort)
@@ -97,9 +98,12 @@ void add_third(void*, const void* left, const void* right, void* result, size_t 
 class Participant {
  public:
   Participant(Seat& seat, const MethodEffort& effort, const Times& times)
-      : seat_(seat), effort_(effort), times_(times),
+      : seat_(seat),
+        effort_(effort),
+        times_(times),
         // Written, so that every page is there and its own.
-        in_(kSampledBytes[effort.sizes - 1] / sizeof(double), 1.0), out_(in_.size(), 0.0) {}
+        in_(kSampledBytes[effort.sizes - 1] / sizeof(double), 1.0),
+        out_(in_.size(), 0.0) {}
 
   int run() {
     // Yesterday's profile may know other CPUs than today's: the trees are those of the kernel's topology.
@@ -107,7 +111,7 @@ class Participant {
     single_ = seat_.can_read_others();
     int error = 0;
     for (int f = 0; f < kForcings && !error; ++f)
-      if (f != kSingle || single_) error = create(static_cast<Forcing>(f));  // 1.
+      if (f != kSingle || single_) error = create(static_cast<Forcing>(f));                    // 1.
     for (uint32_t s = 0; s < effort_.sizes && !error && !over_; ++s) error = measure_size(s);  // 2.
     for (smelt_group* group : groups_) smelt_group_free(group);
     smelt_groups_end();
@@ -227,11 +231,11 @@ MeasuredMethods measure_methods(const ProfileImage& image, const Progress& progr
     const std::string why = measure_set(sets[i], effort, &set);
     if (why.empty()) {
       out.sets.push_back(set);
-      const auto sizes = static_cast<uint32_t>(std::count_if(set.ns[kBroadcastShelf], set.ns[kBroadcastShelf] + effort.sizes,
-                                                             [](float ns) { return ns > 0; }));
+      const auto sizes = static_cast<uint32_t>(std::count_if(
+          set.ns[kBroadcastShelf], set.ns[kBroadcastShelf] + effort.sizes, [](float ns) { return ns > 0; }));
       if (sizes < effort.sizes && out.remark.empty())
-        out.remark = fmt::format("the time was over: the methods for {} processes are known up to {} bytes only", sets[i].size(),
-                                 kSampledBytes[sizes - 1]);
+        out.remark = fmt::format("the time was over: the methods for {} processes are known up to {} bytes only",
+                                 sets[i].size(), kSampledBytes[sizes - 1]);
     } else if (out.remark.empty()) {
       out.remark = fmt::format("the methods for {} processes could not be measured: {}; typical limits are used",
                                sets[i].size(), why);

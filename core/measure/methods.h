@@ -5,20 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "profile/text/image.h"
 #include "measure/calibrate.h"
+#include "profile/text/image.h"
 
 namespace smelt {
 
 // How much is measured. The defaults take 0.1 to 0.2 s for two participants on a machine of today.
 struct MethodEffort {
-  uint32_t sizes = kCurveSizes;        // the smallest so many; the others stay 0
-  uint32_t batches = 9;                // per method and size
-  uint64_t batch_bytes = 1 << 20;      // a batch has so many calls that they carry this, but
-  uint32_t most_calls = 128;           // no more than these, and at least one
-  unsigned limit_s = 60;               // then it is given up
-  int64_t until_ns = 0;                // as os::now_ns() counts: then no further batches are begun; the sizes that have three of them
-                                       // by then are kept, the others stay 0. 0: no such time
+  uint32_t sizes = kCurveSizes;    // the smallest so many; the others stay 0
+  uint32_t batches = 9;            // per method and size
+  uint64_t batch_bytes = 1 << 20;  // a batch has so many calls that they carry this, but
+  uint32_t most_calls = 128;       // no more than these, and at least one
+  unsigned limit_s = 60;           // then it is given up
+  int64_t until_ns = 0;  // as os::now_ns() counts: then no further batches are begun; the sizes that have three of them
+                         // by then are kept, the others stay 0. 0: no such time
 };
 
 // One set, by a process on each of the CPUs (kernel numbers). "", or one line that says why there is none.
@@ -31,9 +31,10 @@ struct MeasuredMethods {
   std::string remark;  // what could not be measured and why; "" for nothing
 };
 
-// For 2 participants (the CPUs of different cores that are nearest by the measured hop) and, from 4 cores on, for min(16,
-// cores), one on each core. A machine of one core has no sets. The caller must have no other threads.
-MeasuredMethods measure_methods(const ProfileImage& image, const Progress& progress = {}, const MethodEffort& effort = {});
+// For 2 participants (the CPUs of different cores that are nearest by the measured hop) and, from 4 cores on, for
+// min(16, cores), one on each core. A machine of one core has no sets. The caller must have no other threads.
+MeasuredMethods measure_methods(const ProfileImage& image, const Progress& progress = {},
+                                const MethodEffort& effort = {});
 
 // The CPUs that measure_methods takes, a list per set.
 std::vector<std::vector<uint32_t>> method_cpus(const ProfileImage& image);

@@ -16,12 +16,12 @@
 
 #include <utility>
 
-#include "profile/text/error.h"
 #include "measure/bench_lines.h"
 #include "measure/pair_samples.h"
-#include "measure/pinned.h"
 #include "measure/ping_pong.h"
+#include "measure/pinned.h"
 #include "measure/statistics.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {

@@ -1,4 +1,5 @@
-// From samples to the cost of a pair: the batches and the statistics, the same for the hardware and for simulated machines.
+// From samples to the cost of a pair: the batches and the statistics, the same for the hardware and for simulated
+// machines.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +12,15 @@
 
 namespace smelt {
 
-inline constexpr int kBatches = 8;        // of a ping-pong, after one that does not count
-inline constexpr int kRoundTrips = 16;    // of a batch
+inline constexpr int kBatches = 8;      // of a ping-pong, after one that does not count
+inline constexpr int kRoundTrips = 16;  // of a batch
 inline constexpr int kWarmUpTrips = 512;
-inline constexpr int kSamples = 128;      // of each kind of episode, after
-inline constexpr int kWarmUpSamples = 16; //   these
-inline constexpr int kMany = 8;           // lines of the larger episodes
+inline constexpr int kSamples = 128;       // of each kind of episode, after
+inline constexpr int kWarmUpSamples = 16;  //   these
+inline constexpr int kMany = 8;            // lines of the larger episodes
 
-// One direction: how long the sender, the receiver took for one line and for many. `clock`: a reading of the clock itself.
+// One direction: how long the sender, the receiver took for one line and for many. `clock`: a reading of the clock
+// itself.
 struct DirectionSamples {
   std::vector<double> send_one, send_many, clock, read_one, read_many;
 
@@ -29,9 +31,9 @@ struct DirectionSamples {
   }
 };
 
-// How long that takes, by the hop of the pair: an episode settles first, then goes forth, back, and forth again with the
-// fence, and reads the clock a few times. Set from a Zen 5 virtual machine at a hop of 49 ns: 145 us for the hops alone,
-// 1,080 us for all of it.
+// How long that takes, by the hop of the pair: an episode settles first, then goes forth, back, and forth again with
+// the fence, and reads the clock a few times. Set from a Zen 5 virtual machine at a hop of 49 ns: 145 us for the hops
+// alone, 1,080 us for all of it.
 inline constexpr double kThreadStartNs = 40'000, kClockReadingsNs = 150;
 inline double episode_ns(double hop) { return kSettleNs + kClockReadingsNs + 3 * hop; }
 inline double hops_ns(double hop) {

@@ -29,8 +29,8 @@ bool waiting_pair(const ProfileImage& image, uint32_t* a, uint32_t* b) {
 WaitFigures waiting_of(const ProfileImage& image, const WaitEffort& effort) {
   uint32_t a = 0, b = 0;
   if (!waiting_pair(image, &a, &b)) return measure_waiting(static_cast<int>(image.os_cpu[0]), -1, 0, effort);
-  return measure_waiting(static_cast<int>(image.os_cpu[a]), static_cast<int>(image.os_cpu[b]), image.hop[size_t{a} * image.n() + b],
-                         effort);
+  return measure_waiting(static_cast<int>(image.os_cpu[a]), static_cast<int>(image.os_cpu[b]),
+                         image.hop[size_t{a} * image.n() + b], effort);
 }
 
 }  // namespace
@@ -47,8 +47,10 @@ std::string measure_parameters(ProfileImage& image, const Progress& progress, co
   // Runs one part; what it throws becomes the remark.
   const auto part = [&](const char* what, const auto& measure) {
     try {
-      if (effort.until_ns != 0 && os::now_ns() >= effort.until_ns) left_out(what, "the time was over");
-      else measure();
+      if (effort.until_ns != 0 && os::now_ns() >= effort.until_ns)
+        left_out(what, "the time was over");
+      else
+        measure();
     } catch (const UserError& error) {
       left_out(what, error.what());
     }
@@ -65,7 +67,9 @@ std::string measure_parameters(ProfileImage& image, const Progress& progress, co
       const std::string why = measure_copies(pair, effort.copies, &curves);
       if (!why.empty()) return left_out(fmt::format("copying ({})", distance_name(pair.distance)), why);
       if (curves.single_copy[0] <= 0)
-        left_out("single copy", "this kernel does not let one process read another's memory (yama/ptrace_scope, or a container's filter)");
+        left_out(
+            "single copy",
+            "this kernel does not let one process read another's memory (yama/ptrace_scope, or a container's filter)");
       image.distances.push_back(curves);
     });
   return remark;

@@ -34,7 +34,8 @@ int pin_to(uint32_t cpu) {
   return error;
 }
 
-[[noreturn]] void child_main(Seat seat, uint32_t cpu, pid_t parent, const std::function<int(Seat&)>& body, unsigned limit_s) {
+[[noreturn]] void child_main(Seat seat, uint32_t cpu, pid_t parent, const std::function<int(Seat&)>& body,
+                             unsigned limit_s) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);  // the parent's handlers speak for all
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it died before we asked

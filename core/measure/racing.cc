@@ -1,11 +1,13 @@
-// Racing by successive halving: all candidates run some laps, the slower half is dropped, the rest run twice as many, and so on.
+// Racing by successive halving: all candidates run some laps, the slower half is dropped, the rest run twice as many,
+// and so on.
 //
-// Most of the time goes to those that are hard to tell apart, and the time is known beforehand: each round takes about as long as
-// the first (Karnin, Koren, Somekh: Almost optimal exploration in multi-armed bandits, ICML 2013; racing for choosing among
-// algorithms: Maron, Moore, Hoeffding races, NIPS 1993).
+// Most of the time goes to those that are hard to tell apart, and the time is known beforehand: each round takes about
+// as long as the first (Karnin, Koren, Somekh: Almost optimal exploration in multi-armed bandits, ICML 2013; racing for
+// choosing among algorithms: Maron, Moore, Hoeffding races, NIPS 1993).
 //
-// Laps are paired. A virtual machine is moved, a neighbour wakes up, a core slows down: then all candidates get slower together. So the
-// candidates take turns, lap by lap, each lap right after a reference, and what counts is the median of lap / reference.
+// Laps are paired. A virtual machine is moved, a neighbour wakes up, a core slows down: then all candidates get slower
+// together. So the candidates take turns, lap by lap, each lap right after a reference, and what counts is the median
+// of lap / reference.
 #include "measure/racing.h"
 
 #include <algorithm>

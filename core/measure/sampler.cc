@@ -3,16 +3,16 @@
 //
 //   1. spots     a dozen pairs of each class by distance, one from each twelfth of it, its pairs ordered by node and by
 //                cache. Which one is drawn by lot: a regular step would meet the same corner of every cache.
-//   2. doubt     twice as many where they differ by more than half of what is allowed. The standard error of a median is
-//                about 1.25 sigma / sqrt(samples), and sigma about IQR / 1.35: so it stays below 3 %
+//   2. doubt     twice as many where they differ by more than half of what is allowed. The standard error of a median
+//                is about 1.25 sigma / sqrt(samples), and sigma about IQR / 1.35: so it stays below 3 %
 //   3. split     a class whose samples differ by more than kLargestSpread, or one of them by twice that, is cut into
 //                blocks, by pair of NUMA nodes, then by pair of last-level caches; a few samples of each; blocks that
 //                cost alike are joined again
 //   4. values    what the topology does not explain is measured altogether where that is affordable, and cut by its
 //                values; elsewhere it is called wide
 //
-// The spots are measured in full; all further samples are hops alone, which take a sixth of the time. There is a budget,
-// so that a strange machine costs not much more than an ordinary one.
+// The spots are measured in full; all further samples are hops alone, which take a sixth of the time. There is a
+// budget, so that a strange machine costs not much more than an ordinary one.
 #include "measure/sampler.h"
 
 #include <algorithm>
@@ -28,19 +28,19 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kSameL2 = kDistances;  // the base class beside those of the distances
-constexpr uint32_t kSpots = 12;          // of a class by the topology, always
-constexpr uint32_t kDoubtSamples = 24;   // where they are not much alike
-constexpr uint32_t kPartSpots = 6;       // of a part of one,
-constexpr uint32_t kLeastPartSpots = 2;  //   always
-constexpr size_t kLeastPart = 3;         // pairs of a part by values
-constexpr uint32_t kBlockSamples = 3;    // of a block, before blocks are joined
-constexpr uint32_t kMostSamples = 48;    // of anything that cannot be measured altogether
+constexpr uint32_t kSpots = 12;           // of a class by the topology, always
+constexpr uint32_t kDoubtSamples = 24;    // where they are not much alike
+constexpr uint32_t kPartSpots = 6;        // of a part of one,
+constexpr uint32_t kLeastPartSpots = 2;   //   always
+constexpr size_t kLeastPart = 3;          // pairs of a part by values
+constexpr uint32_t kBlockSamples = 3;     // of a block, before blocks are joined
+constexpr uint32_t kMostSamples = 48;     // of anything that cannot be measured altogether
 constexpr double kAlike = 1 + kLargestSpread;
 constexpr double kOutside = 1 + 2 * kLargestSpread;
-constexpr double kHopsShare = 1.0 / 6;   // of the time of a full measurement (pair_ns, hops_ns)
+constexpr double kHopsShare = 1.0 / 6;  // of the time of a full measurement (pair_ns, hops_ns)
 
-// Pairs to measure at most, but for the spots that are always: one in forty, and on machines of less than 64 CPUs, where
-// that is a fraction of a second, as many as 16 CPUs have.
+// Pairs to measure at most, but for the spots that are always: one in forty, and on machines of less than 64 CPUs,
+// where that is a fraction of a second, as many as 16 CPUs have.
 double budget_of(uint32_t cpus) {
   const uint32_t pairs = cpus * (cpus - 1) / 2;
   const uint32_t least = cpus < 64 ? kAllPairsUpTo * (kAllPairsUpTo - 1) / 2 : 0;
@@ -107,14 +107,14 @@ class Planner {
     return sample && (sample->full || !full);
   }
 
-  // 1. One of each of `count` equal shares of the pairs, where none is known yet. False: all are, or the budget is used up
-  // (but `always` so many are wanted).
+  // 1. One of each of `count` equal shares of the pairs, where none is known yet. False: all are, or the budget is used
+  // up (but `always` so many are wanted).
   bool want(const std::vector<Spot>& pairs, size_t count, bool full, size_t always = 0) {
     count = std::min(count, pairs.size());
     std::vector<Spot>& list = full ? plan_.wanted : plan_.wanted_hops;
     const size_t before = list.size();
-    size_t known = static_cast<size_t>(
-        std::count_if(pairs.begin(), pairs.end(), [&](Spot spot) { return is_known(spot, full); }));
+    size_t known =
+        static_cast<size_t>(std::count_if(pairs.begin(), pairs.end(), [&](Spot spot) { return is_known(spot, full); }));
     for (size_t k = 0; k < count; ++k) {
       const size_t begin = k * pairs.size() / count, end = (k + 1) * pairs.size() / count;
       bool covered = false;
@@ -137,8 +137,8 @@ class Planner {
   bool differ(const std::vector<double>& hops) const {
     const double middle = median(hops);
     return relative_iqr(hops) > kLargestSpread || std::any_of(hops.begin(), hops.end(), [&](double hop) {
-      return hop > middle * kOutside || middle > hop * kOutside;
-    });
+             return hop > middle * kOutside || middle > hop * kOutside;
+           });
   }
 
   // Every way out closes the class, or its parts, for good or until what was wanted is known.

@@ -17,10 +17,10 @@ struct Spot {
 };
 
 struct Sample {
-  double hop = 0;     // median of its batches
-  double spread = 0;  // their relative inter-quartile range
-  bool steady = true; // false: its own batches disagree; counts as measured, but not where others are to be had
-  bool full = true;   // false: the hop alone
+  double hop = 0;      // median of its batches
+  double spread = 0;   // their relative inter-quartile range
+  bool steady = true;  // false: its own batches disagree; counts as measured, but not where others are to be had
+  bool full = true;    // false: the hop alone
   DirectionCost forth{}, back{};
 };
 

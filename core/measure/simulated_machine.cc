@@ -16,8 +16,8 @@
 namespace smelt {
 namespace {
 
-constexpr double kClockNs = 10;      // what a reading of the clock shows when nothing lies between two
-constexpr double kWarmUpNs = 20e6;   // as the hardware's
+constexpr double kClockNs = 10;     // what a reading of the clock shows when nothing lies between two
+constexpr double kWarmUpNs = 20e6;  // as the hardware's
 constexpr int kPollerSamples = 64 + 8;
 
 Machine machine_of(const MachineFile& file) {
@@ -44,7 +44,7 @@ double between(const Costs& costs, uint32_t a, uint32_t b) {
 }  // namespace
 
 struct SimulatedMachine::Running {
-  uint32_t a, b;    // indices
+  uint32_t a, b;  // indices
   double now_ns;
   double slowdown;  // by the other pairs
 };
@@ -67,10 +67,13 @@ std::vector<SimulatedMachine::Running> SimulatedMachine::start(std::span<const C
   const uint16_t* llc = truth().llc;
   for (Running& one : all) {
     if (all.size() > settings_.crowd) one.slowdown *= settings_.crowd_factor;
-    one.slowdown *= std::any_of(all.begin(), all.end(), [&](const Running& other) {
-      return &other != &one && (llc[one.a] == llc[other.a] || llc[one.a] == llc[other.b] ||
-                                llc[one.b] == llc[other.a] || llc[one.b] == llc[other.b]);
-    }) ? settings_.same_llc_factor : 1;
+    one.slowdown *= std::any_of(all.begin(), all.end(),
+                                [&](const Running& other) {
+                                  return &other != &one && (llc[one.a] == llc[other.a] || llc[one.a] == llc[other.b] ||
+                                                            llc[one.b] == llc[other.a] || llc[one.b] == llc[other.b]);
+                                })
+                        ? settings_.same_llc_factor
+                        : 1;
   }
   return all;
 }

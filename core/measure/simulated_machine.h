@@ -14,8 +14,8 @@
 
 namespace smelt {
 
-// From `begin_s` on, for `length_s` seconds of the machine's clock, all costs to and from these CPUs (indices; none: all
-// CPUs) are multiplied by `factor`: a virtual machine that was moved, a frequency that changed.
+// From `begin_s` on, for `length_s` seconds of the machine's clock, all costs to and from these CPUs (indices; none:
+// all CPUs) are multiplied by `factor`: a virtual machine that was moved, a frequency that changed.
 struct SimulatedChange {
   double begin_s = 0;
   double length_s = 1e9;
@@ -25,9 +25,9 @@ struct SimulatedChange {
 
 struct SimulationSettings {
   uint64_t seed = 1;
-  double noise = 0.05;           // standard deviation of every sample, relative to it
-  double outliers = 0.01;        // share of samples that are multiplied by 10 to 1000 (an interrupt)
-  double drift_per_s = 0;        // all costs grow by this share per second
+  double noise = 0.05;     // standard deviation of every sample, relative to it
+  double outliers = 0.01;  // share of samples that are multiplied by 10 to 1000 (an interrupt)
+  double drift_per_s = 0;  // all costs grow by this share per second
   std::vector<SimulatedChange> changes;
   int busy_cpu = -1;             // index of a CPU that somebody else uses, -1: none
   double busy_share = 0.7;       // of the samples with that CPU: multiplied by 3 to 30
@@ -51,10 +51,10 @@ class SimulatedMachine final : public Meter {
   double seconds() override { return now_ns_ * 1e-9; }
   CostUnit unit() const override { return file_.unit; }
 
-  const Machine& machine() const { return machine_; }       // what calibrate is to be called with
-  const Costs& truth() const { return file_.overlap; }      // what it should find out, undisturbed
-  double seconds_of_all_pairs() const;                      // measured one after the other, nothing repeated
-  uint64_t pairs_measured() const { return measured_; }     // calls of measure() count each of their pairs
+  const Machine& machine() const { return machine_; }    // what calibrate is to be called with
+  const Costs& truth() const { return file_.overlap; }   // what it should find out, undisturbed
+  double seconds_of_all_pairs() const;                   // measured one after the other, nothing repeated
+  uint64_t pairs_measured() const { return measured_; }  // calls of measure() count each of their pairs
 
  private:
   struct Running;  // one of the pairs that are measured at the same time
@@ -73,7 +73,8 @@ class SimulatedMachine final : public Meter {
   uint64_t measured_ = 0;
 };
 
-// A machine file's places and costs (its overlap-aware ones, in its own unit). Throws UserError for settings out of range.
+// A machine file's places and costs (its overlap-aware ones, in its own unit). Throws UserError for settings out of
+// range.
 std::unique_ptr<SimulatedMachine> simulate(const MachineFile& file, const SimulationSettings& settings = {});
 
 }  // namespace smelt

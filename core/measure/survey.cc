@@ -1,10 +1,10 @@
 // 1. canaries   two pairs of each class, whose ping-pong is taken before everything else
-// 2. measure    what the sampler wants, in mixed order, so that a change half-way cannot look like a class; a pair whose
-//               batches disagree, or whose ping-pong before and after does, up to five times
+// 2. measure    what the sampler wants, in mixed order, so that a change half-way cannot look like a class; a pair
+//               whose batches disagree, or whose ping-pong before and after does, up to five times
 // 3. canaries   again half-way, oftener where that is long, and after every list: a class whose canary has changed is
 //               measured anew
-// 4. agree?     in the end the cheapest and the dearest pair of every class, and some in between, are compared with a fresh
-//               ping-pong: what was disturbed for a while only is mostly found at the edges
+// 4. agree?     in the end the cheapest and the dearest pair of every class, and some in between, are compared with a
+//               fresh ping-pong: what was disturbed for a while only is mostly found at the edges
 // Whatever is still not alike after two new beginnings is marked. When the time is over, what there is has to do.
 #include "measure/survey.h"
 
@@ -21,22 +21,22 @@
 namespace smelt {
 namespace {
 
-constexpr double kLargestDrift = 0.3;      // of one pair, between two ping-pongs
-constexpr double kLargestPairSpread = 0.5; // between the batches of one pair
-constexpr double kLargestShift = 0.15;     // of the typical canary: then everything has changed
-constexpr size_t kEnoughCanaries = 4;      //   if there are so many
+constexpr double kLargestDrift = 0.3;       // of one pair, between two ping-pongs
+constexpr double kLargestPairSpread = 0.5;  // between the batches of one pair
+constexpr double kLargestShift = 0.15;      // of the typical canary: then everything has changed
+constexpr size_t kEnoughCanaries = 4;       //   if there are so many
 constexpr int kAttempts = 5;
 constexpr int kCanaryAttempts = 4;
 constexpr uint32_t kCanariesPerBase = 2;
 constexpr size_t kCanariesEvery[] = {16, 512};  // pairs, at least and at most; in between: half of a list
 constexpr int kRestarts = 2;
 constexpr int kFinalChecks = 4;
-constexpr size_t kCheckedShare = 16;       // one in so many between the edges is compared in the end
-constexpr int kMostWrong = 3;              // pairs of a class that do not agree: then all of it is measured anew
+constexpr size_t kCheckedShare = 16;  // one in so many between the edges is compared in the end
+constexpr int kMostWrong = 3;         // pairs of a class that do not agree: then all of it is measured anew
 constexpr double kLargestCompanyShift = 0.1;
 constexpr size_t kEnoughShifts = 8;
 constexpr size_t kKnownChecks = 12;
-constexpr size_t kWorthCompany = 200;      // pairs in a list: fewer are done before a test of company pays
+constexpr size_t kWorthCompany = 200;  // pairs in a list: fewer are done before a test of company pays
 
 struct TimeIsOver {};
 
@@ -192,10 +192,9 @@ bool Survey::classes_agree(bool last) {
   for (const PairClass& one : plan_.classes) {
     std::vector<Spot> spots = samples_.usable(one.pairs);
     std::erase_if(spots, [&](Spot spot) {
-      return !samples_.find(spot)->steady ||
-             std::any_of(canaries_.begin(), canaries_.end(), [&](const Canary& each) {
-               return each.spot == spot && apart(each.hop, samples_.find(spot)->hop) <= kLargestDrift;  // just compared
-             });
+      return !samples_.find(spot)->steady || std::any_of(canaries_.begin(), canaries_.end(), [&](const Canary& each) {
+        return each.spot == spot && apart(each.hop, samples_.find(spot)->hop) <= kLargestDrift;  // just compared
+      });
     });
     std::stable_sort(spots.begin(), spots.end(),
                      [&](Spot x, Spot y) { return samples_.find(x)->hop < samples_.find(y)->hop; });
@@ -209,19 +208,24 @@ bool Survey::classes_agree(bool last) {
     while (low < high && wrong < kMostWrong && !right(spots[high - 1])) --high;
     while (low + 1 < high && wrong < kMostWrong && !right(spots[low])) ++low;
     const size_t between = high > low + 2 ? 1 + (high - low) / kCheckedShare : 0;
-    for (size_t k = 0; k < between && wrong < kMostWrong; ++k) right(spots[low + (2 * k + 1) * (high - low) / (2 * between)]);
+    for (size_t k = 0; k < between && wrong < kMostWrong; ++k)
+      right(spots[low + (2 * k + 1) * (high - low) / (2 * between)]);
     if (wrong == 0) continue;
     agree = false;
-    if (last) unsteady_[one.base] = true;
-    else if (wrong == kMostWrong || static_cast<size_t>(wrong) * 2 > spots.size()) start_again(one.base);
+    if (last)
+      unsteady_[one.base] = true;
+    else if (wrong == kMostWrong || static_cast<size_t>(wrong) * 2 > spots.size())
+      start_again(one.base);
   }
   // What was measured together, and is faster alone throughout, was disturbed by its company.
   if (company_.most > 1 && shifts.size() >= kEnoughShifts && median(shifts) < 1 - kLargestCompanyShift) {
     company_ = {};
     agree = false;
     for (uint32_t base = 0; base < kBaseClasses; ++base) {
-      if (last) unsteady_[base] = true;
-      else start_again(base);
+      if (last)
+        unsteady_[base] = true;
+      else
+        start_again(base);
     }
   }
   return agree || last;
@@ -275,7 +279,8 @@ void Survey::measure(std::vector<Spot> pending, bool full) {
     measure_together(company_.take(pending, pus_), full);
     if (options_.progress) {
       const double each = (meter_.seconds() - begin_s) / static_cast<double>(all - pending.size());
-      options_.progress(done_, done_ + static_cast<uint32_t>(pending.size()), each * static_cast<double>(pending.size()));
+      options_.progress(done_, done_ + static_cast<uint32_t>(pending.size()),
+                        each * static_cast<double>(pending.size()));
     }
     if (since_canaries_ >= every && !pending.empty()) canaries_agree();
   }
@@ -312,9 +317,10 @@ std::vector<std::string> Survey::remarks() const {
   if (known_dropped_ > 0)
     remarks.push_back(fmt::format("{} pairs measured earlier no longer hold; they were dropped", known_dropped_));
   if (forgotten_ > 0)
-    remarks.push_back(fmt::format("the machine changed while it was measured (placement, frequency or load): {} pairs "
-                                  "were measured again",
-                                  forgotten_));
+    remarks.push_back(
+        fmt::format("the machine changed while it was measured (placement, frequency or load): {} pairs "
+                    "were measured again",
+                    forgotten_));
   std::vector<uint32_t> own(pus_.size()), bad(pus_.size());
   std::vector<Spot> unsteady;
   for (const PairClass& one : plan_.classes)
@@ -328,9 +334,10 @@ std::vector<std::string> Survey::remarks() const {
   const auto blamed = [&](uint32_t cpu) { return bad[cpu] >= 2 && 2 * bad[cpu] > own[cpu]; };
   for (uint32_t cpu = 0; cpu < pus_.size(); ++cpu)
     if (blamed(cpu))
-      remarks.push_back(fmt::format("CPU {}: {} of its {} pairs did not come out alike when repeated; something else "
-                                    "seems to run on it",
-                                    pus_[cpu].os_index, bad[cpu], own[cpu]));
+      remarks.push_back(
+          fmt::format("CPU {}: {} of its {} pairs did not come out alike when repeated; something else "
+                      "seems to run on it",
+                      pus_[cpu].os_index, bad[cpu], own[cpu]));
   std::erase_if(unsteady, [&](Spot spot) { return blamed(spot.a) || blamed(spot.b); });
   if (!unsteady.empty())
     remarks.push_back(fmt::format("{} pair{} did not come out alike when repeated (the first: CPUs {} and {})",

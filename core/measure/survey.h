@@ -1,5 +1,5 @@
-// Measures what the sampler wants, and trusts nothing blindly: pairs are repeated, canaries are watched, what does not come
-// out alike is measured again or remarked upon.
+// Measures what the sampler wants, and trusts nothing blindly: pairs are repeated, canaries are watched, what does not
+// come out alike is measured again or remarked upon.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class Survey {
 
   const Samples& samples() const { return samples_; }
   const std::vector<PairClass>& classes() const { return plan_.classes; }
-  bool unsteady(const PairClass& one) const;      // did not come out alike when repeated, more than once
+  bool unsteady(const PairClass& one) const;  // did not come out alike when repeated, more than once
   std::vector<std::string> remarks() const;
   uint32_t at_once() const { return at_once_; }
   bool ended_early() const { return ended_early_; }
@@ -59,13 +59,13 @@ class Survey {
   std::array<bool, kBaseClasses> unsteady_{};
   Company company_;
   bool company_known_ = false;
-  const double end_s_;        // by the meter's clock; 0: none
+  const double end_s_;  // by the meter's clock; 0: none
   bool ended_early_ = false;
   uint32_t at_once_ = 1;
-  uint32_t done_ = 0;         // pairs measured, also again, also their hops alone
+  uint32_t done_ = 0;  // pairs measured, also again, also their hops alone
   uint32_t known_dropped_ = 0;
   uint32_t since_canaries_ = 0;
-  uint32_t forgotten_ = 0;    // pairs measured again since something had changed
+  uint32_t forgotten_ = 0;  // pairs measured again since something had changed
 };
 
 }  // namespace smelt

@@ -1,11 +1,11 @@
 #include "measure/track.h"
 
 #include "base/os/os.h"
-#include "team/barrier.h"
-#include "profile/text/error.h"
 #include "measure/bench_lines.h"
 #include "measure/pinned.h"
 #include "model/cost_model.h"
+#include "profile/text/error.h"
+#include "team/barrier.h"
 
 namespace smelt {
 namespace {
@@ -37,7 +37,8 @@ Track::Track(const std::vector<const Schedule*>& schedules) {
     const uint64_t bytes = Barrier::bytes(*schedule);
     void* memory = os::map_pages(bytes);
     if (!memory) throw UserError("out of memory for the barriers of a measurement");
-    // What the threads of a team of its own wait like, but without ever sleeping: a sleep and a wake-up are no property of a pattern.
+    // What the threads of a team of its own wait like, but without ever sleeping: a sleep and a wake-up are no property
+    // of a pattern.
     Barrier::create(*schedule, WaitPolicy{kSpinForever, 0, PostOrder::kUnfenced}, memory);
     memory_.push_back(memory);
     bytes_.push_back(bytes);

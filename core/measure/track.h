@@ -11,18 +11,20 @@ namespace smelt {
 
 class Track {
  public:
-  // One barrier for each schedule, all of n participants. They are only read while this lives. Throws UserError: out of memory.
+  // One barrier for each schedule, all of n participants. They are only read while this lives. Throws UserError: out of
+  // memory.
   explicit Track(const std::vector<const Schedule*>& schedules);
   ~Track();
   Track(const Track&) = delete;
   Track& operator=(const Track&) = delete;
 
-  // Starts a thread on each CPU (kernel numbers, n >= 2 of them), runs `conductor` on the first, and returns when it is done. Only the
-  // conductor may call lap() and hop(). Throws UserError when a CPU may not be used.
+  // Starts a thread on each CPU (kernel numbers, n >= 2 of them), runs `conductor` on the first, and returns when it is
+  // done. Only the conductor may call lap() and hop(). Throws UserError when a CPU may not be used.
   void run(const std::vector<uint32_t>& cpus, const std::function<void()>& conductor);
 
-  double lap(uint32_t barrier, uint32_t episodes);  // ns per episode, on the first CPU's clock; warm-up episodes do not count
-  double hop();  // one way between the first two participants: 16 round trips, halved
+  double lap(uint32_t barrier,
+             uint32_t episodes);  // ns per episode, on the first CPU's clock; warm-up episodes do not count
+  double hop();                   // one way between the first two participants: 16 round trips, halved
 
  private:
   struct Lanes;
@@ -33,7 +35,7 @@ class Track {
   void drive(uint32_t me, const Order& order);
 
   uint32_t n_ = 0;
-  std::vector<void*> memory_;      // of the barriers
+  std::vector<void*> memory_;  // of the barriers
   std::vector<uint64_t> bytes_;
   std::vector<uint64_t> episode_;  // last one of each barrier, as the conductor counts
   Lanes* lanes_ = nullptr;

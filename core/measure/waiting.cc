@@ -1,9 +1,11 @@
 // The steps of a wait, each by the code that waits: the polls of transport/line.h, the yield and the futex of base/os.
 //
 //   poll    a line in the own cache, again and again, with the pause between: batches, median
-//   yield   one at a time, lower quartile: the figure is for a yield that finds nobody, and on a busy machine many find somebody
-//   wake    the sleeper goes to sleep on a bell as policy/wait.cc does; the waker lets it fall asleep, posts, and is answered over
-//           a line of the sleeper's. Both figures are taken by the waker's clock; the answer's hop is taken off the second
+//   yield   one at a time, lower quartile: the figure is for a yield that finds nobody, and on a busy machine many find
+//           somebody
+//   wake    the sleeper goes to sleep on a bell as policy/wait.cc does; the waker lets it fall asleep, posts, and is
+//           answered over a line of the sleeper's. Both figures are taken by the waker's clock; the answer's hop is
+//           taken off the second
 #include "measure/waiting.h"
 
 #include <algorithm>

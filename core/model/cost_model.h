@@ -20,7 +20,7 @@
 
 namespace smelt {
 
-inline constexpr uint16_t kNobody = 0xffff;         // "no participant"
+inline constexpr uint16_t kNobody = 0xffff;  // "no participant"
 
 enum class CostUnit : uint32_t { kNanoseconds = 0, kCycles = 1 };
 const char* cost_unit_name(CostUnit unit);  // "ns" or "cycles"
@@ -54,9 +54,9 @@ int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena&
 // The same machine under the paper's additive model. 0 or -ENOMEM.
 int paper_costs(const Costs& machine, Arena& arena, Costs* out);
 
-// Costs from the paper's two matrices (row = sender): the additive special case itself. The paper has no line that several poll; its
-// `poller` is what the overlap-aware costs take, so that sharing a line is not free. 0, -EINVAL, -ENOMEM.
-// `node` may be empty: then everything is one node; the last-level caches are taken to be the nodes.
+// Costs from the paper's two matrices (row = sender): the additive special case itself. The paper has no line that
+// several poll; its `poller` is what the overlap-aware costs take, so that sharing a line is not free. 0, -EINVAL,
+// -ENOMEM. `node` may be empty: then everything is one node; the last-level caches are taken to be the nodes.
 int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, const float* t_receive,
                             const uint16_t* node, Arena& arena, Costs* out);
 

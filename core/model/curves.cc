@@ -32,8 +32,8 @@ uint64_t crossing(const float* a, const float* b, SampledRange* range) {
   *range = {};
   if (!measured(b)) return UINT64_MAX;
   if (!measured(a)) return 0;
-  // From the largest size down, as long as b is cheaper. `from`: the smallest of those sizes at which that is worthwhile;
-  // `below`: the next smaller one, where it is not.
+  // From the largest size down, as long as b is cheaper. `from`: the smallest of those sizes at which that is
+  // worthwhile; `below`: the next smaller one, where it is not.
   int from = -1, below = -1;
   for (int i = kCurveSizes - 1; i >= 0; --i) {
     if (a[i] <= 0 || b[i] <= 0) continue;

@@ -1,9 +1,9 @@
 // What the methods of a group's collectives cost by size, and from which size one should take over from another.
 //
-// For some numbers of participants the profile has a set of curves: per method, the time of one call at a few sizes. The
-// limit between two methods is where their curves cross, by linear interpolation between the sampled sizes, which is how
-// NewMadeleine uses its sampled networks (Brunet, Trahay & Denis, "A Multicore-enabled Multirail Communication Engine",
-// Cluster 2008). Linear in the size, not in its logarithm: between two samples a copy costs a fixed
+// For some numbers of participants the profile has a set of curves: per method, the time of one call at a few sizes.
+// The limit between two methods is where their curves cross, by linear interpolation between the sampled sizes, which
+// is how NewMadeleine uses its sampled networks (Brunet, Trahay & Denis, "A Multicore-enabled Multirail Communication
+// Engine", Cluster 2008). Linear in the size, not in its logarithm: between two samples a copy costs a fixed
 // part and a part per byte.
 //
 //   ns
@@ -36,24 +36,27 @@ inline constexpr const char* kCurveMethodNames[kCurveMethods] = {
     "reduce_single",   "allreduce_flat",   "allreduce_sliced", "allreduce_single"};
 
 inline constexpr uint32_t kCurveSizes = 9;
-inline constexpr uint64_t kSampledBytes[kCurveSizes] = {64,      256,     1 << 10, 4 << 10, 16 << 10,
+inline constexpr uint64_t kSampledBytes[kCurveSizes] = {64,       256,       1 << 10, 4 << 10, 16 << 10,
                                                         64 << 10, 256 << 10, 1 << 20, 4 << 20};
 
 // Part of the packed profile.
 struct CurveSet {
-  uint32_t participants;                 // 2 .. kMaxParticipants
-  uint32_t reserved;                     // 0
-  float ns[kCurveMethods][kCurveSizes];  // of one call, at its slowest participant; 0: not measured, or no such method here
+  uint32_t participants;  // 2 .. kMaxParticipants
+  uint32_t reserved;      // 0
+  float ns[kCurveMethods]
+          [kCurveSizes];  // of one call, at its slowest participant; 0: not measured, or no such method here
 };
 static_assert(sizeof(CurveSet) == 8 + kCurveMethods * kCurveSizes * 4 && sizeof(CurveSet) % 8 == 0,
               "the file format has no hidden padding");
 inline constexpr uint32_t kMaxCurveSets = 4;
 
-inline constexpr double kWorthwhile = 0.97;  // of the other's cost: less gain, or less loss, is within the noise of the samples
+inline constexpr double kWorthwhile =
+    0.97;  // of the other's cost: less gain, or less loss, is within the noise of the samples
 
-// Size in bytes from which b gains 3 % on a, and at all larger sampled sizes anything: curves that nearly coincide have no
-// crossing that would come out the same twice, and a single wrong sample can only move a limit up. 0: always; UINT64_MAX:
-// never. Sizes at which either was not measured do not count; if b was measured nowhere, never, if a was not, always.
+// Size in bytes from which b gains 3 % on a, and at all larger sampled sizes anything: curves that nearly coincide have
+// no crossing that would come out the same twice, and a single wrong sample can only move a limit up. 0: always;
+// UINT64_MAX: never. Sizes at which either was not measured do not count; if b was measured nowhere, never, if a was
+// not, always.
 uint64_t crossing(const float* a, const float* b);
 
 // The sampled sizes around a crossing: b gains at `from` and not yet at `below`; -1: there is no such size.
@@ -73,7 +76,7 @@ LimitSides sides_of(const CurveSet& set, MethodLimit limit);
 // All limits of a set: calls longer than these take the next method. A limit of single copy that is below the flat one
 // leaves nothing to the sliced method.
 struct Crossings {
-  uint64_t flat_reduce;     // flat -> sliced
+  uint64_t flat_reduce;  // flat -> sliced
   uint64_t flat_allreduce;
   uint64_t copy_broadcast;  // shelf -> single copy
   uint64_t copy_reduce;     // the better of flat and sliced -> single copy
@@ -81,7 +84,8 @@ struct Crossings {
 };
 Crossings crossings_of(const CurveSet& set);
 
-// The set measured with a number of participants nearest to n, as a ratio; of two as near the first. nullptr: there is none.
+// The set measured with a number of participants nearest to n, as a ratio; of two as near the first. nullptr: there is
+// none.
 const CurveSet* nearest_curves(const CurveSet* sets, uint32_t count, uint32_t n);
 
 }  // namespace smelt

@@ -37,12 +37,8 @@ const char* distance_name(Distance distance) {
 TypicalCost typical_cost(Distance distance) {
   static constexpr TypicalCost kTable[kDistances] = {
       //  hop  send  recv  ready
-      {0, 0, 0, 0},
-      {16, 0.4f, 0.2f, 8},
-      {57, 1.4f, 0.6f, 28},
-      {190, 14, 1.9f, 90},
-      {215, 16, 2.1f, 100},
-      {260, 20, 2.6f, 119},
+      {0, 0, 0, 0},        {16, 0.4f, 0.2f, 8},  {57, 1.4f, 0.6f, 28},
+      {190, 14, 1.9f, 90}, {215, 16, 2.1f, 100}, {260, 20, 2.6f, 119},
   };
   return kTable[static_cast<uint32_t>(distance)];
 }

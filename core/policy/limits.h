@@ -9,13 +9,13 @@ struct Profile;
 
 // Sizes, in bytes, at which one method hands over to the next.
 struct Limits {
-  uint64_t flat_reduce = 0;     // combined by whoever wants the result; above: sliced over all participants
+  uint64_t flat_reduce = 0;  // combined by whoever wants the result; above: sliced over all participants
   uint64_t flat_allreduce = 0;
   uint64_t copy_broadcast = 0;  // through the shelves; above: read straight from where the data are (single copy)
   uint64_t copy_reduce = 0;
   uint64_t copy_allreduce = 0;
-  uint32_t piece = 0;           // of long messages
-  uint64_t read_bytes = 0;      // of another's memory at a time, at most kReadBytes
+  uint32_t piece = 0;       // of long messages
+  uint64_t read_bytes = 0;  // of another's memory at a time, at most kReadBytes
   const char* origin = "";  // "measured", "typical"
 };
 

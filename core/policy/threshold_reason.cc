@@ -50,35 +50,44 @@ int crossing_text(const Threshold& t, char* text, size_t room) {
   const Threshold::Crossing& at = t.crossing;
   const char *from = at.method[0], *to = at.method[1];
   if (at.bytes[1] == 0)  // never measured at the same size
-    return t.value == kNever ? std::snprintf(text, room, "%s was not measured with %u participants: the kernel does not permit it", to, at.participants)
-                             : std::snprintf(text, room, "%s was not measured with %u participants", from, at.participants);
+    return t.value == kNever
+               ? std::snprintf(text, room, "%s was not measured with %u participants: the kernel does not permit it",
+                               to, at.participants)
+               : std::snprintf(text, room, "%s was not measured with %u participants", from, at.participants);
   if (t.value == kNever)
-    return std::snprintf(text, room, "%s gains nothing on %s that lasts: %s, %u participants", to, from, sample_text(at, 1).text, at.participants);
+    return std::snprintf(text, room, "%s gains nothing on %s that lasts: %s, %u participants", to, from,
+                         sample_text(at, 1).text, at.participants);
   if (at.bytes[0] == 0)
-    return std::snprintf(text, room, "%s gains on %s at all sizes measured, from %s on, %u participants", to, from, sample_text(at, 1).text,
-                         at.participants);
-  return std::snprintf(text, room, "%s overtakes %s between %s and %s, %u participants", to, from, sample_text(at, 0).text,
-                       sample_text(at, 1).text, at.participants);
+    return std::snprintf(text, room, "%s gains on %s at all sizes measured, from %s on, %u participants", to, from,
+                         sample_text(at, 1).text, at.participants);
+  return std::snprintf(text, room, "%s overtakes %s between %s and %s, %u participants", to, from,
+                       sample_text(at, 0).text, sample_text(at, 1).text, at.participants);
 }
 
 int figure_text(const Threshold& t, char* text, size_t room) {
   const ThresholdInfo& info = threshold_info(t.id);
   switch (t.id) {
-    case ThresholdId::kPoll: return std::snprintf(text, room, "a look and a pause, measured: %s", time_text(t.figure).text);
+    case ThresholdId::kPoll:
+      return std::snprintf(text, room, "a look and a pause, measured: %s", time_text(t.figure).text);
     case ThresholdId::kForeignSlice:
-      return std::snprintf(text, room, "50 times a yield that finds nobody, which takes %s here", time_text(t.figure).text);
+      return std::snprintf(text, room, "50 times a yield that finds nobody, which takes %s here",
+                           time_text(t.figure).text);
     case ThresholdId::kPollersPerLine:
       return t.value == kNever
-                 ? std::snprintf(text, room, "a further store (%s) never costs less than the pollers it takes away (%s each)",
+                 ? std::snprintf(text, room,
+                                 "a further store (%s) never costs less than the pollers it takes away (%s each)",
                                  time_text(t.second).text, time_text(t.figure).text)
-                 : std::snprintf(text, room, "from %llu on, a second store (%s) costs less than half the pollers (%s each)",
-                                 static_cast<unsigned long long>(t.value + 1), time_text(t.second).text, time_text(t.figure).text);
+                 : std::snprintf(text, room,
+                                 "from %llu on, a second store (%s) costs less than half the pollers (%s each)",
+                                 static_cast<unsigned long long>(t.value + 1), time_text(t.second).text,
+                                 time_text(t.figure).text);
     default: break;
   }
   if (std::strcmp(info.unit, "polls") == 0)
-    return std::snprintf(text, room, "%s of polling, at %s each", time_text(static_cast<double>(t.value) * t.figure).text,
-                         time_text(t.figure).text);
-  return std::snprintf(text, room, "4 times a sleep and its wake-up, which take %s here: less would lock a loop into sleeping",
+    return std::snprintf(text, room, "%s of polling, at %s each",
+                         time_text(static_cast<double>(t.value) * t.figure).text, time_text(t.figure).text);
+  return std::snprintf(text, room,
+                       "4 times a sleep and its wake-up, which take %s here: less would lock a loop into sleeping",
                        time_text(t.figure).text);
 }
 
@@ -86,7 +95,8 @@ int typical_text(const Threshold& t, char* text, size_t room) {
   const char* why = t.note[0] ? t.note : threshold_info(t.id).why;
   if (t.figure <= 0) return std::snprintf(text, room, "%s", why);
   if (t.id == ThresholdId::kPollersPerLine) return figure_text(t, text, room);
-  const char* what = t.id == ThresholdId::kForeignSlice ? "a yield that finds nobody takes" : "a sleep and its wake-up take";
+  const char* what =
+      t.id == ThresholdId::kForeignSlice ? "a yield that finds nobody takes" : "a sleep and its wake-up take";
   return std::snprintf(text, room, "%s; %s %s here", why, what, time_text(t.figure).text);
 }
 
@@ -99,13 +109,15 @@ size_t threshold_reason(const Threshold& t, char* text, size_t room) {
   switch (t.origin) {
     case ThresholdOrigin::kSetting: length = std::snprintf(text, room, "%s is set", info.setting); break;
     case ThresholdOrigin::kSituation:
-      length = t.otherwise == 0        ? std::snprintf(text, room, "%s", t.note)
-               : t.otherwise == kNever ? std::snprintf(text, room, "%s; otherwise never", t.note)
-                                       : std::snprintf(text, room, "%s; otherwise %s", t.note, bytes_text(t.otherwise).text);
+      length = t.otherwise == 0 ? std::snprintf(text, room, "%s", t.note)
+               : t.otherwise == kNever
+                   ? std::snprintf(text, room, "%s; otherwise never", t.note)
+                   : std::snprintf(text, room, "%s; otherwise %s", t.note, bytes_text(t.otherwise).text);
       break;
     case ThresholdOrigin::kCurves:
       length = t.id == ThresholdId::kReadBytes
-                   ? std::snprintf(text, room, "%s in %s; no smaller part gains 3 %% wherever it was measured", bytes_text(t.value).text, time_text(t.figure).text)
+                   ? std::snprintf(text, room, "%s in %s; no smaller part gains 3 %% wherever it was measured",
+                                   bytes_text(t.value).text, time_text(t.figure).text)
                    : crossing_text(t, text, room);
       break;
     case ThresholdOrigin::kFigure: length = figure_text(t, text, room); break;

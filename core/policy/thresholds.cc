@@ -1,10 +1,12 @@
 // How each threshold follows from the profile.
 //
 //   sizes     where two methods' curves cross, of the set measured with the nearest number of participants
-//   polls     the typical count is a time, so many polls of 20 ns; a machine whose pause is longer gets fewer of them for the same time
-//   sleeping  spinning or yielding for no longer than a sleep and its wake-up take is metastable: one slow episode makes the next
-//             one slow, and the loop stays slow. So every such limit is at least 4 times the measured sleep, and at least the
-//             typical value, which stands for what else speaks for waiting longer
+//   polls     the typical count is a time, so many polls of 20 ns; a machine whose pause is longer gets fewer of them
+//             for the same time
+//   sleeping  spinning or yielding for no longer than a sleep and its wake-up take is metastable: one slow episode
+//   makes the next
+//             one slow, and the loop stays slow. So every such limit is at least 4 times the measured sleep, and at
+//             least the typical value, which stands for what else speaks for waiting longer
 //   yielding  what is foreign must be told from a slow yield
 #include "policy/thresholds.h"
 
@@ -20,7 +22,7 @@ constexpr double kSleepsToSpin = 4;
 constexpr double kLongestSleep = 2e6;  // ns: longer ones were measured on an overloaded machine and say nothing
 constexpr double kYieldsToBeForeign = 50;
 constexpr uint64_t kLongestForeign = 500'000;  // ns: below any scheduler's slice
-constexpr uint64_t kPollsFactor = 4;  // a pause is never taken to be more than this factor off the typical one
+constexpr uint64_t kPollsFactor = 4;           // a pause is never taken to be more than this factor off the typical one
 
 using Id = ThresholdId;
 using Origin = ThresholdOrigin;
@@ -86,10 +88,11 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
   const bool copies = id == Id::kCopyBroadcast || id == Id::kCopyReduce || id == Id::kCopyAllreduce;
   const int64_t set = copies ? options().copy_limit : options().flat_limit;
   if (set >= 0) return of(id, static_cast<uint64_t>(set), Origin::kSetting);
-  // For single copy all must be there at the same time (measured, 8 processes on 2 CPUs, 1 MiB: shelf / single copy, broadcast 263 / 429
-  // µs, allreduce 631 / 1097, reduce 567 / 542).
+  // For single copy all must be there at the same time (measured, 8 processes on 2 CPUs, 1 MiB: shelf / single copy,
+  // broadcast 263 / 429 µs, allreduce 631 / 1097, reduce 567 / 542).
   if (copies && situation.crowded)
-    return of(id, kNever, Origin::kSituation, "more participants than CPUs: for single copy all would have to run at the same time");
+    return of(id, kNever, Origin::kSituation,
+              "more participants than CPUs: for single copy all would have to run at the same time");
   const CurveSet* curves = curves_for(profile, situation.participants);
   Threshold out = curves ? from_curves(id, *curves) : of(id, typical(id), Origin::kTypical);
   if (!curves && id == Id::kFlatReduce && situation.participants == 2) {
@@ -98,7 +101,8 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
   }
   const bool moves = situation.moves && (id == Id::kCopyBroadcast || id == Id::kCopyReduce);
   if (!moves || out.value <= typical(Id::kCopyMoving)) return out;
-  Threshold lowered = of(id, typical(Id::kCopyMoving), Origin::kSituation, "lowered to copy_moving: a virtual machine may be moved");
+  Threshold lowered =
+      of(id, typical(Id::kCopyMoving), Origin::kSituation, "lowered to copy_moving: a virtual machine may be moved");
   lowered.otherwise = out.value;
   return lowered;
 }
@@ -109,14 +113,16 @@ bool smaller_gains(const Profile& profile, int i, int j) {
   for (uint32_t d = 0; d < profile.header.distances; ++d) {
     const float* ns = profile.distances[d].single_copy;
     if (ns[i] <= 0 || ns[j] <= 0) continue;
-    const double per_byte[] = {ns[i] / static_cast<double>(kSampledBytes[i]), ns[j] / static_cast<double>(kSampledBytes[j])};
+    const double per_byte[] = {ns[i] / static_cast<double>(kSampledBytes[i]),
+                               ns[j] / static_cast<double>(kSampledBytes[j])};
     if (per_byte[0] > kWorthwhile * per_byte[1]) return false;
     gains = true;
   }
   return gains;
 }
 
-// The largest part that no smaller one gains on, between what an element may take and what the scratch memory has room for.
+// The largest part that no smaller one gains on, between what an element may take and what the scratch memory has room
+// for.
 Threshold read_bytes(const Profile* profile) {
   Threshold out = of(Id::kReadBytes, typical(Id::kReadBytes), Origin::kTypical);
   int best = -1;
@@ -124,7 +130,8 @@ Threshold read_bytes(const Profile* profile) {
     if (kSampledBytes[i] > typical(Id::kReadBytes)) continue;
     if (best < 0 || smaller_gains(*profile, i, best)) best = i;
   }
-  const DistanceCurves* farthest = profile && profile->header.distances ? profile->distances + profile->header.distances - 1 : nullptr;
+  const DistanceCurves* farthest =
+      profile && profile->header.distances ? profile->distances + profile->header.distances - 1 : nullptr;
   if (!farthest || farthest->single_copy[best] <= 0) return out;
   out.value = kSampledBytes[best];
   out.origin = Origin::kCurves;

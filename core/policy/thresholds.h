@@ -1,19 +1,20 @@
 // All thresholds of the product: where each stands on a machine, where that comes from, and why.
 //
-// A threshold is a size, time or count at which one way of doing something hands over to another. Nobody keeps one of its own: who
-// needs one asks here, with the profile and the situation, and gets in this order
+// A threshold is a size, time or count at which one way of doing something hands over to another. Nobody keeps one of
+// its own: who needs one asks here, with the profile and the situation, and gets in this order
 //
 //   setting     what the user has set
 //   situation   what follows from a crowd, or from a virtual machine that may be moved
 //   curves      where two measured curves of the profile cross (curves.h), or where one has its best
 //   figure      a figure of the profile, measured
-//   typical     the value in the table thresholds.def, because nothing was measured or because the figure asks for no other
+//   typical     the value in the table thresholds.def, because nothing was measured or because the figure asks for no
+//               other
 //   layout      the same, and nothing can change it: shared memory is laid out for it
 //
-// What only bounds a search or a buffer is no threshold, and whatever is chosen by price (which pattern, which width of a tree) needs
-// none. The curves are those of calls that follow each other at once: "loose" synchronisation (Nishtala & Yelick, "Optimizing
-// Collective Communication on Multicores", HotPar 2009). There is no second table for calls that end with everybody synchronised,
-// because a call does not know what follows it.
+// What only bounds a search or a buffer is no threshold, and whatever is chosen by price (which pattern, which width of
+// a tree) needs none. The curves are those of calls that follow each other at once: "loose" synchronisation (Nishtala &
+// Yelick, "Optimizing Collective Communication on Multicores", HotPar 2009). There is no second table for calls that
+// end with everybody synchronised, because a call does not know what follows it.
 //
 // Computing one takes some ten nanoseconds: no memory, no system call. Thread-safe once options() was called.
 #pragma once
@@ -66,12 +67,12 @@ struct Threshold {
   ThresholdId id{};
   uint64_t value = 0;  // in the row's unit; kNever
   ThresholdOrigin origin = ThresholdOrigin::kTypical;
-  const char* note = "";  // half a sentence where the row's `why` is not the reason
-  double figure = 0;      // ns: what the profile says, where a figure decided or could have; 0: nothing
-  double second = 0;      // ... and the second one, where two did
-  uint64_t otherwise = 0; // the value without the situation, where that is known
-  // kCurves: the methods that cross, handing over and taking over; the sampled sizes around the crossing (the first 0: there is none
-  // below), and their costs at them, ns.
+  const char* note = "";   // half a sentence where the row's `why` is not the reason
+  double figure = 0;       // ns: what the profile says, where a figure decided or could have; 0: nothing
+  double second = 0;       // ... and the second one, where two did
+  uint64_t otherwise = 0;  // the value without the situation, where that is known
+  // kCurves: the methods that cross, handing over and taking over; the sampled sizes around the crossing (the first 0:
+  // there is none below), and their costs at them, ns.
   struct Crossing {
     const char* method[2];
     uint64_t bytes[2];
@@ -83,12 +84,13 @@ struct Threshold {
 // `profile` may be nullptr: nothing was measured.
 Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation& situation = {});
 
-// The reason, one line with its numbers: "single copy overtakes the shelf between 16 KiB (3.4 against 3.6 µs) and ...". Returns its
-// length; it is cut to the room.
+// The reason, one line with its numbers: "single copy overtakes the shelf between 16 KiB (3.4 against 3.6 µs) and ...".
+// Returns its length; it is cut to the room.
 size_t threshold_reason(const Threshold& threshold, char* text, size_t room);
 
-// How many lines a parent does best to store for so many children: one more line is one more store, and leaves fewer pollers on each.
-// Each further poller costs `poller`, each further store `busy`. At least 1, at most kMostReleaseLines.
+// How many lines a parent does best to store for so many children: one more line is one more store, and leaves fewer
+// pollers on each. Each further poller costs `poller`, each further store `busy`. At least 1, at most
+// kMostReleaseLines.
 inline constexpr uint32_t kMostReleaseLines = typical(ThresholdId::kReleaseLines);
 uint32_t release_lines(uint32_t children, double poller, double busy);
 

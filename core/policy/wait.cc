@@ -41,10 +41,14 @@ int64_t spincount_ns(int64_t otherwise, const Profile* profile) {
   if (end == text) return otherwise;
   unsigned shift = 0;
   switch (*end) {
-    case 'k': case 'K': shift = 1; break;
-    case 'm': case 'M': shift = 2; break;
-    case 'g': case 'G': shift = 3; break;
-    case 't': case 'T': shift = 4; break;
+    case 'k':
+    case 'K': shift = 1; break;
+    case 'm':
+    case 'M': shift = 2; break;
+    case 'g':
+    case 'G': shift = 3; break;
+    case 't':
+    case 'T': shift = 4; break;
     case 0: break;
     default: return otherwise;
   }
@@ -92,8 +96,10 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
       const int64_t back = os::now_ns();
       const bool lost = back - now > (seen == Seen::kNothing ? policy.foreign_ns : kForeignStay);
       now = back;
-      if (lost) backoff.lost(began, now);
-      else if (seen != Seen::kNothing) backoff.kept();
+      if (lost)
+        backoff.lost(began, now);
+      else if (seen != Seen::kNothing)
+        backoff.kept();
       if (seen != Seen::kNothing) return seen == Seen::kReached;
       if (lost) break;
     }
@@ -116,8 +122,12 @@ uint64_t sleeps() { return slept.load(std::memory_order_relaxed); }
 
 WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile) {
   const auto value = [profile](ThresholdId id) { return static_cast<int64_t>(find_threshold(id, profile).value); };
-  WaitPolicy policy{0, 0, PostOrder::kFenced, static_cast<int32_t>(value(ThresholdId::kBurst)),
-                    static_cast<int32_t>(value(ThresholdId::kLook)), value(ThresholdId::kForeignSlice)};
+  WaitPolicy policy{0,
+                    0,
+                    PostOrder::kFenced,
+                    static_cast<int32_t>(value(ThresholdId::kBurst)),
+                    static_cast<int32_t>(value(ThresholdId::kLook)),
+                    value(ThresholdId::kForeignSlice)};
   const Options& settings = options();
   if (std::strcmp(settings.wait, "spin") == 0) {
     policy.spin_ns = kSpinForever;
@@ -134,9 +144,9 @@ WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile) {
     return policy;
   }
   int64_t spin_ns = value(ThresholdId::kSpin);
-  // Under a quota smaller than the team, threads still run side by side until the period's quota is used up, so they spin: as a
-  // crowd, two threads under a quota of one CPU took 1.5 times stock's time for a barrier. But what a waiter burns is then missing
-  // elsewhere, so it does not spin for long.
+  // Under a quota smaller than the team, threads still run side by side until the period's quota is used up, so they
+  // spin: as a crowd, two threads under a quota of one CPU took 1.5 times stock's time for a barrier. But what a waiter
+  // burns is then missing elsewhere, so it does not spin for long.
   const uint32_t quota = os::cgroup_cpu_quota();
   if (quota && quota < threads) spin_ns = std::min(spin_ns, value(ThresholdId::kQuotaSpin));
   policy.spin_ns = spincount_ns(passive ? 0 : active ? kSpinForever : spin_ns, profile);

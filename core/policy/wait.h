@@ -1,17 +1,19 @@
 // How a participant waits for a flag: spin, then yield, then sleep, in the proportions that the load asks for.
 //
 // What decides:
-//   - sleep and wake take about 10 µs (measured, 2 CPUs), so a spin limit below that locks a fast loop into the slow mode; the limits
-//     are those of policy/thresholds.h, which know what they take on this machine;
-//   - how far above it the limit should lie beside a foreign busy thread is not settled: 50 µs and 5 ms could not be told
-//     apart there (2 threads, 2 CPUs, unbound; the spread of the pairs is larger than any difference). 5 ms is chosen because
-//     libgomp spins about as long, so a waiter gives up its CPU no earlier than under stock;
-//   - yielding beside a foreign busy thread costs a whole time slice: yield_backoff.h says when it is left and when tried again;
+//   - sleep and wake take about 10 µs (measured, 2 CPUs), so a spin limit below that locks a fast loop into the slow
+//     mode; the limits are those of policy/thresholds.h, which know what they take on this machine;
+//   - how far above it the limit should lie beside a foreign busy thread is not settled: 50 µs and 5 ms could not be
+//     told apart there (2 threads, 2 CPUs, unbound; the spread of the pairs is larger than any difference). 5 ms is
+//     chosen because libgomp spins about as long, so a waiter gives up its CPU no earlier than under stock;
+//   - yielding beside a foreign busy thread costs a whole time slice: yield_backoff.h says when it is left and when
+//     tried again;
 //   - when threads share CPUs, spinning keeps the one from running that is waited for, and a yield to a team-mate
 //     is the fastest way there is.
 // Hence: not crowded - spin `spin_ns`, then sleep. Crowded - spin next to nothing, then yield as long as yields come
-// back quickly, then sleep. Two members that find themselves on one CPU behave as crowded, whatever the counts say; and so does a team
-// with a CPU for each while others of the process have come to share them (Headcount), a team nested inside it, say.
+// back quickly, then sleep. Two members that find themselves on one CPU behave as crowded, whatever the counts say; and
+// so does a team with a CPU for each while others of the process have come to share them (Headcount), a team nested
+// inside it, say.
 #pragma once
 
 #include <atomic>
@@ -23,23 +25,26 @@
 namespace smelt {
 
 struct WaitPolicy {
-  int64_t spin_ns = typical(ThresholdId::kSpin);  // polling time before anything else; kSpinForever: never do anything else
-  int64_t yield_ns = 0;       // after that, yielding time before sleeping; 0: sleep at once
+  int64_t spin_ns =
+      typical(ThresholdId::kSpin);         // polling time before anything else; kSpinForever: never do anything else
+  int64_t yield_ns = 0;                    // after that, yielding time before sleeping; 0: sleep at once
   PostOrder order = PostOrder::kUnfenced;  // how flags waited for under this policy are posted (transport/line.h)
   int32_t burst = typical(ThresholdId::kBurst);  // polls before wait_slowly is called
   int32_t look = typical(ThresholdId::kLook);    // polls between two looks at the clock and the stop word
-  int64_t foreign_ns = typical(ThresholdId::kForeignSlice);  // a yield that takes longer has gone to somebody who is not of our team
+  int64_t foreign_ns =
+      typical(ThresholdId::kForeignSlice);  // a yield that takes longer has gone to somebody who is not of our team
 };
 
 inline constexpr int64_t kSpinForever = INT64_MAX;
 
-// The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT, SMELT_SPIN_US,
-// SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. What waiting costs is the profile's; without one it is
-// taken to be typical. Once the kernel has refused membarrier, posts under new policies are fenced.
+// The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT,
+// SMELT_SPIN_US, SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. What waiting costs is the
+// profile's; without one it is taken to be typical. Once the kernel has refused membarrier, posts under new policies
+// are fenced.
 WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile = nullptr);
 
-// The threads in teams of this process now, and the CPUs for them: kept by whoever knows all teams (the OpenMP shim). Relaxed, all of it:
-// the numbers decide how to wait, and order nothing.
+// The threads in teams of this process now, and the CPUs for them: kept by whoever knows all teams (the OpenMP shim).
+// Relaxed, all of it: the numbers decide how to wait, and order nothing.
 struct Headcount {
   std::atomic<uint32_t> threads{0};
   std::atomic<uint32_t> cpus{~0u};
@@ -51,8 +56,9 @@ extern Headcount headcount;
 // How often a thread of this process has gone to sleep in a wait.
 uint64_t sleeps();
 
-// CPUs that threads of this process may run on at the same time: affinity, SMELT_CPUS. `affinity` is what the caller knows of the
-// affinity mask (0: ask the kernel). At least 1. A quota is no matter of how many, but of how long: see wait_policy.
+// CPUs that threads of this process may run on at the same time: affinity, SMELT_CPUS. `affinity` is what the caller
+// knows of the affinity mask (0: ask the kernel). At least 1. A quota is no matter of how many, but of how long: see
+// wait_policy.
 uint32_t usable_cpus(uint32_t affinity = 0);
 
 // The long way: called when a short burst of polling has not sufficed. True when the flag got to `epoch`, false when

@@ -1,21 +1,25 @@
 // When a crowd stops yielding because somebody else gets what it yields, and when it tries again.
 //
-// Among team-mates alone a yield is the fastest way to wait there is: it costs some µs where a sleep costs ten. Beside a foreign busy
-// thread it is the slowest: each one that goes there costs a time slice, as long as hundreds of sleeps, and the scheduler counts the yielder's
-// own slice as used. Which of the two it is shows only afterwards. So this is congestion control (Jacobson, "Congestion Avoidance and
-// Control", SIGCOMM 1988), with a lost slice in the place of a lost packet:
+// Among team-mates alone a yield is the fastest way to wait there is: it costs some µs where a sleep costs ten. Beside
+// a foreign busy thread it is the slowest: each one that goes there costs a time slice, as long as hundreds of sleeps,
+// and the scheduler counts the yielder's own slice as used. Which of the two it is shows only afterwards. So this is
+// congestion control (Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988), with a lost slice in the place of a
+// lost packet:
 //
-//   lost a slice      nobody yields for a pause, all go straight to sleep; each further loss doubles the pause, up to the longest
+//   lost a slice      nobody yields for a pause, all go straight to sleep; each further loss doubles the pause, up to
+//                     the longest
 //   the pause is over yields are tried again, by everybody
-//   a clean run       of so many waits that yielded and lost nothing have gained what one slice costs: the pause is halved, and forgotten
-//                     when it is no longer than the first was
+//   a clean run       of so many waits that yielded and lost nothing have gained what one slice costs: the pause is
+//                     halved, and forgotten when it is no longer than the first was
 //
-// The pause is a time and not a number of waits: a trial loses a few slices per thread, so the longest pause bounds which share of the time
-// trials can cost, whatever the program does, and how long a team sleeps on after the foreigner is gone.
+// The pause is a time and not a number of waits: a trial loses a few slices per thread, so the longest pause bounds
+// which share of the time trials can cost, whatever the program does, and how long a team sleeps on after the foreigner
+// is gone.
 //
-// The state is the process's, not a thread's or a team's: a foreigner on one CPU is soon on another, and teams share the CPUs.
-// All accesses are relaxed and nothing is locked: it guards no data, and what races can do is harmless. Two losses at once may be
-// counted as one or two, so a pause may be half or twice as long; a clean wait may not be counted.
+// The state is the process's, not a thread's or a team's: a foreigner on one CPU is soon on another, and teams share
+// the CPUs. All accesses are relaxed and nothing is locked: it guards no data, and what races can do is harmless. Two
+// losses at once may be counted as one or two, so a pause may be half or twice as long; a clean wait may not be
+// counted.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +31,7 @@ namespace smelt {
 class YieldBackoff {
  public:
   struct Limits {
-    int64_t first_ns;    // the first pause
+    int64_t first_ns;  // the first pause
     int64_t longest_ns;
     uint32_t clean_run;  // waits without a loss that halve it
   };

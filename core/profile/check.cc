@@ -1,5 +1,5 @@
-// What cannot be true in a profile: numbers that are no costs, diagonals that are not 0, CPU numbers that do not ascend,
-// places that do not exist, texts that would steer a terminal.
+// What cannot be true in a profile: numbers that are no costs, diagonals that are not 0, CPU numbers that do not
+// ascend, places that do not exist, texts that would steer a terminal.
 //
 // A process reads its profile when it starts, so the matrices are gone over by rows without an early way out, which the
 // compiler makes vector code of; everything else is short.
@@ -13,7 +13,8 @@ namespace smelt {
 namespace {
 
 constexpr float kLargestCost = 1e9f;  // a second per message is no message
-constexpr int64_t kLatestDate = 253402300799;  // the last second of the year 9999, the last that ISO 8601 writes with four digits
+constexpr int64_t kLatestDate =
+    253402300799;  // the last second of the year 9999, the last that ISO 8601 writes with four digits
 
 // The texts are shown on terminals: no control characters, so no escape sequences either.
 bool is_plain_text(const char* text, uint64_t bytes) {
@@ -79,8 +80,9 @@ const char* nonsense_in(const Winner& winner, const Profile& profile, uint32_t b
     seen[cpu / 64] |= uint64_t{1} << (cpu % 64);
   }
   if (!is_plain_text(winner.pattern, sizeof winner.pattern)) return "its texts are not plain text";
-  return are_costs({winner.predicted, winner.measured, winner.spread, winner.hop}) ? nullptr
-                                                                                 : "a number of a winner is not a cost";
+  return are_costs({winner.predicted, winner.measured, winner.spread, winner.hop})
+             ? nullptr
+             : "a number of a winner is not a cost";
 }
 
 const char* nonsense_in_matrices(const Profile& profile) {

@@ -187,7 +187,8 @@ int load_profile_file(const char* path, uint64_t expected_fingerprint, Profile* 
   *out = Profile{};
   if (std::strlen(path) >= sizeof out->path) return refuse(why, path, -ENAMETOOLONG, "has too long a name");
 
-  struct stat directory{}, status{};
+  struct stat directory {
+  }, status{};
   const Descriptor file(open_profile(path, &directory));  // 1.
   // ENOTDIR: services often have HOME=/dev/null, which is as good as no home.
   if (file.get() == -ENOENT || file.get() == -ENOTDIR) return -ENOENT;
@@ -216,10 +217,9 @@ int load_profile_file(const char* path, uint64_t expected_fingerprint, Profile* 
   if (!error && header->checksum != checksum_of(image, bytes))
     error = refuse(why, path, -EINVAL, "is damaged (wrong checksum); run 'smelt calibrate'");
   if (!error && expected_fingerprint != 0 && header->fingerprint != expected_fingerprint)
-    error = refuse(why, path, -ESTALE,
-                   "is of another machine or kernel (%016llx, this is %016llx); run 'smelt calibrate'",
-                   static_cast<unsigned long long>(header->fingerprint),
-                   static_cast<unsigned long long>(expected_fingerprint));
+    error = refuse(
+        why, path, -ESTALE, "is of another machine or kernel (%016llx, this is %016llx); run 'smelt calibrate'",
+        static_cast<unsigned long long>(header->fingerprint), static_cast<unsigned long long>(expected_fingerprint));
   if (!error) {
     attach_image(image, out);
     if (const char* nonsense = nonsense_in(*out))  // 5.

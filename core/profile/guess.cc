@@ -37,8 +37,8 @@ bool for_each_listed(const char* text, Visit visit) {
   return at != text && (*at == '\0' || *at == '\n');
 }
 
-// The topology being put together, in scratch memory that goes away with the guess's construction: too large for a thread's
-// smallest stack.
+// The topology being put together, in scratch memory that goes away with the guess's construction: too large for a
+// thread's smallest stack.
 struct Scan {
   char path[640];
   char text[kTextBytes];
@@ -100,8 +100,8 @@ void scan_llc(Scan& scan, const char* root) {
     int best = -1;
     for (int index = 0; index < 8; ++index) {
       const auto attribute = [&](const char* name) {
-        std::snprintf(scan.path, sizeof scan.path, "%s/devices/system/cpu/cpu%u/cache/index%d/%s", root,
-                      scan.os_cpu[i], index, name);
+        std::snprintf(scan.path, sizeof scan.path, "%s/devices/system/cpu/cpu%u/cache/index%d/%s", root, scan.os_cpu[i],
+                      index, name);
         return scan.read_path();
       };
       if (!attribute("level")) break;
@@ -117,8 +117,9 @@ void scan_llc(Scan& scan, const char* root) {
     }
     scan.llc[i] = id;
   }
-  // No caches at all (many virtual machines), or only each core's own: many Arm machines, whose system cache no firmware describes. What
-  // the kernel groups otherwise is then the best guess at what shares one; discover/machine.cc has the same rule.
+  // No caches at all (many virtual machines), or only each core's own: many Arm machines, whose system cache no
+  // firmware describes. What the kernel groups otherwise is then the best guess at what shares one; discover/machine.cc
+  // has the same rule.
   for (const char* file : {"topology/cluster_cpus_list", "topology/die_cpus_list"})
     if (!some_cores_share(scan, scan.llc)) scan_groups(scan, root, file, scan.llc);
   if (!some_cores_share(scan, scan.llc)) std::memcpy(scan.llc, scan.package, sizeof scan.llc);

@@ -10,8 +10,8 @@
 //   4. none: a model is guessed from the kernel's topology under /sys, and said to be a guess
 // A file that is truncated, of another version, byte order or machine, damaged, hostile (sizes or numbers out of
 // range, not a regular file) or writable by anybody but its owner (root or the user) is refused with one line, and
-// the guess is used. Whether the line is printed is for whoever loads: the shim prints it only if somebody asked for that file or for
-// lines (a descriptor that could not be had is no news for a job's output).
+// the guess is used. Whether the line is printed is for whoever loads: the shim prints it only if somebody asked for
+// that file or for lines (a descriptor that could not be had is no news for a job's output).
 //
 // Packed layout, native byte order, all offsets from the start of the file, every array 8-byte aligned:
 //   PackedHeader | uint32 os_cpu[n] | uint16 package[n] | core[n] | llc[n] | node[n] | float hop[n*n] |
@@ -66,8 +66,8 @@ struct PackedCounts {
 constexpr PackedCounts counts_of(const PackedHeader& h) {
   return {h.cpus, h.curve_sets, h.classes, h.fans, h.distances, h.winners, h.winner_words};
 }
-inline constexpr PackedCounts kLargestCounts = {kMaxProfileCpus, kMaxCurveSets,      kMaxClasses,    kMaxFanCurves,
-                                                kMaxDistanceCurves, kMaxWinners, kMaxWinnerWords};
+inline constexpr PackedCounts kLargestCounts = {kMaxProfileCpus,    kMaxCurveSets, kMaxClasses,    kMaxFanCurves,
+                                                kMaxDistanceCurves, kMaxWinners,   kMaxWinnerWords};
 
 // Where the arrays of a file begin, and its size.
 struct PackedLayout {
@@ -85,7 +85,8 @@ constexpr PackedLayout packed_layout(const PackedCounts& counts) {
   PackedLayout at{};
   at.os_cpu = place(n, sizeof(uint32_t));
   for (uint64_t* ids : {&at.package, &at.core, &at.llc, &at.node}) *ids = place(n, sizeof(uint16_t));
-  for (uint64_t* matrix : {&at.hop, &at.send_busy, &at.recv_busy, &at.ready_read}) *matrix = place(n * n, sizeof(float));
+  for (uint64_t* matrix : {&at.hop, &at.send_busy, &at.recv_busy, &at.ready_read})
+    *matrix = place(n * n, sizeof(float));
   at.curves = place(counts.curve_sets, sizeof(CurveSet));
   at.classes = place(counts.classes, sizeof(ClassFigures));
   at.wait = place(1, sizeof(WaitFigures));
@@ -101,7 +102,7 @@ constexpr PackedLayout packed_layout(const PackedCounts& counts) {
 struct Profile {
   PackedHeader header{};
   ProfileSource source = ProfileSource::kGuess;
-  char path[512] = "";             // of the file, empty for a guess
+  char path[512] = "";                // of the file, empty for a guess
   const uint32_t* os_cpu = nullptr;   // [n] the kernel's number of CPU i, ascending
   const uint16_t* package = nullptr;  // [n]
   const uint16_t* core = nullptr;     // [n] equal = SMT siblings
@@ -109,13 +110,13 @@ struct Profile {
   const CurveSet* curves = nullptr;   // [curve_sets] of the methods of groups, model/curves.h
   uint32_t curve_sets = 0;            // 0: not measured; the guess has none
   // profile/measured.h; nullptr where the header counts none, `wait` only in an empty Profile
-  const ClassFigures* classes = nullptr;      // [header.classes]
+  const ClassFigures* classes = nullptr;  // [header.classes]
   const WaitFigures* wait = nullptr;
   const FanCurves* fans = nullptr;            // [header.fans]
   const DistanceCurves* distances = nullptr;  // [header.distances]
   const Winner* winners = nullptr;            // [header.winners]
   const uint32_t* winner_words = nullptr;     // [header.winner_words]
-  const void* mapping = nullptr;      // what unload_profile gives back
+  const void* mapping = nullptr;              // what unload_profile gives back
   uint64_t mapped_bytes = 0;
 };
 

@@ -33,8 +33,10 @@ double price_bound(const Costs& costs, Operation op, int root, Arena& arena, con
   char* const scratch = arena.mark();
   double bound = 0;
   TreeProblem problem;
-  if (op == Operation::kBarrier) bound = diameter(costs, limits, arena);
-  else if (make_problem(costs, op == Operation::kBroadcast ? Direction::kBroadcast : Direction::kReduce, arena, &problem) == 0)
+  if (op == Operation::kBarrier)
+    bound = diameter(costs, limits, arena);
+  else if (make_problem(costs, op == Operation::kBroadcast ? Direction::kBroadcast : Direction::kReduce, arena,
+                        &problem) == 0)
     bound = lower_bound(problem, root, arena, limits);
   arena.rewind(scratch);
   return bound;

@@ -1,8 +1,8 @@
 // Building a named pattern for an operation, and trying all of them.
 //
-// A candidate is built, priced and thrown away unless it is cheaper than all before it; so the arena holds those that once were
-// the cheapest. (Building the winner again would save that room, but a search that ran out of time would not find it again.)
-// What is tried is bounded, because this runs when a team starts:
+// A candidate is built, priced and thrown away unless it is cheaper than all before it; so the arena holds those that
+// once were the cheapest. (Building the winner again would save that room, but a search that ran out of time would not
+// find it again.) What is tried is bounded, because this runs when a team starts:
 //   - the arguments that the registry thinks worth trying;
 //   - all-to-all up to 64 participants: n^2 reads a barrier, more lines than the caches' links pass in the time of
 //     the two further rounds it saves, and n^2 messages to price;
@@ -22,9 +22,9 @@ namespace {
 
 constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);
 constexpr uint32_t kMostAtLeisure = 64;  // up to so many every pattern is tried while a program starts
-constexpr uint32_t kMostRoots = 8;      // of a barrier by trees, when not all are tried
-constexpr uint32_t kMostAllRoots = 12;  // with so many participants all are: two exact trees for each, 0.1 s
-constexpr uint32_t kMostPartnered = 3;  // exchanges whose partners are searched for
+constexpr uint32_t kMostRoots = 8;       // of a barrier by trees, when not all are tried
+constexpr uint32_t kMostAllRoots = 12;   // with so many participants all are: two exact trees for each, 0.1 s
+constexpr uint32_t kMostPartnered = 3;   // exchanges whose partners are searched for
 
 bool is_candidate(const PatternInfo& info, Operation op, uint32_t n) {
   if (info.tree) return true;
@@ -34,7 +34,8 @@ bool is_candidate(const PatternInfo& info, Operation op, uint32_t n) {
 bool is_tried(const PatternInfo& info, Operation op, int root, uint32_t n, const SearchEffort& effort) {
   if (!is_candidate(info, op, n)) return false;
   if (effort.moves > 0 || n <= kMostAtLeisure) return true;
-  if (op == Operation::kBarrier && root < 0) return info.exchange == hierarchical_exchange || info.exchange == spread_exchange;
+  if (op == Operation::kBarrier && root < 0)
+    return info.exchange == hierarchical_exchange || info.exchange == spread_exchange;
   return info.tree == optimised_tree;
 }
 
@@ -47,8 +48,8 @@ int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, d
   return error;
 }
 
-// The roots under which a barrier by trees is tried: all where that is quick; while a program starts, where gathering would end; else
-// also where releasing alone would begin, and where the registry's trees begin.
+// The roots under which a barrier by trees is tried: all where that is quick; while a program starts, where gathering
+// would end; else also where releasing alone would begin, and where the registry's trees begin.
 uint32_t barrier_roots(const Costs& costs, const SearchEffort& effort, Arena& arena, uint16_t* out) {
   uint32_t count = 0;
   if (costs.n <= effort.most_exact && costs.n <= kMostAllRoots) {
@@ -69,14 +70,15 @@ uint32_t barrier_roots(const Costs& costs, const SearchEffort& effort, Arena& ar
   if (effort.moves > 0) {
     if (search_tree(costs, Direction::kBroadcast, -1, quick, arena, &tree, &value) == 0) add(tree.root);
     for (const PatternInfo& info : pattern_registry())
-      if (info.tree && info.tree != optimised_tree && info.tree(costs, info.default_argument, -1, arena, &tree) == 0) add(tree.root);
+      if (info.tree && info.tree != optimised_tree && info.tree(costs, info.default_argument, -1, arena, &tree) == 0)
+        add(tree.root);
   }
   arena.rewind(scratch);
   return count;
 }
 
-// The ways to release: by messages down the searched tree, or by shared lines, straight or through leaders of some level. `way` 0 is the
-// first; -ENOENT when there are no more ways.
+// The ways to release: by messages down the searched tree, or by shared lines, straight or through leaders of some
+// level. `way` 0 is the first; -ENOENT when there are no more ways.
 int release_barrier(uint32_t way, const Levels& levels, const Costs& costs, Arena& arena, Choice* choice) {
   if (way == 0) return barrier_schedule(choice->gather, choice->tree, arena, &choice->schedule);
   if (way >= levels.count) return -ENOENT;
@@ -85,8 +87,8 @@ int release_barrier(uint32_t way, const Levels& levels, const Costs& costs, Aren
 }
 
 // The cheapest barrier by a gather and a release tree under this root.
-int barrier_under(uint16_t root, const Levels& levels, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out,
-                  double* predicted) {
+int barrier_under(uint16_t root, const Levels& levels, const Costs& costs, const SearchEffort& effort, Arena& arena,
+                  Choice* out, double* predicted) {
   double value;
   Choice made = *out;
   if (int error = search_tree(costs, Direction::kReduce, root, effort, arena, &made.gather, &value)) return error;
@@ -128,8 +130,10 @@ int optimised_barrier(int root, const Costs& costs, const SearchEffort& effort, 
     if (error) return error;
   }
   uint32_t count = 1;
-  if (root >= 0) roots[0] = static_cast<uint16_t>(root);
-  else count = barrier_roots(costs, effort, arena, roots);
+  if (root >= 0)
+    roots[0] = static_cast<uint16_t>(root);
+  else
+    count = barrier_roots(costs, effort, arena, roots);
   if (count == 0) return -ENOMEM;
   // Greedy trees, or exact ones, say which root is best; only its trees are then annealed.
   SearchEffort quick = effort;
@@ -187,7 +191,9 @@ int build(const Pattern& pattern, Operation op, int root, const Costs& costs, co
   switch (op) {
     case Operation::kBroadcast: return broadcast_schedule(out->tree, arena, &out->schedule);
     case Operation::kReduce: return reduce_schedule(out->tree, arena, &out->schedule);
-    case Operation::kBarrier: out->gather = out->tree; return barrier_schedule(out->tree, out->tree, arena, &out->schedule);
+    case Operation::kBarrier:
+      out->gather = out->tree;
+      return barrier_schedule(out->tree, out->tree, arena, &out->schedule);
   }
   return -EINVAL;
 }
@@ -315,11 +321,14 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
   Choice best;
   int error = cheapest(
       costs, arena, [&](const PatternInfo& info) { return is_tried(info, op, root, costs.n, effort); },
-      [&](const Pattern& p, Choice* choice) { return build(p, op, root, costs, effort, arena, choice); }, &best, &exchanges);
+      [&](const Pattern& p, Choice* choice) { return build(p, op, root, costs, effort, arena, choice); }, &best,
+      &exchanges);
   for (uint32_t i = 0; i < exchanges.count && !error && effort.moves > 0; ++i)
     error = try_partners(exchanges.pattern[i], costs, effort, arena, &best);
-  if (error) arena.rewind(start);
-  else *out = best;
+  if (error)
+    arena.rewind(start);
+  else
+    *out = best;
   return error;
 }
 

@@ -6,7 +6,8 @@ namespace smelt {
 
 int fixed_order_schedule(uint32_t n, uint16_t root, Arena& arena, Schedule* out) {
   char* const start = arena.mark();
-  Schedule made{n, Operation::kReduce, root, arena.make<uint32_t>(n + 1), arena.make<Step>(2 * n), arena.make<uint16_t>(2 * n)};
+  Schedule made{
+      n, Operation::kReduce, root, arena.make<uint32_t>(n + 1), arena.make<Step>(2 * n), arena.make<uint16_t>(2 * n)};
   if (!made.begin || !made.steps || !made.peers) {
     arena.rewind(start);
     return -ENOMEM;

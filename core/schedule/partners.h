@@ -6,11 +6,11 @@
 
 namespace smelt {
 
-// Looks for the permutation of participants under which the schedule's predicted makespan is least, starting from everybody in his
-// own place: place[i] is who does what the schedule has for i. The root of an operation that has one stays. Never worse than the
-// start. Deterministic but for the effort's limits; without moves nothing is tried. `place` has room for n; the arena is as before
-// on return. 0, or what predict would say.
-int search_partners(const Schedule& schedule, const Costs& costs, const SearchEffort& effort, Arena& arena, uint16_t* place,
-                    double* makespan);
+// Looks for the permutation of participants under which the schedule's predicted makespan is least, starting from
+// everybody in his own place: place[i] is who does what the schedule has for i. The root of an operation that has one
+// stays. Never worse than the start. Deterministic but for the effort's limits; without moves nothing is tried. `place`
+// has room for n; the arena is as before on return. 0, or what predict would say.
+int search_partners(const Schedule& schedule, const Costs& costs, const SearchEffort& effort, Arena& arena,
+                    uint16_t* place, double* makespan);
 
 }  // namespace smelt

@@ -10,7 +10,7 @@
 namespace smelt {
 
 struct Arrival {
-  double start;    // when the receiver can begin with it
+  double start;  // when the receiver can begin with it
   double visible;
   uint16_t from;
   uint32_t slot;
@@ -129,7 +129,8 @@ int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, doub
   const uint32_t n = barrier.n;
   *per_episode = 0;
   if (n == 1) return 0;
-  if (n == 2 && barrier.begin[2] == 4 && barrier.steps[0].kind == StepKind::kSignal && barrier.steps[2].kind == StepKind::kSignal) {
+  if (n == 2 && barrier.begin[2] == 4 && barrier.steps[0].kind == StepKind::kSignal &&
+      barrier.steps[2].kind == StepKind::kSignal) {
     *per_episode = (costs.hop[1] + costs.hop[2] + costs.ready_read[1] + costs.ready_read[2]) / 4;
     return 0;
   }

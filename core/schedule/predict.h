@@ -3,8 +3,8 @@
 // Everybody starts at 0. A signal to k peers by separate lines: the i-th leaves at t, is visible to a polling peer at
 // t + hop, and keeps the sender send_busy. By a shared line: one store, visible to each at its hop + (k-1) * poller,
 // that keeps the sender the longest send_busy of the k.
-// A wait for k peers serves the messages in the order in which the receiver can begin with them (visible - recv_busy), or, where the
-// step says so, in the order of the peers:
+// A wait for k peers serves the messages in the order in which the receiver can begin with them (visible - recv_busy),
+// or, where the step says so, in the order of the peers:
 // the first is read at max(now + ready_read, visible), which is visible for who was already polling and ready_read for
 // who found it there; each further one at max(now + recv_busy, visible). In the paper's model both are t_receive, which
 // gives the paper's figures to the cycle.
@@ -18,13 +18,13 @@ namespace smelt {
 struct Arrival;
 
 struct Prediction {
-  double makespan = 0;          // when the last participant is done, in the costs' unit
-  uint16_t last = 0;            // who that is
-  double* done = nullptr;       // [n] when each is done
+  double makespan = 0;     // when the last participant is done, in the costs' unit
+  uint16_t last = 0;       // who that is
+  double* done = nullptr;  // [n] when each is done
 };
 
-// When everybody was kept by which message, for pictures (draw/). The arrays are the caller's, with room for all slots: a
-// slot is an index into Schedule::peers, one message as its sender or as its receiver sees it.
+// When everybody was kept by which message, for pictures (draw/). The arrays are the caller's, with room for all slots:
+// a slot is an index into Schedule::peers, one message as its sender or as its receiver sees it.
 struct Trace {
   double* begin = nullptr;      // [slots] kept by the message from here ...
   double* end = nullptr;        // [slots] ... to here; between two of them a participant waits
@@ -36,14 +36,16 @@ struct Trace {
 // schedule is malformed; -ENOMEM. With a `trace` it also writes down what happened when.
 int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out, Trace* trace = nullptr);
 
-// What a barrier costs in a loop that does nothing else, per episode: who leaves first comes first the next time, so it is less than
-// the makespan, or the same. Two participants who tell each other share one line (team/barrier.h): the later one gets the
-// other's news with the line that it needs for its own store, which takes one transaction, and only the other has to read again; so
-// the episode takes the mean of a hop and a ready read. 0 or an error as for predict; all scratch is given back.
+// What a barrier costs in a loop that does nothing else, per episode: who leaves first comes first the next time, so it
+// is less than the makespan, or the same. Two participants who tell each other share one line (team/barrier.h): the
+// later one gets the other's news with the line that it needs for its own store, which takes one transaction, and only
+// the other has to read again; so the episode takes the mean of a hop and a ready read. 0 or an error as for predict;
+// all scratch is given back.
 int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode);
 
-// The same for who prices one schedule many times, with other participants in its places: place[i] is who does what the schedule has
-// for i. What does not depend on that is worked out once, and stays in the arena: about 60 bytes per message.
+// The same for who prices one schedule many times, with other participants in its places: place[i] is who does what the
+// schedule has for i. What does not depend on that is worked out once, and stays in the arena: about 60 bytes per
+// message.
 class Pricer {
  public:
   int make(const Schedule& schedule, Arena& arena);  // 0, -EINVAL or -ENOMEM

@@ -66,17 +66,20 @@ struct Writer {
   }
 };
 
-// Any of the three operations: gather up one tree, release down another, either of them absent; with `lines` the release is by shared ones.
-int tree_schedule(Operation op, const Tree* gather, const Tree* release, const Costs* lines, Arena& arena, Schedule* out) {
+// Any of the three operations: gather up one tree, release down another, either of them absent; with `lines` the
+// release is by shared ones.
+int tree_schedule(Operation op, const Tree* gather, const Tree* release, const Costs* lines, Arena& arena,
+                  Schedule* out) {
   const Tree& any = gather ? *gather : *release;
   for (const Tree* tree : {gather, release}) {
     if (tree && (!is_spanning(*tree) || tree->n != any.n || tree->root != any.root)) return -EINVAL;
   }
   const uint32_t trees = gather && release ? 2 : 1;
   Writer writer;
-  // Per tree a step towards the parent and one towards the children, or one for each child at most; one step more is opened and
-  // never closed.
-  if (int error = writer.make(any.n, op, any.root, (trees * 2 + (lines ? 1 : 0)) * any.n + 1, trees * 2 * any.n, arena)) return error;
+  // Per tree a step towards the parent and one towards the children, or one for each child at most; one step more is
+  // opened and never closed.
+  if (int error = writer.make(any.n, op, any.root, (trees * 2 + (lines ? 1 : 0)) * any.n + 1, trees * 2 * any.n, arena))
+    return error;
   for (uint16_t i = 0; i < any.n; ++i) {
     writer.schedule.begin[i] = writer.steps;
     if (gather) {
@@ -85,8 +88,10 @@ int tree_schedule(Operation op, const Tree* gather, const Tree* release, const C
     }
     if (release) {
       writer.with_parent(StepKind::kWait, *release, i);
-      if (lines) writer.release_children(*release, *lines, i);
-      else writer.with_children(StepKind::kSignal, *release, i);
+      if (lines)
+        writer.release_children(*release, *lines, i);
+      else
+        writer.with_children(StepKind::kSignal, *release, i);
     }
   }
   writer.schedule.begin[any.n] = writer.steps;
@@ -179,7 +184,8 @@ int move_participants(const Schedule& schedule, const uint16_t* place, Arena& ar
       const Step& step = schedule.steps[s];
       Step moved = step;
       moved.first = writer.peers;
-      for (uint32_t k = 0; k < step.count; ++k) writer.schedule.peers[writer.peers++] = place[schedule.peers[step.first + k]];
+      for (uint32_t k = 0; k < step.count; ++k)
+        writer.schedule.peers[writer.peers++] = place[schedule.peers[step.first + k]];
       writer.schedule.steps[writer.steps++] = moved;
     }
   }

@@ -33,8 +33,8 @@ struct Step {
 struct Schedule {
   uint32_t n = 0;
   Operation op = Operation::kBarrier;
-  uint16_t root = kNobody;       // of broadcasts, reductions and barriers by trees
-  uint32_t* begin = nullptr;     // [n + 1]: participant p runs steps[begin[p] .. begin[p + 1])
+  uint16_t root = kNobody;    // of broadcasts, reductions and barriers by trees
+  uint32_t* begin = nullptr;  // [n + 1]: participant p runs steps[begin[p] .. begin[p + 1])
   Step* steps = nullptr;
   uint16_t* peers = nullptr;
 };
@@ -43,14 +43,16 @@ struct Schedule {
 int broadcast_schedule(const Tree& tree, Arena& arena, Schedule* out);
 int reduce_schedule(const Tree& tree, Arena& arena, Schedule* out);  // children are waited for in one step, any order
 int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out);  // same root
-// The same, but in the release a participant has few lines that its children share: as many as generate/release.h finds best.
+// The same, but in the release a participant has few lines that its children share: as many as generate/release.h finds
+// best.
 int lined_barrier_schedule(const Tree& gather, const Tree& release, const Costs& costs, Arena& arena, Schedule* out);
 // A barrier by one tree in which every participant releases all its children through one line.
 int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out);
 // Who signals two or more in one round does it by a shared line.
 int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out);
 
-// The same schedule with other participants in its places: who was i becomes place[i]. `place` is a permutation. 0 or -ENOMEM.
+// The same schedule with other participants in its places: who was i becomes place[i]. `place` is a permutation. 0 or
+// -ENOMEM.
 int move_participants(const Schedule& schedule, const uint16_t* place, Arena& arena, Schedule* out);
 
 }  // namespace smelt

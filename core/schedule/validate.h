@@ -7,10 +7,10 @@ namespace smelt {
 
 enum class Flaw : uint8_t {
   kNone,
-  kMalformed,   // steps or peers out of range, a participant that signals itself
-  kDeadlock,    // somebody waits for a message that can never come
-  kLeftover,    // a message that nobody waits for
-  kNotHeard,    // barrier: somebody may leave before somebody else arrived; broadcast, reduce: somebody is left out
+  kMalformed,  // steps or peers out of range, a participant that signals itself
+  kDeadlock,   // somebody waits for a message that can never come
+  kLeftover,   // a message that nobody waits for
+  kNotHeard,   // barrier: somebody may leave before somebody else arrived; broadcast, reduce: somebody is left out
 };
 const char* flaw_text(Flaw flaw);
 
@@ -25,8 +25,8 @@ struct Verdict {
 // 0 (the verdict is in *out) or -ENOMEM.
 int validate(const Schedule& schedule, Arena& arena, Verdict* out);
 
-// The same for who only wants to know whether it may run: 0, -EINVAL or -ENOMEM. What runs in somebody's program is validated there and
-// then: a wrong schedule would hang or, worse, let go early.
+// The same for who only wants to know whether it may run: 0, -EINVAL or -ENOMEM. What runs in somebody's program is
+// validated there and then: a wrong schedule would hang or, worse, let go early.
 int check_schedule(const Schedule& schedule, Arena& arena);
 
 }  // namespace smelt

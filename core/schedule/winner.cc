@@ -129,12 +129,13 @@ int stored_winner(const Profile& profile, Operation op, int root, std::span<cons
   return -ENOENT;
 }
 
-int choose_for(const Profile* profile, std::span<const uint16_t> members, Operation op, int root, const Costs& costs, Arena& arena,
-               Choice* out) {
+int choose_for(const Profile* profile, std::span<const uint16_t> members, Operation op, int root, const Costs& costs,
+               Arena& arena, Choice* out) {
   if (profile && !members.empty()) {
     char* const start = arena.mark();
     StoredWinner stored;
-    if (stored_winner(*profile, op, root, members, arena, &stored) == 0 && check_schedule(stored.schedule, arena) == 0) {
+    if (stored_winner(*profile, op, root, members, arena, &stored) == 0 &&
+        check_schedule(stored.schedule, arena) == 0) {
       Choice winner;
       winner.pattern = stored.pattern;
       winner.partners = std::strchr(stored.winner->pattern, ',') != nullptr;

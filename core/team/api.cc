@@ -8,8 +8,8 @@
 #include "base/object.h"
 #include "base/options.h"
 #include "base/os/os.h"
-#include "team/team.h"
 #include "profile/api.h"
+#include "team/team.h"
 
 using namespace smelt;
 
@@ -17,8 +17,8 @@ namespace {
 
 // A participant's own counters; nobody else writes them, and only smelt_barrier_free reads them.
 struct alignas(kLineBytes) Place {
-  uint64_t arrived = 0;             // episodes entered
-  std::atomic<uint64_t> left{0};    // episodes left: the last thing a participant does to the barrier
+  uint64_t arrived = 0;           // episodes entered
+  std::atomic<uint64_t> left{0};  // episodes left: the last thing a participant does to the barrier
 };
 
 }  // namespace
@@ -110,7 +110,8 @@ int smelt_barrier_wait(smelt_barrier* barrier, unsigned participant) {
 void smelt_barrier_free(smelt_barrier* barrier) {
   if (!barrier) return;
   uint64_t last = 0;
-  for (uint32_t i = 0; i < barrier->n; ++i) last = std::max(last, barrier->places[i].left.load(std::memory_order_acquire));
+  for (uint32_t i = 0; i < barrier->n; ++i)
+    last = std::max(last, barrier->places[i].left.load(std::memory_order_acquire));
   for (uint32_t i = 0; i < barrier->n; ++i)
     while (barrier->places[i].left.load(std::memory_order_acquire) < last) os::yield_cpu();
   free_barrier(&barrier->team);

@@ -53,7 +53,8 @@ Barrier* Barrier::create(const Schedule& schedule, const WaitPolicy& policy, voi
   barrier->line_count_ = static_cast<uint32_t>(sizes.lines);
   // Two participants, one round: the two-flag line. Any other pattern for two (a tree, say) is executed as asked for.
   const auto& steps = schedule.steps;
-  if (schedule.n == 2 && sizes.actions == 4 && steps[0].kind == StepKind::kSignal && steps[2].kind == StepKind::kSignal) {
+  if (schedule.n == 2 && sizes.actions == 4 && steps[0].kind == StepKind::kSignal &&
+      steps[2].kind == StepKind::kSignal) {
     barrier->kind_ = Kind::kPair;
     barrier->line_count_ = 0;
     return barrier;

@@ -1,10 +1,10 @@
 // The barrier between threads: executes a schedule over flags.
 //
-// Every participant owns the flags it signals with; a step `signal` is a store, a step `wait` polls the flags of others.
-// Two participants share one line with a flag each: the line that brings the news also takes the answer back, which
-// makes a tight loop cheaper than one hop per episode (measured: 0.6-0.7 of the paired one-way hop).
-// A crowd (more threads than CPUs) uses a counter instead, and only the last one to come wakes the others: with fewer CPUs
-// than threads the order of arrival is the scheduler's, and every message that must be passed on in a fixed
+// Every participant owns the flags it signals with; a step `signal` is a store, a step `wait` polls the flags of
+// others. Two participants share one line with a flag each: the line that brings the news also takes the answer back,
+// which makes a tight loop cheaper than one hop per episode (measured: 0.6-0.7 of the paired one-way hop).
+// A crowd (more threads than CPUs) uses a counter instead, and only the last one to come wakes the others: with fewer
+// CPUs than threads the order of arrival is the scheduler's, and every message that must be passed on in a fixed
 // order costs a time slice.
 //
 // Episodes are numbered 1, 2, 3 ... by the caller; all participants pass the same numbers in the same order, gaps are
@@ -32,11 +32,13 @@ class Barrier {
   static Barrier* create_crowd(uint32_t n, const WaitPolicy& policy, void* memory);
 
   // Arrives at `epoch` and waits for all. True when everybody has arrived. False when *stop == epoch was seen first:
-  // the episode is abandoned, by all participants or by none (the caller's protocol sees to that); nothing needs repair.
+  // the episode is abandoned, by all participants or by none (the caller's protocol sees to that); nothing needs
+  // repair.
   bool arrive_and_wait(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop = nullptr) {
     if (kind_ == Kind::kPair) [[likely]] {
       post({pair_.epoch[me].epoch, pair_.bell[me].bell}, epoch, policy_.order);
-      if (wait_briefly(pair_.epoch[1 - me].epoch, epoch, policy_)) [[likely]] return true;
+      if (wait_briefly(pair_.epoch[1 - me].epoch, epoch, policy_)) [[likely]]
+        return true;
       return wait_long({pair_.epoch[1 - me].epoch, pair_.bell[1 - me].bell}, me, epoch, stop);
     }
     return arrive_and_wait_many(me, epoch, stop);
@@ -51,8 +53,12 @@ class Barrier {
   enum class Kind : uint32_t { kAlone, kPair, kSchedule, kCrowd };
 
   struct Pair {  // both epochs in one 64-byte line
-    struct { alignas(32) Epoch epoch; } epoch[2];
-    struct { alignas(64) Bell bell; } bell[2];
+    struct {
+      alignas(32) Epoch epoch;
+    } epoch[2];
+    struct {
+      alignas(64) Bell bell;
+    } bell[2];
   };
   struct Action {
     StepKind kind;
@@ -74,8 +80,8 @@ class Barrier {
   Kind kind_;
   uint32_t n_;
   WaitPolicy policy_;
-  Program* programs_;    // [n]
-  Line* lines_;          // [line_count_]
+  Program* programs_;  // [n]
+  Line* lines_;        // [line_count_]
   uint32_t line_count_;
   alignas(kLineBytes) Pair pair_;
   // Crowd: (epoch << 16) | arrivals in that epoch. An abandoned episode needs no reset: the next epoch starts afresh.

@@ -95,7 +95,8 @@ uint64_t Canary::ask(Table& table, uint32_t cpu) {
   }
   post(table.ping, kOver);
   if (kept < kEnough || os::current_cpu() != cpu) return kNoAnswer;
-  // The median: an interrupt spoils a batch or two. What a slow pair could not finish before the deadline is not needed.
+  // The median: an interrupt spoils a batch or two. What a slow pair could not finish before the deadline is not
+  // needed.
   const int64_t ps = (batch[kept / 2] - clock_ns) * 1000 / (2 * kTrips);
   return ps > 0 ? static_cast<uint64_t>(ps) : kNoAnswer;
 }
@@ -164,7 +165,8 @@ bool canary_factors(const CanaryReport& report, float (&factor)[kDistances]) {
 void describe_canary(const CanaryReport& report, bool any_drifted, char* text, size_t room) {
   size_t used = 0;
   const auto add = [&](int length) { used = std::min(used + static_cast<size_t>(std::max(length, 0)), room - 1); };
-  add(std::snprintf(text, room, "%s", any_drifted ? "the machine is not as it was measured: " : "the profile holds as far as asked: "));
+  add(std::snprintf(text, room, "%s",
+                    any_drifted ? "the machine is not as it was measured: " : "the profile holds as far as asked: "));
   if (report.count == 0) add(std::snprintf(text + used, room - used, "no two threads on different CPUs that it knows"));
   for (uint32_t p = 0; p < report.count; ++p) {
     const CanaryPair& pair = report.pair[p];
@@ -198,7 +200,8 @@ int rescale_profile(const Profile& from, const float (&factor)[kDistances], Prof
     for (uint32_t i = 0; i < n; ++i)
       for (uint32_t j = 0; j < n; ++j)
         if (i != j)
-          costs[size_t{i} * n + j] *= factor[static_cast<uint32_t>(distance_of(from, static_cast<uint16_t>(i), static_cast<uint16_t>(j)))];
+          costs[size_t{i} * n + j] *=
+              factor[static_cast<uint32_t>(distance_of(from, static_cast<uint16_t>(i), static_cast<uint16_t>(j)))];
   }
   *out = made;
   return 0;

@@ -1,27 +1,29 @@
 // Does the profile still hold? A few pairs of a team's threads ask their lines, once, when the team comes together.
 //
-// A stored profile tells where CPUs were when it was measured. A virtual machine's may have been moved since, a kernel may limit
-// the frequency now: then the cheapest pattern of the profile is not the cheapest here. So, before the first team is built:
+// A stored profile tells where CPUs were when it was measured. A virtual machine's may have been moved since, a kernel
+// may limit the frequency now: then the cheapest pattern of the profile is not the cheapest here. So, before the first
+// team is built:
 //
 //   master    sees where everybody runs; picks one pair per class of distance, of different threads; says go
 //   a pair    plays ping-pong over two lines of the transport, batches of 8 round trips; the median, halved, is the hop
-//   master    compares with the profile's hop between these two CPUs, both ways averaged, as a ping-pong cannot tell them apart
-//   drift     of more than 30 % either way: the costs of that class of distance are scaled by what was measured, for this
-//             process alone, and patterns are chosen by the scaled costs
+//   master    compares with the profile's hop between these two CPUs, both ways averaged, as a ping-pong cannot tell
+//             them apart
+//   drift     of more than 30 % either way: the costs of that class of distance are scaled by what was measured, for
+//             this process alone, and patterns are chosen by the scaled costs
 //
-// All pairs play at once, on lines of their own. Nobody waits for a pair: at the deadline the master goes on with what it has
-// heard, and a late pair finds the deadline past. So a thread that lost its CPU, moved, or never came costs the program nothing but the
-// verdict. A class that has no pair, or whose pair did not answer, keeps its costs.
+// All pairs play at once, on lines of their own. Nobody waits for a pair: at the deadline the master goes on with what
+// it has heard, and a late pair finds the deadline past. So a thread that lost its CPU, moved, or never came costs the
+// program nothing but the verdict. A class that has no pair, or whose pair did not answer, keeps its costs.
 //
-// The figure is rougher than a calibration's (a tenth of the batches, cores perhaps just awake), which is why less than 30 % is
-// no news.
+// The figure is rougher than a calibration's (a tenth of the batches, cores perhaps just awake), which is why less than
+// 30 % is no news.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "policy/wait.h"
 #include "model/distance.h"
+#include "policy/wait.h"
 #include "profile/profile.h"
 
 namespace smelt {
@@ -47,8 +49,8 @@ struct CanaryReport {
 // One use. All zero but for its bells, so it may be a static object.
 class Canary {
  public:
-  // The master: asks pairs of the participants, of which i was last seen on cpus[i], and is back after at most kCanaryNs and what the
-  // scheduler does to it. `profile` must be in nanoseconds.
+  // The master: asks pairs of the participants, of which i was last seen on cpus[i], and is back after at most
+  // kCanaryNs and what the scheduler does to it. `profile` must be in nanoseconds.
   CanaryReport lead(const Profile& profile, uint32_t n, const uint32_t* cpus);
 
   // Every other participant, once, and after the master has seen its CPU. Waits until the master has called lead.
@@ -74,15 +76,16 @@ class Canary {
   Table table_[kCanaryPairs];
 };
 
-// What the costs of every class of distance are to be multiplied with; 1 where nothing is to change. True when any is not 1.
+// What the costs of every class of distance are to be multiplied with; 1 where nothing is to change. True when any is
+// not 1.
 bool canary_factors(const CanaryReport& report, float (&factor)[kDistances]);
 
 // One line: each pair with its hop, the profile's, and what follows.
 inline constexpr size_t kCanaryText = 640;  // room that suffices
 void describe_canary(const CanaryReport& report, bool drifted, char* text, size_t room);
 
-// A copy of a loaded profile with all costs of each class of distance multiplied. Winners that were timed on the machine as it was
-// are left out. 0 or -ENOMEM.
+// A copy of a loaded profile with all costs of each class of distance multiplied. Winners that were timed on the
+// machine as it was are left out. 0 or -ENOMEM.
 int rescale_profile(const Profile& from, const float (&factor)[kDistances], Profile* out);
 
 }  // namespace smelt

@@ -11,7 +11,9 @@ size_t rounded(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kL
 
 }  // namespace
 
-size_t ForkJoin::bytes(uint32_t n) { return rounded(sizeof(ForkJoin)) + n * sizeof(Node) + rounded(n * sizeof(uint16_t)); }
+size_t ForkJoin::bytes(uint32_t n) {
+  return rounded(sizeof(ForkJoin)) + n * sizeof(Node) + rounded(n * sizeof(uint16_t));
+}
 
 ForkJoin* ForkJoin::create(const Tree& tree, const WaitPolicy& policy, void* memory) {
   auto* made = new (memory) ForkJoin;

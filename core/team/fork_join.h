@@ -1,27 +1,28 @@
 // Fork and join: a master tells its workers what to run, and learns when all have run it.
 //
-// Half of a barrier each. The fork goes down a tree: every participant with children owns one release line that all its children
-// poll, and in that line, beside the episode number, is the message (which function, which data), so that hearing of a region
-// and knowing it are one transfer. The join goes up the same tree: everybody owns an arrival line that its parent polls. Nobody waits
-// for a release after the join: a worker stays where it arrived, polling for the next fork. So a region costs the way down
-// and the way up once, where a runtime that forks and joins by barriers passes two of them.
+// Half of a barrier each. The fork goes down a tree: every participant with children owns one release line that all its
+// children poll, and in that line, beside the episode number, is the message (which function, which data), so that
+// hearing of a region and knowing it are one transfer. The join goes up the same tree: everybody owns an arrival line
+// that its parent polls. Nobody waits for a release after the join: a worker stays where it arrived, polling for the
+// next fork. So a region costs the way down and the way up once, where a runtime that forks and joins by barriers
+// passes two of them.
 //
-// The tree is the generator's (plan_fork in team.h). For one shared last-level cache it is flat: reads of the arrival lines
-// overlap, and one store releases everybody; between caches only the heads of groups talk.
+// The tree is the generator's (plan_fork in team.h). For one shared last-level cache it is flat: reads of the arrival
+// lines overlap, and one store releases everybody; between caches only the heads of groups talk.
 //
-// Episodes are numbered by the caller, ever growing: join e is followed by fork e. Ordering: what the master wrote before
-// fork(e) is visible to who got await(e); what anybody wrote before arrive(e) is visible to the master after gather(e) (release
-// stores, acquire loads, along the tree).
+// Episodes are numbered by the caller, ever growing: join e is followed by fork e. Ordering: what the master wrote
+// before fork(e) is visible to who got await(e); what anybody wrote before arrive(e) is visible to the master after
+// gather(e) (release stores, acquire loads, along the tree).
 //
-// The idea of workers parked at the end of the last region is LLVM libomp's ("hot team"); the message in the flag's line is
-// UMP's (Baumann et al., SOSP 2009).
+// The idea of workers parked at the end of the last region is LLVM libomp's ("hot team"); the message in the flag's
+// line is UMP's (Baumann et al., SOSP 2009).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "policy/wait.h"
 #include "generate/tree.h"
+#include "policy/wait.h"
 
 namespace smelt {
 
@@ -89,7 +90,8 @@ class ForkJoin {
 
   void pass_on(uint32_t me, uint64_t epoch, const ForkMessage& message) {
     Release& release = nodes_[me].release;
-    // A program's loops run the same region again and again. The children poll this line: every store more may cost a transfer.
+    // A program's loops run the same region again and again. The children poll this line: every store more may cost a
+    // transfer.
     if (!(release.message == message)) release.message = message;
     post(release, epoch, policy_.order);
   }

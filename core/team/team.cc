@@ -104,8 +104,8 @@ int make_barrier(const TeamPlan& plan, const WaitPolicy& policy, TeamBarrier* ou
   void* memory = os::map_pages(bytes);  // page-aligned, so line-aligned
   if (!memory) return -ENOMEM;
   out->mapped_bytes = bytes;
-  out->barrier = plan.crowd ? Barrier::create_crowd(plan.n, policy, memory)
-                            : Barrier::create(plan.schedule, policy, memory);
+  out->barrier =
+      plan.crowd ? Barrier::create_crowd(plan.n, policy, memory) : Barrier::create(plan.schedule, policy, memory);
   return 0;
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/arena.h"
+#include "profile/profile.h"
 #include "team/barrier.h"
 #include "team/fork_join.h"
-#include "profile/profile.h"
 
 namespace smelt {
 
@@ -15,7 +15,7 @@ struct TeamRequest {
   uint32_t n = 0;                  // 1 .. kMaxParticipants
   const uint32_t* cpus = nullptr;  // [n] kernel CPU of each participant, may repeat; nullptr: the profile's first n
   const char* pattern = "best";
-  bool crowded = false;            // more threads than CPUs: a counter and yielding waits, whatever the pattern
+  bool crowded = false;  // more threads than CPUs: a counter and yielding waits, whatever the pattern
 };
 
 struct TeamPlan {
@@ -26,12 +26,12 @@ struct TeamPlan {
   char pattern[40] = "";  // "pair", "hybrid", ..., "crowd", "alone"
 };
 
-// Chooses, builds and validates. 0; -ENOENT, -ERANGE, -EINVAL for the pattern; -ENOMEM. Participants that share a CPU, or
-// run on CPUs that the profile does not know, are a crowd. `arena` needs generation_bytes(n) (profile/api.h).
+// Chooses, builds and validates. 0; -ENOENT, -ERANGE, -EINVAL for the pattern; -ENOMEM. Participants that share a CPU,
+// or run on CPUs that the profile does not know, are a crowd. `arena` needs generation_bytes(n) (profile/api.h).
 int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out);
 
-// How the team's master starts the others and gathers them: the cheapest tree for where they run; a flat one where that is not
-// known. 0 or -ENOMEM.
+// How the team's master starts the others and gathers them: the cheapest tree for where they run; a flat one where that
+// is not known. 0 or -ENOMEM.
 struct ForkPlan {
   Tree tree;              // root 0; in the arena that the plan was made in
   double predicted = 0;   // ns per join and fork; 0: not known where the threads run

@@ -1,17 +1,19 @@
 // What the participants of a group share, to the byte: a block (transport/segment.h) with a page of the leader's, an
-// introduction and a desk of each participant's; and, once a long message has come, a second block with a shelf for each.
+// introduction and a desk of each participant's; and, once a long message has come, a second block with a shelf for
+// each.
 //
-//   desk   inline slots "up" and "down": a ring of a few cache lines each, every line with its own flag, so that no line must be
-//          waited for before another can be asked for. Written by the owner alone, read by whoever the pattern says. Up
-//          carries contributions to a reduction, down carries results and broadcasts.
+//   desk   inline slots "up" and "down": a ring of a few cache lines each, every line with its own flag, so that no
+//          line must be waited for before another can be asked for. Written by the owner alone, read by whoever the
+//          pattern says. Up carries contributions to a reduction, down carries results and broadcasts.
 //          Which slot of the ring: the episode (number of the collective call in this group) modulo its length.
 //   shelf  the same for long messages: a ring of pieces up, a ring of pieces down. Which slot: the piece's number
 //          modulo the length; pieces are numbered through the group's life, and since all participants see the same
 //          sizes, all count alike without telling each other.
 //
-// Flow control. A slot may be written again when everybody has finished with its last message. Counters say so: `finished`
-// (episodes) and `consumed` (pieces), each written by its owner, read by a writer only when what it knows already does not suffice, which
-// is about once per round of the ring; and every collective in which everybody hears everybody says it for free.
+// Flow control. A slot may be written again when everybody has finished with its last message. Counters say so:
+// `finished` (episodes) and `consumed` (pieces), each written by its owner, read by a writer only when what it knows
+// already does not suffice, which is about once per round of the ring; and every collective in which everybody hears
+// everybody says it for free.
 #pragma once
 
 #include <atomic>
@@ -25,9 +27,9 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kRing = 16;          // inline messages that a sender may be ahead of its slowest receiver
-inline constexpr uint32_t kSignalLines = 12;   // of a barrier: dissemination among 1,024 takes 10 rounds
-inline constexpr uint32_t kPieceRing = 4;      // pieces ahead: put, combine and get of reduce_sliced.cc, and one to spare
+inline constexpr uint32_t kRing = 16;         // inline messages that a sender may be ahead of its slowest receiver
+inline constexpr uint32_t kSignalLines = 12;  // of a barrier: dissemination among 1,024 takes 10 rounds
+inline constexpr uint32_t kPieceRing = 4;  // pieces ahead: put, combine and get of reduce_sliced.cc, and one to spare
 
 struct alignas(64) InlineLine {
   char payload[kLinePayload];
@@ -39,8 +41,9 @@ struct InlineSlot {
   InlineLine line[kSlotLines];
 };
 
-// Two participants with little to say share one line: it brings the news and takes the answer back, which is cheaper than
-// two lines crossing (measured, exchange of 8 bytes in a tight loop: 0.6-0.7 of the paired hop against 1.0 and more).
+// Two participants with little to say share one line: it brings the news and takes the answer back, which is cheaper
+// than two lines crossing (measured, exchange of 8 bytes in a tight loop: 0.6-0.7 of the paired hop against 1.0 and
+// more).
 struct alignas(64) PairLine {
   struct Half {
     char payload[kPairBytes];
@@ -56,9 +59,10 @@ struct alignas(kLineBytes) Counter {
 enum Question : uint32_t { kHaveShelf, kCanReadOthers, kQuestions };
 
 struct alignas(kLineBytes) Status {
-  std::atomic<uint64_t> finished;         // the owner has done with all episodes up to this, and maybe a few more (Group::finish)
-  std::atomic<uint32_t> cpu;              // 1 + the CPU it last waited on; 0: never waited long
-  std::atomic<uint32_t> vote[kQuestions]; // 0: not yet, 1: yes, 2: no
+  std::atomic<uint64_t>
+      finished;               // the owner has done with all episodes up to this, and maybe a few more (Group::finish)
+  std::atomic<uint32_t> cpu;  // 1 + the CPU it last waited on; 0: never waited long
+  std::atomic<uint32_t> vote[kQuestions];  // 0: not yet, 1: yes, 2: no
 };
 
 struct Desk {
@@ -74,13 +78,13 @@ static_assert(sizeof(Desk) % kPage == 0);
 
 // What each tells the others about itself while the group is made; never changed afterwards.
 struct Introduction {
-  uint64_t profile;       // hash of the machine profile it sees
+  uint64_t profile;                      // hash of the machine profile it sees
   uint64_t cpus[kMaxParticipants / 64];  // CPUs it may run on, by kernel number
-  uint32_t quota;         // CPUs that its cgroup grants, 0: all
+  uint32_t quota;                        // CPUs that its cgroup grants, 0: all
   uint32_t local_processes;
-  uint32_t crowded;       // its host was told so
+  uint32_t crowded;  // its host was told so
   int32_t process;
-  uint64_t probe_address; // where its memory holds Front::probe + its number, to try whether others may read it
+  uint64_t probe_address;  // where its memory holds Front::probe + its number, to try whether others may read it
 };
 inline constexpr uint64_t kIntroductionBytes = 256;
 static_assert(sizeof(Introduction) <= kIntroductionBytes);

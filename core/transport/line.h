@@ -7,25 +7,27 @@
 // The idea of a message as one cache line with one writer is UMP's and URPC's (Baumann et al., SOSP 2009; Bershad et
 // al., 1991); epochs instead of a sequence of slots suffice because a collective never runs two episodes ahead.
 //
-// Sleeping. A reader that has polled long enough goes to sleep on the flag's bell, and the writer must notice that. The bell lies
-// in a line of its own, which hardly ever changes, so looking is a hit in the writer's own cache. In the line of the epoch it would
-// not be: that one is with the reader, and the look, a load, fetches it once before the store fetches it again, for writing
-// (measured over fork and join, one hop 250 ns: 590-680 ns with the bell in the epoch's line, 400-470 without). What costs is the
-// store-load order that the pair (epoch, sleepers) needs on both sides. Two ways to have it:
+// Sleeping. A reader that has polled long enough goes to sleep on the flag's bell, and the writer must notice that. The
+// bell lies in a line of its own, which hardly ever changes, so looking is a hit in the writer's own cache. In the line
+// of the epoch it would not be: that one is with the reader, and the look, a load, fetches it once before the store
+// fetches it again, for writing (measured over fork and join, one hop 250 ns: 590-680 ns with the bell in the epoch's
+// line, 400-470 without). What costs is the store-load order that the pair (epoch, sleepers) needs on both sides. Two
+// ways to have it:
 //
 //   writer:  epoch = e;  [fence]  look at sleepers
-//   sleeper: sleepers = 1;  fence [membarrier on every running thread];  look at epoch again;  sleep while wake is unchanged
+//   sleeper: sleepers = 1;  fence [membarrier on every running thread];  look at epoch again;  sleep while wake is
+//   unchanged
 //
 //   kUnfenced  sleeping is rare: the sleeper alone pays, with membarrier, a few µs; the writer's fence is left out
 //   kFenced    sleeping is the rule (more threads than CPUs, OMP_WAIT_POLICY=passive): the writer pays its 20 cycles
 //
-// Where the kernel refuses membarrier, unfenced sleepers sleep in short slices instead. It may do so at any time (a filter that the
-// program sets for itself), so the result of every call counts, and each sleep decides for itself: for as long as it takes if its own
-// membarrier went well, else for a slice. That is right whatever the writers do, because a slice needs nobody: a sleeper that was missed
-// finds the epoch when the slice is over. Telling the writers to fence from now on would not be: one of them may be between its
-// store and its look just then, so the sleeper would need its slices all the same, and every post would have to ask. Flags that
-// are made after a refusal are posted with the fence (policy/wait.h). tests/model_check/bell.pml has both ways, the slices, and what
-// goes wrong without.
+// Where the kernel refuses membarrier, unfenced sleepers sleep in short slices instead. It may do so at any time (a
+// filter that the program sets for itself), so the result of every call counts, and each sleep decides for itself: for
+// as long as it takes if its own membarrier went well, else for a slice. That is right whatever the writers do, because
+// a slice needs nobody: a sleeper that was missed finds the epoch when the slice is over. Telling the writers to fence
+// from now on would not be: one of them may be between its store and its look just then, so the sleeper would need its
+// slices all the same, and every post would have to ask. Flags that are made after a refusal are posted with the fence
+// (policy/wait.h). tests/model_check/bell.pml has both ways, the slices, and what goes wrong without.
 #pragma once
 
 #include <atomic>
@@ -70,12 +72,11 @@ inline void post(Flag flag, uint64_t epoch, PostOrder order = PostOrder::kUnfenc
     full_fence();
   else  // only the compiler must keep the order: the sleeper's membarrier does the rest
     std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (flag.bell.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_sleepers(flag.bell);
+  if (flag.bell.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    wake_sleepers(flag.bell);
 }
 
 // Has the owner got to episode `epoch`?
-inline bool poll(const Epoch& flag, uint64_t epoch) {
-  return flag.load(std::memory_order_acquire) >= epoch;
-}
+inline bool poll(const Epoch& flag, uint64_t epoch) { return flag.load(std::memory_order_acquire) >= epoch; }
 
 }  // namespace smelt

@@ -1,9 +1,9 @@
 #include "transport/segment.h"
 
+#include <pthread.h>
 #include <cerrno>
 #include <cstring>
 #include <new>
-#include <pthread.h>
 
 #include "base/os/os.h"
 #include "base/os/shared_memory.h"
@@ -18,7 +18,8 @@ struct Segment {
   uint64_t bytes = 0;
   char* address = nullptr;
   uint32_t blocks = 0;  // held by this process
-  // The owner's: blocks are never given back to the file, so `used` only grows and is bounded by what was alive at once.
+  // The owner's: blocks are never given back to the file, so `used` only grows and is bounded by what was alive at
+  // once.
   bool own = false;
   uint64_t used = 0;
 };
@@ -44,7 +45,7 @@ pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 Segment* attached = nullptr;  // guarded by the mutex, as everything below
 Segment* own = nullptr;
 uint64_t last_block = 0;
-int32_t owner_process = 0;    // a forked child inherits these variables, but must not lead with its parent's memory
+int32_t owner_process = 0;  // a forked child inherits these variables, but must not lead with its parent's memory
 
 class Guard {
  public:

@@ -1,15 +1,15 @@
 // Memory that the participants of a group share, and who hands it out.
 //
-// Every process that leads groups (participant 0 of each) owns one segment: a sparse file without a name, of which blocks
-// are carved, one per group. The others open the leader's segment through /proc when they first meet it and keep it
-// mapped. So there is nothing to clean up after a crash, a group costs no file of its own, and groups over any mixture
-// of processes work, whoever started them.
+// Every process that leads groups (participant 0 of each) owns one segment: a sparse file without a name, of which
+// blocks are carved, one per group. The others open the leader's segment through /proc when they first meet it and keep
+// it mapped. So there is nothing to clean up after a crash, a group costs no file of its own, and groups over any
+// mixture of processes work, whoever started them.
 //
 //   leader:  allocate(bytes) -> Block;  tells the others its Ticket;  ... release()
 //   others:  attach(ticket, bytes) -> Block;  ...                       release()
 //
-// A block is used again when all who were counted in have released it: nobody waits for that, the leader looks when it needs
-// one of the size. Calls are serialised by one mutex per process; none of them is on a hot path.
+// A block is used again when all who were counted in have released it: nobody waits for that, the leader looks when it
+// needs one of the size. Calls are serialised by one mutex per process; none of them is on a hot path.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace smelt {
 
 // What the leader tells the others about a block: plain data, valid on this machine only.
 struct Ticket {
-  uint64_t segment = 0;     // random name, also in the segment's first bytes: a recycled process id is noticed
+  uint64_t segment = 0;  // random name, also in the segment's first bytes: a recycled process id is noticed
   int32_t process = 0;
   int32_t descriptor = -1;  // in that process
   uint64_t bytes = 0;       // of the whole segment
@@ -36,12 +36,12 @@ struct Block {
 
 inline constexpr uint64_t kPage = 4096;
 
-// The leader's side. `users`: how many will release it, the leader included. The first page is taken and zeroed but for its
-// own bookkeeping; the rest of a block is sparse (take_block_pages) or what its last users left. 0 or -ENOMEM.
+// The leader's side. `users`: how many will release it, the leader included. The first page is taken and zeroed but for
+// its own bookkeeping; the rest of a block is sparse (take_block_pages) or what its last users left. 0 or -ENOMEM.
 int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block, Ticket* ticket);
 
-// The others' side; `bytes` as the leader asked for. 0, -ENOMEM, -ENOTSUP: another machine, user or process namespace, or the ticket is
-// not of such a block.
+// The others' side; `bytes` as the leader asked for. 0, -ENOMEM, -ENOTSUP: another machine, user or process namespace,
+// or the ticket is not of such a block.
 int attach_block(const Ticket& ticket, uint64_t bytes, Block* block);
 
 // Makes [from, from + bytes) of the block real memory, near the calling thread. 0 or -ENOMEM.

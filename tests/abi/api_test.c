@@ -15,10 +15,10 @@
   } while (0)
 
 enum { kThreads = 4, kRounds = 1000 };
-static smelt_barrier *barrier;
+static smelt_barrier* barrier;
 static int count[kThreads];
 
-static void *work(void *argument) {
+static void* work(void* argument) {
   const unsigned me = (unsigned)(size_t)argument;
   for (int r = 1; r <= kRounds; ++r) {
     count[me] = r;
@@ -32,7 +32,7 @@ static void *work(void *argument) {
 int main(void) {
   CHECK(strcmp(smelt_version(), "") != 0);
 
-  smelt_model *model = NULL;
+  smelt_model* model = NULL;
   CHECK(smelt_model_load("/nonexistent/profile", &model) == -ENOENT && !model);
   CHECK(smelt_model_load(NULL, &model) == 0);
   const unsigned cpus = smelt_model_cpus(model);
@@ -51,11 +51,11 @@ int main(void) {
   CHECK(smelt_model_source(model) == SMELT_SOURCE_CALLER && smelt_model_cpu(model, 3) == 6);
   CHECK(smelt_model_cost(model, SMELT_COST_HOP, 0, 2, &cost) == 0 && cost == 50);
   const double bad[16] = {0, -1};
-  smelt_model *none = NULL;
+  smelt_model* none = NULL;
   CHECK(smelt_model_create(4, bad, receive, numbers, node, &none) == -EINVAL && !none);
 
   CHECK(smelt_pattern_name(0) && !smelt_pattern_name(1000) && smelt_pattern_is_tree(0) == 1);
-  smelt_tree *tree = NULL;
+  smelt_tree* tree = NULL;
   CHECK(smelt_tree_create(model, "nonsense", 4, NULL, -1, &tree) == -ENOENT);
   CHECK(smelt_tree_create(model, "cluster", 4, NULL, -1, &tree) == 0 && smelt_tree_size(tree) == 4);
   unsigned children[4];
@@ -69,8 +69,9 @@ int main(void) {
   CHECK(reached == 4 && smelt_tree_parent(tree, smelt_tree_root(tree)) == -1);
   smelt_tree_free(tree);
 
-  smelt_schedule *schedule = NULL;
-  CHECK(smelt_schedule_create(model, SMELT_BROADCAST, "dissemination", 4, NULL, -1, SMELT_COST_MODEL_OVERLAP, &schedule) == -EINVAL);
+  smelt_schedule* schedule = NULL;
+  CHECK(smelt_schedule_create(model, SMELT_BROADCAST, "dissemination", 4, NULL, -1, SMELT_COST_MODEL_OVERLAP,
+                              &schedule) == -EINVAL);
   CHECK(smelt_schedule_create(model, SMELT_BARRIER, NULL, 4, NULL, -1, SMELT_COST_MODEL_PAPER, &schedule) == 0);
   CHECK(smelt_schedule_predicted(schedule) > 0 && smelt_schedule_size(schedule) == 4);
   for (unsigned p = 0; p < 4; ++p) {
@@ -86,11 +87,11 @@ int main(void) {
   }
   smelt_schedule_free(schedule);
 
-  smelt_context *context = NULL;
+  smelt_context* context = NULL;
   CHECK(smelt_context_create(NULL, kThreads, NULL, NULL, &context) == 0);
   CHECK(smelt_barrier_create(context, &barrier) == 0);
   pthread_t threads[kThreads];
-  for (size_t i = 1; i < kThreads; ++i) CHECK(pthread_create(&threads[i], NULL, work, (void *)i) == 0);
+  for (size_t i = 1; i < kThreads; ++i) CHECK(pthread_create(&threads[i], NULL, work, (void*)i) == 0);
   work(NULL);
   for (size_t i = 1; i < kThreads; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
   smelt_barrier_free(barrier);

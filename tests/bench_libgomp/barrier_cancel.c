@@ -1,6 +1,7 @@
 // Behind a plain barrier the first thread cancels the region, perhaps while others are still waking up in that barrier:
-// they must see that their episode is over, and not take the CANCELLED of the next one for "still waiting". (GCC 12's own
-// barrier waits there for ever.) The barrier is in a function of its own: beside the cancel it would be a cancellable one.
+// they must see that their episode is over, and not take the CANCELLED of the next one for "still waiting". (GCC 12's
+// own barrier waits there for ever.) The barrier is in a function of its own: beside the cancel it would be a
+// cancellable one.
 #include <omp.h>
 
 #include "../gomp_shim/check.h"

@@ -31,13 +31,15 @@ bool has_mpirun() { return !find_program({"mpirun.openmpi", "mpirun"}).empty(); 
 
 // Removed with the test.
 struct File {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("mpi_compare_test." + std::to_string(getpid()));
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("mpi_compare_test." + std::to_string(getpid()));
   ~File() { std::filesystem::remove(path); }
   Json json() const { return Json::parse(std::ifstream(path)); }
 };
 
 struct Directory {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("mpi_compare_test.d." + std::to_string(getpid()));
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("mpi_compare_test.d." + std::to_string(getpid()));
   Directory() { std::filesystem::create_directory(path); }
   ~Directory() { std::filesystem::remove_all(path); }
 };
@@ -56,8 +58,8 @@ Finished sweep_with_broken(const std::string& collective, const std::string& ker
   environment.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
   environment.set("WRONG", collective);
   return run_child({find_program({"mpirun.openmpi", "mpirun"}), "-n", "2", "--oversubscribe", "-x",
-                    "LD_PRELOAD=" + program("MPI_WRONG"), "-x", "WRONG", program("MPI_SWEEP"), "--kernels", kernel, "--sizes",
-                    "64", "--batch-ms", "0.2", "--batches", "1", "--timeout", "60"},
+                    "LD_PRELOAD=" + program("MPI_WRONG"), "-x", "WRONG", program("MPI_SWEEP"), "--kernels", kernel,
+                    "--sizes", "64", "--batch-ms", "0.2", "--batches", "1", "--timeout", "60"},
                    environment, 90);
 }
 
@@ -65,8 +67,12 @@ TEST(MpiSweep, NoticesWrongResults) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
   const Finished sound = sweep_with_broken("none", "bcast,reduce,allreduce,barrier");
   ASSERT_TRUE(sound.ok) << sound.failure << sound.err;
-  for (const auto& [collective, kernel] : {std::pair{"bcast", "bcast"}, {"bcast", "bcast-rotating"}, {"reduce", "reduce"},
-                                           {"allreduce", "allreduce"}, {"overrun", "allreduce"}, {"barrier", "barrier"}}) {
+  for (const auto& [collective, kernel] : {std::pair{"bcast", "bcast"},
+                                           {"bcast", "bcast-rotating"},
+                                           {"reduce", "reduce"},
+                                           {"allreduce", "allreduce"},
+                                           {"overrun", "allreduce"},
+                                           {"barrier", "barrier"}}) {
     const Finished broken = sweep_with_broken(collective, kernel);
     EXPECT_FALSE(broken.ok) << collective;
     EXPECT_NE(broken.err.find(std::string("WRONG RESULT: ") + kernel), std::string::npos) << collective << broken.err;
@@ -96,8 +102,8 @@ TEST(MpiCompare, StockSidesGiveTableAndJson) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
   const File file;
   const Finished compared =
-      run("MPI_COMPARE", {"--ranks", "2", "--quick", "--sides", "tuned,sm", "--kernels", "barrier,allreduce",
-                          "--sizes", "4,8,1K", "--batch-ms", "0.2", "--rounds", "2", "--json", file.path});
+      run("MPI_COMPARE", {"--ranks", "2", "--quick", "--sides", "tuned,sm", "--kernels", "barrier,allreduce", "--sizes",
+                          "4,8,1K", "--batch-ms", "0.2", "--rounds", "2", "--json", file.path});
   ASSERT_TRUE(compared.ok) << compared.failure;
   expect_table(compared.out);
   const Json json = file.json();
@@ -117,8 +123,9 @@ TEST(MpiCompare, EveryKernelRunsOversubscribed) {
   const File file;
   const int ranks = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) + 1;
   if (ranks > 16) GTEST_SKIP() << "that many ranks would take long";
-  const Finished compared = run("MPI_COMPARE", {"--ranks", std::to_string(ranks), "--quick", "--sides", "tuned",
-                                                "--sizes", "8", "--batch-ms", "0.2", "--rounds", "1", "--json", file.path});
+  const Finished compared =
+      run("MPI_COMPARE", {"--ranks", std::to_string(ranks), "--quick", "--sides", "tuned", "--sizes", "8", "--batch-ms",
+                          "0.2", "--rounds", "1", "--json", file.path});
   ASSERT_TRUE(compared.ok) << compared.failure;
   EXPECT_NE(compared.out.find("not bound, yielding"), std::string::npos) << compared.out;
   const Json json = file.json();
@@ -136,9 +143,13 @@ TEST(MpiCompare, SkewIsMeasuredFromTheLastArrival) {
 }
 
 TEST(MpiCompare, RefusesInOneLine) {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"--sizes", "x"}, {"--kernels", "nonsense"}, {"--sides", "nonsense"}, {"--ranks", "0"},
-        {"--sides", "smelt", "--smelt-dir", "/nonexistent"}, {"--mpirun", "/nonexistent"}, {"--json", "/nonexistent/file"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--sizes", "x"},
+                                                    {"--kernels", "nonsense"},
+                                                    {"--sides", "nonsense"},
+                                                    {"--ranks", "0"},
+                                                    {"--sides", "smelt", "--smelt-dir", "/nonexistent"},
+                                                    {"--mpirun", "/nonexistent"},
+                                                    {"--json", "/nonexistent/file"}}) {
     const Finished refused = run("MPI_COMPARE", arguments);
     EXPECT_TRUE(refused.failure.starts_with("exit status 2: mpi_compare: ")) << arguments[0] << ": " << refused.failure;
     EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
@@ -151,8 +162,10 @@ TEST(MpiCompare, DoesNotTakeStockForSmelt) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
   const Directory directory;
   std::ofstream(directory.path / "mca_coll_smelt.so") << "not a library";
-  const Finished failed = run("MPI_COMPARE", {"--sides", "tuned,smelt", "--smelt-dir", directory.path, "--rounds", "1"});
-  EXPECT_TRUE(failed.failure.starts_with("exit status 1: mpi_compare: Smelt's side: Open MPI chose tuned")) << failed.failure;
+  const Finished failed =
+      run("MPI_COMPARE", {"--sides", "tuned,smelt", "--smelt-dir", directory.path, "--rounds", "1"});
+  EXPECT_TRUE(failed.failure.starts_with("exit status 1: mpi_compare: Smelt's side: Open MPI chose tuned"))
+      << failed.failure;
 }
 
 // Where not a single run succeeds there is no table.

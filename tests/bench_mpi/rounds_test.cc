@@ -33,7 +33,7 @@ TEST(Rounds, RatiosAreMadeWithinARound) {
   EXPECT_EQ(row.against_fastest->median, 3);  // 2, 3, 4: not always the same side
   EXPECT_EQ(row.against_fastest->min, 2);
   EXPECT_EQ(row.against_fastest->max, 4);
-  EXPECT_EQ(row.fastest, 1);                  // medians 8 and 6
+  EXPECT_EQ(row.fastest, 1);  // medians 8 and 6
 }
 
 TEST(Rounds, NearAndFarNeverShareARow) {

@@ -13,8 +13,10 @@ namespace {
 TEST(SweepOutput, ReadsLibraryAndFigures) {
   const SweepOutput output = parse_sweep(
       R"({"library": "Open MPI v4.1.4, package: Debian OpenMPI", "ranks": 2, "one_machine": true}
-{"kernel": "bcast", "size": 8, "median_us": 0.5, "min_us": 0.4, "max_us": 0.7, "calls": 1000, "hop_ns": [50, 51.5], "verified": true}
-{"kernel": "barrier", "size": 0, "median_us": 0.25, "min_us": 0.2, "max_us": 0.3, "calls": 10, "hop_ns": [], "verified": false}
+{"kernel": "bcast", "size": 8, "median_us": 0.5, "min_us": 0.4, "max_us": 0.7,)"
+      R"( "calls": 1000, "hop_ns": [50, 51.5], "verified": true}
+{"kernel": "barrier", "size": 0, "median_us": 0.25, "min_us": 0.2, "max_us": 0.3,)"
+      R"( "calls": 10, "hop_ns": [], "verified": false}
 )");
   EXPECT_EQ(output.library, "Open MPI v4.1.4");
   EXPECT_EQ(output.ranks, 2);
@@ -39,9 +41,11 @@ TEST(SweepOutput, NamesMpich) {
 TEST(SweepOutput, SkipsWhatIsNotOurs) {
   const SweepOutput output = parse_sweep(
       "WARNING: no network\n17\n[1, 2]\n{\"kernel\": 3}\n{\"other\": true}\n\n"
-      "{\"kernel\": \"dup\", \"size\": 0, \"median_us\": 0, \"min_us\": 0, \"max_us\": 0, \"calls\": 1, \"hop_ns\": [], "
+      "{\"kernel\": \"dup\", \"size\": 0, \"median_us\": 0, \"min_us\": 0, \"max_us\": 0, \"calls\": 1, \"hop_ns\": "
+      "[], "
       "\"verified\": true}\n"
-      "{\"kernel\": \"dup\", \"size\": 0, \"median_us\": 2, \"min_us\": 2, \"max_us\": 2, \"calls\": 1, \"hop_ns\": [], "
+      "{\"kernel\": \"dup\", \"size\": 0, \"median_us\": 2, \"min_us\": 2, \"max_us\": 2, \"calls\": 1, \"hop_ns\": "
+      "[], "
       "\"verified\": true}\n"
       "{\"kernel\": \"bcast\", \"si");
   ASSERT_EQ(output.lines.size(), 1u);

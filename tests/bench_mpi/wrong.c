@@ -1,11 +1,12 @@
-/* Collectives that do the wrong thing, to see whether mpi_sweep notices. Preloaded; WRONG names the one that is broken. */
+/* Collectives that do the wrong thing, to see whether mpi_sweep notices. Preloaded; WRONG names the one that is broken.
+   */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int broken(const char *name) {
-  const char *wrong = getenv("WRONG");
+static int broken(const char* name) {
+  const char* wrong = getenv("WRONG");
   return wrong && strcmp(wrong, name) == 0;
 }
 
@@ -16,25 +17,25 @@ static int rank_of(MPI_Comm comm) {
 }
 
 /* The last byte of the payload; never a count that mpi_sweep's ranks agree on. */
-static void spoil(void *buffer, int count, MPI_Datatype type) {
+static void spoil(void* buffer, int count, MPI_Datatype type) {
   int size;
   PMPI_Type_size(type, &size);
-  if (count > 0) ((unsigned char *)buffer)[(long)count * size - 1] ^= 1;
+  if (count > 0) ((unsigned char*)buffer)[(long)count * size - 1] ^= 1;
 }
 
-int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   const int result = PMPI_Bcast(buffer, count, type, root, comm);
   if (broken("bcast") && type == MPI_BYTE && rank_of(comm) != root) spoil(buffer, count, type);
   return result;
 }
 
-int MPI_Reduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+int MPI_Reduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   const int result = PMPI_Reduce(send, receive, count, type, op, root, comm);
   if (broken("reduce") && op == MPI_SUM && rank_of(comm) == root) spoil(receive, count, type);
   return result;
 }
 
-int MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const int result = PMPI_Allreduce(send, receive, count, type, op, comm);
   if (broken("overrun")) spoil(receive, count + 1, type); /* the result is right, but one more is written */
   if (broken("allreduce") && rank_of(comm) == 1) spoil(receive, count, type);

@@ -116,10 +116,11 @@ TEST(BadInput, Machines) {
   expect_refused({"info", "--machine", "zoo:lst"}, "zoo:lst: the zoo has no machine of this name");
 }
 
-// The limit of 1,024 CPUs is looked at before anything grows: each of these took minutes, or gigabytes, or both. The limits here are far
-// above what the refusals need, so that a loaded machine meets them too.
+// The limit of 1,024 CPUs is looked at before anything grows: each of these took minutes, or gigabytes, or both. The
+// limits here are far above what the refusals need, so that a loaded machine meets them too.
 TEST(BadInput, SizesAreCheckedBeforeAnythingGrows) {
-  const auto bounded = [](std::vector<std::string> arguments, const std::string& says, std::map<std::string, std::string> environment = {}) {
+  const auto bounded = [](std::vector<std::string> arguments, const std::string& says,
+                          std::map<std::string, std::string> environment = {}) {
     Call call{std::move(arguments), std::move(environment)};
     call.prepare = [] {
       const rlimit memory{1u << 30, 1u << 30}, time{20, 20};
@@ -130,31 +131,37 @@ TEST(BadInput, SizesAreCheckedBeforeAnythingGrows) {
     EXPECT_NE(outcome.err.find(says), std::string::npos) << "should say: " << says << "\n" << outcome.err;
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   };
-  for (const char* description : {"core:20000 pu:1", "pack:1 numa:1 l3:40 core:2 pu:1025", "core:1025 pu:1", "pack:0x21 pu:040",
-                                  "4 5 600", "pack:2(memory=1GB) [numa(memory=2GB)] core:600 pu:1", "group:4294967295 group:4294967295 pu:2"}) {
+  for (const char* description :
+       {"core:20000 pu:1", "pack:1 numa:1 l3:40 core:2 pu:1025", "core:1025 pu:1", "pack:0x21 pu:040", "4 5 600",
+        "pack:2(memory=1GB) [numa(memory=2GB)] core:600 pu:1", "group:4294967295 group:4294967295 pu:2"}) {
     bounded({"tree", "--machine", std::string("synthetic:") + description}, "1024");
-    const std::string shape = write_file("huge.json", R"({"title":"t","shape":")" + std::string(description) + R"(","costs":{}})");
+    const std::string shape =
+        write_file("huge.json", R"({"title":"t","shape":")" + std::string(description) + R"(","costs":{}})");
     bounded({"info", "--machine", shape}, "1024");
     bounded({"info"}, "1024", {{"HWLOC_SYNTHETIC", description}});
   }
   bounded({"tree", "--machine", "synthetic:pack:1 core:2 pu:1(indexes=0,4000000000)"}, "indexes");
   std::string rows = "[0";
   for (int i = 0; i < 25'000'000; ++i) rows += ",1";
-  bounded({"tree", "--machine", write_file("wide.json", R"({"unit":"ns","t_send":[)" + rows + "]],\"t_receive\":[[0]]}")}, "too large");
+  bounded(
+      {"tree", "--machine", write_file("wide.json", R"({"unit":"ns","t_send":[)" + rows + "]],\"t_receive\":[[0]]}")},
+      "too large");
   std::string pus = "<?xml version=\"1.0\"?><topology version=\"2.0\">";
   for (int i = 0; i < 1025; ++i) pus += "<object type=\"PU\"/>";
   bounded({"tree", "--machine", write_file("huge.xml", pus)}, "1025 processing units");
 }
 
 TEST(BadInput, ACpuThatIsThereTwice) {
-  const std::string path = write_file("twice.json", R"({"unit":"ns","cpus":[0,1,1,3],"t_send":[[0,1,1,1],[1,0,1,1],[1,1,0,1],[1,1,1,0]],)"
-                                                    R"("t_receive":[[0,1,1,1],[1,0,1,1],[1,1,0,1],[1,1,1,0]]})");
+  const std::string path =
+      write_file("twice.json", R"({"unit":"ns","cpus":[0,1,1,3],"t_send":[[0,1,1,1],[1,0,1,1],[1,1,0,1],[1,1,1,0]],)"
+                               R"("t_receive":[[0,1,1,1],[1,0,1,1],[1,1,0,1],[1,1,1,0]]})");
   expect_refused({"tree", "--machine", path}, "\"cpus\"[2] is CPU 1 again");
   expect_refused({"info", "--machine", path}, "\"cpus\"[2] is CPU 1 again");
 }
 
 TEST(BadInput, NumbersThatAreNone) {
-  for (const char* budget : {"nan", "-nan", "NAN", "inf", "-1", "1e10", "1x", ""}) expect_refused(tree({std::string("--budget=") + budget}), "--budget");
+  for (const char* budget : {"nan", "-nan", "NAN", "inf", "-1", "1e10", "1x", ""})
+    expect_refused(tree({std::string("--budget=") + budget}), "--budget");
   for (const char* seed : {"123456789012345678901234567890", "18446744073709551616", "-1", "1.5", "0x10", ""})
     expect_refused(tree({std::string("--seed=") + seed}), "--seed");
   EXPECT_EQ(smelt(tree({"--seed=18446744073709551615", "--budget=1e3"})).code, 0);

@@ -1,14 +1,7 @@
 // smelt calibrate: what it writes, what it says, and what is left when it is stopped or cannot write.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <csignal>
-#include <filesystem>
-#include <cmath>
 #include <fcntl.h>
-#include <fstream>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -16,6 +9,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "cli/progress_line.h"
 #include "profile/profile.h"
@@ -217,8 +217,10 @@ TEST(Calibrate, EndsInTimeBesideMuchLoad) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_LT(seconds, 30) << "4 s and a step of each kind";
   const json report = outcome.json();
-  std::printf("%.1f s, ended early: %s, %s\n", seconds, report["ended_early"].dump().c_str(), report["remarks"].dump().c_str());
-  EXPECT_EQ(report["ended_early"], report["seconds"].get<double>() >= 4) << "no figure of an idle machine beside this load";
+  std::printf("%.1f s, ended early: %s, %s\n", seconds, report["ended_early"].dump().c_str(),
+              report["remarks"].dump().c_str());
+  EXPECT_EQ(report["ended_early"], report["seconds"].get<double>() >= 4)
+      << "no figure of an idle machine beside this load";
   if (report["ended_early"] == true) {
     EXPECT_NE(report["remarks"].dump().find("ended at its limit"), std::string::npos) << report["remarks"];
   }
@@ -265,11 +267,13 @@ TEST(Calibrate, ProgressTellsTheTimeLeft) {
   std::string text;
   char shown[512];
   // The kernel hands over what was written piece by piece; an error comes after the last one.
-  for (ssize_t length; (length = ::read(master, shown, sizeof shown)) > 0;) text.append(shown, static_cast<size_t>(length));
+  for (ssize_t length; (length = ::read(master, shown, sizeof shown)) > 0;)
+    text.append(shown, static_cast<size_t>(length));
   ::close(master);
-  EXPECT_TRUE(text.starts_with("\rsmelt: measured 3 of 100 pairs, about 42 s left\033[K\r\n"
-                               "\rsmelt: measured 100 of 100 pairs\033[K\r\n"
-                               "\rsmelt: measuring, about 2 min in all, at most 10 min\033[K\rsmelt: measured 1 of 100 groups\033[K"))
+  EXPECT_TRUE(text.starts_with(
+      "\rsmelt: measured 3 of 100 pairs, about 42 s left\033[K\r\n"
+      "\rsmelt: measured 100 of 100 pairs\033[K\r\n"
+      "\rsmelt: measuring, about 2 min in all, at most 10 min\033[K\rsmelt: measured 1 of 100 groups\033[K"))
       << text;
   EXPECT_TRUE(text.ends_with("\rsmelt: measured 100 of 100 groups\033[K\r\n")) << text;
   EXPECT_LT(std::count(text.begin(), text.end(), '\r'), 50) << "terminals are slower than pairs";
@@ -314,7 +318,8 @@ bool leave_unfinished(const Environment& here) {
     EXPECT_EQ(outcome.code, 130);
     EXPECT_EQ(outcome.out, "");
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    EXPECT_NE(outcome.err.find("the profile is as it was; within 15 minutes the same command goes on"), std::string::npos)
+    EXPECT_NE(outcome.err.find("the profile is as it was; within 15 minutes the same command goes on"),
+              std::string::npos)
         << outcome.err;
     EXPECT_TRUE(fs::exists(journal));
     return true;
@@ -329,7 +334,8 @@ TEST(Calibrate, GoesOnFromWhatWasMeasured) {
   EXPECT_EQ(files_in(here).size(), 1u) << "the journal alone";
   const Outcome next = run({{"calibrate", "--no-methods", "--json"}, here});
   ASSERT_EQ(next.code, 0) << next.err;
-  EXPECT_TRUE(next.err.starts_with("smelt: going on from what an interrupted calibration measured (pairs: ")) << next.err;
+  EXPECT_TRUE(next.err.starts_with("smelt: going on from what an interrupted calibration measured (pairs: "))
+      << next.err;
   EXPECT_EQ(std::count(next.err.begin(), next.err.end(), '\n'), 1) << next.err;
   EXPECT_GE(next.json()["resumed_pairs"], 1);
   EXPECT_EQ(files_in(here).size(), 2u) << "the journal is gone";
@@ -423,11 +429,14 @@ TEST(Calibrate, OnAFullDiskKeepsTheOldProfile) {
       if "$SMELT" calibrate --no-methods --quiet; then echo written; break; fi
       "$SMELT" profile export | cmp - "$X" && echo kept
       find "$XDG_CACHE_HOME" -name '*.tmp'
-    done)"}, here};
+    done)"},
+            here};
   call.program = "/bin/sh";
   call.environment["SMELT"] = from_environment("SMELT");
   call.environment["X"] = scratch() + "/before.json";
-  call.prepare = [&folder] { return private_mounts() && ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64m,mode=0700") == 0; };
+  call.prepare = [&folder] {
+    return private_mounts() && ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64m,mode=0700") == 0;
+  };
   const Outcome outcome = run(call);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const auto refused = std::count(outcome.err.begin(), outcome.err.end(), '\n');
@@ -469,9 +478,11 @@ class SystemProfile : public testing::Test {
 
 TEST_F(SystemProfile, IsWrittenForEverybody) {
   // One call each: what is mounted ends with it. So the shell is the program, and smelt what it runs.
-  Call outer = call({"-c", "\"$SMELT\" calibrate --system --no-methods --quiet && stat -c '%a %n' \"$P\" \"${P%.profile}.json\" "
-                           "\"${P%/*}\" && \"$SMELT\" info --json && \"$SMELT\" profile export >\"$X\" && \"$SMELT\" profile "
-                           "import \"$X\" --system"});
+  Call outer =
+      call({"-c",
+            "\"$SMELT\" calibrate --system --no-methods --quiet && stat -c '%a %n' \"$P\" \"${P%.profile}.json\" "
+            "\"${P%/*}\" && \"$SMELT\" info --json && \"$SMELT\" profile export >\"$X\" && \"$SMELT\" profile "
+            "import \"$X\" --system"});
   outer.program = "/bin/sh";
   outer.environment["SMELT"] = from_environment("SMELT");
   outer.environment["P"] = path;
@@ -487,7 +498,9 @@ TEST_F(SystemProfile, IsWrittenForEverybody) {
 
 TEST_F(SystemProfile, ThatCannotBeWrittenIsToldBeforeAnythingIsMeasured) {
   Call read_only = call({"calibrate", "--system"}, "size=1m", MS_RDONLY);
-  read_only.prepare = [this] { return private_mounts() && ::mount("tmpfs", root.c_str(), "tmpfs", MS_RDONLY, "size=1m") == 0; };
+  read_only.prepare = [this] {
+    return private_mounts() && ::mount("tmpfs", root.c_str(), "tmpfs", MS_RDONLY, "size=1m") == 0;
+  };
   expect_refused(run(read_only), "Read-only file system");
   // By somebody who is not root, with a copy of the program that he may execute.
   const fs::path copy = fs::temp_directory_path() / ("smelt-" + std::to_string(::getpid()));
@@ -560,8 +573,9 @@ TEST(CalibrateSimulate, FindsTheTruthAndWritesNothing) {
   }
   EXPECT_EQ(run({simulated, here}).out, outcome.out) << "the same seed";
   EXPECT_TRUE(files_in(here).empty());
-  const Outcome text = run({{"calibrate", "--simulate", "synthetic:pack:2 core:4 pu:1", "--seed", "7", "--noise", "0",
-                             "--outliers", "0"}, here});
+  const Outcome text = run(
+      {{"calibrate", "--simulate", "synthetic:pack:2 core:4 pu:1", "--seed", "7", "--noise", "0", "--outliers", "0"},
+       here});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_NE(text.out.find("noise 0 %, outliers 0 %, drift 0 %/s, seed 7"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("truth"), std::string::npos) << text.out;
@@ -584,9 +598,11 @@ TEST(CalibrateSimulate, WritesWhereItIsTold) {
 
 TEST(CalibrateSimulate, FollowsAMachineThatChanges) {
   // From the beginning on everything takes twice as long: that is then what is measured.
-  const json report = smelt({"calibrate", "--simulate", "synthetic:pack:2 core:4 pu:1", "--flip", "0:2", "--json"}).json();
+  const json report =
+      smelt({"calibrate", "--simulate", "synthetic:pack:2 core:4 pu:1", "--flip", "0:2", "--json"}).json();
   for (const json& row : report["classes"]) EXPECT_NEAR(row["error"], 1, 0.1) << row;
-  const json cpus = smelt({"calibrate", "--simulate", "synthetic:pack:2 core:4 pu:1", "--flip", "0:3:0-3", "--json"}).json();
+  const json cpus =
+      smelt({"calibrate", "--simulate", "synthetic:pack:2 core:4 pu:1", "--flip", "0:3:0-3", "--json"}).json();
   EXPECT_EQ(cpus["flip"], "0:3:0-3");
   double worst = 0;
   for (const json& row : cpus["classes"]) worst = std::max(worst, row["worst_error"].get<double>());

@@ -40,7 +40,8 @@ TEST(Compare, ShowsEveryPatternAgainstTheCheapestAndTheBound) {
     EXPECT_LE(predicted(out, "optimised"), predicted(out, "adaptive-sorted") * (1 + 1e-6));
     EXPECT_LE(predicted(out, "optimised"), predicted(out, "binomial") * (1 + 1e-6));
     EXPECT_EQ(out["exact"], std::string(op) != "barrier");
-    // Beside the patterns of a reduction, what keeps the order; a star here, which cannot be quicker than one that need not.
+    // Beside the patterns of a reduction, what keeps the order; a star here, which cannot be quicker than one that need
+    // not.
     const auto named = [](const json& row) { return row["pattern"] == "fixed-order"; };
     EXPECT_EQ(std::count_if(out["patterns"].begin(), out["patterns"].end(), named), std::string(op) == "reduce");
     if (std::string(op) == "reduce") {
@@ -72,7 +73,8 @@ TEST(Compare, SummarisesAFolder) {
     "t_receive": [[0, 20, 90], [20, 0, 90], [90, 90, 0]], "numa_node": [0, 0, 1]})");
   write_file("machines/b.json", R"({"name": "b", "unit": "ns", "t_send": [[0, 1], [1, 0]],
     "t_receive": [[0, 2], [2, 0]], "numa_node": [0, 0]})");
-  const Outcome outcome = smelt({"compare", "--folder", folder, "--op", "broadcast", "--cost-model", "paper", "--json"});
+  const Outcome outcome =
+      smelt({"compare", "--folder", folder, "--op", "broadcast", "--cost-model", "paper", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const json out = outcome.json();
   EXPECT_EQ(out["machines"], 2);
@@ -95,8 +97,8 @@ TEST(Compare, KnowsTheZoo) {
 
 TEST(Compare, AnnealingAgainstTheOptimumOfSubsets) {
   for (const char* op : {"broadcast", "reduce"}) {
-    const std::vector<std::string> arguments = {"compare", "--folder", "zoo",     "--op",   op,  "--cost-model",
-                                                "paper",   "--subsets", "2", "--sizes", "5-9", "--json"};
+    const std::vector<std::string> arguments = {"compare", "--folder",  "zoo", "--op",    op,    "--cost-model",
+                                                "paper",   "--subsets", "2",   "--sizes", "5-9", "--json"};
     const Outcome outcome = smelt(arguments);
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const json out = outcome.json();
@@ -134,7 +136,8 @@ Outcome interrupted(const std::vector<std::string>& arguments) {
 }
 
 TEST(Interrupt, ShowsTheBestFoundSoFar) {
-  const std::vector<std::string> search = {"--machine", "zoo:intel-xeon-e5-2690-2x8x2", "--op", "broadcast", "--moves", "4000000000"};
+  const std::vector<std::string> search = {"--machine", "zoo:intel-xeon-e5-2690-2x8x2", "--op", "broadcast", "--moves",
+                                           "4000000000"};
   const auto with = [&search](std::vector<std::string> first, std::vector<std::string> last) {
     first.insert(first.end(), search.begin(), search.end());
     first.insert(first.end(), last.begin(), last.end());
@@ -155,7 +158,8 @@ TEST(Interrupt, OfAFolderWhatIsComplete) {
     "t_receive": [[0, 20, 90], [20, 0, 90], [90, 90, 0]], "numa_node": [0, 0, 1]})");
   std::filesystem::copy_file(from_environment("SMELT_TEST_ZOO") + "/intel-xeon-e5-2690-2x8x2.json", folder + "/b.json",
                              std::filesystem::copy_options::overwrite_existing);
-  const Outcome outcome = interrupted({"compare", "--folder", folder, "--op", "reduce", "--moves", "4000000000", "--json"});
+  const Outcome outcome =
+      interrupted({"compare", "--folder", folder, "--op", "reduce", "--moves", "4000000000", "--json"});
   const json out = outcome.json();
   EXPECT_EQ(out["machines"], 1);
   EXPECT_EQ(out["each"][0]["machine"], "a");
@@ -163,25 +167,26 @@ TEST(Interrupt, OfAFolderWhatIsComplete) {
 }
 
 TEST(Budget, EndsTheSearch) {
-  const Outcome outcome = smelt({"tree", "--machine", "zoo:intel-xeon-e5-2690-2x8x2", "--op", "reduce", "--pattern", "optimised",
-                                 "--moves", "4000000000", "--budget", "50", "--json"});
+  const Outcome outcome = smelt({"tree", "--machine", "zoo:intel-xeon-e5-2690-2x8x2", "--op", "reduce", "--pattern",
+                                 "optimised", "--moves", "4000000000", "--budget", "50", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.json()["children"].size(), 32u);
 }
 
 TEST(Compare, RefusesInOneLine) {
-  for (const auto& arguments : std::vector<std::vector<std::string>>{{"compare", "--folder", "/nonexistent"},
-                                                                     {"compare", "--folder", scratch() + "/empty"},
-                                                                     {"compare", "--machine", kMachine, "--root", "99"},
-                                                                     {"compare", "--exact", "17"},
-                                                                     {"compare", "--subsets", "0"},
-                                                                     {"compare", "--subsets", "2", "--sizes", "7-"},
-                                                                     {"compare", "--subsets", "2", "--sizes", "9-17"},
-                                                                     {"compare", "--subsets", "2", "--sizes", "1-8"},
-                                                                     {"compare", "--subsets", "2", "--op", "barrier"},
-                                                                     {"compare", "--subsets", "2", "--cpus", "0-7"},
-                                                                     {"compare", "--subsets", "2", "--sizes", "13", "--machine", kMachine},
-                                                                     {"compare", "--machine", "/nonexistent.json"}}) {
+  for (const auto& arguments :
+       std::vector<std::vector<std::string>>{{"compare", "--folder", "/nonexistent"},
+                                             {"compare", "--folder", scratch() + "/empty"},
+                                             {"compare", "--machine", kMachine, "--root", "99"},
+                                             {"compare", "--exact", "17"},
+                                             {"compare", "--subsets", "0"},
+                                             {"compare", "--subsets", "2", "--sizes", "7-"},
+                                             {"compare", "--subsets", "2", "--sizes", "9-17"},
+                                             {"compare", "--subsets", "2", "--sizes", "1-8"},
+                                             {"compare", "--subsets", "2", "--op", "barrier"},
+                                             {"compare", "--subsets", "2", "--cpus", "0-7"},
+                                             {"compare", "--subsets", "2", "--sizes", "13", "--machine", kMachine},
+                                             {"compare", "--machine", "/nonexistent.json"}}) {
     std::filesystem::create_directories(scratch() + "/empty");
     const Outcome outcome = smelt(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments.back();

@@ -89,8 +89,8 @@ TEST(Draw, TextIsTheDefault) {
 
 TEST(Draw, OptionsAreThoseOfTree) {
   EXPECT_NE(smelt({"draw", "tree", "--machine", kMachine}).out.find("operation   broadcast"), std::string::npos);
-  const Outcome reduce = smelt({"draw", "tree", "--machine", kMachine, "--op", "reduce", "--pattern", "binary", "--cpus",
-                                "8,2-4,11", "--root", "3", "--cost-model", "paper"});
+  const Outcome reduce = smelt({"draw", "tree", "--machine", kMachine, "--op", "reduce", "--pattern", "binary",
+                                "--cpus", "8,2-4,11", "--root", "3", "--cost-model", "paper"});
   EXPECT_NE(reduce.out.find("operation   reduce, root CPU 3"), std::string::npos) << reduce.out;
   EXPECT_NE(reduce.out.find("cost model  paper"), std::string::npos);
   const std::string hop = drawn("matrix", "hop.svg", {"--cost", "hop", "--cpus", "0-5"});

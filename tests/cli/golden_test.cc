@@ -1,5 +1,6 @@
-// What smelt plans for two well-known machines, word for word: trees, schedules and prices that no change should move unseen.
-// After a change that is meant to move them: SMELT_RENEW_GOLDEN=1 meson test -C build cli, and look at the difference in git.
+// What smelt plans for two well-known machines, word for word: trees, schedules and prices that no change should move
+// unseen. After a change that is meant to move them: SMELT_RENEW_GOLDEN=1 meson test -C build cli, and look at the
+// difference in git.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -14,7 +15,9 @@ namespace {
 struct Planned {
   const char *machine, *op;
 };
-std::ostream& operator<<(std::ostream& out, const Planned& planned) { return out << planned.machine << ' ' << planned.op; }
+std::ostream& operator<<(std::ostream& out, const Planned& planned) {
+  return out << planned.machine << ' ' << planned.op;
+}
 
 // The command and what it prints, without the day on which it did.
 std::string session(const std::vector<std::string>& arguments) {
@@ -37,10 +40,12 @@ TEST_P(Golden, IsAsItWas) {
 #endif
   const auto& [machine, op] = GetParam();
   std::vector<std::string> patterns = {"adaptive-sorted", "optimised"};
-  if (op == std::string("barrier")) patterns.insert(patterns.end(), {"hybrid", "dissemination", "hierarchical", "spread", "best"});
+  if (op == std::string("barrier"))
+    patterns.insert(patterns.end(), {"hybrid", "dissemination", "hierarchical", "spread", "best"});
   std::string now;
   for (const std::string& pattern : patterns) {
-    const std::vector<std::string> what = {"--machine", "zoo:" + std::string(machine), "--op", op, "--pattern", pattern, "--seed", "1"};
+    const std::vector<std::string> what = {
+        "--machine", "zoo:" + std::string(machine), "--op", op, "--pattern", pattern, "--seed", "1"};
     for (const std::vector<std::string>& verb : {std::vector<std::string>{"tree"}, {"draw", "schedule"}}) {
       std::vector<std::string> arguments = verb;
       arguments.insert(arguments.end(), what.begin(), what.end());
@@ -60,8 +65,9 @@ TEST_P(Golden, IsAsItWas) {
     const bool more = static_cast<bool>(std::getline(before, was)), still = static_cast<bool>(std::getline(after, is));
     if (!more && !still) break;
     if (is.starts_with("$ ")) command = is.substr(2);
-    ASSERT_TRUE(more == still && was == is) << path << ":" << number << "\n  was  " << was << "\n  is   " << is << "\n  of   " << command
-                                            << "\nIf that is meant: SMELT_RENEW_GOLDEN=1 meson test -C build cli, and commit the files.";
+    ASSERT_TRUE(more == still && was == is)
+        << path << ":" << number << "\n  was  " << was << "\n  is   " << is << "\n  of   " << command
+        << "\nIf that is meant: SMELT_RENEW_GOLDEN=1 meson test -C build cli, and commit the files.";
   }
 }
 

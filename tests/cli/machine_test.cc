@@ -20,7 +20,8 @@ json info(const std::map<std::string, std::string>& environment) {
   return outcome.json();
 }
 
-std::map<std::string, json> thresholds(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment = {}) {
+std::map<std::string, json> thresholds(const std::vector<std::string>& arguments,
+                                       const std::map<std::string, std::string>& environment = {}) {
   std::vector<std::string> all{"info", "--thresholds", "--json"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   const Outcome outcome = run({all, environment});
@@ -108,8 +109,8 @@ TEST(Zoo, IsListedAndServesEveryVerb) {
   EXPECT_EQ(tree.json()["children"].size(), 64u);
 }
 
-// hwloc's own environment puts another machine in the place of this one: that machine is shown, as one that has a name and costs by its
-// shape, and nothing of ours is mixed in, neither the profile nor the CPUs that we may use.
+// hwloc's own environment puts another machine in the place of this one: that machine is shown, as one that has a name
+// and costs by its shape, and nothing of ours is mixed in, neither the profile nor the CPUs that we may use.
 TEST(Info, HwlocsEnvironmentIsAnotherMachine) {
   auto there = cache("pretended");
   ASSERT_EQ(run({{"calibrate", "--no-methods", "--race", "0", "--quiet"}, there}).code, 0);
@@ -119,12 +120,15 @@ TEST(Info, HwlocsEnvironmentIsAnotherMachine) {
   const Outcome outcome = run({{"info", "--json"}, there});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("HWLOC_SYNTHETIC is set"), std::string::npos) << outcome.err;
-  const json out = outcome.json(), named = smelt({"info", "--json", "--machine", "synthetic:pack:2 numa:1 l3:2 core:5 pu:1"}).json();
+  const json out = outcome.json(),
+             named = smelt({"info", "--json", "--machine", "synthetic:pack:2 numa:1 l3:2 core:5 pu:1"}).json();
   EXPECT_EQ(out["pus"], 20);
   EXPECT_EQ(out["cpus"].size(), 20u);
   EXPECT_EQ(out["kind"], "guessed");
-  for (const char* ours : {"profile", "allowed_cpus", "cpu_model", "virtualised"}) EXPECT_FALSE(out.contains(ours)) << ours;
-  for (const char* its : {"machine", "hops", "barrier", "classes", "raced", "methods", "cores", "llcs"}) EXPECT_EQ(out[its], named[its]) << its;
+  for (const char* ours : {"profile", "allowed_cpus", "cpu_model", "virtualised"})
+    EXPECT_FALSE(out.contains(ours)) << ours;
+  for (const char* its : {"machine", "hops", "barrier", "classes", "raced", "methods", "cores", "llcs"})
+    EXPECT_EQ(out[its], named[its]) << its;
   EXPECT_EQ(run({{"info"}, there}).out.find(here["profile"]["path"].get<std::string>()), std::string::npos);
   EXPECT_EQ(run({{"tree", "--json"}, there}).json()["programs"].size(), 20u);
   EXPECT_EQ(run({{"calibrate"}, there}).code, 2);
@@ -149,8 +153,8 @@ TEST(Info, ListsTheThresholdsAndTheirReasons) {
   EXPECT_EQ(smelt({"info", "--participants", "3"}).code, 2) << "of thresholds only";
 }
 
-// What it finds is the machine's; that both forms say the same, and the exit code with them, is ours. Load comes and goes, so
-// the fixed subjects are compared.
+// What it finds is the machine's; that both forms say the same, and the exit code with them, is ours. Load comes and
+// goes, so the fixed subjects are compared.
 TEST(Doctor, SaysWhatItFoundAndWhatToDo) {
   const auto empty = cache("doctor");
   const Outcome outcome = run({{"doctor", "--json"}, empty});
@@ -213,9 +217,17 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
   }
   for (const std::string verb : {"doctor", "calibrate", "profile", "info", "tree", "compare", "draw", "run", "config"})
     EXPECT_NE(page.find(".SS smelt " + verb), std::string::npos) << verb;
-  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
-           {"doctor"}, {"calibrate"}, {"profile", "export"}, {"profile", "import"}, {"profile", "diff"}, {"info"}, {"tree"},
-           {"compare"}, {"draw"}, {"run"}, {"config"}}) {
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"doctor"},
+                                                                                    {"calibrate"},
+                                                                                    {"profile", "export"},
+                                                                                    {"profile", "import"},
+                                                                                    {"profile", "diff"},
+                                                                                    {"info"},
+                                                                                    {"tree"},
+                                                                                    {"compare"},
+                                                                                    {"draw"},
+                                                                                    {"run"},
+                                                                                    {"config"}}) {
     // Every option of every verb, from its own help.
     std::vector<std::string> words = verb;
     words.push_back("--help");

@@ -1,9 +1,9 @@
 // smelt profile: export, import, diff.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <algorithm>
 #include <filesystem>
-#include <sys/stat.h>
 
 #include "program.h"
 
@@ -34,8 +34,14 @@ json enriched() {
   profile["wait"] = {{"poll", 12.5}, {"yield", 340}, {"futex_wake", 1900}, {"futex_return", 5100}};
   if (cpus < 2) return profile;
   const auto os = [&](size_t i) { return profile["cpus"][i]["os"]; };
-  profile["winners"] = {{{"operation", "barrier"}, {"pattern", "knomial:2"}, {"predicted", 100}, {"measured", 110},
-                         {"spread", 0.1}, {"hop", 57}, {"cpus", {os(1), os(0)}}, {"program", {1, 2, 3}}}};
+  profile["winners"] = {{{"operation", "barrier"},
+                         {"pattern", "knomial:2"},
+                         {"predicted", 100},
+                         {"measured", 110},
+                         {"spread", 0.1},
+                         {"hop", 57},
+                         {"cpus", {os(1), os(0)}},
+                         {"program", {1, 2, 3}}}};
   return profile;
 }
 
@@ -149,8 +155,8 @@ json eight() {
   for (const char* part : {"methods", "classes", "fans", "distances", "winners"}) profile[part] = json::array();
   profile["pairs_measured"] = 56;
   const auto winner = [](const char* operation, const char* pattern) -> json {
-    return {{"operation", operation}, {"pattern", pattern}, {"predicted", 100}, {"measured", 110}, {"spread", 0.1},
-            {"hop", 57}, {"cpus", {0, 2, 4}}, {"program", {1}}};
+    return {{"operation", operation}, {"pattern", pattern}, {"predicted", 100},  {"measured", 110},
+            {"spread", 0.1},          {"hop", 57},          {"cpus", {0, 2, 4}}, {"program", {1}}};
   };
   profile["winners"] = {winner("barrier", "mst"), winner("broadcast", "fibonacci")};
   return profile;
@@ -162,7 +168,7 @@ TEST(Profile, DiffFindsWhatChanged) {
     for (size_t j = 0; j < 8; ++j)
       if (i / 4 != j / 4) changed["hop"][i][j] = 300;
   changed["hop"][1][6] = 800;
-  changed["send_busy"][0][1] = 0;  // has no ratio
+  changed["send_busy"][0][1] = 0;             // has no ratio
   changed["winners"][0]["cpus"] = {4, 0, 2};  // another order is the same set
   changed["winners"][0]["pattern"] = "cluster";
   const std::string a = write_file("a.json", eight().dump()), b = write_file("b.json", changed.dump());

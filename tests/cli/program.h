@@ -21,15 +21,15 @@ struct Outcome {
 struct Call {
   std::vector<std::string> arguments;
   std::map<std::string, std::string>
-      environment;                  // besides PATH, HOME, XDG_CACHE_HOME (empty folders) and a UTF-8 locale
-  bool closed_stdout = false;       // stdout is a pipe that nobody reads
-  const char* stdout_to = nullptr;  // a file instead of `out`
-  double interrupt_after = 0;       // seconds, then `signal`; 0: never
+      environment;                            // besides PATH, HOME, XDG_CACHE_HOME (empty folders) and a UTF-8 locale
+  bool closed_stdout = false;                 // stdout is a pipe that nobody reads
+  const char* stdout_to = nullptr;            // a file instead of `out`
+  double interrupt_after = 0;                 // seconds, then `signal`; 0: never
   std::function<bool()> interrupt_when = {};  // the same as soon as this says true
   int signal = SIGINT;
-  bool terminal = false;            // stderr is one; what it shows is `err`
-  std::string program = {};              // instead of the smelt that was built
-  std::function<bool()> prepare = {};    // in the child, before it becomes the program; false: `code` is 125
+  bool terminal = false;               // stderr is one; what it shows is `err`
+  std::string program = {};            // instead of the smelt that was built
+  std::function<bool()> prepare = {};  // in the child, before it becomes the program; false: `code` is 125
 };
 
 Outcome run(const Call& call);

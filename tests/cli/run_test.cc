@@ -69,7 +69,8 @@ TEST(Run, Verbose) {
 TEST(Run, DryRunPrintsWhatOneWouldType) {
   const Outcome dry = run_with({"--dry-run", "--verbose", "--", "./my app", "plain", "it's", "$HOME", ""});
   EXPECT_EQ(dry.code, 0);
-  EXPECT_EQ(dry.out, "LD_PRELOAD=" + library() + " " + component_prefix() + "SMELT_VERBOSE=1 './my app' plain 'it'\\''s' '$HOME' ''\n");
+  EXPECT_EQ(dry.out, "LD_PRELOAD=" + library() + " " + component_prefix() +
+                         "SMELT_VERBOSE=1 './my app' plain 'it'\\''s' '$HOME' ''\n");
   // And a shell that is given the line does the same.
   const Outcome line = run_with({"--dry-run", "--", "printf", "%s|", "a b", "it's", "$HOME", "x=1", "*", "\\"});
   const Outcome shell = run_with({"--stock", "--", "sh", "-c", line.out});
@@ -113,7 +114,8 @@ TEST(Run, SaysWhenAPreloadCannotWork) {
 // Its runtime ends the program unless it is the first library of all.
 TEST(Run, AddressSanitizerComesFirst) {
   const std::string program = from_environment("SMELT_TEST_SANITIZED");
-  if (program.empty() || from_environment("SMELT_TEST_SHIM").empty()) GTEST_SKIP() << "no AddressSanitizer library, or no shim";
+  if (program.empty() || from_environment("SMELT_TEST_SHIM").empty())
+    GTEST_SKIP() << "no AddressSanitizer library, or no shim";
   std::string name = smelt({"run", "--dry-run", "--", program}).out;  // LD_PRELOAD=libasan.so.8:...
   name = name.substr(0, name.find(':'));
   ASSERT_TRUE(name.starts_with("LD_PRELOAD=libasan.so.")) << name;
@@ -127,7 +129,8 @@ TEST(Run, AddressSanitizerComesFirst) {
   const std::map<std::string, std::string> plain = {{"ASAN_OPTIONS", "detect_leaks=0"}};
   expect_served(run({{"run", "--verbose", "--", program}, plain}), "alone");
   // Behind a wrapper it is in front of the program that smelt run belongs, or the user names the runtime.
-  expect_served(run({{"run", "--verbose", "--", "sh", "-c", from_environment("SMELT") + " run -- " + program}, plain}), "smelt run in a wrapper");
+  expect_served(run({{"run", "--verbose", "--", "sh", "-c", from_environment("SMELT") + " run -- " + program}, plain}),
+                "smelt run in a wrapper");
   std::map<std::string, std::string> named = plain;
   named["LD_PRELOAD"] = name;
   expect_served(run({{"run", "--verbose", "--", "sh", "-c", program}, named}), "named by the user");
@@ -153,7 +156,8 @@ TEST(Run, FindsTheShimOfTheBuildTree) {
   EXPECT_EQ(smelt({"run", "--dry-run", "--", "app"}).out, "LD_PRELOAD=" + shim + " " + component_prefix() + "app\n");
   EXPECT_EQ(smelt({"info", "--json"}).json()["gomp_library"], shim);
   // Asked for twice, it is there once.
-  EXPECT_EQ(run({{"run", "--dry-run", "--", "app"}, {{"LD_PRELOAD", shim}}}).out, "LD_PRELOAD=" + shim + " " + component_prefix() + "app\n");
+  EXPECT_EQ(run({{"run", "--dry-run", "--", "app"}, {{"LD_PRELOAD", shim}}}).out,
+            "LD_PRELOAD=" + shim + " " + component_prefix() + "app\n");
 }
 
 TEST(Run, PutsTheComponentUnderOpenMpi) {

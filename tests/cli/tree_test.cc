@@ -221,20 +221,24 @@ TEST(Tree, DotIsAcceptedByGraphviz) {
   }
 }
 
-// What a matrix file measured is t_send and t_receive; the overlapping costs are shares of them, and nobody measured those.
+// What a matrix file measured is t_send and t_receive; the overlapping costs are shares of them, and nobody measured
+// those.
 TEST(Tree, DerivedCostsDoNotSayMeasured) {
-  const std::string file = write_file("measured.json", R"({"name":"m","kind":"measured","source":"a bench","unit":"ns",)"
-                                                       R"("t_send":[[0,1],[1,0]],"t_receive":[[0,9],[9,0]]})");
+  const std::string file =
+      write_file("measured.json", R"({"name":"m","kind":"measured","source":"a bench","unit":"ns",)"
+                                  R"("t_send":[[0,1],[1,0]],"t_receive":[[0,9],[9,0]]})");
   for (const char* verb : {"tree", "timeline", "matrix"}) {
     std::vector<std::string> words = {"draw", verb, "--machine", file};
     if (std::string(verb) == "tree") words = {"tree", "--machine", file};
     const std::string overlap = smelt(words).out;
-    EXPECT_NE(overlap.find("costs       derived from t_send and t_receive (measured: a bench)"), std::string::npos) << overlap;
+    EXPECT_NE(overlap.find("costs       derived from t_send and t_receive (measured: a bench)"), std::string::npos)
+        << overlap;
     words.insert(words.end(), {"--cost-model", "paper"});
     const std::string paper = smelt(words).out;
     EXPECT_NE(paper.find("costs       measured: a bench"), std::string::npos) << paper;
   }
-  EXPECT_EQ(smelt({"info", "--json", "--machine", file}).json()["origin"], "derived from t_send and t_receive (measured: a bench)");
+  EXPECT_EQ(smelt({"info", "--json", "--machine", file}).json()["origin"],
+            "derived from t_send and t_receive (measured: a bench)");
 }
 
 // The paper's own machine. The figures come from an independent implementation of its cost model (additive; a parent

@@ -1,4 +1,5 @@
-// syncbench, arraybench, taskbench and compare from outside: what they print, how they end. Behaviour only: no time is judged.
+// syncbench, arraybench, taskbench and compare from outside: what they print, how they end. Behaviour only: no time is
+// judged.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -238,8 +239,9 @@ class OriginalSuite : public testing::Test {
   std::filesystem::path directory_;
 };
 
-constexpr const char* kFigures = "echo 'BARRIER time     = 0.300000 microseconds +/- 0.010000'\n"
-                                 "echo 'BARRIER overhead = 0.200000 microseconds +/- 0.020000'\n";
+constexpr const char* kFigures =
+    "echo 'BARRIER time     = 0.300000 microseconds +/- 0.010000'\n"
+    "echo 'BARRIER overhead = 0.200000 microseconds +/- 0.020000'\n";
 
 TEST_F(OriginalSuite, IsFoundAndRead) {
   put("syncbench.x", kFigures);

@@ -1,10 +1,11 @@
-// What the parsers do with damaged input, by the thousand: they accept what makes sense, refuse the rest in one line, and nothing else. The
-// sanitizer builds run it too, and find what is read or written beside a buffer on the way.
+// What the parsers do with damaged input, by the thousand: they accept what makes sense, refuse the rest in one line,
+// and nothing else. The sanitizer builds run it too, and find what is read or written beside a buffer on the way.
 //
 //   SMELT_TEST_FUZZ_CASES   how many cases of each kind (3000; command lines: a twentieth)
 //   SMELT_TEST_FUZZ_SEED    where they begin (1): case k of seed s is case 0 of seed s + k, so one can be had alone
 //
-// A case is a function of its seed. The seed at work is in the file that is named at the start, and stays there if the process dies of it.
+// A case is a function of its seed. The seed at work is in the file that is named at the start, and stays there if the
+// process dies of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,13 +22,13 @@
 #include "../cli/program.h"
 #include "../core/folder.h"
 #include "../core/profile/packed.h"
-#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "discover/machine_file.h"
+#include "mutator.h"
+#include "profile/api.h"
+#include "profile/text/error.h"
 #include "profile/text/image.h"
 #include "profile/text/read.h"
-#include "profile/api.h"
-#include "mutator.h"
 #include "schedule/validate.h"
 #include "schedule/winner.h"
 
@@ -54,10 +55,13 @@ void overwrite(const std::string& path, const std::string& bytes) {
 class Fuzz : public testing::Test {
  protected:
   void each_case(uint64_t share, const std::function<void(Mutator&)>& one) {
-    const uint64_t first = number_from("SMELT_TEST_FUZZ_SEED", 1), cases = number_from("SMELT_TEST_FUZZ_CASES", 3000) / share;
-    const std::string at_work = (std::filesystem::temp_directory_path() / ("smelt-fuzz-" + std::to_string(::getpid()) + ".seed")).string();
-    std::printf("seeds %llu to %llu; should this process die, SMELT_TEST_FUZZ_SEED is in %s\n", static_cast<unsigned long long>(first),
-                static_cast<unsigned long long>(first + cases - 1), at_work.c_str());
+    const uint64_t first = number_from("SMELT_TEST_FUZZ_SEED", 1),
+                   cases = number_from("SMELT_TEST_FUZZ_CASES", 3000) / share;
+    const std::string at_work =
+        (std::filesystem::temp_directory_path() / ("smelt-fuzz-" + std::to_string(::getpid()) + ".seed")).string();
+    std::printf("seeds %llu to %llu; should this process die, SMELT_TEST_FUZZ_SEED is in %s\n",
+                static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + cases - 1),
+                at_work.c_str());
     std::fflush(stdout);
     for (uint64_t seed = first; seed < first + cases && !HasFailure(); ++seed) {
       overwrite(at_work, std::to_string(seed) + "\n");
@@ -83,7 +87,8 @@ class Fuzz : public testing::Test {
   }
 
   void expect_both() const {
-    std::printf("%llu accepted, %llu refused\n", static_cast<unsigned long long>(accepted_), static_cast<unsigned long long>(refused_));
+    std::printf("%llu accepted, %llu refused\n", static_cast<unsigned long long>(accepted_),
+                static_cast<unsigned long long>(refused_));
     if (accepted_ + refused_ < 500) return;
     EXPECT_GT(accepted_, 0u);
     EXPECT_GT(refused_, 0u);
@@ -95,7 +100,8 @@ class Fuzz : public testing::Test {
 
 std::vector<std::string> profiles() {
   std::vector<std::string> out;
-  for (const auto& packed : {Packed(1, 0), Packed(3, 2), Packed(3, 1, true), Packed(17, 4, true)}) out.push_back(packed.bytes);
+  for (const auto& packed : {Packed(1, 0), Packed(3, 2), Packed(3, 1, true), Packed(17, 4, true)})
+    out.push_back(packed.bytes);
   for (const char* shape : {"pack:2 numa:1 l3:2 core:2 pu:2", "pu:1"}) {
     const std::vector<std::byte> image = guess_image(machine_from_synthetic(shape)).pack();
     out.emplace_back(reinterpret_cast<const char*>(image.data()), image.size());
@@ -131,10 +137,13 @@ TEST_F(Fuzz, PackedProfiles) {
       bytes = mutator.damage(bytes, mutator.any(corpus));
     } else {  // one field, or two: what only the checks behind the checksum can find
       for (uint64_t fields = 1 + mutator.below(2); fields > 0; --fields) {
-        const uint32_t words[] = {0, 1, 2, 3, 64, 1024, 1025, 0x7fffffff, 0x80000000, 0xffffffff, 0x7f800000, 0x7fc00000, 0xbf800000,
-                                  0x4e6e6b28, static_cast<uint32_t>(mutator.below(1u << 31))};
+        const uint32_t words[] = {
+            0,          1,          2,          3,          64,
+            1024,       1025,       0x7fffffff, 0x80000000, 0xffffffff,
+            0x7f800000, 0x7fc00000, 0xbf800000, 0x4e6e6b28, static_cast<uint32_t>(mutator.below(1u << 31))};
         const uint32_t word = words[mutator.below(std::size(words))];
-        const size_t at = (mutator.one_in(2) ? mutator.below(sizeof(PackedHeader)) : mutator.below(bytes.size() - 4)) & ~size_t{3};
+        const size_t at =
+            (mutator.one_in(2) ? mutator.below(sizeof(PackedHeader)) : mutator.below(bytes.size() - 4)) & ~size_t{3};
         bytes.replace(at, 4, reinterpret_cast<const char*>(&word), 4);
       }
     }
@@ -163,9 +172,38 @@ TEST_F(Fuzz, PackedProfiles) {
   expect_both();
 }
 
-const std::vector<std::string> kJsonWords = {"0",      "-1",    "1",    "2",      "1025",  "65535", "65536", "4294967296", "1e9", "1e308", "1e999", "-0.0",
-                                             "null",   "true",  "[]",   "{}",     "\"\"",  "[[",    "]",     "}",          ",",   ":",     "\"ns\"", "\"cycles\"",
-                                             "\\u0000", "\xff", "\"", "1e-320", "18446744073709551616", "\"cpus\":[0],", "\"shape\":\"pu:1\",", "\"t_send\":[[0]],"};
+const std::vector<std::string> kJsonWords = {"0",
+                                             "-1",
+                                             "1",
+                                             "2",
+                                             "1025",
+                                             "65535",
+                                             "65536",
+                                             "4294967296",
+                                             "1e9",
+                                             "1e308",
+                                             "1e999",
+                                             "-0.0",
+                                             "null",
+                                             "true",
+                                             "[]",
+                                             "{}",
+                                             "\"\"",
+                                             "[[",
+                                             "]",
+                                             "}",
+                                             ",",
+                                             ":",
+                                             "\"ns\"",
+                                             "\"cycles\"",
+                                             "\\u0000",
+                                             "\xff",
+                                             "\"",
+                                             "1e-320",
+                                             "18446744073709551616",
+                                             "\"cpus\":[0],",
+                                             "\"shape\":\"pu:1\",",
+                                             "\"t_send\":[[0]],"};
 
 std::vector<std::string> machine_files() {
   std::vector<std::string> out;
@@ -199,19 +237,27 @@ TEST_F(Fuzz, JsonMachineFiles) {
 
 // hwloc's parser stands behind ours here: what the check of sizes lets through it has to survive.
 TEST_F(Fuzz, SyntheticMachines) {
-  const std::vector<std::string> corpus = {"pack:2 numa:1 l3:4 core:8 pu:2", "2 2 2 2", "pack:2 [numa(memory=1GB)] core:4 pu:1",
-                                           "(memory=64GB) group:2 pack:1 die:2 l2:3 l1d:1 core:1 pu:2(indexes=2*6:1*2)", "0x4 010 pu:2",
+  const std::vector<std::string> corpus = {"pack:2 numa:1 l3:4 core:8 pu:2",
+                                           "2 2 2 2",
+                                           "pack:2 [numa(memory=1GB)] core:4 pu:1",
+                                           "(memory=64GB) group:2 pack:1 die:2 l2:3 l1d:1 core:1 pu:2(indexes=2*6:1*2)",
+                                           "0x4 010 pu:2",
                                            "pack:1(size=2) l3:1(size=1MB) core:2 pu:2(indexes=0,2,1,3)"};
-  const std::vector<std::string> words = {"0", "1", "2", "3", "-1", "16", "1024", "1025", "4294967296", "18446744073709551616", "0x7", "077", " ", ":",
-                                          "[numa]", "(", ")", "indexes=", "pu:2", "core:2", "numa:2", "l3:3", "group:2", "memory=1TB"};
+  const std::vector<std::string> words = {"0",      "1",    "2",        "3",          "-1",
+                                          "16",     "1024", "1025",     "4294967296", "18446744073709551616",
+                                          "0x7",    "077",  " ",        ":",          "[numa]",
+                                          "(",      ")",    "indexes=", "pu:2",       "core:2",
+                                          "numa:2", "l3:3", "group:2",  "memory=1TB"};
   each_case(2, [&](Mutator& mutator) {
     const std::string description = mutator.damage_text(mutator.any(corpus), mutator.any(corpus), words);
     if (description.find('\0') != description.npos) return;
-    parse([&] {
-      const Machine machine = machine_from_synthetic(description);
-      EXPECT_GE(machine.pus.size(), 1u);
-      EXPECT_LE(machine.pus.size(), kMaxProfileCpus);
-    }, description);
+    parse(
+        [&] {
+          const Machine machine = machine_from_synthetic(description);
+          EXPECT_GE(machine.pus.size(), 1u);
+          EXPECT_LE(machine.pus.size(), kMaxProfileCpus);
+        },
+        description);
   });
   expect_both();
 }
@@ -237,10 +283,18 @@ TEST_F(Fuzz, CommandLines) {
       const size_t at = mutator.below(line.size());
       switch (mutator.below(5)) {
         case 0: line.insert(line.begin() + static_cast<std::ptrdiff_t>(at), mutator.any(words)); break;
-        case 1: if (!line.empty()) line[at] = mutator.any(words); break;
-        case 2: if (!line.empty()) line.erase(line.begin() + static_cast<std::ptrdiff_t>(at)); break;
-        case 3: if (!line.empty()) line.insert(line.begin() + static_cast<std::ptrdiff_t>(at), line[at]); break;
-        case 4: if (!line.empty()) line[at] = mutator.damage_text(line[at], mutator.any(words), words); break;
+        case 1:
+          if (!line.empty()) line[at] = mutator.any(words);
+          break;
+        case 2:
+          if (!line.empty()) line.erase(line.begin() + static_cast<std::ptrdiff_t>(at));
+          break;
+        case 3:
+          if (!line.empty()) line.insert(line.begin() + static_cast<std::ptrdiff_t>(at), line[at]);
+          break;
+        case 4:
+          if (!line.empty()) line[at] = mutator.damage_text(line[at], mutator.any(words), words);
+          break;
       }
     }
     std::string shown;
@@ -250,16 +304,21 @@ TEST_F(Fuzz, CommandLines) {
     }
     // What measures, times or runs programs is not for a loop of thousands.
     const auto has = [&](const char* word) { return std::find(line.begin(), line.end(), word) != line.end(); };
-    if (has("run") || has("--live") || has("--subsets") || (has("calibrate") && !has("--simulate")) || has("--all-pairs")) return;
+    if (has("run") || has("--live") || has("--subsets") || (has("calibrate") && !has("--simulate")) ||
+        has("--all-pairs"))
+      return;
     Call call{line, {}};
     call.prepare = [&] {
       const rlimit time{60, 60}, size{64u << 20, 64u << 20};
-      if (::chdir(folder_.path().c_str()) != 0 || ::setrlimit(RLIMIT_CPU, &time) != 0 || ::setrlimit(RLIMIT_FSIZE, &size) != 0) return false;
+      if (::chdir(folder_.path().c_str()) != 0 || ::setrlimit(RLIMIT_CPU, &time) != 0 ||
+          ::setrlimit(RLIMIT_FSIZE, &size) != 0)
+        return false;
       std::ofstream("matrix.json") << matrix;
       return true;
     };
     const Outcome outcome = run(call);
-    EXPECT_TRUE(outcome.code == 0 || outcome.code == 1 || outcome.code == 2) << shown << outcome.code << "\n" << outcome.err;
+    EXPECT_TRUE(outcome.code == 0 || outcome.code == 1 || outcome.code == 2) << shown << outcome.code << "\n"
+                                                                             << outcome.err;
     outcome.code == 0 ? ++accepted_ : ++refused_;
     if (outcome.code == 2) {
       EXPECT_TRUE(outcome.err.starts_with("smelt: ")) << shown << outcome.err;
@@ -267,7 +326,8 @@ TEST_F(Fuzz, CommandLines) {
       EXPECT_EQ(outcome.out, "") << shown;
     }
   });
-  std::printf("%llu exit codes 0, %llu others\n", static_cast<unsigned long long>(accepted_), static_cast<unsigned long long>(refused_));
+  std::printf("%llu exit codes 0, %llu others\n", static_cast<unsigned long long>(accepted_),
+              static_cast<unsigned long long>(refused_));
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ class Mutator {
   uint64_t below(uint64_t count) { return count ? random_() % count : 0; }
   bool one_in(uint64_t count) { return below(count) == 0; }
   template <typename T>
-  const T& any(const std::vector<T>& list) { return list[below(list.size())]; }
+  const T& any(const std::vector<T>& list) {
+    return list[below(list.size())];
+  }
 
   // One to four wounds: bits flipped, bytes set, cut off, cut out, doubled, or a piece of `other` put in.
   std::string damage(std::string bytes, const std::string& other) {
@@ -50,7 +52,8 @@ class Mutator {
         if (!bytes.empty()) bytes[at] = static_cast<char>(bytes[at] ^ 1 << below(8));
         break;
       case 1:
-        if (!bytes.empty()) bytes[at] = static_cast<char>(any(std::vector<int>{0, 1, 0x7f, 0x80, 0xff, '"', '[', '{', '\n'}));
+        if (!bytes.empty())
+          bytes[at] = static_cast<char>(any(std::vector<int>{0, 1, 0x7f, 0x80, 0xff, '"', '[', '{', '\n'}));
         break;
       case 2: bytes.resize(at); break;
       case 3: bytes.erase(at, length); break;

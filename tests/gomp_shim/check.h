@@ -1,20 +1,21 @@
-// What the shim's test programs share: a check that says where and exits, and the proof that the shim is (not) in between.
+// What the shim's test programs share: a check that says where and exits, and the proof that the shim is (not) in
+// between.
 #ifndef SMELT_TESTS_GOMP_SHIM_CHECK_H
 #define SMELT_TESTS_GOMP_SHIM_CHECK_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                             \
-  do {                                                                               \
-    if (!(condition)) {                                                              \
-      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);        \
-      _Exit(1);                                                                      \
-    }                                                                                \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+      _Exit(1);                                                               \
+    }                                                                         \
   } while (0)
 
 // A cheap repeatable random number per thread.
-static inline unsigned next_random(unsigned *state) {
+static inline unsigned next_random(unsigned* state) {
   *state = *state * 1664525u + 1013904223u;
   return *state >> 8;
 }

@@ -1,5 +1,5 @@
-// A library that runs a parallel region while it is being loaded: dlopen holds the loader's lock then, and the region's threads wait
-// for each other, in this library's own code and in that of one it needs.
+// A library that runs a parallel region while it is being loaded: dlopen holds the loader's lock then, and the region's
+// threads wait for each other, in this library's own code and in that of one it needs.
 int constructor_counted(int unused);
 void needed_barrier(void);
 

@@ -10,12 +10,12 @@ static int counted[kMostAsked * 16];  // one slot per thread, 64 bytes apart
 static int total;
 
 static void expect_all(int threads, int round) {
-  for (int t = 0; t < threads; ++t) CHECK(*(volatile int *)&counted[t * 16] >= round);
+  for (int t = 0; t < threads; ++t) CHECK(*(volatile int*)&counted[t * 16] >= round);
 }
 
 static void cross(int threads, int round) {
   const int me = omp_get_thread_num();
-  *(volatile int *)&counted[me * 16] = round;
+  *(volatile int*)&counted[me * 16] = round;
 #pragma omp barrier
   expect_all(threads, round);
 }
@@ -74,12 +74,12 @@ static void region(int threads, int rounds) {
 #pragma omp section
         total = seen;
       }
-      CHECK(*(volatile int *)&counted[0] == seen && *(volatile int *)&total == seen);
+      CHECK(*(volatile int*)&counted[0] == seen && *(volatile int*)&total == seen);
 #pragma omp barrier
       seen = ++round;
 #pragma omp single
       total = seen;
-      CHECK(*(volatile int *)&total == seen);
+      CHECK(*(volatile int*)&total == seen);
       int copied = 0;
 #pragma omp single copyprivate(copied)
       copied = seen * 3 + 1;
@@ -94,7 +94,7 @@ static void region(int threads, int rounds) {
       total = 0;
 #pragma omp for reduction(+ : total)
       for (int k = 0; k < threads * 10; ++k) total += k;
-      CHECK(*(volatile int *)&total == threads * 10 * (threads * 10 - 1) / 2);
+      CHECK(*(volatile int*)&total == threads * 10 * (threads * 10 - 1) / 2);
 #pragma omp barrier
     }
     (void)me;
@@ -126,7 +126,7 @@ static void sometimes(int threads) {
       if (with) {
         for (int k = 1; k <= 3; ++k) {
 #pragma omp barrier
-          for (int t = 0; t < threads; ++t) CHECK(*(volatile int *)&counted[t * 16] == i * k);
+          for (int t = 0; t < threads; ++t) CHECK(*(volatile int*)&counted[t * 16] == i * k);
 #pragma omp barrier
           counted[omp_get_thread_num() * 16] = i * (k + 1);
         }
@@ -153,7 +153,7 @@ static void resized(void) {
   omp_set_num_threads(3);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   omp_set_dynamic(0);
   if (argc > 2) {
     const int asked = atoi(argv[1]);
@@ -165,7 +165,8 @@ int main(int argc, char **argv) {
   for (int threads = 1; threads <= 4; ++threads) sometimes(threads);
   resized();
   for (int pass = 0; pass < 2; ++pass)
-    for (int threads = 1; threads <= kMostThreads; ++threads) region(pass ? kMostThreads + 1 - threads : threads, kRounds);
+    for (int threads = 1; threads <= kMostThreads; ++threads)
+      region(pass ? kMostThreads + 1 - threads : threads, kRounds);
   puts("ok");
   return 0;
 }

@@ -1,4 +1,5 @@
-// The counters of the shim through the C API: they count what this program does, in known numbers. "absent": there is no shim.
+// The counters of the shim through the C API: they count what this program does, in known numbers. "absent": there is
+// no shim.
 #include <errno.h>
 #include <smelt/openmp.h>
 #include <string.h>
@@ -11,7 +12,7 @@ static smelt_openmp_counts now(void) {
   return counts;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   smelt_openmp_counts counts;
   memset(&counts, 0xff, sizeof counts);
   CHECK(smelt_openmp_counters(NULL, sizeof counts) == -EINVAL);
@@ -42,14 +43,14 @@ int main(int argc, char **argv) {
 #pragma omp parallel num_threads(2)
   {
 #pragma omp single nowait
-    {
+      {
 #pragma omp task shared(ran)
-      ++ran;
-    }
+          ++ran;
+}
 #pragma omp barrier
-  }
-  CHECK(ran == 1);
-  CHECK(now().real_episodes >= 1 && now().real_episodes <= 2);
-  puts("ok");
-  return 0;
+}
+CHECK(ran == 1);
+CHECK(now().real_episodes >= 1 && now().real_episodes <= 2);
+puts("ok");
+return 0;
 }

@@ -1,7 +1,8 @@
 // Writes a packed profile that says what is not so, but carries this machine's fingerprint.
-//   false_profile FILE NS                        this machine, every hop takes so many nanoseconds: what a stale profile looks like
-//   false_profile FILE SHAPE [CHANGE ...]        a machine of that shape, in hwloc's notation, at typical costs (pretended_cpus.c), but
-//     PATTERN:N        that pattern has won among its first N CPUs
+//   false_profile FILE NS                        this machine, every hop takes so many nanoseconds: what a stale
+//                                                profile looks like
+//   false_profile FILE SHAPE [CHANGE ...]        a machine of that shape, in hwloc's notation, at typical costs
+//     (pretended_cpus.c), but PATTERN:N        that pattern has won among its first N CPUs
 //     busy=SHARE       who sends or receives is busy for this share of a hop
 #include <cstdio>
 #include <cstdlib>
@@ -11,10 +12,10 @@
 #include <string>
 
 #include "base/fingerprint.h"
-#include "profile/text/error.h"
 #include "discover/machine.h"
-#include "profile/text/image.h"
 #include "profile/api.h"
+#include "profile/text/error.h"
+#include "profile/text/image.h"
 #include "schedule/choose.h"
 #include "schedule/winner.h"
 
@@ -48,7 +49,8 @@ void add_winner(ProfileImage& image, const std::string& text) {
   Costs costs;
   Pattern pattern;
   Choice choice;
-  if (find_pattern(text.substr(0, colon).c_str(), &pattern) != 0 || subset_costs(image.costs(), members, arena, &costs) != 0 ||
+  if (find_pattern(text.substr(0, colon).c_str(), &pattern) != 0 ||
+      subset_costs(image.costs(), members, arena, &costs) != 0 ||
       plan(pattern, Operation::kBarrier, -1, costs, arena, &choice) != 0)
     throw UserError(text + " cannot be planned");
   std::vector<uint32_t> words(winner_words(choice.schedule));
@@ -75,8 +77,10 @@ int main(int argc, char** argv) try {
   set_text(image.header.method, sizeof image.header.method, "made up");
   for (int i = 3; i < argc; ++i) {
     const std::string change = argv[i];
-    if (change.starts_with("busy=")) make_busy(image, std::stof(change.substr(5)));
-    else add_winner(image, change);
+    if (change.starts_with("busy="))
+      make_busy(image, std::stof(change.substr(5)));
+    else
+      add_winner(image, change);
   }
   const auto bytes = image.pack();
   std::FILE* file = std::fopen(argv[1], "wb");

@@ -1,5 +1,5 @@
-// What a program may do around, between and inside repeated parallel regions, each checked against what OpenMP says it sees.
-// Under the shim most regions here are a hot team's; the same checks hold under stock libgomp.
+// What a program may do around, between and inside repeated parallel regions, each checked against what OpenMP says it
+// sees. Under the shim most regions here are a hot team's; the same checks hold under stock libgomp.
 #include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
@@ -10,14 +10,14 @@
 #include "check.h"
 
 // The ABI of before GCC 4.9; compilers have not called it since, programs from then do.
-void GOMP_parallel_start(void (*)(void *), void *, unsigned);
+void GOMP_parallel_start(void (*)(void*), void*, unsigned);
 void GOMP_parallel_end(void);
-void GOMP_parallel_loop_dynamic_start(void (*)(void *), void *, unsigned, long, long, long, long);
-_Bool GOMP_loop_dynamic_next(long *, long *);
+void GOMP_parallel_loop_dynamic_start(void (*)(void*), void*, unsigned, long, long, long, long);
+_Bool GOMP_loop_dynamic_next(long*, long*);
 void GOMP_loop_end_nowait(void);
 // Fortran's names for the ICV setters.
-void omp_set_num_threads_(const int *);
-void omp_set_schedule_8_(const int *, const long *);
+void omp_set_num_threads_(const int*);
+void omp_set_schedule_8_(const int*, const long*);
 
 static void check_serial(void) {
   CHECK(omp_get_level() == 0 && omp_get_active_level() == 0 && !omp_in_parallel());
@@ -32,7 +32,8 @@ static void region(int threads) {
   {
     const int me = omp_get_thread_num();
     CHECK(omp_get_num_threads() == threads && omp_get_level() == 1 && omp_in_parallel() == (threads > 1));
-    CHECK(omp_get_ancestor_thread_num(1) == me && omp_get_ancestor_thread_num(0) == 0 && omp_get_team_size(1) == threads);
+    CHECK(omp_get_ancestor_thread_num(1) == me && omp_get_ancestor_thread_num(0) == 0 &&
+          omp_get_team_size(1) == threads);
     ++seen[me];
     sum += me + 1;
   }
@@ -48,7 +49,7 @@ static void regions(int threads, int count) {
   for (int i = 0; i < count; ++i) region(threads);
 }
 
-static void orphan(int *hits) {
+static void orphan(int* hits) {
 #pragma omp for schedule(dynamic)
   for (int i = 0; i < 10; ++i) {
 #pragma omp atomic
@@ -71,7 +72,7 @@ static void orphan(int *hits) {
 #pragma omp taskwait
 }
 
-static void check_hits(const int *hits, int tasks) {
+static void check_hits(const int* hits, int tasks) {
   for (int i = 0; i < 13; ++i) CHECK(hits[i] == 1);
   CHECK(hits[13] == tasks);
 }
@@ -193,8 +194,8 @@ static void settings(void) {
 }
 
 static void sizes(void) {
-  for (int i = 0; i < 60; ++i) region(1 + i % 4);             // never twice the same
-  for (int i = 0; i < 60; ++i) regions(2 - i % 2, 1 + i % 7);   // with teams of one in between
+  for (int i = 0; i < 60; ++i) region(1 + i % 4);              // never twice the same
+  for (int i = 0; i < 60; ++i) regions(2 - i % 2, 1 + i % 7);  // with teams of one in between
   for (int i = 0; i < 10; ++i) {
     regions(2, 8);
     regions(3, 3);
@@ -275,12 +276,12 @@ static void tasks(void) {
   regions(2, kLong);
 }
 
-static void count_up(void *data) { __atomic_fetch_add((int *)data, 1, __ATOMIC_RELAXED); }
+static void count_up(void* data) { __atomic_fetch_add((int*)data, 1, __ATOMIC_RELAXED); }
 
-static void loop_body(void *data) {
+static void loop_body(void* data) {
   long begin, end;
   while (GOMP_loop_dynamic_next(&begin, &end))
-    for (long i = begin; i < end; ++i) __atomic_fetch_add((int *)data + i, 1, __ATOMIC_RELAXED);
+    for (long i = begin; i < end; ++i) __atomic_fetch_add((int*)data + i, 1, __ATOMIC_RELAXED);
   GOMP_loop_end_nowait();
 }
 
@@ -349,11 +350,11 @@ static void teams_and_targets(int with_target) {
 
 // Masters of their own, which end with their team parked; some use OpenMP from a destructor.
 static pthread_key_t late_key;
-static void late(void *unused) {
+static void late(void* unused) {
   (void)unused;
   regions(2, 3);
 }
-static void *master(void *argument) {
+static void* master(void* argument) {
   regions(2, kLong);
   if (argument) pthread_setspecific(late_key, argument);
   return NULL;
@@ -362,7 +363,8 @@ static void masters(void) {
   CHECK(pthread_key_create(&late_key, late) == 0);
   for (int i = 0; i < 20; ++i) {
     pthread_t thread[2];
-    for (int k = 0; k < 1 + i % 2; ++k) CHECK(pthread_create(&thread[k], NULL, master, i % 4 == 3 ? &late_key : NULL) == 0);
+    for (int k = 0; k < 1 + i % 2; ++k)
+      CHECK(pthread_create(&thread[k], NULL, master, i % 4 == 3 ? &late_key : NULL) == 0);
     for (int k = 0; k < 1 + i % 2; ++k) CHECK(pthread_join(thread[k], NULL) == 0);
   }
   regions(2, kLong);
@@ -375,7 +377,7 @@ static void forks(void) {
     CHECK(child >= 0);
     if (child == 0) {
       check_serial();
-      if (i == 1) execl("/bin/true", "true", (char *)NULL);
+      if (i == 1) execl("/bin/true", "true", (char*)NULL);
       if (i == 2) exit(0);  // with all handlers and destructors
       _exit(0);
     }
@@ -404,7 +406,7 @@ static void jump_out(void) {
   CHECK(count >= 1 && omp_get_level() == 1);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   omp_set_dynamic(0);
   regions(2, 20);
   orphans(2);

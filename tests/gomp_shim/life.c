@@ -1,5 +1,5 @@
-// How threads and processes with a parked team of workers end: by every way that POSIX has, each a case of its own, named by the argument.
-// Under stock libgomp all of them end too, but for those that say so.
+// How threads and processes with a parked team of workers end: by every way that POSIX has, each a case of its own,
+// named by the argument. Under stock libgomp all of them end too, but for those that say so.
 #define _GNU_SOURCE
 #include <omp.h>
 #include <pthread.h>
@@ -25,13 +25,13 @@ static void regions(int count) {
   }
 }
 
-static void *some_regions(void *unused) {
+static void* some_regions(void* unused) {
   (void)unused;
   regions(30);
   return NULL;
 }
 
-static pthread_t start(void *(*function)(void *), void *argument) {
+static pthread_t start(void* (*function)(void*), void* argument) {
   pthread_t thread;
   CHECK(pthread_create(&thread, NULL, function, argument) == 0);
   return thread;
@@ -44,8 +44,8 @@ static void wait_for(pid_t child) {
 
 // --- main ends, and others go on -------------------------------------------------------------------------------------
 
-static void *outlive_main(void *main_thread) {
-  CHECK(pthread_join(*(pthread_t *)main_thread, NULL) == 0);
+static void* outlive_main(void* main_thread) {
+  CHECK(pthread_join(*(pthread_t*)main_thread, NULL) == 0);
   regions(30);
   puts("ok");
   return NULL;  // the last thread: the process ends with status 0
@@ -60,7 +60,7 @@ static void main_exits(void) {
 }
 
 // Six masters at once; main ends among them.
-static void *master(void *number) {
+static void* master(void* number) {
   for (int i = 0; i < 8; ++i) {
     regions(1 + (int)(size_t)number * i % 7);
     pthread_join(start(some_regions, NULL), NULL);
@@ -70,7 +70,7 @@ static void *master(void *number) {
 }
 static void masters(void) {
   regions(30);
-  for (size_t i = 0; i < 6; ++i) start(master, (void *)i);
+  for (size_t i = 0; i < 6; ++i) start(master, (void*)i);
   puts("ok");
   fflush(stdout);
   pthread_exit(NULL);
@@ -80,19 +80,19 @@ static void masters(void) {
 
 static pthread_key_t early_key, late_key;  // made before and after the shim's own
 static int rounds_wanted;
-static void destroy(void *left) {
+static void destroy(void* left) {
   regions(10);
   size_t count = (size_t)left;
-  if (count > 1) pthread_setspecific(early_key, (void *)(count - 1));  // another round
+  if (count > 1) pthread_setspecific(early_key, (void*)(count - 1));  // another round
 }
-static void destroy_late(void *left) {
+static void destroy_late(void* left) {
   regions(10);
   size_t count = (size_t)left;
-  if (count > 1) pthread_setspecific(late_key, (void *)(count - 1));
+  if (count > 1) pthread_setspecific(late_key, (void*)(count - 1));
 }
-static void *first_region_in_destructor(void *which) {
-  if ((size_t)which & 1) pthread_setspecific(early_key, (void *)(size_t)rounds_wanted);
-  if ((size_t)which & 2) pthread_setspecific(late_key, (void *)(size_t)rounds_wanted);
+static void* first_region_in_destructor(void* which) {
+  if ((size_t)which & 1) pthread_setspecific(early_key, (void*)(size_t)rounds_wanted);
+  if ((size_t)which & 2) pthread_setspecific(late_key, (void*)(size_t)rounds_wanted);
   if ((size_t)which & 4) regions(10);
   return NULL;
 }
@@ -102,7 +102,8 @@ static void keys(void) {
   CHECK(pthread_key_create(&late_key, destroy_late) == 0);
   for (int i = 0; i < 15; ++i) {
     rounds_wanted = 1 + i % 5;  // destructors are run four times at most
-    for (size_t which = 1; which < 8; ++which) CHECK(pthread_join(start(first_region_in_destructor, (void *)which), NULL) == 0);
+    for (size_t which = 1; which < 8; ++which)
+      CHECK(pthread_join(start(first_region_in_destructor, (void*)which), NULL) == 0);
   }
   puts("ok");
 }
@@ -110,7 +111,7 @@ static void keys(void) {
 // --- cancellation ----------------------------------------------------------------------------------------------------
 
 static int got_through;
-static void *cancelled(void *reach) {
+static void* cancelled(void* reach) {
   if (reach) regions(30);
   pthread_cancel(pthread_self());  // deferred: there is no cancellation point until pthread_testcancel
   regions(30);
@@ -121,7 +122,7 @@ static void *cancelled(void *reach) {
 }
 static void cancel(void) {
   for (int i = 0; i < 20; ++i) {
-    void *result = NULL;
+    void* result = NULL;
     CHECK(pthread_join(start(cancelled, i % 2 ? &got_through : NULL), &result) == 0);
     CHECK(result == PTHREAD_CANCELED && got_through == i + 1);
   }
@@ -167,7 +168,7 @@ static void fork_and_run(int depth) {
   wait_for(child);
   regions(30);
 }
-static void *forking_thread(void *unused) {
+static void* forking_thread(void* unused) {
   (void)unused;
   regions(30);
   fork_and_run(1);
@@ -186,11 +187,11 @@ static void forks(void) {
   puts("ok");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   static const struct {
-    const char *name;
+    const char* name;
     void (*run)(void);
-  } cases[] = {{"main-exits", main_exits}, {"masters", masters}, {"keys", keys}, {"cancel", cancel},
+  } cases[] = {{"main-exits", main_exits},           {"masters", masters}, {"keys", keys}, {"cancel", cancel},
                {"untold-children", untold_children}, {"forks", forks}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
     if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {

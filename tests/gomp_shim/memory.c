@@ -1,5 +1,5 @@
-// Memory runs out at every moment at which a team may be started: a child for each number of pages that are left. What cannot be
-// built must leave the program as it would be without us.
+// Memory runs out at every moment at which a team may be started: a child for each number of pages that are left. What
+// cannot be built must leave the program as it would be without us.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 static unsigned long mapped_bytes(void) {
   unsigned long pages = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
+  FILE* file = fopen("/proc/self/statm", "r");
   CHECK(file && fscanf(file, "%lu", &pages) == 1 && fclose(file) == 0);
   return pages * (unsigned long)sysconf(_SC_PAGESIZE);
 }

@@ -4,14 +4,14 @@
 
 #include "check.h"
 
-static void crossing(int threads, int rounds, int *slots) {
+static void crossing(int threads, int rounds, int* slots) {
 #pragma omp parallel num_threads(threads)
   {
     const int size = omp_get_num_threads(), me = omp_get_thread_num();
     for (int r = 1; r <= rounds; ++r) {
-      *(volatile int *)&slots[me] = r;
+      *(volatile int*)&slots[me] = r;
 #pragma omp barrier
-      for (int t = 0; t < size; ++t) CHECK(*(volatile int *)&slots[t] == r);
+      for (int t = 0; t < size; ++t) CHECK(*(volatile int*)&slots[t] == r);
 #pragma omp barrier
     }
   }
@@ -36,8 +36,8 @@ static void nested(int outer, int inner) {
   }
 }
 
-static void *master(void *seed) {
-  unsigned state = *(unsigned *)seed;
+static void* master(void* seed) {
+  unsigned state = *(unsigned*)seed;
   for (int i = 0; i < 40; ++i) {
     int slots[16] = {0};
     crossing(1 + (int)(next_random(&state) % 5), 20, slots);

@@ -1,5 +1,5 @@
-// A library with OpenMP inside, loaded by host.c with RTLD_LOCAL: libgomp is then in no scope that RTLD_NEXT sees. Linked to
-// a runtime of its own, everything here must go to that one.
+// A library with OpenMP inside, loaded by host.c with RTLD_LOCAL: libgomp is then in no scope that RTLD_NEXT sees.
+// Linked to a runtime of its own, everything here must go to that one.
 #include <omp.h>
 
 int plugin_count(int threads);
@@ -69,8 +69,9 @@ __attribute__((noinline)) static void set_adjusted(int value) { omp_set_dynamic(
 
 typedef void (*setter)(int);
 
-// 0, or which setting did not arrive: all are made from one place, so that what is called tells nothing about what is meant.
-static int set_all(const setter *volatile setters, int threads) {
+// 0, or which setting did not arrive: all are made from one place, so that what is called tells nothing about what is
+// meant.
+static int set_all(const setter* volatile setters, int threads) {
   const int values[3] = {threads, threads + 5, 1};
   for (int i = 0; i < 3; ++i) setters[i](values[i]);
   if (omp_get_max_threads() != values[0]) return 1;

@@ -1,10 +1,10 @@
-// Two hundred small regions of one size, each with a barrier that must hold and a sum that must come out: the shortest program that
-// gets a hot team.
+// Two hundred small regions of one size, each with a barrier that must hold and a sum that must come out: the shortest
+// program that gets a hot team.
 #include <omp.h>
 
 #include "check.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int threads = argc > 1 ? atoi(argv[1]) : 2;
   CHECK(threads >= 1 && threads <= 64);
   static int seen[64];

@@ -22,14 +22,14 @@ static double now_us(void) {
   return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
-// Serial parts just long enough that the other thread (SMELT_SPIN_US=20) is about to sleep, or just does, when the next region comes.
-// They end with writes to memory that is in no cache: so the news of the region, queued behind them, is late. A lost wake-up makes
-// any region the last. On a loaded machine fewer regions: `seconds` long at most.
+// Serial parts just long enough that the other thread (SMELT_SPIN_US=20) is about to sleep, or just does, when the next
+// region comes. They end with writes to memory that is in no cache: so the news of the region, queued behind them, is
+// late. A lost wake-up makes any region the last. On a loaded machine fewer regions: `seconds` long at most.
 static void regions(int count, double longest_us, double seconds) {
   const double start = now_us();
   for (int i = 0; i < count && now_us() - start < seconds * 1e6; ++i) {
     const double until = now_us() + longest_us / 3 + next_random(&state) % 1000 * longest_us / 1500;
-    char *lines[40];
+    char* lines[40];
     for (int k = 0; k < 40; ++k) lines[k] = memory + (size_t)next_random(&state) * 16 % sizeof memory;
     while (now_us() < until) continue;
     for (int k = 0; k < 40; ++k) *lines[k] = 1;
@@ -43,7 +43,7 @@ static void regions(int count, double longest_us, double seconds) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   CHECK(argc == 2);
   const int kill = strcmp(argv[1], "KILL") == 0;
   const unsigned error = strcmp(argv[1], "EPERM") == 0 ? EPERM : ENOSYS;

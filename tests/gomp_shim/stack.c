@@ -15,15 +15,15 @@ enum { kMost = 64, kPaint = 0x5a };
 static int threads;
 static int seen[kMost * 16];
 
-static void *master(void *unused) {
+static void* master(void* unused) {
   for (int round = 1; round <= 8; ++round) {
     int sum = 0, done = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : sum)
     {
       const int me = omp_get_thread_num();
-      *(volatile int *)&seen[me * 16] = round;
+      *(volatile int*)&seen[me * 16] = round;
 #pragma omp barrier
-      for (int t = 0; t < threads; ++t) CHECK(*(volatile int *)&seen[t * 16] == round);
+      for (int t = 0; t < threads; ++t) CHECK(*(volatile int*)&seen[t * 16] == round);
       int copied = 0;
 #pragma omp single copyprivate(copied)
       copied = round * 3;
@@ -50,7 +50,7 @@ static void *master(void *unused) {
   return unused;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   CHECK(argc >= 2);
   threads = atoi(argv[1]);
   CHECK(threads >= 2 && threads <= kMost);
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
   pthread_t thread;
   CHECK(pthread_attr_init(&attributes) == 0);
   const size_t painted = argc > 2 ? (size_t)atoi(argv[2]) : 0;
-  unsigned char *stack = NULL;
+  unsigned char* stack = NULL;
   if (painted) {
     stack = mmap(NULL, painted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(stack != MAP_FAILED);

@@ -1,13 +1,13 @@
 // Random OpenMP programs, the same for the same seed, each of whose results is checked.
 //   stress SEED [REGIONS [MOST_THREADS [SECONDS [hang | slow]]]]
 //
-// One to three masters run regions of 2 to MOST_THREADS threads. A region is a few constructs: barriers, singles, copyprivate, loops
-// of every schedule, reductions, tasks, sections, regions inside. Between regions the size changes now and then, settings do, and
-// time passes; inside, threads are late by turns, so that every way of waiting is met.
+// One to three masters run regions of 2 to MOST_THREADS threads. A region is a few constructs: barriers, singles,
+// copyprivate, loops of every schedule, reductions, tasks, sections, regions inside. Between regions the size changes
+// now and then, settings do, and time passes; inside, threads are late by turns, so that every way of waiting is met.
 //
-// A run that is not done after SECONDS is told apart: it prints what every thread is at and how many constructs have been passed,
-// twice, five seconds apart. If there were none in between it is hung (exit status 2), otherwise slow (3). A wrong result: 1. The last
-// argument plants such a fault, to test this very thing.
+// A run that is not done after SECONDS is told apart: it prints what every thread is at and how many constructs have
+// been passed, twice, five seconds apart. If there were none in between it is hung (exit status 2), otherwise slow (3).
+// A wrong result: 1. The last argument plants such a fault, to test this very thing.
 #include <errno.h>
 #include <omp.h>
 #include <pthread.h>
@@ -24,11 +24,11 @@ enum { kMost = 64, kSlots = 1024, kMasters = 3, kInner = 4 };
 // What a thread is at. Threads come and go; the slots are used in turn.
 static struct Slot {
   atomic_long passed;
-  _Atomic(const char *) at;  // NULL: outside regions
+  _Atomic(const char*) at;  // NULL: outside regions
   atomic_int master, region;
 } slots[kSlots];
 static atomic_uint slots_used;
-static _Thread_local struct Slot *slot;
+static _Thread_local struct Slot* slot;
 
 static unsigned seed;
 static int regions = 100, most = 32;
@@ -40,11 +40,11 @@ struct Team {
   int master, region, size;
   int mark[kMost * 16];  // one per thread, 64 bytes apart
   int counted, number, sum;
-  int made, done;        // tasks
+  int made, done;  // tasks
   int order;
 };
 
-static void at(const struct Team *team, const char *what) {
+static void at(const struct Team* team, const char* what) {
   if (!slot) slot = &slots[atomic_fetch_add(&slots_used, 1) % kSlots];
   atomic_store_explicit(&slot->master, team->master, memory_order_relaxed);
   atomic_store_explicit(&slot->region, team->region, memory_order_relaxed);
@@ -53,25 +53,27 @@ static void at(const struct Team *team, const char *what) {
   if (plant_slow) usleep(20000);
 }
 
-#define EXPECT(condition)                                                                                               \
-  do {                                                                                                                  \
-    if (!(condition)) {                                                                                                 \
-      fprintf(stderr, "wrong: %s: seed %u, master %d, region %d of %d threads, line %d\n", #condition, seed,            \
-              team->master, team->region, team->size, __LINE__);                                                        \
-      _Exit(1);                                                                                                         \
-    }                                                                                                                   \
+#define EXPECT(condition)                                                                                    \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      fprintf(stderr, "wrong: %s: seed %u, master %d, region %d of %d threads, line %d\n", #condition, seed, \
+              team->master, team->region, team->size, __LINE__);                                             \
+      _Exit(1);                                                                                              \
+    }                                                                                                        \
   } while (0)
 
-static void delay(unsigned *state) {
+static void delay(unsigned* state) {
   const unsigned kind = next_random(state) % 24;
-  if (kind == 0) usleep(next_random(state) % 300);
-  else if (kind == 1) sched_yield();
+  if (kind == 0)
+    usleep(next_random(state) % 300);
+  else if (kind == 1)
+    sched_yield();
   else if (kind < 5)
     for (volatile unsigned i = next_random(state) % 3000; i > 0; i = i - 1) {
     }
 }
 
-static void tasks(struct Team *team, unsigned *mine, int depth) {
+static void tasks(struct Team* team, unsigned* mine, int depth) {
   const unsigned count = 1 + next_random(mine) % 3;
   __atomic_fetch_add(&team->made, (int)count, __ATOMIC_RELAXED);
   for (unsigned i = 0; i < count; ++i) {
@@ -85,7 +87,7 @@ static void tasks(struct Team *team, unsigned *mine, int depth) {
   }
 }
 
-static void inner_region(const struct Team *team, unsigned state) {
+static void inner_region(const struct Team* team, unsigned state) {
   const int size = 2 + (int)(next_random(&state) % (kInner - 1));
   const int rounds = 1 + (int)(next_random(&state) % 3);
   int mark[kInner * 16] = {0}, copied_sum = 0;
@@ -105,14 +107,15 @@ static void inner_region(const struct Team *team, unsigned state) {
   EXPECT(copied_sum % (rounds * (rounds + 1) / 2) == 0 && copied_sum > 0);
 }
 
-// One construct. Which one, and its numbers, come from `common`, which is the same in all threads; what a thread does beside it
-// from `mine`. A barrier is behind everybody at its end.
-static void construct(struct Team *team, int me, int step, unsigned *common, unsigned *mine) {
+// One construct. Which one, and its numbers, come from `common`, which is the same in all threads; what a thread does
+// beside it from `mine`. A barrier is behind everybody at its end.
+static void construct(struct Team* team, int me, int step, unsigned* common, unsigned* mine) {
   const unsigned kind = next_random(common) % 13, number = next_random(common) % 1000;
   const int size = team->size;
   delay(mine);
   switch (kind) {
-    case 0: case 1:
+    case 0:
+    case 1:
       at(team, "barriers");
       for (unsigned i = 0; i < 1 + number % 4; ++i) {
         team->mark[me * 16] = step * 8 + (int)i;
@@ -122,8 +125,7 @@ static void construct(struct Team *team, int me, int step, unsigned *common, uns
 #pragma omp barrier
       }
       break;
-    case 2:
-      at(team, "single");
+    case 2: at(team, "single");
 #pragma omp single
       {
         delay(mine);
@@ -146,7 +148,9 @@ static void construct(struct Team *team, int me, int step, unsigned *common, uns
       EXPECT(one == (int)number + step && many[49] == one * 2);
       break;
     }
-    case 4: case 5: case 6: {
+    case 4:
+    case 5:
+    case 6: {
       at(team, kind == 4 ? "dynamic loop" : kind == 5 ? "guided loop" : "runtime loop");
       const int trips = (int)number % 100 + 1;
       int sum = 0;
@@ -169,8 +173,7 @@ static void construct(struct Team *team, int me, int step, unsigned *common, uns
       team->sum = 0;
       break;
     }
-    case 7:
-      at(team, "ordered loop");
+    case 7: at(team, "ordered loop");
 #pragma omp for ordered schedule(dynamic)
       for (int k = 0; k < size + 3; ++k) {
 #pragma omp ordered
@@ -182,7 +185,8 @@ static void construct(struct Team *team, int me, int step, unsigned *common, uns
 #pragma omp single
       team->order = 0;
       break;
-    case 8: case 9:
+    case 8:
+    case 9:
       at(team, "tasks");
       if (next_random(mine) % 3 == 0) tasks(team, mine, 2);
       if (number % 2) {
@@ -195,8 +199,7 @@ static void construct(struct Team *team, int me, int step, unsigned *common, uns
       EXPECT(__atomic_load_n(&team->done, __ATOMIC_RELAXED) == __atomic_load_n(&team->made, __ATOMIC_RELAXED));
 #pragma omp barrier
       break;
-    case 10:
-      at(team, "sections");
+    case 10: at(team, "sections");
 #pragma omp sections
       {
 #pragma omp section
@@ -228,7 +231,7 @@ static void construct(struct Team *team, int me, int step, unsigned *common, uns
   }
 }
 
-static void region(struct Team *team, unsigned state, int asked) {
+static void region(struct Team* team, unsigned state, int asked) {
   const int steps = (int)(next_random(&state) % 5);
   team->counted = team->sum = team->made = team->done = team->order = 0;
   int entered = 0;
@@ -254,7 +257,7 @@ static void region(struct Team *team, unsigned state, int asked) {
   EXPECT(entered == asked && team->done == team->made);
 }
 
-static void settings(unsigned *state) {
+static void settings(unsigned* state) {
   switch (next_random(state) % 8) {
     case 0: omp_set_num_threads(1 + (int)(next_random(state) % 8)); break;
     case 1: omp_set_schedule((omp_sched_t)(1 + next_random(state) % 3), (int)(next_random(state) % 5)); break;
@@ -263,9 +266,9 @@ static void settings(unsigned *state) {
   }
 }
 
-static void *master(void *number) {
+static void* master(void* number) {
   static struct Team teams[kMasters];
-  struct Team *team = &teams[(size_t)number];
+  struct Team* team = &teams[(size_t)number];
   unsigned state = seed * 2654435761u + 97u * (unsigned)(size_t)number;
   team->master = (int)(size_t)number;
   team->size = 2 + (int)(next_random(&state) % 3);
@@ -287,7 +290,7 @@ static long report(void) {
   for (int i = 0; i < kSlots; ++i) passed += atomic_load(&slots[i].passed);
   fprintf(stderr, "%ld constructs passed\n", passed);
   for (int i = 0; i < kSlots; ++i) {
-    const char *what = atomic_load(&slots[i].at);
+    const char* what = atomic_load(&slots[i].at);
     if (what)
       fprintf(stderr, "  thread %d, master %d, region %d, construct %ld: %s\n", i, atomic_load(&slots[i].master),
               atomic_load(&slots[i].region), atomic_load(&slots[i].passed), what);
@@ -295,7 +298,7 @@ static long report(void) {
   return passed;
 }
 
-static void *watchdog(void *seconds) {
+static void* watchdog(void* seconds) {
   for (long tenths = (long)(size_t)seconds * 10; tenths > 0; --tenths) {
     usleep(100000);
     if (atomic_load(&finished)) return NULL;
@@ -310,7 +313,7 @@ static void *watchdog(void *seconds) {
   _Exit(hung ? 2 : 3);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   CHECK(argc >= 2);
   seed = (unsigned)strtoul(argv[1], NULL, 10);
   if (argc > 2) regions = atoi(argv[2]);
@@ -320,9 +323,9 @@ int main(int argc, char **argv) {
   plant_slow = argc > 5 && strcmp(argv[5], "slow") == 0;
   CHECK(regions > 0 && most >= 2 && most <= kMost && seconds > 0);
   pthread_t watcher, threads[kMasters];
-  CHECK(pthread_create(&watcher, NULL, watchdog, (void *)seconds) == 0);
+  CHECK(pthread_create(&watcher, NULL, watchdog, (void*)seconds) == 0);
   const size_t masters = seed % 3 == 0 ? 1 + seed / 3 % kMasters : 1;
-  for (size_t i = 1; i < masters; ++i) CHECK(pthread_create(&threads[i], NULL, master, (void *)i) == 0);
+  for (size_t i = 1; i < masters; ++i) CHECK(pthread_create(&threads[i], NULL, master, (void*)i) == 0);
   master(NULL);
   for (size_t i = 1; i < masters; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
   atomic_store(&finished, 1);

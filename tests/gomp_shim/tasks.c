@@ -7,7 +7,7 @@
 
 static int made, done;
 
-static void make(unsigned *state, int depth) {
+static void make(unsigned* state, int depth) {
   const unsigned kind = next_random(state) % 4;
   const int deeper = depth > 0 && kind != 0;
   unsigned seed = next_random(state);
@@ -97,7 +97,7 @@ static void stress(int threads, int rounds, unsigned seed) {
   CHECK(done == made);  // those made after the last barrier ran at the end of the region
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 3000;
   omp_set_dynamic(0);
   if (argc > 2) {

@@ -1,6 +1,6 @@
 // Proves what smelt/group.h promises beyond MPI: a user-defined operation on elements of 64 bytes finds its operands at
-// multiples of 64 for every length and root, so that it may use aligned vector loads. (Open MPI alone gives the place that
-// malloc gives, so this is for the component only.)
+// multiples of 64 for every length and root, so that it may use aligned vector loads. (Open MPI alone gives the place
+// that malloc gives, so this is for the component only.)
 #include "check.h"
 
 enum { kWords = 8, kMostRows = 5000 };
@@ -37,7 +37,8 @@ int main(int argc, char **argv) {
   MPI_Type_contiguous(kWords, MPI_UINT64_T, &type);
   MPI_Type_commit(&type);
   MPI_Op_create(add_rows, 1, &op);
-  row *in = aligned_alloc(sizeof(row), kMostRows * sizeof(row)), *out = aligned_alloc(sizeof(row), kMostRows * sizeof(row));
+  row *in = aligned_alloc(sizeof(row), kMostRows * sizeof(row)),
+      *out = aligned_alloc(sizeof(row), kMostRows * sizeof(row));
   CHECK(in && out);
   for (int i = 0; i < kMostRows; ++i)
     for (int k = 0; k < kWords; ++k) in[i][k] = mix((uint64_t)world_rank, (uint64_t)i, (uint64_t)k);

@@ -22,7 +22,8 @@ static long *shared_lines(MPI_Win *window) {
 // Usually nothing; sometimes a few microseconds; rarely long enough for the others to go to sleep.
 static void be_late(uint64_t r) {
   if (r % 64 == 0)
-    for (volatile int i = 0; i < (int)(r >> 8 & 0xFFF); ++i) {}
+    for (volatile int i = 0; i < (int)(r >> 8 & 0xFFF); ++i) {
+    }
   if (r % 4096 == 1) nanosleep(&(struct timespec){0, (long)(r >> 8 & 0xFFFFF)}, NULL);
 }
 
@@ -149,8 +150,10 @@ static void perform(const call *c, buffers *b, long number) {
     case 2: MPI_Reduce(in, b->out.data, c->count, type_of(c), op_of(c), c->root, MPI_COMM_WORLD); break;
     default: MPI_Allreduce(in, b->out.data, c->count, type_of(c), op_of(c), MPI_COMM_WORLD);
   }
-  if (c->kind == 1) verify_call(c, &b->out, c->root, number);
-  else if (receives) verify_call(c, &b->out, -1, number);
+  if (c->kind == 1)
+    verify_call(c, &b->out, c->root, number);
+  else if (receives)
+    verify_call(c, &b->out, -1, number);
 }
 
 static void mixed(long calls, uint64_t seed) {

@@ -61,7 +61,9 @@ int main(int argc, char **argv) {
   } else if (world_rank == 0) {
     puts("not enough memory for broadcasts beyond 2 GiB");
   }
-  if (enough(2 * 2400000000u)) allreduce_words(600000000);
-  else if (world_rank == 0) puts("not enough memory for an allreduce of 600 million elements");
+  if (enough(2 * 2400000000u))
+    allreduce_words(600000000);
+  else if (world_rank == 0)
+    puts("not enough memory for an allreduce of 600 million elements");
   return finish();
 }

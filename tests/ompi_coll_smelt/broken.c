@@ -81,7 +81,8 @@ int MPI_Barrier(MPI_Comm comm) {
   static atomic_uint calls;
   if (is("early") && atomic_fetch_add(&calls, 1) % 7 == 6) return MPI_SUCCESS;
   if (is("stuck"))
-    for (const time_t start = time(NULL); time(NULL) < start + 1000;) {}
+    for (const time_t start = time(NULL); time(NULL) < start + 1000;) {
+    }
   return PMPI_Barrier(comm);
 }
 

@@ -208,8 +208,8 @@ static void churn(int rounds) {
   expect_no_growth(&before, &after, rounds);
 }
 
-// Who need not wait for the others leaves, frees and makes the next communicator, perhaps in the same memory, while they
-// still read: bcast's root, and reduce's others.
+// Who need not wait for the others leaves, frees and makes the next communicator, perhaps in the same memory, while
+// they still read: bcast's root, and reduce's others.
 static void free_at_once(int rounds) {
   enum { kMost = 50000 };
   static const int counts[] = {1, 10, 300, 5000, kMost};
@@ -220,8 +220,10 @@ static void free_at_once(int rounds) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (round % 7 == world_rank) usleep(200);  // somebody is late
     for (int k = 0; k < count; ++k) in[k] = round + k + (broadcasts ? 0 : world_rank), out[k] = -1;
-    if (broadcasts) MPI_Bcast(world_rank == root ? in : out, count, MPI_INT, root, comm);
-    else MPI_Reduce(in, out, count, MPI_INT, MPI_MAX, root, comm);
+    if (broadcasts)
+      MPI_Bcast(world_rank == root ? in : out, count, MPI_INT, root, comm);
+    else
+      MPI_Reduce(in, out, count, MPI_INT, MPI_MAX, root, comm);
     MPI_Comm_free(&comm);
     memset(in, 0xEE, (size_t)count * sizeof *in);  // ours again
     if (broadcasts == (world_rank == root)) continue;

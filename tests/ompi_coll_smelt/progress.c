@@ -77,7 +77,8 @@ static void small_synchronous(collective which, int round) {
   int words[kSmall];
   for (int i = 0; i < kSmall; ++i) words[i] = world_rank == 0 ? round + i : -1;
   for (int i = 0; i < kSmall; ++i) {
-    if (world_rank == 0) MPI_Issend(&words[i], 1, MPI_INT, 1 + i % (world_size - 1), 3, MPI_COMM_WORLD, &requests[i]);
+    if (world_rank == 0)
+      MPI_Issend(&words[i], 1, MPI_INT, 1 + i % (world_size - 1), 3, MPI_COMM_WORLD, &requests[i]);
     else if (i % (world_size - 1) == world_rank - 1) {
       MPI_Recv(&words[i], 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       if (words[i] != round + i) fail("%s: small message %d is %d", kNames[which], i, words[i]);

@@ -26,8 +26,10 @@ typedef struct number_kind {
 
 static void fill(const number_kind *kind, int rank, size_t count, void *to) {
   for (size_t k = 0; k < count; ++k) {
-    if (kind->type == MPI_FLOAT) ((float *)to)[k] = (float)number(rank, k);
-    else ((double *)to)[k] = number(rank, k);
+    if (kind->type == MPI_FLOAT)
+      ((float *)to)[k] = (float)number(rank, k);
+    else
+      ((double *)to)[k] = number(rank, k);
   }
 }
 

@@ -30,7 +30,8 @@ int main(int argc, char **argv) {
   MPI_Comm_get_parent(&parent);
   if (parent == MPI_COMM_NULL)
     MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, kChildren, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other, MPI_ERRCODES_IGNORE);
-  else other = parent;
+  else
+    other = parent;
   MPI_Intercomm_merge(other, parent != MPI_COMM_NULL, &merged);
   exercise(merged, "merged");
   exercise(MPI_COMM_WORLD, "own world, with the others there");

@@ -31,8 +31,10 @@ static int sum_of(int k, int round, int number) {
 
 static void one_reduction(const worker *w, int *in, int *out, int count, int root, int round) {
   for (int k = 0; k < count; ++k) in[k] = world_rank + k + round + w->number, out[k] = -1;
-  if (root < 0) MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, w->comm);
-  else MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, root, w->comm);
+  if (root < 0)
+    MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, w->comm);
+  else
+    MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, root, w->comm);
   for (int k = 0; (root < 0 || root == world_rank) && k < count; ++k)
     if (out[k] != sum_of(k, round, w->number))
       fail("thread %d round %d: %s MPI_SUM MPI_INT count %d root %d: element %d is %d instead of %d", w->number, round,

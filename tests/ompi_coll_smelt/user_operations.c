@@ -163,12 +163,16 @@ static void compare(const kind *w, const char *what, int count, int root, int in
 static void once(const kind *w, buffers *b, unsigned char *untouched, int count, int root, int in_place) {
   const int receives = root < 0 || root == world_rank, replaces = in_place && receives;
   memcpy(b->in.data, b->operands, b->in.bytes);
-  if (replaces) memcpy(b->out.data, b->operands, b->in.bytes);
-  else memset(b->out.data, kFill, b->out.bytes);
+  if (replaces)
+    memcpy(b->out.data, b->operands, b->in.bytes);
+  else
+    memset(b->out.data, kFill, b->out.bytes);
   const void *in = replaces ? MPI_IN_PLACE : b->in.data + kLead;
   const char *what = root < 0 ? "allreduce" : "reduce";
-  if (root < 0) MPI_Allreduce(in, b->out.data + kLead, count, w->type, w->op, MPI_COMM_WORLD);
-  else MPI_Reduce(in, b->out.data + kLead, count, w->type, w->op, root, MPI_COMM_WORLD);
+  if (root < 0)
+    MPI_Allreduce(in, b->out.data + kLead, count, w->type, w->op, MPI_COMM_WORLD);
+  else
+    MPI_Reduce(in, b->out.data + kLead, count, w->type, w->op, root, MPI_COMM_WORLD);
   compare(w, what, count, root, in_place, "result", &b->out, receives ? b->expected : untouched);
   compare(w, what, count, root, in_place, "send buffer", &b->in, b->operands);
 }

@@ -1,11 +1,12 @@
-// The method of conjugate gradients on a sparse matrix: the shape of most solvers. A thousand and more small parallel regions,
-// each a loop over vectors that fit into a cache, with a scalar between any two that everything after depends on.
+// The method of conjugate gradients on a sparse matrix: the shape of most solvers. A thousand and more small parallel
+// regions, each a loop over vectors that fit into a cache, with a scalar between any two that everything after depends
+// on.
 //
 //   conjugate_gradient [SIDE] [MOST ITERATIONS]     the matrix has SIDE^2 rows
 //
-// A dot product is one partial sum per thread over its part of a static schedule, and the partial sums are added in the order
-// of thread numbers: so for one team size all bits are fixed, and for another they may be others. `reduction(+)` would not do:
-// its threads add in the order in which they arrive.
+// A dot product is one partial sum per thread over its part of a static schedule, and the partial sums are added in the
+// order of thread numbers: so for one team size all bits are fixed, and for another they may be others. `reduction(+)`
+// would not do: its threads add in the order in which they arrive.
 #include <omp.h>
 
 #include <cmath>
@@ -148,7 +149,8 @@ int main(int argc, char** argv) {
 #pragma omp parallel reduction(+ : multiplied)
   multiplied += rows_multiplied;
   // Teams of changing size may lose the copies of threads that were sent away: OpenMP promises nothing there.
-  if (!omp_get_dynamic() && multiplied != s.products * static_cast<long>(n)) fail("a thread lost its threadprivate count");
+  if (!omp_get_dynamic() && multiplied != s.products * static_cast<long>(n))
+    fail("a thread lost its threadprivate count");
 
   std::printf("%zu rows, %ld iterations, squared residual %a, error %a, solution %016llx\n", n, s.iterations,
               s.squared_residual, error, checksum(s.x.data(), n * sizeof(double)));

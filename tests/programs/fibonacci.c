@@ -1,5 +1,5 @@
-/* Fibonacci numbers by tasks: next to no work in each, so almost everything is the runtime's. Four ways to get the sum home:
- * taskwait, a reduction over the tasks of a region, one over a taskgroup, and a taskloop.
+/* Fibonacci numbers by tasks: next to no work in each, so almost everything is the runtime's. Four ways to get the sum
+ * home: taskwait, a reduction over the tasks of a region, one over a taskgroup, and a taskloop.
  *
  *   fibonacci [N] [FINAL BELOW] [ROUNDS]
  *
@@ -30,15 +30,16 @@ static long by_taskwait(long n) {
   return a + b;
 }
 
-/* fib(n) is the number of ones at the leaves. Nobody waits for a child: the end of the region, or of the taskgroup, does. */
-static void count_ones(long n, long *ones) {
+/* fib(n) is the number of ones at the leaves. Nobody waits for a child: the end of the region, or of the taskgroup,
+   does. */
+static void count_ones(long n, long* ones) {
   long here = 0;
   if (n < final_below) {
     here = in_serial(n);
   } else {
-#pragma omp task in_reduction(+ : ones[ : 1])
+#pragma omp task in_reduction(+ : ones[:1])
     count_ones(n - 1, ones);
-#pragma omp task in_reduction(+ : ones[ : 1])
+#pragma omp task in_reduction(+ : ones[:1])
     count_ones(n - 2, ones);
   }
   ones[0] += here;
@@ -46,10 +47,10 @@ static void count_ones(long n, long *ones) {
 
 static long by_region_reduction(long n) {
   long ones[1] = {0};
-#pragma omp parallel reduction(task, + : ones[ : 1])
+#pragma omp parallel reduction(task, + : ones[:1])
   {
 #pragma omp single
-#pragma omp task in_reduction(+ : ones[ : 1])
+#pragma omp task in_reduction(+ : ones[:1])
     count_ones(n, ones);
   }
   return ones[0];
@@ -60,9 +61,9 @@ static long by_taskgroup(long n) {
 #pragma omp parallel
 #pragma omp single
   {
-#pragma omp taskgroup task_reduction(+ : ones[ : 1])
+#pragma omp taskgroup task_reduction(+ : ones[:1])
     {
-#pragma omp task in_reduction(+ : ones[ : 1])
+#pragma omp task in_reduction(+ : ones[:1])
       count_ones(n, ones);
     }
   }
@@ -79,7 +80,7 @@ static long by_taskloop(long n) {
   return sum + 1;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const long n = size_argument(argc, argv, 1, 22, 2, 40);
   const long rounds = size_argument(argc, argv, 3, 5, 1, 100000);
   final_below = size_argument(argc, argv, 2, 9, 2, 40);

@@ -1,11 +1,11 @@
-// Breadth-first search through a maze, level by level: irregular work, dynamic and guided schedules, atomics, a team that is
-// not worth forking for a narrow level (`if`), and a number of regions and barriers that the data decide.
+// Breadth-first search through a maze, level by level: irregular work, dynamic and guided schedules, atomics, a team
+// that is not worth forking for a narrow level (`if`), and a number of regions and barriers that the data decide.
 //
 //   graph_search [SIDE] [SEARCHES]     the maze is SIDE x SIDE cells, three in ten of them walls
 //
-// Which thread finds a cell, and where in the frontier it lands, is not fixed, so neither is printed. Its distance is: any
-// neighbour in the level before claims it for the same level. Printed are the distances' checksum and how many cells each
-// level has.
+// Which thread finds a cell, and where in the frontier it lands, is not fixed, so neither is printed. Its distance is:
+// any neighbour in the level before claims it for the same level. Printed are the distances' checksum and how many
+// cells each level has.
 #include <cstdio>
 #include <vector>
 

@@ -7,9 +7,9 @@
  *
  *   pipeline [FRAMES] [LINES OF A FRAME]
  *
- * Everything is an integer and every order is fixed by the constructs, so every team prints the same. The doacross loop is
- * coarse, because libgomp's waits there spin without ever giving up the CPU: with more threads than CPUs each hand-over may
- * cost a time slice.
+ * Everything is an integer and every order is fixed by the constructs, so every team prints the same. The doacross loop
+ * is coarse, because libgomp's waits there spin without ever giving up the CPU: with more threads than CPUs each
+ * hand-over may cost a time slice.
  */
 #include <omp.h>
 #include <string.h>
@@ -22,15 +22,14 @@ static long lines, length; /* of a frame; characters of a frame */
 
 /* ---- 1. ordered ---- */
 
-static void make_line(long frame, long line, char *out) {
-  for (int i = 0; i < kLineLength; i++)
-    out[i] = (char)('a' + random_number((uint64_t)(line * kLineLength + i)) % 4);
+static void make_line(long frame, long line, char* out) {
+  for (int i = 0; i < kLineLength; i++) out[i] = (char)('a' + random_number((uint64_t)(line * kLineLength + i)) % 4);
   /* Frames differ in a few lines. */
   if ((line + frame) % 5 == 0) out[(frame + line) % kLineLength] = (char)('e' + frame % 4);
 }
 
 /* Returns the checksum of the text, folded line by line in order. */
-static unsigned long long make_frame(long frame, char *text) {
+static unsigned long long make_frame(long frame, char* text) {
   unsigned long long folded = 0;
   long used = 0;
 #pragma omp parallel for ordered schedule(dynamic, 1)
@@ -47,7 +46,7 @@ static unsigned long long make_frame(long frame, char *text) {
   return folded;
 }
 
-static unsigned long long make_frame_in_serial(long frame, char *text) {
+static unsigned long long make_frame_in_serial(long frame, char* text) {
   unsigned long long folded = 0;
   for (long line = 0; line < lines; line++) {
     make_line(frame, line, text + line * kLineLength);
@@ -59,7 +58,7 @@ static unsigned long long make_frame_in_serial(long frame, char *text) {
 /* ---- 2. doacross ---- */
 
 /* One tile of the edit-distance table: rows [from_row, to_row), columns [from, to), both from 1 on. */
-static void fill_tile(int *table, const char *a, const char *b, long from_row, long to_row, long from, long to) {
+static void fill_tile(int* table, const char* a, const char* b, long from_row, long to_row, long from, long to) {
   for (long i = from_row; i < to_row; i++)
     for (long j = from; j < to; j++) {
       const int *above = table + (i - 1) * (length + 1) + j, *left = table + i * (length + 1) + j - 1;
@@ -70,14 +69,14 @@ static void fill_tile(int *table, const char *a, const char *b, long from_row, l
     }
 }
 
-static void fill_edges(int *table) {
+static void fill_edges(int* table) {
   for (long i = 0; i <= length; i++) table[i] = table[i * (length + 1)] = (int)i;
 }
 
 /* Where part `part` of `parts` begins, in 1..length + 1. */
 static long begin_of(long part, long parts) { return 1 + part * length / parts; }
 
-static int edit_distance(int *table, const char *a, const char *b) {
+static int edit_distance(int* table, const char* a, const char* b) {
   fill_edges(table);
 #pragma omp parallel
   {
@@ -93,7 +92,7 @@ static int edit_distance(int *table, const char *a, const char *b) {
   return table[length * (length + 1) + length];
 }
 
-static int edit_distance_in_serial(int *table, const char *a, const char *b) {
+static int edit_distance_in_serial(int* table, const char* a, const char* b) {
   fill_edges(table);
   fill_tile(table, a, b, 1, length + 1, 1, length + 1);
   return table[length * (length + 1) + length];
@@ -108,13 +107,13 @@ struct statistics {
   long vowels, longest_run, rises;
 };
 
-static long count_vowels(const char *text) {
+static long count_vowels(const char* text) {
   long count = 0;
   for (long i = 0; i < length; i++) count += text[i] == 'a' || text[i] == 'e';
   return count;
 }
 
-static long find_longest_run(const char *text) {
+static long find_longest_run(const char* text) {
   long longest = 0, run = 0;
   for (long i = 0; i < length; i++) {
     run = i > 0 && text[i] == text[i - 1] ? run + 1 : 1;
@@ -123,14 +122,14 @@ static long find_longest_run(const char *text) {
   return longest;
 }
 
-static long count_rises(const char *text) {
+static long count_rises(const char* text) {
   long count = 0;
   for (long i = 1; i < length; i++) count += text[i] > text[i - 1];
   return count;
 }
 
 /* No larger a team than there are sections: between regions of all threads, often a smaller one. */
-static struct statistics describe(const char *text) {
+static struct statistics describe(const char* text) {
   struct statistics s = {0};
   const int useful = omp_get_max_threads() < kStatistics ? omp_get_max_threads() : kStatistics;
 #pragma omp parallel sections num_threads(useful)
@@ -147,9 +146,9 @@ static struct statistics describe(const char *text) {
   return s;
 }
 
-/* The same in a region with more in it, kTurns times; the last section's value leaves the construct. Each construct needs what
- * the one before has left. Returns the sum of all. */
-static long describe_again(const char *text) {
+/* The same in a region with more in it, kTurns times; the last section's value leaves the construct. Each construct
+ * needs what the one before has left. Returns the sum of all. */
+static long describe_again(const char* text) {
   long vowels = 0, runs = 0, rises = 0, total = 0;
 #pragma omp parallel
   for (int turn = 0; turn < kTurns; turn++) {
@@ -177,12 +176,12 @@ static long describe_again(const char *text) {
   return total;
 }
 
-static struct statistics describe_in_serial(const char *text) {
+static struct statistics describe_in_serial(const char* text) {
   return (struct statistics){checksum(text, (size_t)length), count_vowels(text), find_longest_run(text),
                              count_rises(text)};
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const long frames = size_argument(argc, argv, 1, 4, 1, 100000);
   lines = size_argument(argc, argv, 2, 24, 1, 1000);
   length = lines * kLineLength;
@@ -202,10 +201,11 @@ int main(int argc, char **argv) {
     const struct statistics s = describe(text), right = describe_in_serial(text);
     if (s.sum != right.sum || s.vowels != right.vowels || s.longest_run != right.longest_run || s.rises != right.rises)
       fail("other statistics than in serial");
-    if (describe_again(text) != kTurns * (right.vowels + right.longest_run + right.rises)) fail("the sections do not add up");
+    if (describe_again(text) != kTurns * (right.vowels + right.longest_run + right.rises))
+      fail("the sections do not add up");
     printf("frame %ld: text %016llx, distance to the last %d, table %016llx, vowels %ld, longest run %ld, rises %ld\n",
            frame, folded, distance, checksum(table, table_bytes), s.vowels, s.longest_run, s.rises);
-    char *swap = before;
+    char* swap = before;
     before = text;
     text = swap;
   }

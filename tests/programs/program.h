@@ -1,5 +1,5 @@
-/* What the C and C++ programs of this directory share: sizes from the command line, numbers that look random but are the
- * same everywhere, and a checksum over the bits of a result. Nothing here knows of OpenMP or of Smelt.
+/* What the C and C++ programs of this directory share: sizes from the command line, numbers that look random but are
+ * the same everywhere, and a checksum over the bits of a result. Nothing here knows of OpenMP or of Smelt.
  */
 #ifndef SMELT_TESTS_PROGRAMS_PROGRAM_H
 #define SMELT_TESTS_PROGRAMS_PROGRAM_H
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 /* Argument number `index`, or `otherwise` when there are fewer. Ends the program (2) when it is no number in range. */
-static inline long size_argument(int argc, char **argv, int index, long otherwise, long least, long most) {
-  char *end;
+static inline long size_argument(int argc, char** argv, int index, long otherwise, long least, long most) {
+  char* end;
   if (index >= argc) return otherwise;
   const long value = strtol(argv[index], &end, 10);
   if (end == argv[index] || *end != '\0' || value < least || value > most) {
@@ -33,15 +33,15 @@ static inline uint64_t random_number(uint64_t i) {
 static inline double random_fraction(uint64_t i) { return (double)(random_number(i) >> 11) * 0x1p-53; }
 
 /* FNV-1a over the bytes: two results with one different bit have different checksums. */
-static inline unsigned long long checksum(const void *data, size_t bytes) {
-  const unsigned char *byte = (const unsigned char *)data;
+static inline unsigned long long checksum(const void* data, size_t bytes) {
+  const unsigned char* byte = (const unsigned char*)data;
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < bytes; i++) hash = (hash ^ byte[i]) * 0x100000001b3u;
   return hash;
 }
 
 /* Says what is wrong with the result and ends the program (1). From serial code only. */
-static inline void fail(const char *what) {
+static inline void fail(const char* what) {
   fprintf(stderr, "wrong result: %s\n", what);
   exit(1);
 }

@@ -1,5 +1,5 @@
-/* Merge sort by tasks: one thread starts, every half above the cutoff is a task of its own, taskwait before each merge, and all
- * other threads wait at the end of a single, where they are given the tasks.
+/* Merge sort by tasks: one thread starts, every half above the cutoff is a task of its own, taskwait before each merge,
+ * and all other threads wait at the end of a single, where they are given the tasks.
  *
  *   sort [RECORDS] [CUTOFF] [ROUNDS]
  *
@@ -20,13 +20,13 @@ static uint32_t key_of(long round, long count, long place) {
 }
 
 /* Merges from[begin, middle) and from[middle, end) into `to`. */
-static void merge(const struct record *from, struct record *to, long begin, long middle, long end) {
+static void merge(const struct record* from, struct record* to, long begin, long middle, long end) {
   long left = begin, right = middle;
   for (long i = begin; i < end; i++)
     to[i] = left < middle && (right == end || from[left].key <= from[right].key) ? from[left++] : from[right++];
 }
 
-static void insertion_sort(struct record *records, long begin, long end) {
+static void insertion_sort(struct record* records, long begin, long end) {
   for (long i = begin + 1; i < end; i++) {
     const struct record moving = records[i];
     long hole = i;
@@ -36,7 +36,7 @@ static void insertion_sort(struct record *records, long begin, long end) {
 }
 
 /* Sorts records[begin, end); `spare` holds a copy of it, and is overwritten. */
-static void sort_part(struct record *records, struct record *spare, long begin, long end, long cutoff) {
+static void sort_part(struct record* records, struct record* spare, long begin, long end, long cutoff) {
   const long middle = begin + (end - begin) / 2;
   if (end - begin <= 16) {
     insertion_sort(records, begin, end);
@@ -55,21 +55,20 @@ static void sort_part(struct record *records, struct record *spare, long begin, 
   merge(spare, records, begin, middle, end);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const long count = size_argument(argc, argv, 1, 60000, 1, 100000000);
   const long cutoff = size_argument(argc, argv, 2, 500, 16, 100000000);
   const long rounds = size_argument(argc, argv, 3, 3, 1, 1000);
   const size_t bytes = (size_t)count * sizeof(struct record);
   struct record *records = malloc(bytes), *spare = malloc(bytes);
-  char *seen = malloc((size_t)count);
+  char* seen = malloc((size_t)count);
   if (!records || !spare || !seen) fail("no memory");
 
   for (long round = 0; round < rounds; round++) {
 #pragma omp parallel
     {
 #pragma omp for schedule(static)
-      for (long i = 0; i < count; i++)
-        spare[i] = records[i] = (struct record){key_of(round, count, i), (uint32_t)i};
+      for (long i = 0; i < count; i++) spare[i] = records[i] = (struct record){key_of(round, count, i), (uint32_t)i};
 #pragma omp single
       sort_part(records, spare, 0, count, cutoff);
       /* The single's barrier ends when all tasks are done. */

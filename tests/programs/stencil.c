@@ -1,11 +1,12 @@
-/* Heat in a plate: Jacobi sweeps over a square grid until the residual is small. The commonest shape of an OpenMP program,
- * in both ways people write it:
+/* Heat in a plate: Jacobi sweeps over a square grid until the residual is small. The commonest shape of an OpenMP
+ * program, in both ways people write it:
  *
- *   stencil region [N] [SWEEPS] [ROUNDS]   one parallel region around all sweeps: a loop, a reduction and a single in each
+ *   stencil region [N] [SWEEPS] [ROUNDS]   one parallel region around all sweeps: a loop, a reduction and a single in
+ *                                          each
  *   stencil loop [N] [SWEEPS] [ROUNDS]     one `parallel for` per sweep: the team is forked and joined each time
  *
- * The residual is summed per row by whoever has the row, then over the rows in their order; so every bit, and with it the
- * number of sweeps, is the same for any team, and equal to the serial run that both are checked against.
+ * The residual is summed per row by whoever has the row, then over the rows in their order; so every bit, and with it
+ * the number of sweeps, is the same for any team, and equal to the serial run that both are checked against.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -13,12 +14,12 @@
 #include "program.h"
 
 struct plate {
-  long n;                 /* interior points to a side */
-  double *grids[2];       /* (n + 2)^2 each, boundary included */
-  double *row_residuals;  /* [n + 2] */
-  double residual;        /* of the last sweep */
-  double largest_row;     /* of the last sweep: a maximum is the same in any order */
-  long sweeps;            /* done so far; grids[sweeps % 2] holds the result */
+  long n;                /* interior points to a side */
+  double* grids[2];      /* (n + 2)^2 each, boundary included */
+  double* row_residuals; /* [n + 2] */
+  double residual;       /* of the last sweep */
+  double largest_row;    /* of the last sweep: a maximum is the same in any order */
+  long sweeps;           /* done so far; grids[sweeps % 2] holds the result */
 };
 
 static const double kSmall = 2e-4; /* residual at which we stop */
@@ -40,14 +41,14 @@ static struct plate make_plate(long n) {
   return p;
 }
 
-static void free_plate(struct plate *p) {
+static void free_plate(struct plate* p) {
   free(p->grids[0]);
   free(p->grids[1]);
   free(p->row_residuals);
 }
 
 /* Row `row` of one sweep; returns the sum of the squared changes. */
-static double sweep_row(const double *from, double *to, long n, long row) {
+static double sweep_row(const double* from, double* to, long n, long row) {
   const double *here = from + row * (n + 2), *above = here - (n + 2), *below = here + (n + 2);
   double *out = to + row * (n + 2), sum = 0;
   for (long c = 1; c <= n; c++) {
@@ -59,14 +60,14 @@ static double sweep_row(const double *from, double *to, long n, long row) {
 }
 
 /* Ends a sweep. By one thread. */
-static void add_up(struct plate *p, double largest_row) {
+static void add_up(struct plate* p, double largest_row) {
   p->residual = 0;
   for (long row = 1; row <= p->n; row++) p->residual += p->row_residuals[row];
   p->largest_row = largest_row;
   p->sweeps++;
 }
 
-static void run_serial(struct plate *p, long most) {
+static void run_serial(struct plate* p, long most) {
   while (p->sweeps < most && (p->sweeps == 0 || p->residual > kSmall)) {
     double largest = 0;
     for (long row = 1; row <= p->n; row++) {
@@ -78,7 +79,7 @@ static void run_serial(struct plate *p, long most) {
   }
 }
 
-static void run_loop(struct plate *p, long most) {
+static void run_loop(struct plate* p, long most) {
   while (p->sweeps < most && (p->sweeps == 0 || p->residual > kSmall)) {
     double largest = 0;
 #pragma omp parallel for schedule(static) reduction(max : largest)
@@ -91,7 +92,7 @@ static void run_loop(struct plate *p, long most) {
   }
 }
 
-static void run_region(struct plate *p, long most) {
+static void run_region(struct plate* p, long most) {
   double largest = 0;
   bool done = false;
 #pragma omp parallel
@@ -99,8 +100,8 @@ static void run_region(struct plate *p, long most) {
     /* Each thread swaps the grids for itself. `done` is written in the single only: all threads have read it by the
      * barrier at the end of the loop before, and see it after the single's own barrier. */
     for (long sweep = 0; sweep < most && !done; sweep++) {
-      const double *from = p->grids[sweep % 2];
-      double *to = p->grids[(sweep + 1) % 2];
+      const double* from = p->grids[sweep % 2];
+      double* to = p->grids[(sweep + 1) % 2];
 #pragma omp for schedule(static) reduction(max : largest)
       for (long row = 1; row <= p->n; row++) {
         const double sum = sweep_row(from, to, p->n, row);
@@ -117,7 +118,7 @@ static void run_region(struct plate *p, long most) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 2 || (strcmp(argv[1], "region") != 0 && strcmp(argv[1], "loop") != 0)) {
     fprintf(stderr, "usage: %s region|loop [points to a side] [most sweeps] [rounds]\n", argv[0]);
     return 2;
@@ -126,15 +127,17 @@ int main(int argc, char **argv) {
   const long rounds = size_argument(argc, argv, 4, 3, 1, 100000);
   struct plate serial = make_plate(n);
   run_serial(&serial, most);
-  const double *expected = serial.grids[serial.sweeps % 2];
+  const double* expected = serial.grids[serial.sweeps % 2];
   for (long i = 0; i < (n + 2) * (n + 2); i++)
     if (!(expected[i] >= 0 && expected[i] <= 1)) fail("hotter or colder than the edges");
 
   for (long round = 0; round < rounds; round++) {
     struct plate parallel = make_plate(n);
-    if (strcmp(argv[1], "region") == 0) run_region(&parallel, most);
-    else run_loop(&parallel, most);
-    const double *result = parallel.grids[parallel.sweeps % 2];
+    if (strcmp(argv[1], "region") == 0)
+      run_region(&parallel, most);
+    else
+      run_loop(&parallel, most);
+    const double* result = parallel.grids[parallel.sweeps % 2];
     if (parallel.sweeps != serial.sweeps) fail("another number of sweeps than in serial");
     if (memcmp(result, expected, grid_bytes(n)) != 0) fail("another grid than in serial");
     if (parallel.residual != serial.residual || parallel.largest_row != serial.largest_row)

@@ -66,9 +66,11 @@ bool process_barrier() {
   if (process_barrier_refused()) return false;
   const ErrnoKeeper keeper;
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return true;
-  // Not registered yet, or no more (EPERM; a restart from a checkpoint makes a new address space). Registering twice is harmless, so
-  // two threads that come here at once need no lock. Sandboxes that filter the call answer EPERM or ENOSYS to both.
-  if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return true;
+  // Not registered yet, or no more (EPERM; a restart from a checkpoint makes a new address space). Registering twice is
+  // harmless, so two threads that come here at once need no lock. Sandboxes that filter the call answer EPERM or ENOSYS
+  // to both.
+  if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+    return true;
   membarrier_refused.store(true, std::memory_order_relaxed);
   return false;
 }
@@ -165,7 +167,7 @@ struct QuotaScratch {
 
 // The quota one group sets itself, by either version's files; 0 when it sets none.
 uint32_t group_quota(const char* group, QuotaScratch& scratch) {
-  char (&path)[sizeof scratch.path] = scratch.path;
+  char(&path)[sizeof scratch.path] = scratch.path;
   char text[96];
   std::snprintf(path, sizeof path, "%s/cpu.max", group);  // v2: "max 100000" or "150000 100000"
   if (read_small_file(path, text, sizeof text) > 0) {
@@ -183,7 +185,7 @@ uint32_t group_quota(const char* group, QuotaScratch& scratch) {
 // From <mount>/<inside> up to <mount> itself. In a container the path inside may be the host's and not exist here;
 // the mount point is then the container's own group, which the walk reaches in any case.
 uint32_t quota_upwards(const char* mount, const char* inside, QuotaScratch& scratch) {
-  char (&group)[sizeof scratch.group] = scratch.group;
+  char(&group)[sizeof scratch.group] = scratch.group;
   const int length = std::snprintf(group, sizeof group, "%s%s", mount, inside);
   if (length < 0 || static_cast<size_t>(length) >= sizeof group) return group_quota(mount, scratch);
   const size_t root = std::strlen(mount);
@@ -216,7 +218,7 @@ uint32_t tightest_quota(const char* mount, const char* membership, QuotaScratch&
     if (!controllers) continue;
     const char* path = std::strchr(++controllers, ':');
     if (!path) continue;
-    char (&where)[sizeof scratch.where] = scratch.where;
+    char(&where)[sizeof scratch.where] = scratch.where;
     if (path == controllers) {
       tightest = tighter(tightest, quota_upwards(mount, path + 1, scratch));
       std::snprintf(where, sizeof where, "%s/unified", mount);  // beside version 1, systemd's "hybrid" layout

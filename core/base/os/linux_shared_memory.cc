@@ -42,7 +42,8 @@ int open_memory_file(int32_t process, int32_t descriptor, uint64_t bytes) {
   struct stat status {};
   int result = -ENXIO;
   if (::fstat(place, &status) == 0 && S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == bytes) {
-    // What the place is cannot change any more. By the thread's own folder: the process's is empty once main has left by pthread_exit.
+    // What the place is cannot change any more. By the thread's own folder: the process's is empty once main has left
+    // by pthread_exit.
     std::snprintf(path, sizeof path, "/proc/thread-self/fd/%d", place);
     result = ::open(path, O_RDWR | O_CLOEXEC);
     if (result < 0) result = -errno;
@@ -114,12 +115,14 @@ int move_all(Call call, uint64_t here, uint64_t there, uint64_t bytes) {
 }  // namespace
 
 int read_process(int32_t process, void* to, uint64_t from, uint64_t bytes) {
-  return move_all([process](const iovec* local, const iovec* remote) { return ::process_vm_readv(process, local, 1, remote, 1, 0); },
+  return move_all([process](const iovec* local,
+                            const iovec* remote) { return ::process_vm_readv(process, local, 1, remote, 1, 0); },
                   reinterpret_cast<uint64_t>(to), from, bytes);
 }
 
 int write_process(int32_t process, const void* from, uint64_t to, uint64_t bytes) {
-  return move_all([process](const iovec* local, const iovec* remote) { return ::process_vm_writev(process, local, 1, remote, 1, 0); },
+  return move_all([process](const iovec* local,
+                            const iovec* remote) { return ::process_vm_writev(process, local, 1, remote, 1, 0); },
                   reinterpret_cast<uint64_t>(from), to, bytes);
 }
 

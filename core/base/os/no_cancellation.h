@@ -1,5 +1,5 @@
-// Opening, reading, writing and closing a file are cancellation points: a thread with a pending pthread_cancel ends there. A program that
-// calls none in its parallel regions must not find one in ours, with the team half made.
+// Opening, reading, writing and closing a file are cancellation points: a thread with a pending pthread_cancel ends
+// there. A program that calls none in its parallel regions must not find one in ours, with the team half made.
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// What the runtime half needs of the kernel, and nothing else. Every function leaves errno as it was, and none is a cancellation point.
+// What the runtime half needs of the kernel, and nothing else. Every function leaves errno as it was, and none is a
+// cancellation point.
 #pragma once
 
 #include <atomic>
@@ -15,18 +16,18 @@ void discard_pages(void* address, size_t bytes);  // of map_pages: gives the mem
 void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_ns = 0);
 void futex_wake_all(std::atomic<uint32_t>* word);
 
-// Makes every running thread of this process pass a full memory barrier (membarrier, private expedited): the slow side of an
-// asymmetric Dekker. False when the kernel refuses: nobody has passed anything, and no later call will be tried. That can happen at
-// any call, however many went well before: a program may filter its own system calls at any time.
+// Makes every running thread of this process pass a full memory barrier (membarrier, private expedited): the slow side
+// of an asymmetric Dekker. False when the kernel refuses: nobody has passed anything, and no later call will be tried.
+// That can happen at any call, however many went well before: a program may filter its own system calls at any time.
 bool process_barrier();
 bool process_barrier_refused();  // has it been? Asks nobody
 
 int32_t process_id();
-int64_t now_ns();          // CLOCK_MONOTONIC
+int64_t now_ns();  // CLOCK_MONOTONIC
 void yield_cpu();
-uint32_t current_cpu();    // the kernel's number of the CPU we are on, ~0u when unknown
+uint32_t current_cpu();  // the kernel's number of the CPU we are on, ~0u when unknown
 
-uint32_t allowed_cpus();           // in the affinity mask of the calling thread, at least 1
+uint32_t allowed_cpus();  // in the affinity mask of the calling thread, at least 1
 // The CPUs of that mask, ascending kernel numbers: writes at most `room` of them, returns how many there are.
 uint32_t allowed_cpu_list(uint32_t* cpus, uint32_t room);
 // ceil(quota / period) of the tightest cgroup v2 or v1 above us; 0: none. The arguments are for the tests.

@@ -7,18 +7,18 @@
 
 namespace smelt::os {
 
-// A memory file of `bytes` (sparse: no page is taken yet), as a descriptor; only this user may open it. Respects ulimit -f
-// (a file beyond it would be a SIGXFSZ). Negative errno.
+// A memory file of `bytes` (sparse: no page is taken yet), as a descriptor; only this user may open it. Respects ulimit
+// -f (a file beyond it would be a SIGXFSZ). Negative errno.
 int create_memory_file(const char* name, uint64_t bytes);
 
-// The same file, by what its creator's process calls it: /proc/<process>/fd/<descriptor>. Should the numbers mean something
-// else here, a pipe, a device, a file of another size, then it is not opened: -ENXIO. Negative errno; the caller checks that
-// a file of that size is the one it meant.
+// The same file, by what its creator's process calls it: /proc/<process>/fd/<descriptor>. Should the numbers mean
+// something else here, a pipe, a device, a file of another size, then it is not opened: -ENXIO. Negative errno; the
+// caller checks that a file of that size is the one it meant.
 int open_memory_file(int32_t process, int32_t descriptor, uint64_t bytes);
 void close_file(int descriptor);
 
-// Gives [offset, offset + bytes) its pages now, on the calling thread's NUMA node, so that a full machine is an error here and
-// not a signal later. 0 or a negative errno.
+// Gives [offset, offset + bytes) its pages now, on the calling thread's NUMA node, so that a full machine is an error
+// here and not a signal later. 0 or a negative errno.
 int take_pages(int descriptor, uint64_t offset, uint64_t bytes);
 
 void* map_file(int descriptor, uint64_t bytes);  // read, write, shared; nullptr when refused

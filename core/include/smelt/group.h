@@ -4,14 +4,15 @@
  * are used only while the group is being created, and is called back while the group waits and where data must be
  * packed or operands combined. One thread of each process uses a group at a time; different groups are independent.
  *
- * Collectives of a group must be called by all its participants in the same order with the same sizes, root and operation.
- * Memory ordering: a barrier orders like smelt_barrier_wait; what a collective delivers carries everything that its
- * sender did before.
+ * Collectives of a group must be called by all its participants in the same order with the same sizes, root and
+ * operation. Memory ordering: a barrier orders like smelt_barrier_wait; what a collective delivers carries everything
+ * that its sender did before.
  *
- * Results are the same bits on every participant, for every root, in every run, whatever method served the size: operands are
- * combined as  B_0 op (B_1 op (B_2 ...)),  B_j = a_16j op (a_16j+1 op (... a_16j+15)),  a_i participant i's. An operation whose result
- * does not depend on the order may say so (SMELT_FOLD_ANY_ORDER): its operands go along the machine's reduction tree where that is quicker.
- * Only who sets SMELT_REDUCE_ORDER=tree gives the promise up, for operations that commute.
+ * Results are the same bits on every participant, for every root, in every run, whatever method served the size:
+ * operands are combined as  B_0 op (B_1 op (B_2 ...)),  B_j = a_16j op (a_16j+1 op (... a_16j+15)),  a_i participant
+ * i's. An operation whose result does not depend on the order may say so (SMELT_FOLD_ANY_ORDER): its operands go along
+ * the machine's reduction tree where that is quicker. Only who sets SMELT_REDUCE_ORDER=tree gives the promise up, for
+ * operations that commute.
  */
 #ifndef SMELT_GROUP_H
 #define SMELT_GROUP_H
@@ -42,12 +43,13 @@ typedef struct smelt_host {
   int crowded;
 } smelt_host;
 
-/* Creates this process's part of a group of n (1 .. SMELT_MAX_PARTICIPANTS); `me` is 0 .. n-1. Collective. The memory has no name:
- * it disappears with the last process, however that ends. 0 for all participants or the same failure for all:
- * -ENOTSUP  they do not share a machine, a user, or the right to open each other's memory (/proc)
- * -ENOMEM   not enough memory (SMELT_SHM_MB, ulimit -f and -v, the cgroup's limit)
- * -EINVAL   they disagree: other version, other settings
- * -EIO      the host's own collective failed (then perhaps not the same for all)
+/* Creates this process's part of a group of n (1 .. SMELT_MAX_PARTICIPANTS); `me` is 0 .. n-1. Collective. The memory
+ * has no name: it disappears with the last process, however that ends. 0 for all participants or the same failure for
+ * all:
+ *   -ENOTSUP  they do not share a machine, a user, or the right to open each other's memory (/proc)
+ *   -ENOMEM   not enough memory (SMELT_SHM_MB, ulimit -f and -v, the cgroup's limit)
+ *   -EINVAL   they disagree: other version, other settings
+ *   -EIO      the host's own collective failed (then perhaps not the same for all)
  * `host` is copied, `host->context` must outlive the group. */
 SMELT_API int smelt_group_create(const smelt_host *host, unsigned n, unsigned me, smelt_group **group);
 
@@ -68,17 +70,20 @@ typedef struct smelt_data {
 
 /* What is known of an operation besides that it associates; the same on all participants. */
 enum {
-  SMELT_FOLD_ANY_ORDER = 1, /* the result has the same bits in whatever order operands are combined: integers, not floating point */
-  SMELT_FOLD_COMMUTES = 2   /* left and right may change places, but for rounding: the order is kept unless SMELT_REDUCE_ORDER=tree */
+  /* the result has the same bits in whatever order operands are combined: integers, not floating point */
+  SMELT_FOLD_ANY_ORDER = 1,
+  /* left and right may change places, but for rounding: the order is kept unless SMELT_REDUCE_ORDER=tree */
+  SMELT_FOLD_COMMUTES = 2
 };
 
-/* An associative operation on elements. Operands are packed bytes, at a multiple of the largest power of two, 64 at most, that
- * divides element_bytes; where they lie in a caller's own memory (smelt_data's base), as that does. */
+/* An associative operation on elements. Operands are packed bytes, at a multiple of the largest power of two, 64 at
+ * most, that divides element_bytes; where they lie in a caller's own memory (smelt_data's base), as that does. */
 typedef struct smelt_fold {
   size_t element_bytes;
   /* right[k] = left[k] op right[k] for all elements; left is only read. */
   void (*into_right)(void *context, const void *left, void *right, size_t elements);
-  /* result[k] = left[k] op right[k]; result may be the very address left or right. NULL: into_right and a copy are used. */
+  /* result[k] = left[k] op right[k]; result may be the very address left or right. NULL: into_right and a copy are
+     used. */
   void (*into_third)(void *context, const void *left, const void *right, void *result, size_t elements);
   void *context;
   unsigned flags; /* SMELT_FOLD_...; 0: combined in the promised order and no other */
@@ -87,7 +92,8 @@ typedef struct smelt_fold {
 /* Each returns 0, or for all participants alike -ENOTSUP when this group does not serve such a call (a single element
  * larger than smelt_group_element_limit, or no memory for long messages); then nothing has been sent or written.
  * broadcast: data of `root`, `bytes` the same for all. reduce: `in` of all into `out` of root (out is not looked at
- * elsewhere and may be NULL). allreduce: into `out` of all. in and out may be the same memory, not overlap otherwise. */
+ * elsewhere and may be NULL). allreduce: into `out` of all. in and out may be the same memory, and overlap in no other
+ * way. */
 SMELT_API int smelt_group_barrier(smelt_group *group);
 SMELT_API int smelt_group_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root);
 SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
@@ -96,15 +102,16 @@ SMELT_API int smelt_group_allreduce(smelt_group *group, const smelt_data *in, co
                                     const smelt_fold *fold);
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
 
-/* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes; trees are those of root 0. Writes one line
- * ("<= 224 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */
+/* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes; trees are those of root
+ * 0. Writes one line ("<= 224 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */
 typedef enum smelt_collective {
   SMELT_COLLECTIVE_BARRIER = 0,
   SMELT_COLLECTIVE_BROADCAST = 1,
   SMELT_COLLECTIVE_REDUCE = 2,
   SMELT_COLLECTIVE_ALLREDUCE = 3
 } smelt_collective;
-SMELT_API int smelt_group_describe(const smelt_group *group, smelt_collective collective, unsigned i, char *line, size_t room);
+SMELT_API int smelt_group_describe(const smelt_group *group, smelt_collective collective, unsigned i, char *line,
+                                   size_t room);
 /* One line about the group as a whole: participants, CPUs, crowded or not and why, profile. Returns its length. */
 SMELT_API int smelt_group_summary(const smelt_group *group, char *line, size_t room);
 

@@ -37,22 +37,24 @@ typedef enum smelt_cost {
  * With a path: -ENOENT, -EACCES, or -EINVAL for a file that is refused. With NULL only -ENOMEM and -ENODEV. */
 SMELT_API int smelt_model_load(const char *path, smelt_model **model);
 
-/* A model of n CPUs (1 .. SMELT_MAX_PARTICIPANTS) from the paper's two matrices, in nanoseconds, row-major, row = sender,
- * diagonal 0, entries finite and >= 0. os_cpus: n kernel CPU numbers, ascending, or NULL for 0 .. n-1. node: NUMA node of each, or NULL for one
- * node. The arrays are copied. -EINVAL, -ENOMEM. */
+/* A model of n CPUs (1 .. SMELT_MAX_PARTICIPANTS) from the paper's two matrices, in nanoseconds, row-major, row =
+ * sender, diagonal 0, entries finite and >= 0. os_cpus: n kernel CPU numbers, ascending, or NULL for 0 .. n-1. node:
+ * NUMA node of each, or NULL for one node. The arrays are copied. -EINVAL, -ENOMEM. */
 SMELT_API int smelt_model_create(unsigned n, const double *t_send, const double *t_receive, const unsigned *os_cpus,
                                  const unsigned *node, smelt_model **model);
 SMELT_API void smelt_model_free(smelt_model *model);
 
 SMELT_API unsigned smelt_model_cpus(const smelt_model *model);        /* how many */
-SMELT_API int smelt_model_cpu(const smelt_model *model, unsigned i);  /* kernel number of the i-th, ascending; -EINVAL */
+/* Kernel number of the i-th, ascending; -EINVAL. */
+SMELT_API int smelt_model_cpu(const smelt_model *model, unsigned i);
 SMELT_API smelt_source smelt_model_source(const smelt_model *model);
 SMELT_API const char *smelt_model_path(const smelt_model *model);     /* "" when not from a file */
 SMELT_API const char *smelt_model_machine(const smelt_model *model);  /* CPU model name, "" when unknown */
 SMELT_API const char *smelt_model_unit(const smelt_model *model);     /* "ns" or "cycles" */
 SMELT_API int64_t smelt_model_created(const smelt_model *model);      /* seconds since 1970; 0 for a guess */
 
-/* One cost of an ordered pair of kernel CPU numbers; 0 for a CPU with itself. -EINVAL for a CPU the model does not know. */
+/* One cost of an ordered pair of kernel CPU numbers; 0 for a CPU with itself. -EINVAL for a CPU the model does not
+   know. */
 SMELT_API int smelt_model_cost(const smelt_model *model, smelt_cost cost, unsigned sender, unsigned receiver,
                                double *value);
 

@@ -1,4 +1,5 @@
-/* What Smelt's OpenMP shim did in this process so far. The shim itself needs no API: it serves programs that do not know of it. */
+/* What Smelt's OpenMP shim did in this process so far. The shim itself needs no API: it serves programs that do not
+   know of it. */
 #ifndef SMELT_OPENMP_H
 #define SMELT_OPENMP_H
 
@@ -9,8 +10,8 @@
 
 SMELT_BEGIN
 
-/* Numbers since the start of the process, all teams together. `episodes` are barriers of a team, counted once and not once per
-   thread, when their region has ended. */
+/* Numbers since the start of the process, all teams together. `episodes` are barriers of a team, counted once and not
+   once per thread, when their region has ended. */
 typedef struct smelt_openmp_counts {
   uint64_t regions;         /* parallel regions that came to the shim */
   uint64_t hot_regions;     /* of these, forked and joined by a hot team */
@@ -18,14 +19,15 @@ typedef struct smelt_openmp_counts {
   uint64_t hot_teardowns;   /* hot teams ended again: other team size, a setting changed, ... */
   uint64_t own_episodes;    /* barriers served by Smelt */
   uint64_t real_episodes;   /* barriers that were left to libgomp, because tasks were waiting to be run */
-  uint64_t abandoned;       /* times that a thread left Smelt's barrier for libgomp's because a task was made meanwhile */
+  uint64_t abandoned;       /* times that a thread left Smelt's barrier for libgomp's: a task was made meanwhile */
   uint64_t sleeps;          /* times that a thread went to sleep in one of Smelt's waits */
   uint64_t other_regions;   /* not in `regions`: handed on to another OpenMP runtime of the process */
 } smelt_openmp_counts;
 
-/* Fills *counts. 0; -ENOENT when the shim is not in this process (the program was started without it), then *counts is all
-   zero; -EINVAL for NULL. `bytes` is sizeof *counts: a later Smelt may append members, and fills only what the caller knows.
-   Thread-safe; not for signal handlers. The numbers are recent, not a snapshot: other threads go on counting. */
+/* Fills *counts. 0; -ENOENT when the shim is not in this process (the program was started without it), then *counts is
+   all zero; -EINVAL for NULL. `bytes` is sizeof *counts: a later Smelt may append members, and fills only what the
+   caller knows. Thread-safe; not for signal handlers. The numbers are recent, not a snapshot: other threads go on
+   counting. */
 SMELT_API int smelt_openmp_counters(smelt_openmp_counts *counts, size_t bytes);
 
 SMELT_END

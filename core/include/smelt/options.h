@@ -30,8 +30,8 @@ typedef struct smelt_option {
 SMELT_API int smelt_option_get(unsigned i, smelt_option *option);
 
 /* Sets one value for this process, as if the environment had said so; the text is copied. Call it before anything else
- * uses the setting; not synchronised. A bad value warns in one line, keeps the value in force and returns -EINVAL; -ENOENT for
- * an unknown name. */
+ * uses the setting; not synchronised. A bad value warns in one line, keeps the value in force and returns -EINVAL;
+ * -ENOENT for an unknown name. */
 SMELT_API int smelt_option_set(const char *name, const char *value);
 
 SMELT_END

@@ -22,16 +22,17 @@ typedef enum smelt_cost_model {
 } smelt_cost_model;
 
 /* The schedule of one pattern, or with "best" (or NULL) the cheapest of the registry under the cost model. Arguments
- * and errors as smelt_tree_create; -EINVAL also when the pattern cannot serve the operation, or is no tree and a root is
- * given ("best" with a root is the best tree). Every schedule is validated before it is returned: everyone transitively
- * hears everyone it must, no message is left over, no deadlock. */
-SMELT_API int smelt_schedule_create(const smelt_model *model, smelt_operation operation, const char *pattern, unsigned n,
-                                    const unsigned *cpus, int root, smelt_cost_model cost_model,
+ * and errors as smelt_tree_create; -EINVAL also when the pattern cannot serve the operation, or is no tree and a root
+ * is given ("best" with a root is the best tree). Every schedule is validated before it is returned: everyone
+ * transitively hears everyone it must, no message is left over, no deadlock. */
+SMELT_API int smelt_schedule_create(const smelt_model *model, smelt_operation operation, const char *pattern,
+                                    unsigned n, const unsigned *cpus, int root, smelt_cost_model cost_model,
                                     smelt_schedule **schedule);
 SMELT_API void smelt_schedule_free(smelt_schedule *schedule);
 
 SMELT_API unsigned smelt_schedule_size(const smelt_schedule *schedule);
-SMELT_API const char *smelt_schedule_pattern(const smelt_schedule *schedule);  /* what was built, e.g. "dissemination:2" */
+/* What was built, e.g. "dissemination:2". */
+SMELT_API const char *smelt_schedule_pattern(const smelt_schedule *schedule);
 SMELT_API double smelt_schedule_predicted(const smelt_schedule *schedule);     /* makespan, in the model's unit */
 SMELT_API int smelt_schedule_steps(const smelt_schedule *schedule, unsigned participant); /* how many; -EINVAL */
 /* One step: its kind and its peers in order; writes at most `room` peers, returns how many there are; -EINVAL. */

@@ -14,11 +14,11 @@ SMELT_API const char *smelt_pattern_name(unsigned index);
 SMELT_API const char *smelt_pattern_help(unsigned index);
 SMELT_API int smelt_pattern_is_tree(unsigned index); /* 1: tree, 0: exchange (barriers only), -EINVAL */
 
-/* The tree that `pattern` builds for n participants (1 .. SMELT_MAX_PARTICIPANTS); participant i runs on kernel CPU cpus[i], all different
- * and known to the model; cpus NULL: on the model's i-th CPU. root: a participant, or -1 for the pattern's own choice.
- * -ENOENT: unknown pattern; -ERANGE: its argument; -EINVAL: not a tree, cpus, root; -ENOMEM. */
-SMELT_API int smelt_tree_create(const smelt_model *model, const char *pattern, unsigned n, const unsigned *cpus, int root,
-                                smelt_tree **tree);
+/* The tree that `pattern` builds for n participants (1 .. SMELT_MAX_PARTICIPANTS); participant i runs on kernel CPU
+ * cpus[i], all different and known to the model; cpus NULL: on the model's i-th CPU. root: a participant, or -1 for the
+ * pattern's own choice. -ENOENT: unknown pattern; -ERANGE: its argument; -EINVAL: not a tree, cpus, root; -ENOMEM. */
+SMELT_API int smelt_tree_create(const smelt_model *model, const char *pattern, unsigned n, const unsigned *cpus,
+                                int root, smelt_tree **tree);
 SMELT_API void smelt_tree_free(smelt_tree *tree);
 
 SMELT_API unsigned smelt_tree_size(const smelt_tree *tree);

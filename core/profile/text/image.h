@@ -14,20 +14,21 @@
 namespace smelt {
 
 struct ProfileImage {
-  PackedHeader header{};  // magic, version, bytes, checksum and the arrays' lengths are filled in by pack()
-  std::vector<uint32_t> os_cpu;                    // [n], ascending
-  std::vector<uint16_t> package, core, llc, node;  // [n]
+  PackedHeader header{};         // magic, version, bytes, checksum and the arrays' lengths are filled in by pack()
+  std::vector<uint32_t> os_cpu;  // [n], ascending
+  std::vector<uint16_t> package, core, llc, node;            // [n]
   std::vector<float> hop, send_busy, recv_busy, ready_read;  // [n * n], row = sender
-  std::vector<CurveSet> curves;                    // at most kMaxCurveSets
+  std::vector<CurveSet> curves;                              // at most kMaxCurveSets
   // profile/measured.h, which says how many at most
   std::vector<ClassFigures> classes;
   WaitFigures wait{};
   std::vector<FanCurves> fans;
   std::vector<DistanceCurves> distances;
   std::vector<Winner> winners;
-  std::vector<uint32_t> winner_words;              // of all winners, in their order and without gaps
+  std::vector<uint32_t> winner_words;  // of all winners, in their order and without gaps
 
-  // `words`: the participants' indices, then their programs. The winner's place in the pool and number of words are set here.
+  // `words`: the participants' indices, then their programs. The winner's place in the pool and number of words are set
+  // here.
   void add_winner(Winner winner, const std::vector<uint32_t>& words);
   std::vector<uint32_t> cpus_of(const Winner& winner) const;  // kernel numbers, in the participants' order
 
@@ -37,7 +38,7 @@ struct ProfileImage {
   std::vector<std::byte> pack() const;
 };
 
-ProfileImage make_image(uint32_t cpus);             // all zero, arrays of the right sizes
+ProfileImage make_image(uint32_t cpus);  // all zero, arrays of the right sizes
 ProfileImage image_from_profile(const Profile& profile);
 
 // JSON with units, method, ISO 8601 date, fingerprint, CPUs and one matrix row per line.

@@ -33,7 +33,7 @@ std::string directory_of(const std::string& path) {
 }
 
 void make_directories(const std::string& directory, mode_t mode) {
-  struct stat status{};
+  struct stat status {};
   if (directory.empty() || ::stat(directory.c_str(), &status) == 0) return;
   make_directories(directory_of(directory), mode);
   const bool made = ::mkdir(directory.c_str(), mode) == 0;

@@ -25,8 +25,8 @@ std::string default_profile_path();
 // The place of the profile that all users of this machine share. Throws UserError: too long a name.
 std::string shared_profile_path();
 
-// Makes the directories for a profile and finds out whether it could be written there, so that this is known before anything
-// is measured. Throws UserError, like write_profile.
+// Makes the directories for a profile and finds out whether it could be written there, so that this is known before
+// anything is measured. Throws UserError, like write_profile.
 void prepare_profile_place(const std::string& packed_path, bool shared);
 
 }  // namespace smelt

@@ -1,12 +1,12 @@
-// The JSON form of a machine profile: for people, plots and other programs. One line per CPU, matrix row and curve. What is
-// measured beside the matrices: measured_json.cc.
+// The JSON form of a machine profile: for people, plots and other programs. One line per CPU, matrix row and curve.
+// What is measured beside the matrices: measured_json.cc.
 #include <charconv>
 #include <ctime>
 
+#include "profile/check.h"
+#include "profile/text/image.h"
 #include "profile/text/json_checks.h"
 #include "profile/text/measured_json.h"
-#include "profile/text/image.h"
-#include "profile/check.h"
 
 namespace smelt {
 namespace {

@@ -10,15 +10,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "profile/text/error.h"
 #include "profile/profile.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 
-// Counts what a text would become before it becomes it: a tree of JSON takes twenty times the text that it is made from.
+// Counts what a text would become before it becomes it: a tree of JSON takes twenty times the text that it is made
+// from.
 class JsonSize {
  public:
-  // What the largest profile has: five names for each of its CPUs and few others; four matrices, the winners' programs, and little else.
+  // What the largest profile has: five names for each of its CPUs and few others; four matrices, the winners' programs,
+  // and little else.
   static constexpr size_t kMostNames = 1u << 15;
   static constexpr size_t kMostValues = 4 * size_t{kMaxProfileCpus} * kMaxProfileCpus + 2 * size_t{kMaxWinnerWords};
 
@@ -57,8 +59,8 @@ class JsonChecks {
     JsonSize size;
     // What is no JSON at all is told below, with its place.
     if (!nlohmann::json::sax_parse(text, &size) && size.too_large())
-      fail("too large: more than {} numbers or {} names describe no machine of {} CPUs", JsonSize::kMostValues, JsonSize::kMostNames,
-           kMaxProfileCpus);
+      fail("too large: more than {} numbers or {} names describe no machine of {} CPUs", JsonSize::kMostValues,
+           JsonSize::kMostNames, kMaxProfileCpus);
     try {
       return nlohmann::json::parse(text);
     } catch (const nlohmann::json::exception& error) {
@@ -97,7 +99,8 @@ class JsonChecks {
     const nlohmann::json& values = member(object, key);
     if (!values.is_array() || values.size() != count) fail("\"{}\" is not a list of {} numbers", key, count);
     std::vector<float> out;
-    for (uint32_t i = 0; i < count; ++i) out.push_back(static_cast<float>(cost(values[i], fmt::format("\"{}\"[{}]", key, i))));
+    for (uint32_t i = 0; i < count; ++i)
+      out.push_back(static_cast<float>(cost(values[i], fmt::format("\"{}\"[{}]", key, i))));
     return out;
   }
 

@@ -1,7 +1,9 @@
-// A list per part, a line per row: classes, fans, curves and winners are read by people, so distances, marks and operations go
-// by their names and participants by the kernel's numbers of their CPUs. Only the programs of a winner stay numbers.
+// A list per part, a line per row: classes, fans, curves and winners are read by people, so distances, marks and
+// operations go by their names and participants by the kernel's numbers of their CPUs. Only the programs of a winner
+// stay numbers.
 //
-// Floats are printed as the shortest decimal that reads back as the same float, so that both forms carry the same numbers.
+// Floats are printed as the shortest decimal that reads back as the same float, so that both forms carry the same
+// numbers.
 #include "profile/text/measured_json.h"
 
 #include <algorithm>
@@ -38,7 +40,8 @@ std::string line_of(const CurveSet& set) {
   std::string out = fmt::format("{{\"participants\": {}, \"sizes\": [{}], \"ns\": {{\n", set.participants,
                                 fmt::join(kSampledBytes, ", "));
   for (uint32_t m = 0; m < kCurveMethods; ++m)
-    out += fmt::format("      \"{}\": {}{}\n", kCurveMethodNames[m], numbers(set.ns[m]), m + 1 < kCurveMethods ? "," : "");
+    out +=
+        fmt::format("      \"{}\": {}{}\n", kCurveMethodNames[m], numbers(set.ns[m]), m + 1 < kCurveMethods ? "," : "");
   return out + "    }}";
 }
 
@@ -70,8 +73,9 @@ std::string line_of(const Winner& winner, const ProfileImage& image) {
   return fmt::format(
       R"({{"operation": "{}", "pattern": {}, "predicted": {}, "measured": {}, "spread": {}, "hop": {}, "cpus": [{}], )"
       R"("program": [{}]}})",
-      kWinnerOperationNames[winner.operation], Json(winner.pattern).dump(-1, ' ', false, Json::error_handler_t::replace),
-      winner.predicted, winner.measured, winner.spread, winner.hop, fmt::join(image.cpus_of(winner), ", "),
+      kWinnerOperationNames[winner.operation],
+      Json(winner.pattern).dump(-1, ' ', false, Json::error_handler_t::replace), winner.predicted, winner.measured,
+      winner.spread, winner.hop, fmt::join(image.cpus_of(winner), ", "),
       fmt::join(words + winner.participants, words + winner.words, ", "));
 }
 
@@ -148,7 +152,8 @@ class Reader {
       words.push_back(found->second);
     }
     winner.participants = static_cast<uint32_t>(words.size());
-    const auto room = static_cast<uint32_t>(kMaxWinnerWords - std::min<size_t>(kMaxWinnerWords, image_.winner_words.size() + words.size()));
+    const auto room = static_cast<uint32_t>(
+        kMaxWinnerWords - std::min<size_t>(kMaxWinnerWords, image_.winner_words.size() + words.size()));
     for (const Json& word : checks_.list(row, "program", room, "numbers (all winners' together)"))
       words.push_back(checks_.whole(word, "a number of a winner's program", UINT32_MAX));
     image_.add_winner(winner, words);

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "profile/text/json_checks.h"
 #include "profile/text/image.h"
+#include "profile/text/json_checks.h"
 
 namespace smelt {
 

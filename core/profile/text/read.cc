@@ -17,7 +17,7 @@ constexpr uint64_t kLargestFile = 128u << 20;  // four matrices of 1,024 CPUs in
 }  // namespace
 
 std::string read_text_file(const std::string& path, const char* hint) {
-  struct stat status{};
+  struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
     throw UserError(fmt::format("{}: {}{}", path, std::strerror(errno), errno == ENOENT ? hint : ""));
   if (!S_ISREG(status.st_mode)) throw UserError(path + ": not a regular file");
@@ -26,7 +26,8 @@ std::string read_text_file(const std::string& path, const char* hint) {
   std::ifstream file(path, std::ios::binary);
   std::string text(static_cast<size_t>(status.st_size), '\0');  // once: a stream of strings holds it twice
   if (file) file.read(text.data(), status.st_size);
-  if (file.bad() || !file.is_open()) throw UserError(fmt::format("{}: cannot be read ({})", path, std::strerror(errno)));
+  if (file.bad() || !file.is_open())
+    throw UserError(fmt::format("{}: cannot be read ({})", path, std::strerror(errno)));
   text.resize(static_cast<size_t>(file.gcount()));
   return text;
 }

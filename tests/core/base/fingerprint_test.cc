@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <sched.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
+#include <cstring>
+#include <thread>
 #include <vector>
 
 #include "base/os/os.h"

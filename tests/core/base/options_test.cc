@@ -79,11 +79,13 @@ TEST(Options, PiecesAreWholeLines) {
     EXPECT_EQ(std::to_string(options().chunk), good);
   }
   ASSERT_EQ(smelt_option_set("SMELT_CHUNK", "512"), 0);
-  for (const char* bad : {"1001", "1", "63", "0", "-64", "-2", "32769", "32832", "65536", "99999999999999999999", "x"}) {
+  for (const char* bad :
+       {"1001", "1", "63", "0", "-64", "-2", "32769", "32832", "65536", "99999999999999999999", "x"}) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(smelt_option_set("SMELT_CHUNK", bad), -EINVAL) << bad;
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "smelt: SMELT_CHUNK=" + std::string(bad) + " is not a multiple of 64 up to 32768 (bytes), or -1; 512 is used\n");
+              "smelt: SMELT_CHUNK=" + std::string(bad) +
+                  " is not a multiple of 64 up to 32768 (bytes), or -1; 512 is used\n");
     EXPECT_EQ(options().chunk, 512);
   }
 }

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cerrno>
 #include <sched.h>
-#include <thread>
 #include <unistd.h>
+#include <cerrno>
+#include <thread>
 
 #include "base/arch/cpu.h"
 #include "folder.h"

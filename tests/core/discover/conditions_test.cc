@@ -1,5 +1,5 @@
-// The system's own words, as a directory of files that each test writes: every subject found well and found bad. Last, the
-// machine that the test runs on.
+// The system's own words, as a directory of files that each test writes: every subject found well and found bad. Last,
+// the machine that the test runs on.
 #include "discover/conditions.h"
 
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "base/fingerprint.h"
-#include "profile/text/image.h"
 #include "discover/system_files.h"
 #include "folder.h"
+#include "profile/text/image.h"
 
 namespace smelt {
 namespace {
@@ -63,11 +63,11 @@ struct FakeSystem {
   System system;
 };
 
-#define EXPECT_FINDING(finding, expected_severity, text)               \
-  do {                                                                 \
-    const Finding f_ = (finding);                                      \
-    EXPECT_EQ(f_.severity, Severity::expected_severity) << f_.found;   \
-    EXPECT_NE(f_.found.find(text), std::string::npos) << f_.found;     \
+#define EXPECT_FINDING(finding, expected_severity, text)             \
+  do {                                                               \
+    const Finding f_ = (finding);                                    \
+    EXPECT_EQ(f_.severity, Severity::expected_severity) << f_.found; \
+    EXPECT_NE(f_.found.find(text), std::string::npos) << f_.found;   \
   } while (0)
 
 TEST(CpuLists, AreReadAndWrittenAsTheKernelDoes) {
@@ -79,7 +79,8 @@ TEST(CpuLists, AreReadAndWrittenAsTheKernelDoes) {
 
 TEST(Conditions, NothingIsWrongWithAQuietMachine) {
   FakeSystem fake;
-  for (const Finding& f : measurement_conditions(fake.system)) EXPECT_EQ(f.severity, Severity::kOk) << f.what << ": " << f.found;
+  for (const Finding& f : measurement_conditions(fake.system))
+    EXPECT_EQ(f.severity, Severity::kOk) << f.what << ": " << f.found;
   EXPECT_FALSE(any_warning(program_conditions(fake.system)));
 }
 
@@ -108,7 +109,8 @@ TEST(Conditions, Turbo) {
   EXPECT_FINDING(fake.find("turbo"), kOk, "off");
   fake.file("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
   EXPECT_FINDING(fake.find("turbo"), kNote, "on");
-  EXPECT_NE(fake.find("turbo").advice.find("echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"), std::string::npos);
+  EXPECT_NE(fake.find("turbo").advice.find("echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"),
+            std::string::npos);
   fake.file("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
   EXPECT_FINDING(fake.find("turbo"), kOk, "off");
 }
@@ -132,7 +134,9 @@ TEST(Conditions, QuotaOfTheFirstVersion) {
   fake.file("proc/self/cgroup", "4:memory:/m\n2:cpu,cpuacct:/box/job\n");
   fake.file("sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "100000\n");
   fake.file("sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
-  fake.system.wait = [&] { fake.file("sys/fs/cgroup/cpu/box/cpu.stat", "nr_periods 5\nnr_throttled 3\nthrottled_time 9\n"); };
+  fake.system.wait = [&] {
+    fake.file("sys/fs/cgroup/cpu/box/cpu.stat", "nr_periods 5\nnr_throttled 3\nthrottled_time 9\n");
+  };
   EXPECT_FINDING(fake.find("CPU quota"), kWarning, "1 CPUs' time for the 4 CPUs allowed; stopped 3 times");
 }
 
@@ -201,9 +205,13 @@ TEST(Conditions, KindsOfCoresByTheKernelsOwnWords) {
 TEST(Conditions, Pinning) {
   FakeSystem fake;
   EXPECT_FINDING(fake.find("OpenMP pinning", true), kNote, "not set");
-  fake.system.environment = [](const char* name) -> const char* { return std::string(name) == "OMP_PLACES" ? "cores" : nullptr; };
+  fake.system.environment = [](const char* name) -> const char* {
+    return std::string(name) == "OMP_PLACES" ? "cores" : nullptr;
+  };
   EXPECT_FINDING(fake.find("OpenMP pinning", true), kOk, "OMP_PLACES=cores");
-  fake.system.environment = [](const char* name) -> const char* { return std::string(name) == "OMP_PROC_BIND" ? "false" : nullptr; };
+  fake.system.environment = [](const char* name) -> const char* {
+    return std::string(name) == "OMP_PROC_BIND" ? "false" : nullptr;
+  };
   EXPECT_FINDING(fake.find("OpenMP pinning", true), kNote, "OMP_PROC_BIND=false");
 }
 

@@ -6,9 +6,9 @@
 
 #include <unistd.h>
 
-#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "folder.h"
+#include "profile/text/error.h"
 
 using namespace smelt;
 using smelt::test::Folder;
@@ -137,8 +137,8 @@ TEST_F(MachineFileTest, BothFormsOfAProfileCarryTheSameNumbers) {
   const std::vector<std::byte> packed = image.pack();
   const ProfileImage again = profile_from_json(profile_to_json(image), "x");
   EXPECT_EQ(again.pack(), packed) << "to the bit";
-  const std::string path = folder.write(
-      "p.profile", std::string_view(reinterpret_cast<const char*>(packed.data()), packed.size()));
+  const std::string path =
+      folder.write("p.profile", std::string_view(reinterpret_cast<const char*>(packed.data()), packed.size()));
   const MachineFile from_packed = read_machine_file(path), from_json = read_text(profile_to_json(image));
   EXPECT_EQ(from_packed.kind, "measured");
   EXPECT_EQ(from_json.kind, "measured");
@@ -156,12 +156,13 @@ TEST_F(MachineFileTest, BothFormsOfAProfileCarryTheSameNumbers) {
 
 TEST_F(MachineFileTest, JsonNamesDateFingerprintAndUnit) {
   const std::string text = profile_to_json(sample());
-  for (const char* part : {R"({"distance": "other package", "part": 1, "pairs": 4, "samples": 3, "marks": ["unsteady", "wide"])",
-                           R"("wait": {"poll": 12.5, "yield": 340.1, "futex_wake": 1900, "futex_return": 5100.3})",
-                           R"({"distance": "other package", "children": [1, 2, 4, 8, 16, 32], "gather": [1, 2, 3, 4, 5, 0])",
-                           R"({"distance": "self", "sizes": [64, 256,)",
-                           R"({"operation": "barrier", "pattern": "knomial:2", "predicted": 150.1, "measured": 155.5)",
-                           R"("cpus": [2, 0, 1], "program": [4294967295, 8, 7]})", R"("cpus": [3, 1], "program": []})"})
+  for (const char* part :
+       {R"({"distance": "other package", "part": 1, "pairs": 4, "samples": 3, "marks": ["unsteady", "wide"])",
+        R"("wait": {"poll": 12.5, "yield": 340.1, "futex_wake": 1900, "futex_return": 5100.3})",
+        R"({"distance": "other package", "children": [1, 2, 4, 8, 16, 32], "gather": [1, 2, 3, 4, 5, 0])",
+        R"({"distance": "self", "sizes": [64, 256,)",
+        R"({"operation": "barrier", "pattern": "knomial:2", "predicted": 150.1, "measured": 155.5)",
+        R"("cpus": [2, 0, 1], "program": [4294967295, 8, 7]})", R"("cpus": [3, 1], "program": []})"})
     EXPECT_NE(text.find(part), text.npos) << part << text.substr(text.find("\"classes"));
   for (const char* part : {"\"created\": \"2023-11-14T22:13:21Z\"", "\"fingerprint\": \"fedcba9876543210\"",
                            "\"unit\": \"ns\"", "\"kind\": \"measured\"", "row = sender"})
@@ -177,7 +178,8 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
     return text.replace(at, from.size(), to);
   };
   expect_refused(with("smelt machine profile", "other"), "\"format\"");
-  expect_refused(with("\"version\": 3", "\"version\": 2"), "format version 2, this Smelt reads 3; run 'smelt calibrate'");
+  expect_refused(with("\"version\": 3", "\"version\": 2"),
+                 "format version 2, this Smelt reads 3; run 'smelt calibrate'");
   expect_refused(with("\"os\": 1", "\"os\": 0"), "do not ascend");
   expect_refused(with("\"os\": 1", "\"os\": -1"), "\"os\" of CPU 1");
   expect_refused(with("\"package\": 1", "\"package\": 99999"), "\"package\" of CPU 2");
@@ -191,7 +193,8 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
   expect_refused(with("\"cpus\": [", "\"cpus\": [7,"), "a JSON object is expected");
   expect_refused(with("\"methods\": [", "\"method s\": ["), "\"methods\" is missing");
   expect_refused(with("\"methods\": [", "\"methods\": [1, 2, 3,"), "at most 4 sets of curves");
-  expect_refused(with("\"distance\": \"same core\"", "\"distance\": \"next door\""), "not one of \"self\", \"same core\"");
+  expect_refused(with("\"distance\": \"same core\"", "\"distance\": \"next door\""),
+                 "not one of \"self\", \"same core\"");
   expect_refused(with("\"distance\": \"same core\"", "\"distance\": 1"), "\"distance\" is 1, not one of");
   expect_refused(with("\"unsteady\"", "\"steady\""), "a mark is \"steady\", not one of \"unsteady\", \"wide\"");
   expect_refused(with("\"samples\": 3", "\"samples\": 5"), "a class has more pairs than there are");
@@ -201,7 +204,8 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
   expect_refused(with("\"children\": [1, 2", "\"children\": [1, 3"), "\"children\" is not [1, 2, 4");
   expect_refused(with("\"gather\": [1,", "\"gather\": ["), "\"gather\" is not a list of 6 numbers");
   expect_refused(with("\"copy\": [1,", "\"copy\": [\"x\","), "\"copy\"[0] is not a number");
-  expect_refused(with("\"operation\": \"barrier\"", "\"operation\": \"scan\""), "not one of \"broadcast\", \"reduce\", \"barrier\"");
+  expect_refused(with("\"operation\": \"barrier\"", "\"operation\": \"scan\""),
+                 "not one of \"broadcast\", \"reduce\", \"barrier\"");
   expect_refused(with("\"cpus\": [2, 0, 1]", "\"cpus\": [2, 0, 7]"), "a winner has CPU 7");
   expect_refused(with("\"cpus\": [2, 0, 1]", "\"cpus\": [2, 0, 2]"), "a winner has a CPU twice");
   expect_refused(with("\"cpus\": [2, 0, 1]", "\"cpus\": [2]"), "impossible group");
@@ -212,7 +216,8 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
   expect_refused(with("\"sizes\": [64, 256", "\"sizes\": [64, 128"), "\"sizes\" is not [64, 256, 1024");
   expect_refused(with("\"reduce_single\": [", "\"reduce_double\": ["), "\"reduce_single\" is missing");
   expect_refused(with("\"broadcast_shelf\": [0", "\"broadcast_shelf\": [-1"), "\"broadcast_shelf\"[0] is -1");
-  expect_refused(with("\"broadcast_shelf\": [0", "\"broadcast_shelf\": [0, 1"), "\"broadcast_shelf\" is not a list of 9");
+  expect_refused(with("\"broadcast_shelf\": [0", "\"broadcast_shelf\": [0, 1"),
+                 "\"broadcast_shelf\" is not a list of 9");
 }
 
 // Whatever is wrong is a UserError; what gets through can be packed, and the loader would take it.
@@ -229,9 +234,12 @@ TEST_F(MachineFileTest, EveryDamagedByteOfAProfileIsRefusedOrHarmless) {
         const std::vector<std::byte> packed = image.pack();
         Profile profile;
         Refusal why;
-        ASSERT_EQ(load_profile_file(folder.write("p.profile", std::string_view(reinterpret_cast<const char*>(packed.data()),
-                                                                               packed.size())).c_str(),
-                                    0, &profile, &why), 0)
+        ASSERT_EQ(
+            load_profile_file(
+                folder.write("p.profile", std::string_view(reinterpret_cast<const char*>(packed.data()), packed.size()))
+                    .c_str(),
+                0, &profile, &why),
+            0)
             << why.text << " at " << at;
         unload_profile(&profile);
       }

@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <sched.h>
+#include <unistd.h>
+#include <cstdlib>
 #include <set>
 #include <thread>
-#include <unistd.h>
 
-#include "profile/text/error.h"
 #include "discover/synthetic.h"
 #include "folder.h"
 #include "model/distance.h"
 #include "profile/profile.h"
+#include "profile/text/error.h"
 
 using namespace smelt;
 using smelt::test::Folder;
@@ -72,12 +72,15 @@ TEST(Synthetic, HwlocAndTheRuntimeAgreeOnTheLastLevel) {
     const auto cpu_file = [&root](uint32_t cpu, const std::string& file, const std::string& content) {
       root.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/" + file, content + "\n");
     };
-    const auto mask = [](uint32_t cpu, uint32_t count) { return fmt::format("{:08x}", ((1u << count) - 1) << (cpu / count * count)); };
+    const auto mask = [](uint32_t cpu, uint32_t count) {
+      return fmt::format("{:08x}", ((1u << count) - 1) << (cpu / count * count));
+    };
     const auto list = [](uint32_t cpu, uint32_t count) {
       const uint32_t first = cpu / count * count;
       return count == 1 ? std::to_string(cpu) : fmt::format("{}-{}", first, first + count - 1);
     };
-    for (const char* file : {"online", "possible", "present"}) root.write(std::string("sys/devices/system/cpu/") + file, "0-15\n");
+    for (const char* file : {"online", "possible", "present"})
+      root.write(std::string("sys/devices/system/cpu/") + file, "0-15\n");
     for (uint32_t cpu = 0; cpu < 16; ++cpu) {
       cpu_file(cpu, "topology/physical_package_id", std::to_string(cpu / 8));
       cpu_file(cpu, "topology/core_id", std::to_string(cpu % 8));
@@ -116,7 +119,8 @@ TEST(Synthetic, HwlocAndTheRuntimeAgreeOnTheLastLevel) {
     for (uint32_t i = 0; i < 16; ++i)
       for (uint32_t j = 0; j < 16; ++j) {
         ASSERT_EQ(offline.hop[i * 16 + j], runtime.costs.hop[i * 16 + j]) << clusters << ": " << i << ", " << j;
-        ASSERT_EQ(machine.pus[i].llc == machine.pus[j].llc, i / (clusters ? 4 : 8) == j / (clusters ? 4 : 8)) << i << ", " << j;
+        ASSERT_EQ(machine.pus[i].llc == machine.pus[j].llc, i / (clusters ? 4 : 8) == j / (clusters ? 4 : 8))
+            << i << ", " << j;
       }
     unload_profile(&runtime);
   }
@@ -133,19 +137,22 @@ TEST(Synthetic, NonsenseAndGiantsAreRefusedInOneLine) {
   }
 }
 
-// What hwloc reads as a number, the check before it reads as the same: what it lets through has at most 1,024 PUs, what it refuses more.
+// What hwloc reads as a number, the check before it reads as the same: what it lets through has at most 1,024 PUs, what
+// it refuses more.
 TEST(Synthetic, SizeIsKnownBeforehand) {
   for (const char* description :
-       {"pack:2 numa:1 l3:4 core:8 pu:2", "pu:1024", "1024", "2 2 2 2", "0x10 0x10 04", "pack:2(memory=99999GB) core:0x200 pu:1",
-        "(memory=1TB) pack:4 [numa(memory=1GB)] core:256 pu:1", "pack:2 [numa] [numa] core:2 pu:2(indexes=2*4:1*2)",
-        "\npack:2\n pu:2", "Package:2 L2Cache:2 Core:2 PU:2", "group0:2 pack:2 pu:2", "pack:2 core:2 1(indexes=3,2,1,0)"}) {
+       {"pack:2 numa:1 l3:4 core:8 pu:2", "pu:1024", "1024", "2 2 2 2", "0x10 0x10 04",
+        "pack:2(memory=99999GB) core:0x200 pu:1", "(memory=1TB) pack:4 [numa(memory=1GB)] core:256 pu:1",
+        "pack:2 [numa] [numa] core:2 pu:2(indexes=2*4:1*2)", "\npack:2\n pu:2", "Package:2 L2Cache:2 Core:2 PU:2",
+        "group0:2 pack:2 pu:2", "pack:2 core:2 1(indexes=3,2,1,0)"}) {
     EXPECT_NO_THROW(check_synthetic_size(description)) << description;
     EXPECT_NO_THROW(machine_from_synthetic(description)) << description;
   }
   for (const char* description :
-       {"pu:1025", "1025", "2 2 2 129", "0x20 041", "pack:33 core:32 pu:1", "pack:1025 pu:0", "core:18446744073709551616 pu:1",
-        "pack:-1 pu:1", "pack:65536 core:65536 l2:65536 l1:65536 pu:2", "pack:2 [numa(memory=1)] core:513 pu:1",
-        "pack:2(memory=7) core:513(size=1) pu:1", "pu:2(indexes=0,70000)", "pack:2 [numa(indexes=0,99999999)] pu:1"})
+       {"pu:1025", "1025", "2 2 2 129", "0x20 041", "pack:33 core:32 pu:1", "pack:1025 pu:0",
+        "core:18446744073709551616 pu:1", "pack:-1 pu:1", "pack:65536 core:65536 l2:65536 l1:65536 pu:2",
+        "pack:2 [numa(memory=1)] core:513 pu:1", "pack:2(memory=7) core:513(size=1) pu:1", "pu:2(indexes=0,70000)",
+        "pack:2 [numa(indexes=0,99999999)] pu:1"})
     EXPECT_THROW(check_synthetic_size(description), UserError) << description;
   // What hwloc refuses anyway is not this check's to name.
   for (const char* description : {"", "cheese", "pack:", "pack:x", "pack:2(", "pack:2 [numa", ":", "(", "["})

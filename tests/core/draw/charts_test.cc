@@ -65,7 +65,8 @@ TEST(Svg, EveryPictureOfEveryPatternAndSize) {
 
 // A barrier whose trees differ shows both, everybody in each; one that has but one tree shows that.
 TEST(Trees, OfABarrierAreTwoWhereTheyDiffer) {
-  for (const auto& [costs, abreast] : {std::pair{costs_picture(2, 1, 4, 0.5), true}, std::pair{costs_picture(4, 4, 4, 0.5), false}}) {
+  for (const auto& [costs, abreast] :
+       {std::pair{costs_picture(2, 1, 4, 0.5), true}, std::pair{costs_picture(4, 4, 4, 0.5), false}}) {
     Picture p = planned(costs, "adaptive", Operation::kBarrier);
     ASSERT_EQ(tree_sides(p).size(), 1u);
     EXPECT_EQ(tree_svg(p).find("gather"), std::string::npos);
@@ -75,7 +76,8 @@ TEST(Trees, OfABarrierAreTwoWhereTheyDiffer) {
     ASSERT_EQ(sides.size(), 2u);
     for (const uint16_t child : children(p.gather, p.gather.root)) {
       EXPECT_GT(sides[0].times[child], 0) << "it has sent";
-      EXPECT_GE(sides[0].times[p.gather.root], sides[0].hop(p.costs, p.gather.root, child)) << "and the root has heard of it";
+      EXPECT_GE(sides[0].times[p.gather.root], sides[0].hop(p.costs, p.gather.root, child))
+          << "and the root has heard of it";
     }
     const std::string svg = tree_svg(p), text = text_picture(p, true), dot = dot_picture(p);
     std::string words;
@@ -120,7 +122,9 @@ TEST(Svg, NamesAreEscapedWhateverTheyHold) {
     EXPECT_NE(words.find("é"), std::string::npos);
     EXPECT_EQ(svg.find('\xff'), std::string::npos);
   }
-  EXPECT_EQ(xml_text("a\xff" "b\xc3"), "a?b?");
+  EXPECT_EQ(xml_text("a\xff"
+                     "b\xc3"),
+            "a?b?");
 }
 
 TEST(Svg, NumbersAreShortAndAlwaysNumbers) {
@@ -137,7 +141,8 @@ TEST(Svg, ZeroCostsAreDrawnToo) {
   for (const float* matrix : {p.costs.hop, p.costs.send_busy, p.costs.recv_busy, p.costs.ready_read})
     std::fill_n(const_cast<float*>(matrix), cells, 0.0f);
   p = planned(p, "binary", Operation::kBarrier);
-  for (const std::string& svg : {matrix_svg(p, kBoth), tree_svg(p), schedule_svg(p), timeline_svg(p)}) expect_page(svg, p);
+  for (const std::string& svg : {matrix_svg(p, kBoth), tree_svg(p), schedule_svg(p), timeline_svg(p)})
+    expect_page(svg, p);
   EXPECT_FALSE(timeline_text(p, {}).empty());
 }
 
@@ -177,10 +182,12 @@ TEST(Text, TimelineOfAStar) {
   const auto lane = [](size_t waits, size_t reads) { return std::string(waits, '.') + std::string(reads, 'r') + "\n"; };
   EXPECT_EQ(text.substr(text.find("     CPU")),
             "     CPU\n"
-            "       0  " + std::string(40, 'S') + "\n"
-            "       1  " + lane(20, 40) +
-            "       2  " + lane(40, 40) +
-            "          0         5         10        15        20        25        30        35        40 ns\n");
+            "       0  " +
+                std::string(40, 'S') +
+                "\n"
+                "       1  " +
+                lane(20, 40) + "       2  " + lane(40, 40) +
+                "          0         5         10        15        20        25        30        35        40 ns\n");
 }
 
 // Every CPU stands in its row, lines stay narrow, and nothing but ASCII comes when ASCII is asked for.
@@ -203,7 +210,8 @@ TEST(Text, LargeMachines) {
   const std::string timeline = pictures[3]({.utf8 = false});
   for (const uint32_t cpu : costs.cpu)
     EXPECT_NE(timeline.find("\n" + std::string(8 - std::to_string(cpu).size(), ' ') + std::to_string(cpu) + "  "),
-              std::string::npos) << cpu;
+              std::string::npos)
+        << cpu;
 }
 
 TEST(Dot, ScheduleHasEveryoneInEveryRound) {

@@ -13,8 +13,8 @@
 
 namespace smelt::test {
 
-// `nodes` x `caches` x `cpus` CPUs. A message costs 30 within a cache (10 its sender), twice that within a node, eight times that
-// beyond; `spread` makes every pair a little different.
+// `nodes` x `caches` x `cpus` CPUs. A message costs 30 within a cache (10 its sender), twice that within a node, eight
+// times that beyond; `spread` makes every pair a little different.
 inline Picture costs_picture(uint32_t nodes, uint32_t caches, uint32_t cpus, double spread = 0) {
   Picture p;
   const uint32_t n = nodes * caches * cpus;
@@ -32,7 +32,10 @@ inline Picture costs_picture(uint32_t nodes, uint32_t caches, uint32_t cpus, dou
   for (uint32_t i = 0; i < n; ++i)
     for (uint32_t j = 0; j < n; ++j) {
       if (i == j) continue;
-      const double factor = (llc[i] == llc[j] ? 1 : node[i] == node[j] ? 2 : 8) * (1 + spread * ((i * 7 + j * 13) % 10) / 10);
+      const double factor = (llc[i] == llc[j]     ? 1
+                             : node[i] == node[j] ? 2
+                                                  : 8) *
+                            (1 + spread * ((i * 7 + j * 13) % 10) / 10);
       hop[i * n + j] = static_cast<float>(30 * factor);
       send[i * n + j] = static_cast<float>(10 * factor);
       receive[i * n + j] = static_cast<float>(15 * factor);

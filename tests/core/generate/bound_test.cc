@@ -72,7 +72,9 @@ struct Made {
         switch (kind) {
           case 0: busy[at] = draw, edge[at] = draw + static_cast<float>(random() % 1000); break;
           case 1: busy[at] = random() % 2 ? 0 : draw, edge[at] = random() % 2 ? busy[at] : busy[at] + draw; break;
-          case 2: busy[at] = draw * (random() % 3 ? 1e-6f : 1e6f), edge[at] = busy[at] * (random() % 2 ? 1 : 1000); break;
+          case 2:
+            busy[at] = draw * (random() % 3 ? 1e-6f : 1e6f), edge[at] = busy[at] * (random() % 2 ? 1 : 1000);
+            break;
           case 3: busy[at] = 30, edge[at] = 100; break;
           case 4: busy[at] = 30, edge[at] = llc[v] == llc[c] ? 50 : node[v] == node[c] ? 120 : 700; break;
           case 5: busy[at] = 0.01f * draw, edge[at] = 300; break;
@@ -112,7 +114,8 @@ TEST(Bound, IsNeverAboveTheExactOptimum) {
       Tree tree;
       double best = 0;
       ASSERT_EQ(exact_tree(made.problem, root, {}, arena, &tree, &best), 0);
-      EXPECT_LE(lower_bound(made.problem, root, arena), best * 1.000002) << "kind " << seed % kKinds << " seed " << seed;
+      EXPECT_LE(lower_bound(made.problem, root, arena), best * 1.000002)
+          << "kind " << seed % kKinds << " seed " << seed;
       arena.rewind(mark);
     }
   }

@@ -50,7 +50,8 @@ const Kind kKinds[] = {
     {"small integers", [](std::mt19937& random) { return static_cast<float>(random() % 4); }},
     {"huge ratios", [](std::mt19937& random) { return std::pow(10.0f, uniform(random, -9, 9)); }},
     {"near and far", [](std::mt19937& random) { return (random() % 2 ? 1 : 10) * uniform(random, 50, 60); }},
-    {"long waits", [](std::mt19937& random) { return random() % 3 ? uniform(random, 0, 1) : uniform(random, 50, 100); }},
+    {"long waits",
+     [](std::mt19937& random) { return random() % 3 ? uniform(random, 0, 1) : uniform(random, 50, 100); }},
 };
 
 Made make(const Kind& kind, uint32_t n, uint32_t seed, bool symmetric = false) {
@@ -114,7 +115,8 @@ double least_of_all_trees(const TreeProblem& problem, uint32_t root) {
   }
 }
 
-// The recurrence at the head of exact.cc as it stands there, for all roots. By what is left after c: out[v] = f[v][all].
+// The recurrence at the head of exact.cc as it stands there, for all roots. By what is left after c: out[v] =
+// f[v][all].
 std::vector<double> by_plain_recurrence(const TreeProblem& problem) {
   const uint32_t n = problem.n, sets = 1u << n;
   std::vector<std::vector<double>> f(n, std::vector<double>(sets, 0));
@@ -126,7 +128,8 @@ std::vector<double> by_plain_recurrence(const TreeProblem& problem) {
         const double rest = f[v][set ^ part];
         for (uint32_t c = 0; c < n; ++c) {
           if (!(part >> c & 1)) continue;
-          least = std::min(least, std::max(problem.edge_of(v, c) + f[c][part ^ (1u << c)], problem.busy_of(v, c) + rest));
+          least =
+              std::min(least, std::max(problem.edge_of(v, c) + f[c][part ^ (1u << c)], problem.busy_of(v, c) + rest));
         }
       }
       f[v][set] = least;
@@ -205,7 +208,8 @@ TEST(Exact, IsWhatThePlainRecurrenceFinds) {
   for (const Kind& kind : kKinds) {
     for (uint32_t n = 6; n <= 10; ++n) {
       const Made made = make(kind, n, n);
-      expect_values(made.problem(), by_plain_recurrence(made.problem()), std::string(kind.name) + ", " + std::to_string(n));
+      expect_values(made.problem(), by_plain_recurrence(made.problem()),
+                    std::string(kind.name) + ", " + std::to_string(n));
     }
   }
   const Made made = make(kKinds[0], 12, 1);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
-#include <utility>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generate/patterns.h"
@@ -142,7 +142,8 @@ TEST(Exchanges, HierarchicalMeetsNearFirstAndCounterpartsThen) {
   EXPECT_EQ(hierarchical_exchange(two, 0, arena, &exchange), -EINVAL);
 }
 
-// A smaller group's members answer for several of a larger one, and everybody still hears of everybody (choose_test validates it).
+// A smaller group's members answer for several of a larger one, and everybody still hears of everybody (choose_test
+// validates it).
 TEST(Exchanges, HierarchicalUsesTheSmallerGroupsPlacesAgain) {
   MappedArena arena(1 << 20);
   const Costs whole = make_machine("m", 2, 3, 100, 600, 0, 1).paper(arena);
@@ -169,7 +170,8 @@ TEST(Exchanges, SpreadDividesTheOtherClustersOverTheCores) {
     std::map<std::pair<uint16_t, uint16_t>, uint32_t> crossings;
     for (uint32_t m = 0; m < exchange.count; ++m) {
       const Message& message = exchange.messages[m];
-      if (costs.llc[message.from] != costs.llc[message.to]) ++crossings[{costs.llc[message.from], costs.llc[message.to]}];
+      if (costs.llc[message.from] != costs.llc[message.to])
+        ++crossings[{costs.llc[message.from], costs.llc[message.to]}];
     }
     for (const auto& [pair, count] : crossings) EXPECT_EQ(count, 1u) << machine;
   }

@@ -74,7 +74,8 @@ struct Mended {
   Mender mender;
   std::vector<bool> in;
 
-  Mended(const TreeProblem& all, bool free_root, const std::vector<uint16_t>& begin, uint16_t root = 0) : problem(all), in(all.n) {
+  Mended(const TreeProblem& all, bool free_root, const std::vector<uint16_t>& begin, uint16_t root = 0)
+      : problem(all), in(all.n) {
     EXPECT_EQ(mender.make(all, free_root, arena), 0);
     Tree star;
     EXPECT_EQ(make_tree(static_cast<uint32_t>(begin.size()), root, arena, &star), 0);
@@ -177,7 +178,8 @@ TEST(Mend, TheBoundIsOne) {
       mended.change(v);
       const std::vector<uint16_t> members = mended.members();
       Subset subset(made.problem, members);
-      const auto root = static_cast<int>(std::find(members.begin(), members.end(), mended.mender.root()) - members.begin());
+      const auto root =
+          static_cast<int>(std::find(members.begin(), members.end(), mended.mender.root()) - members.begin());
       char* const start = mended.arena.mark();
       Tree tree;
       double optimum = 0;
@@ -202,7 +204,8 @@ TEST(Mend, TheBoundIsTightAmongEquals) {
 class OnMachine : public testing::TestWithParam<Machine> {};
 std::string name_of(const testing::TestParamInfo<Machine>& info) { return info.param.name; }
 
-// After each change near what a search from the beginning finds: on the machines 2 % above it in the mean, 30 % at worst.
+// After each change near what a search from the beginning finds: on the machines 2 % above it in the mean, 30 % at
+// worst.
 TEST_P(OnMachine, StaysNearAFreshSearch) {
   for (const bool overlap : {false, true}) {
     for (Direction direction : kDirections) {
@@ -260,7 +263,8 @@ TEST_P(OnMachine, TheBoundIsOneAndSaysSomething) {
         mended.change(members.front());
         members = mended.members();
         const Subset subset(problem, members);
-        const auto root = static_cast<int>(std::find(members.begin(), members.end(), mended.mender.root()) - members.begin());
+        const auto root =
+            static_cast<int>(std::find(members.begin(), members.end(), mended.mender.root()) - members.begin());
         Tree tree;
         double optimum = 0;
         ASSERT_EQ(exact_tree(subset.problem, seed % 2 == 0 ? -1 : root, {}, arena, &tree, &optimum), 0);

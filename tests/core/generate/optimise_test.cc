@@ -59,7 +59,9 @@ struct Random {
         switch (kind % 5) {
           case 0: busy[at] = draw, edge[at] = draw + static_cast<float>(random() % 1000); break;
           case 1: busy[at] = random() % 2 ? 0 : draw, edge[at] = random() % 2 ? busy[at] : busy[at] + draw; break;
-          case 2: busy[at] = draw * (random() % 3 ? 1e-6f : 1e6f), edge[at] = busy[at] * (random() % 2 ? 1 : 1000); break;
+          case 2:
+            busy[at] = draw * (random() % 3 ? 1e-6f : 1e6f), edge[at] = busy[at] * (random() % 2 ? 1 : 1000);
+            break;
           case 3: busy[at] = 30, edge[at] = 100; break;
           case 4: busy[at] = 30, edge[at] = group[v] == group[c] ? 100 : 100 + draw; break;
         }
@@ -69,7 +71,7 @@ struct Random {
   }
 };
 
-// ---- the editor --------------------------------------------------------------------------------------------------------------
+// ---- the editor ---------------------------------------------------------------------------------------------------
 
 // Every edit leaves what a fresh valuation of the stored tree finds, and undo() what was there before.
 TEST(TreeEditor, ValuesAndUndoAreExact) {
@@ -131,7 +133,7 @@ TEST(TreeEditor, ValuesAndUndoAreExact) {
   }
 }
 
-// ---- the result --------------------------------------------------------------------------------------------------------------
+// ---- the result ---------------------------------------------------------------------------------------------------
 
 // Never above a registered pattern that it was handed, nor far above without; what it says it costs is what it costs.
 class OnMachine : public testing::TestWithParam<Machine> {};
@@ -244,9 +246,9 @@ TEST(Optimise, TheSmallest) {
   auto busy = [&](int v, int c) { return double{made.busy[v * 3 + c]}; };
   for (int r = 0; r < 3; ++r) {
     const int a = (r + 1) % 3, b = (r + 2) % 3;
-    const double best = std::min({edge(r, a) + edge(a, b), edge(r, b) + edge(b, a),
-                                  std::max(edge(r, a), busy(r, a) + edge(r, b)),
-                                  std::max(edge(r, b), busy(r, b) + edge(r, a))});
+    const double best =
+        std::min({edge(r, a) + edge(a, b), edge(r, b) + edge(b, a), std::max(edge(r, a), busy(r, a) + edge(r, b)),
+                  std::max(edge(r, b), busy(r, b) + edge(r, a))});
     ASSERT_EQ(optimise_tree(made.problem, r, {}, arena, &tree, &value), 0);
     EXPECT_NEAR(value, best, 1e-6 * best);
   }

@@ -22,7 +22,9 @@ TEST(ReleaseLines, TheNumberWithTheEarliestLastPoller) {
   for (uint32_t children : {2u, 7u, 32u, 100u}) {
     for (double poller : {0.1, 0.5, 2.0}) {
       for (double busy : {0.5, 3.0, 20.0}) {
-        const auto last = [&](uint32_t lines) { return (lines - 1) * busy + ((children + lines - 1) / lines - 1) * poller; };
+        const auto last = [&](uint32_t lines) {
+          return (lines - 1) * busy + ((children + lines - 1) / lines - 1) * poller;
+        };
         const uint32_t found = release_lines(children, poller, busy);
         for (uint32_t lines = 1; lines <= kMostReleaseLines && lines <= children; ++lines)
           EXPECT_LE(last(found), last(lines)) << children << ' ' << poller << ' ' << busy;

@@ -1,4 +1,5 @@
-// Groups that cannot be made, disagree, come and go: all participants get the same answer, and nothing grows or stays behind.
+// Groups that cannot be made, disagree, come and go: all participants get the same answer, and nothing grows or stays
+// behind.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -27,7 +28,13 @@ int create_error(unsigned n, const std::function<void(Seat&)>& before, int expec
 }
 
 TEST(GroupLife, NoMemoryForTheLeader) {
-  EXPECT_EQ(create_error(3, [](Seat& seat) { if (seat.me == 0) setenv("SMELT_SHM_MB", "0", 1); }, -ENOMEM), 0);
+  EXPECT_EQ(create_error(
+                3,
+                [](Seat& seat) {
+                  if (seat.me == 0) setenv("SMELT_SHM_MB", "0", 1);
+                },
+                -ENOMEM),
+            0);
 }
 
 // ulimit -f: a file beyond it would end the process with SIGXFSZ.
@@ -51,9 +58,12 @@ void limit_address_space() {
 // Under qemu-user the limit is not the program's: setting it succeeds and changes nothing.
 bool address_space_can_be_limited() {
   return run_processes(1, [](Seat&) {
-    limit_address_space();
-    return mmap(nullptr, kAddressSpace, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED ? 0 : 1;
-  }) == 0;
+           limit_address_space();
+           return mmap(nullptr, kAddressSpace, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ==
+                          MAP_FAILED
+                      ? 0
+                      : 1;
+         }) == 0;
 }
 
 TEST(GroupLife, AddressSpaceOfOneFollower) {
@@ -66,11 +76,13 @@ TEST(GroupLife, AddressSpaceOfOneFollower) {
 }
 
 TEST(GroupLife, DifferentSettings) {
-  EXPECT_EQ(create_error(3, [](Seat& seat) { setenv("SMELT_CHUNK", seat.me == 2 ? "512" : "1024", 1); }, -EINVAL), 0);
+  EXPECT_EQ(create_error(
+                3, [](Seat& seat) { setenv("SMELT_CHUNK", seat.me == 2 ? "512" : "1024", 1); }, -EINVAL),
+            0);
 }
 
-// Who hears last that the group was refused must hear it all the same, though the leader has long put the memory to another use:
-// its next group, of participants who agree.
+// Who hears last that the group was refused must hear it all the same, though the leader has long put the memory to
+// another use: its next group, of participants who agree.
 TEST(GroupLife, RefusedWhileTheMemoryIsInUseAgain) {
   Meeting* const refused = Meeting::open(3);
   Meeting* const served = Meeting::open(3);
@@ -113,7 +125,10 @@ TEST(GroupLife, RefusedWhileTheMemoryIsInUseAgain) {
 }
 
 TEST(GroupLife, UnknownPattern) {
-  EXPECT_EQ(create_error(2, [](Seat&) { setenv("SMELT_PATTERN", "daisy", 1); }, 0), 0) << "said, and the default is used";
+  EXPECT_EQ(create_error(
+                2, [](Seat&) { setenv("SMELT_PATTERN", "daisy", 1); }, 0),
+            0)
+      << "said, and the default is used";
 }
 
 // Not one participant's process is where its ticket says: what another machine's ranks would see.
@@ -211,9 +226,10 @@ TEST(GroupLife, DescribesItself) {
     EXPECT_HERE(smelt_group_create(&host, 2, seat.me, &group) == 0, "create");
     std::string text;
     char line[256];
-    for (const smelt_collective which : {SMELT_COLLECTIVE_BARRIER, SMELT_COLLECTIVE_BROADCAST, SMELT_COLLECTIVE_REDUCE,
-                                         SMELT_COLLECTIVE_ALLREDUCE}) {
-      for (unsigned i = 0; smelt_group_describe(group, which, i, line, sizeof line) >= 0; ++i) text += std::string(line) + "\n";
+    for (const smelt_collective which :
+         {SMELT_COLLECTIVE_BARRIER, SMELT_COLLECTIVE_BROADCAST, SMELT_COLLECTIVE_REDUCE, SMELT_COLLECTIVE_ALLREDUCE}) {
+      for (unsigned i = 0; smelt_group_describe(group, which, i, line, sizeof line) >= 0; ++i)
+        text += std::string(line) + "\n";
     }
     for (const char* wanted : {"pair", "<= 24 B: inline, both", "<= 224 B: inline", "<= 4 KiB: through shared memory",
                                "<= 64 KiB: through shared memory, sliced", "longer: single copy"})

@@ -1,16 +1,17 @@
 // Groups by every pattern, where each process believes to have a CPU of its own on a pretended machine of 64
-// (tests/gomp_shim/pretended_cpus.c is part of this program): what a group with CPUs to spare plans, and not a crowd's star. Only the plans
-// are pretended: each process by itself has the first CPU, so they all seem to share it, and whoever waits yields, as is best here.
+// (tests/gomp_shim/pretended_cpus.c is part of this program): what a group with CPUs to spare plans, and not a crowd's
+// star. Only the plans are pretended: each process by itself has the first CPU, so they all seem to share it, and
+// whoever waits yields, as is best here.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
 
 #include "base/fingerprint.h"
-#include "group/group.h"
 #include "core/folder.h"
 #include "discover/machine.h"
 #include "generate/registry.h"
+#include "group/group.h"
 #include "here.h"
 #include "processes.h"
 
@@ -58,7 +59,8 @@ int collectives(smelt_group* group, const Seat& seat, unsigned flags) {
       for (size_t i = 0; i < count; ++i) EXPECT_HERE(out[i] == total(i), "allreduce of %zu: element %zu", count, i);
       out.assign(count, 0);
       EXPECT_HERE(smelt_group_reduce(group, &from, &to, count, &sum, root) == 0, "reduce");
-      for (size_t i = 0; i < count && seat.me == root; ++i) EXPECT_HERE(out[i] == total(i), "reduce of %zu: element %zu", count, i);
+      for (size_t i = 0; i < count && seat.me == root; ++i)
+        EXPECT_HERE(out[i] == total(i), "reduce of %zu: element %zu", count, i);
       const smelt_data data{mine.data(), nullptr, nullptr, nullptr};
       EXPECT_HERE(smelt_group_broadcast(group, &data, count * sizeof(uint64_t), root) == 0, "broadcast");
       for (size_t i = 0; i < count; ++i)
@@ -74,13 +76,15 @@ int barriers(smelt_group* group, const Seat& seat) {
     seat.meeting->probe[seat.me].process = static_cast<int32_t>(round);
     smelt_group_barrier(group);
     for (unsigned i = 0; i < seat.n; ++i)
-      EXPECT_HERE(seat.meeting->probe[i].process == static_cast<int32_t>(round), "rank %u, round %u: %u is missing", seat.me, round, i);
+      EXPECT_HERE(seat.meeting->probe[i].process == static_cast<int32_t>(round), "rank %u, round %u: %u is missing",
+                  seat.me, round, i);
     smelt_group_barrier(group);
   }
   return 0;
 }
 
-// How many processes failed. `told`: what the group must say its barrier and its broadcast are; "" where it is its own choice.
+// How many processes failed. `told`: what the group must say its barrier and its broadcast are; "" where it is its own
+// choice.
 int failures(unsigned n, const char* pattern, const std::string& barrier, const std::string& broadcast) {
   return run_processes(n, [&](Seat& seat) {
     setenv("SMELT_PATTERN", pattern, 1);
@@ -98,7 +102,8 @@ int failures(unsigned n, const char* pattern, const std::string& barrier, const 
     const std::string reduce = line;
     const bool along = reduce.find("order-free operations along ") != std::string::npos;
     // A pattern that is asked for and is a tree serves reductions, too; two kinds of operations, two ways.
-    EXPECT_HERE(broadcast.empty() || reduce.ends_with(" along" + broadcast.substr(1)), "reduce by %s: %s", pattern, line);
+    EXPECT_HERE(broadcast.empty() || reduce.ends_with(" along" + broadcast.substr(1)), "reduce by %s: %s", pattern,
+                line);
     // On this machine the tree is cheaper than the fixed order once several blocks send far messages to one CPU.
     EXPECT_HERE(n < 33 || along, "reduce: %s", line);
     unsigned calls = 0;
@@ -107,7 +112,8 @@ int failures(unsigned n, const char* pattern, const std::string& barrier, const 
     const smelt_data from{&one, nullptr, nullptr, nullptr}, to{&total, nullptr, nullptr, nullptr};
     EXPECT_HERE(smelt_group_reduce(group, &from, &to, 1, &sum, 0) == 0, "reduce");
     EXPECT_HERE(seat.me != 0 || total == n, "reduce: %u instead of %u", static_cast<unsigned>(total), n);
-    // Who has combined: everybody what its children brought; in the fixed order the heads of blocks, and the root also what those made.
+    // Who has combined: everybody what its children brought; in the fixed order the heads of blocks, and the root also
+    // what those made.
     const ReduceRoute* route = group->tree_for(sum, 0);
     EXPECT_HERE(along == (route != nullptr), "%s", reduce.c_str());
     unsigned expected = seat.me % 16 == 0 ? (n - seat.me < 16 ? n - seat.me : 16) - 1 : 0;

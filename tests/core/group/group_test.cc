@@ -10,7 +10,8 @@
 namespace smelt::test {
 namespace {
 
-// An associative, non-commutative operation on bytes packed in 64 bits: composition of the maps x -> a x + b (mod 2^32).
+// An associative, non-commutative operation on bytes packed in 64 bits: composition of the maps x -> a x + b (mod
+// 2^32).
 struct Map {
   uint32_t a, b;
 };
@@ -49,7 +50,8 @@ struct Strided {
   }
   static void unpack(void* context, size_t offset, size_t bytes, const void* from) {
     auto& memory = static_cast<Strided*>(context)->memory;
-    for (size_t i = 0; i < bytes; ++i) memory[(offset + i) / 8 * 24 + (offset + i) % 8] = static_cast<const char*>(from)[i];
+    for (size_t i = 0; i < bytes; ++i)
+      memory[(offset + i) / 8 * 24 + (offset + i) % 8] = static_cast<const char*>(from)[i];
   }
   smelt_data data() { return {nullptr, pack, unpack, this}; }
   Map get(size_t i) const {
@@ -87,19 +89,22 @@ int check_all(smelt_group* group, const Seat& seat, bool third) {
         EXPECT_HERE(error == 0, "%s of %zu: %d", reduce ? "reduce" : "allreduce", count, error);
         for (size_t i = 0; i < count && (!reduce || seat.me == root); ++i) {
           const Map got = layout == 2 ? strided_out.get(i) : out[i];
-          EXPECT_HERE(same(got, expected(seat.n, i, round)), "rank %u: %s of %zu elements, layout %d, root %u: element %zu",
-                      seat.me, reduce ? "reduce" : "allreduce", count, layout, root, i);
+          EXPECT_HERE(same(got, expected(seat.n, i, round)),
+                      "rank %u: %s of %zu elements, layout %d, root %u: element %zu", seat.me,
+                      reduce ? "reduce" : "allreduce", count, layout, root, i);
         }
         // The same data from the root to everybody, roots and others in different layouts.
         const bool spread = layout == 2 || (seat.me == root && layout == 1);
         Strided carrier(count);
         std::vector<Map> plain(count, Map{1, 1});
-        for (size_t i = 0; i < count && seat.me == root; ++i) carrier.set(i, operand(root, i, round)), plain[i] = carrier.get(i);
+        for (size_t i = 0; i < count && seat.me == root; ++i)
+          carrier.set(i, operand(root, i, round)), plain[i] = carrier.get(i);
         const smelt_data data = spread ? carrier.data() : contiguous(plain.data());
         EXPECT_HERE(smelt_group_broadcast(group, &data, count * sizeof(Map), root) == 0, "broadcast of %zu", count);
         for (size_t i = 0; i < count; ++i)
           EXPECT_HERE(same(spread ? carrier.get(i) : plain[i], operand(root, i, round)),
-                      "rank %u: broadcast of %zu elements, layout %d, root %u: element %zu", seat.me, count, layout, root, i);
+                      "rank %u: broadcast of %zu elements, layout %d, root %u: element %zu", seat.me, count, layout,
+                      root, i);
       }
       smelt_group_barrier(group);
     }
@@ -116,18 +121,22 @@ class Sizes : public testing::TestWithParam<unsigned> {};
 TEST_P(Sizes, EverythingAsComputedHere) { EXPECT_EQ(failures(GetParam(), {}, true), 0); }
 TEST_P(Sizes, WithoutThirdOperand) { EXPECT_EQ(failures(GetParam(), {}, false), 0); }
 TEST_P(Sizes, Sliced) { EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "0"}}, false), 0); }
-TEST_P(Sizes, Flat) { EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "1000000000"}, {"SMELT_CHUNK", "512"}}, true), 0); }
+TEST_P(Sizes, Flat) {
+  EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "1000000000"}, {"SMELT_CHUNK", "512"}}, true), 0);
+}
 TEST_P(Sizes, SingleCopy) { EXPECT_EQ(failures(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, true), 0); }
 TEST_P(Sizes, SingleCopyWithoutThirdOperand) { EXPECT_EQ(failures(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, false), 0); }
-TEST_P(Sizes, TinyPieces) { EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "64"}, {"SMELT_CHUNK", "64"}}, true), 0); }
+TEST_P(Sizes, TinyPieces) {
+  EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "64"}, {"SMELT_CHUNK", "64"}}, true), 0);
+}
 TEST_P(Sizes, Trees) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "binomial"}}, true), 0); }
 TEST_P(Sizes, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knomial:1"}}, true), 0); }
 TEST_P(Sizes, Dissemination) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "dissemination:2"}}, true), 0); }
 
 INSTANTIATE_TEST_SUITE_P(Processes, Sizes, testing::Values(1u, 2u, 3u, 5u, 8u), testing::PrintToStringParamName());
 
-// group.h's promise of where operands lie: at multiples of the largest power of two, 64 at most, that divides an element's length.
-// The callers' own buffers do so here.
+// group.h's promise of where operands lie: at multiples of the largest power of two, 64 at most, that divides an
+// element's length. The callers' own buffers do so here.
 struct Alignment {
   size_t element = 0, power = 0;
   bool broken = false;
@@ -135,7 +144,8 @@ struct Alignment {
 };
 void add_bytes(const void* left, const void* right, void* result, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i)
-    static_cast<uint8_t*>(result)[i] = static_cast<uint8_t>(static_cast<const uint8_t*>(left)[i] + static_cast<const uint8_t*>(right)[i]);
+    static_cast<uint8_t*>(result)[i] =
+        static_cast<uint8_t>(static_cast<const uint8_t*>(left)[i] + static_cast<const uint8_t*>(right)[i]);
 }
 void add_aligned(void* context, const void* left, void* right, size_t elements) {
   auto* alignment = static_cast<Alignment*>(context);
@@ -180,7 +190,8 @@ int check_alignment(smelt_group* group, const Seat& seat, bool third, bool packe
         for (size_t i = 0; i < count * element && (root == seat.n || root == seat.me); ++i)
           wrong |= out[i] != static_cast<uint8_t>(seat.n * i + seat.n * (seat.n - 1) / 2);
         if (found.empty() && (wrong || alignment.broken))
-          found = std::to_string(count) + " elements of " + std::to_string(element) + " bytes, root " + std::to_string(root) +
+          found = std::to_string(count) + " elements of " + std::to_string(element) + " bytes, root " +
+                  std::to_string(root) +
                   (wrong ? ": wrong result" : ": not at multiples of " + std::to_string(alignment.power));
       }
     }
@@ -193,34 +204,46 @@ int check_alignment(smelt_group* group, const Seat& seat, bool third, bool packe
 class Operands : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Operands, LieWhereTheHeaderSays) {
-  const std::vector<Setting> ways[] = {{}, {{"SMELT_FLAT_LIMIT", "0"}}, {{"SMELT_COPY_LIMIT", "0"}}, {{"SMELT_CHUNK", "320"}}};
+  const std::vector<Setting> ways[] = {
+      {}, {{"SMELT_FLAT_LIMIT", "0"}}, {{"SMELT_COPY_LIMIT", "0"}}, {{"SMELT_CHUNK", "320"}}};
   for (const std::vector<Setting>& way : ways)
     for (const bool third : {false, true})
       for (const bool packed : {false, true})
-        EXPECT_EQ(in_group(GetParam(), way, [&](smelt_group* group, Seat& seat) { return check_alignment(group, seat, third, packed); }), 0)
-            << (way.empty() ? "default" : way[0].name) << (third ? ", third operand" : "") << (packed ? ", packed" : "");
+        EXPECT_EQ(in_group(GetParam(), way,
+                           [&](smelt_group* group, Seat& seat) { return check_alignment(group, seat, third, packed); }),
+                  0)
+            << (way.empty() ? "default" : way[0].name) << (third ? ", third operand" : "")
+            << (packed ? ", packed" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Processes, Operands, testing::Values(2u, 3u, 18u), testing::PrintToStringParamName());
 
-// Elsewhere than on the root there need not be a place for the result. (What is undefined about it a sanitizer build says.)
+// Elsewhere than on the root there need not be a place for the result. (What is undefined about it a sanitizer build
+// says.)
 TEST(Group, OnlyTheRootNamesAPlaceForTheResult) {
-  const std::vector<Setting> ways[] = {{}, {{"SMELT_FLAT_LIMIT", "0"}}, {{"SMELT_FLAT_LIMIT", "1000000000"}}, {{"SMELT_COPY_LIMIT", "0"}}};
+  const std::vector<Setting> ways[] = {
+      {}, {{"SMELT_FLAT_LIMIT", "0"}}, {{"SMELT_FLAT_LIMIT", "1000000000"}}, {{"SMELT_COPY_LIMIT", "0"}}};
   for (const unsigned n : {1u, 2u, 3u, 18u})
     for (const std::vector<Setting>& way : ways)
-      EXPECT_EQ(in_group(n, way, [](smelt_group* group, Seat& seat) {
-        const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
-        for (const size_t count : {1, 20, 1000, 20000})
-          for (const unsigned root : {0u, seat.n - 1}) {
-            std::vector<Map> in(count), out(count);
-            for (size_t i = 0; i < count; ++i) in[i] = operand(seat.me, i, 5);
-            const smelt_data from = contiguous(in.data()), to = contiguous(out.data());
-            EXPECT_HERE(smelt_group_reduce(group, &from, seat.me == root ? &to : nullptr, count, &fold, root) == 0, "reduce");
-            for (size_t i = 0; i < count && seat.me == root; ++i)
-              EXPECT_HERE(same(out[i], expected(seat.n, i, 5)), "%zu elements, root %u: element %zu", count, root, i);
-          }
-        return 0;
-      }), 0) << n << " participants, " << (way.empty() ? "default" : way[0].name);
+      EXPECT_EQ(in_group(n, way,
+                         [](smelt_group* group, Seat& seat) {
+                           const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
+                           for (const size_t count : {1, 20, 1000, 20000})
+                             for (const unsigned root : {0u, seat.n - 1}) {
+                               std::vector<Map> in(count), out(count);
+                               for (size_t i = 0; i < count; ++i) in[i] = operand(seat.me, i, 5);
+                               const smelt_data from = contiguous(in.data()), to = contiguous(out.data());
+                               EXPECT_HERE(smelt_group_reduce(group, &from, seat.me == root ? &to : nullptr, count,
+                                                              &fold, root) == 0,
+                                           "reduce");
+                               for (size_t i = 0; i < count && seat.me == root; ++i)
+                                 EXPECT_HERE(same(out[i], expected(seat.n, i, 5)), "%zu elements, root %u: element %zu",
+                                             count, root, i);
+                             }
+                           return 0;
+                         }),
+                0)
+          << n << " participants, " << (way.empty() ? "default" : way[0].name);
 }
 
 // More than a block of 16, where the order of combination has its second level.

@@ -16,19 +16,22 @@ struct Setting {
 };
 
 // The number of processes that failed, as run_processes.
-inline int in_group(unsigned n, const std::vector<Setting>& settings, const std::function<int(smelt_group*, Seat&)>& body,
-                    unsigned timeout_s = 120) {
-  return run_processes(n, [&](Seat& seat) {
-    for (const Setting& setting : settings) setenv(setting.name, setting.value, 1);
-    const smelt_host host = host_of(&seat);
-    smelt_group* group = nullptr;
-    const int error = smelt_group_create(&host, n, seat.me, &group);
-    EXPECT_HERE(error == 0, "create: %d", error);
-    const int result = body(group, seat);
-    smelt_group_free(group);
-    smelt_groups_end();
-    return result;
-  }, timeout_s);
+inline int in_group(unsigned n, const std::vector<Setting>& settings,
+                    const std::function<int(smelt_group*, Seat&)>& body, unsigned timeout_s = 120) {
+  return run_processes(
+      n,
+      [&](Seat& seat) {
+        for (const Setting& setting : settings) setenv(setting.name, setting.value, 1);
+        const smelt_host host = host_of(&seat);
+        smelt_group* group = nullptr;
+        const int error = smelt_group_create(&host, n, seat.me, &group);
+        EXPECT_HERE(error == 0, "create: %d", error);
+        const int result = body(group, seat);
+        smelt_group_free(group);
+        smelt_groups_end();
+        return result;
+      },
+      timeout_s);
 }
 
 }  // namespace smelt::test

@@ -1,9 +1,7 @@
-// Membarrier that worked and is refused later: a program that filters its own system calls, in a process of its own here, for a
-// filter is for good.
+// Membarrier that worked and is refused later: a program that filters its own system calls, in a process of its own
+// here, for a filter is for good.
 #include <gtest/gtest.h>
 
-#include <cerrno>
-#include <cstddef>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/membarrier.h>
@@ -14,6 +12,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstddef>
 
 #include "base/options.h"
 #include "base/os/os.h"
@@ -49,23 +49,27 @@ void in_a_child(Body body) {
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_FALSE(WIFSIGNALED(status)) << "signal " << WTERMSIG(status) << (WTERMSIG(status) == SIGALRM ? ": the sleeper was never woken" : "");
+  ASSERT_FALSE(WIFSIGNALED(status)) << "signal " << WTERMSIG(status)
+                                    << (WTERMSIG(status) == SIGALRM ? ": the sleeper was never woken" : "");
   if (WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "no membarrier here, or no filters are permitted";
   EXPECT_EQ(WEXITSTATUS(status), kRight) << "the line that failed";
 }
-#define RIGHT(condition) \
-  do                     \
+#define RIGHT(condition)                         \
+  do                                             \
     if (!(condition)) return __LINE__ % 200 + 1; \
   while (0)
 
 struct Sleeper {
   explicit Sleeper(uint64_t awaited) : epoch(awaited) {
     policy.spin_ns = 1000;
-    pthread_create(&thread, nullptr, [](void* self) -> void* {
-      auto& s = *static_cast<Sleeper*>(self);
-      if (!wait_briefly(s.line.epoch, s.epoch, s.policy)) wait_slowly(s.line, s.epoch, nullptr, s.policy);
-      return nullptr;
-    }, this);
+    pthread_create(
+        &thread, nullptr,
+        [](void* self) -> void* {
+          auto& s = *static_cast<Sleeper*>(self);
+          if (!wait_briefly(s.line.epoch, s.epoch, s.policy)) wait_slowly(s.line, s.epoch, nullptr, s.policy);
+          return nullptr;
+        },
+        this);
     // Announced, and very likely asleep by then.
     while (line.bell.sleepers.load() == 0) os::yield_cpu();
     ::usleep(20'000);
@@ -90,7 +94,8 @@ int sleeps_before_and_after(uint32_t action) {
   // The thread that sleeps comes before the filter, which is for all threads.
   if (filter_membarrier(action, SECCOMP_FILTER_FLAG_TSYNC) != 0) return kNoFilter;
   Sleeper second(1);
-  // What a writer does whose look at the bell came before its store: the order that the sleeper's membarrier would have kept.
+  // What a writer does whose look at the bell came before its store: the order that the sleeper's membarrier would have
+  // kept.
   second.line.epoch.store(1, std::memory_order_release);
   second.join();
   RIGHT(!os::process_barrier());
@@ -106,8 +111,8 @@ TEST(Refused, WithEnosysSleepersFindTheEpoch) {
   in_a_child([] { return sleeps_before_and_after(SECCOMP_RET_ERRNO | ENOSYS); });
 }
 
-// A restart from a checkpoint: the new address space is not registered. The filter asks us what the kernel is to say, and the first
-// call is answered as there.
+// A restart from a checkpoint: the new address space is not registered. The filter asks us what the kernel is to say,
+// and the first call is answered as there.
 struct Kernel {
   int listener;
   int asked[8];
@@ -121,17 +126,21 @@ TEST(Refused, ALostRegistrationIsMadeAgain) {
     kernel.listener = static_cast<int>(filter_membarrier(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER));
     if (kernel.listener < 0) return +kNoFilter;
     pthread_t thread;
-    pthread_create(&thread, nullptr, [](void*) -> void* {
-      while (kernel.count < 3) {
-        seccomp_notif call{};
-        if (::ioctl(kernel.listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return nullptr;
-        const bool lost = kernel.count == 0;
-        kernel.asked[kernel.count++] = static_cast<int>(call.data.args[0]);
-        seccomp_notif_resp answer{call.id, 0, lost ? -EPERM : 0, lost ? 0u : static_cast<uint32_t>(SECCOMP_USER_NOTIF_FLAG_CONTINUE)};
-        ::ioctl(kernel.listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-      }
-      return nullptr;
-    }, nullptr);
+    pthread_create(
+        &thread, nullptr,
+        [](void*) -> void* {
+          while (kernel.count < 3) {
+            seccomp_notif call{};
+            if (::ioctl(kernel.listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return nullptr;
+            const bool lost = kernel.count == 0;
+            kernel.asked[kernel.count++] = static_cast<int>(call.data.args[0]);
+            seccomp_notif_resp answer{call.id, 0, lost ? -EPERM : 0,
+                                      lost ? 0u : static_cast<uint32_t>(SECCOMP_USER_NOTIF_FLAG_CONTINUE)};
+            ::ioctl(kernel.listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+          }
+          return nullptr;
+        },
+        nullptr);
     RIGHT(os::process_barrier());
     pthread_join(thread, nullptr);
     RIGHT(kernel.asked[0] == MEMBARRIER_CMD_PRIVATE_EXPEDITED);

@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <sched.h>
+#include <cstdlib>
 
 #include "base/fingerprint.h"
 #include "base/os/os.h"
-#include "profile/text/error.h"
 #include "measure/ping_pong.h"
 #include "measure/poller.h"
 #include "measure/ticks.h"
+#include "profile/text/error.h"
 
 using namespace smelt;
 

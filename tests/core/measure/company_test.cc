@@ -67,7 +67,8 @@ TEST(FindCompany, TakesAsManyAsDoNotDisturb) {
   const Company free = found(16, [](const auto&, Spot) { return 100.0; });
   EXPECT_EQ(free.most, 16u);
   EXPECT_TRUE(free.share_llc);
-  const Company sharing = found(16, [](const auto& together, Spot spot) { return shares_cache(together, spot) ? 130.0 : 100.0; });
+  const Company sharing =
+      found(16, [](const auto& together, Spot spot) { return shares_cache(together, spot) ? 130.0 : 100.0; });
   EXPECT_FALSE(sharing.share_llc);
   EXPECT_EQ(sharing.most, 8u) << "one for each cache";
   const Company crowd = found(16, [](const auto& together, Spot) { return together.size() > 3 ? 120.0 : 100.0; });

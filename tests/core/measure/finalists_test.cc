@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 
 #include "base/os/os.h"
-#include "team/team.h"
-#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "profile/api.h"
+#include "profile/text/error.h"
+#include "team/team.h"
 
 using namespace smelt;
 
@@ -68,7 +68,8 @@ TEST_F(Finalists, TheWinnerIsWhatATeamGets) {
   image_.header.pairs_measured = 2;
   const std::string path = testing::TempDir() + "finalists.profile";
   const std::vector<std::byte> bytes = image_.pack();
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   Profile profile;
   Refusal why;
   ASSERT_EQ(load_profile_file(path.c_str(), 0, &profile, &why), 0) << why.text;
@@ -125,8 +126,8 @@ TEST_F(Finalists, WhenTheTimeIsOverTheModelDecides) {
   EXPECT_NE(races.remarks[0].find("the time was over"), std::string::npos);
 }
 
-// Planning is the part that needs memory, and comes before the first thread, so CPUs that are not there do for it: it must get as far
-// as them. All candidates at once took 64 times as much, 1.9 GB here.
+// Planning is the part that needs memory, and comes before the first thread, so CPUs that are not there do for it: it
+// must get as far as them. All candidates at once took 64 times as much, 1.9 GB here.
 TEST(FinalistsOfMany, ArePlannedOneAtATime) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   ProfileImage image = guess_image(machine_from_synthetic("pack:8 core:64 pu:1"));

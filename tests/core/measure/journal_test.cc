@@ -3,18 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
-#include <ctime>
-#include <filesystem>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <filesystem>
 
-#include "profile/text/error.h"
 #include "folder.h"
 #include "measure/simulated_machine.h"
+#include "profile/text/error.h"
 
 using namespace smelt;
 using smelt::test::Folder;

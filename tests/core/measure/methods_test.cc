@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <string>
-#include <unistd.h>
 
 #include "base/os/os.h"
 #include "discover/machine.h"
@@ -54,10 +54,13 @@ TEST_F(TwoProcesses, AreChosenAndAnnounced) {
   image.core.resize(2), image.os_cpu = cpus, image.hop = {0, 1, 1, 0};
   if (image.core[0] == image.core[1]) GTEST_SKIP() << "the first two CPUs are one core";
   uint32_t announced = 0;
-  const MeasuredMethods methods = measure_methods(image, [&](uint32_t done, uint32_t total) {
-    EXPECT_LE(done, total);
-    announced = total;
-  }, kSmall);
+  const MeasuredMethods methods = measure_methods(
+      image,
+      [&](uint32_t done, uint32_t total) {
+        EXPECT_LE(done, total);
+        announced = total;
+      },
+      kSmall);
   EXPECT_EQ(methods.remark, "");
   ASSERT_EQ(methods.sets.size(), 1u);
   EXPECT_EQ(announced, 1u);
@@ -73,21 +76,33 @@ TEST_F(TwoProcesses, ThatFailLeaveALineAndNoCurves) {
 }
 
 TEST_F(TwoProcesses, MeetAndEndTogether) {
-  EXPECT_EQ(run_processes(cpus, [](Seat& seat) {
-    smelt_host host = seat.host();
-    int64_t low[2] = {int64_t{seat.me} + 3, -int64_t{seat.me}};
-    if (host.minimum(host.context, low, 2) != 0 || low[0] != 3 || low[1] != -1) return 1;
-    char word[8] = "wrong";
-    if (seat.me == 0) std::snprintf(word, sizeof word, "right");
-    return host.broadcast(host.context, word, sizeof word) == 0 && std::string(word) == "right" ? 0 : 1;
-  }, 60), "");
+  EXPECT_EQ(run_processes(
+                cpus,
+                [](Seat& seat) {
+                  smelt_host host = seat.host();
+                  int64_t low[2] = {int64_t{seat.me} + 3, -int64_t{seat.me}};
+                  if (host.minimum(host.context, low, 2) != 0 || low[0] != 3 || low[1] != -1) return 1;
+                  char word[8] = "wrong";
+                  if (seat.me == 0) std::snprintf(word, sizeof word, "right");
+                  return host.broadcast(host.context, word, sizeof word) == 0 && std::string(word) == "right" ? 0 : 1;
+                },
+                60),
+            "");
   // One fails, the other waits for it: both are gone at once, not after the time limit.
   const int64_t begin = os::now_ns();
-  EXPECT_EQ(run_processes(cpus, [](Seat& seat) { return seat.me == 0 ? 1 : (::pause(), 0); }, 60), "process 1 of 2 failed");
-  EXPECT_EQ(run_processes(cpus, [](Seat&) { return -ENOMEM; }, 60), "process 1 of 2 failed (Cannot allocate memory)");
+  EXPECT_EQ(run_processes(
+                cpus, [](Seat& seat) { return seat.me == 0 ? 1 : (::pause(), 0); }, 60),
+            "process 1 of 2 failed");
+  EXPECT_EQ(run_processes(
+                cpus, [](Seat&) { return -ENOMEM; }, 60),
+            "process 1 of 2 failed (Cannot allocate memory)");
   EXPECT_LT(os::now_ns() - begin, 30'000'000'000);
-  EXPECT_EQ(run_processes(cpus, [](Seat&) { return ::raise(SIGKILL); }, 60), "process 1 of 2 was killed by signal 9");
-  EXPECT_EQ(run_processes(cpus, [](Seat&) { return ::pause(), 0; }, 1), "process 1 of 2 took too long");
+  EXPECT_EQ(run_processes(
+                cpus, [](Seat&) { return ::raise(SIGKILL); }, 60),
+            "process 1 of 2 was killed by signal 9");
+  EXPECT_EQ(run_processes(
+                cpus, [](Seat&) { return ::pause(), 0; }, 1),
+            "process 1 of 2 took too long");
 }
 
 // --- which CPUs, on machines that only exist here ---

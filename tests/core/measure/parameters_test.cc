@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "profile/text/error.h"
 #include "discover/machine.h"
+#include "profile/text/error.h"
 
 using namespace smelt;
 
@@ -45,7 +45,8 @@ TEST_F(Parameters, OfWaitingOnOneCpuKnowNoSleep) {
 TEST_F(Parameters, OfWaitingTellPollingFromSleeping) {
   if (cpus.size() < 2) GTEST_SKIP() << "this process may use one CPU only";
   const WaitFigures wait = measure_waiting(first(), second(), 0, small_effort().wait);
-  for (const float figure : {wait.poll, wait.yield, wait.futex_wake, wait.futex_return}) EXPECT_TRUE(is_time(figure)) << figure;
+  for (const float figure : {wait.poll, wait.yield, wait.futex_wake, wait.futex_return})
+    EXPECT_TRUE(is_time(figure)) << figure;
   EXPECT_GT(wait.futex_wake, wait.poll) << "a system call against a look";
   EXPECT_GT(wait.futex_return, wait.poll);
 }
@@ -88,8 +89,8 @@ TEST_F(Parameters, GoIntoTheProfile) {
   ProfileImage image = guess_image(machine);
   std::vector<uint32_t> seen;
   uint32_t parts = 0;
-  const std::string remark = measure_parameters(image, [&](uint32_t done, uint32_t total) { seen.push_back(done), parts = total; },
-                                                small_effort());
+  const std::string remark = measure_parameters(
+      image, [&](uint32_t done, uint32_t total) { seen.push_back(done), parts = total; }, small_effort());
   EXPECT_EQ(seen.size(), parts);
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
   EXPECT_TRUE(remark.empty() || remark.find("single copy") == 0) << remark;
@@ -149,7 +150,8 @@ TEST(CopyCpus, AreTheMedianPairOfEveryDistance) {
   EXPECT_EQ(pairs[2].distance, Distance::kOther);
   EXPECT_EQ(pairs[2].reader, 0u);
   EXPECT_EQ(pairs[2].writer, 3u) << "the upper median";
-  EXPECT_LE(copy_cpus(guess_image(machine_from_synthetic("pack:2 numa:2 l3:2 core:2 pu:2"))).size(), kMaxDistanceCurves);
+  EXPECT_LE(copy_cpus(guess_image(machine_from_synthetic("pack:2 numa:2 l3:2 core:2 pu:2"))).size(),
+            kMaxDistanceCurves);
   EXPECT_EQ(copy_cpus(guess_image(machine_from_synthetic("core:1 pu:1"))).size(), 1u);
 }
 

@@ -28,7 +28,8 @@ struct Course {
   }
   Race run(const RaceSettings& settings) {
     return race(
-        static_cast<uint32_t>(speed.size()), [this](uint32_t c) { return lap(c); }, [this] { return noisy(50); }, settings);
+        static_cast<uint32_t>(speed.size()), [this](uint32_t c) { return lap(c); }, [this] { return noisy(50); },
+        settings);
   }
 };
 

@@ -1,5 +1,5 @@
-// Which pairs are measured and what is concluded from them: by plans alone, and by whole calibrations of machines that are
-// simulated, compared with the truth and with the time of all pairs.
+// Which pairs are measured and what is concluded from them: by plans alone, and by whole calibrations of machines that
+// are simulated, compared with the truth and with the time of all pairs.
 #include "measure/sampler.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,8 @@ TEST(Plans, PutEveryPairIntoOneClassAndComeToAnEnd) {
       for (Spot spot : one.pairs) EXPECT_TRUE(seen.emplace(spot.a, spot.b).second);
     }
     EXPECT_EQ(seen.size(), n * (n - 1) / 2);
-    EXPECT_LE(static_cast<double>(full) + static_cast<double>(hops) / 6, 0.04 * n * (n - 1) / 2) << "strange machines, too";
+    EXPECT_LE(static_cast<double>(full) + static_cast<double>(hops) / 6, 0.04 * n * (n - 1) / 2)
+        << "strange machines, too";
   }
 }
 
@@ -82,7 +83,8 @@ TEST(Plans, DoubtADozenThatDiffer) {
     Samples samples(40);
     Plan plan;
     while (!(plan = plan_samples(machine.pus, samples, false)).done())
-      measure_wanted(samples, plan, [&](Spot spot) { return 100 * (1 + spread * ((spot.a * 7 + spot.b * 13) % 31) / 31); });
+      measure_wanted(samples, plan,
+                     [&](Spot spot) { return 100 * (1 + spread * ((spot.a * 7 + spot.b * 13) % 31) / 31); });
     ASSERT_EQ(plan.classes.size(), 1u);
     EXPECT_GE(samples.usable(plan.classes[0].pairs).size(), expected);
     EXPECT_LT(samples.usable(plan.classes[0].pairs).size(), expected + 12);
@@ -124,11 +126,12 @@ void expect_close(const std::string& what, uint64_t seed) {
   const uint32_t n = simulated->truth().n;
   const std::string name = what.substr(what.rfind('/') + 1);
   if (seed == 1)
-    fmt::print("{:<32} {:4} CPUs {:3} classes {:4} pairs {:5.1f} % of the time; class hop {:4.1f} % ready {:4.1f} % "
-               "distance {:4.1f} %; pair median {:4.1f} % p90 {:4.1f} %\n",
-               name, n, result.image.classes.size(), simulated->pairs_measured(), 100 * share, 100 * errors.hop,
-               100 * errors.ready_read, 100 * errors.by_distance, 100 * median(errors.pairs),
-               100 * quantile(errors.pairs, 0.9));
+    fmt::print(
+        "{:<32} {:4} CPUs {:3} classes {:4} pairs {:5.1f} % of the time; class hop {:4.1f} % ready {:4.1f} % "
+        "distance {:4.1f} %; pair median {:4.1f} % p90 {:4.1f} %\n",
+        name, n, result.image.classes.size(), simulated->pairs_measured(), 100 * share, 100 * errors.hop,
+        100 * errors.ready_read, 100 * errors.by_distance, 100 * median(errors.pairs),
+        100 * quantile(errors.pairs, 0.9));
   EXPECT_LE(errors.hop, 0.1) << name << ", seed " << seed;
   EXPECT_LE(errors.ready_read, 0.1) << name << ", seed " << seed;
   EXPECT_LE(errors.busy, 0.1) << name << ", seed " << seed;
@@ -141,7 +144,8 @@ void expect_close(const std::string& what, uint64_t seed) {
 
 TEST(Accuracy, OnTheSharedMachines) {
   const char* const folder = std::getenv("SMELT_TEST_MACHINES");
-  if (!folder || !std::filesystem::is_directory(folder)) GTEST_SKIP() << "SMELT_TEST_MACHINES names no folder of machines";
+  if (!folder || !std::filesystem::is_directory(folder))
+    GTEST_SKIP() << "SMELT_TEST_MACHINES names no folder of machines";
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".json") files.insert(entry.path().string());
@@ -158,9 +162,11 @@ TEST(Accuracy, OnTheZooAndSyntheticMachines) {
 }
 
 TEST(SmallMachines, AreMeasuredAltogether) {
-  for (const auto& [description, cpus, classes] :
-       {std::tuple{"core:1 pu:1", 1u, 0u}, {"core:2 pu:1", 2u, 1u}, {"core:1 pu:2", 2u, 1u}, {"core:1 pu:4", 4u, 1u},
-        {"core:8 pu:2", 16u, 2u}}) {
+  for (const auto& [description, cpus, classes] : {std::tuple{"core:1 pu:1", 1u, 0u},
+                                                   {"core:2 pu:1", 2u, 1u},
+                                                   {"core:1 pu:2", 2u, 1u},
+                                                   {"core:1 pu:4", 4u, 1u},
+                                                   {"core:8 pu:2", 16u, 2u}}) {
     const auto simulated = simulate(read_machine_file(std::string("synthetic:") + description));
     const Calibration result = run(*simulated);
     ASSERT_EQ(result.image.n(), cpus) << description;
@@ -222,7 +228,8 @@ TEST(Splitting, BySocketsThatAreNotEquallyFar) {
   EXPECT_EQ(result.image.classes[1].part, 0u);
   EXPECT_EQ(result.image.classes[2].part, 1u);
   EXPECT_EQ(result.image.classes[2].pairs, 2u * 16 * 16);
-  for (double error : errors_of(result, simulated->truth()).pairs) EXPECT_LE(error, 0.15) << "also of pairs not measured";
+  for (double error : errors_of(result, simulated->truth()).pairs)
+    EXPECT_LE(error, 0.15) << "also of pairs not measured";
 }
 
 TEST(Splitting, ByCachesOfOneNode) {

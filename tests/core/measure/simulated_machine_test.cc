@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "profile/text/error.h"
 #include "measure/pair_samples.h"
 #include "measure/statistics.h"
+#include "profile/text/error.h"
 
 using namespace smelt;
 
@@ -45,7 +45,8 @@ TEST(Undisturbed, GivesWhatTheFileSays) {
     EXPECT_DOUBLE_EQ(median(cost.hops), truth(pair.a, pair.b));
     EXPECT_EQ(cost.drift, 0);
     for (const bool forth : {true, false}) {
-      const auto from = static_cast<uint32_t>(forth ? pair.a : pair.b), to = static_cast<uint32_t>(forth ? pair.b : pair.a);
+      const auto from = static_cast<uint32_t>(forth ? pair.a : pair.b),
+                 to = static_cast<uint32_t>(forth ? pair.b : pair.a);
       const DirectionCost& direction = forth ? cost.forth : cost.back;
       EXPECT_NEAR(direction.send_busy, costs.send_busy[costs.at(from, to)], 1e-9);
       EXPECT_NEAR(direction.recv_busy, costs.recv_busy[costs.at(from, to)], 1e-9);

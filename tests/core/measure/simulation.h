@@ -59,9 +59,10 @@ inline Errors errors_of(const Calibration& result, const Costs& truth, const Fac
     const double expected = median(figures.hop);
     errors.hop = std::max(errors.hop, relative(found.hop, expected));
     errors.ready_read = std::max(errors.ready_read, relative(found.ready_read, median(figures.ready)));
-    // They are differences of samples, a hundredth of the hop: its noise and two decimals are all of them on fast pairs.
-    for (const auto& [busy, exact] : {std::pair{found.send_busy, median(figures.send)},
-                                      std::pair{found.recv_busy, median(figures.receive)}})
+    // They are differences of samples, a hundredth of the hop: its noise and two decimals are all of them on fast
+    // pairs.
+    for (const auto& [busy, exact] :
+         {std::pair{found.send_busy, median(figures.send)}, std::pair{found.recv_busy, median(figures.receive)}})
       errors.busy = std::max(errors.busy, std::max(0.0, std::abs(busy - exact) - 0.001 * expected - 0.005) / exact);
   }
   for (const auto& [distance, values] : distances)

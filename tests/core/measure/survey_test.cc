@@ -19,8 +19,8 @@ void expect_close_or_marked(const std::string& what, const MachineFile& file, co
   const auto simulated = simulate(file, settings);
   const Calibration result = run(*simulated);
   const Errors errors = errors_of(result, simulated->truth(), factor);
-  EXPECT_TRUE(is_marked(result) || errors.hop <= 0.1)
-      << what << ": off by " << 100 * errors.hop << " %\n" << all_remarks(result);
+  EXPECT_TRUE(is_marked(result) || errors.hop <= 0.1) << what << ": off by " << 100 * errors.hop << " %\n"
+                                                      << all_remarks(result);
   EXPECT_TRUE(!is_marked(result) || !result.remarks.empty()) << what;
 }
 
@@ -43,7 +43,8 @@ TEST(Drift, IsFollowedOrMarked) {
     const Calibration result = run(*simulated);
     const double end = 1 + settings.drift_per_s * simulated->seconds();
     const double error = errors_of(result, simulated->truth(), [&](uint32_t, uint32_t) { return (1 + end) / 2; }).hop;
-    EXPECT_TRUE(is_marked(result) || error <= 0.1 + (end - 1) / 2) << all << ": " << error << "\n" << all_remarks(result);
+    EXPECT_TRUE(is_marked(result) || error <= 0.1 + (end - 1) / 2) << all << ": " << error << "\n"
+                                                                   << all_remarks(result);
     EXPECT_TRUE(all < 1 || is_marked(result)) << "nobody can measure that";
   }
 }
@@ -276,7 +277,9 @@ TEST(TimeLimit, EndsWithWhatThereIsAndSaysSo) {
           ASSERT_NE(result.class_of[i * 64 + j], kNobody);
         }
     for (const ClassFigures& figures : result.image.classes) {
-      if (figures.samples == 0) { EXPECT_TRUE(figures.marks & kMarkUnsteady); }
+      if (figures.samples == 0) {
+        EXPECT_TRUE(figures.marks & kMarkUnsteady);
+      }
       EXPECT_GT(figures.hop, 0);
     }
   }

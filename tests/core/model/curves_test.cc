@@ -87,7 +87,9 @@ TEST(Crossing, LaterGainsMayBeSmall) {
   expect_at(crossing(a, b), 1100);
 }
 
-void put(CurveSet& set, CurveMethod method, const Curve& curve) { std::copy(curve.ns, curve.ns + kCurveSizes, set.ns[method]); }
+void put(CurveSet& set, CurveMethod method, const Curve& curve) {
+  std::copy(curve.ns, curve.ns + kCurveSizes, set.ns[method]);
+}
 
 TEST(Crossings, OfASet) {
   CurveSet set{};

@@ -40,7 +40,9 @@ class GroupLimits : public testing::Test {
     for (uint32_t i = 0; i < kCurveSizes; ++i)
       sets[set].ns[method][i] = static_cast<float>(fixed + per_byte * static_cast<double>(kSampledBytes[i]));
   }
-  static void expect_near(uint64_t limit, double expected) { EXPECT_NEAR(static_cast<double>(limit), expected, expected / 50); }
+  static void expect_near(uint64_t limit, double expected) {
+    EXPECT_NEAR(static_cast<double>(limit), expected, expected / 50);
+  }
 
   CurveSet sets[2];
   Profile profile;

@@ -1,5 +1,5 @@
-// Every threshold: from curves and figures that are made up here, from settings, from the situation, from nothing; and that each can say
-// why it stands where it stands.
+// Every threshold: from curves and figures that are made up here, from settings, from the situation, from nothing; and
+// that each can say why it stands where it stands.
 #include "policy/thresholds.h"
 
 #include <gtest/gtest.h>
@@ -51,13 +51,16 @@ struct Machine {
     for (uint32_t i = 0; i < kCurveSizes; ++i)
       set.ns[method][i] = static_cast<float>(fixed + per_byte * static_cast<double>(kSampledBytes[i]));
   }
-  Threshold find(ThresholdId id, const Situation& situation = {}) const { return find_threshold(id, &profile, situation); }
+  Threshold find(ThresholdId id, const Situation& situation = {}) const {
+    return find_threshold(id, &profile, situation);
+  }
 };
 
 class Thresholds : public testing::Test {
  protected:
   ~Thresholds() override {
-    for (const char* name : {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK", "SMELT_SPIN_US", "SMELT_YIELD_US"}) set_option(name, "-1");
+    for (const char* name : {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK", "SMELT_SPIN_US", "SMELT_YIELD_US"})
+      set_option(name, "-1");
     set_option("SMELT_PATIENCE", "8");
   }
   Machine machine;
@@ -84,8 +87,10 @@ TEST_F(Thresholds, AllSayWhyInOneLine) {
   for (DistanceCurves& curves : machine.distances)
     for (uint32_t i = 0; i < kCurveSizes; ++i) curves.single_copy[i] = static_cast<float>(1000 + kSampledBytes[i] / 8);
   const Profile empty;
-  for (const Profile* profile : {static_cast<const Profile*>(nullptr), &empty, static_cast<const Profile*>(&machine.profile)})
-    for (const Situation& situation : {Situation{}, Situation{8, false, false}, Situation{2, true, false}, Situation{2, false, true}})
+  for (const Profile* profile :
+       {static_cast<const Profile*>(nullptr), &empty, static_cast<const Profile*>(&machine.profile)})
+    for (const Situation& situation :
+         {Situation{}, Situation{8, false, false}, Situation{2, true, false}, Situation{2, false, true}})
       for (uint32_t i = 0; i < kThresholds; ++i) {
         const Threshold found = find_threshold(static_cast<ThresholdId>(i), profile, situation);
         SCOPED_TRACE(kThresholdTable[i].name);
@@ -120,7 +125,10 @@ TEST_F(Thresholds, OfMethodsStandWhereTheCurvesCross) {
   EXPECT_EQ(found.crossing.bytes[0], 16u << 10);
   EXPECT_EQ(found.crossing.bytes[1], 64u << 10);
   const std::string why = reason(found);
-  EXPECT_EQ(why, "single copy overtakes the shelf between 16 KiB (3.62 µs against 3.38 µs) and 64 KiB (8.53 µs against 13.2 µs), 2 participants");
+  EXPECT_EQ(
+      why,
+      "single copy overtakes the shelf between 16 KiB (3.62 µs against 3.38 µs) and 64 KiB (8.53 µs against 13.2 µs), "
+      "2 participants");
 }
 
 TEST_F(Thresholds, OfMethodsThatGainNothingAreNever) {
@@ -134,7 +142,8 @@ TEST_F(Thresholds, OfMethodsThatGainEverywhereAreZero) {
   machine.line(kAllreduceSliced, 500, 0);
   const Threshold always = machine.find(ThresholdId::kFlatAllreduce);
   EXPECT_EQ(always.value, 0u);
-  EXPECT_EQ(reason(always), "sliced gains on flat at all sizes measured, from 64 B (500 ns against 1 µs) on, 2 participants");
+  EXPECT_EQ(reason(always),
+            "sliced gains on flat at all sizes measured, from 64 B (500 ns against 1 µs) on, 2 participants");
 }
 
 TEST_F(Thresholds, OfAMethodThatCouldNotBeMeasuredAreNever) {
@@ -158,13 +167,15 @@ TEST_F(Thresholds, OfTwoSayNothingAboutMany) {
 
 TEST_F(Thresholds, FollowTheSituation) {
   machine.line(kBroadcastSingle, 2000, 0), machine.line(kBroadcastShelf, 0, 0.01);  // cross at 206 KB
-  const Threshold still = machine.find(ThresholdId::kCopyBroadcast), moving = machine.find(ThresholdId::kCopyBroadcast, {2, false, true});
+  const Threshold still = machine.find(ThresholdId::kCopyBroadcast),
+                  moving = machine.find(ThresholdId::kCopyBroadcast, {2, false, true});
   EXPECT_EQ(still.origin, ThresholdOrigin::kCurves);
   EXPECT_EQ(moving.origin, ThresholdOrigin::kSituation);
   EXPECT_EQ(moving.value, typical(ThresholdId::kCopyMoving));
   EXPECT_EQ(moving.otherwise, still.value);
   EXPECT_NE(reason(moving).find("virtual machine may be moved; otherwise 20"), std::string::npos) << reason(moving);
-  EXPECT_EQ(machine.find(ThresholdId::kCopyAllreduce, {2, false, true}).origin, ThresholdOrigin::kCurves) << "allreduce is not lowered";
+  EXPECT_EQ(machine.find(ThresholdId::kCopyAllreduce, {2, false, true}).origin, ThresholdOrigin::kCurves)
+      << "allreduce is not lowered";
   const Threshold crowd = machine.find(ThresholdId::kCopyBroadcast, {2, true, true});
   EXPECT_EQ(crowd.value, kNever);
   EXPECT_EQ(crowd.origin, ThresholdOrigin::kSituation);
@@ -177,12 +188,18 @@ TEST_F(Thresholds, AreTheUsersWhereSet) {
     const char* text;
     uint64_t value;
   } settings[] = {
-      {ThresholdId::kFlatReduce, "SMELT_FLAT_LIMIT", "77", 77},      {ThresholdId::kFlatAllreduce, "SMELT_FLAT_LIMIT", "0", 0},
-      {ThresholdId::kCopyBroadcast, "SMELT_COPY_LIMIT", "5", 5},     {ThresholdId::kCopyReduce, "SMELT_COPY_LIMIT", "5", 5},
-      {ThresholdId::kCopyAllreduce, "SMELT_COPY_LIMIT", "5", 5},     {ThresholdId::kPiece, "SMELT_CHUNK", "512", 512},
-      {ThresholdId::kCrowdPiece, "SMELT_CHUNK", "512", 512},         {ThresholdId::kSpin, "SMELT_SPIN_US", "20", 20'000},
-      {ThresholdId::kQuotaSpin, "SMELT_SPIN_US", "0", 0},            {ThresholdId::kYield, "SMELT_YIELD_US", "3", 3000},
-      {ThresholdId::kPassiveYield, "SMELT_YIELD_US", "3", 3000},     {ThresholdId::kPatience, "SMELT_PATIENCE", "2", 2},
+      {ThresholdId::kFlatReduce, "SMELT_FLAT_LIMIT", "77", 77},
+      {ThresholdId::kFlatAllreduce, "SMELT_FLAT_LIMIT", "0", 0},
+      {ThresholdId::kCopyBroadcast, "SMELT_COPY_LIMIT", "5", 5},
+      {ThresholdId::kCopyReduce, "SMELT_COPY_LIMIT", "5", 5},
+      {ThresholdId::kCopyAllreduce, "SMELT_COPY_LIMIT", "5", 5},
+      {ThresholdId::kPiece, "SMELT_CHUNK", "512", 512},
+      {ThresholdId::kCrowdPiece, "SMELT_CHUNK", "512", 512},
+      {ThresholdId::kSpin, "SMELT_SPIN_US", "20", 20'000},
+      {ThresholdId::kQuotaSpin, "SMELT_SPIN_US", "0", 0},
+      {ThresholdId::kYield, "SMELT_YIELD_US", "3", 3000},
+      {ThresholdId::kPassiveYield, "SMELT_YIELD_US", "3", 3000},
+      {ThresholdId::kPatience, "SMELT_PATIENCE", "2", 2},
   };
   machine.wait = {30, 500, 2000, 1e6};  // a setting goes before what was measured
   for (const auto& [id, name, text, value] : settings) {
@@ -207,7 +224,8 @@ TEST_F(Thresholds, SettingsDefaultToTheTable) {
 }
 
 TEST_F(Thresholds, OfWaitingNeverFallBelowWhatSleepingCosts) {
-  const ThresholdId limits[] = {ThresholdId::kSpin, ThresholdId::kQuotaSpin, ThresholdId::kYield, ThresholdId::kPassiveYield};
+  const ThresholdId limits[] = {ThresholdId::kSpin, ThresholdId::kQuotaSpin, ThresholdId::kYield,
+                                ThresholdId::kPassiveYield};
   for (const ThresholdId id : limits) {
     SCOPED_TRACE(threshold_info(id).name);
     uint64_t before = typical(id);
@@ -263,7 +281,8 @@ TEST_F(Thresholds, OfPollersAreWhereASecondLinePays) {
       const Threshold found = machine.find(ThresholdId::kPollersPerLine);
       EXPECT_EQ(found.origin, ThresholdOrigin::kFigure);
       const auto most = static_cast<uint32_t>(std::min<uint64_t>(found.value, kMaxParticipants));
-      for (uint32_t children = 1; children <= most; ++children) EXPECT_EQ(release_lines(children, poller, busy), 1u) << children;
+      for (uint32_t children = 1; children <= most; ++children)
+        EXPECT_EQ(release_lines(children, poller, busy), 1u) << children;
       EXPECT_TRUE(found.value == kNever || release_lines(most + 1, poller, busy) > 1);
     }
   machine.profile.costs.poller = 0;
@@ -277,8 +296,8 @@ TEST_F(Thresholds, OfReadingAreTheLargestPartThatNoSmallerOneGainsOn) {
   const auto cost = [this](int distance, double per_byte, double beyond_64k) {
     machine.distances[distance].distance = static_cast<uint32_t>(distance == 0 ? Distance::kSelf : Distance::kSameLlc);
     for (uint32_t i = 0; i < kCurveSizes; ++i)
-      machine.distances[distance].single_copy[i] =
-          static_cast<float>((kSampledBytes[i] > (64 << 10) ? beyond_64k : per_byte) * static_cast<double>(kSampledBytes[i]));
+      machine.distances[distance].single_copy[i] = static_cast<float>(
+          (kSampledBytes[i] > (64 << 10) ? beyond_64k : per_byte) * static_cast<double>(kSampledBytes[i]));
   };
   cost(0, 0.1, 0.1), cost(1, 0.1, 0.1);
   EXPECT_EQ(machine.find(ThresholdId::kReadBytes).value, 256u << 10);

@@ -1,4 +1,5 @@
-// Which policy a waiter gets: with and without a profile, under the settings, under what OpenMP's own variables ask for.
+// Which policy a waiter gets: with and without a profile, under the settings, under what OpenMP's own variables ask
+// for.
 #include "policy/wait.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +90,8 @@ TEST_F(Policy, HonoursOpenMp) {
   EXPECT_EQ(measured(false).spin_ns, kSpinForever);
 }
 
-// A waiter that nobody posts to leaves its spinning and yielding when their time is over, and is woken out of its sleep.
+// A waiter that nobody posts to leaves its spinning and yielding when their time is over, and is woken out of its
+// sleep.
 TEST_F(Policy, EndsInASleepThatAPostEnds) {
   wait.futex_return = 1000;
   for (const bool crowded : {false, true}) {
@@ -102,19 +104,24 @@ TEST_F(Policy, EndsInASleepThatAPostEnds) {
       Line* line;
       WaitPolicy policy;
     } job{&line, policy};
-    ASSERT_EQ(pthread_create(&poster, nullptr, [](void* argument) -> void* {
-      const Job& job = *static_cast<Job*>(argument);
-      while (job.line->bell.sleepers.load() == 0) os::yield_cpu();
-      post(*job.line, 1, job.policy.order);
-      return nullptr;
-    }, &job), 0);
+    ASSERT_EQ(pthread_create(
+                  &poster, nullptr,
+                  [](void* argument) -> void* {
+                    const Job& job = *static_cast<Job*>(argument);
+                    while (job.line->bell.sleepers.load() == 0) os::yield_cpu();
+                    post(*job.line, 1, job.policy.order);
+                    return nullptr;
+                  },
+                  &job),
+              0);
     EXPECT_TRUE(wait_briefly(line.epoch, 1, policy) || wait_slowly(line, 1, nullptr, policy));
     pthread_join(poster, nullptr);
     EXPECT_TRUE(poll(line.epoch, 1));
   }
 }
 
-// CPU time that a waiter with seconds to spin takes for a flag that comes after half a second, the process being crowded from `since` on.
+// CPU time that a waiter with seconds to spin takes for a flag that comes after half a second, the process being
+// crowded from `since` on.
 int64_t cpu_ns_of_a_wait(int64_t since_ms) {
   const auto milliseconds = [](int64_t n) { std::this_thread::sleep_for(std::chrono::milliseconds(n)); };
   Line flag;
@@ -139,10 +146,12 @@ int64_t cpu_ns_of_a_wait(int64_t since_ms) {
   return taken;
 }
 
-// A nested team shares the CPUs of those who wait for it (2 x 2 bound threads: 1.45 times stock's time while they spun).
+// A nested team shares the CPUs of those who wait for it (2 x 2 bound threads: 1.45 times stock's time while they
+// spun).
 TEST(Headcount, NobodySpinsWhileTheProcessIsCrowded) {
   const int64_t alone = cpu_ns_of_a_wait(-1), crowded = cpu_ns_of_a_wait(0), later = cpu_ns_of_a_wait(100);
-  if (alone < 100'000'000) GTEST_SKIP() << "this machine is too busy to tell: spinning got " << alone << " ns of CPU time";
+  if (alone < 100'000'000)
+    GTEST_SKIP() << "this machine is too busy to tell: spinning got " << alone << " ns of CPU time";
   EXPECT_LT(crowded, 20'000'000);
   EXPECT_LT(later, 150'000'000);
 }

@@ -74,7 +74,8 @@ TEST(YieldBackoff, ALossEndsTheRun) {
 
 // Beside a foreigner that is always there, trials that lose `slice` on every CPU take their share of the time.
 TEST(YieldBackoff, WithTheProductsLimitsTrialsCostLittle) {
-  YieldBackoff backoff({typical(ThresholdId::kYieldPause), typical(ThresholdId::kLongestYieldPause), typical(ThresholdId::kYieldRun)});
+  YieldBackoff backoff(
+      {typical(ThresholdId::kYieldPause), typical(ThresholdId::kLongestYieldPause), typical(ThresholdId::kYieldRun)});
   constexpr int64_t kSecond = 1'000'000'000, kSlice = 3'000'000, kSleep = 10'000;
   int64_t now = 1, lost = 0;
   while (now < 60 * kSecond) {

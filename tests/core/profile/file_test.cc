@@ -1,13 +1,13 @@
 // load_profile_file against files that are good, broken, foreign, hostile or in the wrong place.
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <limits>
-#include <fcntl.h>
 #include <functional>
-#include <unistd.h>
+#include <limits>
 
 #include "folder.h"
 #include "model/distance.h"
@@ -30,7 +30,8 @@ class ProfileFile : public testing::Test {
     unload_profile(&profile);
     return load_profile_file(path.c_str(), fingerprint, &profile, &why);
   }
-  // Over what is there: a file that is cut to nothing and written again is flushed by some file systems, ten thousand times.
+  // Over what is there: a file that is cut to nothing and written again is flushed by some file systems, ten thousand
+  // times.
   int load_bytes(std::string_view bytes, mode_t mode = 0600) {
     const std::string path = folder.path("p.profile");
     const int file = ::open(path.c_str(), O_WRONLY | O_CREAT, 0600);
@@ -154,7 +155,8 @@ TEST_F(ProfileFile, HeadersThatNoCalibrationWritesAreRefused) {
   expect_refused(load_bytes(forged.bytes), -EINVAL, "more measured pairs than pairs");
 }
 
-// Hostile: the checksum is right whatever was changed. What gets through is a profile with other numbers, but a sane one.
+// Hostile: the checksum is right whatever was changed. What gets through is a profile with other numbers, but a sane
+// one.
 TEST_F(ProfileFile, EverySingleForgedByteIsRefusedOrHarmless) {
   const Packed good(3, 1, true);
   uint32_t refused = 0;
@@ -190,7 +192,8 @@ TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
   }
   // Other versions have headers of other sizes.
   packed.header().version = 2;
-  expect_refused(load_bytes(packed.bytes.substr(0, sizeof(PackedHeader) - 16)), -EINVAL, "format version 2, this Smelt reads 3");
+  expect_refused(load_bytes(packed.bytes.substr(0, sizeof(PackedHeader) - 16)), -EINVAL,
+                 "format version 2, this Smelt reads 3");
 }
 
 TEST_F(ProfileFile, OfAnotherByteOrderIsRefused) {
@@ -198,7 +201,8 @@ TEST_F(ProfileFile, OfAnotherByteOrderIsRefused) {
   expect_refused(load_bytes(packed.bytes), -EINVAL, "another byte order");
   // As that machine would have written it: every number the other way round, the checksum right in its eyes.
   for (size_t at = offsetof(PackedHeader, byte_order); at + 4 <= packed.bytes.size(); at += 4)
-    std::reverse(packed.bytes.begin() + static_cast<ptrdiff_t>(at), packed.bytes.begin() + static_cast<ptrdiff_t>(at) + 4);
+    std::reverse(packed.bytes.begin() + static_cast<ptrdiff_t>(at),
+                 packed.bytes.begin() + static_cast<ptrdiff_t>(at) + 4);
   packed.header().byte_order = 0x04030201;
   expect_refused(load_bytes(packed.bytes), -EINVAL, "another byte order");
 }

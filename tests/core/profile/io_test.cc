@@ -3,18 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <csignal>
-#include <cstdio>
-#include <initializer_list>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <initializer_list>
 
-#include "profile/text/error.h"
 #include "discover/machine.h"
 #include "folder.h"
+#include "profile/text/error.h"
 
 using namespace smelt;
 using smelt::test::Folder;
@@ -55,7 +55,7 @@ TEST(WriteProfile, MakesDirectoriesAndLeavesNothingElse) {
   EXPECT_EQ(written.json, folder.path("a/b/m.json"));
   EXPECT_EQ(hop_of_pair(folder, "a/b"), 11);
   EXPECT_EQ(files_in(folder.path("a/b")), 3u) << "two forms and the lock";
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat(folder.path("a").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0700u);
   write_profile(image_with(12), folder.path("a/b/m.profile"));
@@ -67,7 +67,7 @@ TEST(WriteProfile, SharedOneIsReadableByAll) {
   const Folder folder;
   ::umask(077);
   write_profile(image_with(1), folder.path("s/m.profile"), true);
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat(folder.path("s/m.profile").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0644u);
   ASSERT_EQ(::stat(folder.path("s").c_str(), &status), 0);
@@ -172,8 +172,8 @@ TEST(WriteProfile, FullDiskKeepsTheOldPair) {
 
 // In a child, so that its mounts and its user are its own. 0: the error says all of `says`.
 int refusal_of(const std::string& path, bool shared, std::initializer_list<const char*> says) {
-  for (const auto& write : {+[](const std::string& where, bool all) { write_profile(image_with(6), where, all); },
-                            +[](const std::string& where, bool all) { prepare_profile_place(where, all); }}) {
+  for (const auto& write : {+[](const std::string&where, bool all) { write_profile(image_with(6), where, all); },
+                            +[](const std::string&where, bool all) { prepare_profile_place(where, all); }}) {
     try {
       write(path, shared);
       return 1;

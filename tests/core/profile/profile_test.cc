@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
-#include <unistd.h>
 
 #include "base/fingerprint.h"
 #include "folder.h"
@@ -176,8 +176,8 @@ TEST_F(Guess, LeavesOutWhatIsOffline) {
   EXPECT_EQ(hop(0, 3), typical_hop(Distance::kSameLlc));
 }
 
-// Many Arm machines: the firmware describes each core's caches and not the one that all share. Two packages of eight cores, clusters of
-// four where the kernel knows of them.
+// Many Arm machines: the firmware describes each core's caches and not the one that all share. Two packages of eight
+// cores, clusters of four where the kernel knows of them.
 TEST_F(Guess, PrivateCachesAloneAreNoLastLevel) {
   const auto machine = [this](bool clusters) {
     sys.write("devices/system/cpu/online", "0-15\n");

@@ -148,7 +148,8 @@ TEST(Optimised, IsNeverAboveAnotherTree) {
           char* const inner = arena.mark();
           Choice other;
           ASSERT_EQ(plan({&info, info.default_argument}, op, -1, costs, arena, &other), 0);
-          EXPECT_LE(optimised.predicted, other.predicted * (1 + 1e-5)) << info.name << " on " << machine << ", " << operation_name(op);
+          EXPECT_LE(optimised.predicted, other.predicted * (1 + 1e-5))
+              << info.name << " on " << machine << ", " << operation_name(op);
           arena.rewind(inner);
         }
         arena.rewind(mark);
@@ -184,7 +185,8 @@ TEST(Optimised, ABarrierOfManyReleasesBySharedLines) {
   EXPECT_LT(barrier.predicted, broadcast.predicted + reduce.predicted);
 }
 
-// What was cheapest while everything was tried at leisure is not lost by much when only the families of large machines are.
+// What was cheapest while everything was tried at leisure is not lost by much when only the families of large machines
+// are.
 TEST(Best, OnLargeMachinesTheQuickChoiceIsNearTheOneWithTime) {
   for (const Machine& machine : machines()) {
     if (machine.n <= 64) continue;

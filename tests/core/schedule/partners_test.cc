@@ -6,10 +6,10 @@
 #include <numeric>
 #include <vector>
 
-#include "schedule/choose.h"
-#include "schedule/validate.h"
 #include "machines.h"
 #include "plans.h"
+#include "schedule/choose.h"
+#include "schedule/validate.h"
 
 using namespace smelt;
 using namespace smelt::test;
@@ -99,7 +99,8 @@ TEST(Partners, TheSameSeedFindsTheSame) {
   EXPECT_EQ(a, b);
 }
 
-// A barrier that is chosen with time may be an exchange with other partners: then schedule and messages tell the same story.
+// A barrier that is chosen with time may be an exchange with other partners: then schedule and messages tell the same
+// story.
 TEST(Partners, TheChoiceCarriesTheExchangeThatItRuns) {
   uint32_t searched = 0;
   for (const Machine& machine : machines()) {

@@ -48,7 +48,8 @@ class Predict : public testing::Test {
   Schedule of_messages(uint32_t n, uint32_t rounds, std::vector<Message> messages) {
     Schedule schedule;
     EXPECT_EQ(barrier_schedule(Exchange{n, rounds, static_cast<uint32_t>(messages.size()), messages.data()}, arena,
-                               &schedule), 0);
+                               &schedule),
+              0);
     return schedule;
   }
   Prediction priced(const Schedule& schedule, const Costs& at) {
@@ -168,7 +169,8 @@ TEST(SteadyPrice, IsThePeriodOfALoop) {
   ASSERT_EQ(plan(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
   ASSERT_EQ(steady_price(choice.schedule, two, arena, &steady), 0);
   EXPECT_NEAR(steady, 2 * hop, 1e-3);
-  EXPECT_EQ(steady_price(choice.schedule, make_machine("m", 1, 3, 50, 100, 0, 1).overlap(arena), arena, &steady), -EINVAL);
+  EXPECT_EQ(steady_price(choice.schedule, make_machine("m", 1, 3, 50, 100, 0, 1).overlap(arena), arena, &steady),
+            -EINVAL);
 }
 
 TEST(SteadyPrice, IsPositiveAndNeverAboveTheMakespan) {
@@ -204,7 +206,7 @@ TEST(PredictPaper, TheFiguresOfTheIvyBridge) {
     int broadcast, reduce;
   };
   const Figure figures[] = {
-      {"binary", 2071, 2474}, {"cluster", 1757, 2937}, {"bad", 7311, 6073},     {"sequential", 3397, 8655},
+      {"binary", 2071, 2474}, {"cluster", 1757, 2937},   {"bad", 7311, 6073},      {"sequential", 3397, 8655},
       {"mst", 2377, 2396},    {"fibonacci", 2121, 2298}, {"adaptive", 1426, 2385},
   };
   MappedArena arena(kBlockBytes);

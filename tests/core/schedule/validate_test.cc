@@ -58,8 +58,8 @@ struct Draft {
     for (const auto& program : programs) {
       for (const Part& part : program) {
         if (part.peers.empty()) continue;
-        steps.push_back({part.kind, false, static_cast<uint32_t>(peers.size()),
-                         static_cast<uint32_t>(part.peers.size())});
+        steps.push_back(
+            {part.kind, false, static_cast<uint32_t>(peers.size()), static_cast<uint32_t>(part.peers.size())});
         peers.insert(peers.end(), part.peers.begin(), part.peers.end());
       }
       begin.push_back(static_cast<uint32_t>(steps.size()));

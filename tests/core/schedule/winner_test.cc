@@ -157,7 +157,9 @@ TEST(ChooseFor, TakesTheWinnerIfItIsSoundElseTheCheapest) {
   Stored stored(6);
   stored.add(plan_of("bad", Operation::kReduce, 2, costs, arena), members);
   Choice choice, best;
-  const auto chosen = [&](int root) { return choose_for(&stored.profile, members, Operation::kReduce, root, costs, arena, &choice); };
+  const auto chosen = [&](int root) {
+    return choose_for(&stored.profile, members, Operation::kReduce, root, costs, arena, &choice);
+  };
   ASSERT_EQ(choose_best(Operation::kReduce, 1, costs, arena, &best), 0);
   char text[40];
   ASSERT_EQ(chosen(2), 0);

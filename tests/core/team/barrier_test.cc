@@ -1,5 +1,5 @@
-// The barrier's counting test: increment, cross, compare with threads x (round + 1). Every pattern, 1 to 64 threads, more
-// threads than CPUs, every way of waiting, random delays, abandoned episodes, destruction while others leave.
+// The barrier's counting test: increment, cross, compare with threads x (round + 1). Every pattern, 1 to 64 threads,
+// more threads than CPUs, every way of waiting, random delays, abandoned episodes, destruction while others leave.
 #include "team/barrier.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/object.h"
-#include "team/team.h"
 #include "profile/api.h"
+#include "team/team.h"
 
 namespace smelt {
 namespace {
@@ -48,7 +48,9 @@ void run_threads(unsigned n, const std::function<void(unsigned)>& body) {
 // Counts per round modulo three: a thread one round ahead writes another slot than the one being compared.
 void count_and_cross(unsigned n, unsigned rounds, const std::function<void(unsigned)>& cross) {
   // Ordinary variables on purpose: that the values are seen, and ThreadSanitizer is silent, proves the ordering.
-  struct alignas(128) Slot { unsigned count[3] = {}; };
+  struct alignas(128) Slot {
+    unsigned count[3] = {};
+  };
   std::vector<Slot> slots(n);
   std::atomic<unsigned> wrong{0};
   run_threads(n, [&](unsigned me) {
@@ -126,8 +128,7 @@ TEST_P(Waiting, CountsHoweverItWaits) {
     // Long pauses of one thread send the others to sleep, in every phase of it.
     std::minstd_rand random(n);
     count_and_cross(n, 600, [&](unsigned me) {
-      if (me == 0 && random() % 4 == 0)
-        std::this_thread::sleep_for(std::chrono::microseconds(random() % 150));
+      if (me == 0 && random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 150));
       barrier->arrive_and_wait(me, ++epoch[me * 16]);
     });
     os::unmap_pages(memory, bytes);

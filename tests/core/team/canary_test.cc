@@ -1,5 +1,5 @@
-// The canary between two real threads on two CPUs, under profiles that are right, three times too dear and three times too cheap; and
-// what becomes of it when somebody is late, elsewhere, or not there at all.
+// The canary between two real threads on two CPUs, under profiles that are right, three times too dear and three times
+// too cheap; and what becomes of it when somebody is late, elsewhere, or not there at all.
 #include "team/canary.h"
 
 #include <gtest/gtest.h>
@@ -12,22 +12,24 @@
 #include <vector>
 
 #include "base/os/os.h"
-#include "team/team.h"
 #include "profile/api.h"
 #include "profile/packed.h"
+#include "team/team.h"
 
 namespace smelt {
 namespace {
 
 using test::Packed;
 
-// A profile of n CPUs, 0 to n - 1, in last-level caches of `per_llc` and packages of `per_package`, with one hop for all.
+// A profile of n CPUs, 0 to n - 1, in last-level caches of `per_llc` and packages of `per_package`, with one hop for
+// all.
 struct FakeProfile {
   explicit FakeProfile(uint32_t n, float hop = 50, uint32_t per_llc = 64, uint32_t per_package = 64) : packed(n, 0) {
     for (uint32_t i = 0; i < n; ++i) {
       packed.os_cpu()[i] = i;
       packed.array<uint16_t>(packed.at.llc)[i] = static_cast<uint16_t>(i / per_llc);
-      packed.array<uint16_t>(packed.at.node)[i] = packed.array<uint16_t>(packed.at.package)[i] = static_cast<uint16_t>(i / per_package);
+      packed.array<uint16_t>(packed.at.node)[i] = packed.array<uint16_t>(packed.at.package)[i] =
+          static_cast<uint16_t>(i / per_package);
       for (uint32_t j = 0; j < n; ++j)
         for (const uint64_t matrix : {packed.at.hop, packed.at.send_busy, packed.at.recv_busy, packed.at.ready_read})
           packed.array<float>(matrix)[i * n + j] = i == j ? 0 : hop;
@@ -66,7 +68,9 @@ TEST(CanaryFactors, ThirtyPerCentEitherWayAreNoNews) {
 TEST(CanaryFactors, AreToldInOneLine) {
   char text[kCanaryText];
   describe_canary(report_of(Distance::kSameLlc, 57, 171), true, text, sizeof text);
-  EXPECT_NE(std::string(text).find("CPUs 4 and 5, same last-level cache: a hop takes 171 ns, was 57"), std::string::npos) << text;
+  EXPECT_NE(std::string(text).find("CPUs 4 and 5, same last-level cache: a hop takes 171 ns, was 57"),
+            std::string::npos)
+      << text;
   EXPECT_NE(std::string(text).find("smelt calibrate"), std::string::npos) << text;
   describe_canary(report_of(Distance::kSameLlc, 57, 0), false, text, sizeof text);
   EXPECT_NE(std::string(text).find("no answer in time"), std::string::npos) << text;
@@ -128,7 +132,8 @@ TEST(CanaryFactors, ChooseThePatternAnew) {
     for (uint32_t p = 0; p < 16; ++p)
       for (uint32_t s = schedule.begin[p]; s < schedule.begin[p + 1]; ++s)
         for (uint32_t q = 0; q < schedule.steps[s].count; ++q)
-          crossing[i] += schedule.steps[s].kind == StepKind::kSignal && schedule.peers[schedule.steps[s].first + q] / 8 != p / 8;
+          crossing[i] +=
+              schedule.steps[s].kind == StepKind::kSignal && schedule.peers[schedule.steps[s].first + q] / 8 != p / 8;
   }
   EXPECT_GT(crossing[0], crossing[1]);
   EXPECT_GE(crossing[1], 2u);
@@ -225,7 +230,10 @@ TEST_F(Live, DriftIsSeenBothWaysAndARightProfileHolds) {
     ++asked;
     if (hop <= 0) continue;
     ++answered;
-    const struct { float scale; bool* seen; } cases[] = {{3, &dear}, {1.0f / 3, &cheap}, {1, &right}};
+    const struct {
+      float scale;
+      bool* seen;
+    } cases[] = {{3, &dear}, {1.0f / 3, &cheap}, {1, &right}};
     for (const auto& c : cases) {
       const CanaryReport report = ask(hop * c.scale, cpus);
       ASSERT_EQ(report.count, 1u);
@@ -244,8 +252,8 @@ TEST_F(Live, DriftIsSeenBothWaysAndARightProfileHolds) {
       }
     }
   }
-  printf("answered %lld of %lld; the longest took %lld us\n", static_cast<long long>(answered), static_cast<long long>(asked),
-         static_cast<long long>(most / 1000));
+  printf("answered %lld of %lld; the longest took %lld us\n", static_cast<long long>(answered),
+         static_cast<long long>(asked), static_cast<long long>(most / 1000));
   EXPECT_TRUE(dear && cheap && right) << dear << cheap << right;
 }
 

@@ -1,5 +1,5 @@
-// Fork and join: every worker runs what was said, exactly once a region, and the master sees all of it; over trees of every shape,
-// with more threads than CPUs, asleep, and abandoned half-way.
+// Fork and join: every worker runs what was said, exactly once a region, and the master sees all of it; over trees of
+// every shape, with more threads than CPUs, asleep, and abandoned half-way.
 #include "team/fork_join.h"
 
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "team/team.h"
 #include "generate/tree.h"
+#include "team/team.h"
 
 namespace smelt {
 namespace {
@@ -46,7 +46,9 @@ uint32_t regions_for(uint32_t n) {
 
 // What a region's threads share: ordinary variables on purpose, ThreadSanitizer watches the ordering.
 struct Work {
-  struct alignas(128) Slot { uint64_t sum = 0; };
+  struct alignas(128) Slot {
+    uint64_t sum = 0;
+  };
   Slot slots[64];
   uint64_t number = 0;
 };
@@ -91,7 +93,8 @@ void run_regions(ForkJoin& fork, uint32_t n) {
     function(&mine);
     ASSERT_TRUE(fork.gather(epoch + 1, nullptr));
     expected[r / 3 % 2] += r % 5 == 4 ? 2 * r : r;
-    for (uint32_t i = 0; i < n; ++i) ASSERT_EQ(mine.slots[i].sum, expected[r / 3 % 2]) << "thread " << i << ", region " << r;
+    for (uint32_t i = 0; i < n; ++i)
+      ASSERT_EQ(mine.slots[i].sum, expected[r / 3 % 2]) << "thread " << i << ", region " << r;
   }
   fork.fork(epoch, {nullptr, nullptr, nullptr});
   for (auto& worker : workers) worker.join();
@@ -114,9 +117,11 @@ TEST(ForkJoin, AsleepToo) {
   }
 }
 
-// A worker that has arrived leaves its wait when the episode is marked, awake or asleep, and the fork that follows is not lost.
+// A worker that has arrived leaves its wait when the episode is marked, awake or asleep, and the fork that follows is
+// not lost.
 TEST(ForkJoin, AWaitIsAbandonedWhenItsEpisodeIsMarked) {
-  for (const WaitPolicy& policy : {WaitPolicy{kSpinForever, 0, PostOrder::kUnfenced}, WaitPolicy{0, 0, PostOrder::kFenced}}) {
+  for (const WaitPolicy& policy :
+       {WaitPolicy{kSpinForever, 0, PostOrder::kUnfenced}, WaitPolicy{0, 0, PostOrder::kFenced}}) {
     Made made(3, policy, chain);
     ForkJoin& fork = *made.fork;
     std::atomic<uint64_t> stop{0};

@@ -1,5 +1,5 @@
-// Tickets that are not what they say: another process has that number here, or the leader's memory was damaged. Nothing may be
-// mapped beyond the segment, and nothing opened but a file of memory.
+// Tickets that are not what they say: another process has that number here, or the leader's memory was damaged. Nothing
+// may be mapped beyond the segment, and nothing opened but a file of memory.
 #include "transport/segment.h"
 
 #include <gtest/gtest.h>
@@ -58,8 +58,8 @@ TEST_F(Segments, ABlockIsSharedWithWhoHasItsTicket) {
 
 TEST_F(Segments, ABlockBeyondTheSegmentIsRefused) {
   Ticket wrong = ticket;
-  for (const uint64_t offset : {ticket.bytes, ticket.bytes - kPage, ticket.bytes - kBytes + kPage, ticket.bytes + (uint64_t{1} << 40),
-                                UINT64_MAX - kPage + 1, UINT64_MAX - kBytes + 1}) {
+  for (const uint64_t offset : {ticket.bytes, ticket.bytes - kPage, ticket.bytes - kBytes + kPage,
+                                ticket.bytes + (uint64_t{1} << 40), UINT64_MAX - kPage + 1, UINT64_MAX - kBytes + 1}) {
     wrong.offset = offset;
     EXPECT_EQ(attached_by_another(wrong, kBytes), exited(ENOTSUP)) << "offset " << offset;
   }
@@ -110,8 +110,8 @@ TEST_F(Segments, AnotherFileUnderThatNumberIsRefused) {
 
 Ticket ticket_of(int descriptor, uint64_t bytes) { return Ticket{1, getpid(), descriptor, bytes, kPage}; }
 
-// A reader of a pipe is told that the last writer has gone (POLLHUP) only if there ever was one: so it sees whether somebody
-// opened the pipe for writing in between, however briefly.
+// A reader of a pipe is told that the last writer has gone (POLLHUP) only if there ever was one: so it sees whether
+// somebody opened the pipe for writing in between, however briefly.
 TEST(Strangers, APipeUnderThatNumberIsNotOpened) {
   const std::string folder = testing::TempDir() + "smelt_segment_" + std::to_string(getpid());
   ASSERT_TRUE(std::filesystem::create_directory(folder));

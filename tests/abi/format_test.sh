@@ -1,0 +1,26 @@
+#!/bin/sh
+# The code is laid out as .clang-format says, and no line is longer than 120 characters.
+#   format_test.sh SOURCE_ROOT
+set -u
+cd "$1" || exit 1
+command -v clang-format >/dev/null || { echo "skipped: no clang-format here (Debian: clang-format)"; exit 77; }
+case $(clang-format --version) in
+  *' 14.'*) ;;
+  *) echo "skipped: .clang-format is for clang-format 14, which lays some things out otherwise than $(clang-format --version)"; exit 77 ;;
+esac
+list=$(mktemp) || exit 1
+trap 'rm -f "$list" "$list.c"' EXIT
+find core gomp_shim ompi_coll_smelt bench epcc tests examples \( -name '*.cc' -o -name '*.h' -o -name '*.c' -o -name '*.def' \) > "$list"
+files=$(wc -l < "$list")
+[ "$files" -gt 300 ] || { echo "FAIL: only $files files found: is $1 the source?"; exit 1; }
+failed=0
+long=$(xargs env LC_ALL=C.UTF-8 awk 'length($0) > 120 { print FILENAME ":" FNR }' < "$list")
+[ -z "$long" ] || { echo "FAIL: longer than 120 characters:"; echo "$long"; failed=1; }
+grep -v '\.def$' "$list" > "$list.c"
+wrong=$(xargs clang-format --dry-run < "$list.c" 2>&1 | sed -n 's/: warning: .*//p')
+[ -z "$wrong" ] || { echo "FAIL: clang-format would change (clang-format -i FILE does):"; echo "$wrong"; failed=1; }
+# It must be able to fail.
+printf 'int  f( ) ;\n' | clang-format --dry-run --assume-filename=core/base/x.cc 2>&1 | grep -q warning ||
+  { echo "FAIL: control: clang-format accepts anything"; failed=1; }
+echo "$files files"
+exit $failed
