@@ -26,7 +26,7 @@ void choose(benchmark::State& state, const std::string& machine, Operation op, b
     Choice choice;
     const SearchEffort& effort = start ? kStartEffort : kPatientEffort;
     const int error = best ? choose_best(op, -1, file.overlap, arena, &choice, effort)
-                           : plan(optimised, op, -1, file.overlap, arena, &choice, effort);
+                           : build(optimised, op, -1, file.overlap, arena, &choice, effort);
     if (error) state.SkipWithError("no plan");
     predicted = choice.predicted;
   }

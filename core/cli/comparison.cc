@@ -9,6 +9,7 @@
 #include "profile/text/error.h"
 #include "schedule/bounds.h"
 #include "schedule/fixed_order.h"
+#include "schedule/predict.h"
 
 namespace smelt {
 namespace {
@@ -41,51 +42,49 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
   out.exact = op != Operation::kBarrier && costs.n <= effort.most_exact;
   MappedArena arena(2 * generation_bytes(costs.n) + 2 * exact_bytes(kMostExact));
   if (!arena.ok()) throw UserError("out of memory; name fewer CPUs with --cpus");
-  char* const start = arena.mark();
   out.bound = price_bound(costs, op, root, arena, {0, effort.limits.stop});
   if (effort.limits.stop && *effort.limits.stop) out.bound = 0;  // half a bound says little
-  const auto add = [&](const char* name, const Choice& choice) {
-    double steady = 0;
-    if (op == Operation::kBarrier && steady_price(choice.schedule, costs, arena, &steady) != 0)
-      throw UserError("out of memory; name fewer CPUs with --cpus");
-    out.patterns.push_back({name, choice.pattern.info->tree != nullptr, choice.predicted, steady});
-  };
-  std::vector<Pattern> candidates(candidate_patterns(op, costs.n, nullptr, 0));
-  candidate_patterns(op, costs.n, candidates.data(), static_cast<uint32_t>(candidates.size()));
-  for (const Pattern& pattern : candidates) {
-    arena.rewind(start);
-    Choice choice;
-    const int error = plan(pattern, op, root, costs, arena, &choice, effort);
-    if (error == -EINVAL) continue;  // not for this many participants, or it has no root to choose
-    if (error != 0) throw UserError("out of memory; name fewer CPUs with --cpus");
-    char name[40];
-    pattern_text(pattern, name, sizeof name);
-    add(name, choice);
-  }
+  struct Rows {
+    Comparison& out;
+    const Costs& costs;
+    Arena& arena;
+    bool no_memory = false;
+
+    void add(const char* name, const Choice& choice) {
+      double steady = 0;
+      if (out.op == Operation::kBarrier) no_memory |= steady_price(choice.schedule, costs, arena, &steady) != 0;
+      out.patterns.push_back({name, choice.pattern.info->tree != nullptr, choice.predicted, steady});
+    }
+  } rows{out, costs, arena};
+  const CandidateVisitor visitor{[](void* context, const Choice& choice) {
+                                   char name[40];
+                                   pattern_text(choice.pattern, name, sizeof name);
+                                   static_cast<Rows*>(context)->add(name, choice);
+                                 },
+                                 &rows};
+  Choice best;
+  const int error = choose_best(op, root, costs, arena, &best, effort, &visitor);
+  if (error != 0 && error != -EINVAL) throw UserError("out of memory; name fewer CPUs with --cpus");
   if (op == Operation::kReduce) {
     // What floating-point sums pay for having the same bits everywhere: no pattern of the registry, it would never be
     // chosen.
     double least = 0;
     for (uint32_t i = 0; i < costs.n; ++i) {
       if (root >= 0 && i != static_cast<uint32_t>(root)) continue;
-      arena.rewind(start);
+      char* const scratch = arena.mark();
       Schedule schedule;
-      Prediction prediction;
+      double makespan = 0;
       if (fixed_order_schedule(costs.n, static_cast<uint16_t>(i), arena, &schedule) != 0 ||
-          predict(schedule, costs, arena, &prediction) != 0)
+          price_schedule(schedule, costs, arena, &makespan) != 0)
         throw UserError("out of memory; name fewer CPUs with --cpus");
-      if (i == 0 || root >= 0 || prediction.makespan < least) least = prediction.makespan;
+      arena.rewind(scratch);
+      if (i == 0 || root >= 0 || makespan < least) least = makespan;
     }
     out.patterns.push_back({"fixed-order", false, least, 0});
   }
-  if (op == Operation::kBarrier && effort.moves > 0) {
-    // What would be used: the cheapest, or an exchange with other partners that no row's name stands for.
-    arena.rewind(start);
-    Choice choice;
-    const int error = choose_best(op, root, costs, arena, &choice, effort);
-    if (error != 0 && error != -EINVAL) throw UserError("out of memory; name fewer CPUs with --cpus");
-    if (!error) add("best", choice);
-  }
+  // What would be used: the cheapest, or an exchange with other partners that no row's name stands for.
+  if (op == Operation::kBarrier && effort.moves > 0 && !error) rows.add("best", best);
+  if (rows.no_memory) throw UserError("out of memory; name fewer CPUs with --cpus");
   return out;
 }
 

@@ -170,12 +170,12 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   if (stop && *stop) p.bound = 0;
   Choice choice;
   int error = best ? choose_best(request.op, root, p.costs, arena, &choice, request.effort)
-                   : plan(named, request.op, root, p.costs, arena, &choice, request.effort);
+                   : build(named, request.op, root, p.costs, arena, &choice, request.effort);
   if (error) refuse_plan(request, named, n, error);
   Verdict verdict;
   if (validate(choice.schedule, arena, &verdict) != 0) refuse_plan(request, named, n, -ENOMEM);
-  char text[40];
-  pattern_text(choice.pattern, text, sizeof text);
+  char text[64];
+  choice_text(choice, text, sizeof text);
   if (verdict.flaw != Flaw::kNone)
     throw UserError(fmt::format("the schedule of {} is not correct ({}); choose another pattern and report this", text,
                                 flaw_text(verdict.flaw)));
@@ -197,7 +197,6 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   p.tree = choice.tree;
   p.gather = choice.gather;
   p.exchange = choice.exchange;
-  if (choice.partners) p.pattern += ", partners searched";
   p.storage = storage;
   return p;
 }

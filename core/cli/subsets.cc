@@ -27,7 +27,7 @@ double predicted(const char* name, Operation op, const Costs& costs, const Searc
   char* const start = arena.mark();
   Pattern pattern;
   Choice choice;
-  if (find_pattern(name, &pattern) != 0 || plan(pattern, op, -1, costs, arena, &choice, effort) != 0)
+  if (find_pattern(name, &pattern) != 0 || build(pattern, op, -1, costs, arena, &choice, effort) != 0)
     throw UserError("out of memory; take smaller --sizes");
   arena.rewind(start);
   return choice.predicted;

@@ -62,62 +62,10 @@ class Growth {
   // up.
   bool make(const TreeProblem& problem, int root, const Grouping& cores, const Grouping& groups, double allowed,
             Arena& arena) {
-    const uint32_t n = problem.n;
     count_ = groups.count;
     senders_ = count_ + (root >= 0);
-    const size_t pairs = size_t{senders_} * count_;
-    size_ = arena.make<uint32_t>(senders_);
-    per_core_ = arena.make<uint32_t>(senders_);
-    row_at_ = arena.make<uint32_t>(senders_);
-    weight_ = arena.make<float>(senders_);
-    cost_ = arena.make<Cost>(pairs);
-    core_cost_ = arena.make<Cost>(senders_);
-    by_busy_ = arena.make<uint16_t>(pairs);
-    hull_ = arena.make<uint16_t>(n + 1);
-    auto* core_size = arena.make<uint32_t>(cores.count);
-    if (!size_ || !per_core_ || !row_at_ || !weight_ || !cost_ || !core_cost_ || !by_busy_ || !hull_ || !core_size)
-      return false;
-    for (size_t i = 0; i < pairs; ++i) cost_[i] = Cost{HUGE_VAL, HUGE_VAL, 0, 0};
-    for (uint32_t k = 0; k < senders_; ++k) core_cost_[k] = Cost{HUGE_VAL, HUGE_VAL, 0, 0};
-    for (uint32_t v = 0; v < n; ++v) {
-      const bool is_root = static_cast<int>(v) == root;
-      const uint32_t from = is_root ? count_ : groups.of[v];
-      if (!is_root) ++size_[from];
-      per_core_[groups.of[v]] = std::max(per_core_[groups.of[v]], ++core_size[cores.of[v]]);
-      for (uint32_t c = 0; c < n; ++c) {
-        if (c == v || static_cast<int>(c) == root) continue;
-        Cost& cost = cores.of[v] == cores.of[c] ? core_cost_[from] : cost_[size_t{from} * count_ + groups.of[c]];
-        cost.edge = std::min<double>(cost.edge, problem.edge_of(v, c));
-        cost.busy = std::min<double>(cost.busy, problem.busy_of(v, c));
-      }
-    }
-    home_ = root >= 0 ? groups.of[root] : 0;
-    // The root is a sender of its own kind that tells its own group as if it were one of it.
-    if (root >= 0) {
-      size_[count_] = size_[home_] + 1;
-      per_core_[count_] = per_core_[home_];
-    }
-    double work = 0;
-    for (uint32_t k = 0; k < senders_; ++k) {
-      row_at_[k] = width_;
-      size_[k] = std::max(size_[k], uint32_t{k == count_});
-      per_core_[k] = std::max(per_core_[k], 1u);
-      width_ += size_[k] * per_core_[k];
-      work += size_[k] * per_core_[k] * (6.0 + 2 * per_core_[k]) + count_ * 4.0;
-      uint16_t* const order = by_busy_ + size_t{k} * count_;
-      const Cost* const cost = cost_ + size_t{k} * count_;
-      for (uint32_t l = 0; l < count_; ++l) order[l] = static_cast<uint16_t>(l);
-      std::sort(order, order + count_, [cost](uint16_t a, uint16_t b) {
-        return cost[a].busy != cost[b].busy ? cost[a].busy < cost[b].busy : a < b;
-      });
-    }
-    ticks_ = static_cast<uint32_t>(std::clamp(allowed / work, double{kLeastTicks}, double{kMostTicks}));
-    const size_t room = std::min(kMostRowBytes, arena.left() - std::min(arena.left(), size_t{64}));
-    ticks_ = static_cast<uint32_t>(std::min<size_t>(ticks_, room / (width_ * sizeof(float))));
-    if (ticks_ < kLeastTicks) return false;
-    rows_ = arena.make<float>(size_t{ticks_} * width_);
-    for (uint32_t k = 0; k < count_; ++k) weight_[k] = 1;
-    return rows_ != nullptr;
+    return allocate(problem.n, arena) && find_costs(problem, root, cores, groups, arena) &&
+           lay_out_rows(allowed, arena);
   }
 
   float& weight(uint32_t group) { return weight_[group]; }  // of each of its participants; to be set before bound()
@@ -156,6 +104,73 @@ class Growth {
   };
   static constexpr uint32_t kNever = ~0u;
 
+  bool allocate(uint32_t n, Arena& arena) {
+    const size_t pairs = size_t{senders_} * count_;
+    size_ = arena.make<uint32_t>(senders_);
+    per_core_ = arena.make<uint32_t>(senders_);
+    row_at_ = arena.make<uint32_t>(senders_);
+    weight_ = arena.make<float>(senders_);
+    cost_ = arena.make<Cost>(pairs);
+    core_cost_ = arena.make<Cost>(senders_);
+    by_busy_ = arena.make<uint16_t>(pairs);
+    hull_ = arena.make<uint16_t>(n + 1);
+    if (!size_ || !per_core_ || !row_at_ || !weight_ || !cost_ || !core_cost_ || !by_busy_ || !hull_) return false;
+    for (size_t i = 0; i < pairs; ++i) cost_[i] = Cost{HUGE_VAL, HUGE_VAL, 0, 0};
+    for (uint32_t k = 0; k < senders_; ++k) core_cost_[k] = Cost{HUGE_VAL, HUGE_VAL, 0, 0};
+    for (uint32_t k = 0; k < count_; ++k) weight_[k] = 1;
+    return true;
+  }
+
+  // The least edge and the least busy time between groups, within a group and within a core; and how large these are.
+  bool find_costs(const TreeProblem& problem, int root, const Grouping& cores, const Grouping& groups, Arena& arena) {
+    const uint32_t n = problem.n;
+    auto* core_size = arena.make<uint32_t>(cores.count);
+    if (!core_size) return false;
+    for (uint32_t v = 0; v < n; ++v) {
+      const bool is_root = static_cast<int>(v) == root;
+      const uint32_t from = is_root ? count_ : groups.of[v];
+      if (!is_root) ++size_[from];
+      per_core_[groups.of[v]] = std::max(per_core_[groups.of[v]], ++core_size[cores.of[v]]);
+      for (uint32_t c = 0; c < n; ++c) {
+        if (c == v || static_cast<int>(c) == root) continue;
+        Cost& cost = cores.of[v] == cores.of[c] ? core_cost_[from] : cost_[size_t{from} * count_ + groups.of[c]];
+        cost.edge = std::min<double>(cost.edge, problem.edge_of(v, c));
+        cost.busy = std::min<double>(cost.busy, problem.busy_of(v, c));
+      }
+    }
+    home_ = root >= 0 ? groups.of[root] : 0;
+    // The root is a sender of its own kind that tells its own group as if it were one of it.
+    if (root >= 0) {
+      size_[count_] = size_[home_] + 1;
+      per_core_[count_] = per_core_[home_];
+    }
+    return true;
+  }
+
+  // A row for each sender and tick, with as many ticks as the work and the room that are left allow.
+  bool lay_out_rows(double allowed, Arena& arena) {
+    double work = 0;
+    for (uint32_t k = 0; k < senders_; ++k) {
+      row_at_[k] = width_;
+      size_[k] = std::max(size_[k], uint32_t{k == count_});
+      per_core_[k] = std::max(per_core_[k], 1u);
+      width_ += size_[k] * per_core_[k];
+      work += size_[k] * per_core_[k] * (6.0 + 2 * per_core_[k]) + count_ * 4.0;
+      uint16_t* const order = by_busy_ + size_t{k} * count_;
+      const Cost* const cost = cost_ + size_t{k} * count_;
+      for (uint32_t l = 0; l < count_; ++l) order[l] = static_cast<uint16_t>(l);
+      std::sort(order, order + count_, [cost](uint16_t a, uint16_t b) {
+        return cost[a].busy != cost[b].busy ? cost[a].busy < cost[b].busy : a < b;
+      });
+    }
+    ticks_ = static_cast<uint32_t>(std::clamp(allowed / work, double{kLeastTicks}, double{kMostTicks}));
+    const size_t room = std::min(kMostRowBytes, arena.left() - std::min(arena.left(), size_t{64}));
+    ticks_ = static_cast<uint32_t>(std::min<size_t>(ticks_, room / (width_ * sizeof(float))));
+    if (ticks_ < kLeastTicks) return false;
+    rows_ = arena.make<float>(size_t{ticks_} * width_);
+    return rows_ != nullptr;
+  }
+
   uint32_t whole_ticks(double cost) const {
     const double whole = cost / tick_ * (1 - 1e-9);
     return whole > ticks_ ? kNever : static_cast<uint32_t>(whole);
@@ -169,19 +184,25 @@ class Growth {
   // One of group k that is told from outside with s left, and all it reaches.
   float told(uint32_t k, uint32_t s) { return weight_[k] + row(k, s, per_core_[k] - 1)[size_[k] - 1]; }
 
+  // The rows of sender k with s left. Telling nobody now is as good as s - 1; else another group comes first, or one's
+  // own.
   void fill(uint32_t k, uint32_t s) {
-    const uint32_t home = k == count_ ? home_ : k;
-    const uint32_t width = size_[k];
-    const Cost* const cost = cost_ + size_t{k} * count_;
-    const uint16_t* const order = by_busy_ + size_t{k} * count_;
     float* const first = row(k, s, 0);
-    const uint32_t cells = width * per_core_[k];
+    const uint32_t cells = size_[k] * per_core_[k];
     if (s == 0) {
       std::fill_n(first, cells, 0.0f);
     } else {
       std::copy_n(row(k, s - 1, 0), cells, first);
     }
-    // Other groups, those with the same busy time at once: only the best of them counts.
+    if (tell_other_groups(k, s, first, cells)) tell_own_group(k, s);
+  }
+
+  // Groups with the same busy time at once: only the best of them counts. False: one can tell as many as one likes in
+  // no time.
+  bool tell_other_groups(uint32_t k, uint32_t s, float* first, uint32_t cells) {
+    const uint32_t home = k == count_ ? home_ : k;
+    const Cost* const cost = cost_ + size_t{k} * count_;
+    const uint16_t* const order = by_busy_ + size_t{k} * count_;
     for (uint32_t i = 0; i < count_;) {
       const uint32_t same = cost[order[i]].busy_ticks;
       if (same == kNever || same > s) break;
@@ -193,33 +214,34 @@ class Growth {
         gain = std::max(gain, edge == 0 ? all_ : told(l, s - edge));
       }
       if (gain < 0) continue;
-      if (same == 0) {  // as many as one likes in no time
+      if (same == 0) {
         std::fill_n(first, cells, all_);
-        return;
+        return false;
       }
       const float* const rest = row(k, s - same, 0);
       for (uint32_t j = 0; j < cells; ++j) first[j] = std::max(first[j], gain + rest[j]);
     }
-    const uint32_t members = size_[home];
-    const Cost& local = cost[home];
-    const Cost& core = core_cost_[k];
+    return true;
+  }
+
+  // Somebody on another core of one's group, or on one's own core.
+  void tell_own_group(uint32_t k, uint32_t s) {
+    const uint32_t home = k == count_ ? home_ : k;
+    const uint32_t width = size_[k], members = size_[home];
+    const Cost &local = cost_[size_t{k} * count_ + home], &core = core_cost_[k];
     for (uint32_t j = 0; j < per_core_[k]; ++j) {
       float* const now = row(k, s, j);
-      if (width > 1 && members > 0 && local.edge_ticks <= s) {
-        if (local.busy_ticks == 0) {
+      // The one told has `told_row` for itself, the teller goes on with row `rest`.
+      const auto tell = [&](const Cost& cost, uint32_t told_row, uint32_t rest) {
+        if (cost.busy_ticks == 0)
           std::fill_n(now + 1, width - 1, all_);
-        } else {
-          add_local(now, width, row(home, s - local.edge_ticks, per_core_[home] - 1), members,
-                    row(k, s - local.busy_ticks, j), weight_[home]);
-        }
-      }
-      for (uint32_t h = 0; h < j && width > 1 && members > 0 && core.edge_ticks <= s; ++h) {
-        if (core.busy_ticks == 0) {
-          std::fill_n(now + 1, width - 1, all_);
-        } else {
-          add_local(now, width, row(home, s - core.edge_ticks, h), members, row(k, s - core.busy_ticks, j - 1 - h),
+        else
+          add_local(now, width, row(home, s - cost.edge_ticks, told_row), members, row(k, s - cost.busy_ticks, rest),
                     weight_[home]);
-        }
+      };
+      if (width > 1 && members > 0) {
+        if (local.edge_ticks <= s) tell(local, per_core_[home] - 1, j);
+        for (uint32_t h = 0; h < j && core.edge_ticks <= s; ++h) tell(core, h, j - 1 - h);
       }
       for (uint32_t i = 0; i < width; ++i) now[i] = std::min(std::max(now[i], j > 0 ? (now - width)[i] : 0), all_);
       hull(now, width);

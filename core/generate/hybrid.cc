@@ -10,6 +10,7 @@
 // a quarter longer than of one); the shape is that of the hierarchical barriers since Mellor-Crummey and Scott, 1991.
 #include <algorithm>
 
+#include "generate/clusters.h"
 #include "generate/patterns.h"
 #include "policy/thresholds.h"
 
@@ -22,7 +23,7 @@ constexpr uint32_t kLeaderWidth = typical(ThresholdId::kLeaderWidth);
 
 struct Groups {
   uint32_t count = 0;
-  uint16_t* of = nullptr;      // [n] group of a participant, numbered by first appearance
+  uint16_t* of = nullptr;      // [n] group of a participant
   uint16_t* leader = nullptr;  // [count]
   double* total = nullptr;     // [n] hops to and from everybody
   uint16_t* sorted = nullptr;  // [n] members by group, the leader's excepted, in expected order of arrival
@@ -35,14 +36,13 @@ bool find_groups(const Costs& costs, Arena& arena, Groups* out) {
   out->total = arena.make<double>(n);
   out->sorted = arena.make<uint16_t>(n);
   if (!out->of || !out->leader || !out->total || !out->sorted) return false;
+  out->count = number_clusters(n, costs.node, costs.llc, out->of);
+  for (uint32_t g = 0; g < out->count; ++g) out->leader[g] = kNobody;
   for (uint32_t i = 0; i < n; ++i) {
     for (uint32_t j = 0; j < n; ++j) out->total[i] += costs.hop[costs.at(i, j)] + costs.hop[costs.at(j, i)];
-    uint16_t g = 0;
-    while (g < out->count && costs.llc[out->leader[g]] != costs.llc[i]) ++g;
-    out->of[i] = g;
     // A leader talks to its members and to the other leaders, so the total over everybody is what counts.
-    if (g == out->count || out->total[i] < out->total[out->leader[g]]) out->leader[g] = static_cast<uint16_t>(i);
-    if (g == out->count) ++out->count;
+    uint16_t& leader = out->leader[out->of[i]];
+    if (leader == kNobody || out->total[i] < out->total[leader]) leader = static_cast<uint16_t>(i);
   }
   uint32_t members = 0;
   for (uint32_t i = 0; i < n; ++i) {

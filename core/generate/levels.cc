@@ -8,21 +8,14 @@
 #include <cerrno>
 #include <cmath>
 
+#include "generate/clusters.h"
+
 namespace smelt {
 
 namespace {
 
 constexpr uint32_t kMostJumps = kMostLevels - 3;
 constexpr float kJump = 1.2f;  // a length and the next one, at least
-
-void number_clusters(const TreeProblem& problem, Grouping& out) {
-  out.count = 0;
-  for (uint32_t v = 0; v < problem.n; ++v) {
-    uint32_t w = 0;
-    while (w < v && !(problem.node[w] == problem.node[v] && problem.llc[w] == problem.llc[v])) ++w;
-    out.of[v] = w < v ? out.of[w] : static_cast<uint16_t>(out.count++);
-  }
-}
 
 // A spanning tree from participant 0 (Prim), by the dearer of the two directions of each pair.
 struct SpanningTree {
@@ -97,7 +90,8 @@ int find_levels(const TreeProblem& problem, Arena& arena, Levels* out) {
   for (uint32_t i = 1; i + 1 < n; ++i) {
     if (tree.jumps_after(i, ratio)) tree.cut(n, tree.sorted[i], out->level[out->count++]);
   }
-  number_clusters(problem, out->level[out->count++]);
+  Grouping& clusters = out->level[out->count++];
+  clusters.count = number_clusters(n, problem.node, problem.llc, clusters.of);
   std::fill_n(out->level[out->count].of, n, uint16_t{0});
   out->level[out->count++].count = 1;
   arena.rewind(scratch);

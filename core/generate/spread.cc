@@ -6,9 +6,10 @@
 //
 // Between clusters there is one hop, as in the hybrid (hybrid.cc), but no leader that has to take in a message from
 // every other cluster: with c clusters of k cores each core takes (c - 1) / k of them. It pays where clusters are many
-// and messages keep the receiver busy. A cluster is a last-level cache of a NUMA node.
+// and messages keep the receiver busy.
 #include <algorithm>
 
+#include "generate/clusters.h"
 #include "generate/patterns.h"
 
 namespace smelt {
@@ -17,7 +18,7 @@ namespace {
 
 struct Clusters {
   uint32_t count = 0;
-  uint16_t* of = nullptr;      // [n] scratch
+  uint16_t* of = nullptr;      // [n]
   uint16_t* member = nullptr;  // [n] by cluster
   uint32_t* begin = nullptr;   // [count + 1]
 
@@ -28,16 +29,12 @@ bool find_clusters(const Costs& costs, Arena& arena, Clusters* out) {
   const uint32_t n = costs.n;
   *out = Clusters{0, arena.make<uint16_t>(n), arena.make<uint16_t>(n), arena.make<uint32_t>(n + 1)};
   if (!out->of || !out->member || !out->begin) return false;
+  out->count = number_clusters(n, costs.node, costs.llc, out->of);
   uint32_t filled = 0;
-  std::fill_n(out->of, n, kNobody);
-  for (uint32_t v = 0; v < n; ++v) {
-    if (out->of[v] != kNobody) continue;
-    for (uint32_t w = v; w < n; ++w) {
-      if (costs.node[w] != costs.node[v] || costs.llc[w] != costs.llc[v]) continue;
-      out->of[w] = static_cast<uint16_t>(out->count);
-      out->member[filled++] = static_cast<uint16_t>(w);
-    }
-    out->begin[++out->count] = filled;
+  for (uint32_t c = 0; c < out->count; ++c) {
+    for (uint32_t v = 0; v < n; ++v)
+      if (out->of[v] == c) out->member[filled++] = static_cast<uint16_t>(v);
+    out->begin[c + 1] = filled;
   }
   return true;
 }

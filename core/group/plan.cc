@@ -15,6 +15,7 @@
 #include "policy/thresholds.h"
 #include "profile/api.h"
 #include "schedule/choose.h"
+#include "schedule/predict.h"
 #include "schedule/programs.h"
 #include "schedule/validate.h"
 #include "schedule/winner.h"
@@ -163,7 +164,7 @@ int choose(const Group& group, const GroupPlan& placed, const Ground& ground, Op
            Choice* out) {
   Pattern pattern;
   const bool asked = asked_for_pattern(group, &pattern);
-  if (asked && plan(pattern, op, root, ground.costs, arena, out) == 0) return check_schedule(out->schedule, arena);
+  if (asked && build(pattern, op, root, ground.costs, arena, out) == 0) return check_schedule(out->schedule, arena);
   if (asked) return choose_for(nullptr, {}, op, root, ground.costs, arena, out);
   return choose_for(placed.profile, ground.members, op, root, ground.costs, arena, out);
 }
@@ -214,11 +215,11 @@ int plan_barrier(const Group& group, const Ground& ground, Arena& scratch, Arena
   // In a crowd the order of arrival is the scheduler's, and a message that must be passed on costs a time slice:
   // everybody tells everybody.
   int error = out->crowded && !asked_for_pattern(group, &asked)
-                  ? plan(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice)
+                  ? build(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice)
                   : choose(group, *out, ground, Operation::kBarrier, -1, scratch, &choice);
   if (!error) error = compile_barrier(group, choice.schedule, scratch, arena, out);
   if (error == -ERANGE) {  // more rounds than a desk has lines
-    error = plan(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice);
+    error = build(all_to_all, Operation::kBarrier, -1, ground.costs, scratch, &choice);
     if (!error) error = compile_barrier(group, choice.schedule, scratch, arena, out);
   }
   if (error) return error;

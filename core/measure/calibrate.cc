@@ -184,7 +184,7 @@ double estimate_seconds(const Machine& machine, const CalibrationOptions& option
   const Machine allowed = allowed_part(machine);
   const auto n = static_cast<uint32_t>(allowed.pus.size());
   double ns = 0;
-  for (Spot spot : plan_samples(allowed.pus, Samples(n), options.all_pairs || n <= kAllPairsUpTo).wanted) {
+  for (Spot spot : stratify(allowed.pus, Samples(n), options.all_pairs || n <= kAllPairsUpTo).wanted) {
     const Pu &a = allowed.pus[spot.a], &b = allowed.pus[spot.b];
     const Place from{a.core, a.llc, a.node, a.package}, to{b.core, b.llc, b.node, b.package};
     ns += pair_ns(typical_cost(distance_between(from, to)).hop);

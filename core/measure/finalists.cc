@@ -14,6 +14,7 @@
 #include "profile/api.h"
 #include "profile/text/error.h"
 #include "schedule/choose.h"
+#include "schedule/predict.h"
 #include "schedule/validate.h"
 #include "schedule/winner.h"
 
@@ -45,12 +46,17 @@ class KeptSchedule {
 };
 
 struct Candidate {
-  Pattern pattern;
-  bool partners = false;
+  std::string name;
   double predicted = 0;
   KeptSchedule schedule;  // of the operation
   KeptSchedule closed;    // what is run: the same for a barrier
 };
+
+std::string choice_name(const Choice& choice) {
+  char text[64];
+  choice_text(choice, text, sizeof text);
+  return text;
+}
 
 bool same(const Schedule& a, const Schedule& b) {
   if (a.n != b.n || a.root != b.root || std::memcmp(a.begin, b.begin, (a.n + 1) * sizeof *a.begin) != 0) return false;
@@ -84,41 +90,52 @@ SearchEffort effort_for(uint32_t n) {
   return effort;
 }
 
-// Every pattern that serves, the cheapest first. The arena is left as it was found.
-std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool distinct, Arena& arena) {
-  char* const start = arena.mark();
-  std::vector<Candidate> out;
-  const int root = op == Operation::kBarrier ? -1 : 0;
-  const auto add = [&](const Choice& choice) {
+// Every pattern that serves, with the exchange of other partners where that is cheaper than all, the cheapest first.
+// What is wrong with one is thrown only when choose_best is through: it is code that no exception may pass.
+class Field {
+ public:
+  Field(const Costs& costs, Operation op, Arena& arena) : costs_(costs), op_(op), arena_(arena) {}
+
+  std::vector<Candidate> find(const SearchEffort& effort) {
+    char* const start = arena_.mark();
+    const CandidateVisitor visitor{[](void* field, const Choice& choice) { static_cast<Field*>(field)->add(choice); },
+                                   this};
+    Choice best;
+    const int root = op_ == Operation::kBarrier ? -1 : 0;
+    if (choose_best(op_, root, costs_, arena_, &best, effort, &visitor) != 0) no_memory();
+    if (best.partners) add(best);
+    arena_.rewind(start);
+    if (!flaw_.empty()) throw UserError(flaw_);
+    if (no_memory_) no_memory();
+    return std::move(out_);
+  }
+
+ private:
+  void add(const Choice& choice) {
+    char* const start = arena_.mark();
     Schedule closed;
     Verdict verdict;
     double predicted = 0;
-    if (close(op, choice, costs, arena, &closed) != 0 || steady_price(closed, costs, arena, &predicted) != 0 ||
-        validate(closed, arena, &verdict) != 0)
-      no_memory();
-    if (verdict.flaw != Flaw::kNone)
-      throw UserError(fmt::format("{}: {}", choice.pattern.info->name, flaw_text(verdict.flaw)));
-    out.push_back({choice.pattern, choice.partners, predicted, KeptSchedule(choice.schedule), KeptSchedule(closed)});
-    arena.rewind(start);
-  };
-  std::vector<Pattern> patterns(candidate_patterns(op, costs.n, nullptr, 0));
-  candidate_patterns(op, costs.n, patterns.data(), static_cast<uint32_t>(patterns.size()));
-  for (const Pattern& pattern : patterns) {
-    Choice choice;
-    const int error = plan(pattern, op, root, costs, arena, &choice, effort_for(costs.n));
-    if (error == -EINVAL) {  // not for so many participants
-      arena.rewind(start);
-      continue;
-    }
-    if (error) no_memory();
-    add(choice);
+    if (close(op_, choice, costs_, arena_, &closed) != 0 || steady_price(closed, costs_, arena_, &predicted) != 0 ||
+        validate(closed, arena_, &verdict) != 0)
+      no_memory_ = true;
+    else if (verdict.flaw != Flaw::kNone)
+      flaw_ = fmt::format("{}: {}", choice.pattern.info->name, flaw_text(verdict.flaw));
+    else
+      out_.push_back({choice_name(choice), predicted, KeptSchedule(choice.schedule), KeptSchedule(closed)});
+    arena_.rewind(start);
   }
-  if (op == Operation::kBarrier) {  // no other operation has patterns whose partners are searched
-    Choice best;
-    if (choose_best(op, root, costs, arena, &best, effort_for(costs.n)) != 0) no_memory();
-    if (best.partners) add(best);
-    arena.rewind(start);
-  }
+
+  const Costs& costs_;
+  const Operation op_;
+  Arena& arena_;
+  std::vector<Candidate> out_;
+  std::string flaw_;
+  bool no_memory_ = false;
+};
+
+std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool distinct, Arena& arena) {
+  std::vector<Candidate> out = Field(costs, op, arena).find(effort_for(costs.n));
   std::stable_sort(out.begin(), out.end(),
                    [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
   if (!distinct) return out;
@@ -182,10 +199,7 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   std::vector<Schedule> closed;
   std::vector<const Schedule*> schedules;
   for (Candidate& candidate : candidates) {
-    char name[40];
-    pattern_text(candidate.pattern, name, sizeof name);
-    out.finalists.push_back(
-        {candidate.partners ? std::string(name) + ", partners searched" : name, candidate.predicted, {}});
+    out.finalists.push_back({candidate.name, candidate.predicted, {}});
     closed.push_back(candidate.closed.get());
   }
   for (const Schedule& schedule : closed) schedules.push_back(&schedule);

@@ -58,12 +58,30 @@ uint64_t lot(uint64_t x) {
 using BlockKey = std::pair<uint16_t, uint16_t>;
 BlockKey ordered(uint16_t a, uint16_t b) { return {std::min(a, b), std::max(a, b)}; }
 
-class Planner {
+class Stratifier {
  public:
-  Planner(const std::vector<Pu>& pus, const Samples& samples)
+  Stratifier(const std::vector<Pu>& pus, const Samples& samples)
       : pus_(pus), samples_(samples), budget_(budget_of(static_cast<uint32_t>(pus.size()))), left_(budget_) {}
 
-  Plan run(bool all_pairs) {
+  Strata run(bool all_pairs) {
+    std::vector<std::vector<Spot>> bases = pairs_by_base();
+    for (base_ = 0; base_ < kBaseClasses; ++base_) {
+      std::vector<Spot>& pairs = bases[base_];
+      if (pairs.empty()) continue;
+      if (all_pairs && want_all(pairs))
+        close(std::move(pairs));
+      else
+        refine(std::move(pairs), 0);
+    }
+    if (strata_.done()) order();
+    return std::move(strata_);
+  }
+
+ private:
+  static constexpr int kLevels = 2;  // of blocks: by nodes, by last-level caches
+
+  // All pairs by base class, in the order of their blocks; what is known of them comes off the budget.
+  std::vector<std::vector<Spot>> pairs_by_base() {
     std::vector<std::vector<Spot>> bases(kBaseClasses);
     const auto n = static_cast<uint32_t>(pus_.size());
     for (uint32_t a = 0; a < n; ++a)
@@ -71,24 +89,12 @@ class Planner {
         bases[base_class(pus_[a], pus_[b])].push_back({a, b});
         if (const Sample* sample = samples_.find({a, b})) left_ -= sample->full ? 1 : kHopsShare;
       }
-    for (uint32_t base = 0; base < kBaseClasses; ++base) {
-      std::vector<Spot>& pairs = bases[base];
-      if (pairs.empty()) continue;
+    for (std::vector<Spot>& pairs : bases)
       std::sort(pairs.begin(), pairs.end(), [&](Spot x, Spot y) {
         return std::tuple(block(x, 0), block(x, 1), x.a, x.b) < std::tuple(block(y, 0), block(y, 1), y.a, y.b);
       });
-      base_ = base;
-      if (all_pairs && want_all(pairs))
-        close(std::move(pairs));
-      else
-        refine(std::move(pairs), 0);
-    }
-    if (plan_.done()) order();
-    return std::move(plan_);
+    return bases;
   }
-
- private:
-  static constexpr int kLevels = 2;  // of blocks: by nodes, by last-level caches
 
   BlockKey block(Spot spot, int level) const {
     const Pu &a = pus_[spot.a], &b = pus_[spot.b];
@@ -96,10 +102,10 @@ class Planner {
   }
 
   bool want_all(const std::vector<Spot>& pairs) {
-    const size_t before = plan_.wanted.size();
+    const size_t before = strata_.wanted.size();
     for (Spot spot : pairs)
-      if (!is_known(spot, true)) plan_.wanted.push_back(spot);
-    return plan_.wanted.size() > before;
+      if (!is_known(spot, true)) strata_.wanted.push_back(spot);
+    return strata_.wanted.size() > before;
   }
 
   bool is_known(Spot spot, bool full) const {
@@ -111,7 +117,7 @@ class Planner {
   // up (but `always` so many are wanted).
   bool want(const std::vector<Spot>& pairs, size_t count, bool full, size_t always = 0) {
     count = std::min(count, pairs.size());
-    std::vector<Spot>& list = full ? plan_.wanted : plan_.wanted_hops;
+    std::vector<Spot>& list = full ? strata_.wanted : strata_.wanted_hops;
     const size_t before = list.size();
     size_t known =
         static_cast<size_t>(std::count_if(pairs.begin(), pairs.end(), [&](Spot spot) { return is_known(spot, full); }));
@@ -131,7 +137,7 @@ class Planner {
     const std::vector<double> hops = samples_.hops(pairs);
     const double spread = relative_iqr(hops);
     const Distance distance = base_ == kSameL2 ? Distance::kSameLlc : static_cast<Distance>(base_);
-    plan_.classes.push_back({distance, base_, std::move(pairs), median(hops), spread, spread > kLargestSpread});
+    strata_.classes.push_back({distance, base_, std::move(pairs), median(hops), spread, spread > kLargestSpread});
   }
 
   bool differ(const std::vector<double>& hops) const {
@@ -149,23 +155,7 @@ class Planner {
     if (relative_iqr(samples_.hops(pairs)) > kLargestSpread / 2 &&
         want(pairs, kDoubtSamples, false, level == 0 ? kDoubtSamples : 0))
       return close(std::move(pairs));
-    if (differ(samples_.hops(pairs)))  // 3.
-      for (; level < kLevels; ++level) {
-        std::vector<std::vector<Spot>> blocks = blocks_of(pairs, level);
-        const double each = budget_ / 2 / kHopsShare / static_cast<double>(blocks.size());
-        if (blocks.size() == 1 || each < 1) continue;  // nothing to tell apart, or not affordable
-        bool wanted = false, known = true;
-        for (const std::vector<Spot>& one : blocks) {
-          wanted |= want(one, static_cast<size_t>(std::min<double>(each, kBlockSamples)), false);
-          known &= !samples_.usable(one).empty();
-        }
-        if (wanted) return close(std::move(pairs));
-        if (!known) break;
-        std::vector<std::vector<Spot>> parts = joined(std::move(blocks));
-        if (parts.size() == 1) continue;
-        for (std::vector<Spot>& part : parts) refine(std::move(part), level + 1);
-        return;
-      }
+    if (differ(samples_.hops(pairs)) && split(pairs, level)) return;  // 3.
     if (relative_iqr(samples_.hops(pairs)) <= kLargestSpread) return close(std::move(pairs));
     // 4.
     const auto unknown = std::count_if(pairs.begin(), pairs.end(), [&](Spot spot) { return !samples_.find(spot); });
@@ -174,6 +164,30 @@ class Planner {
       close_by_values(std::move(pairs));
     else if (want(pairs, affordable ? pairs.size() : kMostSamples, false) || !affordable)
       close(std::move(pairs));
+  }
+
+  // 3. By the first kind of block whose parts differ. True: the class, or its parts, are closed; `pairs` are used up.
+  bool split(std::vector<Spot>& pairs, int level) {
+    for (; level < kLevels; ++level) {
+      std::vector<std::vector<Spot>> blocks = blocks_of(pairs, level);
+      const double each = budget_ / 2 / kHopsShare / static_cast<double>(blocks.size());
+      if (blocks.size() == 1 || each < 1) continue;  // nothing to tell apart, or not affordable
+      bool wanted = false, known = true;
+      for (const std::vector<Spot>& one : blocks) {
+        wanted |= want(one, static_cast<size_t>(std::min<double>(each, kBlockSamples)), false);
+        known &= !samples_.usable(one).empty();
+      }
+      if (wanted) {
+        close(std::move(pairs));
+        return true;
+      }
+      if (!known) return false;
+      std::vector<std::vector<Spot>> parts = joined(std::move(blocks));
+      if (parts.size() == 1) continue;
+      for (std::vector<Spot>& part : parts) refine(std::move(part), level + 1);
+      return true;
+    }
+    return false;
   }
 
   // 3. In the order of the keys.
@@ -220,7 +234,7 @@ class Planner {
 
   // By distance and hop; of too many classes the two neighbours that are most alike are joined.
   void order() {
-    std::vector<PairClass>& classes = plan_.classes;
+    std::vector<PairClass>& classes = strata_.classes;
     std::stable_sort(classes.begin(), classes.end(), [](const PairClass& x, const PairClass& y) {
       return std::pair(x.distance, x.hop) < std::pair(y.distance, y.hop);
     });
@@ -248,7 +262,7 @@ class Planner {
   const double budget_;
   double left_;  // of it
   uint32_t base_ = 0;
-  Plan plan_;
+  Strata strata_;
 };
 
 }  // namespace
@@ -298,8 +312,8 @@ uint32_t base_class(const Pu& a, const Pu& b) {
   return distance == Distance::kSameLlc && a.l2 == b.l2 ? kSameL2 : static_cast<uint32_t>(distance);
 }
 
-Plan plan_samples(const std::vector<Pu>& pus, const Samples& samples, bool all_pairs) {
-  return Planner(pus, samples).run(all_pairs);
+Strata stratify(const std::vector<Pu>& pus, const Samples& samples, bool all_pairs) {
+  return Stratifier(pus, samples).run(all_pairs);
 }
 
 }  // namespace smelt

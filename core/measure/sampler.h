@@ -60,8 +60,8 @@ inline constexpr double kLargestSpread = 0.15;
 inline constexpr uint32_t kBaseClasses = kDistances + 1;
 uint32_t base_class(const Pu& a, const Pu& b);
 
-struct Plan {
-  std::vector<Spot> wanted;        // to be measured before planning again,
+struct Strata {
+  std::vector<Spot> wanted;        // to be measured before the next call,
   std::vector<Spot> wanted_hops;   //   and these, their hops alone; neither: this is it
   std::vector<PairClass> classes;  // every pair is in one; when nothing is wanted, by distance and rising hop
   bool done() const { return wanted.empty() && wanted_hops.empty(); }
@@ -69,6 +69,6 @@ struct Plan {
 
 // What to do next, from what is known. Calling it again with what it wanted comes to an end, with at most kMaxClasses
 // classes. The same answer for the same samples.
-Plan plan_samples(const std::vector<Pu>& pus, const Samples& samples, bool all_pairs);
+Strata stratify(const std::vector<Pu>& pus, const Samples& samples, bool all_pairs);
 
 }  // namespace smelt

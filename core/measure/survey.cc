@@ -99,7 +99,7 @@ bool Survey::start_again(uint32_t base) {
     return false;
   }
   ++restarts_[base];
-  for (const PairClass& one : plan_.classes)
+  for (const PairClass& one : strata_.classes)
     for (Spot spot : one.pairs)
       if (one.base == base && samples_.find(spot)) {
         samples_.forget(spot);
@@ -185,11 +185,11 @@ bool Survey::holds(Spot spot, std::vector<double>* shifts) {
   return false;
 }
 
-// 4. False: some samples are new or gone, plan again.
+// 4. False: some samples are new or gone, stratify again.
 bool Survey::classes_agree(bool last) {
   bool agree = true;
   std::vector<double> shifts;
-  for (const PairClass& one : plan_.classes) {
+  for (const PairClass& one : strata_.classes) {
     std::vector<Spot> spots = samples_.usable(one.pairs);
     std::erase_if(spots, [&](Spot spot) {
       return !samples_.find(spot)->steady || std::any_of(canaries_.begin(), canaries_.end(), [&](const Canary& each) {
@@ -291,14 +291,14 @@ void Survey::run() {
   try {
     believe_known();
     for (int checks = 0;;) {
-      plan_ = plan_samples(pus_, samples_, all_pairs_);
-      if (plan_.done() && canaries_agree() && classes_agree(++checks == kFinalChecks)) return;
-      measure(plan_.wanted, true);
-      measure(plan_.wanted_hops, false);
+      strata_ = stratify(pus_, samples_, all_pairs_);
+      if (strata_.done() && canaries_agree() && classes_agree(++checks == kFinalChecks)) return;
+      measure(strata_.wanted, true);
+      measure(strata_.wanted_hops, false);
     }
   } catch (const TimeIsOver&) {
     ended_early_ = true;
-    plan_ = plan_samples(pus_, samples_, all_pairs_);  // the classes as they are known by now
+    strata_ = stratify(pus_, samples_, all_pairs_);  // the classes as they are known by now
   }
 }
 
@@ -323,7 +323,7 @@ std::vector<std::string> Survey::remarks() const {
                     forgotten_));
   std::vector<uint32_t> own(pus_.size()), bad(pus_.size());
   std::vector<Spot> unsteady;
-  for (const PairClass& one : plan_.classes)
+  for (const PairClass& one : strata_.classes)
     for (Spot spot : one.pairs)
       if (const Sample* sample = samples_.find(spot))
         for (uint32_t cpu : {spot.a, spot.b}) {

@@ -21,7 +21,7 @@ class Survey {
   void run();
 
   const Samples& samples() const { return samples_; }
-  const std::vector<PairClass>& classes() const { return plan_.classes; }
+  const std::vector<PairClass>& classes() const { return strata_.classes; }
   bool unsteady(const PairClass& one) const;  // did not come out alike when repeated, more than once
   std::vector<std::string> remarks() const;
   uint32_t at_once() const { return at_once_; }
@@ -53,7 +53,7 @@ class Survey {
   const CalibrationOptions& options_;
   const bool all_pairs_;
   Samples samples_;
-  Plan plan_;
+  Strata strata_;
   std::vector<Canary> canaries_;
   std::array<int, kBaseClasses> restarts_{};
   std::array<bool, kBaseClasses> unsteady_{};

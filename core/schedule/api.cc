@@ -40,7 +40,7 @@ int smelt_schedule_create(const smelt_model* model, smelt_operation operation, c
   if (!error) error = costs_for_cpus(model, n, cpus, arena, &costs);
   if (!error && cost_model == SMELT_COST_MODEL_PAPER) error = paper_costs(costs, arena, &costs);
   if (!error)
-    error = best ? choose_best(op, root, costs, arena, &choice) : plan(found, op, root, costs, arena, &choice);
+    error = best ? choose_best(op, root, costs, arena, &choice) : build(found, op, root, costs, arena, &choice);
   if (!error) error = validate(choice.schedule, arena, &verdict);
   if (!error && verdict.flaw != Flaw::kNone) error = -EINVAL;
   if (error) {

@@ -1,4 +1,4 @@
-// Building a named pattern for an operation, and trying all of them.
+// Trying all patterns.
 //
 // A candidate is built, priced and thrown away unless it is cheaper than all before it; so the arena holds those that
 // once were the cheapest. (Building the winner again would save that room, but a search that ran out of time would not
@@ -10,11 +10,11 @@
 #include "schedule/choose.h"
 
 #include <cerrno>
-#include <cstdio>
 
 #include "generate/patterns.h"
-#include "generate/release.h"
+#include "policy/thresholds.h"
 #include "schedule/partners.h"
+#include "schedule/predict.h"
 
 namespace smelt {
 
@@ -22,196 +22,15 @@ namespace {
 
 constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);
 constexpr uint32_t kMostAtLeisure = 64;  // up to so many every pattern is tried while a program starts
-constexpr uint32_t kMostRoots = 8;       // of a barrier by trees, when not all are tried
-constexpr uint32_t kMostAllRoots = 12;   // with so many participants all are: two exact trees for each, 0.1 s
 constexpr uint32_t kMostPartnered = 3;   // exchanges whose partners are searched for
 
-bool is_candidate(const PatternInfo& info, Operation op, uint32_t n) {
-  if (info.tree) return true;
-  return op == Operation::kBarrier && !(info.exchange == all_to_all && n > kMostAllToAll);
-}
-
-bool is_tried(const PatternInfo& info, Operation op, int root, uint32_t n, const SearchEffort& effort) {
-  if (!is_candidate(info, op, n)) return false;
-  if (effort.moves > 0 || n <= kMostAtLeisure) return true;
+bool is_tried(const PatternInfo& info, Operation op, int root, uint32_t n, bool at_leisure) {
+  if (info.exchange && (op != Operation::kBarrier || root >= 0)) return false;  // it has no root
+  if (info.exchange == all_to_all && n > kMostAllToAll) return false;
+  if (at_leisure || n <= kMostAtLeisure) return true;
   if (op == Operation::kBarrier && root < 0)
     return info.exchange == hierarchical_exchange || info.exchange == spread_exchange;
   return info.tree == optimised_tree;
-}
-
-int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan) {
-  char* const scratch = arena.mark();
-  Prediction prediction;
-  const int error = predict(schedule, costs, arena, &prediction);
-  arena.rewind(scratch);
-  *makespan = prediction.makespan;
-  return error;
-}
-
-// The roots under which a barrier by trees is tried: all where that is quick; while a program starts, where gathering
-// would end; else also where releasing alone would begin, and where the registry's trees begin.
-uint32_t barrier_roots(const Costs& costs, const SearchEffort& effort, Arena& arena, uint16_t* out) {
-  uint32_t count = 0;
-  if (costs.n <= effort.most_exact && costs.n <= kMostAllRoots) {
-    for (uint16_t i = 0; i < costs.n; ++i) out[count++] = i;
-    return count;
-  }
-  const auto add = [&](uint16_t root) {
-    for (uint32_t i = 0; i < count; ++i)
-      if (out[i] == root) return;
-    if (count < kMostRoots) out[count++] = root;
-  };
-  char* const scratch = arena.mark();
-  Tree tree;
-  double value;
-  SearchEffort quick = effort;
-  quick.moves = 0;
-  if (search_tree(costs, Direction::kReduce, -1, quick, arena, &tree, &value) == 0) add(tree.root);
-  if (effort.moves > 0) {
-    if (search_tree(costs, Direction::kBroadcast, -1, quick, arena, &tree, &value) == 0) add(tree.root);
-    for (const PatternInfo& info : pattern_registry())
-      if (info.tree && info.tree != optimised_tree && info.tree(costs, info.default_argument, -1, arena, &tree) == 0)
-        add(tree.root);
-  }
-  arena.rewind(scratch);
-  return count;
-}
-
-// The ways to release: by messages down the searched tree, or by shared lines, straight or through leaders of some
-// level. `way` 0 is the first; -ENOENT when there are no more ways.
-int release_barrier(uint32_t way, const Levels& levels, const Costs& costs, Arena& arena, Choice* choice) {
-  if (way == 0) return barrier_schedule(choice->gather, choice->tree, arena, &choice->schedule);
-  if (way >= levels.count) return -ENOENT;
-  if (int error = release_tree(costs, levels, way, choice->gather.root, arena, &choice->tree)) return error;
-  return lined_barrier_schedule(choice->gather, choice->tree, costs, arena, &choice->schedule);
-}
-
-// The cheapest barrier by a gather and a release tree under this root.
-int barrier_under(uint16_t root, const Levels& levels, const Costs& costs, const SearchEffort& effort, Arena& arena,
-                  Choice* out, double* predicted) {
-  double value;
-  Choice made = *out;
-  if (int error = search_tree(costs, Direction::kReduce, root, effort, arena, &made.gather, &value)) return error;
-  if (int error = search_tree(costs, Direction::kBroadcast, root, effort, arena, &made.tree, &value)) return error;
-  uint32_t best = 0;
-  for (uint32_t way = 0;; ++way) {
-    char* const scratch = arena.mark();
-    Choice trial = made;
-    double now = 0;
-    int error = release_barrier(way, levels, costs, arena, &trial);
-    if (!error) error = price_schedule(trial.schedule, costs, arena, &now);
-    arena.rewind(scratch);
-    if (error == -ENOENT) break;
-    if (error) return error;
-    if (way > 0 && now >= *predicted) continue;
-    best = way;
-    *predicted = now;
-  }
-  if (int error = release_barrier(best, levels, costs, arena, &made)) return error;
-  *out = made;
-  return 0;
-}
-
-int optimised_barrier(int root, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
-  auto* roots = arena.make<uint16_t>(costs.n > kMostRoots ? costs.n : kMostRoots);
-  auto* groups = arena.make<uint16_t>(size_t{kMostLevels} * costs.n);
-  if (!roots || !groups) return -ENOMEM;
-  Levels levels;
-  {
-    char* const scratch = arena.mark();
-    TreeProblem problem;
-    int error = make_problem(costs, Direction::kBroadcast, arena, &problem);
-    if (!error) error = find_levels(problem, arena, &levels);
-    for (uint32_t i = 0; i < levels.count && !error; ++i) {  // kept in front of the scratch they were found in
-      std::memcpy(groups + size_t{i} * costs.n, levels.level[i].of, costs.n * sizeof *groups);
-      levels.level[i].of = groups + size_t{i} * costs.n;
-    }
-    arena.rewind(scratch);
-    if (error) return error;
-  }
-  uint32_t count = 1;
-  if (root >= 0)
-    roots[0] = static_cast<uint16_t>(root);
-  else
-    count = barrier_roots(costs, effort, arena, roots);
-  if (count == 0) return -ENOMEM;
-  // Greedy trees, or exact ones, say which root is best; only its trees are then annealed.
-  SearchEffort quick = effort;
-  quick.moves = 0;
-  Choice best = *out;
-  double least = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    char* const scratch = arena.mark();
-    Choice trial = *out;
-    double now = 0;
-    if (int error = barrier_under(roots[i], levels, costs, quick, arena, &trial, &now)) return error;
-    if (i > 0 && now >= least) {
-      arena.rewind(scratch);
-      continue;
-    }
-    best = trial;
-    least = now;
-  }
-  if (effort.moves > 0 && costs.n > effort.most_exact) {
-    SearchEffort half = effort;  // two trees share the budget
-    half.moves = (effort.moves == kDefaultMoves ? default_moves(costs.n) : effort.moves) / 2;
-    double now = 0;
-    Choice annealed = *out;
-    if (int error = barrier_under(best.gather.root, levels, costs, half, arena, &annealed, &now)) return error;
-    if (now < least) best = annealed;
-  }
-  *out = best;
-  return 0;
-}
-
-// "optimised": searched for this operation; for a barrier one tree to gather and one to release.
-int build_optimised(Operation op, int root, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
-  double value = 0;
-  switch (op) {
-    case Operation::kBroadcast:
-      if (int error = search_tree(costs, Direction::kBroadcast, root, effort, arena, &out->tree, &value)) return error;
-      return broadcast_schedule(out->tree, arena, &out->schedule);
-    case Operation::kReduce:
-      if (int error = search_tree(costs, Direction::kReduce, root, effort, arena, &out->tree, &value)) return error;
-      return reduce_schedule(out->tree, arena, &out->schedule);
-    case Operation::kBarrier: return optimised_barrier(root, costs, effort, arena, out);
-  }
-  return -EINVAL;
-}
-
-int build(const Pattern& pattern, Operation op, int root, const Costs& costs, const SearchEffort& effort, Arena& arena,
-          Choice* out) {
-  if (pattern.info->exchange) {
-    if (op != Operation::kBarrier || root >= 0) return -EINVAL;  // an exchange has no root
-    if (int error = pattern.info->exchange(costs, pattern.argument, arena, &out->exchange)) return error;
-    return barrier_schedule(out->exchange, arena, &out->schedule);
-  }
-  if (pattern.info->tree == optimised_tree) return build_optimised(op, root, costs, effort, arena, out);
-  if (int error = pattern.info->tree(costs, pattern.argument, root, arena, &out->tree)) return error;
-  switch (op) {
-    case Operation::kBroadcast: return broadcast_schedule(out->tree, arena, &out->schedule);
-    case Operation::kReduce: return reduce_schedule(out->tree, arena, &out->schedule);
-    case Operation::kBarrier:
-      out->gather = out->tree;
-      return barrier_schedule(out->tree, out->tree, arena, &out->schedule);
-  }
-  return -EINVAL;
-}
-
-// Builds by `make(pattern, &choice)` and prices.
-template <typename Make>
-int price(const Pattern& pattern, const Costs& costs, Arena& arena, Make make, Choice* out) {
-  char* const start = arena.mark();
-  Choice choice;
-  choice.pattern = pattern;
-  int error = make(pattern, &choice);
-  if (error == 0) error = price_schedule(choice.schedule, costs, arena, &choice.predicted);
-  if (error != 0) {
-    arena.rewind(start);
-    return error;
-  }
-  *out = choice;
-  return 0;
 }
 
 // The cheapest few exchanges, the cheapest first.
@@ -235,19 +54,22 @@ struct Exchanges {
   }
 };
 
-// The cheapest of the rows that `wanted` lets through.
-template <typename Wanted, typename Make>
-int cheapest(const Costs& costs, Arena& arena, Wanted wanted, Make make, Choice* out, Exchanges* exchanges = nullptr) {
+// The cheapest of the rows that `wanted` lets through, by make(pattern, &candidate). `seen` is called with each.
+template <typename Wanted, typename Make, typename Seen>
+int cheapest(Arena& arena, Wanted wanted, Make make, Seen seen, Choice* out) {
   Choice best;
   for (const PatternInfo& info : pattern_registry()) {
     if (!wanted(info)) continue;
     for (uint32_t argument : candidate_arguments(info)) {
       char* const scratch = arena.mark();
       Choice candidate;
-      const int error = price({&info, argument}, costs, arena, make, &candidate);
-      if (error == -EINVAL) continue;  // not for this many participants, or no such root: then nothing is left over
+      const int error = make({&info, argument}, &candidate);
+      if (error == -EINVAL) {  // not for this many participants, or no such root
+        arena.rewind(scratch);
+        continue;
+      }
       if (error != 0) return error;
-      if (exchanges) exchanges->consider(candidate);
+      seen(candidate);
       if (best.pattern.info && candidate.predicted >= best.predicted) {
         arena.rewind(scratch);
         continue;
@@ -266,7 +88,7 @@ int try_partners(const Pattern& pattern, const Costs& costs, const SearchEffort&
   auto* place = arena.make<uint16_t>(costs.n);
   Choice plain, moved;
   plain.pattern = pattern;
-  int error = place ? build(pattern, Operation::kBarrier, -1, costs, effort, arena, &plain) : -ENOMEM;
+  int error = place ? build(pattern, Operation::kBarrier, -1, costs, arena, &plain, effort) : -ENOMEM;
   if (!error) error = search_partners(plain.schedule, costs, effort, arena, place, &moved.predicted);
   if (error || moved.predicted >= best->predicted) {
     arena.rewind(start);
@@ -289,40 +111,20 @@ int try_partners(const Pattern& pattern, const Costs& costs, const SearchEffort&
 
 }  // namespace
 
-int choice_text(const Choice& choice, char* text, size_t room) {
-  char name[40];
-  pattern_text(choice.pattern, name, sizeof name);
-  return std::snprintf(text, room, "%s%s", name, choice.partners ? ", partners searched" : "");
-}
-
-int plan(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, Choice* out,
-         const SearchEffort& effort) {
-  if (!pattern.info) return -EINVAL;
-  return price(
-      pattern, costs, arena,
-      [&](const Pattern& p, Choice* choice) { return build(p, op, root, costs, effort, arena, choice); }, out);
-}
-
-uint32_t candidate_patterns(Operation op, uint32_t n, Pattern* out, uint32_t room) {
-  uint32_t count = 0;
-  for (const PatternInfo& info : pattern_registry()) {
-    if (!is_candidate(info, op, n)) continue;
-    for (uint32_t argument : candidate_arguments(info)) {
-      if (count < room) out[count] = {&info, argument};
-      ++count;
-    }
-  }
-  return count;
-}
-
-int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out, const SearchEffort& effort) {
+int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out, const SearchEffort& effort,
+                const CandidateVisitor* visitor) {
   char* const start = arena.mark();
+  const bool at_leisure = effort.moves > 0 || visitor;
   Exchanges exchanges;
   Choice best;
   int error = cheapest(
-      costs, arena, [&](const PatternInfo& info) { return is_tried(info, op, root, costs.n, effort); },
-      [&](const Pattern& p, Choice* choice) { return build(p, op, root, costs, effort, arena, choice); }, &best,
-      &exchanges);
+      arena, [&](const PatternInfo& info) { return is_tried(info, op, root, costs.n, at_leisure); },
+      [&](const Pattern& pattern, Choice* choice) { return build(pattern, op, root, costs, arena, choice, effort); },
+      [&](const Choice& candidate) {
+        exchanges.consider(candidate);
+        if (visitor) visitor->call(visitor->context, candidate);
+      },
+      &best);
   for (uint32_t i = 0; i < exchanges.count && !error && effort.moves > 0; ++i)
     error = try_partners(exchanges.pattern[i], costs, effort, arena, &best);
   if (error)
@@ -333,13 +135,14 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
 }
 
 int choose_fork(const Costs& costs, Arena& arena, Choice* out) {
+  const auto make = [&](const Pattern& pattern, Choice* choice) {
+    choice->pattern = pattern;
+    int error = pattern.info->tree(costs, pattern.argument, 0, arena, &choice->tree);
+    if (!error) error = fork_join_schedule(choice->tree, arena, &choice->schedule);
+    return error ? error : price_schedule(choice->schedule, costs, arena, &choice->predicted);
+  };
   return cheapest(
-      costs, arena, [](const PatternInfo& info) { return info.tree != nullptr; },
-      [&](const Pattern& p, Choice* choice) {
-        if (int error = p.info->tree(costs, p.argument, 0, arena, &choice->tree)) return error;
-        return fork_join_schedule(choice->tree, arena, &choice->schedule);
-      },
-      out);
+      arena, [](const PatternInfo& info) { return info.tree != nullptr; }, make, [](const Choice&) {}, out);
 }
 
 }  // namespace smelt

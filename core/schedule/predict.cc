@@ -123,6 +123,15 @@ int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Predicti
   return 0;
 }
 
+int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan) {
+  char* const scratch = arena.mark();
+  Prediction prediction;
+  const int error = predict(schedule, costs, arena, &prediction);
+  arena.rewind(scratch);
+  *makespan = prediction.makespan;
+  return error;
+}
+
 int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode) {
   constexpr uint32_t kSettled = 8, kCounted = 8;  // episodes; the order of leaving repeats itself after one or two
   if (barrier.n != costs.n || barrier.op != Operation::kBarrier) return -EINVAL;

@@ -36,6 +36,9 @@ struct Trace {
 // schedule is malformed; -ENOMEM. With a `trace` it also writes down what happened when.
 int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out, Trace* trace = nullptr);
 
+// The makespan alone; all scratch is given back.
+int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan);
+
 // What a barrier costs in a loop that does nothing else, per episode: who leaves first comes first the next time, so it
 // is less than the makespan, or the same. Two participants who tell each other share one line (team/barrier.h): the
 // later one gets the other's news with the line that it needs for its own store, which takes one transaction, and only

@@ -52,7 +52,7 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
   int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
   if (!error)
     error = best ? choose_for(request.profile, {members, request.n}, Operation::kBarrier, -1, costs, arena, &choice)
-                 : plan(pattern, Operation::kBarrier, -1, costs, arena, &choice);
+                 : build(pattern, Operation::kBarrier, -1, costs, arena, &choice);
   if (!error && !best) error = check_schedule(choice.schedule, arena);
   if (error) return error;
   made.schedule = choice.schedule;

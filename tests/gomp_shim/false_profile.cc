@@ -51,7 +51,7 @@ void add_winner(ProfileImage& image, const std::string& text) {
   Choice choice;
   if (find_pattern(text.substr(0, colon).c_str(), &pattern) != 0 ||
       subset_costs(image.costs(), members, arena, &costs) != 0 ||
-      plan(pattern, Operation::kBarrier, -1, costs, arena, &choice) != 0)
+      build(pattern, Operation::kBarrier, -1, costs, arena, &choice) != 0)
     throw UserError(text + " cannot be planned");
   std::vector<uint32_t> words(winner_words(choice.schedule));
   write_winner(choice.schedule, members.data(), words.data());

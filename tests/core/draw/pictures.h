@@ -55,7 +55,7 @@ inline Picture planned(Picture p, const std::string& name, Operation op) {
   Pattern pattern;
   Choice choice;
   Prediction prediction;
-  if (find_pattern(name.c_str(), &pattern) != 0 || plan(pattern, op, -1, p.costs, arena, &choice) != 0 ||
+  if (find_pattern(name.c_str(), &pattern) != 0 || build(pattern, op, -1, p.costs, arena, &choice) != 0 ||
       predict(choice.schedule, p.costs, arena, &prediction) != 0)
     throw std::runtime_error(name + " cannot be planned");
   p.op = op;

@@ -258,7 +258,7 @@ void expect_no_pattern_better(const Costs& costs, Direction direction, int root,
     for (uint32_t argument : arguments) {
       char* const mark = arena.mark();
       Choice choice;
-      ASSERT_EQ(plan({&info, argument}, op, root, costs, arena, &choice), 0) << info.name << ": " << where;
+      ASSERT_EQ(build({&info, argument}, op, root, costs, arena, &choice), 0) << info.name << ": " << where;
       EXPECT_LE(value, choice.predicted * (1 + kRounding)) << info.name << ':' << argument << ": " << where;
       arena.rewind(mark);
     }

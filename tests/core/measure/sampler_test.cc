@@ -1,4 +1,4 @@
-// Which pairs are measured and what is concluded from them: by plans alone, and by whole calibrations of machines that
+// Which pairs are measured and what is concluded from them: by strata alone, and by whole calibrations of machines that
 // are simulated, compared with the truth and with the time of all pairs.
 #include "measure/sampler.h"
 
@@ -22,11 +22,11 @@ using namespace smelt::test;
 
 namespace {
 
-// --- plans ---
+// --- strata ---
 
-void measure_wanted(Samples& samples, const Plan& plan, const std::function<double(Spot)>& hop) {
+void measure_wanted(Samples& samples, const Strata& strata, const std::function<double(Spot)>& hop) {
   for (const bool full : {false, true})
-    for (Spot spot : full ? plan.wanted : plan.wanted_hops) {
+    for (Spot spot : full ? strata.wanted : strata.wanted_hops) {
       Sample sample;
       sample.hop = hop(spot);
       sample.full = full;
@@ -36,13 +36,13 @@ void measure_wanted(Samples& samples, const Plan& plan, const std::function<doub
 
 TEST(Plans, BeginWithADozenSpotsOfEachClassSpreadOverIt) {
   const Machine machine = machine_from_synthetic("pack:2 numa:2 l3:2 l2:2 core:2 pu:2");
-  const Plan plan = plan_samples(machine.pus, Samples(64), false);
-  EXPECT_FALSE(plan.done());
-  EXPECT_EQ(plan.classes.size(), 6u) << "threads, and cores with a common level-2 cache, are classes too";
-  EXPECT_EQ(plan.wanted.size(), 6u * 12);
-  EXPECT_TRUE(plan.wanted_hops.empty());
+  const Strata strata = stratify(machine.pus, Samples(64), false);
+  EXPECT_FALSE(strata.done());
+  EXPECT_EQ(strata.classes.size(), 6u) << "threads, and cores with a common level-2 cache, are classes too";
+  EXPECT_EQ(strata.wanted.size(), 6u * 12);
+  EXPECT_TRUE(strata.wanted_hops.empty());
   std::map<uint32_t, std::set<uint32_t>> nodes;
-  for (Spot spot : plan.wanted)
+  for (Spot spot : strata.wanted)
     for (uint32_t cpu : {spot.a, spot.b})
       nodes[base_class(machine.pus[spot.a], machine.pus[spot.b])].insert(machine.pus[cpu].node);
   for (const auto& [base, seen] : nodes) EXPECT_EQ(seen.size(), 4u) << base;
@@ -55,19 +55,19 @@ TEST(Plans, PutEveryPairIntoOneClassAndComeToAnEnd) {
            [](Spot) { return 100.0; }, [](Spot spot) { return 100.0 + spot.a * spot.b; },
            [](Spot spot) { return (spot.a ^ spot.b) % 3 == 0 ? 50.0 : 500.0; }, [](Spot) { return 0.0; }}) {
     Samples samples(n);
-    Plan plan;
+    Strata strata;
     size_t full = 0, hops = 0;
     int rounds = 0;
-    while (!(plan = plan_samples(machine.pus, samples, false)).done()) {
+    while (!(strata = stratify(machine.pus, samples, false)).done()) {
       ASSERT_LT(++rounds, 100);
-      for (const std::vector<Spot>& wanted : {plan.wanted, plan.wanted_hops})
+      for (const std::vector<Spot>& wanted : {strata.wanted, strata.wanted_hops})
         for (Spot spot : wanted) ASSERT_LT(spot.a, spot.b);
-      full += plan.wanted.size();
-      hops += plan.wanted_hops.size();
-      measure_wanted(samples, plan, hop);
+      full += strata.wanted.size();
+      hops += strata.wanted_hops.size();
+      measure_wanted(samples, strata, hop);
     }
     std::set<std::pair<uint32_t, uint32_t>> seen;
-    for (const PairClass& one : plan.classes) {
+    for (const PairClass& one : strata.classes) {
       EXPECT_FALSE(samples.full(one.pairs).empty()) << "each class has all figures";
       for (Spot spot : one.pairs) EXPECT_TRUE(seen.emplace(spot.a, spot.b).second);
     }
@@ -81,34 +81,34 @@ TEST(Plans, DoubtADozenThatDiffer) {
   const Machine machine = machine_from_synthetic("core:40 pu:1");
   for (const auto& [spread, expected] : {std::pair{0.02, 12u}, {0.25, 24u}}) {  // evenly: the range; its IQR is a half
     Samples samples(40);
-    Plan plan;
-    while (!(plan = plan_samples(machine.pus, samples, false)).done())
-      measure_wanted(samples, plan,
+    Strata strata;
+    while (!(strata = stratify(machine.pus, samples, false)).done())
+      measure_wanted(samples, strata,
                      [&](Spot spot) { return 100 * (1 + spread * ((spot.a * 7 + spot.b * 13) % 31) / 31); });
-    ASSERT_EQ(plan.classes.size(), 1u);
-    EXPECT_GE(samples.usable(plan.classes[0].pairs).size(), expected);
-    EXPECT_LT(samples.usable(plan.classes[0].pairs).size(), expected + 12);
-    EXPECT_FALSE(plan.classes[0].wide);
+    ASSERT_EQ(strata.classes.size(), 1u);
+    EXPECT_GE(samples.usable(strata.classes[0].pairs).size(), expected);
+    EXPECT_LT(samples.usable(strata.classes[0].pairs).size(), expected + 12);
+    EXPECT_FALSE(strata.classes[0].wide);
   }
 }
 
 TEST(Plans, PreferSteadySamples) {
   const Machine machine = machine_from_synthetic("core:4 pu:1");
   Samples samples(4);
-  Plan plan = plan_samples(machine.pus, samples, true);
-  ASSERT_EQ(plan.wanted.size(), 6u);
-  measure_wanted(samples, plan, [](Spot) { return 100.0; });
+  Strata strata = stratify(machine.pus, samples, true);
+  ASSERT_EQ(strata.wanted.size(), 6u);
+  measure_wanted(samples, strata, [](Spot) { return 100.0; });
   Sample wild;
   wild.hop = 9000;
   wild.steady = false;
   for (const Spot spot : {Spot{0, 1}, Spot{0, 2}, Spot{0, 3}, Spot{1, 2}}) samples.put(spot, wild);
-  plan = plan_samples(machine.pus, samples, true);
-  ASSERT_TRUE(plan.done()) << "unsteady ones are measured, nevertheless";
-  ASSERT_EQ(plan.classes.size(), 1u);
-  EXPECT_EQ(plan.classes[0].hop, 100);
-  EXPECT_FALSE(plan.classes[0].wide);
+  strata = stratify(machine.pus, samples, true);
+  ASSERT_TRUE(strata.done()) << "unsteady ones are measured, nevertheless";
+  ASSERT_EQ(strata.classes.size(), 1u);
+  EXPECT_EQ(strata.classes[0].hop, 100);
+  EXPECT_FALSE(strata.classes[0].wide);
   samples.forget({0, 1});
-  EXPECT_EQ(plan_samples(machine.pus, samples, true).wanted, (std::vector<Spot>{{0, 1}}));
+  EXPECT_EQ(stratify(machine.pus, samples, true).wanted, (std::vector<Spot>{{0, 1}}));
 }
 
 // --- how close, how fast ---

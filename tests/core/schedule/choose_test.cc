@@ -10,6 +10,7 @@
 #include "machines.h"
 #include "plans.h"
 #include "schedule/bounds.h"
+#include "schedule/predict.h"
 #include "schedule/validate.h"
 
 using namespace smelt;
@@ -25,13 +26,13 @@ TEST(Plan, ExchangesServeBarriersOnly) {
   const size_t left = arena.left();
   Choice choice;
   for (const char* name : {"dissemination", "all-to-all", "hybrid", "pair"}) {
-    EXPECT_EQ(plan(pattern(name), Operation::kBroadcast, -1, costs, arena, &choice), -EINVAL) << name;
-    EXPECT_EQ(plan(pattern(name), Operation::kReduce, -1, costs, arena, &choice), -EINVAL) << name;
+    EXPECT_EQ(build(pattern(name), Operation::kBroadcast, -1, costs, arena, &choice), -EINVAL) << name;
+    EXPECT_EQ(build(pattern(name), Operation::kReduce, -1, costs, arena, &choice), -EINVAL) << name;
   }
-  EXPECT_EQ(plan(pattern("pair"), Operation::kBarrier, -1, costs, arena, &choice), -EINVAL);
-  EXPECT_EQ(plan(pattern("binary"), Operation::kBarrier, 8, costs, arena, &choice), -EINVAL);
-  EXPECT_EQ(plan({}, Operation::kBarrier, -1, costs, arena, &choice), -EINVAL);
-  EXPECT_EQ(plan(pattern("dissemination"), Operation::kBarrier, 3, costs, arena, &choice), -EINVAL);
+  EXPECT_EQ(build(pattern("pair"), Operation::kBarrier, -1, costs, arena, &choice), -EINVAL);
+  EXPECT_EQ(build(pattern("binary"), Operation::kBarrier, 8, costs, arena, &choice), -EINVAL);
+  EXPECT_EQ(build({}, Operation::kBarrier, -1, costs, arena, &choice), -EINVAL);
+  EXPECT_EQ(build(pattern("dissemination"), Operation::kBarrier, 3, costs, arena, &choice), -EINVAL);
   EXPECT_EQ(arena.left(), left) << "a refused plan must leave the arena as it was";
 }
 
@@ -39,9 +40,9 @@ TEST(Plan, ATreeBarrierIsReductionThenBroadcast) {
   MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 2, 4, 100, 600, 0.1f, 1).paper(arena);
   Choice reduce, broadcast, barrier;
-  ASSERT_EQ(plan(pattern("mst"), Operation::kReduce, 3, costs, arena, &reduce), 0);
-  ASSERT_EQ(plan(pattern("mst"), Operation::kBroadcast, 3, costs, arena, &broadcast), 0);
-  ASSERT_EQ(plan(pattern("mst"), Operation::kBarrier, 3, costs, arena, &barrier), 0);
+  ASSERT_EQ(build(pattern("mst"), Operation::kReduce, 3, costs, arena, &reduce), 0);
+  ASSERT_EQ(build(pattern("mst"), Operation::kBroadcast, 3, costs, arena, &broadcast), 0);
+  ASSERT_EQ(build(pattern("mst"), Operation::kBarrier, 3, costs, arena, &barrier), 0);
   EXPECT_EQ(barrier.tree.root, 3);
   EXPECT_NEAR(barrier.predicted, reduce.predicted + broadcast.predicted, 1e-6);
 }
@@ -66,7 +67,7 @@ TEST(Best, IsCorrectAndNoDearerThanAnyPattern) {
           if (costs.n > 64) continue;
           char* const candidate = arena.mark();
           Choice other;
-          const int error = plan({&info, info.default_argument}, op, -1, costs, arena, &other);
+          const int error = build({&info, info.default_argument}, op, -1, costs, arena, &other);
           if (error == 0) {
             EXPECT_LE(best.predicted, other.predicted) << info.name << ' ' << operation_name(op) << " on " << machine;
           } else {
@@ -141,13 +142,13 @@ TEST(Optimised, IsNeverAboveAnotherTree) {
       for (Operation op : kOperations) {
         char* const mark = arena.mark();
         Choice optimised;
-        ASSERT_EQ(plan(pattern("optimised"), op, -1, costs, arena, &optimised, effort), 0) << machine;
+        ASSERT_EQ(build(pattern("optimised"), op, -1, costs, arena, &optimised, effort), 0) << machine;
         EXPECT_TRUE(is_correct(optimised.schedule)) << machine;
         for (const PatternInfo& info : pattern_registry()) {
           if (!info.tree) continue;
           char* const inner = arena.mark();
           Choice other;
-          ASSERT_EQ(plan({&info, info.default_argument}, op, -1, costs, arena, &other), 0);
+          ASSERT_EQ(build({&info, info.default_argument}, op, -1, costs, arena, &other), 0);
           EXPECT_LE(optimised.predicted, other.predicted * (1 + 1e-5))
               << info.name << " on " << machine << ", " << operation_name(op);
           arena.rewind(inner);
@@ -163,9 +164,9 @@ TEST(Optimised, ABarrierGathersByOneTreeAndReleasesByAnother) {
   MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 3, 4, 60, 300, 0.4f, 5).overlap(arena);
   Choice barrier, broadcast, reduce;
-  ASSERT_EQ(plan(pattern("optimised"), Operation::kBarrier, 2, costs, arena, &barrier), 0);
-  ASSERT_EQ(plan(pattern("optimised"), Operation::kBroadcast, 2, costs, arena, &broadcast), 0);
-  ASSERT_EQ(plan(pattern("optimised"), Operation::kReduce, 2, costs, arena, &reduce), 0);
+  ASSERT_EQ(build(pattern("optimised"), Operation::kBarrier, 2, costs, arena, &barrier), 0);
+  ASSERT_EQ(build(pattern("optimised"), Operation::kBroadcast, 2, costs, arena, &broadcast), 0);
+  ASSERT_EQ(build(pattern("optimised"), Operation::kReduce, 2, costs, arena, &reduce), 0);
   EXPECT_EQ(barrier.tree.root, 2);
   EXPECT_EQ(barrier.gather.root, 2);
   EXPECT_LE(barrier.predicted, broadcast.predicted + reduce.predicted + 1e-3);
@@ -175,9 +176,9 @@ TEST(Optimised, ABarrierOfManyReleasesBySharedLines) {
   MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 2, 32, 60, 300, 0, 5).overlap(arena);
   Choice barrier, broadcast, reduce;
-  ASSERT_EQ(plan(pattern("optimised"), Operation::kBarrier, 2, costs, arena, &barrier), 0);
-  ASSERT_EQ(plan(pattern("optimised"), Operation::kBroadcast, 2, costs, arena, &broadcast), 0);
-  ASSERT_EQ(plan(pattern("optimised"), Operation::kReduce, 2, costs, arena, &reduce), 0);
+  ASSERT_EQ(build(pattern("optimised"), Operation::kBarrier, 2, costs, arena, &barrier), 0);
+  ASSERT_EQ(build(pattern("optimised"), Operation::kBroadcast, 2, costs, arena, &broadcast), 0);
+  ASSERT_EQ(build(pattern("optimised"), Operation::kReduce, 2, costs, arena, &reduce), 0);
   bool shares = false;
   for (uint32_t s = 0; s < barrier.schedule.begin[costs.n]; ++s) shares |= barrier.schedule.steps[s].shared_line;
   EXPECT_TRUE(shares);
@@ -196,7 +197,7 @@ TEST(Best, OnLargeMachinesTheQuickChoiceIsNearTheOneWithTime) {
       char* const mark = arena.mark();
       Choice best, other;
       ASSERT_EQ(choose_best(Operation::kBarrier, -1, costs, arena, &best), 0);
-      const int error = plan({&info, info.default_argument}, Operation::kBarrier, -1, costs, arena, &other);
+      const int error = build({&info, info.default_argument}, Operation::kBarrier, -1, costs, arena, &other);
       if (error == 0 && other.pattern.info->exchange && std::strcmp(info.name, "all-to-all") != 0) {
         EXPECT_LE(best.predicted, other.predicted * 1.1) << info.name << " on " << machine;
       }
@@ -212,7 +213,7 @@ TEST(Optimised, AnExpiredDeadlineStillGivesATree) {
   effort.moves = 1u << 30;
   effort.limits.deadline_ns = 1;
   Choice choice;
-  ASSERT_EQ(plan(pattern("optimised"), Operation::kBroadcast, -1, costs, arena, &choice, effort), 0);
+  ASSERT_EQ(build(pattern("optimised"), Operation::kBroadcast, -1, costs, arena, &choice, effort), 0);
   EXPECT_TRUE(is_correct(choice.schedule));
 }
 

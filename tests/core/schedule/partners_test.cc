@@ -9,6 +9,7 @@
 #include "machines.h"
 #include "plans.h"
 #include "schedule/choose.h"
+#include "schedule/predict.h"
 #include "schedule/validate.h"
 
 using namespace smelt;
@@ -34,7 +35,7 @@ TEST(Partners, CrossTheSocketsLessOften) {
   MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 2, 4, 50, 400, 0, 1).overlap(arena);
   Choice ring;
-  ASSERT_EQ(plan(pattern("dissemination:1"), Operation::kBarrier, -1, costs, arena, &ring), 0);
+  ASSERT_EQ(build(pattern("dissemination:1"), Operation::kBarrier, -1, costs, arena, &ring), 0);
   std::vector<uint16_t> place(8);
   double found = 0;
   ASSERT_EQ(search_partners(ring.schedule, costs, effort_of(4000), arena, place.data(), &found), 0);
@@ -52,7 +53,7 @@ TEST(Partners, ArePermutationsOfCorrectSchedulesAndNeverWorse) {
     for (const char* name : {"dissemination:1", "hierarchical:1", "spread:2", "hybrid", "mst"}) {
       char* const mark = arena.mark();
       Choice plain;
-      ASSERT_EQ(plan(pattern(name), Operation::kBarrier, -1, costs, arena, &plain), 0) << name << " on " << machine;
+      ASSERT_EQ(build(pattern(name), Operation::kBarrier, -1, costs, arena, &plain), 0) << name << " on " << machine;
       std::vector<uint16_t> place(machine.n);
       double found = 0;
       ASSERT_EQ(search_partners(plain.schedule, costs, effort_of(300), arena, place.data(), &found), 0);
@@ -76,7 +77,7 @@ TEST(Partners, WithoutMovesEverybodyStays) {
   MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 2, 4, 50, 400, 0.3f, 1).overlap(arena);
   Choice ring;
-  ASSERT_EQ(plan(pattern("dissemination:1"), Operation::kBarrier, -1, costs, arena, &ring), 0);
+  ASSERT_EQ(build(pattern("dissemination:1"), Operation::kBarrier, -1, costs, arena, &ring), 0);
   std::vector<uint16_t> place(8);
   double found = 0;
   const size_t left = arena.left();
@@ -90,7 +91,7 @@ TEST(Partners, TheSameSeedFindsTheSame) {
   MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 2, 8, 50, 400, 0.5f, 3).paper(arena);
   Choice ring;
-  ASSERT_EQ(plan(pattern("dissemination:2"), Operation::kBarrier, -1, costs, arena, &ring), 0);
+  ASSERT_EQ(build(pattern("dissemination:2"), Operation::kBarrier, -1, costs, arena, &ring), 0);
   std::vector<uint16_t> once(16), again(16);
   double a = 0, b = 0;
   ASSERT_EQ(search_partners(ring.schedule, costs, effort_of(1000), arena, once.data(), &a), 0);

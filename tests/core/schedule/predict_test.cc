@@ -158,15 +158,15 @@ TEST(SteadyPrice, IsThePeriodOfALoop) {
   Choice choice;
   double steady = 0;
   ASSERT_EQ(find_pattern("pair", &pattern), 0);
-  ASSERT_EQ(plan(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
+  ASSERT_EQ(build(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
   ASSERT_EQ(steady_price(choice.schedule, two, arena, &steady), 0);
   EXPECT_NEAR(steady, (hop + ready) / 2, 1e-6);
   ASSERT_EQ(find_pattern("sequential", &pattern), 0);
-  ASSERT_EQ(plan(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
+  ASSERT_EQ(build(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
   ASSERT_EQ(steady_price(choice.schedule, two, arena, &steady), 0);
   EXPECT_NEAR(steady, 2 * hop, 1e-3);
   ASSERT_EQ(find_pattern("hybrid", &pattern), 0);  // in one cache: gather and release, no exchange of two
-  ASSERT_EQ(plan(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
+  ASSERT_EQ(build(pattern, Operation::kBarrier, -1, two, arena, &choice), 0);
   ASSERT_EQ(steady_price(choice.schedule, two, arena, &steady), 0);
   EXPECT_NEAR(steady, 2 * hop, 1e-3);
   EXPECT_EQ(steady_price(choice.schedule, make_machine("m", 1, 3, 50, 100, 0, 1).overlap(arena), arena, &steady),
@@ -181,7 +181,7 @@ TEST(SteadyPrice, IsPositiveAndNeverAboveTheMakespan) {
       for (const PatternInfo& info : pattern_registry()) {
         char* const mark = arena.mark();
         Choice choice;
-        if (plan({&info, info.default_argument}, Operation::kBarrier, -1, costs, arena, &choice) == 0) {
+        if (build({&info, info.default_argument}, Operation::kBarrier, -1, costs, arena, &choice) == 0) {
           const size_t left = arena.left();
           double steady = 0;
           ASSERT_EQ(steady_price(choice.schedule, costs, arena, &steady), 0);
@@ -215,13 +215,13 @@ TEST(PredictPaper, TheFiguresOfTheIvyBridge) {
   Choice choice;
   for (const Figure& figure : figures) {
     ASSERT_EQ(find_pattern(figure.pattern, &pattern), 0);
-    ASSERT_EQ(plan(pattern, Operation::kBroadcast, -1, costs, arena, &choice), 0);
+    ASSERT_EQ(build(pattern, Operation::kBroadcast, -1, costs, arena, &choice), 0);
     EXPECT_EQ(std::floor(choice.predicted), figure.broadcast) << figure.pattern << " broadcast";
-    ASSERT_EQ(plan(pattern, Operation::kReduce, -1, costs, arena, &choice), 0);
+    ASSERT_EQ(build(pattern, Operation::kReduce, -1, costs, arena, &choice), 0);
     EXPECT_EQ(std::floor(choice.predicted), figure.reduce) << figure.pattern << " reduce";
   }
   ASSERT_EQ(find_pattern("adaptive-sorted", &pattern), 0);
-  ASSERT_EQ(plan(pattern, Operation::kBroadcast, -1, costs, arena, &choice), 0);
+  ASSERT_EQ(build(pattern, Operation::kBroadcast, -1, costs, arena, &choice), 0);
   EXPECT_EQ(choice.tree.root, 13);
   EXPECT_EQ(std::floor(choice.predicted), 1363);
 }
@@ -256,10 +256,10 @@ TEST(PredictPaper, TheEngineIsThePapersModelUnderItsCosts) {
       char* const mark = arena.mark();
       Choice choice;
       const Pattern pattern{&info, info.default_argument};
-      ASSERT_EQ(plan(pattern, Operation::kBroadcast, -1, costs, arena, &choice), 0);
+      ASSERT_EQ(build(pattern, Operation::kBroadcast, -1, costs, arena, &choice), 0);
       const double broadcast = paper_broadcast(choice.tree, costs, choice.tree.root);
       EXPECT_NEAR(choice.predicted, broadcast, 1e-4 * (1 + broadcast)) << info.name << " on " << machine;
-      ASSERT_EQ(plan(pattern, Operation::kReduce, -1, costs, arena, &choice), 0);
+      ASSERT_EQ(build(pattern, Operation::kReduce, -1, costs, arena, &choice), 0);
       const double reduce = paper_reduce(choice.tree, costs, choice.tree.root);
       EXPECT_NEAR(choice.predicted, reduce, 1e-4 * (1 + reduce)) << info.name << " on " << machine;
       arena.rewind(mark);
@@ -290,7 +290,7 @@ TEST(PredictMachines, BroadcastLatencyIsWhatPredictSays) {
         if (!info.tree) continue;
         char* const mark = arena.mark();
         Choice choice;
-        ASSERT_EQ(plan({&info, info.default_argument}, Operation::kBroadcast, -1, costs, arena, &choice), 0);
+        ASSERT_EQ(build({&info, info.default_argument}, Operation::kBroadcast, -1, costs, arena, &choice), 0);
         EXPECT_DOUBLE_EQ(broadcast_latency(choice.tree, costs, scratch.data()), choice.predicted)
             << info.name << " on " << machine;
         arena.rewind(mark);

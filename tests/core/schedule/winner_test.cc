@@ -11,6 +11,7 @@
 #include "machines.h"
 #include "plans.h"
 #include "schedule/choose.h"
+#include "schedule/predict.h"
 #include "schedule/validate.h"
 
 using namespace smelt;
@@ -47,7 +48,7 @@ struct Stored {
 
 Schedule plan_of(const char* name, Operation op, int root, const Costs& costs, Arena& arena) {
   Choice choice;
-  EXPECT_EQ(plan(pattern(name), op, root, costs, arena, &choice), 0) << name;
+  EXPECT_EQ(build(pattern(name), op, root, costs, arena, &choice), 0) << name;
   return choice.schedule;
 }
 

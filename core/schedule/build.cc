@@ -1,0 +1,72 @@
+#include "schedule/build.h"
+
+#include <cerrno>
+#include <cstdio>
+
+#include "generate/patterns.h"
+#include "schedule/barrier_search.h"
+#include "schedule/predict.h"
+
+namespace smelt {
+
+namespace {
+
+// "optimised": searched for this operation; for a barrier one tree to gather and one to release.
+int build_optimised(Operation op, int root, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
+  double value = 0;
+  switch (op) {
+    case Operation::kBroadcast:
+      if (int error = search_tree(costs, Direction::kBroadcast, root, effort, arena, &out->tree, &value)) return error;
+      return broadcast_schedule(out->tree, arena, &out->schedule);
+    case Operation::kReduce:
+      if (int error = search_tree(costs, Direction::kReduce, root, effort, arena, &out->tree, &value)) return error;
+      return reduce_schedule(out->tree, arena, &out->schedule);
+    case Operation::kBarrier: return search_barrier(root, costs, effort, arena, out);
+  }
+  return -EINVAL;
+}
+
+int make_schedule(const Pattern& pattern, Operation op, int root, const Costs& costs, const SearchEffort& effort,
+                  Arena& arena, Choice* out) {
+  if (pattern.info->exchange) {
+    if (op != Operation::kBarrier || root >= 0) return -EINVAL;  // an exchange has no root
+    if (int error = pattern.info->exchange(costs, pattern.argument, arena, &out->exchange)) return error;
+    return barrier_schedule(out->exchange, arena, &out->schedule);
+  }
+  if (pattern.info->tree == optimised_tree) return build_optimised(op, root, costs, effort, arena, out);
+  if (int error = pattern.info->tree(costs, pattern.argument, root, arena, &out->tree)) return error;
+  switch (op) {
+    case Operation::kBroadcast: return broadcast_schedule(out->tree, arena, &out->schedule);
+    case Operation::kReduce: return reduce_schedule(out->tree, arena, &out->schedule);
+    case Operation::kBarrier:
+      out->gather = out->tree;
+      return barrier_schedule(out->tree, out->tree, arena, &out->schedule);
+  }
+  return -EINVAL;
+}
+
+}  // namespace
+
+int choice_text(const Choice& choice, char* text, size_t room) {
+  char name[40];
+  pattern_text(choice.pattern, name, sizeof name);
+  return std::snprintf(text, room, "%s%s", name, choice.partners ? ", partners searched" : "");
+}
+
+int build(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, Choice* out,
+          const SearchEffort& effort) {
+  if (!pattern.info) return -EINVAL;
+  char* const start = arena.mark();
+  Choice choice;
+  choice.pattern = pattern;
+  int error = make_schedule(pattern, op, root, costs, effort, arena, &choice);
+  if (!error) error = price_schedule(choice.schedule, costs, arena, &choice.predicted);
+  if (error) {
+    arena.rewind(start);
+    return error;
+  }
+  *out = choice;
+  return 0;
+}
+
+}  // namespace smelt
