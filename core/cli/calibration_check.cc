@@ -9,7 +9,7 @@
 #include "cli/class_figures.h"
 #include "cli/command.h"
 #include "discover/machine.h"
-#include "measure/canaries.h"
+#include "measure/recheck.h"
 #include "profile/text/error.h"
 #include "profile/text/read.h"
 
@@ -21,28 +21,28 @@ int check_calibration(bool json, bool quiet) {
   const Machine machine = discover_machine();
   if (!machine.this_machine)
     throw UserError("only the machine we run on can be checked; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
-  std::vector<Canary> canaries = choose_canaries(image, machine.allowed_cpus());
-  if (canaries.empty() && image.n() > 1)
+  std::vector<RecheckedPair> pairs = pairs_to_recheck(image, machine.allowed_cpus());
+  if (pairs.empty() && image.n() > 1)
     throw UserError(
         "this process may use at most one CPU of the profile; let it use two, to check what is between them");
-  if (!canaries.empty()) measure_canaries(canaries, *hardware_meter());
+  if (!pairs.empty()) recheck(pairs, *hardware_meter());
 
   std::vector<ClassFigures> classes;
-  for (const Canary& c : canaries) classes.push_back(c.figures);
-  const auto changed = std::count_if(canaries.begin(), canaries.end(), [](const Canary& c) { return !c.within(); });
+  for (const RecheckedPair& c : pairs) classes.push_back(c.figures);
+  const auto changed = std::count_if(pairs.begin(), pairs.end(), [](const RecheckedPair& c) { return !c.within(); });
   const std::string advice =
       changed == 0
           ? ""
           : fmt::format(
                 "{} of {} classes changed by more than {:.0f} %; if this machine is idle, run 'smelt calibrate'",
-                changed, canaries.size(), kCanaryLimit * 100);
+                changed, pairs.size(), kRecheckLimit * 100);
   if (json) {
     nlohmann::ordered_json out = {{"profile", path},
                                   {"unit", cost_unit_name(static_cast<CostUnit>(image.header.unit))},
-                                  {"limit", kCanaryLimit},
+                                  {"limit", kRecheckLimit},
                                   {"within", changed == 0},
                                   {"classes", nlohmann::ordered_json::array()}};
-    for (const Canary& c : canaries)
+    for (const RecheckedPair& c : pairs)
       out["classes"].push_back({{"class", class_name(c.figures, classes)},
                                 {"cpus", {c.a, c.b}},
                                 {"stored", c.stored},
@@ -54,10 +54,10 @@ int check_calibration(bool json, bool quiet) {
   } else if (!quiet) {
     put(fmt::format("profile     {}\n", path));
     put(fmt::format("{:<26} {:>12} {:>9} {:>9} {:>7}\n", "one hop, ns", "CPUs", "stored", "now", "ratio"));
-    for (const Canary& c : canaries)
+    for (const RecheckedPair& c : pairs)
       put(fmt::format("  {:<24} {:>12} {:>9.1f} {:>9.1f} {:>7.2f}{}\n", class_name(c.figures, classes),
                       fmt::format("{}, {}", c.a, c.b), c.stored, c.now, c.ratio(), c.within() ? "" : "  changed"));
-    put(advice.empty() ? fmt::format("within      {:.0f} %: the profile holds\n", kCanaryLimit * 100)
+    put(advice.empty() ? fmt::format("within      {:.0f} %: the profile holds\n", kRecheckLimit * 100)
                        : fmt::format("advice      {}\n", advice));
   }
   return changed == 0 ? 0 : kExitChanged;

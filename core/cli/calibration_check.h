@@ -1,4 +1,4 @@
-// smelt calibrate --check: whether the profile still holds (measure/canaries.h).
+// smelt calibrate --check: whether the profile still holds (measure/recheck.h).
 #pragma once
 
 namespace smelt {

@@ -16,7 +16,7 @@
 #include "cli/hops.h"
 #include "cli/interruption.h"
 #include "cli/methods.h"
-#include "cli/parameters.h"
+#include "cli/other_figures.h"
 #include "cli/progress_line.h"
 #include "discover/conditions.h"
 #include "discover/machine.h"
@@ -25,7 +25,7 @@
 #include "measure/finalists.h"
 #include "measure/journal.h"
 #include "measure/methods.h"
-#include "measure/parameters.h"
+#include "measure/other_figures.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
 
@@ -72,12 +72,12 @@ struct TimePlan {
 };
 
 TimePlan plan_time(const CalibrateArguments& arguments, const Machine& machine, const CalibrationOptions& options) {
-  constexpr double kSetOfMethods = 0.3, kParametersBase = 0.3, kParametersByDistance = 0.25;  // s
+  constexpr double kSetOfMethods = 0.3, kOthersBase = 0.3, kOthersByDistance = 0.25;  // s
   constexpr double kSlack = 10, kTimes = 4;
   TimePlan plan;
   plan.pairs = estimate_seconds(machine, options);
   const ProfileImage guess = guess_image(machine);
-  plan.all = plan.pairs + kParametersBase + kParametersByDistance * static_cast<double>(fan_cpus(guess).size());
+  plan.all = plan.pairs + kOthersBase + kOthersByDistance * static_cast<double>(fan_cpus(guess).size());
   if (!arguments.no_methods) plan.all += kSetOfMethods * static_cast<double>(method_cpus(guess).size());
   plan.all += arguments.race_seconds;
   plan.limit = arguments.limit_seconds > 0 ? arguments.limit_seconds : kSlack + kTimes * plan.all;
@@ -118,7 +118,7 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
                                   {"methods", methods_json(image.curves)},
                                   {"raced", winners_json(image.winners, cpus)},
                                   {"remarks", found.remarks}};
-    add_parameters(out, image.wait, image.fans, image.distances);
+    add_other_figures(out, image.wait, image.fans, image.distances);
     put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   } else if (!arguments.quiet) {
     for (const std::string& remark : found.remarks) warn(remark);
@@ -130,7 +130,7 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
     put(hops_text(hops, image.costs().unit));
     put(classes_text(image.classes, image.costs().unit));
     put(methods_text(image.curves));
-    put(parameters_text(image.wait, image.fans, image.distances));
+    put(other_figures_text(image.wait, image.fans, image.distances));
     put(winners_text(image.winners, cpus));
     put(fmt::format("written     {}\n            {}\n", written.packed, written.json));
     // A profile that processes will not find by themselves deserves the word that makes them.
@@ -183,12 +183,12 @@ void measure_groups(const CalibrateArguments& arguments, const TimePlan& time, F
   if (!methods.remark.empty()) found->remarks.push_back(methods.remark);
 }
 
-void measure_other_parameters(const CalibrateArguments& arguments, const TimePlan& time, Found* found) {
+void measure_others(const CalibrateArguments& arguments, const TimePlan& time, Found* found) {
   ProgressLine progress("parameters", !arguments.quiet && !arguments.json);
-  ParameterEffort effort;
+  OtherEffort effort;
   effort.until_ns = time.until_ns();
   effort.copies.limit_s = alarm_seconds(time, effort.copies.limit_s);
-  const std::string remark = measure_parameters(
+  const std::string remark = measure_other_figures(
       found->image, [&](uint32_t done, uint32_t total) { progress.show(done, total, -1, time.remark()); }, effort);
   if (!remark.empty()) found->remarks.push_back(remark);
 }
@@ -229,7 +229,7 @@ int run_calibrate(const CalibrateArguments& arguments) {
     found.remarks.push_back(fmt::format("{}: {}: {}; {}", bad.what, bad.found, bad.why, bad.advice));
   interruption.leave_at_once(how_to_go_on(journal));
   if (!arguments.no_methods) measure_groups(arguments, time, &found);
-  measure_other_parameters(arguments, time, &found);
+  measure_others(arguments, time, &found);
   if (arguments.race_seconds > 0) race_patterns(arguments, time, &found);
   found.seconds = now_s() - time.begin;
   found.ended_early |= time.over();

@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cli/hops.h"
 #include "cli/methods.h"
-#include "cli/parameters.h"
+#include "cli/other_figures.h"
 #include "cli/plan.h"
 #include "cli/preload.h"
 #include "cli/thresholds.h"
@@ -174,7 +174,7 @@ std::string info_text(const Report& r) {
   out += classes_text(r.costs.classes, r.costs.unit);
   out += winners_text(r.costs.winners, r.costs.winner_cpus);
   out += methods_text(r.costs.curves);
-  out += parameters_text(r.costs.wait, r.costs.fans, r.costs.distances);
+  out += other_figures_text(r.costs.wait, r.costs.fans, r.costs.distances);
   out += fmt::format("barrier     {} for CPUs {}: {:.1f} {} predicted\n", r.barrier.pattern, cpu_ranges(r.cpus),
                      r.barrier.predicted, cost_unit_name(r.costs.unit));
   out += fmt::format("OpenMP shim {}\n",
@@ -214,7 +214,7 @@ std::string info_json(const Report& r) {
   out["classes"] = classes_json(r.costs.classes);
   out["raced"] = winners_json(r.costs.winners, r.costs.winner_cpus);
   out["methods"] = methods_json(r.costs.curves);
-  add_parameters(out, r.costs.wait, r.costs.fans, r.costs.distances);
+  add_other_figures(out, r.costs.wait, r.costs.fans, r.costs.distances);
   out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};
   out["gomp_library"] = r.shim.empty() ? Json(nullptr) : Json(r.shim);
   out["advice"] = r.advice.empty() ? Json(nullptr) : Json(r.advice);

@@ -7,7 +7,7 @@
 
 #include "base/fingerprint.h"
 #include "cli/methods.h"
-#include "cli/parameters.h"
+#include "cli/other_figures.h"
 
 namespace smelt {
 namespace {

@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-struct ParameterEffort {
+struct OtherEffort {
   WaitEffort wait;
   FanEffort fans;
   CopyEffort copies;
@@ -20,6 +20,6 @@ struct ParameterEffort {
 // Fills in wait, fans and distances of an image whose matrices are measured. What cannot be measured is left out, and
 // the line that comes back says what and why; "" for nothing. Progress counts the parts. Some 0.3 s on two CPUs, 0.5 s
 // when they are busy; about a second on machines with all distances. The caller must have no other threads.
-std::string measure_parameters(ProfileImage& image, const Progress& progress = {}, const ParameterEffort& effort = {});
+std::string measure_other_figures(ProfileImage& image, const Progress& progress = {}, const OtherEffort& effort = {});
 
 }  // namespace smelt

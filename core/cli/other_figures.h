@@ -10,12 +10,12 @@
 
 namespace smelt {
 
-std::string parameters_text(const WaitFigures& wait, const std::vector<FanCurves>& fans,
-                            const std::vector<DistanceCurves>& distances);
+std::string other_figures_text(const WaitFigures& wait, const std::vector<FanCurves>& fans,
+                               const std::vector<DistanceCurves>& distances);
 
 // "waiting", "fans" and "copying" of a report: null or empty where nothing was measured.
-void add_parameters(nlohmann::ordered_json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,
-                    const std::vector<DistanceCurves>& distances);
+void add_other_figures(nlohmann::ordered_json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,
+                       const std::vector<DistanceCurves>& distances);
 
 std::string time_text(double ns);  // "13.8 µs", three digits
 

@@ -1,4 +1,4 @@
-#include "measure/canaries.h"
+#include "measure/recheck.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,10 +52,10 @@ std::vector<ClassFigures> classes_by_distance(const std::vector<Candidate>& cand
 
 }  // namespace
 
-std::vector<Canary> choose_canaries(const ProfileImage& image, const std::vector<uint32_t>& allowed) {
+std::vector<RecheckedPair> pairs_to_recheck(const ProfileImage& image, const std::vector<uint32_t>& allowed) {
   const std::vector<Candidate> candidates = candidates_of(image, allowed);
   const std::vector<ClassFigures> classes = image.classes.empty() ? classes_by_distance(candidates) : image.classes;
-  std::vector<Canary> out;
+  std::vector<RecheckedPair> out;
   for (const ClassFigures& figures : classes) {
     const Candidate* best = nullptr;
     for (const Candidate& c : candidates)
@@ -67,17 +67,17 @@ std::vector<Canary> choose_canaries(const ProfileImage& image, const std::vector
   return out;
 }
 
-void measure_canaries(std::vector<Canary>& canaries, Meter& meter) {
+void recheck(std::vector<RecheckedPair>& pairs, Meter& meter) {
   std::set<int> cpus;
-  for (const Canary& c : canaries) cpus.insert({static_cast<int>(c.a), static_cast<int>(c.b)});
+  for (const RecheckedPair& c : pairs) cpus.insert({static_cast<int>(c.a), static_cast<int>(c.b)});
   meter.warm_up({cpus.begin(), cpus.end()});
-  std::vector<std::vector<double>> rounds(canaries.size());
+  std::vector<std::vector<double>> rounds(pairs.size());
   for (int round = 0; round < kRounds; ++round)
-    for (size_t i = 0; i < canaries.size(); ++i) {
-      const CpuPair pair{static_cast<int>(canaries[i].a), static_cast<int>(canaries[i].b)};
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const CpuPair pair{static_cast<int>(pairs[i].a), static_cast<int>(pairs[i].b)};
       rounds[i].push_back(median(meter.measure_hops({&pair, 1}).front()));
     }
-  for (size_t i = 0; i < canaries.size(); ++i) canaries[i].now = median(rounds[i]);
+  for (size_t i = 0; i < pairs.size(); ++i) pairs[i].now = median(rounds[i]);
 }
 
 }  // namespace smelt

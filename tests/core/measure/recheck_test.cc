@@ -1,5 +1,5 @@
 // Which pairs stand for a profile, and what they say about a machine that is simulated.
-#include "measure/canaries.h"
+#include "measure/recheck.h"
 
 #include <gtest/gtest.h>
 
@@ -17,20 +17,20 @@ ProfileImage image_of(const char* shape = kShape) {
   return guess_image(machine_from_synthetic(std::string(shape).substr(10)));
 }
 
-std::vector<Canary> measured(const SimulationSettings& settings) {
+std::vector<RecheckedPair> measured(const SimulationSettings& settings) {
   const std::unique_ptr<SimulatedMachine> machine = simulate(read_machine_file(kShape), settings);
   const ProfileImage image = image_of();
-  std::vector<Canary> canaries = choose_canaries(image, image.os_cpu);
-  measure_canaries(canaries, *machine);
-  return canaries;
+  std::vector<RecheckedPair> pairs = pairs_to_recheck(image, image.os_cpu);
+  recheck(pairs, *machine);
+  return pairs;
 }
 
 TEST(Canaries, AreOnePerDistance) {
   const ProfileImage image = image_of();
-  const std::vector<Canary> canaries = choose_canaries(image, image.os_cpu);
-  ASSERT_EQ(canaries.size(), 4u);
+  const std::vector<RecheckedPair> pairs = pairs_to_recheck(image, image.os_cpu);
+  ASSERT_EQ(pairs.size(), 4u);
   uint32_t before = 0;
-  for (const Canary& c : canaries) {
+  for (const RecheckedPair& c : pairs) {
     EXPECT_GT(c.figures.distance, before);
     before = c.figures.distance;
     EXPECT_NE(c.a, c.b);
@@ -48,22 +48,22 @@ TEST(Canaries, AreOnePerClassWhereThereAreClasses) {
   const auto node = static_cast<uint32_t>(Distance::kSameNode);
   const float hop = typical_cost(Distance::kSameNode).hop;
   image.classes = {{node, 0, 16, 12, 0, hop, 1, 1, 1, 0.1f}, {node, 1, 16, 12, 0, 2 * hop, 1, 1, 1, 0.1f}};
-  const std::vector<Canary> canaries = choose_canaries(image, image.os_cpu);
-  ASSERT_EQ(canaries.size(), 2u);
-  EXPECT_EQ(canaries[0].stored, hop);
-  EXPECT_EQ(canaries[1].stored, 2 * hop);
-  EXPECT_EQ(canaries[1].figures.part, 1u);
+  const std::vector<RecheckedPair> pairs = pairs_to_recheck(image, image.os_cpu);
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_EQ(pairs[0].stored, hop);
+  EXPECT_EQ(pairs[1].stored, 2 * hop);
+  EXPECT_EQ(pairs[1].figures.part, 1u);
 }
 
 TEST(Canaries, AreOfTheCpusThatMayBeUsed) {
   const ProfileImage image = image_of();
-  const std::vector<Canary> canaries = choose_canaries(image, {0, 1, 2});
-  ASSERT_EQ(canaries.size(), 2u) << "same core, same cache; nothing further";
-  for (const Canary& c : canaries) EXPECT_TRUE(c.a < 3 && c.b < 3);
-  EXPECT_TRUE(choose_canaries(image, {5}).empty());
-  EXPECT_TRUE(choose_canaries(image, {}).empty());
+  const std::vector<RecheckedPair> pairs = pairs_to_recheck(image, {0, 1, 2});
+  ASSERT_EQ(pairs.size(), 2u) << "same core, same cache; nothing further";
+  for (const RecheckedPair& c : pairs) EXPECT_TRUE(c.a < 3 && c.b < 3);
+  EXPECT_TRUE(pairs_to_recheck(image, {5}).empty());
+  EXPECT_TRUE(pairs_to_recheck(image, {}).empty());
   const ProfileImage one = image_of("synthetic:core:1 pu:1");
-  EXPECT_TRUE(choose_canaries(one, one.os_cpu).empty());
+  EXPECT_TRUE(pairs_to_recheck(one, one.os_cpu).empty());
 }
 
 TEST(Canaries, HoldOnTheSameMachineWhateverItsNoise) {
@@ -72,7 +72,7 @@ TEST(Canaries, HoldOnTheSameMachineWhateverItsNoise) {
     settings.seed = seed;
     settings.noise = 0.15;
     settings.outliers = 0.05;
-    for (const Canary& c : measured(settings)) EXPECT_TRUE(c.within()) << c.ratio() << " of seed " << seed;
+    for (const RecheckedPair& c : measured(settings)) EXPECT_TRUE(c.within()) << c.ratio() << " of seed " << seed;
   }
 }
 
@@ -80,7 +80,7 @@ TEST(Canaries, SayWhichClassesChanged) {
   for (const double factor : {0.5, 2.0}) {
     SimulationSettings settings;
     settings.changes = {{0, 1e9, factor, {}}};
-    for (const Canary& c : measured(settings)) {
+    for (const RecheckedPair& c : measured(settings)) {
       EXPECT_FALSE(c.within());
       EXPECT_NEAR(c.ratio(), factor, factor * 0.1);
     }

@@ -1,4 +1,4 @@
-#include "measure/parameters.h"
+#include "measure/other_figures.h"
 
 #include <utility>
 
@@ -35,7 +35,7 @@ WaitFigures waiting_of(const ProfileImage& image, const WaitEffort& effort) {
 
 }  // namespace
 
-std::string measure_parameters(ProfileImage& image, const Progress& progress, const ParameterEffort& effort) {
+std::string measure_other_figures(ProfileImage& image, const Progress& progress, const OtherEffort& effort) {
   const std::vector<Fan> fans = fan_cpus(image);
   const std::vector<CopyPair> pairs = copy_cpus(image);
   const auto total = static_cast<uint32_t>(1 + fans.size() + pairs.size());

@@ -9,23 +9,23 @@
 
 namespace smelt {
 
-inline constexpr double kCanaryLimit = 0.3;
+inline constexpr double kRecheckLimit = 0.3;
 
-struct Canary {
+struct RecheckedPair {
   ClassFigures figures;  // of its class; where the profile has no classes, distance and median hop of its distance
   uint32_t a, b;         // the kernel's numbers of its CPUs
   double stored;         // hop, one way, in the profile's unit
   double now = 0;
   double ratio() const { return stored > 0 ? now / stored : 0; }
-  bool within() const { return now <= stored * (1 + kCanaryLimit) && now * (1 + kCanaryLimit) >= stored; }
+  bool within() const { return now <= stored * (1 + kRecheckLimit) && now * (1 + kRecheckLimit) >= stored; }
 };
 
 // A pair for each class, both of whose CPUs are in `allowed` (kernel numbers, ascending): the one whose hop is nearest
-// to the class's. Classes without such a pair have no canary.
-std::vector<Canary> choose_canaries(const ProfileImage& image, const std::vector<uint32_t>& allowed);
+// to the class's. Classes without such a pair have none.
+std::vector<RecheckedPair> pairs_to_recheck(const ProfileImage& image, const std::vector<uint32_t>& allowed);
 
 // Fills in `now`. The rounds go over all pairs, so that what disturbs the machine for a moment spoils one round of
 // each.
-void measure_canaries(std::vector<Canary>& canaries, Meter& meter);
+void recheck(std::vector<RecheckedPair>& pairs, Meter& meter);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-#include "cli/parameters.h"
+#include "cli/other_figures.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -35,8 +35,8 @@ std::string time_text(double ns) {
   return ns < 1e6 ? fmt::format("{:.3g} µs", ns / 1e3) : fmt::format("{:.3g} ms", ns / 1e6);
 }
 
-std::string parameters_text(const WaitFigures& wait, const std::vector<FanCurves>& fans,
-                            const std::vector<DistanceCurves>& distances) {
+std::string other_figures_text(const WaitFigures& wait, const std::vector<FanCurves>& fans,
+                               const std::vector<DistanceCurves>& distances) {
   std::string out;
   if (wait.poll > 0) {
     out += fmt::format("waiting     a poll {}, a yield {}", time_text(wait.poll), time_text(wait.yield));
@@ -68,8 +68,8 @@ std::string parameters_text(const WaitFigures& wait, const std::vector<FanCurves
   return out;
 }
 
-void add_parameters(Json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,
-                    const std::vector<DistanceCurves>& distances) {
+void add_other_figures(Json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,
+                       const std::vector<DistanceCurves>& distances) {
   report["waiting"] = nullptr;
   const auto figure = [](float ns) { return ns > 0 ? Json(ns) : Json(nullptr); };
   if (wait.poll > 0)

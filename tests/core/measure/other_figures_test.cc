@@ -1,5 +1,5 @@
 // Waiting, fans and copies, measured for real in small; and which CPUs, on machines that only exist here.
-#include "measure/parameters.h"
+#include "measure/other_figures.h"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kSecond = 1e9;
 
-ParameterEffort small_effort() {
-  ParameterEffort effort;
+OtherEffort small_effort() {
+  OtherEffort effort;
   effort.wait = {3, 512, 64, 16, 50'000'000};
   effort.fans = {4, 8, 20'000'000};
   effort.copies = {4, 1 << 16, 12, 30};
@@ -89,7 +89,7 @@ TEST_F(Parameters, GoIntoTheProfile) {
   ProfileImage image = guess_image(machine);
   std::vector<uint32_t> seen;
   uint32_t parts = 0;
-  const std::string remark = measure_parameters(
+  const std::string remark = measure_other_figures(
       image, [&](uint32_t done, uint32_t total) { seen.push_back(done), parts = total; }, small_effort());
   EXPECT_EQ(seen.size(), parts);
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
@@ -107,7 +107,7 @@ TEST_F(Parameters, ThatCannotBeMeasuredLeaveALine) {
   ProfileImage image = guess_image(machine_from_synthetic("core:2 pu:1"));
   image.os_cpu = {4000, 4001};
   std::string remark;
-  EXPECT_NO_THROW(remark = measure_parameters(image, {}, small_effort()));
+  EXPECT_NO_THROW(remark = measure_other_figures(image, {}, small_effort()));
   EXPECT_NE(remark.find("could not be measured"), std::string::npos) << remark;
   EXPECT_NE(remark.find("4000"), std::string::npos) << remark;
   EXPECT_EQ(remark.find('\n'), std::string::npos);
