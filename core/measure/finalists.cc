@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <set>
 
@@ -10,6 +11,7 @@
 
 #include "base/os/os.h"
 #include "generate/patterns.h"
+#include "generate/registry.h"
 #include "measure/track.h"
 #include "profile/api.h"
 #include "profile/text/error.h"
@@ -47,6 +49,7 @@ class KeptSchedule {
 
 struct Candidate {
   std::string name;
+  bool is_tree = false;
   double predicted = 0;
   KeptSchedule schedule;  // of the operation
   KeptSchedule closed;    // what is run: the same for a barrier
@@ -122,7 +125,8 @@ class Field {
     else if (verdict.flaw != Flaw::kNone)
       flaw_ = fmt::format("{}: {}", choice.pattern.info->name, flaw_text(verdict.flaw));
     else
-      out_.push_back({choice_name(choice), predicted, KeptSchedule(choice.schedule), KeptSchedule(closed)});
+      out_.push_back({choice_name(choice), choice.pattern.info->tree != nullptr, predicted,
+                      KeptSchedule(choice.schedule), KeptSchedule(closed)});
     arena_.rewind(start);
   }
 
@@ -145,6 +149,14 @@ std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool di
     if (std::none_of(different.begin(), different.end(), is_it)) different.push_back(std::move(candidate));
   }
   return different;
+}
+
+void keep_finalists(size_t count, std::vector<Candidate>* candidates) {
+  std::vector<std::string> names;
+  for (const Candidate& candidate : *candidates) names.push_back(candidate.name);
+  std::vector<Candidate> kept;
+  for (const size_t k : choose_finalists(names, count)) kept.push_back(std::move((*candidates)[k]));
+  *candidates = std::move(kept);
 }
 
 std::vector<uint16_t> members_of(const ProfileImage& image, const std::vector<uint32_t>& cpus) {
@@ -177,6 +189,40 @@ void keep_winner(const Schedule& schedule, const TimedSet& set, const std::vecto
 
 }  // namespace
 
+std::vector<size_t> choose_finalists(const std::vector<std::string>& patterns, size_t count) {
+  constexpr uint32_t kMostPartners = 3;
+  const auto is = [](const Pattern& pattern, const char* name) { return std::strcmp(pattern.info->name, name) == 0; };
+  const std::function<bool(const Pattern&)> families[] = {
+      [](const Pattern& pattern) { return pattern.info->tree != nullptr; },
+      [&](const Pattern& pattern) { return is(pattern, "hybrid"); },
+      [&](const Pattern& pattern) { return is(pattern, "hierarchical"); },
+      [&](const Pattern& pattern) { return is(pattern, "dissemination") && pattern.argument <= kMostPartners; }};
+  std::set<size_t> chosen;
+  for (size_t k = 0; k < std::min(count, patterns.size()); ++k) chosen.insert(k);
+  for (const auto& belongs : families) {
+    for (size_t k = 0; k < patterns.size(); ++k) {
+      Pattern pattern;
+      if (find_pattern(patterns[k].substr(0, patterns[k].find(',')).c_str(), &pattern) != 0 || !belongs(pattern))
+        continue;
+      chosen.insert(k);
+      break;
+    }
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+uint32_t choose_winner(const std::vector<Finalist>& finalists, uint32_t fastest) {
+  if (finalists.empty() || finalists[fastest].is_tree) return fastest;
+  uint32_t tree = fastest;
+  for (uint32_t k = 0; k < finalists.size(); ++k) {
+    const Finalist& one = finalists[k];
+    if (one.is_tree && one.timed.laps > 0 && (tree == fastest || one.timed.ratio < finalists[tree].timed.ratio))
+      tree = k;
+  }
+  const Racer &first = finalists[fastest].timed, &other = finalists[tree].timed;
+  return first.ratio * (1 + first.spread / 2) < other.ratio * (1 - other.spread / 2) ? fastest : tree;
+}
+
 TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& cpus, Operation op,
                         const FinalistSettings& settings, ProfileImage* keep) {
   const std::vector<uint16_t> members = members_of(image, cpus);
@@ -190,8 +236,7 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
     if (!arena.ok() || subset_costs(image.costs(), members, arena, &costs) != 0) no_memory();
     candidates = find_candidates(costs, op, settings.distinct, arena);
   }
-  if (settings.finalists > 0 && candidates.size() > settings.finalists)
-    candidates.erase(candidates.begin() + settings.finalists, candidates.end());
+  if (settings.finalists > 0) keep_finalists(settings.finalists, &candidates);
 
   TimedSet out;
   out.op = op;
@@ -199,7 +244,7 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   std::vector<Schedule> closed;
   std::vector<const Schedule*> schedules;
   for (Candidate& candidate : candidates) {
-    out.finalists.push_back({candidate.name, candidate.predicted, {}});
+    out.finalists.push_back({candidate.name, candidate.predicted, candidate.is_tree, {}});
     closed.push_back(candidate.closed.get());
   }
   for (const Schedule& schedule : closed) schedules.push_back(&schedule);
@@ -213,7 +258,7 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
         [&] { return track.hop(); }, racing);
   });
   for (size_t k = 0; k < candidates.size(); ++k) out.finalists[k].timed = result.racers[k];
-  out.winner = result.winner;
+  out.winner = choose_winner(out.finalists, result.winner);
   out.complete = result.complete;
   // Where nobody has run a lap nobody has won.
   if (keep && out.finalists[out.winner].timed.laps > 0)

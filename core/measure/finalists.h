@@ -13,7 +13,7 @@
 namespace smelt {
 
 struct FinalistSettings {
-  uint32_t finalists = 10;  // of a race; 0: all patterns, and none is dropped
+  uint32_t finalists = 10;  // of a race, and who stands for a family (choose_finalists); 0: all, and none is dropped
   bool distinct = true;     // patterns that give the same schedule are one finalist, under the first name
   uint32_t episodes = 48;   // of a lap
   RaceSettings race{8, 0.25, true};
@@ -22,8 +22,19 @@ struct FinalistSettings {
 struct Finalist {
   std::string pattern;   // "hybrid"; with ", partners searched" where the name alone does not give the schedule
   double predicted = 0;  // ns per episode of the loop, under the profile
+  bool is_tree = false;
   Racer timed;
 };
+
+// Which of the candidates race, by their place in `patterns`: the names of all ("knomial:4"), by rising price. The
+// `count` cheapest; and, whatever they are priced at, because a model may be wrong about a whole family, the cheapest
+// tree, hierarchical pattern, dissemination of at most 3 partners a round, and the hybrid. Ascending.
+std::vector<size_t> choose_finalists(const std::vector<std::string>& patterns, size_t count);
+
+// Who won: the fastest, unless it is no tree and no faster than the fastest tree by more than the two spreads. A tree
+// sends the fewest messages, and what a race of these CPUs alone cannot show is what the others cost the rest of the
+// machine.
+uint32_t choose_winner(const std::vector<Finalist>& finalists, uint32_t fastest);
 
 struct TimedSet {
   Operation op = Operation::kBarrier;

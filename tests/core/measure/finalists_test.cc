@@ -149,6 +149,32 @@ TEST(FinalistsOfMany, ArePlannedOneAtATime) {
 #endif
 }
 
+TEST(ChooseFinalists, AreTheCheapestAndWhoStandsForAFamily) {
+  const std::vector<std::string> patterns = {
+      "all-to-all", "dissemination:7", "spread:2", "dissemination:4, partners searched", "optimised",
+      "mst",        "dissemination:2", "hybrid",   "hierarchical:2, partners searched",  "hierarchical:1",
+      "sequential"};
+  EXPECT_EQ(choose_finalists(patterns, 3), (std::vector<size_t>{0, 1, 2, 4, 6, 7, 8}));
+  EXPECT_EQ(choose_finalists(patterns, 100).size(), patterns.size());
+  EXPECT_EQ(choose_finalists({"binary", "mst"}, 1), (std::vector<size_t>{0})) << "of a family that is not there nobody";
+}
+
+TEST(ChooseWinner, IsATreeUnlessAnotherIsFasterByMoreThanTheSpread) {
+  const auto finalist = [](bool tree, double ratio, double spread) {
+    Finalist out;
+    out.is_tree = tree;
+    out.timed.ratio = ratio, out.timed.spread = spread, out.timed.laps = 8;
+    return out;
+  };
+  EXPECT_EQ(choose_winner({finalist(false, 3.0, 0.1), finalist(true, 3.2, 0.1), finalist(true, 4, 0.1)}, 0), 1u);
+  EXPECT_EQ(choose_winner({finalist(false, 2.5, 0.1), finalist(true, 3.2, 0.1)}, 0), 0u);
+  EXPECT_EQ(choose_winner({finalist(true, 3.0, 0.5), finalist(true, 3.1, 0.5)}, 0), 0u) << "among trees the fastest";
+  EXPECT_EQ(choose_winner({finalist(false, 3.0, 0.5)}, 0), 0u) << "no tree was in the race";
+  Finalist late = finalist(true, 0, 0);
+  late.timed.laps = 0;
+  EXPECT_EQ(choose_winner({finalist(false, 3.0, 0.1), late}, 0), 0u) << "a tree that ran no lap has no time";
+}
+
 TEST(LikelyTeams, AreCoresFirstAndThenEveryThread) {
   const auto teams = likely_teams(image_of("pack:2 core:3 pu:2"));
   ASSERT_EQ(teams.size(), 4u);
