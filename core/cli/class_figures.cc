@@ -7,6 +7,7 @@
 
 #include "draw/picture.h"
 #include "model/distance.h"
+#include "profile/text/rows.h"
 
 namespace smelt {
 
@@ -19,15 +20,10 @@ std::string class_name(const ClassFigures& figures, const std::vector<ClassFigur
   return several > 1 ? fmt::format("{} ({})", name, figures.part + 1) : name;
 }
 
-nlohmann::ordered_json marks_json(uint32_t marks) {
-  auto out = Json::array();
-  for (uint32_t m = 0; m < kClassMarks; ++m)
-    if (marks >> m & 1) out.push_back(kClassMarkNames[m]);
-  return out;
-}
-
 std::string marks_text(uint32_t marks) {
-  std::vector<std::string> names = marks_json(marks);
+  std::vector<const char*> names;
+  for (uint32_t m = 0; m < kClassMarks; ++m)
+    if (marks >> m & 1) names.push_back(kClassMarkNames[m]);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -46,17 +42,13 @@ std::string classes_text(const std::vector<ClassFigures>& classes, CostUnit unit
 
 nlohmann::ordered_json classes_json(const std::vector<ClassFigures>& classes) {
   auto out = Json::array();
-  for (const ClassFigures& c : classes)
-    out.push_back({{"distance", distance_name(static_cast<Distance>(c.distance))},
-                   {"part", c.part},
-                   {"pairs", c.pairs},
-                   {"samples", c.samples},
-                   {"hop", c.hop},
-                   {"send_busy", c.send_busy},
-                   {"recv_busy", c.recv_busy},
-                   {"ready_read", c.ready_read},
-                   {"spread", c.spread},
-                   {"marks", marks_json(c.marks)}});
+  for (const ClassFigures& c : classes) {
+    Json row = report_row(c);
+    Json marks = std::move(row["marks"]);  // the last word
+    row.erase("marks");
+    row["marks"] = std::move(marks);
+    out.push_back(std::move(row));
+  }
   return out;
 }
 
@@ -77,14 +69,13 @@ std::string winners_text(const std::vector<Winner>& winners, const std::vector<s
 nlohmann::ordered_json winners_json(const std::vector<Winner>& winners,
                                     const std::vector<std::vector<uint32_t>>& cpus) {
   auto out = Json::array();
-  for (size_t w = 0; w < winners.size(); ++w)
-    out.push_back({{"op", kWinnerOperationNames[winners[w].operation]},
-                   {"cpus", cpus[w]},
-                   {"pattern", winners[w].pattern},
-                   {"predicted", winners[w].predicted},
-                   {"measured", winners[w].measured},
-                   {"spread", winners[w].spread},
-                   {"hop", winners[w].hop}});
+  for (size_t w = 0; w < winners.size(); ++w) {
+    Json figures = report_row(winners[w]);
+    Json row = {{"op", figures["operation"]}, {"cpus", cpus[w]}};
+    figures.erase("operation");
+    row.update(figures);
+    out.push_back(std::move(row));
+  }
   return out;
 }
 

@@ -14,7 +14,6 @@ namespace smelt {
 // "same core", "other package (2)": of several classes of one distance, which.
 std::string class_name(const ClassFigures& figures, const std::vector<ClassFigures>& all);
 std::string marks_text(uint32_t marks);  // "unsteady, wide", "" for none
-nlohmann::ordered_json marks_json(uint32_t marks);
 
 // A table; "" where there are none.
 std::string classes_text(const std::vector<ClassFigures>& classes, CostUnit unit);

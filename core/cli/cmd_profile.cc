@@ -10,6 +10,7 @@
 #include "base/fingerprint.h"
 #include "cli/command.h"
 #include "cli/profile_diff.h"
+#include "draw/picture.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
 #include "profile/text/read.h"
@@ -87,6 +88,9 @@ int diff_profiles(const ProfileArguments& arguments) {
   std::string name = arguments.other;
   const ProfileImage b = name.empty() ? present_profile(&name) : read_profile(name);
   const ProfileChange change = compare_profiles(a, b);
+  if (change.common.empty())
+    throw UserError(
+        fmt::format("the profiles have no CPU in common: {} and {}", cpu_ranges(a.os_cpu), cpu_ranges(b.os_cpu)));
   if (arguments.json) {
     put(change_json(change, a, b));
     return 0;

@@ -11,7 +11,8 @@ std::vector<HopClass> summarise_hops(const Costs& costs, const std::vector<uint1
                                      const std::vector<uint16_t>& core) {
   std::vector<float> hops[kDistances];
   const auto place = [&](uint32_t i) {
-    return Place{core[i], costs.llc ? costs.llc[i] : uint16_t{0}, costs.node ? costs.node[i] : uint16_t{0}, package[i]};
+    return Location{core[i], costs.llc ? costs.llc[i] : uint16_t{0}, costs.node ? costs.node[i] : uint16_t{0},
+                    package[i]};
   };
   for (uint32_t a = 0; a < costs.n; ++a)
     for (uint32_t b = 0; b < costs.n; ++b)

@@ -6,6 +6,7 @@
 #include "cli/methods.h"
 #include "model/curves.h"
 #include "model/distance.h"
+#include "profile/text/rows.h"
 
 namespace smelt {
 namespace {
@@ -21,11 +22,6 @@ uint32_t measured_children(const FanCurves& fan) {
   uint32_t count = 0;
   while (count < kFanSizes && fan.gather[count] > 0) ++count;
   return count;
-}
-
-template <size_t size>
-Json list(const float (&values)[size], uint32_t count = size) {
-  return Json(std::vector<float>(values, values + count));
 }
 
 }  // namespace
@@ -70,28 +66,25 @@ std::string other_figures_text(const WaitFigures& wait, const std::vector<FanCur
 
 void add_other_figures(Json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,
                        const std::vector<DistanceCurves>& distances) {
+  const auto row_of = [](const auto& curves, const char* axis, const auto& at, uint32_t count) {
+    Json row = {{"distance", name_of(curves.distance)}, {axis, std::vector<uint64_t>(at, at + count)}};
+    const Json figures = report_row(curves);
+    for (const auto& [name, values] : figures.items())
+      if (values.is_array()) row[name] = std::vector<float>(values.begin(), values.begin() + count);
+    return row;
+  };
   report["waiting"] = nullptr;
-  const auto figure = [](float ns) { return ns > 0 ? Json(ns) : Json(nullptr); };
-  if (wait.poll > 0)
-    report["waiting"] = {{"poll", figure(wait.poll)},
-                         {"yield", figure(wait.yield)},
-                         {"futex_wake", figure(wait.futex_wake)},
-                         {"futex_return", figure(wait.futex_return)}};
-  report["fans"] = Json::array();
-  for (const FanCurves& fan : fans) {
-    const uint32_t count = measured_children(fan);
-    report["fans"].push_back({{"distance", name_of(fan.distance)},
-                              {"children", std::vector<uint32_t>(kFanChildren, kFanChildren + count)},
-                              {"gather", list(fan.gather, count)},
-                              {"scatter", list(fan.scatter, count)}});
+  if (wait.poll > 0) {
+    report["waiting"] = report_row(wait);
+    for (Json& ns : report["waiting"])
+      if (ns == 0) ns = nullptr;
   }
+  report["fans"] = Json::array();
+  for (const FanCurves& fan : fans)
+    report["fans"].push_back(row_of(fan, "children", kFanChildren, measured_children(fan)));
   report["copying"] = Json::array();
   for (const DistanceCurves& curves : distances)
-    report["copying"].push_back({{"distance", name_of(curves.distance)},
-                                 {"bytes", kSampledBytes},
-                                 {"copy", list(curves.copy)},
-                                 {"single_copy", list(curves.single_copy)},
-                                 {"reduce", list(curves.reduce)}});
+    report["copying"].push_back(row_of(curves, "bytes", kSampledBytes, kCurveSizes));
 }
 
 }  // namespace smelt

@@ -22,7 +22,7 @@ Profile profile_of(const MachineFile& machine) {
   out.classes = machine.classes.data();
   out.header.distances = static_cast<uint32_t>(machine.distances.size());
   out.distances = machine.distances.data();
-  out.header.curve_sets = out.curve_sets = static_cast<uint32_t>(machine.curves.size());
+  out.header.curve_sets = static_cast<uint32_t>(machine.curves.size());
   out.curves = machine.curves.data();
   out.wait = &machine.wait;
   return out;

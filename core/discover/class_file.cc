@@ -12,8 +12,6 @@
 namespace smelt {
 namespace {
 
-Place place_of(const Pu& pu) { return {pu.core, pu.llc, pu.node, pu.package}; }
-
 Machine machine_of(const std::string& shape, const JsonChecks& checks) {
   try {
     return machine_from_synthetic(shape);
@@ -26,7 +24,7 @@ std::array<bool, kDistances> distances_in(const Machine& machine) {
   std::array<bool, kDistances> out{};
   for (const Pu& a : machine.pus)
     for (const Pu& b : machine.pus)
-      if (&a != &b) out[static_cast<size_t>(distance_between(place_of(a), place_of(b)))] = true;
+      if (&a != &b) out[static_cast<size_t>(distance_between(a, b))] = true;
   return out;
 }
 
@@ -72,17 +70,15 @@ ProfileImage class_image(const ClassFile& file) {
   const std::vector<Pu>& pus = file.machine.pus;
   for (uint32_t i = 0; i < n; ++i)
     for (uint32_t j = 0; j < n; ++j)
-      if (i != j)
-        image.hop[size_t{i} * n + j] = hop[static_cast<size_t>(distance_between(place_of(pus[i]), place_of(pus[j])))];
+      if (i != j) image.hop[size_t{i} * n + j] = hop[static_cast<size_t>(distance_between(pus[i], pus[j]))];
 
   const size_t pairs = size_t{n} * n;
   MappedArena arena(pairs * sizeof(float) * 4 + size_t{n} * 16 + 4096);
   Costs costs;
   if (!arena.ok() || overlap_costs_from_additive(image.costs(), arena, &costs) != 0)
     throw UserError(fmt::format("out of memory for the costs of {} CPUs", n));
-  image.send_busy.assign(costs.send_busy, costs.send_busy + pairs);
-  image.recv_busy.assign(costs.recv_busy, costs.recv_busy + pairs);
-  image.ready_read.assign(costs.ready_read, costs.ready_read + pairs);
+#define MATRIX(name) image.name.assign(costs.name, costs.name + pairs);
+#include "profile/fields.def"
   image.header.poller = costs.poller;
   return image;
 }

@@ -218,13 +218,10 @@ ProfileImage guess_image(const Machine& machine) {
     for (uint32_t j = 0; j < n; ++j) {
       if (i == j) continue;
       const Pu& b = machine.pus[j];
-      const TypicalCost cost =
-          typical_cost(distance_between({a.core, a.llc, a.node, a.package}, {b.core, b.llc, b.node, b.package}));
+      const TypicalCost cost = typical_cost(distance_between(a, b));
       const size_t pair = size_t{i} * n + j;
-      image.hop[pair] = cost.hop;
-      image.send_busy[pair] = cost.send_busy;
-      image.recv_busy[pair] = cost.recv_busy;
-      image.ready_read[pair] = cost.ready_read;
+#define MATRIX(name) image.name[pair] = cost.name;
+#include "profile/fields.def"
     }
   }
   return image;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/distance.h"
 #include "profile/text/image.h"
 
 namespace smelt {
@@ -25,6 +26,10 @@ struct Pu {
   uint16_t package = 0;
   bool allowed = true;  // by the cpuset and the affinity of this process; all true for a machine described by a file
 };
+
+inline Distance distance_between(const Pu& a, const Pu& b) {
+  return distance_between(Location{a.core, a.llc, a.node, a.package}, Location{b.core, b.llc, b.node, b.package});
+}
 
 struct Machine {
   std::string cpu_model;      // "AMD EPYC 7742 64-Core Processor", "" when unknown

@@ -58,12 +58,9 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   file.one_way_hop = image.header.one_way_hop;
   build_costs(file, image.n(), [&](Arena& arena) {
     Costs& costs = file.overlap = image.costs();
-    costs.hop = copied(arena, image.hop);
-    costs.send_busy = copied(arena, image.send_busy);
-    costs.recv_busy = copied(arena, image.recv_busy);
-    costs.ready_read = copied(arena, image.ready_read);
-    costs.llc = copied(arena, image.llc);
-    costs.node = copied(arena, image.node);
+#define MATRIX(name) costs.name = copied(arena, image.name);
+#define COSTS_ID(type, name, json) MATRIX(name)
+#include "profile/fields.def"
     return costs.node ? paper_costs(costs, arena, &file.paper) : -ENOMEM;
   });
   return file;
@@ -117,9 +114,7 @@ MachineFile from_matrices(const nlohmann::json& root, const JsonChecks& checks, 
   const auto n = static_cast<uint32_t>(rows.size());
   const std::vector<float> t_send = checks.matrix(root, "t_send", n);
   const std::vector<float> t_receive = checks.matrix(root, "t_receive", n);
-  const std::string unit_name = checks.text(root, "unit");
-  if (unit_name != "ns" && unit_name != "cycles")
-    checks.fail("\"unit\" is \"{}\", not \"ns\" or \"cycles\"", unit_name);
+  const CostUnit unit = checks.unit(root, "unit");
 
   const auto list = [&](const char* key, uint32_t largest) {
     std::vector<uint32_t> out;
@@ -155,7 +150,6 @@ MachineFile from_matrices(const nlohmann::json& root, const JsonChecks& checks, 
   const std::vector<uint16_t> nodes = groups("numa_node");
   if (file.package.empty()) file.package.assign(n, 0);
   for (uint32_t i = static_cast<uint32_t>(file.core.size()); i < n; ++i) file.core.push_back(static_cast<uint16_t>(i));
-  const CostUnit unit = unit_name == "ns" ? CostUnit::kNanoseconds : CostUnit::kCycles;
   build_costs(file, n, [&](Arena& arena) {
     // The paper's matrices are the paper's costs; the overlap-aware ones are derived from them.
     const uint16_t* node = nodes.empty() ? nullptr : copied(arena, nodes);

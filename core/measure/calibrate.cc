@@ -127,10 +127,7 @@ void set_poller(ProfileImage& image, Meter& meter) {
   std::vector<uint32_t> readers;
   for (uint32_t i = 1; i < image.n(); ++i)
     if (image.core[i] != image.core[0]) readers.push_back(i);
-  const auto distance = [&](uint32_t i) {
-    const auto place = [&](uint32_t j) { return Place{image.core[j], image.llc[j], image.node[j], image.package[j]}; };
-    return distance_between(place(0), place(i));
-  };
+  const auto distance = [&](uint32_t i) { return distance_in(image, 0, i); };
   std::stable_sort(readers.begin(), readers.end(), [&](uint32_t a, uint32_t b) { return distance(a) < distance(b); });
   std::vector<int> cpus;
   std::vector<uint16_t> cores;
@@ -186,8 +183,7 @@ double estimate_seconds(const Machine& machine, const CalibrationOptions& option
   double ns = 0;
   for (Spot spot : stratify(allowed.pus, Samples(n), options.all_pairs || n <= kAllPairsUpTo).wanted) {
     const Pu &a = allowed.pus[spot.a], &b = allowed.pus[spot.b];
-    const Place from{a.core, a.llc, a.node, a.package}, to{b.core, b.llc, b.node, b.package};
-    ns += pair_ns(typical_cost(distance_between(from, to)).hop);
+    ns += pair_ns(typical_cost(distance_between(a, b)).hop);
   }
   return kWarmUpS + ns * 1e-9;
 }

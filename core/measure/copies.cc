@@ -141,7 +141,6 @@ class Partner {
 std::vector<CopyPair> copy_cpus(const ProfileImage& image) {
   std::vector<CopyPair> out{{Distance::kSelf, image.os_cpu[0], image.os_cpu[0]}};
   const uint32_t n = image.n();
-  const auto place = [&](uint32_t i) { return Place{image.core[i], image.llc[i], image.node[i], image.package[i]}; };
   struct Candidate {
     float hop;
     uint32_t a, b;
@@ -149,7 +148,7 @@ std::vector<CopyPair> copy_cpus(const ProfileImage& image) {
   std::vector<Candidate> pairs[kDistances];
   for (uint32_t a = 0; a < n; ++a)
     for (uint32_t b = a + 1; b < n; ++b)
-      pairs[static_cast<size_t>(distance_between(place(a), place(b)))].push_back({image.hop[size_t{a} * n + b], a, b});
+      pairs[static_cast<size_t>(distance_in(image, a, b))].push_back({image.hop[size_t{a} * n + b], a, b});
   for (uint32_t d = 0; d < kDistances; ++d) {
     if (pairs[d].empty()) continue;
     const auto middle = pairs[d].begin() + static_cast<std::ptrdiff_t>(pairs[d].size() / 2);

@@ -103,13 +103,11 @@ float rounded(double ns) { return static_cast<float>(std::round(ns * 100) / 100)
 
 std::vector<Fan> fan_cpus(const ProfileImage& image) {
   std::vector<Fan> fans;
-  const auto place = [&](uint32_t i) { return Place{image.core[i], image.llc[i], image.node[i], image.package[i]}; };
   for (const Distance distance : {Distance::kSameLlc, Distance::kSameNode, Distance::kSamePackage, Distance::kOther}) {
     Fan fan{distance, image.os_cpu[0], {}};
     std::vector<uint16_t> cores;
     for (uint32_t i = 1; i < image.n() && fan.children.size() < kMostChildren; ++i) {
-      if (distance_between(place(0), place(i)) != distance ||
-          std::find(cores.begin(), cores.end(), image.core[i]) != cores.end())
+      if (distance_in(image, 0, i) != distance || std::find(cores.begin(), cores.end(), image.core[i]) != cores.end())
         continue;
       cores.push_back(image.core[i]);
       fan.children.push_back(image.os_cpu[i]);

@@ -20,9 +20,6 @@ struct Candidate {
 
 // Unordered pairs of CPUs that may be used now.
 std::vector<Candidate> candidates_of(const ProfileImage& image, const std::vector<uint32_t>& allowed) {
-  const auto place = [&image](uint32_t i) {
-    return Place{image.core[i], image.llc[i], image.node[i], image.package[i]};
-  };
   std::vector<uint32_t> usable;
   for (uint32_t i = 0; i < image.n(); ++i)
     if (std::binary_search(allowed.begin(), allowed.end(), image.os_cpu[i])) usable.push_back(i);
@@ -30,7 +27,7 @@ std::vector<Candidate> candidates_of(const ProfileImage& image, const std::vecto
   for (uint32_t a : usable)
     for (uint32_t b : usable)
       if (a < b)
-        out.push_back({a, b, distance_between(place(a), place(b)),
+        out.push_back({a, b, distance_in(image, a, b),
                        (double{image.hop[size_t{a} * image.n() + b]} + image.hop[size_t{b} * image.n() + a]) / 2});
   return out;
 }

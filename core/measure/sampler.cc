@@ -308,7 +308,7 @@ std::vector<double> Samples::hops(const std::vector<Spot>& spots) const {
 }
 
 uint32_t base_class(const Pu& a, const Pu& b) {
-  const Distance distance = distance_between({a.core, a.llc, a.node, a.package}, {b.core, b.llc, b.node, b.package});
+  const Distance distance = distance_between(a, b);
   return distance == Distance::kSameLlc && a.l2 == b.l2 ? kSameL2 : static_cast<uint32_t>(distance);
 }
 

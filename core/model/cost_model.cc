@@ -95,8 +95,6 @@ float near_hop(const Costs& costs) {
 
 }  // namespace
 
-const char* cost_unit_name(CostUnit unit) { return unit == CostUnit::kCycles ? "cycles" : "ns"; }
-
 bool costs_are_sane(const Costs& costs) {
   return size_is_sane(costs.n) && costs.node && costs.llc && usable(costs.poller) &&
          matrix_is_sane(costs.hop, costs.n) && matrix_is_sane(costs.send_busy, costs.n) &&

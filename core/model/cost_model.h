@@ -23,7 +23,8 @@ namespace smelt {
 inline constexpr uint16_t kNobody = 0xffff;  // "no participant"
 
 enum class CostUnit : uint32_t { kNanoseconds = 0, kCycles = 1 };
-const char* cost_unit_name(CostUnit unit);  // "ns" or "cycles"
+inline constexpr const char* kCostUnitNames[] = {"ns", "cycles"};
+inline const char* cost_unit_name(CostUnit unit) { return kCostUnitNames[unit == CostUnit::kCycles]; }
 
 // A machine, or the part of it that takes part, as costs. All arrays belong to somebody else.
 // Matrices are row-major, row = sender, column = receiver, diagonal 0, finite and >= 0, in `unit`.

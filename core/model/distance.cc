@@ -18,7 +18,7 @@ namespace smelt {
 
 const float kTypicalPoller = 0.4f;
 
-Distance distance_between(const Place& a, const Place& b) {
+Distance distance_between(const Location& a, const Location& b) {
   // The sharing is not strictly nested on every machine: virtual machines with one vCPU per "socket" have one node
   // over several packages. Only what is shared inside one package counts as near.
   if (a.package != b.package) return Distance::kOther;
@@ -26,12 +26,6 @@ Distance distance_between(const Place& a, const Place& b) {
   if (a.llc == b.llc) return Distance::kSameLlc;
   if (a.node == b.node) return Distance::kSameNode;
   return Distance::kSamePackage;
-}
-
-const char* distance_name(Distance distance) {
-  static const char* const kNames[kDistances] = {"self",      "same core",    "same last-level cache",
-                                                 "same node", "same package", "other package"};
-  return kNames[static_cast<uint32_t>(distance)];
 }
 
 TypicalCost typical_cost(Distance distance) {

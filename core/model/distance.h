@@ -14,13 +14,25 @@ enum class Distance : uint8_t {
   kOther,        // another socket
 };
 inline constexpr uint32_t kDistances = 6;
+inline constexpr const char* kDistanceNames[kDistances] = {"self",      "same core",    "same last-level cache",
+                                                           "same node", "same package", "other package"};
 
 // Where a CPU sits. Any numbers: equal = same.
-struct Place {
+struct Location {
   uint16_t core, llc, node, package;
 };
-Distance distance_between(const Place& a, const Place& b);  // never kSelf
-const char* distance_name(Distance distance);               // "same core"
+Distance distance_between(const Location& a, const Location& b);  // never kSelf
+inline const char* distance_name(Distance distance) { return kDistanceNames[static_cast<uint32_t>(distance)]; }
+
+// Of CPU i in whatever keeps the four numbers in arrays of these names.
+template <typename Ids>
+Location location_in(const Ids& ids, uint32_t i) {
+  return {ids.core[i], ids.llc[i], ids.node[i], ids.package[i]};
+}
+template <typename Ids>
+Distance distance_in(const Ids& ids, uint32_t a, uint32_t b) {
+  return distance_between(location_in(ids, a), location_in(ids, b));
+}
 
 // In ns; the meaning of the figures is in model/cost_model.h.
 struct TypicalCost {

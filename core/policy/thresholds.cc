@@ -31,7 +31,8 @@ const WaitFigures* waiting(const Profile* profile) { return profile ? profile->w
 
 // What two participants do says little about many.
 const CurveSet* curves_for(const Profile* profile, uint32_t participants) {
-  const CurveSet* curves = profile ? nearest_curves(profile->curves, profile->curve_sets, participants) : nullptr;
+  const CurveSet* curves =
+      profile ? nearest_curves(profile->curves, profile->header.curve_sets, participants) : nullptr;
   return curves && curves->participants == 2 && participants > typical(Id::kPairCurves) ? nullptr : curves;
 }
 

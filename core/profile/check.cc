@@ -5,9 +5,7 @@
 // compiler makes vector code of; everything else is short.
 #include "profile/check.h"
 
-#include <initializer_list>
-
-#include "model/distance.h"
+#include "profile/fields.h"
 
 namespace smelt {
 namespace {
@@ -33,41 +31,56 @@ bool are_costs(const float* values, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) good &= is_cost(values[i]);
   return good;
 }
-bool are_costs(std::initializer_list<float> values) { return are_costs(values.begin(), values.size()); }
 
-const char* nonsense_in(const CurveSet& set) {
-  if (set.participants < 2 || set.participants > kMaxParticipants || set.reserved != 0)
-    return "its curves are of an impossible group";
-  return are_costs(set.ns[0], kCurveMethods * kCurveSizes) ? nullptr : "a number in its curves is not a cost";
+const char* nonsense_in(const Field& field, const void* row, uint32_t cpus, const char* not_a_cost) {
+  const Rule& rule = field.rule;
+  const auto number = [&] { return *values_of<uint32_t>(field, row); };
+  bool good = true;
+  switch (rule.form) {
+    case Form::kCost:
+    case Form::kCurves: return are_costs(values_of<float>(field, row), field.count) ? nullptr : not_a_cost;
+    case Form::kReserved: good = number() == 0; break;
+    case Form::kWhole: good = number() >= rule.least && number() <= rule.most; break;
+    case Form::kOrderedPairs: good = number() <= uint64_t{cpus} * (cpus - 1); break;
+    case Form::kName:
+    case Form::kUnit: good = number() < rule.most; break;
+    case Form::kMarks: good = number() >> rule.most == 0; break;
+    case Form::kText: good = is_plain_text(values_of<char>(field, row), field.count); break;
+    case Form::kDate: {
+      const int64_t date = *values_of<int64_t>(field, row);
+      good = date >= 0 && date <= kLatestDate;
+      break;
+    }
+    case Form::kHidden:
+    case Form::kHexadecimal:
+    case Form::kKind:
+    case Form::kAxis: break;
+  }
+  return good ? nullptr : rule.otherwise;
 }
 
-const char* nonsense_in(const ClassFigures& figures, uint32_t cpus) {
-  if (figures.distance >= kDistances) return "a class is of an unknown distance";
-  if (figures.marks >> kClassMarks) return "a class has unknown marks";
-  if (figures.part >= kMaxClasses || figures.pairs > uint64_t{cpus} * (cpus - 1) / 2 || figures.samples > figures.pairs)
-    return "a class has more pairs than there are";
-  return are_costs({figures.hop, figures.send_busy, figures.recv_busy, figures.ready_read, figures.spread})
-             ? nullptr
-             : "a number in its classes is not a cost";
+template <typename Row>
+const char* nonsense_in_rows(const Row* rows, uint64_t count, uint32_t cpus) {
+  const Description& description = kDescription<Row>;
+  for (uint64_t i = 0; i < count; ++i)
+    for (const Field& field : description.fields)
+      if (const char* nonsense = nonsense_in(field, &rows[i], cpus, description.not_a_cost)) return nonsense;
+  return nullptr;
 }
 
-const char* nonsense_in(const FanCurves& fan) {
-  if (fan.distance >= kDistances || fan.reserved != 0) return "a fan is of an unknown distance";
-  return are_costs(fan.gather, kFanSizes) && are_costs(fan.scatter, kFanSizes) ? nullptr
-                                                                               : "a number in its fans is not a cost";
-}
-
-const char* nonsense_in(const DistanceCurves& curves) {
-  if (curves.distance >= kDistances || curves.reserved != 0) return "a curve is of an unknown distance";
-  return are_costs(curves.copy, kCurveSizes) && are_costs(curves.single_copy, kCurveSizes) &&
-                 are_costs(curves.reduce, kCurveSizes)
-             ? nullptr
-             : "a number in its curves by distance is not a cost";
+// What the fields of a class can be together.
+const char* nonsense_in_classes(const Profile& profile) {
+  const uint64_t pairs = uint64_t{profile.header.cpus} * (profile.header.cpus - 1) / 2;
+  for (uint32_t i = 0; i < profile.header.classes; ++i) {
+    const ClassFigures& figures = profile.classes[i];
+    if (figures.part >= kMaxClasses || figures.pairs > pairs || figures.samples > figures.pairs)
+      return "a class has more pairs than there are";
+  }
+  return nullptr;
 }
 
 // `begin`: where the words of the winners before it end.
-const char* nonsense_in(const Winner& winner, const Profile& profile, uint32_t begin) {
-  if (winner.operation >= kWinnerOperations) return "a winner is of an unknown operation";
+const char* nonsense_in_words(const Winner& winner, const Profile& profile, uint32_t begin) {
   if (winner.participants < 2 || winner.participants > kMaxParticipants || winner.participants > winner.words)
     return "a winner is of an impossible group";
   if (winner.first_word != begin || winner.words > profile.header.winner_words - begin)
@@ -79,51 +92,44 @@ const char* nonsense_in(const Winner& winner, const Profile& profile, uint32_t b
     if (seen[cpu / 64] >> (cpu % 64) & 1) return "a winner has a CPU twice";
     seen[cpu / 64] |= uint64_t{1} << (cpu % 64);
   }
-  if (!is_plain_text(winner.pattern, sizeof winner.pattern)) return "its texts are not plain text";
-  return are_costs({winner.predicted, winner.measured, winner.spread, winner.hop})
-             ? nullptr
-             : "a number of a winner is not a cost";
+  return nullptr;
 }
 
-const char* nonsense_in_matrices(const Profile& profile) {
-  const uint32_t n = profile.header.cpus;
-  for (const float* matrix :
-       {profile.costs.hop, profile.costs.send_busy, profile.costs.recv_busy, profile.costs.ready_read})
-    for (uint32_t i = 0; i < n; ++i) {
-      const float* row = matrix + uint64_t{i} * n;
-      if (!are_costs(row, n)) return "a number in its matrices is not a cost";
-      if (row[i] != 0) return "a CPU's distance to itself is not 0";
-    }
+const char* nonsense_in_winners(const Profile& profile) {
+  uint32_t words = 0;
+  for (uint32_t i = 0; i < profile.header.winners; ++i) {
+    if (const char* nonsense = nonsense_in_words(profile.winners[i], profile, words)) return nonsense;
+    words += profile.winners[i].words;
+  }
+  return words == profile.header.winner_words ? nullptr : "words of no winner follow its winners";
+}
+
+const char* nonsense_in_matrix(const float* matrix, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) {
+    const float* row = matrix + uint64_t{i} * n;
+    if (!are_costs(row, n)) return "a number in its matrices is not a cost";
+    if (row[i] != 0) return "a CPU's distance to itself is not 0";
+  }
   return nullptr;
 }
 
 }  // namespace
 
 const char* nonsense_in(const Profile& profile) {
-  const PackedHeader& header = profile.header;
-  if (header.unit > static_cast<uint32_t>(CostUnit::kCycles)) return "its unit is unknown";
-  if (!is_plain_text(header.method, sizeof header.method) || !is_plain_text(header.machine, sizeof header.machine))
-    return "its texts are not plain text";
-  if (!are_costs({header.poller, header.one_way_hop, header.spread})) return "a figure in its header is not a cost";
-  if (header.created < 0 || header.created > kLatestDate) return "its date is of no time that has a profile";
-  if (header.pairs_measured > uint64_t{header.cpus} * (header.cpus - 1)) return "it has more measured pairs than pairs";
-  for (uint32_t i = 1; i < header.cpus; ++i)
-    if (profile.os_cpu[i] <= profile.os_cpu[i - 1]) return "its CPU numbers are not ascending";
-  const char* nonsense = nonsense_in_matrices(profile);
-  for (uint32_t i = 0; !nonsense && i < header.curve_sets; ++i) nonsense = nonsense_in(profile.curves[i]);
-  for (uint32_t i = 0; !nonsense && i < header.classes; ++i) nonsense = nonsense_in(profile.classes[i], header.cpus);
-  const WaitFigures& wait = *profile.wait;
-  if (!nonsense && !are_costs({wait.poll, wait.yield, wait.futex_wake, wait.futex_return}))
-    nonsense = "a figure of waiting is not a cost";
-  for (uint32_t i = 0; !nonsense && i < header.fans; ++i) nonsense = nonsense_in(profile.fans[i]);
-  for (uint32_t i = 0; !nonsense && i < header.distances; ++i) nonsense = nonsense_in(profile.distances[i]);
-  uint32_t words = 0;
-  for (uint32_t i = 0; !nonsense && i < header.winners; ++i) {
-    nonsense = nonsense_in(profile.winners[i], profile, words);
-    words += profile.winners[i].words;
-  }
-  if (!nonsense && words != header.winner_words) nonsense = "words of no winner follow its winners";
-  return nonsense;
+  const PackedCounts counts = counts_of(profile.header);
+  const uint32_t n = counts.cpus;
+  const char* nonsense = nonsense_in_rows(&profile.header, 1, n);
+  for (uint32_t i = 1; !nonsense && i < n; ++i)
+    if (profile.os_cpu[i] <= profile.os_cpu[i - 1]) nonsense = "its CPU numbers are not ascending";
+#define MATRIX(name) \
+  if (!nonsense) nonsense = nonsense_in_matrix(profile.costs.name, n);
+#define ROWS(type, name, count, most, json, what) \
+  if (!nonsense) nonsense = nonsense_in_rows(profile.name, counts.count, n);
+#define SINGLE(type, name) \
+  if (!nonsense) nonsense = nonsense_in_rows(profile.name, 1, n);
+#include "profile/fields.def"
+  if (!nonsense) nonsense = nonsense_in_classes(profile);
+  return nonsense ? nonsense : nonsense_in_winners(profile);
 }
 
 }  // namespace smelt

@@ -5,14 +5,13 @@
 //   2. who       a regular file of the user's or root's that nobody else can write, in a directory nobody can plant in
 //   3. copy      into memory of our own: a mapped file that somebody truncates later would kill us with SIGBUS
 //   4. header    magic, byte order, version, sizes; then the checksum; then the machine
-//   5. numbers   profile_check.cc
+//   5. numbers   check.cc
 #include "profile/profile.h"
 
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <type_traits>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -120,12 +119,10 @@ int check_header(const char* path, const PackedHeader& header, uint64_t bytes, R
   const struct {
     uint32_t count, most;
     const char* what;
-  } parts[] = {{header.curve_sets, kMaxCurveSets, "sets of curves"},
-               {header.classes, kMaxClasses, "classes of distance"},
-               {header.fans, kMaxFanCurves, "fans"},
-               {header.distances, kMaxDistanceCurves, "curves by distance"},
-               {header.winners, kMaxWinners, "winners"},
-               {header.winner_words, kMaxWinnerWords, "words of winners"}};
+  } parts[] = {
+#define COUNT(name, most, what) {header.name, most, what},
+#include "profile/fields.def"
+  };
   for (const auto& part : parts)
     if (part.count > part.most)
       return refuse(why, path, -EINVAL, "claims %u %s, at most %u are possible; run 'smelt calibrate'", part.count,
@@ -143,33 +140,14 @@ int check_header(const char* path, const PackedHeader& header, uint64_t bytes, R
 void attach_image(const void* image, Profile* out) {
   const auto* base = static_cast<const char*>(image);
   std::memcpy(&out->header, base, sizeof out->header);
-  const PackedLayout at = packed_layout(counts_of(out->header));
-  const auto words = [base](uint64_t offset) { return reinterpret_cast<const uint32_t*>(base + offset); };
-  const auto halves = [base](uint64_t offset) { return reinterpret_cast<const uint16_t*>(base + offset); };
-  const auto floats = [base](uint64_t offset) { return reinterpret_cast<const float*>(base + offset); };
-  out->os_cpu = words(at.os_cpu);
-  out->package = halves(at.package);
-  out->core = halves(at.core);
+  const PackedCounts counts = counts_of(out->header);
+  const PackedLayout at = packed_layout(counts);
   out->costs.n = out->header.cpus;
   out->costs.unit = static_cast<CostUnit>(out->header.unit);
   out->costs.poller = out->header.poller;
-  out->costs.llc = halves(at.llc);
-  out->costs.node = halves(at.node);
-  out->costs.hop = floats(at.hop);
-  out->costs.send_busy = floats(at.send_busy);
-  out->costs.recv_busy = floats(at.recv_busy);
-  out->costs.ready_read = floats(at.ready_read);
-  out->curve_sets = out->header.curve_sets;
-  const auto part = [base](const auto*& array, uint64_t offset, uint32_t count) {
-    array = count ? reinterpret_cast<std::remove_reference_t<decltype(array)>>(base + offset) : nullptr;
-  };
-  part(out->curves, at.curves, out->curve_sets);
-  part(out->classes, at.classes, out->header.classes);
-  part(out->wait, at.wait, 1);
-  part(out->fans, at.fans, out->header.fans);
-  part(out->distances, at.distances, out->header.distances);
-  part(out->winners, at.winners, out->header.winners);
-  part(out->winner_words, at.winner_words, out->header.winner_words);
+#define ARRAY(type, name, length, where) \
+  out->where = (length) != 0 ? reinterpret_cast<const type*>(base + at.name) : nullptr;
+#include "profile/fields.def"
 }
 
 void seal_packed(void* image, uint64_t bytes) {

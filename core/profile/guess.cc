@@ -44,8 +44,9 @@ struct Scan {
   char text[kTextBytes];
   char nodes[kTextBytes];
   uint16_t index_of[kLargestCpu + 1];  // kNobody: not one of ours
-  uint32_t os_cpu[kMaxProfileCpus];
-  uint16_t package[kMaxProfileCpus], core[kMaxProfileCpus], llc[kMaxProfileCpus], node[kMaxProfileCpus];
+#define CPU_ID(type, name, json) type name[kMaxProfileCpus];
+#define COSTS_ID(type, name, json) CPU_ID(type, name, json)
+#include "profile/fields.def"
   uint32_t n;
 
   void add(uint32_t cpu) {
@@ -172,25 +173,15 @@ void fill_image(const Scan& scan, void* image) {
   header->poller = kTypicalPoller;
   std::snprintf(header->method, sizeof header->method, "guessed from the topology, not measured");
   std::snprintf(header->machine, sizeof header->machine, "%u CPUs, not calibrated", n);
-  std::memcpy(base + at.os_cpu, scan.os_cpu, n * sizeof scan.os_cpu[0]);
-  std::memcpy(base + at.package, scan.package, n * sizeof scan.package[0]);
-  std::memcpy(base + at.core, scan.core, n * sizeof scan.core[0]);
-  std::memcpy(base + at.llc, scan.llc, n * sizeof scan.llc[0]);
-  std::memcpy(base + at.node, scan.node, n * sizeof scan.node[0]);
-  auto* hop = reinterpret_cast<float*>(base + at.hop);
-  auto* send_busy = reinterpret_cast<float*>(base + at.send_busy);
-  auto* recv_busy = reinterpret_cast<float*>(base + at.recv_busy);
-  auto* ready_read = reinterpret_cast<float*>(base + at.ready_read);
+#define CPU_ID(type, name, json) std::memcpy(base + at.name, scan.name, n * sizeof scan.name[0]);
+#define COSTS_ID(type, name, json) CPU_ID(type, name, json)
+#include "profile/fields.def"
   for (uint32_t i = 0; i < n; ++i)
     for (uint32_t j = 0; j < n; ++j) {
-      const Place a{scan.core[i], scan.llc[i], scan.node[i], scan.package[i]};
-      const Place b{scan.core[j], scan.llc[j], scan.node[j], scan.package[j]};
-      const TypicalCost cost = typical_cost(i == j ? Distance::kSelf : distance_between(a, b));
+      const TypicalCost cost = typical_cost(i == j ? Distance::kSelf : distance_in(scan, i, j));
       const size_t pair = size_t{i} * n + j;
-      hop[pair] = cost.hop;
-      send_busy[pair] = cost.send_busy;
-      recv_busy[pair] = cost.recv_busy;
-      ready_read[pair] = cost.ready_read;
+#define MATRIX(name) reinterpret_cast<float*>(base + at.name)[pair] = cost.name;
+#include "profile/fields.def"
     }
   seal_packed(image, at.bytes);
 }

@@ -13,11 +13,8 @@
 // the guess is used. Whether the line is printed is for whoever loads: the shim prints it only if somebody asked for
 // that file or for lines (a descriptor that could not be had is no news for a job's output).
 //
-// Packed layout, native byte order, all offsets from the start of the file, every array 8-byte aligned:
-//   PackedHeader | uint32 os_cpu[n] | uint16 package[n] | core[n] | llc[n] | node[n] | float hop[n*n] |
-//   send_busy[n*n] | recv_busy[n*n] | ready_read[n*n] | CurveSet curves[] | ClassFigures classes[] | WaitFigures wait |
-//   FanCurves fans[] | DistanceCurves distances[] | Winner winners[] | uint32 winner_words[]
-// The header counts the arrays. The winners' words follow each other in the pool, in their order and without gaps.
+// Packed layout, native byte order, every array 8-byte aligned: PackedHeader, then the arrays of fields.def in their
+// order. The header counts them.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +22,7 @@
 #include "base/arena.h"
 #include "model/cost_model.h"
 #include "model/curves.h"
+#include "model/distance.h"
 #include "profile/measured.h"
 
 namespace smelt {
@@ -35,44 +33,40 @@ inline constexpr uint32_t kMaxProfileCpus = 1024;
 enum class ProfileSource : uint8_t { kSetting, kUser, kSystem, kGuess };
 
 struct PackedHeader {
-  char magic[8];            // "SMELTPRF"
-  uint32_t byte_order;      // 0x01020304 as the writer stores it
-  uint32_t version;         // kProfileVersion
-  uint64_t bytes;           // of the whole file
-  uint64_t checksum;        // FNV-1a over the file's 64-bit words, this one taken as 0
-  uint64_t fingerprint;     // of the machine, base/fingerprint.h
-  int64_t created;          // seconds since 1970, UTC
-  uint32_t cpus;            // n
-  uint32_t unit;            // CostUnit
-  float poller;             // per further poller of a shared release line
-  float one_way_hop;        // ping-pong paired with the measurement, median over the measured pairs
-  float spread;             // relative inter-quartile range of that ping-pong: how noisy the machine was
-  uint32_t pairs_measured;  // ordered pairs with figures of their own; the others have their class's
-  uint32_t curve_sets;      // 0 .. kMaxCurveSets
-  uint32_t classes;         // 0 .. kMaxClasses
-  uint32_t fans;            // 0 .. kMaxFanCurves
-  uint32_t distances;       // 0 .. kMaxDistanceCurves
-  uint32_t winners;         // 0 .. kMaxWinners
-  uint32_t winner_words;    // 0 .. kMaxWinnerWords
-  char method[64];          // "8x16 round trips, median", NUL-terminated
-  char machine[128];        // CPU model name and shape, NUL-terminated
+  char magic[8];        // "SMELTPRF"
+  uint32_t byte_order;  // 0x01020304 as the writer stores it
+  uint32_t version;     // kProfileVersion
+  uint64_t bytes;       // of the whole file
+  uint64_t checksum;    // FNV-1a over the file's 64-bit words, this one taken as 0
+#define HEADER(place, type, name, array, rule) type name array;
+#define COUNT(name, most, what) uint32_t name;  // of an array, 0 .. most
+#define HEADER_TEXT(place, name, bytes) char name[bytes];
+#include "profile/fields.def"
 };
-static_assert(sizeof(PackedHeader) == 7 * 8 + 10 * 4 + 64 + 128, "the file format has no hidden padding");
 
 // How long the arrays are.
 struct PackedCounts {
-  uint32_t cpus, curve_sets = 0, classes = 0, fans = 0, distances = 0, winners = 0, winner_words = 0;
+  uint32_t cpus;
+#define COUNT(name, most, what) uint32_t name = 0;
+#include "profile/fields.def"
 };
-constexpr PackedCounts counts_of(const PackedHeader& h) {
-  return {h.cpus, h.curve_sets, h.classes, h.fans, h.distances, h.winners, h.winner_words};
+constexpr PackedCounts counts_of(const PackedHeader& header) {
+  PackedCounts counts{.cpus = header.cpus};
+#define COUNT(name, most, what) counts.name = header.name;
+#include "profile/fields.def"
+  return counts;
 }
-inline constexpr PackedCounts kLargestCounts = {kMaxProfileCpus,    kMaxCurveSets, kMaxClasses,    kMaxFanCurves,
-                                                kMaxDistanceCurves, kMaxWinners,   kMaxWinnerWords};
+inline constexpr PackedCounts kLargestCounts = {
+    kMaxProfileCpus,
+#define COUNT(name, most, what) most,
+#include "profile/fields.def"
+};
 
 // Where the arrays of a file begin, and its size.
 struct PackedLayout {
-  uint64_t os_cpu, package, core, llc, node, hop, send_busy, recv_busy, ready_read;
-  uint64_t curves, classes, wait, fans, distances, winners, winner_words, bytes;
+#define ARRAY(type, name, length, where) uint64_t name;
+#include "profile/fields.def"
+  uint64_t bytes;
 };
 constexpr PackedLayout packed_layout(const PackedCounts& counts) {
   uint64_t end = sizeof(PackedHeader);
@@ -81,19 +75,9 @@ constexpr PackedLayout packed_layout(const PackedCounts& counts) {
     end += (count * each + 7) & ~uint64_t{7};
     return begin;
   };
-  const uint64_t n = counts.cpus;
   PackedLayout at{};
-  at.os_cpu = place(n, sizeof(uint32_t));
-  for (uint64_t* ids : {&at.package, &at.core, &at.llc, &at.node}) *ids = place(n, sizeof(uint16_t));
-  for (uint64_t* matrix : {&at.hop, &at.send_busy, &at.recv_busy, &at.ready_read})
-    *matrix = place(n * n, sizeof(float));
-  at.curves = place(counts.curve_sets, sizeof(CurveSet));
-  at.classes = place(counts.classes, sizeof(ClassFigures));
-  at.wait = place(1, sizeof(WaitFigures));
-  at.fans = place(counts.fans, sizeof(FanCurves));
-  at.distances = place(counts.distances, sizeof(DistanceCurves));
-  at.winners = place(counts.winners, sizeof(Winner));
-  at.winner_words = place(counts.winner_words, sizeof(uint32_t));
+#define ARRAY(type, name, length, where) at.name = place(length, sizeof(type));
+#include "profile/fields.def"
   at.bytes = end;
   return at;
 }
@@ -102,21 +86,14 @@ constexpr PackedLayout packed_layout(const PackedCounts& counts) {
 struct Profile {
   PackedHeader header{};
   ProfileSource source = ProfileSource::kGuess;
-  char path[512] = "";                // of the file, empty for a guess
-  const uint32_t* os_cpu = nullptr;   // [n] the kernel's number of CPU i, ascending
-  const uint16_t* package = nullptr;  // [n]
-  const uint16_t* core = nullptr;     // [n] equal = SMT siblings
-  Costs costs;                        // over all n CPUs; llc and node are in here
-  const CurveSet* curves = nullptr;   // [curve_sets] of the methods of groups, model/curves.h
-  uint32_t curve_sets = 0;            // 0: not measured; the guess has none
-  // profile/measured.h; nullptr where the header counts none, `wait` only in an empty Profile
-  const ClassFigures* classes = nullptr;  // [header.classes]
-  const WaitFigures* wait = nullptr;
-  const FanCurves* fans = nullptr;            // [header.fans]
-  const DistanceCurves* distances = nullptr;  // [header.distances]
-  const Winner* winners = nullptr;            // [header.winners]
-  const uint32_t* winner_words = nullptr;     // [header.winner_words]
-  const void* mapping = nullptr;              // what unload_profile gives back
+  char path[512] = "";  // of the file, empty for a guess
+  Costs costs;          // over all n CPUs
+  // nullptr where the header counts none; `wait` only in an empty Profile
+#define COSTS_ID(type, name, json)
+#define MATRIX(name)
+#define ARRAY(type, name, length, where) const type* name = nullptr;
+#include "profile/fields.def"
+  const void* mapping = nullptr;  // what unload_profile gives back
   uint64_t mapped_bytes = 0;
 };
 
@@ -138,6 +115,10 @@ void unload_profile(Profile* profile);
 // (same core, same last-level cache, same package, same node, other). 0 or -ENOMEM, -ENODEV.
 int guess_profile(const char* sys_root, Profile* out);
 
+inline Location location_in(const Profile& profile, uint32_t i) {
+  return {profile.core[i], profile.costs.llc[i], profile.costs.node[i], profile.package[i]};
+}
+
 // Index of the kernel's CPU in the profile, or kNobody.
 uint16_t profile_index(const Profile& profile, uint32_t os_cpu);
 
@@ -145,6 +126,11 @@ uint16_t profile_index(const Profile& profile, uint32_t os_cpu);
 // 0, -ENOENT when neither XDG_CACHE_HOME nor HOME is usable, -ENAMETOOLONG.
 int user_profile_path(char* path, uint64_t bytes);
 int system_profile_path(char* path, uint64_t bytes);
+
+// Was anything measured, or has one CPU no pairs and nothing was left to measure? false: guessed from the topology.
+inline bool is_measured(const PackedHeader& header) {
+  return header.pairs_measured > 0 || (header.cpus == 1 && header.created != 0);
+}
 
 // Fills in a finished image: magic, byte order, version, size, checksum. `image` (8-byte aligned) holds
 // header and arrays already.

@@ -16,7 +16,7 @@ using namespace smelt;
 namespace {
 
 // A participant's own counters; nobody else writes them, and only smelt_barrier_free reads them.
-struct alignas(kLineBytes) Place {
+struct alignas(kLineBytes) Participant {
   uint64_t arrived = 0;           // episodes entered
   std::atomic<uint64_t> left{0};  // episodes left: the last thing a participant does to the barrier
 };
@@ -31,7 +31,7 @@ struct smelt_context : Object {
 struct smelt_barrier : Object {
   uint32_t n = 0;
   TeamBarrier team;
-  Place* places = nullptr;  // [n]
+  Participant* participants = nullptr;  // [n]
 };
 
 namespace {
@@ -83,11 +83,11 @@ double smelt_context_predicted(const smelt_context* context) { return context->p
 
 int smelt_barrier_create(const smelt_context* context, smelt_barrier** barrier) {
   if (!context || !barrier) return -EINVAL;
-  auto* object = make_object<smelt_barrier>(context->plan.n * sizeof(Place) + kLineBytes);
+  auto* object = make_object<smelt_barrier>(context->plan.n * sizeof(Participant) + kLineBytes);
   if (!object) return -ENOMEM;
   object->n = context->plan.n;
-  object->places = object->arena.make<Place>(object->n);  // zeroed: nobody has arrived anywhere
-  const int error = object->places ? make_barrier(context->plan, context->policy, &object->team) : -ENOMEM;
+  object->participants = object->arena.make<Participant>(object->n);  // zeroed: nobody has arrived anywhere
+  const int error = object->participants ? make_barrier(context->plan, context->policy, &object->team) : -ENOMEM;
   if (error) {
     free_object(object);
     return error;
@@ -98,12 +98,12 @@ int smelt_barrier_create(const smelt_context* context, smelt_barrier** barrier) 
 
 int smelt_barrier_wait(smelt_barrier* barrier, unsigned participant) {
   if (!barrier || participant >= barrier->n) return -EINVAL;
-  Place& place = barrier->places[participant];
-  const uint64_t epoch = ++place.arrived;
+  Participant& own = barrier->participants[participant];
+  const uint64_t epoch = ++own.arrived;
   barrier->team.barrier->arrive_and_wait(participant, epoch);
   // Release: whoever sees it may unmap what this thread has just read. The line is this thread's own, so it costs
   // no message.
-  place.left.store(epoch, std::memory_order_release);
+  own.left.store(epoch, std::memory_order_release);
   return 0;
 }
 
@@ -111,9 +111,9 @@ void smelt_barrier_free(smelt_barrier* barrier) {
   if (!barrier) return;
   uint64_t last = 0;
   for (uint32_t i = 0; i < barrier->n; ++i)
-    last = std::max(last, barrier->places[i].left.load(std::memory_order_acquire));
+    last = std::max(last, barrier->participants[i].left.load(std::memory_order_acquire));
   for (uint32_t i = 0; i < barrier->n; ++i)
-    while (barrier->places[i].left.load(std::memory_order_acquire) < last) os::yield_cpu();
+    while (barrier->participants[i].left.load(std::memory_order_acquire) < last) os::yield_cpu();
   free_barrier(&barrier->team);
   free_object(barrier);
 }

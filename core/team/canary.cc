@@ -20,13 +20,6 @@ constexpr int kPollsPerLook = 64;  // at the clock
 // First threads of pairs that are tried with all others: on 1,024 CPUs a look at all pairs would take milliseconds.
 constexpr uint32_t kFirsts = 8;
 
-Distance distance_of(const Profile& profile, uint16_t a, uint16_t b) {
-  const auto place = [&](uint16_t i) {
-    return Place{profile.core[i], profile.costs.llc[i], profile.costs.node[i], profile.package[i]};
-  };
-  return distance_between(place(a), place(b));
-}
-
 // One pair per class of distance, of different threads.
 uint32_t choose_pairs(const Profile& profile, uint32_t n, const uint32_t* cpus, CanaryPair* out) {
   uint32_t count = 0, firsts = 0;
@@ -43,7 +36,7 @@ uint32_t choose_pairs(const Profile& profile, uint32_t n, const uint32_t* cpus, 
     for (uint32_t j = i + 1; j < n; ++j) {
       const uint16_t b = profile_index(profile, cpus[j]);
       if (b == kNobody || b == a || taken(j)) continue;
-      const Distance distance = distance_of(profile, a, b);
+      const Distance distance = distance_in(profile, a, b);
       bool& seen = class_taken[static_cast<uint32_t>(distance)];
       const Costs& costs = profile.costs;
       const float known = (costs.hop[costs.at(a, b)] + costs.hop[costs.at(b, a)]) / 2;
@@ -199,9 +192,7 @@ int rescale_profile(const Profile& from, const float (&factor)[kDistances], Prof
     auto* costs = reinterpret_cast<float*>(base + matrix);
     for (uint32_t i = 0; i < n; ++i)
       for (uint32_t j = 0; j < n; ++j)
-        if (i != j)
-          costs[size_t{i} * n + j] *=
-              factor[static_cast<uint32_t>(distance_of(from, static_cast<uint16_t>(i), static_cast<uint16_t>(j)))];
+        if (i != j) costs[size_t{i} * n + j] *= factor[static_cast<uint32_t>(distance_in(from, i, j))];
   }
   *out = made;
   return 0;

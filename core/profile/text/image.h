@@ -14,18 +14,11 @@
 namespace smelt {
 
 struct ProfileImage {
-  PackedHeader header{};         // magic, version, bytes, checksum and the arrays' lengths are filled in by pack()
-  std::vector<uint32_t> os_cpu;  // [n], ascending
-  std::vector<uint16_t> package, core, llc, node;            // [n]
-  std::vector<float> hop, send_busy, recv_busy, ready_read;  // [n * n], row = sender
-  std::vector<CurveSet> curves;                              // at most kMaxCurveSets
-  // profile/measured.h, which says how many at most
-  std::vector<ClassFigures> classes;
-  WaitFigures wait{};
-  std::vector<FanCurves> fans;
-  std::vector<DistanceCurves> distances;
-  std::vector<Winner> winners;
-  std::vector<uint32_t> winner_words;  // of all winners, in their order and without gaps
+  PackedHeader header{};  // magic, version, bytes, checksum and the arrays' lengths are filled in by pack()
+  // The arrays of fields.def, each as long as it says: os_cpu[n], hop[n * n], classes[at most kMaxClasses] ...
+#define SINGLE(type, name) type name{};
+#define ARRAY(type, name, length, where) std::vector<type> name;
+#include "profile/fields.def"
 
   // `words`: the participants' indices, then their programs. The winner's place in the pool and number of words are set
   // here.
@@ -33,12 +26,22 @@ struct ProfileImage {
   std::vector<uint32_t> cpus_of(const Winner& winner) const;  // kernel numbers, in the participants' order
 
   uint32_t n() const { return static_cast<uint32_t>(os_cpu.size()); }
-  bool measured() const;  // false: guessed from the topology
-  Costs costs() const;    // points into the vectors
+  bool measured() const { return is_measured(header); }  // false: guessed from the topology
+  Costs costs() const;                                   // points into the vectors
   std::vector<std::byte> pack() const;
 };
 
-ProfileImage make_image(uint32_t cpus);  // all zero, arrays of the right sizes
+// Its matrices, for whoever treats all alike, and their names.
+inline constexpr std::vector<float> ProfileImage::*kMatrices[] = {
+#define MATRIX(name) &ProfileImage::name,
+#include "profile/fields.def"
+};
+inline constexpr const char* kMatrixNames[] = {
+#define MATRIX(name) #name,
+#include "profile/fields.def"
+};
+
+ProfileImage make_image(uint32_t cpus);  // all zero, what is counted by CPUs of the right size
 ProfileImage image_from_profile(const Profile& profile);
 
 // JSON with units, method, ISO 8601 date, fingerprint, CPUs and one matrix row per line.

@@ -119,6 +119,13 @@ class JsonChecks {
          fmt::join(names, names + count, "\", \""));
   }
 
+  CostUnit unit(const nlohmann::json& object, const char* key) const {
+    const std::string name = text(object, key);
+    for (const CostUnit unit : {CostUnit::kNanoseconds, CostUnit::kCycles})
+      if (name == cost_unit_name(unit)) return unit;
+    fail("\"{}\" is \"{}\", not \"ns\" or \"cycles\"", key, name);
+  }
+
   // n x n numbers, finite, >= 0, the diagonal 0.
   std::vector<float> matrix(const nlohmann::json& object, const char* key, uint32_t n) const {
     const nlohmann::json& rows = member(object, key);

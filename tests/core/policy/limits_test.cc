@@ -30,7 +30,7 @@ class GroupLimits : public testing::Test {
       line(i, kAllreduceSingle, 97 + more * 0.094 * 1'000 + more * 0.047 * 15'000, 0.05);
     }
     profile.curves = sets;
-    profile.curve_sets = 2;
+    profile.header.curve_sets = 2;
   }
   ~GroupLimits() override {
     for (const char* name : {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK"}) set_option(name, "-1");

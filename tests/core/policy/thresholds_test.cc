@@ -38,7 +38,7 @@ struct Machine {
     for (auto& method : set.ns) std::fill_n(method, kCurveSizes, 1000.0f);
     profile.source = ProfileSource::kUser;
     profile.curves = &set;
-    profile.header.curve_sets = profile.curve_sets = 1;
+    profile.header.curve_sets = 1;
     profile.wait = &wait;
     profile.distances = distances;
     profile.classes = classes;

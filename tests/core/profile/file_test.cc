@@ -62,7 +62,7 @@ TEST_F(ProfileFile, GoodOneIsLoadedWhole) {
   EXPECT_EQ(profile.costs.ready_read[profile.costs.at(0, 2)], 3);
   EXPECT_EQ(profile.costs.poller, 0.5f);
   EXPECT_EQ(profile.core[2], 2);
-  ASSERT_EQ(profile.curve_sets, 2u);
+  ASSERT_EQ(profile.header.curve_sets, 2u);
   EXPECT_EQ(profile.curves[1].participants, 16u);
   EXPECT_EQ(profile.curves[1].ns[kAllreduceSingle][8], 1708);
   EXPECT_EQ(profile_index(profile, 4), 2);
@@ -80,7 +80,7 @@ TEST_F(ProfileFile, EverySizeIsLoaded) {
 TEST_F(ProfileFile, EveryNumberOfCurvesIsLoaded) {
   for (uint32_t sets = 0; sets <= kMaxCurveSets; ++sets) {
     EXPECT_EQ(load_bytes(Packed(3, sets).bytes), 0) << why.text;
-    EXPECT_EQ(profile.curve_sets, sets);
+    EXPECT_EQ(profile.header.curve_sets, sets);
     EXPECT_EQ(profile.curves != nullptr, sets > 0);
   }
   EXPECT_EQ(load_bytes(Packed(kMaxProfileCpus, kMaxCurveSets).bytes), 0) << why.text;

@@ -1,0 +1,27 @@
+// The structs of a profile as JSON objects, by their tables in fields.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/fields.h"
+#include "profile/text/json_checks.h"
+
+namespace smelt {
+
+// "name": value, for each field that the JSON form has, in its order. Floats are printed as the shortest decimal that
+// reads back as the same float, so that both forms carry the same numbers.
+std::vector<std::string> json_members(const Description& description, const void* row);
+
+// The other way. `cpus`: how many the profile has. Throws UserError, one line.
+void read_members(const nlohmann::json& object, const JsonChecks& checks, const Description& description, uint32_t cpus,
+                  void* row);
+
+// For the program's own reports: names, marks, texts and costs, but nothing that never changes.
+nlohmann::ordered_json report_row(const Description& description, const void* row);
+template <typename Row>
+nlohmann::ordered_json report_row(const Row& row) {
+  return report_row(kDescription<Row>, &row);
+}
+
+}  // namespace smelt
