@@ -175,15 +175,15 @@ Answer answer_for(const Meanings& meanings) {
   const uint32_t kept = std::min(next_other, kOthers);
   for (uint32_t i = 0; i < kept; ++i)
     if (std::memcmp(&others[i], &meanings, sizeof meanings) == 0) return kFirstOther + i;
-  const uint32_t place = next_other++ % kOthers;
+  const uint32_t index = next_other++ % kOthers;
   if (next_other > kOthers) {
     // After so many libraries loaded and closed, the oldest's place is taken. Nobody may be told of it any more.
     forget_callers();
     for (uint32_t i = 0; i < object_count; ++i)
-      if (objects[i].answer == kFirstOther + place) objects[i].answer = kUnknown;
+      if (objects[i].answer == kFirstOther + index) objects[i].answer = kUnknown;
   }
-  others[place] = meanings;
-  return kFirstOther + place;
+  others[index] = meanings;
+  return kFirstOther + index;
 }
 
 // What the dynamic linker gives to callers in the object that begins there: first from the global scope, then from the

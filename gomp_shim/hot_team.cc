@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "callers.h"
+#include "policy/thresholds.h"
 #include "real.h"
 #include "tasks.h"
 
@@ -16,10 +17,6 @@ constinit thread_local HotTeam* smelt_gomp_hot;
 }
 
 namespace {
-
-constexpr uint32_t kMostPatience = 1024;
-// A hot team that served so many regions per region of patience has been worth it: patience starts anew.
-constexpr uint64_t kWorthwhile = 64;
 
 thread_local HotTeam* docked_in = nullptr;  // of a worker
 thread_local bool has_settings = false;     // this thread has changed one in its serial part
@@ -60,26 +57,26 @@ void dock(void* word) {
 
   if (!hot.fork) return;
   ForkJoin& fork = *hot.fork;
-  Place& place = smelt_gomp_place;
-  const Place before = place;
+  Position& position = smelt_gomp_position;
+  const Position before = position;
   uint64_t epoch = hot.first_epoch;
-  place = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, 1};
+  position = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, 1};
   docked_in = &hot;
   const std::atomic<uint64_t>* stop = nullptr;  // nobody makes tasks before the first fork
   for (;;) {
     ForkMessage message;
     while (!fork.await(me, epoch, stop, &message)) {
-      // Arrived, and then somebody who had not made a task: this join is libgomp's. place.epoch still numbers it.
+      // Arrived, and then somebody who had not made a task: this join is libgomp's. position.epoch still numbers it.
       region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
       REAL(GOMP_barrier)();
       stop = nullptr;
     }
     if (!message.function) break;
-    place.epoch = epoch;
-    place.unmarked = 1;
+    position.epoch = epoch;
+    position.unmarked = 1;
     if (message.extra) begin_loop(*static_cast<const LoopCall*>(message.extra));
     message.function(message.data);
-    epoch = place.epoch + 1;
+    epoch = position.epoch + 1;
     stop = &region.real_epoch;
     if (is_real(region.real_epoch, epoch) || !fork.arrive(me, epoch, stop)) {
       REAL(GOMP_barrier)();
@@ -87,7 +84,7 @@ void dock(void* word) {
     }
   }
   docked_in = nullptr;
-  place = before;
+  position = before;
 }
 
 // Runs one region as the master. The hot team is parked and fits.
@@ -104,8 +101,8 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   // The rest of the way in, while the news travels.
   hot.state.restore_range(hot.inside_image);
   Region** const link = swap_next_region(&region.deeper);
-  Place& place = smelt_gomp_place;
-  place = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, 1};
+  Position& position = smelt_gomp_position;
+  position = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, 1};
   count(region.counters.regions);
   count(region.counters.hot);
   if (call.loop) begin_loop(hot.loop);
@@ -113,7 +110,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   call.function(call.data);
 
   // The join. The way out first, while the others are still coming; unless libgomp must serve it.
-  const uint64_t joined = place.epoch + 1;
+  const uint64_t joined = position.epoch + 1;
   bool real = is_real(region.real_epoch, joined);
   if (!real) {
     hot.state.save_range(&hot.inside_image);
@@ -131,7 +128,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
     hot.state.restore_range(hot.serial);
   }
   count(region.counters.passed, joined - first);
-  place = Place{};
+  position = Position{};
   swap_next_region(link);
   hot.epoch = joined;
   ++hot.regions;
@@ -196,7 +193,7 @@ bool start(HotTeam& hot, uint32_t size) {
   // All workers are on their way to the meeting, and stay there until `ready`; even if this goes no further.
   region.cpus[0].store(os::current_cpu(), std::memory_order_relaxed);
   for (uint32_t turns = 0; hot.docked.load(std::memory_order_acquire) + 1 < given; ++turns) {
-    if (turns < 1000)
+    if (turns < typical(ThresholdId::kMeetingPolls))
       cpu_pause();
     else
       os::yield_cpu();
@@ -253,7 +250,7 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
     }
     return false;
   }
-  if (region.repeats < region.patience) return false;
+  if (region.repeats < region.regions_before_hot) return false;
   HotTeam* hot = hot_team_of(region);
   if (!hot) return false;
   count_team(region, threads);
@@ -273,10 +270,10 @@ void cool(const char* why) {
   end(*hot);
   forget_repeats();
   count(region.counters.ends);
-  if (hot->regions >= kWorthwhile * region.patience)
-    region.patience = 1;
-  else if (region.patience < kMostPatience)
-    region.patience *= 2;
+  if (hot->regions >= typical(ThresholdId::kHotWorthwhile) * region.regions_before_hot)
+    region.regions_before_hot = typical(ThresholdId::kHotAfter);
+  else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
+    region.regions_before_hot *= 2;
   if (options().verbose >= 2)
     log_line("team of %u: hot no more after %llu regions: %s", hot->size, static_cast<unsigned long long>(hot->regions),
              why);

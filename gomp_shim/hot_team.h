@@ -23,7 +23,7 @@
 //
 // What a region inherits from the serial part (the ICVs) was copied when the team was started. So a hot team ends, and
 // the next region runs as stock (and may start a new one), when
-//   - another team size is asked for, with growing patience so that alternating sizes do not thrash;
+//   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash;
 //   - a setting was changed: in the serial part they are compared, inside a region any change counts;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's

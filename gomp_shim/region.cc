@@ -5,15 +5,18 @@
 #include "base/os/os.h"
 #include "callers.h"
 #include "hot_team.h"
+#include "policy/thresholds.h"
 #include "policy/wait.h"
 #include "real.h"
 
 extern "C" {
-constinit thread_local smelt::gomp::Place smelt_gomp_place;
+constinit thread_local smelt::gomp::Position smelt_gomp_position;
 }
 
 namespace smelt::gomp {
 namespace {
+
+constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
 
 // The regions of this thread, outermost first; `next_region` is where the one for the next GOMP_parallel hangs.
 thread_local Region* outermost = nullptr;
@@ -52,7 +55,7 @@ void after_fork_in_child() {
     outermost->pool.forget_pool();
     expect_new_pool();
   }
-  smelt_gomp_place = Place{};
+  smelt_gomp_position = Position{};
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
 
@@ -60,7 +63,7 @@ Region* new_region() {
   auto* region = static_cast<Region*>(os::map_pages(sizeof(Region)));
   if (!region) return nullptr;
   for (auto& cpu : region->cpus) cpu.store(~0u, std::memory_order_relaxed);
-  region->patience = 1;
+  region->regions_before_hot = typical(ThresholdId::kHotAfter);
   add_counters(&region->counters);
   region->nested = outermost || REAL(omp_get_level)() > 0;
   if (!outermost) {
@@ -73,21 +76,21 @@ Region* new_region() {
 // The program's function, in every thread of the team.
 void run_region(void* word) {
   const Block& block = *block_of(word);
-  Place& place = smelt_gomp_place;
-  const Place before = place;
-  place.unmarked = 1;
-  place.real_epoch = nullptr;
-  place.word = word;
-  place.barrier = nullptr;
+  Position& position = smelt_gomp_position;
+  const Position before = position;
+  position.unmarked = 1;
+  position.real_epoch = nullptr;
+  position.word = word;
+  position.barrier = nullptr;
   block.function(block.data);
-  if (place.barrier && place.thread == 0) {
-    Region& region = *place.region;
-    count(region.counters.passed, place.epoch - region.epoch);
+  if (position.barrier && position.thread == 0) {
+    Region& region = *position.region;
+    count(region.counters.passed, position.epoch - region.epoch);
     // One past the last barrier: tasks made after it have marked that number, and it is libgomp's join that serves
     // them.
-    region.epoch = place.epoch + 1;
+    region.epoch = position.epoch + 1;
   }
-  place = before;
+  position = before;
 }
 
 // What this region's threads must be told, found out anew.
@@ -101,7 +104,8 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
   }
   const bool served = size >= 1 && size <= kMaxParticipants;
   const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
-  Barrier* barrier = served ? barrier_for(region, size, crowded, crowded && region.repeats < kSettled) : nullptr;
+  Barrier* barrier =
+      served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
   return {nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
 }
 
@@ -122,7 +126,7 @@ const Block& renew(Region& region, size_t index, GompFunction function, void* da
       block.size != wanted.size || block.level != wanted.level || wanted.epoch - block.epoch > kTagMask)
     block = wanted;
   const bool same = note.function == function;
-  note = {function, data, request, region.generation, same ? note.idle : 0, same ? note.patience : kPatience};
+  note = {function, data, request, region.generation, same ? note.idle : 0, same ? note.idle_limit : kIdleLimit};
   return block;
 }
 
@@ -154,7 +158,7 @@ void enter(const RegionCall& call, RealEntry real) {
     region.repeats = 0;
     region.told = false;
     ++region.generation;
-  } else if (++region.repeats == kSettled) {
+  } else if (++region.repeats == typical(ThresholdId::kSettled)) {
     ++region.generation;
   }
   if (!region.nested && !call.reduction_size && start_hot(region, request, call.flags)) {
@@ -169,7 +173,7 @@ void enter(const RegionCall& call, RealEntry real) {
   const GompFunction function = call.function;
   const size_t index = call.reduction_size ? kBlocks : reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
   Note& note = region.notes[index];
-  if (note.function == function && note.idle >= note.patience && !region.nested) {
+  if (note.function == function && note.idle >= note.idle_limit && !region.nested) {
     Note* const before = untold;
     untold = &note;
     real(call, function, call.data);
@@ -224,8 +228,8 @@ void expect_new_pool() {
   if (outermost) outermost->last_request = 0;
 }
 
-bool take_place(Place& place) {
-  const Block& block = *block_of(place.word);
+bool take_position(Position& position) {
+  const Block& block = *block_of(position.word);
   Region* region = block.region;
   const bool master = next_region == &region->deeper;  // it opened this region and is inside it
   if (REAL(omp_get_level)() != block.level) {
@@ -236,30 +240,30 @@ bool take_place(Place& place) {
   }
   const auto thread = static_cast<uint32_t>(REAL(omp_get_thread_num)());
   const auto size = static_cast<uint32_t>(REAL(omp_get_num_threads)());
-  const uint64_t epoch = epoch_of(place.word, block);
-  place.word = nullptr;
+  const uint64_t epoch = epoch_of(position.word, block);
+  position.word = nullptr;
   if (master && size != block.size) {
     region->learned_request = region->notes[&block - region->blocks].request;
     region->learned_size = size;
     ++region->generation;
   }
   if (!block.barrier || size != block.size) return false;
-  place.real_epoch = &region->real_epoch;
-  place.epoch = epoch;
-  place.barrier = block.barrier;
-  place.region = region;
-  place.thread = thread;
-  place.level = block.level;
+  position.real_epoch = &region->real_epoch;
+  position.epoch = epoch;
+  position.barrier = block.barrier;
+  position.region = region;
+  position.thread = thread;
+  position.level = block.level;
   std::atomic<uint32_t>& cpu = region->cpus[thread];
   if (const uint32_t now = os::current_cpu(); cpu.load(std::memory_order_relaxed) != now)
     cpu.store(now, std::memory_order_relaxed);
   return true;
 }
 
-void missed_place() {
+void missed_position() {
   if (!untold) return;
   untold->idle = 0;
-  if (untold->patience < 1u << 30) untold->patience *= 2;
+  if (untold->idle_limit < 1u << 30) untold->idle_limit *= 2;
   untold = nullptr;
 }
 

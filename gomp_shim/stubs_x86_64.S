@@ -69,8 +69,8 @@
 
         .macro MARKING_STUB name
         BEGIN   \name
-        movq    smelt_gomp_place@gottpoff(%rip), %r11
-        cmpl    $0, %fs:(%r11)                  // Place::unmarked
+        movq    smelt_gomp_position@gottpoff(%rip), %r11
+        cmpl    $0, %fs:(%r11)                  // Position::unmarked
         jne     1f
         jmpq    *smelt_real_\name(%rip)
 1:      LONG_WAY \name, smelt_gomp_mark

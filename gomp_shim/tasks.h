@@ -2,7 +2,7 @@
 //
 // A barrier must not be left before all tasks of the team have run, and libgomp's own barrier is where waiting threads
 // run them. Ours cannot: it would spin while tasks wait. So every barrier of a region has a number, the same for all
-// its threads (Place::epoch + 1 names the next one), and making a task marks the maker's next barrier as real:
+// its threads (Position::epoch + 1 names the next one), and making a task marks the maker's next barrier as real:
 //
 //   1. Before a task is made: real_epoch = max(real_epoch, epoch + 1); if that changed it, a full fence, and sleepers
 //      are woken.
