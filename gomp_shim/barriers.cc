@@ -8,11 +8,11 @@
 //   the *_cancel forms                  the same; regions are only served while cancellation is off
 //
 // The end of a region is inside GOMP_parallel: libgomp's own, or the hot team's (hot_team.h). Which barrier serves an
-// episode, ours or libgomp's, is decided by tasks.h, for all threads alike.
-#include "callers.h"
+// episode, ours or libgomp's, is decided by openmp/episodes.h, for all threads alike.
+#include "openmp/callers.h"
+#include "openmp/episodes.h"
 #include "real.h"
 #include "region.h"
-#include "tasks.h"
 
 namespace smelt::gomp {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 // Is the calling thread in a region that we serve? The level tells regions that began behind our back: a target region
 // falling back to the host, or one opened through the ABI of before GCC 4.9.
 inline bool served(Position& position, const void* caller) {
-  if (smelt_gomp_several && !is_ours(caller)) [[unlikely]]
+  if (smelt_openmp_several && !is_ours(caller)) [[unlikely]]
     return false;
   if (position.barrier && REAL(omp_get_level)() == position.level) [[likely]]
     return true;
@@ -31,18 +31,7 @@ inline bool served(Position& position, const void* caller) {
 
 // Passes the next barrier of the region.
 inline void pass(Position& position) {
-  const uint64_t epoch = position.epoch + 1;
-  // Acquire: pairs with mark(); what was written before the mark is seen by whoever goes to the real barrier for it.
-  const bool real = position.real_epoch->load(std::memory_order_acquire) == epoch;
-  if (real || !position.barrier->arrive_and_wait(position.thread, epoch, position.real_epoch)) [[unlikely]] {
-    Counters& counters = position.region->counters;
-    if (!real) counters.abandoned.fetch_add(1, std::memory_order_relaxed);
-    if (position.thread == 0) count(counters.real);
-    REAL(GOMP_barrier)();
-  }
-  // Only now: tasks run inside the real barrier, and those they create belong to this same episode.
-  position.epoch = epoch;
-  position.unmarked = 1;
+  openmp::pass(position, [] { REAL(GOMP_barrier)(); });
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/os/os.h"
-#include "callers.h"
+#include "openmp/callers.h"
+#include "openmp/episodes.h"
 #include "policy/thresholds.h"
 #include "real.h"
 #include "tasks.h"
@@ -37,10 +38,6 @@ Icvs icvs_now() {
 
 inline void begin_loop(const LoopCall& loop) {
   REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
-}
-
-inline bool is_real(const std::atomic<uint64_t>& real_epoch, uint64_t epoch) {
-  return real_epoch.load(std::memory_order_acquire) == epoch;  // acquire: pairs with mark(), as in barriers.cc
 }
 
 // A worker's life between start and cool.
@@ -184,7 +181,7 @@ bool start(HotTeam& hot, uint32_t size) {
   hot.inside = false;
   hot.regions = 0;
   hot.icvs = icvs_now();
-  hot.canary = take_canary(team);
+  hot.canary = take_canary(team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
   hot.policy = wait_policy(team.crowded, size);
   hot.state.save(&hot.serial);
   REAL(GOMP_parallel_start)(dock, &hot, size);

@@ -6,8 +6,8 @@
 //
 //   start     GOMP_parallel_start(dock, ...) returns to the master with the workers inside a real libgomp team; they
 //             run dock() and wait for a fork (team/fork_join.h)
-//   region    fork (function, data) - every thread runs it - join. The join is the region's last barrier by tasks.h's
-//             numbers: if tasks were made, it is libgomp's own
+//   region    fork (function, data) - every thread runs it - join. The join is the region's last barrier by its
+//             number (openmp/episodes.h): if tasks were made, it is libgomp's own
 //   cool      fork (nothing): the workers leave dock(), GOMP_parallel_end gathers them, and everything is stock again
 //
 // Between regions the master is in the serial part, and must look so to libgomp: every omp_ query, every orphaned

@@ -1,7 +1,7 @@
 // The ways into a parallel region: libgomp's GOMP_parallel family, taken. A hot team serves them if there is one
 // (hot_team.h), else libgomp, whose threads are told where they are (region.h).
-#include "callers.h"
 #include "hot_team.h"
+#include "openmp/callers.h"
 #include "real.h"
 #include "region.h"
 

@@ -3,8 +3,8 @@
 #include <pthread.h>
 
 #include "base/os/os.h"
-#include "callers.h"
 #include "hot_team.h"
+#include "openmp/callers.h"
 #include "policy/thresholds.h"
 #include "policy/wait.h"
 #include "real.h"
@@ -75,7 +75,7 @@ Region* new_region() {
 
 // The program's function, in every thread of the team.
 void run_region(void* word) {
-  const Block& block = *block_of(word);
+  const Block& block = block_of(word);
   Position& position = smelt_gomp_position;
   const Position before = position;
   position.unmarked = 1;
@@ -84,7 +84,7 @@ void run_region(void* word) {
   position.barrier = nullptr;
   block.function(block.data);
   if (position.barrier && position.thread == 0) {
-    Region& region = *position.region;
+    RegionRecord& region = *position.region;
     count(region.counters.passed, position.epoch - region.epoch);
     // One past the last barrier: tasks made after it have marked that number, and it is libgomp's join that serves
     // them.
@@ -202,15 +202,6 @@ void enter(const RegionCall& call, RealEntry real) {
   if (region.nested) count_team(region, 0);
 }
 
-// An outermost team counts from its first region until its master ends, like libgomp's own gomp_managed_threads: its
-// threads stay, and counting them in and out would cost every region two locked operations.
-void count_team(Region& region, uint32_t threads) {
-  if (region.counted == threads) return;
-  // Modulo 2^32 the difference is right whichever is larger.
-  headcount.threads.fetch_add(threads - region.counted, std::memory_order_relaxed);
-  region.counted = threads;
-}
-
 Region** swap_next_region(Region** next) {
   Region** const before = next_region;
   next_region = next;
@@ -229,7 +220,7 @@ void expect_new_pool() {
 }
 
 bool take_position(Position& position) {
-  const Block& block = *block_of(position.word);
+  const Block& block = block_of(position.word);
   Region* region = block.region;
   const bool master = next_region == &region->deeper;  // it opened this region and is inside it
   if (REAL(omp_get_level)() != block.level) {
@@ -254,9 +245,7 @@ bool take_position(Position& position) {
   position.region = region;
   position.thread = thread;
   position.level = block.level;
-  std::atomic<uint32_t>& cpu = region->cpus[thread];
-  if (const uint32_t now = os::current_cpu(); cpu.load(std::memory_order_relaxed) != now)
-    cpu.store(now, std::memory_order_relaxed);
+  note_cpu(*region, thread);
   return true;
 }
 

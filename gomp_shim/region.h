@@ -39,32 +39,18 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/arch/cpu.h"
-#include "counters.h"
 #include "libgomp.h"
-#include "teams.h"
+#include "openmp/region.h"
 #include "thread_state.h"
 
 namespace smelt::gomp {
 
+using namespace openmp;
+
 struct Region;
 struct HotTeam;
 
-// A thread's position in its team. Many regions have no barrier inside, so a thread entering one only keeps the word;
-// its position is taken (take_position) when it first comes to a barrier or makes a task.
-// The first member is read by the assembly stubs: keep it first.
-struct Position {
-  uint32_t unmarked = 1;  // 0: a task may be made without marking: it has been done, or need not be
-  uint32_t thread = 0;
-  std::atomic<uint64_t>* real_epoch = nullptr;  // of the region; nullptr: not in a region that the shim serves
-  uint64_t epoch = 0;                           // barriers passed (tasks.h)
-  void* word = nullptr;                         // of a region in which the position is not taken yet
-  Barrier* barrier = nullptr;
-  Region* region = nullptr;
-  int32_t level = 0;  // omp_get_level() inside the region
-};
-
-// constinit, so that no caller looks for an initialiser first.
+// The calling thread's. constinit, so that no caller looks for an initialiser first.
 extern "C" constinit thread_local Position smelt_gomp_position
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
@@ -94,64 +80,28 @@ struct Note {
   uint32_t idle_limit;  // when idle gets here, it is run without us
 };
 
-// The word: a Block's address, and the low kTagBits of the episode number that the region begins after, in the bits
-// that an address does not use: 6 below (alignment), 16 above (user addresses have 48 bits on x86-64 and AArch64 unless
-// larger ones are asked for). libgomp passes the word on without looking at it, GOMP_parallel_reductions excepted.
-inline constexpr unsigned kTagBits = 22;
-inline constexpr uint64_t kTagMask = (1u << kTagBits) - 1;
-
-inline void* tagged_word(const Block* block, uint64_t epoch) {
-  const uint64_t tag = epoch & kTagMask;
-  return reinterpret_cast<void*>(reinterpret_cast<uint64_t>(block) | (tag & 63) | tag >> 6 << 48);
-}
-
-inline const Block* block_of(void* word) {
-  return reinterpret_cast<const Block*>(reinterpret_cast<uint64_t>(word) & 0xffff'ffff'ffc0);
-}
-
-// The episode number: the only one with these low bits within 2^kTagBits after the Block's.
-inline uint64_t epoch_of(void* word, const Block& block) {
-  const auto bits = reinterpret_cast<uint64_t>(word);
-  const uint64_t tag = (bits & 63) | bits >> 48 << 6;
-  return block.epoch + ((tag - block.epoch) & kTagMask);
-}
+// The word (tagged_word): a Block's address and the episode number. libgomp passes it on without looking at it,
+// GOMP_parallel_reductions excepted.
+inline const Block& block_of(void* word) { return *static_cast<const Block*>(address_in(word)); }
+inline uint64_t epoch_of(void* word, const Block& block) { return epoch_in(word, block.epoch); }
 
 inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
-struct Region {
+struct Region : RegionRecord {
   // The master's alone.
   Region* deeper;               // for a region that the master opens inside this one
-  bool nested;                  // opened inside a region: of this thread, or as a worker of another thread's team
-  uint64_t epoch;               // last episode number used by any team of this region
-  uint32_t entered;             // how often
-  uint32_t generation;          // of the notes that hold
   uint32_t learned_request;     // a request that libgomp met with another size (limits, dynamic adjustment) ...
   uint32_t learned_size;        // ... and that size
-  uint32_t counted;             // threads of this region's team in the process-wide count
-  uint32_t threads_seen;        // that count when the notes were made
-  uint32_t next_victim;         // of `teams`, when all are taken
-  Team* last_team;              // of `teams`
   HotTeam* hot;                 // of an outermost region, once there was one (hot_team.h)
   uint32_t last_request;        // team size asked for
   uint32_t repeats;             // how often in a row since
   uint32_t regions_before_hot;  // after so many, a hot team is made
   bool told;                    // SMELT_VERBOSE=2 has said why there is none
   PoolWord pool;                // of an outermost region
-  Team teams[kTeamsKept];
-  Note notes[kBlocks + 1];  // by the same index as `blocks`
+  Note notes[kBlocks + 1];      // by the same index as `blocks`; of `generation`
 
   // Direct-mapped by the program's function; [kBlocks] is for reductions, whose word must be a real pointer.
   alignas(kLineBytes) Block blocks[kBlocks + 1];
-
-  // tasks.h: the largest episode that must be served by libgomp's barrier. Read by every barrier, written when tasks
-  // are made.
-  alignas(kLineBytes) std::atomic<uint64_t> real_epoch;
-  std::atomic<void*> copied;  // copyprivate: published by the barrier that follows
-
-  Counters counters;
-
-  // Where the threads were last seen, by thread number; written on change only.
-  alignas(kLineBytes) std::atomic<uint32_t> cpus[kMaxParticipants];
 };
 
 // A region that no hot team has served. `real(call, function, data)` is the entry point of libgomp that the program
@@ -168,10 +118,9 @@ bool take_position(Position& position);
 void missed_position();
 
 // For hot_team.cc.
-void count_team(Region& region, uint32_t threads);  // says how many threads the region's team has
-Region** swap_next_region(Region** next);           // where the thread's next region hangs; returns the one before
-void forget_repeats();                              // of this thread's outermost regions
-void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
+Region** swap_next_region(Region** next);  // where the thread's next region hangs; returns the one before
+void forget_repeats();                     // of this thread's outermost regions
+void expect_new_pool();                    // the same, and the next one is libgomp's: it has to make its threads first
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();

@@ -29,7 +29,7 @@
         adrp    x0, smelt_real_\name
         add     x0, x0, :lo12:smelt_real_\name
         ldr     x1, [sp, #8]
-        bl      smelt_gomp_meant
+        bl      smelt_openmp_meant
         mov     x16, x0
         ldp     x0, x1, [sp, #16]
         ldp     x2, x3, [sp, #32]
