@@ -154,6 +154,30 @@ void end(HotTeam& hot) {
   forget(hot);
 }
 
+// Has a setting that was touched in the serial part been changed by it?
+inline bool setting_changed(HotTeam& hot) {
+  if (!hot.compare) [[likely]]
+    return false;
+  hot.compare = false;
+  return !(icvs_now() == hot.icvs);
+}
+
+// Why the parked team cannot run a region of so many threads; nullptr: it can.
+inline const char* misfit(const HotTeam& hot, bool changed, uint32_t threads, unsigned flags) {
+  if (!hot.state.same_as(hot.serial)) [[unlikely]]
+    return "libgomp's state of the serial part changed";
+  if (headcount.crowded() != hot.team->crowded) [[unlikely]]
+    return "the number of threads in the process";
+  // Relaxed: the join has ordered what was done inside the last region.
+  if (hot.spoiled.load(std::memory_order_relaxed)) [[unlikely]]
+    return "a setting was changed in a region";
+  if (changed) [[unlikely]]
+    return "a setting was changed";
+  if (threads != hot.size) [[unlikely]]
+    return "another team size";
+  return (flags & 7) != 0 ? why_not_hot(*hot.region, threads, flags) : nullptr;
+}
+
 // The HotTeam of a region, made at the first start.
 HotTeam* hot_team_of(Region& region) {
   if (region.hot) return region.hot;
@@ -280,24 +304,10 @@ bool run_hot(const RegionCall& call) {
   HotTeam* hot = smelt_gomp_hot;
   if (!hot || hot->inside) return false;
   const uint32_t threads = call.threads ? call.threads : static_cast<uint32_t>(hot->icvs.threads);
-  const char* why = nullptr;
-  if (hot->compare) [[unlikely]] {
-    hot->compare = false;
-    if (!(icvs_now() == hot->icvs)) why = "a setting was changed";
-  }
-  if (!why && threads != hot->size) [[unlikely]] {
-    if (threads == 1) return false;  // beside the parked team: enter() knows
-    why = "another team size";
-  }
-  if ((call.flags & 7) != 0) [[unlikely]]
-    why = why_not_hot(*hot->region, threads, call.flags);
-  if (hot->spoiled.load(std::memory_order_relaxed)) [[unlikely]]
-    why = "a setting was changed in a region";
-  if (headcount.crowded() != hot->team->crowded) [[unlikely]]
-    why = "the number of threads in the process";
-  if (!hot->state.same_as(hot->serial)) [[unlikely]]
-    why = "libgomp's state of the serial part changed";
-  if (why) [[unlikely]] {
+  const bool changed = setting_changed(*hot);
+  if (threads == 1 && !changed) [[unlikely]]
+    return false;  // beside the parked team: enter() knows
+  if (const char* why = misfit(*hot, changed, threads, call.flags)) [[unlikely]] {
     cool(why);
     return false;
   }
