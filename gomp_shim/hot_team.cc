@@ -189,59 +189,71 @@ HotTeam* hot_team_of(Region& region) {
   return hot;
 }
 
-// Lets the workers into a libgomp region and checks that the master's state can be changed back and forth.
-bool start(HotTeam& hot, uint32_t size) {
+// The HotTeam at the beginning of a team of so many threads; the master is in the serial part.
+void prepare(HotTeam& hot, uint32_t size) {
   Region& region = *hot.region;
-  if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
   hot.process = os::process_id();
-  Team& team = team_for(region, size, headcount.crowded(), false);
-  hot.team = &team;
+  hot.team = &team_for(region, size, headcount.crowded(), false);
   hot.size = size;
   hot.first_epoch = hot.epoch = region.epoch + 1;
-  hot.generation = generations.fetch_add(1, std::memory_order_relaxed) + 1;
-  hot.docked.store(0, std::memory_order_relaxed);
+  hot.generation = generations.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only to differ
+  hot.docked.store(0, std::memory_order_relaxed);                            // these two are ordered by libgomp's fork
   hot.spoiled.store(false, std::memory_order_relaxed);
   hot.compare = false;
   hot.inside = false;
   hot.regions = 0;
   hot.icvs = icvs_now();
-  hot.canary = take_canary(team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
-  hot.policy = wait_policy(team.crowded, size);
+  hot.canary = take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
+  hot.policy = wait_policy(hot.team->crowded, size);
   hot.state.save(&hot.serial);
-  REAL(GOMP_parallel_start)(dock, &hot, size);
-  const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
+}
 
-  // All workers are on their way to the meeting, and stay there until `ready`; even if this goes no further.
-  region.cpus[0].store(os::current_cpu(), std::memory_order_relaxed);
+// The meeting. All workers are on their way to it, and stay there until `ready`: back when each has said where it runs.
+void meet(HotTeam& hot, uint32_t given) {
+  hot.region->cpus[0].store(os::current_cpu(), std::memory_order_relaxed);  // for the master alone
+  // Acquire: pairs with the release in dock(), after which its CPU is known.
   for (uint32_t turns = 0; hot.docked.load(std::memory_order_acquire) + 1 < given; ++turns) {
     if (turns < typical(ThresholdId::kMeetingPolls))
       cpu_pause();
     else
       os::yield_cpu();
   }
-  if (hot.canary) ask_canary(*hot.canary, region, given);
-  const bool expected = given == size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
-  const bool built = expected && build_for_hot_team(region, team) && hot.state.hold_destructor();
-  if (!built) {
-    hot.fork = nullptr;  // to the workers: go home
-    post(hot.ready, hot.generation, PostOrder::kFenced);
-    REAL(GOMP_parallel_end)();
-    return false;
-  }
-  hot.fork = team.fork.fork;
-  hot.barrier = team.made.barrier;
-  post(hot.ready, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
-  hot.active = true;
-  smelt_gomp_hot = &hot;
+  if (hot.canary) ask_canary(*hot.canary, *hot.region, given);
+}
 
-  // Is the range all that libgomp's answers depend on?
+// Ends the meeting with what was built for the threads that came. False: nothing could be, and the workers go home.
+bool dismiss(HotTeam& hot, uint32_t given) {
+  const bool expected = given == hot.size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
+  const bool built = expected && build_for_hot_team(*hot.region, *hot.team) && hot.state.hold_destructor();
+  hot.fork = built ? hot.team->fork.fork : nullptr;
+  hot.barrier = built ? hot.team->made.barrier : nullptr;
+  post(hot.ready, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
+  if (!built) REAL(GOMP_parallel_end)();
+  return built;
+}
+
+// Is the range all that libgomp's answers depend on? The master is inside, and then in the serial part.
+bool can_swap(HotTeam& hot) {
   hot.state.save_range(&hot.inside_image);
   hot.state.restore_range(hot.serial);
   const bool serial = REAL(omp_get_level)() == 0 && REAL(omp_get_num_threads)() == 1 && hot.state.same_as(hot.serial);
   hot.state.restore_range(hot.inside_image);
-  const bool inside = REAL(omp_get_level)() == 1 && static_cast<uint32_t>(REAL(omp_get_num_threads)()) == size;
+  const bool inside = REAL(omp_get_level)() == 1 && static_cast<uint32_t>(REAL(omp_get_num_threads)()) == hot.size;
   hot.state.restore_range(hot.serial);
-  if (serial && inside) return true;
+  return serial && inside;
+}
+
+// Lets the workers into a libgomp region and checks that the master's state can be changed back and forth.
+bool start(HotTeam& hot, uint32_t size) {
+  if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
+  prepare(hot, size);
+  REAL(GOMP_parallel_start)(dock, &hot, size);
+  const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
+  meet(hot, given);
+  if (!dismiss(hot, given)) return false;
+  hot.active = true;
+  smelt_gomp_hot = &hot;
+  if (can_swap(hot)) return true;
   end(hot);
   return false;
 }

@@ -130,6 +130,69 @@ const Block& renew(Region& region, size_t index, GompFunction function, void* da
   return block;
 }
 
+// One more region is opened: how many threads does it ask for, and how often in a row was it as many?
+uint32_t note_request(Region& region, const RegionCall& call) {
+  const uint32_t request = call.threads ? call.threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
+  if (request != region.last_request) {
+    region.last_request = request;
+    region.repeats = 0;
+    region.told = false;
+    ++region.generation;
+  } else if (++region.repeats == typical(ThresholdId::kSettled)) {
+    ++region.generation;
+  }
+  return request;
+}
+
+// Starts a hot team if that is worth it, and runs the region on it. False: it has not run.
+bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
+  if (region.nested || call.reduction_size || !start_hot(region, request, call.flags)) return false;
+  Region** const inside = next_region;
+  next_region = &outermost;               // where a region that is not nested hangs
+  count(region.counters.regions, ~0ull);  // counted again as a hot one
+  const bool run = run_hot(call);
+  next_region = inside;
+  return run;
+}
+
+// Runs the region as it is. If it meets a barrier after all, `note` will be told.
+void run_untold(Note& note, const RegionCall& call, RealEntry real) {
+  Note* const before = untold;
+  untold = &note;
+  real(call, call.function, call.data);
+  untold = before;
+}
+
+// Runs the region with every thread told where it is.
+void run_told(Region& region, size_t index, const RegionCall& call, uint32_t request, RealEntry real) {
+  Note& note = region.notes[index];
+  const Block* block = &region.blocks[index];
+  if (!holds(note, region, call.function, call.data, request) || region.epoch - block->epoch > kTagMask)
+    block = &renew(region, index, call.function, call.data, request);
+  if (call.reduction_size) {
+    // The tag of a multiple of 2^kTagBits is 0: the word is the Block's address, and the episodes skipped are no loss.
+    region.epoch = (region.epoch | kTagMask) + 1;
+    region.blocks[index].epoch = region.epoch;
+    region.blocks[index].first_word = *static_cast<void**>(call.data);
+  }
+  const uint64_t epoch = region.epoch;
+  real(call, run_region, call.reduction_size ? &region.blocks[index] : tagged_word(block, epoch));
+  note.idle = region.epoch == epoch ? note.idle + 1 : 0;
+}
+
+// Runs a region of which no hot team is in the way.
+void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntry real) {
+  const bool first_region = region.entered == 1 && !region.nested;
+  if (first_region) region.pool.before_first_region(smelt_real_GOMP_parallel);
+  const size_t index = call.reduction_size ? kBlocks : reinterpret_cast<uintptr_t>(call.function) / 16 % kBlocks;
+  Note& note = region.notes[index];
+  if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
+    return run_untold(note, call, real);
+  run_told(region, index, call, request, real);
+  if (first_region) region.pool.after_first_region();
+  if (region.nested) count_team(region, 0);
+}
+
 }  // namespace
 
 void enter(const RegionCall& call, RealEntry real) {
@@ -148,58 +211,10 @@ void enter(const RegionCall& call, RealEntry real) {
     parked->inside = true;
     real(call, call.function, call.data);
     parked->inside = false;
-    next_region = link;
-    return;
+  } else if (const uint32_t request = note_request(region, call); !run_newly_hot(region, call, request)) {
+    run_cold(region, call, request, real);
   }
-
-  const uint32_t request = call.threads ? call.threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
-  if (request != region.last_request) {
-    region.last_request = request;
-    region.repeats = 0;
-    region.told = false;
-    ++region.generation;
-  } else if (++region.repeats == typical(ThresholdId::kSettled)) {
-    ++region.generation;
-  }
-  if (!region.nested && !call.reduction_size && start_hot(region, request, call.flags)) {
-    next_region = link;
-    count(region.counters.regions, ~0ull);  // counted again as a hot one
-    if (run_hot(call)) return;
-    next_region = &region.deeper;
-  }
-
-  const bool first_region = region.entered == 1 && !region.nested;
-  if (first_region) region.pool.before_first_region(smelt_real_GOMP_parallel);
-  const GompFunction function = call.function;
-  const size_t index = call.reduction_size ? kBlocks : reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
-  Note& note = region.notes[index];
-  if (note.function == function && note.idle >= note.idle_limit && !region.nested) {
-    Note* const before = untold;
-    untold = &note;
-    real(call, function, call.data);
-    untold = before;
-    next_region = link;
-    return;
-  }
-
-  const Block* block = &region.blocks[index];
-  if (!holds(note, region, function, call.data, request) || region.epoch - block->epoch > kTagMask)
-    block = &renew(region, index, function, call.data, request);
-  if (call.reduction_size) {
-    // The tag of a multiple of 2^kTagBits is 0: the word is the Block's address, and the episodes skipped are no loss.
-    region.epoch = (region.epoch | kTagMask) + 1;
-    region.blocks[index].epoch = region.epoch;
-    region.blocks[index].first_word = *static_cast<void**>(call.data);
-  }
-  const uint64_t epoch = region.epoch;
-  if (call.reduction_size)
-    real(call, run_region, &region.blocks[index]);
-  else
-    real(call, run_region, tagged_word(block, epoch));
-  note.idle = region.epoch == epoch ? note.idle + 1 : 0;
-  if (first_region) region.pool.after_first_region();
   next_region = link;
-  if (region.nested) count_team(region, 0);
 }
 
 Region** swap_next_region(Region** next) {
