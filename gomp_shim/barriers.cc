@@ -8,41 +8,30 @@
 //   the *_cancel forms                  the same; regions are only served while cancellation is off
 //
 // The end of a region is inside GOMP_parallel: libgomp's own, or the hot team's (hot_team.h). Which barrier serves an
-// episode, ours or libgomp's, is decided by tasks.h, for all threads alike.
-#include "callers.h"
+// episode, ours or libgomp's, is decided by openmp/episodes.h, for all threads alike.
+#include "openmp/callers.h"
+#include "openmp/episodes.h"
 #include "real.h"
 #include "region.h"
-#include "tasks.h"
 
 namespace smelt::gomp {
 namespace {
 
 // Is the calling thread in a region that we serve? The level tells regions that began behind our back: a target region
 // falling back to the host, or one opened through the ABI of before GCC 4.9.
-inline bool served(Place& place, const void* caller) {
-  if (smelt_gomp_several && !is_ours(caller)) [[unlikely]]
+inline bool served(Position& position, const void* caller) {
+  if (smelt_openmp_several && !is_ours(caller)) [[unlikely]]
     return false;
-  if (place.barrier && REAL(omp_get_level)() == place.level) [[likely]]
+  if (position.barrier && REAL(omp_get_level)() == position.level) [[likely]]
     return true;
-  if (!place.barrier && place.word && take_place(place)) return true;
-  missed_place();
+  if (!position.barrier && position.word && take_position(position)) return true;
+  missed_position();
   return false;
 }
 
 // Passes the next barrier of the region.
-inline void pass(Place& place) {
-  const uint64_t epoch = place.epoch + 1;
-  // Acquire: pairs with mark(); what was written before the mark is seen by whoever goes to the real barrier for it.
-  const bool real = place.real_epoch->load(std::memory_order_acquire) == epoch;
-  if (real || !place.barrier->arrive_and_wait(place.thread, epoch, place.real_epoch)) [[unlikely]] {
-    Counters& counters = place.region->counters;
-    if (!real) counters.abandoned.fetch_add(1, std::memory_order_relaxed);
-    if (place.thread == 0) count(counters.real);
-    REAL(GOMP_barrier)();
-  }
-  // Only now: tasks run inside the real barrier, and those they create belong to this same episode.
-  place.epoch = epoch;
-  place.unmarked = 1;
+inline void pass(Position& position) {
+  openmp::pass(position, [] { REAL(GOMP_barrier)(); });
 }
 
 }  // namespace
@@ -53,64 +42,64 @@ using namespace smelt::gomp;
 extern "C" {
 
 void GOMP_barrier(void) {
-  Place& place = smelt_gomp_place;
-  if (!served(place, __builtin_return_address(0))) [[unlikely]]
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) [[unlikely]]
     return STOCK(GOMP_barrier)();
-  pass(place);
+  pass(position);
 }
 
 bool GOMP_barrier_cancel(void) {
-  Place& place = smelt_gomp_place;
-  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_barrier_cancel)();
-  pass(place);
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_barrier_cancel)();
+  pass(position);
   return false;
 }
 
 void GOMP_loop_end(void) {
-  Place& place = smelt_gomp_place;
-  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_loop_end)();
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_loop_end)();
   REAL(GOMP_loop_end_nowait)();
-  pass(place);
+  pass(position);
 }
 
 bool GOMP_loop_end_cancel(void) {
-  Place& place = smelt_gomp_place;
-  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_loop_end_cancel)();
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_loop_end_cancel)();
   REAL(GOMP_loop_end_nowait)();
-  pass(place);
+  pass(position);
   return false;
 }
 
 void GOMP_sections_end(void) {
-  Place& place = smelt_gomp_place;
-  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_sections_end)();
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_sections_end)();
   REAL(GOMP_sections_end_nowait)();
-  pass(place);
+  pass(position);
 }
 
 bool GOMP_sections_end_cancel(void) {
-  Place& place = smelt_gomp_place;
-  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_sections_end_cancel)();
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_sections_end_cancel)();
   REAL(GOMP_sections_end_nowait)();
-  pass(place);
+  pass(position);
   return false;
 }
 
 // The compiler's code: the thread that gets nullptr runs the block and hands its data to _end; the others get that
 // pointer from _start. A barrier of the program follows, so the slot is free again before the next use.
 void* GOMP_single_copy_start(void) {
-  Place& place = smelt_gomp_place;
-  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_single_copy_start)();
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_single_copy_start)();
   if (REAL(GOMP_single_start)()) return nullptr;
-  pass(place);
-  return place.region->copied.load(std::memory_order_relaxed);  // ordered by the barrier just passed
+  pass(position);
+  return position.region->copied.load(std::memory_order_relaxed);  // ordered by the barrier just passed
 }
 
 void GOMP_single_copy_end(void* data) {
-  Place& place = smelt_gomp_place;
-  if (!served(place, __builtin_return_address(0))) return STOCK(GOMP_single_copy_end)(data);
-  place.region->copied.store(data, std::memory_order_relaxed);
-  pass(place);
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_single_copy_end)(data);
+  position.region->copied.store(data, std::memory_order_relaxed);
+  pass(position);
 }
 
 }  // extern "C"

@@ -5,7 +5,9 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/os/os.h"
-#include "callers.h"
+#include "openmp/callers.h"
+#include "openmp/episodes.h"
+#include "policy/thresholds.h"
 #include "real.h"
 #include "tasks.h"
 
@@ -16,10 +18,6 @@ constinit thread_local HotTeam* smelt_gomp_hot;
 }
 
 namespace {
-
-constexpr uint32_t kMostPatience = 1024;
-// A hot team that served so many regions per region of patience has been worth it: patience starts anew.
-constexpr uint64_t kWorthwhile = 64;
 
 thread_local HotTeam* docked_in = nullptr;  // of a worker
 thread_local bool has_settings = false;     // this thread has changed one in its serial part
@@ -42,10 +40,6 @@ inline void begin_loop(const LoopCall& loop) {
   REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
 }
 
-inline bool is_real(const std::atomic<uint64_t>& real_epoch, uint64_t epoch) {
-  return real_epoch.load(std::memory_order_acquire) == epoch;  // acquire: pairs with mark(), as in barriers.cc
-}
-
 // A worker's life between start and cool.
 void dock(void* word) {
   HotTeam& hot = *static_cast<HotTeam*>(word);
@@ -60,26 +54,26 @@ void dock(void* word) {
 
   if (!hot.fork) return;
   ForkJoin& fork = *hot.fork;
-  Place& place = smelt_gomp_place;
-  const Place before = place;
+  Position& position = smelt_gomp_position;
+  const Position before = position;
   uint64_t epoch = hot.first_epoch;
-  place = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, 1};
+  position = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, 1};
   docked_in = &hot;
   const std::atomic<uint64_t>* stop = nullptr;  // nobody makes tasks before the first fork
   for (;;) {
     ForkMessage message;
     while (!fork.await(me, epoch, stop, &message)) {
-      // Arrived, and then somebody who had not made a task: this join is libgomp's. place.epoch still numbers it.
+      // Arrived, and then somebody who had not made a task: this join is libgomp's. position.epoch still numbers it.
       region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
       REAL(GOMP_barrier)();
       stop = nullptr;
     }
     if (!message.function) break;
-    place.epoch = epoch;
-    place.unmarked = 1;
+    position.epoch = epoch;
+    position.unmarked = 1;
     if (message.extra) begin_loop(*static_cast<const LoopCall*>(message.extra));
     message.function(message.data);
-    epoch = place.epoch + 1;
+    epoch = position.epoch + 1;
     stop = &region.real_epoch;
     if (is_real(region.real_epoch, epoch) || !fork.arrive(me, epoch, stop)) {
       REAL(GOMP_barrier)();
@@ -87,7 +81,7 @@ void dock(void* word) {
     }
   }
   docked_in = nullptr;
-  place = before;
+  position = before;
 }
 
 // Runs one region as the master. The hot team is parked and fits.
@@ -104,8 +98,8 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   // The rest of the way in, while the news travels.
   hot.state.restore_range(hot.inside_image);
   Region** const link = swap_next_region(&region.deeper);
-  Place& place = smelt_gomp_place;
-  place = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, 1};
+  Position& position = smelt_gomp_position;
+  position = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, 1};
   count(region.counters.regions);
   count(region.counters.hot);
   if (call.loop) begin_loop(hot.loop);
@@ -113,7 +107,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   call.function(call.data);
 
   // The join. The way out first, while the others are still coming; unless libgomp must serve it.
-  const uint64_t joined = place.epoch + 1;
+  const uint64_t joined = position.epoch + 1;
   bool real = is_real(region.real_epoch, joined);
   if (!real) {
     hot.state.save_range(&hot.inside_image);
@@ -131,7 +125,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
     hot.state.restore_range(hot.serial);
   }
   count(region.counters.passed, joined - first);
-  place = Place{};
+  position = Position{};
   swap_next_region(link);
   hot.epoch = joined;
   ++hot.regions;
@@ -160,6 +154,30 @@ void end(HotTeam& hot) {
   forget(hot);
 }
 
+// Has a setting that was touched in the serial part been changed by it?
+inline bool setting_changed(HotTeam& hot) {
+  if (!hot.compare) [[likely]]
+    return false;
+  hot.compare = false;
+  return !(icvs_now() == hot.icvs);
+}
+
+// Why the parked team cannot run a region of so many threads; nullptr: it can.
+inline const char* misfit(const HotTeam& hot, bool changed, uint32_t threads, unsigned flags) {
+  if (!hot.state.same_as(hot.serial)) [[unlikely]]
+    return "libgomp's state of the serial part changed";
+  if (headcount.crowded() != hot.team->crowded) [[unlikely]]
+    return "the number of threads in the process";
+  // Relaxed: the join has ordered what was done inside the last region.
+  if (hot.spoiled.load(std::memory_order_relaxed)) [[unlikely]]
+    return "a setting was changed in a region";
+  if (changed) [[unlikely]]
+    return "a setting was changed";
+  if (threads != hot.size) [[unlikely]]
+    return "another team size";
+  return (flags & 7) != 0 ? why_not_hot(*hot.region, threads, flags) : nullptr;
+}
+
 // The HotTeam of a region, made at the first start.
 HotTeam* hot_team_of(Region& region) {
   if (region.hot) return region.hot;
@@ -171,59 +189,71 @@ HotTeam* hot_team_of(Region& region) {
   return hot;
 }
 
-// Lets the workers into a libgomp region and checks that the master's state can be changed back and forth.
-bool start(HotTeam& hot, uint32_t size) {
+// The HotTeam at the beginning of a team of so many threads; the master is in the serial part.
+void prepare(HotTeam& hot, uint32_t size) {
   Region& region = *hot.region;
-  if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
   hot.process = os::process_id();
-  Team& team = team_for(region, size, headcount.crowded(), false);
-  hot.team = &team;
+  hot.team = &team_for(region, size, headcount.crowded(), false);
   hot.size = size;
   hot.first_epoch = hot.epoch = region.epoch + 1;
-  hot.generation = generations.fetch_add(1, std::memory_order_relaxed) + 1;
-  hot.docked.store(0, std::memory_order_relaxed);
+  hot.generation = generations.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only to differ
+  hot.docked.store(0, std::memory_order_relaxed);                            // these two are ordered by libgomp's fork
   hot.spoiled.store(false, std::memory_order_relaxed);
   hot.compare = false;
   hot.inside = false;
   hot.regions = 0;
   hot.icvs = icvs_now();
-  hot.canary = take_canary(team);
-  hot.policy = wait_policy(team.crowded, size);
+  hot.canary = take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
+  hot.policy = wait_policy(hot.team->crowded, size);
   hot.state.save(&hot.serial);
-  REAL(GOMP_parallel_start)(dock, &hot, size);
-  const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
+}
 
-  // All workers are on their way to the meeting, and stay there until `ready`; even if this goes no further.
-  region.cpus[0].store(os::current_cpu(), std::memory_order_relaxed);
+// The meeting. All workers are on their way to it, and stay there until `ready`: back when each has said where it runs.
+void meet(HotTeam& hot, uint32_t given) {
+  hot.region->cpus[0].store(os::current_cpu(), std::memory_order_relaxed);  // for the master alone
+  // Acquire: pairs with the release in dock(), after which its CPU is known.
   for (uint32_t turns = 0; hot.docked.load(std::memory_order_acquire) + 1 < given; ++turns) {
-    if (turns < 1000)
+    if (turns < typical(ThresholdId::kMeetingPolls))
       cpu_pause();
     else
       os::yield_cpu();
   }
-  if (hot.canary) ask_canary(*hot.canary, region, given);
-  const bool expected = given == size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
-  const bool built = expected && build_for_hot_team(region, team) && hot.state.hold_destructor();
-  if (!built) {
-    hot.fork = nullptr;  // to the workers: go home
-    post(hot.ready, hot.generation, PostOrder::kFenced);
-    REAL(GOMP_parallel_end)();
-    return false;
-  }
-  hot.fork = team.fork.fork;
-  hot.barrier = team.made.barrier;
-  post(hot.ready, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
-  hot.active = true;
-  smelt_gomp_hot = &hot;
+  if (hot.canary) ask_canary(*hot.canary, *hot.region, given);
+}
 
-  // Is the range all that libgomp's answers depend on?
+// Ends the meeting with what was built for the threads that came. False: nothing could be, and the workers go home.
+bool dismiss(HotTeam& hot, uint32_t given) {
+  const bool expected = given == hot.size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
+  const bool built = expected && build_for_hot_team(*hot.region, *hot.team) && hot.state.hold_destructor();
+  hot.fork = built ? hot.team->fork.fork : nullptr;
+  hot.barrier = built ? hot.team->made.barrier : nullptr;
+  post(hot.ready, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
+  if (!built) REAL(GOMP_parallel_end)();
+  return built;
+}
+
+// Is the range all that libgomp's answers depend on? The master is inside, and then in the serial part.
+bool can_swap(HotTeam& hot) {
   hot.state.save_range(&hot.inside_image);
   hot.state.restore_range(hot.serial);
   const bool serial = REAL(omp_get_level)() == 0 && REAL(omp_get_num_threads)() == 1 && hot.state.same_as(hot.serial);
   hot.state.restore_range(hot.inside_image);
-  const bool inside = REAL(omp_get_level)() == 1 && static_cast<uint32_t>(REAL(omp_get_num_threads)()) == size;
+  const bool inside = REAL(omp_get_level)() == 1 && static_cast<uint32_t>(REAL(omp_get_num_threads)()) == hot.size;
   hot.state.restore_range(hot.serial);
-  if (serial && inside) return true;
+  return serial && inside;
+}
+
+// Lets the workers into a libgomp region and checks that the master's state can be changed back and forth.
+bool start(HotTeam& hot, uint32_t size) {
+  if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
+  prepare(hot, size);
+  REAL(GOMP_parallel_start)(dock, &hot, size);
+  const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
+  meet(hot, given);
+  if (!dismiss(hot, given)) return false;
+  hot.active = true;
+  smelt_gomp_hot = &hot;
+  if (can_swap(hot)) return true;
   end(hot);
   return false;
 }
@@ -253,7 +283,7 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
     }
     return false;
   }
-  if (region.repeats < region.patience) return false;
+  if (region.repeats < region.regions_before_hot) return false;
   HotTeam* hot = hot_team_of(region);
   if (!hot) return false;
   count_team(region, threads);
@@ -273,10 +303,10 @@ void cool(const char* why) {
   end(*hot);
   forget_repeats();
   count(region.counters.ends);
-  if (hot->regions >= kWorthwhile * region.patience)
-    region.patience = 1;
-  else if (region.patience < kMostPatience)
-    region.patience *= 2;
+  if (hot->regions >= typical(ThresholdId::kHotWorthwhile) * region.regions_before_hot)
+    region.regions_before_hot = typical(ThresholdId::kHotAfter);
+  else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
+    region.regions_before_hot *= 2;
   if (options().verbose >= 2)
     log_line("team of %u: hot no more after %llu regions: %s", hot->size, static_cast<unsigned long long>(hot->regions),
              why);
@@ -286,24 +316,10 @@ bool run_hot(const RegionCall& call) {
   HotTeam* hot = smelt_gomp_hot;
   if (!hot || hot->inside) return false;
   const uint32_t threads = call.threads ? call.threads : static_cast<uint32_t>(hot->icvs.threads);
-  const char* why = nullptr;
-  if (hot->compare) [[unlikely]] {
-    hot->compare = false;
-    if (!(icvs_now() == hot->icvs)) why = "a setting was changed";
-  }
-  if (!why && threads != hot->size) [[unlikely]] {
-    if (threads == 1) return false;  // beside the parked team: enter() knows
-    why = "another team size";
-  }
-  if ((call.flags & 7) != 0) [[unlikely]]
-    why = why_not_hot(*hot->region, threads, call.flags);
-  if (hot->spoiled.load(std::memory_order_relaxed)) [[unlikely]]
-    why = "a setting was changed in a region";
-  if (headcount.crowded() != hot->team->crowded) [[unlikely]]
-    why = "the number of threads in the process";
-  if (!hot->state.same_as(hot->serial)) [[unlikely]]
-    why = "libgomp's state of the serial part changed";
-  if (why) [[unlikely]] {
+  const bool changed = setting_changed(*hot);
+  if (threads == 1 && !changed) [[unlikely]]
+    return false;  // beside the parked team: enter() knows
+  if (const char* why = misfit(*hot, changed, threads, call.flags)) [[unlikely]] {
     cool(why);
     return false;
   }

@@ -6,8 +6,8 @@
 //
 //   start     GOMP_parallel_start(dock, ...) returns to the master with the workers inside a real libgomp team; they
 //             run dock() and wait for a fork (team/fork_join.h)
-//   region    fork (function, data) - every thread runs it - join. The join is the region's last barrier by tasks.h's
-//             numbers: if tasks were made, it is libgomp's own
+//   region    fork (function, data) - every thread runs it - join. The join is the region's last barrier by its
+//             number (openmp/episodes.h): if tasks were made, it is libgomp's own
 //   cool      fork (nothing): the workers leave dock(), GOMP_parallel_end gathers them, and everything is stock again
 //
 // Between regions the master is in the serial part, and must look so to libgomp: every omp_ query, every orphaned
@@ -23,7 +23,7 @@
 //
 // What a region inherits from the serial part (the ICVs) was copied when the team was started. So a hot team ends, and
 // the next region runs as stock (and may start a new one), when
-//   - another team size is asked for, with growing patience so that alternating sizes do not thrash;
+//   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash;
 //   - a setting was changed: in the serial part they are compared, inside a region any change counts;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's

@@ -1,7 +1,7 @@
 // The ways into a parallel region: libgomp's GOMP_parallel family, taken. A hot team serves them if there is one
 // (hot_team.h), else libgomp, whose threads are told where they are (region.h).
-#include "callers.h"
 #include "hot_team.h"
+#include "openmp/callers.h"
 #include "real.h"
 #include "region.h"
 
@@ -12,10 +12,10 @@ namespace {
 // A region of another OpenMP runtime: whatever team of ours the thread is in, that runtime's barriers are not ours.
 [[gnu::noinline]] void elsewhere(const RegionCall& call, RealEntry real) {
   count_elsewhere();
-  const Place before = smelt_gomp_place;
-  smelt_gomp_place = Place{};
+  const Position before = smelt_gomp_position;
+  smelt_gomp_position = Position{};
   real(call, call.function, call.data);
-  smelt_gomp_place = before;
+  smelt_gomp_position = before;
 }
 
 inline void parallel(const RegionCall& call, RealEntry real) {

@@ -3,17 +3,20 @@
 #include <pthread.h>
 
 #include "base/os/os.h"
-#include "callers.h"
 #include "hot_team.h"
+#include "openmp/callers.h"
+#include "policy/thresholds.h"
 #include "policy/wait.h"
 #include "real.h"
 
 extern "C" {
-constinit thread_local smelt::gomp::Place smelt_gomp_place;
+constinit thread_local smelt::gomp::Position smelt_gomp_position;
 }
 
 namespace smelt::gomp {
 namespace {
+
+constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
 
 // The regions of this thread, outermost first; `next_region` is where the one for the next GOMP_parallel hangs.
 thread_local Region* outermost = nullptr;
@@ -52,7 +55,7 @@ void after_fork_in_child() {
     outermost->pool.forget_pool();
     expect_new_pool();
   }
-  smelt_gomp_place = Place{};
+  smelt_gomp_position = Position{};
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
 
@@ -60,7 +63,7 @@ Region* new_region() {
   auto* region = static_cast<Region*>(os::map_pages(sizeof(Region)));
   if (!region) return nullptr;
   for (auto& cpu : region->cpus) cpu.store(~0u, std::memory_order_relaxed);
-  region->patience = 1;
+  region->regions_before_hot = typical(ThresholdId::kHotAfter);
   add_counters(&region->counters);
   region->nested = outermost || REAL(omp_get_level)() > 0;
   if (!outermost) {
@@ -72,22 +75,22 @@ Region* new_region() {
 
 // The program's function, in every thread of the team.
 void run_region(void* word) {
-  const Block& block = *block_of(word);
-  Place& place = smelt_gomp_place;
-  const Place before = place;
-  place.unmarked = 1;
-  place.real_epoch = nullptr;
-  place.word = word;
-  place.barrier = nullptr;
+  const Block& block = block_of(word);
+  Position& position = smelt_gomp_position;
+  const Position before = position;
+  position.unmarked = 1;
+  position.real_epoch = nullptr;
+  position.word = word;
+  position.barrier = nullptr;
   block.function(block.data);
-  if (place.barrier && place.thread == 0) {
-    Region& region = *place.region;
-    count(region.counters.passed, place.epoch - region.epoch);
+  if (position.barrier && position.thread == 0) {
+    RegionRecord& region = *position.region;
+    count(region.counters.passed, position.epoch - region.epoch);
     // One past the last barrier: tasks made after it have marked that number, and it is libgomp's join that serves
     // them.
-    region.epoch = place.epoch + 1;
+    region.epoch = position.epoch + 1;
   }
-  place = before;
+  position = before;
 }
 
 // What this region's threads must be told, found out anew.
@@ -101,7 +104,8 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
   }
   const bool served = size >= 1 && size <= kMaxParticipants;
   const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
-  Barrier* barrier = served ? barrier_for(region, size, crowded, crowded && region.repeats < kSettled) : nullptr;
+  Barrier* barrier =
+      served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
   return {nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
 }
 
@@ -122,8 +126,71 @@ const Block& renew(Region& region, size_t index, GompFunction function, void* da
       block.size != wanted.size || block.level != wanted.level || wanted.epoch - block.epoch > kTagMask)
     block = wanted;
   const bool same = note.function == function;
-  note = {function, data, request, region.generation, same ? note.idle : 0, same ? note.patience : kPatience};
+  note = {function, data, request, region.generation, same ? note.idle : 0, same ? note.idle_limit : kIdleLimit};
   return block;
+}
+
+// One more region is opened: how many threads does it ask for, and how often in a row was it as many?
+uint32_t note_request(Region& region, const RegionCall& call) {
+  const uint32_t request = call.threads ? call.threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
+  if (request != region.last_request) {
+    region.last_request = request;
+    region.repeats = 0;
+    region.told = false;
+    ++region.generation;
+  } else if (++region.repeats == typical(ThresholdId::kSettled)) {
+    ++region.generation;
+  }
+  return request;
+}
+
+// Starts a hot team if that is worth it, and runs the region on it. False: it has not run.
+bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
+  if (region.nested || call.reduction_size || !start_hot(region, request, call.flags)) return false;
+  Region** const inside = next_region;
+  next_region = &outermost;               // where a region that is not nested hangs
+  count(region.counters.regions, ~0ull);  // counted again as a hot one
+  const bool run = run_hot(call);
+  next_region = inside;
+  return run;
+}
+
+// Runs the region as it is. If it meets a barrier after all, `note` will be told.
+void run_untold(Note& note, const RegionCall& call, RealEntry real) {
+  Note* const before = untold;
+  untold = &note;
+  real(call, call.function, call.data);
+  untold = before;
+}
+
+// Runs the region with every thread told where it is.
+void run_told(Region& region, size_t index, const RegionCall& call, uint32_t request, RealEntry real) {
+  Note& note = region.notes[index];
+  const Block* block = &region.blocks[index];
+  if (!holds(note, region, call.function, call.data, request) || region.epoch - block->epoch > kTagMask)
+    block = &renew(region, index, call.function, call.data, request);
+  if (call.reduction_size) {
+    // The tag of a multiple of 2^kTagBits is 0: the word is the Block's address, and the episodes skipped are no loss.
+    region.epoch = (region.epoch | kTagMask) + 1;
+    region.blocks[index].epoch = region.epoch;
+    region.blocks[index].first_word = *static_cast<void**>(call.data);
+  }
+  const uint64_t epoch = region.epoch;
+  real(call, run_region, call.reduction_size ? &region.blocks[index] : tagged_word(block, epoch));
+  note.idle = region.epoch == epoch ? note.idle + 1 : 0;
+}
+
+// Runs a region of which no hot team is in the way.
+void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntry real) {
+  const bool first_region = region.entered == 1 && !region.nested;
+  if (first_region) region.pool.before_first_region(smelt_real_GOMP_parallel);
+  const size_t index = call.reduction_size ? kBlocks : reinterpret_cast<uintptr_t>(call.function) / 16 % kBlocks;
+  Note& note = region.notes[index];
+  if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
+    return run_untold(note, call, real);
+  run_told(region, index, call, request, real);
+  if (first_region) region.pool.after_first_region();
+  if (region.nested) count_team(region, 0);
 }
 
 }  // namespace
@@ -144,67 +211,10 @@ void enter(const RegionCall& call, RealEntry real) {
     parked->inside = true;
     real(call, call.function, call.data);
     parked->inside = false;
-    next_region = link;
-    return;
+  } else if (const uint32_t request = note_request(region, call); !run_newly_hot(region, call, request)) {
+    run_cold(region, call, request, real);
   }
-
-  const uint32_t request = call.threads ? call.threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
-  if (request != region.last_request) {
-    region.last_request = request;
-    region.repeats = 0;
-    region.told = false;
-    ++region.generation;
-  } else if (++region.repeats == kSettled) {
-    ++region.generation;
-  }
-  if (!region.nested && !call.reduction_size && start_hot(region, request, call.flags)) {
-    next_region = link;
-    count(region.counters.regions, ~0ull);  // counted again as a hot one
-    if (run_hot(call)) return;
-    next_region = &region.deeper;
-  }
-
-  const bool first_region = region.entered == 1 && !region.nested;
-  if (first_region) region.pool.before_first_region(smelt_real_GOMP_parallel);
-  const GompFunction function = call.function;
-  const size_t index = call.reduction_size ? kBlocks : reinterpret_cast<uintptr_t>(function) / 16 % kBlocks;
-  Note& note = region.notes[index];
-  if (note.function == function && note.idle >= note.patience && !region.nested) {
-    Note* const before = untold;
-    untold = &note;
-    real(call, function, call.data);
-    untold = before;
-    next_region = link;
-    return;
-  }
-
-  const Block* block = &region.blocks[index];
-  if (!holds(note, region, function, call.data, request) || region.epoch - block->epoch > kTagMask)
-    block = &renew(region, index, function, call.data, request);
-  if (call.reduction_size) {
-    // The tag of a multiple of 2^kTagBits is 0: the word is the Block's address, and the episodes skipped are no loss.
-    region.epoch = (region.epoch | kTagMask) + 1;
-    region.blocks[index].epoch = region.epoch;
-    region.blocks[index].first_word = *static_cast<void**>(call.data);
-  }
-  const uint64_t epoch = region.epoch;
-  if (call.reduction_size)
-    real(call, run_region, &region.blocks[index]);
-  else
-    real(call, run_region, tagged_word(block, epoch));
-  note.idle = region.epoch == epoch ? note.idle + 1 : 0;
-  if (first_region) region.pool.after_first_region();
   next_region = link;
-  if (region.nested) count_team(region, 0);
-}
-
-// An outermost team counts from its first region until its master ends, like libgomp's own gomp_managed_threads: its
-// threads stay, and counting them in and out would cost every region two locked operations.
-void count_team(Region& region, uint32_t threads) {
-  if (region.counted == threads) return;
-  // Modulo 2^32 the difference is right whichever is larger.
-  headcount.threads.fetch_add(threads - region.counted, std::memory_order_relaxed);
-  region.counted = threads;
 }
 
 Region** swap_next_region(Region** next) {
@@ -224,8 +234,8 @@ void expect_new_pool() {
   if (outermost) outermost->last_request = 0;
 }
 
-bool take_place(Place& place) {
-  const Block& block = *block_of(place.word);
+bool take_position(Position& position) {
+  const Block& block = block_of(position.word);
   Region* region = block.region;
   const bool master = next_region == &region->deeper;  // it opened this region and is inside it
   if (REAL(omp_get_level)() != block.level) {
@@ -236,30 +246,28 @@ bool take_place(Place& place) {
   }
   const auto thread = static_cast<uint32_t>(REAL(omp_get_thread_num)());
   const auto size = static_cast<uint32_t>(REAL(omp_get_num_threads)());
-  const uint64_t epoch = epoch_of(place.word, block);
-  place.word = nullptr;
+  const uint64_t epoch = epoch_of(position.word, block);
+  position.word = nullptr;
   if (master && size != block.size) {
     region->learned_request = region->notes[&block - region->blocks].request;
     region->learned_size = size;
     ++region->generation;
   }
   if (!block.barrier || size != block.size) return false;
-  place.real_epoch = &region->real_epoch;
-  place.epoch = epoch;
-  place.barrier = block.barrier;
-  place.region = region;
-  place.thread = thread;
-  place.level = block.level;
-  std::atomic<uint32_t>& cpu = region->cpus[thread];
-  if (const uint32_t now = os::current_cpu(); cpu.load(std::memory_order_relaxed) != now)
-    cpu.store(now, std::memory_order_relaxed);
+  position.real_epoch = &region->real_epoch;
+  position.epoch = epoch;
+  position.barrier = block.barrier;
+  position.region = region;
+  position.thread = thread;
+  position.level = block.level;
+  note_cpu(*region, thread);
   return true;
 }
 
-void missed_place() {
+void missed_position() {
   if (!untold) return;
   untold->idle = 0;
-  if (untold->patience < 1u << 30) untold->patience *= 2;
+  if (untold->idle_limit < 1u << 30) untold->idle_limit *= 2;
   untold = nullptr;
 }
 

@@ -1,14 +1,14 @@
 // A parallel region as the shim sees it: which team a thread is in, and which barrier serves that team.
 //
-// libgomp tells nobody which team a call belongs to, so the wrapper of GOMP_parallel hands every thread its place once
-// per region: it calls the real GOMP_parallel with `run_region` in place of the program's function, and
+// libgomp tells nobody which team a call belongs to, so the wrapper of GOMP_parallel hands every thread its position in
+// the team once per region: it calls the real GOMP_parallel with `run_region` in place of the program's function, and
 // run_region notes in thread-local storage what the thread needs at a barrier. A barrier call then costs one
 // thread-local load instead of a look-up.
 //
 //   master: GOMP_parallel -> Region (own cached one per nesting depth) -> barrier for the expected team size
 //           -> real GOMP_parallel(run_region, word)
-//   every thread: run_region keeps the word -> the program's function -> the place of before is restored
-//                 at the first barrier or task inside: take_place -> {barrier, thread number, episode}
+//   every thread: run_region keeps the word -> the program's function -> the position of before is restored
+//                 at the first barrier or task inside: take_position -> {barrier, thread number, episode}
 //
 // What the threads must be told is in a Block, and a line that the master writes and the workers read costs a region
 // two transfers between cores, a fifth of all that a small region takes. So a Block holds only what is the same
@@ -18,8 +18,8 @@
 // The team's size is known only inside. The master foresees it (what was asked for, or what that gave last time); where
 // it was wrong, every thread sees the same difference and runs this region on libgomp's own barriers.
 //
-// A region of the program that has no barrier inside needs none of this. One that has done without for kPatience times
-// is handed to libgomp as it is. If it meets a barrier one day after all, no thread has a place, so libgomp serves it
+// A region of the program that has no barrier inside needs none of this. One that has done without for a while is
+// handed to libgomp as it is. If it meets a barrier one day after all, no thread has a position, so libgomp serves it
 // for all of them; the master notices, and the next times it is told again, for twice as long.
 //
 // Outermost regions that repeat are served by a hot team instead, which replaces libgomp's fork and join too:
@@ -39,33 +39,19 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/arch/cpu.h"
-#include "counters.h"
 #include "libgomp.h"
-#include "teams.h"
+#include "openmp/region.h"
 #include "thread_state.h"
 
 namespace smelt::gomp {
 
+using namespace openmp;
+
 struct Region;
 struct HotTeam;
 
-// Where a thread is. Many regions have no barrier inside, so a thread entering one only keeps the word; its place is
-// taken (take_place) when it first comes to a barrier or makes a task.
-// The first member is read by the assembly stubs: keep it first.
-struct Place {
-  uint32_t unmarked = 1;  // 0: a task may be made without marking: it has been done, or need not be
-  uint32_t thread = 0;
-  std::atomic<uint64_t>* real_epoch = nullptr;  // of the region; nullptr: not in a region that the shim serves
-  uint64_t epoch = 0;                           // barriers passed (tasks.h)
-  void* word = nullptr;                         // of a region whose place is not taken yet
-  Barrier* barrier = nullptr;
-  Region* region = nullptr;
-  int32_t level = 0;  // omp_get_level() inside the region
-};
-
-// constinit, so that no caller looks for an initialiser first.
-extern "C" constinit thread_local Place smelt_gomp_place
+// The calling thread's. constinit, so that no caller looks for an initialiser first.
+extern "C" constinit thread_local Position smelt_gomp_position
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 // What all threads of a team are told at the start of a region. Written by the master before the fork, and only when
@@ -83,79 +69,39 @@ struct alignas(64) Block {
 static_assert(sizeof(Block) == 64);
 
 // The master's own note of what a Block was made for: while it holds, the Block is used again as it is. Nothing is
-// asked of libgomp that the threads cannot check for themselves inside the region (take_place); what turns out wrong
+// asked of libgomp that the threads cannot check for themselves inside the region (take_position); what turns out wrong
 // there makes the region run on libgomp's barriers once, and ends all notes of the Region.
 struct Note {
   GompFunction function;
   void* data;
   uint32_t request;     // team size asked for
   uint32_t generation;  // Region::generation when it was made
-  uint32_t idle;        // times in a row that the region needed no place
-  uint32_t patience;    // when idle gets here, it is run without us
+  uint32_t idle;        // times in a row that no thread needed its position
+  uint32_t idle_limit;  // when idle gets here, it is run without us
 };
 
-inline constexpr uint32_t kPatience = 16;
+// The word (tagged_word): a Block's address and the episode number. libgomp passes it on without looking at it,
+// GOMP_parallel_reductions excepted.
+inline const Block& block_of(void* word) { return *static_cast<const Block*>(address_in(word)); }
+inline uint64_t epoch_of(void* word, const Block& block) { return epoch_in(word, block.epoch); }
 
-// The word: a Block's address, and the low kTagBits of the episode number that the region begins after, in the bits
-// that an address does not use: 6 below (alignment), 16 above (user addresses have 48 bits on x86-64 and AArch64 unless
-// larger ones are asked for). libgomp passes the word on without looking at it, GOMP_parallel_reductions excepted.
-inline constexpr unsigned kTagBits = 22;
-inline constexpr uint64_t kTagMask = (1u << kTagBits) - 1;
-
-inline void* tagged_word(const Block* block, uint64_t epoch) {
-  const uint64_t tag = epoch & kTagMask;
-  return reinterpret_cast<void*>(reinterpret_cast<uint64_t>(block) | (tag & 63) | tag >> 6 << 48);
-}
-
-inline const Block* block_of(void* word) {
-  return reinterpret_cast<const Block*>(reinterpret_cast<uint64_t>(word) & 0xffff'ffff'ffc0);
-}
-
-// The episode number: the only one with these low bits within 2^kTagBits after the Block's.
-inline uint64_t epoch_of(void* word, const Block& block) {
-  const auto bits = reinterpret_cast<uint64_t>(word);
-  const uint64_t tag = (bits & 63) | bits >> 48 << 6;
-  return block.epoch + ((tag - block.epoch) & kTagMask);
-}
-
-inline constexpr uint32_t kSettled =
-    4;  // after so many regions of one size in a row, the next is expected to be like them
 inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
-struct Region {
+struct Region : RegionRecord {
   // The master's alone.
-  Region* deeper;            // for a region that the master opens inside this one
-  bool nested;               // opened inside a region: of this thread, or as a worker of another thread's team
-  uint64_t epoch;            // last episode number used by any team of this region
-  uint32_t entered;          // how often
-  uint32_t generation;       // of the notes that hold
-  uint32_t learned_request;  // a request that libgomp met with another size (limits, dynamic adjustment) ...
-  uint32_t learned_size;     // ... and that size
-  uint32_t counted;          // threads of this region's team in the process-wide count
-  uint32_t threads_seen;     // that count when the notes were made
-  uint32_t next_victim;      // of `teams`, when all are taken
-  Team* last_team;           // of `teams`
-  HotTeam* hot;              // of an outermost region, once there was one (hot_team.h)
-  uint32_t last_request;     // team size asked for
-  uint32_t repeats;          // how often in a row since
-  uint32_t patience;         // after so many, a hot team is made
-  bool told;                 // SMELT_VERBOSE=2 has said why there is none
-  PoolWord pool;             // of an outermost region
-  Team teams[kTeamsKept];
-  Note notes[kBlocks + 1];  // by the same index as `blocks`
+  Region* deeper;               // for a region that the master opens inside this one
+  uint32_t learned_request;     // a request that libgomp met with another size (limits, dynamic adjustment) ...
+  uint32_t learned_size;        // ... and that size
+  HotTeam* hot;                 // of an outermost region, once there was one (hot_team.h)
+  uint32_t last_request;        // team size asked for
+  uint32_t repeats;             // how often in a row since
+  uint32_t regions_before_hot;  // after so many, a hot team is made
+  bool told;                    // SMELT_VERBOSE=2 has said why there is none
+  PoolWord pool;                // of an outermost region
+  Note notes[kBlocks + 1];      // by the same index as `blocks`; of `generation`
 
   // Direct-mapped by the program's function; [kBlocks] is for reductions, whose word must be a real pointer.
   alignas(kLineBytes) Block blocks[kBlocks + 1];
-
-  // tasks.h: the largest episode that must be served by libgomp's barrier. Read by every barrier, written when tasks
-  // are made.
-  alignas(kLineBytes) std::atomic<uint64_t> real_epoch;
-  std::atomic<void*> copied;  // copyprivate: published by the barrier that follows
-
-  Counters counters;
-
-  // Where the threads were last seen, by thread number; written on change only.
-  alignas(kLineBytes) std::atomic<uint32_t> cpus[kMaxParticipants];
 };
 
 // A region that no hot team has served. `real(call, function, data)` is the entry point of libgomp that the program
@@ -164,18 +110,17 @@ struct RegionCall;
 using RealEntry = void (*)(const RegionCall& call, GompFunction function, void* data);
 void enter(const RegionCall& call, RealEntry real);
 
-// For a place with a word: fills in the rest if this call comes from that region itself (by its level) and the team has
-// the size foreseen. False: libgomp must serve the call.
-bool take_place(Place& place);
+// For a position with a word: fills in the rest if this call comes from that region itself (by its level) and the team
+// has the size foreseen. False: libgomp must serve the call.
+bool take_position(Position& position);
 
 // A barrier that libgomp must serve: should the region have been told?
-void missed_place();
+void missed_position();
 
 // For hot_team.cc.
-void count_team(Region& region, uint32_t threads);  // says how many threads the region's team has
-Region** swap_next_region(Region** next);           // where the thread's next region hangs; returns the one before
-void forget_repeats();                              // of this thread's outermost regions
-void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
+Region** swap_next_region(Region** next);  // where the thread's next region hangs; returns the one before
+void forget_repeats();                     // of this thread's outermost regions
+void expect_new_pool();                    // the same, and the next one is libgomp's: it has to make its threads first
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();

@@ -29,7 +29,7 @@
         adrp    x0, smelt_real_\name
         add     x0, x0, :lo12:smelt_real_\name
         ldr     x1, [sp, #8]
-        bl      smelt_gomp_meant
+        bl      smelt_openmp_meant
         mov     x16, x0
         ldp     x0, x1, [sp, #16]
         ldp     x2, x3, [sp, #32]
@@ -45,9 +45,9 @@
         .macro MARKING_STUB name
         BEGIN   \name
         mrs     x16, tpidr_el0
-        adrp    x17, :gottprel:smelt_gomp_place
-        ldr     x17, [x17, :gottprel_lo12:smelt_gomp_place]
-        ldr     w17, [x16, x17]                 // Place::unmarked
+        adrp    x17, :gottprel:smelt_gomp_position
+        ldr     x17, [x17, :gottprel_lo12:smelt_gomp_position]
+        ldr     w17, [x16, x17]                 // Position::unmarked
         cbnz    w17, 1f
         adrp    x16, smelt_real_\name
         ldr     x16, [x16, :lo12:smelt_real_\name]

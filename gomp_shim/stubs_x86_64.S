@@ -55,13 +55,13 @@
         .size   \name, . - \name
         .endm
 
-        // Calls `function` and goes on to what the name means to the caller (callers.h).
+        // Calls `function` and goes on to what the name means to the caller (openmp/callers.h).
         .macro LONG_WAY name, function
         KEEP
         call    \function
         leaq    smelt_real_\name(%rip), %rdi
         movq    56(%rsp), %rsi                  // where the call returns to
-        call    smelt_gomp_meant
+        call    smelt_openmp_meant
         movq    %rax, %r11
         RESTORE
         jmpq    *%r11
@@ -69,8 +69,8 @@
 
         .macro MARKING_STUB name
         BEGIN   \name
-        movq    smelt_gomp_place@gottpoff(%rip), %r11
-        cmpl    $0, %fs:(%r11)                  // Place::unmarked
+        movq    smelt_gomp_position@gottpoff(%rip), %r11
+        cmpl    $0, %fs:(%r11)                  // Position::unmarked
         jne     1f
         jmpq    *smelt_real_\name(%rip)
 1:      LONG_WAY \name, smelt_gomp_mark
@@ -89,7 +89,7 @@
 #define NOTED(name) STUB name, smelt_gomp_note
 #include "symbols.def"
 
-        // The slots (real.h).
+        // The slots (openmp/symbols.h).
         .macro SLOT name
         .globl  smelt_real_\name
         .hidden smelt_real_\name

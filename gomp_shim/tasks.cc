@@ -1,30 +1,24 @@
 #include "tasks.h"
 
-#include "callers.h"
 #include "hot_team.h"
+#include "openmp/callers.h"
+#include "openmp/episodes.h"
 #include "real.h"
 #include "region.h"
 
 // The stubs find it there.
-static_assert(offsetof(smelt::gomp::Place, unmarked) == 0);
+static_assert(offsetof(smelt::openmp::Position, unmarked) == 0);
 
 extern "C" void smelt_gomp_mark(void) {
   using namespace smelt::gomp;
   resolve();
-  Place& place = smelt_gomp_place;
-  if (place.word) take_place(place);
-  // Where other runtimes' calls come by, and where the place may yet be taken, every task is looked at.
-  place.unmarked = place.word || smelt_gomp_several;
-  if (!place.real_epoch) return;
-  const uint64_t epoch = place.epoch + 1;
-  // Release: pairs with the acquire in front of a real barrier. relaxed on failure: only the number matters.
-  uint64_t marked = place.real_epoch->load(std::memory_order_relaxed);
-  do {
-    if (marked >= epoch) return;
-  } while (
-      !place.real_epoch->compare_exchange_weak(marked, epoch, std::memory_order_release, std::memory_order_relaxed));
-  // The mark before the look at sleepers: a sleeper looks at the mark after it has said that it sleeps.
-  smelt::full_fence();
-  place.barrier->wake_all();
-  if (HotTeam* hot = place.region->hot; hot && hot->active) hot->fork->wake_all();  // those who wait at the join
+  Position& position = smelt_gomp_position;
+  if (position.word) take_position(position);
+  // Where other runtimes' calls come by, and where the position may yet be taken, every task is looked at.
+  position.unmarked = position.word || smelt_openmp_several;
+  if (!position.real_epoch) return;
+  if (!mark(*position.real_epoch, position.epoch + 1)) return;
+  position.barrier->wake_all();
+  if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active)
+    hot->fork->wake_all();  // those who wait at the join
 }

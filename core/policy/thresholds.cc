@@ -260,6 +260,12 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kLongestYieldPause:
     case Id::kYieldRun:
     case Id::kBlindSlice:
+    case Id::kHotAfter:
+    case Id::kHotAfterMost:
+    case Id::kHotWorthwhile:
+    case Id::kSettled:
+    case Id::kIdleRegions:
+    case Id::kMeetingPolls:
     case Id::kReleaseLines:
     case Id::kAllToAll:
     case Id::kLeadersAllToAll:

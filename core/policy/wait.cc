@@ -25,7 +25,7 @@ enum class Seen { kNothing, kReached, kStopped };
 
 inline Seen look(const Epoch& flag, uint64_t epoch, const std::atomic<uint64_t>* stop) {
   if (poll(flag, epoch)) return Seen::kReached;
-  // Equality, not >=: a thread that is already past this episode may have marked the next one (gomp_shim/tasks.h).
+  // Equality, not >=: a thread that is already past this episode may have marked the next one (openmp/episodes.h).
   if (stop && stop->load(std::memory_order_acquire) == epoch) return Seen::kStopped;
   return Seen::kNothing;
 }

@@ -25,6 +25,35 @@ Sizes sizes_of(const Schedule& schedule) {
   return sizes;
 }
 
+// One peer of a step: whose step, which of its peers.
+struct StepPeer {
+  uint32_t step, peer;
+};
+
+// The k-th signal of p to q; a valid schedule has one for every wait of q for p.
+StepPeer signal_of(const Schedule& schedule, uint32_t p, uint32_t q, uint32_t k) {
+  for (uint32_t s = schedule.begin[p]; s < schedule.begin[p + 1]; ++s) {
+    const Step& step = schedule.steps[s];
+    if (step.kind != StepKind::kSignal) continue;
+    for (uint32_t i = 0; i < step.count; ++i)
+      if (schedule.peers[step.first + i] == q && k-- == 0) return {s, i};
+  }
+  return {schedule.begin[p], 0};
+}
+
+// How many waits of q for the same participant come before this one.
+uint32_t waits_before(const Schedule& schedule, uint32_t q, const StepPeer& wait) {
+  const uint16_t p = schedule.peers[schedule.steps[wait.step].first + wait.peer];
+  uint32_t before = 0;
+  for (uint32_t s = schedule.begin[q]; s <= wait.step; ++s) {
+    const Step& step = schedule.steps[s];
+    if (step.kind != StepKind::kWait) continue;
+    const uint32_t upto = s == wait.step ? wait.peer : step.count;
+    for (uint32_t i = 0; i < upto; ++i) before += schedule.peers[step.first + i] == p;
+  }
+  return before;
+}
+
 size_t rounded(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
 
 }  // namespace
@@ -52,7 +81,7 @@ Barrier* Barrier::create(const Schedule& schedule, const WaitPolicy& policy, voi
   const Sizes sizes = sizes_of(schedule);
   barrier->line_count_ = static_cast<uint32_t>(sizes.lines);
   // Two participants, one round: the two-flag line. Any other pattern for two (a tree, say) is executed as asked for.
-  const auto& steps = schedule.steps;
+  const Step* const steps = schedule.steps;
   if (schedule.n == 2 && sizes.actions == 4 && steps[0].kind == StepKind::kSignal &&
       steps[2].kind == StepKind::kSignal) {
     barrier->kind_ = Kind::kPair;
@@ -68,46 +97,38 @@ Barrier* Barrier::create(const Schedule& schedule, const WaitPolicy& policy, voi
   at += rounded(schedule.n * sizeof(Program));
   auto* actions = reinterpret_cast<Action*>(at);
   at += rounded(sizes.actions * sizeof(Action));
-  auto** flags = reinterpret_cast<Line**>(at);
+  barrier->lay_out(schedule, actions, reinterpret_cast<Line**>(at));
+  barrier->connect(schedule, actions);
+  return barrier;
+}
 
-  // 1. Lay the programs out; signal steps get lines of their own.
-  Line* line = barrier->lines_;
+void Barrier::lay_out(const Schedule& schedule, Action* actions, Line** flags) {
+  Line* line = lines_;
   for (uint32_t p = 0; p < schedule.n; ++p) {
     const uint32_t first = schedule.begin[p], end = schedule.begin[p + 1];
-    barrier->programs_[p] = {actions + first, end - first};
+    programs_[p] = {actions + first, end - first};
     for (uint32_t s = first; s < end; ++s) {
-      const bool signal = steps[s].kind == StepKind::kSignal;
-      const uint32_t count = signal ? lines_of(steps[s]) : steps[s].count;
-      actions[s] = {steps[s].kind, count, flags};
-      if (signal)
-        for (uint32_t i = 0; i < count; ++i) flags[i] = line++;
+      const Step& step = schedule.steps[s];
+      const bool signal = step.kind == StepKind::kSignal;
+      const uint32_t count = signal ? lines_of(step) : step.count;
+      actions[s] = {step.kind, count, flags};
+      for (uint32_t i = 0; signal && i < count; ++i) flags[i] = line++;
       flags += count;
     }
   }
+}
 
-  // 2. Point every wait at the line that carries its message: the k-th wait of q for p is the k-th signal of p to q.
+void Barrier::connect(const Schedule& schedule, const Action* actions) {
   for (uint32_t q = 0; q < schedule.n; ++q) {
     for (uint32_t s = schedule.begin[q]; s < schedule.begin[q + 1]; ++s) {
-      if (steps[s].kind != StepKind::kWait) continue;
-      for (uint32_t i = 0; i < steps[s].count; ++i) {
-        const uint16_t p = schedule.peers[steps[s].first + i];
-        uint32_t earlier = 0;  // waits of q for p before this one
-        for (uint32_t t = schedule.begin[q]; t <= s; ++t) {
-          if (steps[t].kind != StepKind::kWait) continue;
-          const uint32_t upto = t == s ? i : steps[t].count;
-          for (uint32_t j = 0; j < upto; ++j) earlier += schedule.peers[steps[t].first + j] == p;
-        }
-        for (uint32_t t = schedule.begin[p]; t < schedule.begin[p + 1]; ++t) {
-          if (steps[t].kind != StepKind::kSignal) continue;
-          for (uint32_t j = 0; j < steps[t].count; ++j) {
-            if (schedule.peers[steps[t].first + j] != q || earlier-- != 0) continue;
-            actions[s].flags[i] = actions[t].flags[steps[t].shared_line ? 0 : j];
-          }
-        }
+      const Step& step = schedule.steps[s];
+      for (uint32_t i = 0; step.kind == StepKind::kWait && i < step.count; ++i) {
+        const uint16_t p = schedule.peers[step.first + i];
+        const StepPeer signal = signal_of(schedule, p, q, waits_before(schedule, q, {s, i}));
+        actions[s].flags[i] = actions[signal.step].flags[schedule.steps[signal.step].shared_line ? 0 : signal.peer];
       }
     }
   }
-  return barrier;
 }
 
 bool Barrier::arrive_and_wait_many(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {

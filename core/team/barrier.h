@@ -70,6 +70,11 @@ class Barrier {
     uint32_t count;
   };
 
+  // Of create: lays the programs out, with lines of their own for the signal steps; then points every wait at the line
+  // that carries its message: the k-th wait of q for p is the k-th signal of p to q.
+  void lay_out(const Schedule& schedule, Action* actions, Line** flags);
+  void connect(const Schedule& schedule, const Action* actions);
+
   // The burst was not enough: says where `me` runs, so that nobody on the same CPU spins on it, and waits on.
   bool wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
   void publish_cpu(uint32_t me, uint32_t cpu);

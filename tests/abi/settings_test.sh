@@ -7,7 +7,7 @@
 set -u
 root=$(cd "$1" && pwd) || exit 1
 
-threads='gomp_shim/*.cc core/team/*.cc core/policy/wait.cc'
+threads='gomp_shim/*.cc core/openmp/*.cc core/team/*.cc core/policy/wait.cc'
 processes='ompi_coll_smelt/*.c core/group/*.cc core/policy/limits.cc'
 everybody='core/profile/profile.cc'
 
@@ -49,7 +49,7 @@ check_all "$root" || failed=1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/core"
-cp -r "$root/core/base" "$root/core/profile" "$root/core/policy" "$root/core/team" "$root/core/group" "$scratch/core"
+cp -r "$root/core/base" "$root/core/profile" "$root/core/policy" "$root/core/team" "$root/core/group" "$root/core/openmp" "$scratch/core"
 cp -r "$root/gomp_shim" "$root/ompi_coll_smelt" "$scratch"
 control() {
   cp "$scratch/$3" "$scratch/kept"

@@ -213,6 +213,27 @@ static void sizes(void) {
   regions(2, kLong);
 }
 
+// A clause that is no reason to end the hot team hides none.
+static void places(void) {
+  const int before = omp_get_max_threads();
+  for (int i = 0; i < 3; ++i) {
+    regions(2, kLong);
+    int sum = 0;
+#pragma omp parallel num_threads(3) proc_bind(close) reduction(+ : sum)
+    {
+      CHECK(omp_get_num_threads() == 3);
+      ++sum;
+    }
+    CHECK(sum == 3);
+  }
+  omp_set_num_threads(2);
+  regions(2, kLong);
+  omp_set_num_threads(3);
+#pragma omp parallel proc_bind(spread)
+  CHECK(omp_get_num_threads() == 3);
+  omp_set_num_threads(before);
+}
+
 static void nested(void) {
   omp_set_max_active_levels(2);
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -409,6 +430,7 @@ static void jump_out(void) {
 int main(int argc, char** argv) {
   omp_set_dynamic(0);
   regions(2, 20);
+  places();  // before sizes that change have put hot teams off
   orphans(2);
   orphans(3);
   loops(2);

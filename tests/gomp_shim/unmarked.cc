@@ -2,4 +2,4 @@
 #include "real.h"
 #include "tasks.h"
 
-extern "C" void smelt_gomp_mark(void) { smelt::gomp::resolve(); }
+extern "C" void smelt_gomp_mark(void) { smelt::openmp::resolve(); }

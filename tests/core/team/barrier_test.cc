@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, Waiting,
                                          WaitPolicy{0, 0, PostOrder::kFenced},
                                          WaitPolicy{0, 20'000, PostOrder::kFenced}));
 
-// The protocol of gomp_shim/tasks.h in small: any thread may declare its next episode abandoned; then all leave it by
+// The protocol of openmp/episodes.h in small: any thread may declare its next episode abandoned; then all leave it by
 // another way (here a standard barrier), none through ours.
 TEST(Abandon, AllOrNobody) {
   for (const char* pattern : {"best", "dissemination", "hybrid", "mst", "crowd"}) {

@@ -1,14 +1,14 @@
 // Whose caller is it? A process may hold several OpenMP runtimes, and a preloaded library sees the calls meant for all
 // of them.
 //
-// The usual process has one libgomp, and every question here ends at the first line. But a Python program that imports
+// The usual process has one runtime, and every question here ends at the first line. But a Python program that imports
 // two wheels, each with a renamed libgomp of its own, has two, each with threads and states of its own; and clang's
 // libraries bring LLVM's. The dynamic linker gives a caller the first definition in the global scope, else the one
 // among its own object's dependencies; and as we stand in the global scope before all, the call comes here. Were it
-// handed to the libgomp that we serve while the caller's omp_get_thread_num() goes to another, the program would
+// handed to the runtime that we serve while the caller's omp_get_thread_num() goes to another, the program would
 // compute nonsense.
 //
-// So: we serve callers in objects whose omp_get_thread_num is that of our libgomp; the call of any other is handed to
+// So: we serve callers in objects whose omp_get_thread_num is that of our runtime; the call of any other is handed to
 // what it would have got without us. That is a matter of the object (the program or a library), so it is found out per
 // object, in three steps, each slower and rarer than the one before:
 //
@@ -37,12 +37,12 @@
 #include <atomic>
 #include <cstdint>
 
-namespace smelt::gomp {
+namespace smelt::openmp {
 
 // Set once a second runtime has been seen in the process: from then on calls inside regions are looked at, too.
-extern "C" bool smelt_gomp_several __attribute__((visibility("hidden")));
+extern "C" bool smelt_openmp_several __attribute__((visibility("hidden")));
 
-// 1: our libgomp serves the caller. From 2 on: another runtime's entry points, others[answer - 2] (callers.cc).
+// 1: our runtime serves the caller. From 2 on: another runtime's entry points, others[answer - 2] (callers.cc).
 using Answer = uint32_t;
 inline constexpr Answer kUnknown = 0, kOurs = 1, kFirstOther = 2;
 
@@ -57,7 +57,7 @@ inline std::atomic<uint64_t>& word_of(uint64_t address) { return callers[(addres
 // The long way.
 Answer find_out(const void* address);
 
-// Is this code address (a function of the program, or where a call returns to) in an object that our libgomp serves?
+// Is this code address (a function of the program, or where a call returns to) in an object that our runtime serves?
 inline bool is_ours(const void* address) {
   const auto bits = reinterpret_cast<uint64_t>(address);
   // Relaxed: the word says all there is to say.
@@ -65,7 +65,7 @@ inline bool is_ours(const void* address) {
          find_out(address) == kOurs;
 }
 
-// What the entry point with this slot (real.h) means to the caller: ours if our libgomp serves it, else the other
+// What the entry point with this slot (symbols.h) means to the caller: ours if our runtime serves it, else the other
 // runtime's.
 void* meant(void*& slot, const void* address);
 
@@ -74,6 +74,6 @@ void forget_closing();
 
 // STOCK(GOMP_barrier)(): the entry point that this function's caller would have got.
 #define STOCK(name) \
-  (reinterpret_cast<decltype(&::name)>(::smelt::gomp::meant(smelt_real_##name, __builtin_return_address(0))))
+  (reinterpret_cast<decltype(&::name)>(::smelt::openmp::meant(smelt_real_##name, __builtin_return_address(0))))
 
-}  // namespace smelt::gomp
+}  // namespace smelt::openmp

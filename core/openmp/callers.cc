@@ -1,15 +1,15 @@
-#include "callers.h"
+#include "openmp/callers.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <algorithm>
 #include <cstring>
 
-#include "real.h"
+#include "openmp/symbols.h"
 
-namespace smelt::gomp {
+namespace smelt::openmp {
 
-bool smelt_gomp_several = false;
+bool smelt_openmp_several = false;
 std::atomic<uint64_t> callers[kCallers];
 
 namespace {
@@ -18,7 +18,7 @@ constexpr uint64_t kAddressBits = (uint64_t{1} << kAnswerShift) - 1;
 
 // What every name means to callers in some object that we do not serve. Never changed while an answer names it.
 struct Meanings {
-  void* of[kSlots];
+  void* of[kMostSlots];  // those beyond the shim's names are null
 };
 constexpr uint32_t kOthers = 128;
 Meanings others[kOthers];
@@ -94,7 +94,7 @@ bool is_another_runtime(const char* path, const Object& object) {
   if (std::strncmp(name, "libgomp", 7) != 0 && std::strncmp(name, "libomp", 6) != 0 &&
       std::strncmp(name, "libiomp", 7) != 0)
     return false;
-  const auto ours = reinterpret_cast<uintptr_t>(smelt_real_GOMP_parallel);
+  const auto ours = reinterpret_cast<uintptr_t>(smelt_real[runtime.entry]);
   return ours < object.begin || ours >= object.end;
 }
 
@@ -113,7 +113,7 @@ void add_object(const dl_phdr_info& info) {
     object.end = std::max<uintptr_t>(object.end, info.dlpi_addr + header.p_vaddr + header.p_memsz);
   }
   if (object.end == 0 || object_count == kObjects || object_at(object.begin)) return;
-  if (is_another_runtime(info.dlpi_name, object)) __atomic_store_n(&smelt_gomp_several, true, __ATOMIC_RELAXED);
+  if (is_another_runtime(info.dlpi_name, object)) __atomic_store_n(&smelt_openmp_several, true, __ATOMIC_RELAXED);
   Object* at = objects + object_count++;
   for (; at != objects && at[-1].begin > object.begin; --at) *at = at[-1];
   *at = object;
@@ -175,25 +175,27 @@ Answer answer_for(const Meanings& meanings) {
   const uint32_t kept = std::min(next_other, kOthers);
   for (uint32_t i = 0; i < kept; ++i)
     if (std::memcmp(&others[i], &meanings, sizeof meanings) == 0) return kFirstOther + i;
-  const uint32_t place = next_other++ % kOthers;
+  const uint32_t index = next_other++ % kOthers;
   if (next_other > kOthers) {
     // After so many libraries loaded and closed, the oldest's place is taken. Nobody may be told of it any more.
     forget_callers();
     for (uint32_t i = 0; i < object_count; ++i)
-      if (objects[i].answer == kFirstOther + place) objects[i].answer = kUnknown;
+      if (objects[i].answer == kFirstOther + index) objects[i].answer = kUnknown;
   }
-  others[place] = meanings;
-  return kFirstOther + place;
+  others[index] = meanings;
+  return kFirstOther + index;
 }
 
 // What the dynamic linker gives to callers in the object that begins there: first from the global scope, then from the
 // object's own.
 bool serves(const Held& object, Meanings* meanings) {
-  void* bound = dlsym(RTLD_DEFAULT, "omp_get_thread_num");
-  if (!bound) bound = object.find("omp_get_thread_num");
-  if (!bound || bound == smelt_real_omp_get_thread_num) return true;
-  const char* name = slot_names();
-  for (void*& function : meanings->of) {
+  const char* name = name_of(runtime.thread_num);
+  void* bound = dlsym(RTLD_DEFAULT, name);
+  if (!bound) bound = object.find(name);
+  if (!bound || bound == smelt_real[runtime.thread_num]) return true;
+  name = slot_names;
+  for (uint32_t i = 0; i < runtime.slots; ++i) {
+    void*& function = meanings->of[i];
     function = dlsym(RTLD_NEXT, name);
     if (!function) function = object.find(name);
     name += std::strlen(name) + 1;
@@ -204,7 +206,7 @@ bool serves(const Held& object, Meanings* meanings) {
 // Judges all objects that are not judged yet.
 void judge() {
   const Closing held_ones;  // Held may be the last to hold an object
-  Meanings meanings;
+  Meanings meanings{};
   uintptr_t begin = 0;  // of the object; 0: what is in none
   do {
     uint64_t of = 0;
@@ -239,7 +241,7 @@ Answer find_out(const void* address) {
     dl_iterate_phdr(look, &question);
     if (!question.up_to_date) continue;  // it is now
     Answer answer = kOurs;
-    if (__atomic_load_n(&smelt_gomp_several, __ATOMIC_RELAXED)) {
+    if (__atomic_load_n(&smelt_openmp_several, __ATOMIC_RELAXED)) {
       answer = question.in_object ? question.answer : question.all_judged ? question.global : kUnknown;
       if (answer == kUnknown) {
         judge();
@@ -260,14 +262,14 @@ void* meant(void*& slot, const void* address) {
 
 void forget_closing() { closing.store(closing_here); }
 
-}  // namespace smelt::gomp
+}  // namespace smelt::openmp
 
 // For the stubs: where to jump.
-extern "C" __attribute__((visibility("hidden"))) void* smelt_gomp_meant(void** slot, const void* address) {
-  return smelt::gomp::meant(*slot, address);
+extern "C" __attribute__((visibility("hidden"))) void* smelt_openmp_meant(void** slot, const void* address) {
+  return smelt::openmp::meant(*slot, address);
 }
 
 extern "C" __attribute__((visibility("default"))) int dlclose(void* handle) noexcept {
-  const smelt::gomp::Closing closing;
-  return smelt::gomp::real_dlclose()(handle);
+  const smelt::openmp::Closing closing;
+  return smelt::openmp::real_dlclose()(handle);
 }

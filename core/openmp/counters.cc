@@ -1,14 +1,14 @@
-#include "counters.h"
+#include "openmp/counters.h"
 
 #include <pthread.h>
 #include <cstdio>
-#include <cstring>
 
 #include "base/log.h"
 #include "base/options.h"
+#include "openmp/symbols.h"
 #include "policy/wait.h"
 
-namespace smelt::gomp {
+namespace smelt::openmp {
 namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,11 +38,11 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   if (sum.other_regions > 0)
     std::snprintf(others, sizeof others, "; %llu regions of other OpenMP runtimes", number(sum.other_regions));
   log_line(
-      "OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu libgomp's for "
-      "tasks "
+      "OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu %s's for tasks "
       "(%llu waits given up for one); %llu sleeps%s",
       number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
-      number(sum.own_episodes), number(sum.real_episodes), number(sum.abandoned), number(sum.sleeps), others);
+      number(sum.own_episodes), number(sum.real_episodes), runtime.name, number(sum.abandoned), number(sum.sleeps),
+      others);
 }
 
 }  // namespace
@@ -79,12 +79,4 @@ void sum_counters(smelt_openmp_counts* sum) {
   sum->other_regions = elsewhere.load(std::memory_order_relaxed);
 }
 
-}  // namespace smelt::gomp
-
-// Found by smelt_openmp_counters() of the library, by its name.
-extern "C" __attribute__((visibility("default"))) int smelt_gomp_counters(smelt_openmp_counts* counts, size_t bytes) {
-  smelt_openmp_counts sum;
-  smelt::gomp::sum_counters(&sum);
-  std::memcpy(counts, &sum, bytes < sizeof sum ? bytes : sizeof sum);
-  return 0;
-}
+}  // namespace smelt::openmp

@@ -11,12 +11,12 @@
 
 #include "base/arch/cpu.h"
 
-namespace smelt::gomp {
+namespace smelt::openmp {
 
 struct alignas(kLineBytes) Counters {
   // The master's.
   std::atomic<uint64_t> passed{0};   // episodes of the team, whoever served them
-  std::atomic<uint64_t> real{0};     // of these, by libgomp's barrier
+  std::atomic<uint64_t> real{0};     // of these, by the runtime's barrier
   std::atomic<uint64_t> regions{0};  // entered
   std::atomic<uint64_t> hot{0};      // of these, by a hot team
   std::atomic<uint64_t> starts{0};   // hot teams made
@@ -43,4 +43,4 @@ void counters_unlock();
 
 void sum_counters(smelt_openmp_counts* sum);
 
-}  // namespace smelt::gomp
+}  // namespace smelt::openmp

@@ -1,4 +1,4 @@
-#include "teams.h"
+#include "openmp/teams.h"
 
 #include <pthread.h>
 #include <algorithm>
@@ -9,12 +9,12 @@
 #include "base/fingerprint.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "openmp/region.h"
+#include "openmp/symbols.h"
 #include "profile/api.h"
-#include "real.h"
-#include "region.h"
 #include "smelt_config.h"
 
-namespace smelt::gomp {
+namespace smelt::openmp {
 
 namespace {
 
@@ -55,7 +55,7 @@ struct Predicted {
 // "CPUs 0 1", or what is known instead.
 struct CpuList {
   char text[120];
-  CpuList(const Region& region, uint32_t size) {
+  CpuList(const RegionRecord& region, uint32_t size) {
     int used = std::snprintf(text, sizeof text, "CPUs");
     for (uint32_t i = 0; i < size; ++i) {
       const uint32_t cpu = region.cpus[i].load(std::memory_order_relaxed);
@@ -78,18 +78,14 @@ void report(const Team& team) {
   if (!reported.exchange(true, std::memory_order_relaxed)) {
     char described[640];
     describe_profile(described, sizeof described);
-    uint32_t taken = 0;
-#define SYMBOL(name) taken += smelt_real_##name != nullptr;
-#define CALLED(name)
-#include "symbols.def"
-    log_line("%s: libgomp %s, %u threads, pattern %s%s, %s, %u symbols taken (GOMP_barrier, GOMP_parallel, ...)",
-             SMELT_VERSION, libgomp_version(), team.size, team.pattern, Predicted(team.predicted).text, described,
-             taken);
+    log_line("%s: %s %s, %u threads, pattern %s%s, %s, %u symbols taken (%s, ...)", SMELT_VERSION, runtime.name,
+             library_version(), team.size, team.pattern, Predicted(team.predicted).text, described, symbols_taken(),
+             runtime.examples);
   }
 }
 
 // A barrier has been built (level 2): every new team's, and a later one that is another.
-void report_barrier(const Region& region, const Team& team, bool first) {
+void report_barrier(const RegionRecord& region, const Team& team, bool first) {
   if (options().verbose < 2) return;
   log_line("team of %u%s, %s: barrier %s%s%s", team.size, region.nested ? " (nested)" : "",
            CpuList(region, team.size).text, team.pattern, Predicted(team.predicted).text, first ? "" : ", rebuilt");
@@ -100,7 +96,7 @@ struct Request : TeamRequest {
   MappedArena arena;
   bool ok = false;
 
-  Request(const Region& region, const Team& team) : arena(generation_bytes(team.size)) {
+  Request(const RegionRecord& region, const Team& team) : arena(generation_bytes(team.size)) {
     pthread_once(&profile_once, load_profile_once);
     auto* seen_on = arena.make<uint32_t>(team.size);
     if (!seen_on) return;
@@ -110,7 +106,7 @@ struct Request : TeamRequest {
       for (uint32_t j = 0; j < i; ++j) seen &= seen_on[j] != seen_on[i];  // two caught on one CPU for a moment
       seen &= seen_on[i] != ~0u;
     }
-    TeamRequest::profile = gomp::profile.load(std::memory_order_acquire);
+    TeamRequest::profile = openmp::profile.load(std::memory_order_acquire);
     n = team.size;
     TeamRequest::cpus = seen ? seen_on : nullptr;
     pattern = options().pattern;
@@ -120,7 +116,7 @@ struct Request : TeamRequest {
 };
 
 // Builds the barrier of `team` for the CPUs where its threads were last seen. False: memory is out.
-bool build_barrier(Region& region, Team& team) {
+bool build_barrier(RegionRecord& region, Team& team) {
   Request request(region, team);
   if (!request.ok) return false;
   TeamPlan plan;
@@ -150,7 +146,7 @@ bool build_barrier(Region& region, Team& team) {
   return true;
 }
 
-bool build_fork(Region& region, Team& team) {
+bool build_fork(RegionRecord& region, Team& team) {
   Request request(region, team);
   if (!request.ok) return false;
   ForkPlan plan;
@@ -167,7 +163,7 @@ bool build_fork(Region& region, Team& team) {
 
 }  // namespace
 
-Team& team_for(Region& region, uint32_t size, bool crowded, bool restless) {
+Team& team_for(RegionRecord& region, uint32_t size, bool crowded, bool restless) {
   Team* team = region.last_team;
   const auto fits = [=](const Team& t) { return t.size == size && t.crowded == crowded && t.restless == restless; };
   if (team && fits(*team)) return *team;
@@ -187,7 +183,7 @@ Team& team_for(Region& region, uint32_t size, bool crowded, bool restless) {
   return *team;
 }
 
-Barrier* barrier_for(Region& region, uint32_t size, bool crowded, bool restless) {
+Barrier* barrier_for(RegionRecord& region, uint32_t size, bool crowded, bool restless) {
   Team& team = team_for(region, size, crowded, restless);
   // Where two or a crowd run makes no difference to their barrier.
   const bool again =
@@ -196,26 +192,26 @@ Barrier* barrier_for(Region& region, uint32_t size, bool crowded, bool restless)
   return team.made.barrier;
 }
 
-bool build_for_hot_team(Region& region, Team& team) {
+bool build_for_hot_team(RegionRecord& region, Team& team) {
   const bool again = team.size > 2 && !team.crowded;
   return ((team.made.barrier && !again) || build_barrier(region, team)) &&
          ((team.fork.fork && !again) || build_fork(region, team));
 }
 
-Canary* take_canary(const Team& team) {
+Canary* take_canary(const Team& team, uint32_t cpus) {
   if (canary_taken.load(std::memory_order_relaxed) || team.crowded || !options().canary) return nullptr;
   // SMELT_CPUS may promise more than there are. Threads that share a CPU cannot answer each other in time, and the
   // master would lose its own to those that wait: 12 ms were seen.
-  if (team.size > static_cast<uint32_t>(REAL(omp_get_num_procs)())) return nullptr;
+  if (team.size > cpus) return nullptr;
   pthread_once(&profile_once, load_profile_once);
   if (loaded.source == ProfileSource::kGuess || loaded.costs.unit != CostUnit::kNanoseconds) return nullptr;
   return canary_taken.exchange(true, std::memory_order_relaxed) ? nullptr : &canary;
 }
 
 // At the start of a hot team and nowhere else: all its threads are in our hands, have said where they run, and its
-// barrier and fork are built next. In a team that libgomp forks and joins, threads come to their first barrier when the
-// program lets them, and the barrier stands already: there a canary could wait long and change nothing.
-void ask_canary(Canary& asked, const Region& region, uint32_t size) {
+// barrier and fork are built next. In a team that the runtime forks and joins, threads come to their first barrier when
+// the program lets them, and the barrier stands already: there a canary could wait long and change nothing.
+void ask_canary(Canary& asked, const RegionRecord& region, uint32_t size) {
   MappedArena arena(size * sizeof(uint32_t));
   auto* const seen_on = arena.make<uint32_t>(size);
   for (uint32_t i = 0; seen_on && i < size; ++i) seen_on[i] = region.cpus[i].load(std::memory_order_relaxed);
@@ -238,9 +234,9 @@ void free_team(Team& team) {
   free_fork(&team.fork);
 }
 
-void report_hot(const Region& region, const Team& team, const char* hot) {
+void report_hot(const RegionRecord& region, const Team& team, const char* hot) {
   log_line("team of %u, %s: %s%s%s", team.size, CpuList(region, team.size).text, hot, team.fork_pattern,
            Predicted(team.fork_predicted).text);
 }
 
-}  // namespace smelt::gomp
+}  // namespace smelt::openmp

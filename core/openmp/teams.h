@@ -5,9 +5,9 @@
 #include "team/canary.h"
 #include "team/team.h"
 
-namespace smelt::gomp {
+namespace smelt::openmp {
 
-struct Region;
+struct RegionRecord;
 
 // A barrier for one team size, kept for the next region of that size.
 struct Team {
@@ -26,28 +26,28 @@ struct Team {
 inline constexpr uint32_t kTeamsKept = 8;  // sizes a master alternates between without rebuilding
 
 // The entry of this size, made or emptied if need be.
-Team& team_for(Region& region, uint32_t size, bool crowded, bool restless);
+Team& team_for(RegionRecord& region, uint32_t size, bool crowded, bool restless);
 
 // May threads have moved since the barriers were built? Looked into after 1, 2, 4, ... 4096 regions: threads settle
 // early, and later changes are noise.
 inline bool due(uint32_t entered) { return entered <= 4096 && (entered & (entered - 1)) == 0; }
 
 // The barrier of that entry, built if need be; nullptr: no memory.
-Barrier* barrier_for(Region& region, uint32_t size, bool crowded, bool restless);
+Barrier* barrier_for(RegionRecord& region, uint32_t size, bool crowded, bool restless);
 
 // Barrier and fork, built anew if threads have been seen elsewhere since. False: no memory.
-bool build_for_hot_team(Region& region, Team& team);
+bool build_for_hot_team(RegionRecord& region, Team& team);
 
 // The process's one canary (team/canary.h), for a hot team about to start: whoever asks first while there is a measured
-// profile and every thread of the team has a CPU; nullptr for all others. The workers follow it.
-Canary* take_canary(const Team& team);
+// profile and every thread of the team has one of `cpus` CPUs; nullptr for all others. The workers follow it.
+Canary* take_canary(const Team& team, uint32_t cpus);
 
 // Master of that team: all its threads have been seen. Teams built from now on are chosen by what the canary found.
-void ask_canary(Canary& canary, const Region& region, uint32_t size);
+void ask_canary(Canary& canary, const RegionRecord& region, uint32_t size);
 
 void free_team(Team& team);
 
 // SMELT_VERBOSE=2: one line. `hot` says how fork and join are served.
-void report_hot(const Region& region, const Team& team, const char* hot);
+void report_hot(const RegionRecord& region, const Team& team, const char* hot);
 
-}  // namespace smelt::gomp
+}  // namespace smelt::openmp

@@ -1,0 +1,84 @@
+// A parallel region as any shim keeps account of it: which team a thread is in, how far that team is, and which barrier
+// serves it. How the threads are told is the shim's own, and so is how a region begins and ends.
+//
+// Every barrier of a region has a number, its episode: episodes.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/arch/cpu.h"
+#include "base/participants.h"
+#include "openmp/counters.h"
+#include "openmp/teams.h"
+
+namespace smelt::openmp {
+
+// A master's regions of one nesting depth. Lives in zeroed pages; a shim adds what it knows beside.
+struct RegionRecord {
+  // The master's alone.
+  bool nested;            // opened inside a region: of this thread, or as a worker of another thread's team
+  uint32_t entered;       // how often
+  uint64_t epoch;         // last episode number used by any team of this region
+  uint32_t generation;    // changes with whatever the shim has derived from the teams' barriers
+  uint32_t counted;       // threads of this region's team in the process-wide count
+  uint32_t threads_seen;  // that count when the shim last derived something from it
+  uint32_t next_victim;   // of `teams`, when all are taken
+  Team* last_team;        // of `teams`
+  Team teams[kTeamsKept];
+
+  // The largest episode that must be served by the runtime's barrier. Read by every barrier, written when tasks are
+  // made.
+  alignas(kLineBytes) std::atomic<uint64_t> real_epoch;
+  std::atomic<void*> copied;  // copyprivate: published by the barrier that follows
+
+  Counters counters;
+
+  // Where the threads were last seen, by thread number; written on change only.
+  alignas(kLineBytes) std::atomic<uint32_t> cpus[kMaxParticipants];
+};
+
+// A thread's position in its team. Many regions have no barrier inside, so a thread entering one only keeps the word
+// that it was handed; the shim finds out the rest when the thread first comes to a barrier or makes a task.
+// The first member is read by assembly stubs: keep it first.
+struct Position {
+  uint32_t unmarked = 1;  // 0: a task may be made without marking: it has been done, or need not be
+  uint32_t thread = 0;
+  std::atomic<uint64_t>* real_epoch = nullptr;  // of the region; nullptr: not in a region that the shim serves
+  uint64_t epoch = 0;                           // barriers passed
+  void* word = nullptr;                         // of a region in which the position is not taken yet
+  Barrier* barrier = nullptr;
+  RegionRecord* region = nullptr;
+  int32_t level = 0;  // omp_get_level() inside the region
+};
+
+// The word that a shim hands to every thread of a team: the address of what it has to say, and the low kTagBits of the
+// episode number that the region begins after, in the bits that an address does not use: 6 below (alignment), 16 above
+// (user addresses have 48 bits on x86-64 and AArch64 unless larger ones are asked for). So a line that the master
+// writes and the workers read, two transfers between cores, is not written again for the number's sake.
+inline constexpr unsigned kTagBits = 22;
+inline constexpr uint64_t kTagMask = (1u << kTagBits) - 1;
+
+inline void* tagged_word(const void* address, uint64_t epoch) {
+  const uint64_t tag = epoch & kTagMask;
+  return reinterpret_cast<void*>(reinterpret_cast<uint64_t>(address) | (tag & 63) | tag >> 6 << 48);
+}
+
+inline const void* address_in(void* word) {
+  return reinterpret_cast<const void*>(reinterpret_cast<uint64_t>(word) & 0xffff'ffff'ffc0);
+}
+
+// The episode number: the only one with these low bits within 2^kTagBits after `since`.
+inline uint64_t epoch_in(void* word, uint64_t since) {
+  const auto bits = reinterpret_cast<uint64_t>(word);
+  const uint64_t tag = (bits & 63) | bits >> 48 << 6;
+  return since + ((tag - since) & kTagMask);
+}
+
+// The calling thread is thread number `thread` of the region's team, and runs here.
+void note_cpu(RegionRecord& region, uint32_t thread);
+
+// Says how many threads the region's team has, to the process-wide count.
+void count_team(RegionRecord& region, uint32_t threads);
+
+}  // namespace smelt::openmp

@@ -1,0 +1,135 @@
+#include "openmp/symbols.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <cstdio>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "smelt_config.h"
+
+namespace smelt::openmp {
+namespace {
+
+pthread_once_t once = PTHREAD_ONCE_INIT;
+char version[32] = "";
+
+// The handle of the runtime that the program uses. In the usual case it comes after us in the global scope; a library
+// loaded with RTLD_LOCAL (Python's import) brings it into no scope that RTLD_NEXT sees; wheels rename it.
+void* find_library() {
+  if (void* entry = dlsym(RTLD_NEXT, name_of(runtime.entry))) {
+    Dl_info where;
+    if (dladdr(entry, &where) && where.dli_fname) {
+      if (void* handle = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) return handle;
+    }
+    return RTLD_NEXT;  // entry points in the main program itself
+  }
+  if (void* handle = dlopen(runtime.file, RTLD_LAZY | RTLD_NOLOAD)) return handle;
+  void* found = nullptr;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        const char* name = info->dlpi_name ? info->dlpi_name : "";
+        const char* base = std::strrchr(name, '/') ? std::strrchr(name, '/') + 1 : name;
+        if (std::strncmp(base, runtime.name, std::strlen(runtime.name)) != 0) return 0;
+        *static_cast<void**>(result) = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+        return *static_cast<void**>(result) != nullptr ? 1 : 0;
+      },
+      &found);
+  return found;
+}
+
+// An object's version definitions, and the strings that they refer to.
+struct Definitions {
+  const char* strings = nullptr;
+  const char* first = nullptr;
+  unsigned count = 0;
+
+  explicit Definitions(const void* address) {
+    Dl_info where;
+    link_map* map = nullptr;
+    if (!dladdr1(address, &where, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) || !map) return;
+    // glibc has relocated some of these addresses in place (DT_STRTAB), others not (DT_VERDEF).
+    const auto address_of = [map](ElfW(Addr) value) {
+      return reinterpret_cast<const char*>(value < map->l_addr ? value + map->l_addr : value);
+    };
+    for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag == DT_STRTAB) strings = address_of(entry->d_un.d_ptr);
+      if (entry->d_tag == DT_VERDEF) first = address_of(entry->d_un.d_ptr);
+      if (entry->d_tag == DT_VERDEFNUM) count = static_cast<unsigned>(entry->d_un.d_val);
+    }
+    if (!strings || !first) count = 0;
+  }
+};
+
+void resolve_all() {
+  void* library = find_library();
+  // A library of stubs for the omp_ functions, perhaps: what there is of it is passed on to.
+  const bool none = !library;
+  if (none) library = RTLD_NEXT;
+  const char* name = slot_names;
+  for (uint32_t i = 0; i < runtime.slots; ++i) {
+    __atomic_store_n(&smelt_real[i], dlsym(library, name), __ATOMIC_RELAXED);  // relaxed: released below
+    name += std::strlen(name) + 1;
+  }
+  char none_loaded[40];
+  std::snprintf(none_loaded, sizeof none_loaded, "no %s is loaded", runtime.name);
+  const char* const reason = none ? none_loaded : refuse(library);
+  __atomic_store_n(&resolved_active, reason == nullptr, __ATOMIC_RELEASE);
+  if (reason && options().verbose >= 1) log_line("%s: takes nothing: %s", SMELT_VERSION, reason);
+}
+
+// A program that never called OpenMP is told so, if it asked: at the end, because before that nobody can know.
+[[gnu::destructor]] void report_idle() {
+  if (__atomic_load_n(&smelt_real[runtime.entry], __ATOMIC_RELAXED)) return;
+  const char* verbose = environment("SMELT_VERBOSE");
+  if (verbose && *verbose >= '1' && *verbose <= '9')
+    log_line("%s: took nothing: the program never called %s", SMELT_VERSION, runtime.name);
+}
+
+}  // namespace
+
+bool resolved_active = false;
+
+void resolve() { pthread_once(&once, resolve_all); }
+
+void* resolved_late(void*& slot) {
+  resolve();
+  void* const function = __atomic_load_n(&slot, __ATOMIC_RELAXED);
+  return function ? function : missing(name_of(index_of(slot)));
+}
+
+const char* name_of(uint32_t index) {
+  const char* name = slot_names;
+  for (; index > 0; --index) name += std::strlen(name) + 1;
+  return name;
+}
+
+bool knows_versions(const void* address, const VersionNodes& nodes) {
+  const Definitions definitions(address);
+  const char* at = definitions.first;
+  for (unsigned i = 0; i < definitions.count; ++i) {
+    const auto* definition = reinterpret_cast<const ElfW(Verdef)*>(at);
+    const auto* name = reinterpret_cast<const ElfW(Verdaux)*>(at + definition->vd_aux);
+    const char* const node = definitions.strings + name->vda_name;
+    if (nodes.counts(node)) {
+      std::snprintf(version, sizeof version, "%s", node);
+      if (!nodes.known(node)) return false;
+    }
+    if (definition->vd_next == 0) break;
+    at += definition->vd_next;
+  }
+  return version[0] != 0;
+}
+
+const char* library_version() { return version; }
+
+uint32_t symbols_taken() {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < runtime.taken; ++i) count += smelt_real[i] != nullptr;
+  return count;
+}
+
+}  // namespace smelt::openmp
