@@ -6,71 +6,123 @@
 //           Beyond 16 participants: reduced to participant 0, in blocks or along the tree, then broadcast
 //   flat    the same over the shelves, in pieces: no more communication than a barrier, but everybody does all the
 //           arithmetic
-//   sliced  everybody combines a slice and gets the others' (reduce_sliced.cc)
+//   sliced  everybody combines a slice and gets the others' (reduce_sliced.h)
 //   single  the same, straight from and to the callers' memory (single_copy.h)
-#include "group/fold.h"
-#include "group/group.h"
+#include "group/engine.h"
 #include "group/reduction.h"
 
 namespace smelt {
 namespace {
 
-void allreduce_pair(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold) {
-  const uint64_t episode = group.episode;
-  group.open_slots();
-  PairLine& line = group.front->pair[episode % kRing];
-  pack(in, 0, elements * fold.element_bytes, line.half[group.me].payload);
-  line.half[group.me].episode.store(episode, std::memory_order_release);
-  const std::atomic<uint64_t>& other = line.half[1 - group.me].episode;
-  group.wait_until(1 - group.me, [&] { return other.load(std::memory_order_acquire) == episode; });
-  // For operations without a third operand; they may not write into the line.
-  alignas(64) char room[kPairBytes];
-  Combiner(fold, elements, nullptr, nullptr).combine(line.half[0].payload, line.half[1].payload, result, room);
-  group.finish_together();
-}
-
-void allreduce_inline(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold) {
+struct AllreduceOfTwo : Machine {
+  Reduction job;
   InlineRoom packed;
-  const size_t bytes = elements * fold.element_bytes;
-  const void* own = packed_view(in, 0, bytes, packed.bytes);
-  group.put_inline(group.desk().up, own, bytes);
-  combine_inline(group, own, result, elements, fold);
-  group.finish_together();
-}
+
+  explicit AllreduceOfTwo(const Reduction& job) : job(job) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (at) {
+      case 0:
+        ++group.episode;
+        SMELT_AWAIT(how.slots_free());
+        pack(job.in, 0, job.bytes(), group.pair_line().half[group.me].payload);
+        group.pair_line().half[group.me].episode.store(group.episode, std::memory_order_release);
+        SMELT_AWAIT(how.until(1 - group.me, [&] {
+          return group.pair_line().half[1 - group.me].episode.load(std::memory_order_acquire) == group.episode;
+        }));
+        combine(group.pair_line());
+        group.finish_together();
+    }
+    return true;
+  }
+
+ private:
+  void combine(const PairLine& line) {
+    // For operations without a third operand; they may not write into the line.
+    alignas(64) char room[kPairBytes];
+    void* const to = job.out.base ? job.out.base : packed.bytes;
+    Combiner(job.fold, job.elements, nullptr, nullptr).combine(line.half[0].payload, line.half[1].payload, to, room);
+    if (!job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), to);
+  }
+};
+
+struct AllreduceInline : Machine {
+  Reduction job;
+  const void* own = nullptr;
+  void* result = nullptr;
+  InlineRoom packed, unpacked;
+  CombineInline all;
+
+  explicit AllreduceInline(const Reduction& job) : job(job) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (at) {
+      case 0:
+        ++group.episode;
+        result = job.out.base ? job.out.base : unpacked.bytes;
+        own = packed_view(job.in, 0, job.bytes(), packed.bytes);
+        SMELT_AWAIT(how.put(group.desk().up, own, job.bytes()));
+        SMELT_AWAIT(all.step(how, own, result, job.elements, job.fold));
+        group.finish_together();
+        if (!job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), result);
+    }
+    return true;
+  }
+};
 
 // Everybody hears of everybody through participant 0, which is what finish_together needs.
-void allreduce_blocks(Group& group, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold) {
-  const Route& route = group.route(0);
-  const size_t bytes = elements * fold.element_bytes;
-  const void* from = result;
-  const ReduceRoute* tree = group.tree_for(fold, 0);
-  if (!(tree ? reduce_tree_inline(group, in, result, elements, fold, *tree)
-             : reduce_inline(group, in, result, elements, fold, 0)))
-    from = group.get_inline(route.parent, group.desks[route.parent].down, bytes, result);
-  if (group.me == 0 || route.forwards) group.put_inline(group.desk().down, from, bytes);
-  if (from != result) std::memcpy(result, from, bytes);
-  group.finish_together();
+struct AllreduceBlocks : Machine {
+  Reduction job;
+  void* result = nullptr;
+  const void* from = nullptr;
+  InlineRoom unpacked;
+  ReduceShort reduce;
+
+  explicit AllreduceBlocks(const Reduction& job) : job(job) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    const Route& route = group.route(0);
+    switch (at) {
+      case 0:
+        ++group.episode;
+        from = result = job.out.base ? job.out.base : unpacked.bytes;
+        SMELT_AWAIT(reduce.step(how, job.in, result, job.elements, job.fold, 0));
+        if (!reduce.have()) {
+          SMELT_AWAIT((from = how.get(route.parent, group.desks[route.parent].down, job.bytes(), result)) != nullptr);
+        }
+        if (group.me == 0 || route.forwards) {
+          SMELT_AWAIT(how.put(group.desk().down, from, job.bytes()));
+        }
+        if (from != result) std::memcpy(result, from, job.bytes());
+        group.finish_together();
+        if (!job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), result);
+    }
+    return true;
+  }
+};
+
+template <typename Way>
+int allreduce(Way way, const Reduction& job) {
+  if (job.bytes() > kInlineBytes) return reduce_long(way, job);
+  if (way.group.n == 2 && job.bytes() <= kPairBytes) return way.template run<AllreduceOfTwo>(job);
+  if (way.group.n <= kBlockSize) return way.template run<AllreduceInline>(job);
+  return way.template run<AllreduceBlocks>(job);
 }
 
 }  // namespace
 
 int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
                     const smelt_fold& fold) {
-  const size_t bytes = elements * fold.element_bytes;
-  if (bytes <= kInlineBytes) {
-    ++group.episode;
-    InlineRoom packed;
-    void* const result = out.base ? out.base : packed.bytes;
-    if (group.n == 2 && bytes <= kPairBytes)
-      allreduce_pair(group, in, result, elements, fold);
-    else if (group.n <= kBlockSize)
-      allreduce_inline(group, in, result, elements, fold);
-    else
-      allreduce_blocks(group, in, result, elements, fold);
-    if (!out.base) out.unpack(out.context, 0, bytes, result);
-    return 0;
-  }
-  return reduce_long(group, in, out, elements, fold, kEverybody);
+  return allreduce(Running{group}, {in, out, elements, fold, kEverybody});
+}
+int start_allreduce(Group& group, Pending& place, size_t elements) {
+  return allreduce(Starting{group, place}, {place.in, place.out, elements, place.fold, kEverybody});
 }
 
 }  // namespace smelt

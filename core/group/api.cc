@@ -1,22 +1,10 @@
 // The group's C API: arguments checked, then straight to the collective.
 #include <cerrno>
 
+#include "group/engine.h"
 #include "group/fold.h"
-#include "group/group.h"
 
 using namespace smelt;
-
-int smelt_group_barrier(smelt_group* group) {
-  if (!group) return -EINVAL;
-  if (group->n > 1) group_barrier(*group);
-  return 0;
-}
-
-int smelt_group_broadcast(smelt_group* group, const smelt_data* data, size_t bytes, unsigned root) {
-  if (!group || !data || root >= group->n) return -EINVAL;
-  if (group->n == 1 || bytes == 0) return 0;
-  return group_broadcast(*group, *data, bytes, root);
-}
 
 namespace {
 
@@ -30,25 +18,131 @@ void copy_through(const smelt_data& in, const smelt_data& out, size_t bytes) {
   }
 }
 
+const smelt_data kNowhere{};  // for who is not the root, whatever it names
+
+// What is wrong with a call, or 0.
+int check_broadcast(const smelt_group* group, const smelt_data* data, unsigned root) {
+  return !group || !data || root >= group->n ? -EINVAL : 0;
+}
+int check_reduce(const smelt_group* group, const smelt_data* in, const smelt_data* out, const smelt_fold* fold,
+                 unsigned root) {
+  return !group || !in || !fold || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
+}
+int check_allreduce(const smelt_group* group, const smelt_data* in, const smelt_data* out, const smelt_fold* fold) {
+  return !group || !in || !out || !fold ? -EINVAL : 0;
+}
+
+// A request of which nothing is left to do, or that came to nothing.
+int complete(smelt_request* request, int result = 0) {
+  request->group = nullptr;
+  return request->result = result;
+}
+
+// Starts an operation: begin(place) makes its machine from what it finds there.
+template <typename Begin>
+int start(smelt_group& group, smelt_request* request, const smelt_data* in, const smelt_data* out,
+          const smelt_fold* fold, Begin begin) {
+  if (group.started - group.completed == kOutstanding) complete_until(group, group.completed + 1);
+  Pending& place = group.pending[group.started % kOutstanding];
+  place.request = request;
+  place.in = in ? *in : kNowhere;
+  place.out = out ? *out : kNowhere;
+  if (fold) place.fold = *fold;
+  if (const int error = begin(place)) return complete(request, error);
+  request->group = &group;
+  ++group.started;
+  advance(group);
+  return 0;
+}
+
 }  // namespace
+
+int smelt_group_barrier(smelt_group* group) {
+  if (!group) return -EINVAL;
+  complete_all(*group);
+  if (group->n > 1) group_barrier(*group);
+  return 0;
+}
+
+int smelt_group_broadcast(smelt_group* group, const smelt_data* data, size_t bytes, unsigned root) {
+  if (const int error = check_broadcast(group, data, root)) return error;
+  if (group->n == 1 || bytes == 0) return 0;
+  complete_all(*group);
+  return group_broadcast(*group, *data, bytes, root);
+}
 
 int smelt_group_reduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
                        const smelt_fold* fold, unsigned root) {
-  if (!group || !in || !fold || root >= group->n || (group->me == root && !out)) return -EINVAL;
+  if (const int error = check_reduce(group, in, out, fold, root)) return error;
   if (elements == 0 || fold->element_bytes == 0) return 0;
-  const smelt_data nowhere{};  // for who is not the root, whatever it names
-  if (group->n > 1) return group_reduce(*group, *in, group->me == root ? *out : nowhere, elements, *fold, root);
+  complete_all(*group);
+  if (group->n > 1) return group_reduce(*group, *in, group->me == root ? *out : kNowhere, elements, *fold, root);
   copy_through(*in, *out, elements * fold->element_bytes);
   return 0;
 }
 
 int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
                           const smelt_fold* fold) {
-  if (!group || !in || !out || !fold) return -EINVAL;
+  if (const int error = check_allreduce(group, in, out, fold)) return error;
   if (elements == 0 || fold->element_bytes == 0) return 0;
+  complete_all(*group);
   if (group->n > 1) return group_allreduce(*group, *in, *out, elements, *fold);
   copy_through(*in, *out, elements * fold->element_bytes);
   return 0;
+}
+
+int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (!group) return complete(request, -EINVAL);
+  if (group->n == 1) return complete(request);
+  return start(*group, request, nullptr, nullptr, nullptr,
+               [&](Pending& place) { return start_barrier(*group, place); });
+}
+
+int smelt_group_start_broadcast(smelt_group* group, const smelt_data* data, size_t bytes, unsigned root,
+                                smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_broadcast(group, data, root)) return complete(request, error);
+  if (group->n == 1 || bytes == 0) return complete(request);
+  return start(*group, request, data, nullptr, nullptr,
+               [&](Pending& place) { return start_broadcast(*group, place, bytes, root); });
+}
+
+int smelt_group_start_reduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                             const smelt_fold* fold, unsigned root, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_reduce(group, in, out, fold, root)) return complete(request, error);
+  if (elements == 0 || fold->element_bytes == 0) return complete(request);
+  if (group->n > 1)
+    return start(*group, request, in, group->me == root ? out : nullptr, fold,
+                 [&](Pending& place) { return start_reduce(*group, place, elements, root); });
+  copy_through(*in, *out, elements * fold->element_bytes);
+  return complete(request);
+}
+
+int smelt_group_start_allreduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                                const smelt_fold* fold, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_allreduce(group, in, out, fold)) return complete(request, error);
+  if (elements == 0 || fold->element_bytes == 0) return complete(request);
+  if (group->n > 1)
+    return start(*group, request, in, out, fold,
+                 [&](Pending& place) { return start_allreduce(*group, place, elements); });
+  copy_through(*in, *out, elements * fold->element_bytes);
+  return complete(request);
+}
+
+int smelt_group_test(smelt_request* request, int* done) {
+  if (!request || !done) return -EINVAL;
+  if (request->group) advance(*request->group);
+  *done = !request->group;
+  return *done ? request->result : 0;
+}
+
+int smelt_group_wait(smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (smelt_group* group = request->group) complete_request(*group, *request);
+  return request->result;
 }
 
 size_t smelt_group_element_limit(const smelt_group* group) { return group->plan.limits.piece; }

@@ -2,30 +2,64 @@
 //
 // A step signals by storing the episode into one line of ours, which all its peers poll; epochs only grow, so nothing
 // is reset (transport/line.h). Memory ordering: release stores, acquire loads, transitively along the schedule.
-#include "group/group.h"
+#include "group/engine.h"
 
 namespace smelt {
+namespace {
 
-void group_barrier(Group& group) {
-  const uint64_t episode = ++group.episode;
-  if (group.plan.pair) {
+struct BarrierOfTwo : Machine {
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
     PairLine& line = group.front->pair_barrier;
-    line.half[group.me].episode.store(episode, std::memory_order_release);
-    const std::atomic<uint64_t>& other = line.half[1 - group.me].episode;
-    group.wait_until(1 - group.me, [&] { return other.load(std::memory_order_acquire) >= episode; });
-    group.finish_together();
-    return;
-  }
-  const BarrierStep* const end = group.plan.steps + group.plan.step_count;
-  for (const BarrierStep* step = group.plan.steps; step != end; ++step) {
-    if (step->own) {
-      step->own->store(episode, std::memory_order_release);
-      continue;
+    switch (at) {
+      case 0:
+        ++group.episode;
+        line.half[group.me].episode.store(group.episode, std::memory_order_release);
+        SMELT_AWAIT(how.until(1 - group.me, [&] {
+          return line.half[1 - group.me].episode.load(std::memory_order_acquire) >= group.episode;
+        }));
+        group.finish_together();
     }
-    for (uint32_t i = 0; i < step->count; ++i)
-      group.wait_until(step->whose[i], [&] { return step->others[i]->load(std::memory_order_acquire) >= episode; });
+    return true;
   }
-  group.finish_together();
+};
+
+struct BarrierAlongSteps : Machine {
+  uint32_t number = 0, i = 0;
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    const BarrierStep* const steps = group.plan.steps;
+    switch (at) {
+      case 0:
+        ++group.episode;
+        for (; number < group.plan.step_count; ++number) {
+          if (steps[number].own) {
+            steps[number].own->store(group.episode, std::memory_order_release);
+            continue;
+          }
+          for (i = 0; i < steps[number].count; ++i) {
+            SMELT_AWAIT(how.until(steps[number].whose[i], [&] {
+              return steps[number].others[i]->load(std::memory_order_acquire) >= group.episode;
+            }));
+          }
+        }
+        group.finish_together();
+    }
+    return true;
+  }
+};
+
+template <typename Way>
+int barrier(Way way) {
+  return way.group.plan.pair ? way.template run<BarrierOfTwo>() : way.template run<BarrierAlongSteps>();
 }
+
+}  // namespace
+
+int group_barrier(Group& group) { return barrier(Running{group}); }
+int start_barrier(Group& group, Pending& place) { return barrier(Starting{group, place}); }
 
 }  // namespace smelt

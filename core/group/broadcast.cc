@@ -8,69 +8,135 @@
 // The root does not wait for anybody to receive; it may be up to kRing calls, or kPieceRing pieces, ahead.
 #include <cerrno>
 
+#include "group/engine.h"
 #include "group/fold.h"
-#include "group/group.h"
 #include "group/single_copy.h"
 
 namespace smelt {
 namespace {
 
-void broadcast_inline(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
-  ++group.episode;
-  const Route& route = group.route(root);
-  char room[kInlineBytes];
-  if (group.me == root) {
-    group.put_inline(group.desk().down, packed_view(data, 0, bytes, room), bytes);
-  } else {
-    void* const place = data.base ? data.base : room;
-    const void* from = group.get_inline(route.parent, group.desks[route.parent].down, bytes, place);
-    if (route.forwards) group.put_inline(group.desk().down, from, bytes);
-    if (from != data.base) unpack(data, 0, bytes, from);
-    // Of two, who hears the other knows that it has finished everything before.
-    if (group.n == 2) group.settled = group.episode - 1;
-  }
-  group.finish();
-}
+struct BroadcastInline : Machine {
+  const smelt_data& data;
+  size_t bytes;
+  uint32_t root;
+  const void* from = nullptr;
+  InlineRoom room;
 
-void broadcast_shelf(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
-  const Route& route = group.route(root);
-  const Pieces pieces(bytes, 1, group.plan.limits.piece);
-  for (uint64_t k = 0; k < pieces.count; ++k) {
-    const uint64_t piece = group.pieces++;
-    const size_t offset = k * pieces.elements, length = pieces.in(k, bytes);
-    if (group.me == root) {
-      group.open_piece(piece);
-      pack(data, offset, length, group.down_piece(group.me, piece));
-      group.fill(&Desk::filled_down, piece);
-    } else {
-      group.wait_filled(route.parent, &Desk::filled_down, piece);
-      const char* from = group.down_piece(route.parent, piece);
-      if (route.forwards) {
-        group.open_piece(piece);
-        std::memcpy(group.down_piece(group.me, piece), from, length);
-        group.fill(&Desk::filled_down, piece);
-      }
-      unpack(data, offset, length, from);
+  BroadcastInline(const smelt_data& data, size_t bytes, uint32_t root) : data(data), bytes(bytes), root(root) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    const Route& route = group.route(root);
+    switch (at) {
+      case 0:
+        ++group.episode;
+        if (group.me == root) {
+          from = packed_view(data, 0, bytes, room.bytes);
+          SMELT_AWAIT(how.put(group.desk().down, from, bytes));
+        } else {
+          SMELT_AWAIT((from = how.get(route.parent, group.desks[route.parent].down, bytes,
+                                      data.base ? data.base : room.bytes)) != nullptr);
+          if (route.forwards) {
+            SMELT_AWAIT(how.put(group.desk().down, from, bytes));
+          }
+          if (from != data.base) unpack(data, 0, bytes, from);
+          // Of two, who hears the other knows that it has finished everything before.
+          if (group.n == 2) group.settled = group.episode - 1;
+        }
+        group.finish();
     }
-    group.consume(piece);
+    return true;
   }
+};
+
+struct BroadcastShelf : Machine {
+  const smelt_data& data;
+  size_t bytes;
+  uint32_t root;
+  Pieces pieces;
+  uint64_t k = 0, piece = 0;
+  size_t offset = 0, length = 0;
+
+  BroadcastShelf(const Group& group, const smelt_data& data, size_t bytes, uint32_t root)
+      : data(data), bytes(bytes), root(root), pieces(bytes, 1, group.piece_bytes) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    const Route& route = group.route(root);
+    switch (at) {
+      case 0:
+        for (; k < pieces.count; ++k) {
+          piece = group.pieces++;
+          offset = k * pieces.elements, length = pieces.in(k, bytes);
+          if (group.me == root) {
+            SMELT_AWAIT(how.piece_free(piece));
+            pack(data, offset, length, group.down_piece(group.me, piece));
+            group.fill(&Desk::filled_down, piece);
+          } else {
+            SMELT_AWAIT(how.filled(route.parent, &Desk::filled_down, piece));
+            if (route.forwards) {
+              SMELT_AWAIT(how.piece_free(piece));
+              std::memcpy(group.down_piece(group.me, piece), group.down_piece(route.parent, piece), length);
+              group.fill(&Desk::filled_down, piece);
+            }
+            unpack(data, offset, length, group.down_piece(route.parent, piece));
+          }
+          group.consume(piece);
+        }
+    }
+    return true;
+  }
+};
+
+struct BroadcastLong : Machine {
+  const smelt_data& data;
+  size_t bytes;
+  uint32_t root;
+  BroadcastShelf shelf;
+  BroadcastSingle single;
+
+  BroadcastLong(const Group& group, const smelt_data& data, size_t bytes, uint32_t root)
+      : data(data), bytes(bytes), root(root), shelf(group, data, bytes, root), single(data, bytes, root) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (at) {
+      case 0:
+        SMELT_AWAIT(how.shelves_agreed());
+        if (!group.shelves) {
+          error = -ENOTSUP;
+          return true;
+        }
+        if (bytes > group.plan.limits.copy_broadcast && group.n <= kDirectCopyParticipants) {
+          SMELT_AWAIT(how.single_copy_agreed());
+          if (group.single_copy()) {
+            SMELT_AWAIT(single.step(how));
+            error = single.error;
+            if (single.served) return true;
+          }
+        }
+        SMELT_AWAIT(shelf.step(how));
+    }
+    return true;
+  }
+};
+
+template <typename Way>
+int broadcast(Way way, const smelt_data& data, size_t bytes, uint32_t root) {
+  if (bytes <= kInlineBytes) return way.template run<BroadcastInline>(data, bytes, root);
+  return way.template run<BroadcastLong>(way.group, data, bytes, root);
 }
 
 }  // namespace
 
 int group_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
-  if (bytes <= kInlineBytes) {
-    broadcast_inline(group, data, bytes, root);
-    return 0;
-  }
-  if (!group.have_shelves()) return -ENOTSUP;
-  int error = 0;
-  if (bytes > group.plan.limits.copy_broadcast && group.n <= kDirectCopyParticipants && group.agree_on_single_copy() &&
-      broadcast_single_copy(group, data, bytes, root, &error)) {
-    return error;
-  }
-  broadcast_shelf(group, data, bytes, root);
-  return 0;
+  return broadcast(Running{group}, data, bytes, root);
+}
+int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root) {
+  return broadcast(Starting{group, place}, place.in, bytes, root);
 }
 
 }  // namespace smelt

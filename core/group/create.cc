@@ -16,8 +16,9 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "base/os/shared_memory.h"
-#include "group/group.h"
+#include "group/engine.h"
 #include "profile/api.h"
+#include "transport/direct_copy.h"
 
 namespace smelt {
 namespace {
@@ -109,14 +110,20 @@ constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint
 // generating patterns, of which pages are only held while that goes on.
 smelt_group* make_group(uint32_t n) {
   const size_t planning = generation_bytes(n);
-  smelt_group* group = make_object<smelt_group>(arena_bytes(n) + children_bytes(n) + kPage + planning);
+  smelt_group* group = make_object<smelt_group>(arena_bytes(n) + kOutstanding * sizeof(Pending) + alignof(Pending) +
+                                                children_bytes(n) + kPage + planning);
   if (!group) return nullptr;
   const auto end = reinterpret_cast<uintptr_t>(group) + group->mapped_bytes;
   group->planning = reinterpret_cast<char*>((end - planning) / kPage * kPage);
   group->planning_bytes = planning;
+  // Not taken from the arena, which would write them: pages of operations that nobody starts are not held.
   char* const lists = group->planning - children_bytes(n);
+  char* const pending = lists - kOutstanding * sizeof(Pending);
+  group->pending =
+      reinterpret_cast<Pending*>(reinterpret_cast<uintptr_t>(pending) / alignof(Pending) * alignof(Pending));
   group->children = Arena(lists, children_bytes(n));
-  group->arena = Arena(group->arena.mark(), static_cast<size_t>(lists - group->arena.mark()));
+  group->arena =
+      Arena(group->arena.mark(), static_cast<size_t>(reinterpret_cast<char*>(group->pending) - group->arena.mark()));
   group->routes = group->arena.make<Route>(n);
   group->reduce_routes = group->arena.make<ReduceRoute>(n);
   for (uint32_t i = 0; i < n; ++i) group->routes[i].parent = group->reduce_routes[i].parent = kUnrouted;
@@ -125,53 +132,51 @@ smelt_group* make_group(uint32_t n) {
 
 }  // namespace
 
-bool Group::vote(Question question, bool yes) {
-  desk().status.vote[question].store(yes ? 1 : 2, std::memory_order_release);
-  bool all = true;
-  for (uint32_t i = 0; i < n; ++i) {
-    const std::atomic<uint32_t>& other = desks[i].status.vote[question];
-    wait_until(i, [&] { return other.load(std::memory_order_acquire) != 0; });
-    all &= other.load(std::memory_order_relaxed) == 1;
-  }
-  return all;
-}
-
 bool Group::agree_on_shelves() {
-  if (me == 0) {
-    Block made;
-    Ticket ticket;
-    const bool ok = allocate_block(shelves_bytes(n), n, 0, &made, &ticket) == 0;
-    if (ok) shelf_block = made, front->shelf = ticket;
-    front->shelf_offer.store(ok ? 1 : 2, std::memory_order_release);
+  if (shelf_agreement == Agreement::kNotAsked) {
+    shelf_agreement = Agreement::kOffered;
+    if (me == 0) {
+      Block made;
+      Ticket ticket;
+      const bool ok = allocate_block(shelves_bytes(n), n, 0, &made, &ticket) == 0;
+      if (ok) shelf_block = made, front->shelf = ticket;
+      front->shelf_offer.store(ok ? 1 : 2, std::memory_order_release);
+    }
   }
-  wait_until(0, [&] { return front->shelf_offer.load(std::memory_order_acquire) != 0; });
-  bool ok = front->shelf_offer.load(std::memory_order_relaxed) == 1;
-  if (ok && me != 0) ok = attach_block(front->shelf, shelves_bytes(n), &shelf_block) == 0;
-  // Only as much as our two rings of pieces need, by their owner, on its NUMA node.
-  for (const uint64_t channel : {uint64_t{0}, kChannelBytes})
-    ok = ok && take_block_pages(shelf_block, kPage + me * kShelfBytes + channel,
-                                uint64_t{kPieceRing} * plan.limits.piece) == 0;
-  if (ok && !scratch) scratch = static_cast<char*>(os::map_pages(kScratchBytes));
-  if (vote(kHaveShelf, ok && scratch)) {
+  if (shelf_agreement == Agreement::kOffered) {
+    const uint32_t offer = front->shelf_offer.load(std::memory_order_acquire);
+    if (offer == 0) return false;
+    bool ok = offer == 1;
+    if (ok && me != 0) ok = attach_block(front->shelf, shelves_bytes(n), &shelf_block) == 0;
+    // Only as much as our two rings of pieces need, by their owner, on its NUMA node.
+    for (const uint64_t channel : {uint64_t{0}, kChannelBytes})
+      ok = ok && take_block_pages(shelf_block, kPage + me * kShelfBytes + channel,
+                                  uint64_t{kPieceRing} * plan.limits.piece) == 0;
+    if (ok && !scratch) scratch = static_cast<char*>(os::map_pages(kScratchBytes));
+    cast(kHaveShelf, ok && scratch);
+    shelf_agreement = Agreement::kCast;
+  }
+  bool all;
+  if (!all_cast(kHaveShelf, &all)) return false;
+  if (all)
     shelves = shelf_block.address + kPage;
-  } else {
+  else
     abandon_block(&shelf_block);
-    shelf_refused = true;
-  }
-  return shelves != nullptr;
+  shelf_agreement = all ? Agreement::kGranted : Agreement::kRefused;
+  return true;
 }
 
 bool Group::agree_on_single_copy() {
-  if (single_copy_asked) return single_copy;
-  bool ok = true;
-  for (uint32_t i = 0; i < n && ok; ++i) {
-    uint64_t found = 0;
-    const Introduction& other = introduction(i);
-    ok = i == me ||
-         (os::read_process(other.process, &found, other.probe_address, sizeof found) == 0 && found == front->probe + i);
+  if (copy_agreement == Agreement::kNotAsked) {
+    bool ok = true;
+    for (uint32_t i = 0; i < n && ok; ++i) ok = i == me || can_read(introduction(i), front->probe + i);
+    cast(kCanReadOthers, ok);
+    copy_agreement = Agreement::kCast;
   }
-  single_copy_asked = true;
-  return single_copy = vote(kCanReadOthers, ok);
+  bool all;
+  if (!all_cast(kCanReadOthers, &all)) return false;
+  copy_agreement = all ? Agreement::kGranted : Agreement::kRefused;
+  return true;
 }
 
 void Group::find_route(uint32_t root) {
@@ -205,6 +210,7 @@ int smelt_group_create(const smelt_host* host, unsigned n, unsigned me, smelt_gr
     abandon_block(&made.block);
   } else {
     if (!error) error = plan_group(made, object->arena, &made.plan);
+    made.piece_bytes = made.plan.limits.piece;
     // The others may still be reading the introductions, or, where the host failed, writing theirs.
     if (error) release_block(&made.block);
   }

@@ -30,6 +30,23 @@ inline void unpack(const smelt_data& data, size_t offset, size_t bytes, const vo
     data.unpack(data.context, offset, bytes, from);
 }
 
+// A chain of combinations as far as it has got: operands first .. last - 1, from the right.
+struct Chain {
+  uint32_t first = 0, next = 0;  // the operands before `next` are still to come
+  const void* right = nullptr;   // what the others have come to
+  Chain() = default;
+  Chain(uint32_t first, uint32_t last) : first(first), next(last) {}
+};
+
+// The same of all operands, in blocks.
+struct Whole {
+  uint32_t block = 0;
+  const void* total = nullptr;
+  Chain chain;
+  Whole() = default;
+  explicit Whole(uint32_t n) : block((n - 1) / kBlockSize), chain(block * kBlockSize, n) {}
+};
+
 // One combination of `elements` elements. `room` is memory for as many, not shared with anybody.
 class Combiner {
  public:
@@ -40,34 +57,41 @@ class Combiner {
         block_room_(block_room),
         total_room_(total_room) {}
 
-  // result = source(first) op ... op source(last - 1), from the right; `source` gives addresses that are only read.
-  // result may be one of them. Without a `result` the outcome may be left where it is; returns where.
+  // result = source(first) op ... op source(last - 1), from the right; `source` gives addresses that are only read, or
+  // nullptr: not yet. result may be one of them. Without a `result` the outcome may be left where it is. True when it
+  // is done; chain.right says where the outcome is.
   template <typename Source>
-  const void* chain(uint32_t first, uint32_t last, Source&& source, char* room, void* result) {
-    const void* right = source(last - 1);
-    for (uint32_t i = last - 1; i-- > first;) {
-      void* const to = i == first && result ? result : room;
-      combine(source(i), right, to, room);
-      right = to;
+  bool chain(Chain& chain, Source&& source, char* room, void* result) {
+    while (chain.next > chain.first) {
+      const void* const operand = source(chain.next - 1);
+      if (!operand) return false;
+      --chain.next;
+      if (!chain.right) {
+        chain.right = operand;
+        continue;
+      }
+      void* const to = chain.next == chain.first && result ? result : room;
+      combine(operand, chain.right, to, room);
+      chain.right = to;
     }
-    if (result && right != result) std::memcpy(result, right, bytes_);  // a chain of one
-    return right;
+    if (result && chain.right != result) std::memcpy(result, chain.right, bytes_);  // a chain of one
+    return true;
   }
 
   // All of 0 .. n-1, in blocks.
   template <typename Source>
-  void all(uint32_t n, Source&& source, void* result) {
-    if (n <= kBlockSize) {
-      chain(0, n, source, block_room_, result);
-      return;
-    }
-    uint32_t block = (n - 1) / kBlockSize;
-    const void* total = chain(block * kBlockSize, n, source, total_room_, nullptr);
-    while (block-- > 0) {
-      const void* partial = chain(block * kBlockSize, (block + 1) * kBlockSize, source, block_room_, nullptr);
-      void* const to = block == 0 ? result : total_room_;
-      combine(partial, total, to, total_room_);
-      total = to;
+  bool all(Whole& whole, uint32_t n, Source&& source, void* result) {
+    if (n <= kBlockSize) return chain(whole.chain, source, block_room_, result);
+    for (;; --whole.block, whole.chain = Chain(whole.block * kBlockSize, (whole.block + 1) * kBlockSize)) {
+      if (!chain(whole.chain, source, whole.total ? block_room_ : total_room_, nullptr)) return false;
+      if (!whole.total) {
+        whole.total = whole.chain.right;
+        continue;
+      }
+      void* const to = whole.block == 0 ? result : total_room_;
+      combine(whole.chain.right, whole.total, to, total_room_);
+      if (whole.block == 0) return true;
+      whole.total = to;
     }
   }
 
@@ -87,6 +111,12 @@ class Combiner {
   size_t elements_, bytes_;
   char* block_room_;
   char* total_room_;
+};
+
+// One's own memory for an inline message. Operands lie there as group.h promises, which is why two of them do not
+// follow each other after 224 bytes.
+struct alignas(64) InlineRoom {
+  char bytes[kInlineBytes];
 };
 
 // In how many pieces (an element is not longer than one), of how many elements, a long message goes; the same for all

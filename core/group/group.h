@@ -1,56 +1,44 @@
-// A group as one participant sees it: where things lie in the shared memory, how far it has got, how it waits.
+// A group as one participant sees it: what lies where in its memory, what is under way, how it waits.
 //
-// The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc), written over the few
-// things here; how they are put to use is plan.h's; how a group comes into being, create.cc's.
+// The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc), written over the rings
+// (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a group comes
+// into being, create.cc's.
 #pragma once
 
 #include <smelt/group.h>
 
-#include <cstring>
-
 #include "base/object.h"
 #include "group/plan.h"
-#include "transport/desk.h"
+#include "transport/ring.h"
 
 namespace smelt {
 
-// Cheaper than a call of memcpy for the usual small sizes.
-inline void copy_inline(void* to, const void* from, size_t bytes) {
-  if (bytes == 8)
-    std::memcpy(to, from, 8);
-  else if (bytes == 4)
-    std::memcpy(to, from, 4);
-  else
-    std::memcpy(to, from, bytes);
-}
+struct Pending;  // engine.h
 
-inline constexpr uint64_t kFinishStride = 4;
-static_assert(kFinishStride < kRing);
+inline constexpr uint64_t kOutstanding = 64;  // operations that may be started and not complete
 
-struct Group {
-  uint32_t n = 0, me = 0;
+struct Group : Rings {
   smelt_host host{};
 
-  // 1. Shared memory.
+  // 1. Memory besides the rings.
   Block block, shelf_block;
-  Front* front = nullptr;
   char* introductions = nullptr;
-  Desk* desks = nullptr;    // [n]
-  char* shelves = nullptr;  // [n * kShelfBytes]; nullptr: none yet, or refused
-  bool shelf_refused = false;
   char* scratch = nullptr;   // this process's own: kScratchBytes
   char* planning = nullptr;  // memory for generating patterns, reserved but not kept
   size_t planning_bytes = 0;
   uint64_t probe = 0;  // Introduction::probe_address
-  bool single_copy = false, single_copy_asked = false;
 
-  // 2. Progress. All participants count alike.
-  uint64_t episode = 0;  // collective calls so far
-  uint64_t settled = 0;  // every participant has finished all episodes up to this one, as far as we know
-  uint64_t pieces = 0;   // pieces of long messages so far
-  uint64_t drained = 0;  // every participant has done with so many pieces, as far as we know
+  // 2. What is asked for when it is first needed, by all in the same collective, and granted to all or to none.
+  enum class Agreement : uint8_t { kNotAsked, kOffered, kCast, kGranted, kRefused };
+  Agreement shelf_agreement = Agreement::kNotAsked, copy_agreement = Agreement::kNotAsked;
 
-  // 3. What the plan says.
+  // 3. Operations that were started: a queue, of which only the first is ever under way. [kOutstanding]
+  Pending* pending = nullptr;
+  uint64_t completed = 0, started = 0;
+  uint32_t awaited = 0;    // whom the first of them waits for
+  bool advancing = false;  // it is being advanced: a callback of ours that asks for more gets none
+
+  // 4. What the plan says.
   GroupPlan plan;
   Route* routes = nullptr;               // [n] by root, filled at first use
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
@@ -59,15 +47,10 @@ struct Group {
   const Introduction& introduction(uint32_t i) const {
     return *reinterpret_cast<const Introduction*>(introductions + i * kIntroductionBytes);
   }
-  Desk& desk() { return desks[me]; }
-  char* up_piece(uint32_t i, uint64_t piece) {
-    return shelves + i * kShelfBytes + piece % kPieceRing * plan.limits.piece;
-  }
-  char* down_piece(uint32_t i, uint64_t piece) { return up_piece(i, piece) + kChannelBytes; }
 
-  // Waits until ready() holds; `peer` is who will make it hold.
+  // Waits until ready() holds; `peer` is who will make it hold, and may change meanwhile.
   template <typename Ready>
-  void wait_until(uint32_t peer, Ready ready) {
+  void wait_until(const uint32_t& peer, Ready ready) {
     if (ready()) [[likely]]
       return;
     if (!plan.crowded) {
@@ -84,81 +67,15 @@ struct Group {
       }
     }
   }
+  void idle(uint32_t peer, uint32_t turn);
 
-  // Waits until our slots of this episode are free to be written.
-  void open_slots() {
-    if (episode > kRing && settled < episode - kRing) [[unlikely]]
-      settle(episode - kRing);
-  }
-
-  // The inline message of this episode to whoever reads our channel.
-  void put_inline(InlineSlot* channel, const void* from, size_t bytes) {
-    open_slots();
-    const char* at = static_cast<const char*>(from);
-    for (InlineLine* line = channel[episode % kRing].line;; ++line) {
-      const size_t length = bytes < kLinePayload ? bytes : kLinePayload;
-      copy_inline(line->payload, at, length);
-      line->episode.store(episode, std::memory_order_release);
-      if (bytes <= kLinePayload) return;
-      at += length, bytes -= length;
-    }
-  }
-
-  // The inline message of participant i in this episode: where it lies, or a copy in `room` when it takes several
-  // lines.
-  const void* get_inline(uint32_t i, const InlineSlot* channel, size_t bytes, void* room) {
-    const InlineLine* line = channel[episode % kRing].line;
-    wait_line(i, *line);
-    // A sender that runs ahead has put its next message there already: asked for now, it is here when it is wanted
-    // (measured, reduce of 8 bytes in a tight loop, near: 16 ns a call instead of 21; where nobody runs ahead no
-    // difference).
-    __builtin_prefetch(channel[(episode + 1) % kRing].line);
-    if (bytes <= kLinePayload) return line->payload;
-    char* to = static_cast<char*>(room);
-    for (;;) {
-      const size_t length = bytes < kLinePayload ? bytes : kLinePayload;
-      std::memcpy(to, line->payload, length);
-      if (bytes <= kLinePayload) return room;
-      to += length, bytes -= length;
-      wait_line(i, *++line);
-    }
-  }
-  void wait_line(uint32_t i, const InlineLine& line) {
-    wait_until(i, [&] { return line.episode.load(std::memory_order_acquire) == episode; });
-  }
-
-  // The end of a collective in which not everybody has heard of everybody. Told every few episodes only: a sender that
-  // runs ahead polls the line, and every store into it would cost a message. The ring is long enough for that: whoever
-  // waits for a slot has itself sent all that the others need to get to within kFinishStride of it.
-  void finish() {
-    if (episode % kFinishStride == 0) finish_now();
-  }
-  void finish_now() { desk().status.finished.store(episode, std::memory_order_release); }
-  // ... and of one in which everybody has: nobody can be here before all have left the episode before.
-  void finish_together() { settled = episode - 1; }
-
-  // Waits until everybody has finished `upto`.
-  void settle(uint64_t upto);
-  // Waits until our slots for this piece are free.
-  void open_piece(uint64_t piece) {
-    if (piece >= kPieceRing && drained < piece - kPieceRing + 1) [[unlikely]]
-      drain(piece - kPieceRing + 1);
-  }
-  void drain(uint64_t upto);
-  void wait_filled(uint32_t i, Counter Desk::*channel, uint64_t piece) {
-    const std::atomic<uint64_t>& filled = (desks[i].*channel).value;
-    wait_until(i, [&] { return filled.load(std::memory_order_acquire) > piece; });
-  }
-  void fill(Counter Desk::*channel, uint64_t piece) {
-    (desk().*channel).value.store(piece + 1, std::memory_order_release);
-  }
-  void consume(uint64_t piece) { desk().consumed.value.store(piece + 1, std::memory_order_release); }
-
-  // Memory for long messages: asked for by all in the same collective, granted to all or to none.
-  bool have_shelves() { return shelves || (!shelf_refused && agree_on_shelves()); }
+  // Each: has it been agreed on, one way or the other? `behind` is who has not said. What came of it: shelves, and
+  // single_copy().
+  bool shelves_agreed() { return shelf_agreement >= Agreement::kGranted || agree_on_shelves(); }
   bool agree_on_shelves();
+  bool single_copy_agreed() { return copy_agreement >= Agreement::kGranted || agree_on_single_copy(); }
   bool agree_on_single_copy();
-  bool vote(Question question, bool yes);  // true when all said yes
+  bool single_copy() const { return copy_agreement == Agreement::kGranted; }
 
   const Route& route(uint32_t root) {
     if (routes[root].parent == kUnrouted) [[unlikely]]
@@ -174,20 +91,21 @@ struct Group {
     return reduce_routes[root].by_tree ? &reduce_routes[root] : nullptr;
   }
   void find_reduce_route(uint32_t root);
-
-  void idle(uint32_t peer, uint32_t turn);
-  // Waits until a counter of everybody else's has come to `upto`; the least of them.
-  template <typename CounterOf>
-  uint64_t wait_for_all(uint64_t upto, CounterOf counter_of);
 };
 
-// The long way of the four collectives; each is in the file of its name. A reduction's `out` is empty elsewhere than on
-// the root.
-void group_barrier(Group& group);
+// The collectives; each is in the file of its name. A reduction's `out` is empty elsewhere than on the root.
+int group_barrier(Group& group);
 int group_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root);
 int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
                  uint32_t root);
 int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold);
+
+// The same, started: what they are told lies in `place`, where the machine is made as well. 0, or what the blocking one
+// returns where that is known at once.
+int start_barrier(Group& group, Pending& place);
+int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root);
+int start_reduce(Group& group, Pending& place, size_t elements, uint32_t root);
+int start_allreduce(Group& group, Pending& place, size_t elements);
 
 }  // namespace smelt
 

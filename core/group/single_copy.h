@@ -1,4 +1,4 @@
-// Single copy: long messages go straight from process to process (cross memory attach), where the kernel lets every
+// Single copy: long messages go straight from process to process (transport/direct_copy.h), where the kernel lets every
 // participant do so and the profile says it is faster than two copies through the shelves.
 //
 // The kernel's copy is one processor's work, so the work is divided over all: what others need of us we write to them,
@@ -12,21 +12,137 @@
 // Everybody must know the addresses, and everybody must know when its memory has been read and written. Whether a
 // participant's data are in one piece nobody else knows, so that is told with the address; if they are not, the shelves
 // serve the call.
+//
+// The copying is the caller's own work: a started operation does it, a slice at most 1/n of the message, in the call
+// that finds everybody's addresses there.
 #pragma once
 
-#include "group/fold.h"
-#include "group/group.h"
+#include <cerrno>
+
+#include "group/reduction.h"
+#include "transport/direct_copy.h"
 
 namespace smelt {
-
-// True, or false for "take the shelves"; *error is set when the kernel refused to read after all (-EIO).
-bool broadcast_single_copy(Group& group, const smelt_data& data, size_t bytes, uint32_t root, int* error);
-// root may be kEverybody.
-bool reduce_single_copy(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
-                        const smelt_fold& fold, uint32_t root, int* error);
 
 // More participants than these would spend more on telling addresses than on copying; and their order of combination
 // has a second level.
 static_assert(kDirectCopyParticipants <= kBlockSize);
+
+// What a participant says of its memory. 0: not in one piece.
+struct Notice {
+  uint64_t in = 0;   // what the others may read
+  uint64_t out = 0;  // where they may write
+};
+
+inline uint64_t address(const smelt_data& data) { return reinterpret_cast<uint64_t>(data.base); }
+
+// Everybody tells everybody, in the up slots of this episode. Afterwards all are known to have arrived.
+struct ExchangeNotices : Machine {
+  uint32_t i = 0;
+  Notice all[kDirectCopyParticipants];
+
+  // all[me] is ours.
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    const void* from = nullptr;
+    switch (at) {
+      case 0:
+        SMELT_AWAIT(how.put(group.desk().up, &all[group.me], sizeof(Notice)));
+        for (; i < group.n; ++i) {
+          if (i == group.me) continue;
+          SMELT_AWAIT((from = how.get(i, group.desks[i].up, sizeof(Notice), nullptr)) != nullptr);
+          std::memcpy(&all[i], from, sizeof(Notice));
+        }
+        group.finish_together();
+    }
+    return true;
+  }
+};
+
+inline size_t slice(size_t whole, uint32_t r, uint32_t n) { return whole / n * r + whole % n * r / n; }
+
+// What was refused after all is told to the caller.
+inline void note(bool done, int* error) {
+  if (!done) *error = -EIO;
+}
+
+// `served`: false means "take the shelves". error: the kernel refused after all.
+struct BroadcastSingle : Machine {
+  const smelt_data& data;
+  size_t bytes;
+  uint32_t root;
+  bool served = false;
+  ExchangeNotices notices;
+
+  BroadcastSingle(const smelt_data& data, size_t bytes, uint32_t root) : data(data), bytes(bytes), root(root) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (at) {
+      case 0:
+        ++group.episode;
+        notices.all[group.me] = {address(data), address(data)};
+        SMELT_AWAIT(notices.step(how));
+        served = true;
+        for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in != 0;
+        if (!served) return true;
+        copy(group);
+        // Nobody may go on before all have read and written what they had to.
+        group.finish_now();
+        SMELT_AWAIT(how.all_finished(group.episode));
+    }
+    return true;
+  }
+
+ private:
+  void copy(Group& group) {
+    const size_t written = slice(bytes, 1, group.n);  // by the root, to each
+    if (group.me != root)
+      note(read_from(group.introduction(root), static_cast<char*>(data.base) + written, notices.all[root].in + written,
+                     bytes - written),
+           &error);
+    for (uint32_t i = 0; i < group.n && group.me == root; ++i)
+      if (i != root) note(write_to(group.introduction(i), data.base, notices.all[i].out, written), &error);
+  }
+};
+
+struct ReduceSingle : Machine {
+  bool served = false;
+  bool of_two = false;
+  ExchangeNotices notices;
+
+  template <typename How>
+  bool step(How how, const Reduction& job) {
+    Group& group = how.group;
+    switch (at) {
+      case 0:
+        ++group.episode;
+        notices.all[group.me] = {address(job.in), wants(job, group.me) ? address(job.out) : 0};
+        SMELT_AWAIT(notices.step(how));
+        served = true;
+        for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in && (notices.all[i].out || !wants(job, i));
+        if (!served) return true;
+        of_two = group.n == 2 && job.root != kEverybody && notices.all[job.root].in != notices.all[job.root].out;
+        if (of_two)
+          exchange_halves(group, job);
+        else
+          combine_slice(group, job);
+        // Nobody may go on before all have read and written what they had to.
+        group.finish_now();
+        SMELT_AWAIT(how.all_finished(group.episode));
+        if (of_two && group.me == job.root) combine_halves(group, job, 0, slice(job.elements, 1, 2));
+    }
+    return true;
+  }
+
+ private:
+  static bool wants(const Reduction& job, uint32_t i) { return job.root == kEverybody || job.root == i; }
+  void exchange_halves(Group& group, const Reduction& job);
+  void combine_halves(Group& group, const Reduction& job, size_t begin, size_t end);
+  void combine_slice(Group& group, const Reduction& job);
+  void combine_range(Group& group, const Reduction& job, size_t begin, size_t end, char* out);
+};
 
 }  // namespace smelt

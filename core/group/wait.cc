@@ -29,27 +29,4 @@ void Group::idle(uint32_t peer, uint32_t turn) {
     host.progress(host.context);
 }
 
-template <typename CounterOf>
-uint64_t Group::wait_for_all(uint64_t upto, CounterOf counter_of) {
-  uint64_t least = UINT64_MAX;
-  for (uint32_t i = 0; i < n; ++i) {
-    if (i == me) continue;
-    const std::atomic<uint64_t>& counter = counter_of(desks[i]);
-    wait_until(i, [&] { return counter.load(std::memory_order_acquire) >= upto; });
-    const uint64_t now = counter.load(std::memory_order_relaxed);
-    if (now < least) least = now;
-  }
-  return least;
-}
-
-void Group::settle(uint64_t upto) {
-  const uint64_t least = wait_for_all(upto, [](Desk& desk) -> std::atomic<uint64_t>& { return desk.status.finished; });
-  // `finished` is not written by collectives that settle by themselves, so it may lag behind what is known.
-  if (least > settled) settled = least;
-}
-
-void Group::drain(uint64_t upto) {
-  drained = wait_for_all(upto, [](Desk& desk) -> std::atomic<uint64_t>& { return desk.consumed.value; });
-}
-
 }  // namespace smelt

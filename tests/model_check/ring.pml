@@ -1,6 +1,6 @@
-/* The ring of inline slots and its flow control. Stands for core/group/group.h:
- *   put      put_inline(), open_slots(), settle() of wait.cc
- *   get      get_inline()
+/* The ring of inline slots and its flow control. Stands for core/transport/ring.h:
+ *   put      put() once slots_free(), which asks all_finished()
+ *   get      try_get(), asked until it is there
  *   finish   finish(); the end of call 3: finish_together()
  * Slots in a ring of RING (kRing), `finished` told every STRIDE (kFinishStride) episodes, `settled` known locally.
  * Calls: 1 broadcast of any root (flat, or along a chain with forwards), 2 reduce to any root, 3 everybody hears everybody.
@@ -29,7 +29,7 @@ inline choose(e) { atomic { if :: call[e]==0 ->
    if :: call[e]=1; root[e]=0 :: call[e]=1; root[e]=1 :: call[e]=2; root[e]=0 :: call[e]=2; root[e]=N-1 :: call[e]=3 fi
    :: else fi } }
 inline put(e, readers) {
-  /* open_slots */
+  /* slots_free */
   if
 #ifndef NOWAIT
      :: e>RING && settled+RING<e ->

@@ -5,7 +5,7 @@
  * packed or operands combined. One thread of each process uses a group at a time; different groups are independent.
  *
  * Collectives of a group must be called by all its participants in the same order with the same sizes, root and
- * operation. Memory ordering: a barrier orders like smelt_barrier_wait; what a collective delivers carries everything
+ * operation; each can also be started, and tested or waited for later (smelt_request). Memory ordering: a barrier orders like smelt_barrier_wait; what a collective delivers carries everything
  * that its sender did before.
  *
  * Results are the same bits on every participant, for every root, in every run, whatever method served the size:
@@ -101,6 +101,39 @@ SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const
 SMELT_API int smelt_group_allreduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
                                     const smelt_fold *fold);
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
+
+/* The same, started now and completed later. The caller owns the request, and leaves it where it is until it is
+ * complete; one that is all zeros, or whose start failed, counts as complete. */
+typedef struct smelt_request {
+  smelt_group *group; /* the library's; NULL: complete */
+  int result;         /* then, what the blocking form would have returned */
+} smelt_request;
+
+/* Each starts what the function of that name does, and never waits for others, but where 64 operations of the group are
+ * not complete yet: then for the first of them. The structs are copied; the memory they describe, and what their
+ * functions and the operation need, must stay as it is, and is not to be looked at where it is written, until the
+ * request is complete. 0: started, and the rest is told when it completes; -EINVAL; -ENOTSUP, where it is known at
+ * once: then nothing was started.
+ *
+ * All participants start collectives of a group in the same order, blocking ones among them; that is also the order in
+ * which they complete. A blocking one that has anything to do first completes all that was started. Nobody works in the background: an
+ * operation advances within functions of this header that are called for its group, and others may have to wait for
+ * that. The group is not to be freed while one is not complete. */
+SMELT_API int smelt_group_start_barrier(smelt_group *group, smelt_request *request);
+SMELT_API int smelt_group_start_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root,
+                                          smelt_request *request);
+SMELT_API int smelt_group_start_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
+                                       const smelt_fold *fold, unsigned root, smelt_request *request);
+SMELT_API int smelt_group_start_allreduce(smelt_group *group, const smelt_data *in, const smelt_data *out,
+                                          size_t elements, const smelt_fold *fold, smelt_request *request);
+
+/* Advances the group's operations as far as they go without waiting (what copying and combining is due is done), and
+ * says whether this one is complete. test: 0 while it is not, then as wait. wait: until it is, with the host's progress;
+ * what the blocking form returns. Once complete, what a barrier and received data carry is visible as after the
+ * blocking form. In order with all other calls for the group: one thread at a time. test may also be called from
+ * within the host's progress, and from an operation's functions. */
+SMELT_API int smelt_group_test(smelt_request *request, int *done);
+SMELT_API int smelt_group_wait(smelt_request *request);
 
 /* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes; trees are those of root
  * 0. Writes one line ("<= 224 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */

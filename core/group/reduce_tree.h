@@ -1,0 +1,61 @@
+// Reduction along the tree that the plan has for this root: everybody combines its own operands with its children's and
+// hands the outcome on, so the arithmetic and the reading are shared out and the messages that cross the machine are
+// few. What is short goes inline (reduction.h); here, piece by piece: one is on its way up while the next is combined
+// below.
+//
+// The operands meet in the tree's order, not in the promised one: only for operations that allow it (Group::tree_for).
+// Each participant takes its children in one order, that in which the model expects them, so that even what rounds
+// comes out alike in every run.
+#pragma once
+
+#include "group/reduction.h"
+
+namespace smelt {
+
+struct ReduceTree : Machine {
+  uint64_t k = 0, piece = 0;
+  size_t count = 0, offset = 0, length = 0;
+  uint32_t c = 0;
+  char* to = nullptr;
+  const void* partial = nullptr;
+
+  template <typename How>
+  bool step(How how, const Reduction& job, const ReduceRoute& route) {
+    Group& group = how.group;
+    const bool root = route.parent == kNobody;
+    const size_t width = job.fold.element_bytes;
+    const Pieces pieces(job.elements, width, group.piece_bytes);
+    switch (at) {
+      case 0:
+        for (; k < pieces.count; ++k) {
+          piece = group.pieces++;
+          count = pieces.in(k, job.elements), offset = k * pieces.elements * width, length = count * width;
+          to = group.up_piece(group.me, piece);
+          if (root) {
+            to = job.out.base ? static_cast<char*>(job.out.base) + offset : group.scratch + kPieceBytes;
+          } else {
+            SMELT_AWAIT(how.piece_free(piece));
+          }
+          partial = to;
+          if (route.count == 0)
+            pack(job.in, offset, length, to);
+          else
+            partial = packed_view(job.in, offset, length, group.scratch);
+          for (c = 0; c < route.count; ++c) {
+            SMELT_AWAIT(how.filled(route.children[c], &Desk::filled_up, piece));
+            Combiner(job.fold, count, nullptr, nullptr)
+                .combine(group.up_piece(route.children[c], piece), partial, to, to);
+            partial = to;
+          }
+          if (!root)
+            group.fill(&Desk::filled_up, piece);
+          else if (!job.out.base)
+            job.out.unpack(job.out.context, offset, length, to);
+          group.consume(piece);
+        }
+    }
+    return true;
+  }
+};
+
+}  // namespace smelt

@@ -1,0 +1,119 @@
+// The rings of a group's memory (desk.h), as one participant sees them: putting into our own slots, getting from
+// others', and the flow control that says when a slot is free again.
+//
+// Nothing here waits. What cannot be had at once is answered "not yet" (false, nullptr), and is asked for again, with
+// the same arguments, by whoever waits; in between nothing else may be asked for. How far a question has got that was
+// answered so is kept (`behind`, `lines`), so asking again costs a look at one line.
+//
+// tests/model_check/ring.pml has the inline slots and their flow control.
+#pragma once
+
+#include <cstring>
+
+#include "transport/desk.h"
+
+namespace smelt {
+
+// Cheaper than a call of memcpy for the usual small sizes.
+inline void copy_inline(void* to, const void* from, size_t bytes) {
+  if (bytes == 8)
+    std::memcpy(to, from, 8);
+  else if (bytes == 4)
+    std::memcpy(to, from, 4);
+  else
+    std::memcpy(to, from, bytes);
+}
+
+inline constexpr uint64_t kFinishStride = 4;
+static_assert(kFinishStride < kRing);
+
+struct Rings {
+  uint32_t n = 0, me = 0;
+  Front* front = nullptr;
+  Desk* desks = nullptr;     // [n]
+  char* shelves = nullptr;   // [n * kShelfBytes]; nullptr: none
+  uint32_t piece_bytes = 0;  // a slot of a shelf
+
+  // All participants count alike.
+  uint64_t episode = 0;  // collective calls so far
+  uint64_t settled = 0;  // every participant has finished all episodes up to this one, as far as we know
+  uint64_t pieces = 0;   // pieces of long messages so far
+  uint64_t drained = 0;  // every participant has done with so many pieces, as far as we know
+
+  // Of the question that was last answered "not yet".
+  uint32_t behind = 0;  // participants before this one are no obstacle
+  uint32_t lines = 0;   // lines of a message that are here
+
+  Desk& desk() { return desks[me]; }
+  char* up_piece(uint32_t i, uint64_t piece) { return shelves + i * kShelfBytes + piece % kPieceRing * piece_bytes; }
+  char* down_piece(uint32_t i, uint64_t piece) { return up_piece(i, piece) + kChannelBytes; }
+
+  // --- inline messages
+
+  // Are our slots of this episode free to be written?
+  bool slots_free() { return episode <= kRing || settled >= episode - kRing || all_finished(episode - kRing); }
+
+  // The message of this episode to whoever reads our channel; only when slots_free().
+  void put(InlineSlot* channel, const void* from, size_t bytes) {
+    const char* at = static_cast<const char*>(from);
+    for (InlineLine* line = channel[episode % kRing].line;; ++line) {
+      const size_t length = bytes < kLinePayload ? bytes : kLinePayload;
+      copy_inline(line->payload, at, length);
+      line->episode.store(episode, std::memory_order_release);
+      if (bytes <= kLinePayload) return;
+      at += length, bytes -= length;
+    }
+  }
+
+  // The message of this episode in somebody's channel: where it lies, or a copy in `room` when it takes several lines;
+  // nullptr: not yet.
+  const void* try_get(const InlineSlot* channel, size_t bytes, void* room) {
+    const InlineLine* line = channel[episode % kRing].line;
+    if (line->episode.load(std::memory_order_acquire) != episode) return nullptr;
+    // A sender that runs ahead has put its next message there already: asked for now, it is here when it is wanted
+    // (measured, reduce of 8 bytes in a tight loop, near: 16 ns a call instead of 21; where nobody runs ahead no
+    // difference).
+    __builtin_prefetch(channel[(episode + 1) % kRing].line);
+    return bytes <= kLinePayload ? line->payload : try_get_lines(line, bytes, static_cast<char*>(room));
+  }
+  const void* try_get_lines(const InlineLine* line, size_t bytes, char* room);
+
+  // The line that two participants share in this episode.
+  PairLine& pair_line() { return front->pair[episode % kRing]; }
+
+  // The end of a collective in which not everybody has heard of everybody. Told every few episodes only: a sender that
+  // runs ahead polls the line, and every store into it would cost a message. The ring is long enough for that: whoever
+  // waits for a slot has itself sent all that the others need to get to within kFinishStride of it.
+  void finish() {
+    if (episode % kFinishStride == 0) finish_now();
+  }
+  void finish_now() { desk().status.finished.store(episode, std::memory_order_release); }
+  // ... and of one in which everybody has: nobody can be here before all have left the episode before.
+  void finish_together() { settled = episode - 1; }
+
+  // Has everybody finished `upto`?
+  bool all_finished(uint64_t upto);
+
+  // --- pieces of long messages
+
+  // Are our slots for this piece free?
+  bool piece_free(uint64_t piece) {
+    return piece < kPieceRing || drained >= piece - kPieceRing + 1 || all_consumed(piece - kPieceRing + 1);
+  }
+  bool all_consumed(uint64_t upto);
+  bool filled(uint32_t i, Counter Desk::*channel, uint64_t piece) const {
+    return (desks[i].*channel).value.load(std::memory_order_acquire) > piece;
+  }
+  void fill(Counter Desk::*channel, uint64_t piece) {
+    (desk().*channel).value.store(piece + 1, std::memory_order_release);
+  }
+  void consume(uint64_t piece) { desk().consumed.value.store(piece + 1, std::memory_order_release); }
+
+  // --- questions put to all
+
+  void cast(Question question, bool yes) { desk().status.vote[question].store(yes ? 1 : 2, std::memory_order_release); }
+  // Have all cast their vote? Then *all: all said yes.
+  bool all_cast(Question question, bool* all);
+};
+
+}  // namespace smelt

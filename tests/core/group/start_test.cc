@@ -1,0 +1,292 @@
+// Operations that are started, tested and waited for: the same results as the blocking ones', whatever else is under
+// way, and no function but a blocking one and wait waits for others.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cerrno>
+#include <memory>
+#include <numeric>
+
+#include "group/group.h"
+#include "in_group.h"
+
+namespace smelt::test {
+namespace {
+
+// An associative, non-commutative operation on 8 bytes: composition of the maps x -> a x + b (mod 2^32).
+struct Map {
+  uint32_t a, b;
+};
+Map compose(Map f, Map g) { return {f.a * g.a, f.a * g.b + f.b}; }
+bool operator==(Map f, Map g) { return f.a == g.a && f.b == g.b; }
+
+void fold_maps(void*, const void* left, void* right, size_t elements) {
+  const auto* l = static_cast<const Map*>(left);
+  auto* r = static_cast<Map*>(right);
+  for (size_t i = 0; i < elements; ++i) r[i] = compose(l[i], r[i]);
+}
+
+Map operand(unsigned rank, size_t i, uint32_t round) {
+  return {static_cast<uint32_t>(2 * (rank * 7 + i) + 1), static_cast<uint32_t>(rank * 1000003 + i * 17 + round)};
+}
+
+enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce };
+
+// What is not in one piece: every element is followed by another that nobody touches.
+struct Apart {
+  static void pack(void* context, size_t offset, size_t bytes, void* to) {
+    const char* from = static_cast<const char*>(context);
+    for (size_t i = 0; i < bytes; ++i) static_cast<char*>(to)[i] = from[(offset + i) / 8 * 16 + (offset + i) % 8];
+  }
+  static void unpack(void* context, size_t offset, size_t bytes, const void* from) {
+    char* to = static_cast<char*>(context);
+    for (size_t i = 0; i < bytes; ++i) to[(offset + i) / 8 * 16 + (offset + i) % 8] = static_cast<const char*>(from)[i];
+  }
+};
+
+// One operation of a test: its data, its request, and what must come of it.
+struct Operation {
+  Kind kind;
+  size_t count;
+  unsigned root;
+  uint32_t round;
+  bool apart;
+  std::vector<Map> in, out;
+  smelt_request request{};
+
+  Operation(Kind kind, size_t count, unsigned root, uint32_t round, bool apart, const Seat& seat)
+      : kind(kind),
+        count(count),
+        root(root),
+        round(round),
+        apart(apart),
+        in(count * width(), Map{5, 5}),
+        out(count * width(), Map{9, 9}) {
+    for (size_t i = 0; i < count; ++i) in[i * width()] = operand(seat.me, i, round);
+    if (kind == Kind::kBroadcast && seat.me == root) out = in;
+  }
+  size_t width() const { return apart ? 2 : 1; }
+  smelt_data data(std::vector<Map>& memory) const {
+    if (apart) return {nullptr, Apart::pack, Apart::unpack, memory.data()};
+    return {memory.data(), nullptr, nullptr, nullptr};
+  }
+
+  // The structs are gone when these return: only what they describe may still be looked at.
+  int start(smelt_group* group) {
+    const smelt_data from = data(in), to = data(out);
+    const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
+    switch (kind) {
+      case Kind::kBarrier: return smelt_group_start_barrier(group, &request);
+      case Kind::kBroadcast: return smelt_group_start_broadcast(group, &to, count * sizeof(Map), root, &request);
+      case Kind::kReduce: return smelt_group_start_reduce(group, &from, &to, count, &fold, root, &request);
+      case Kind::kAllreduce: return smelt_group_start_allreduce(group, &from, &to, count, &fold, &request);
+    }
+    return -1;
+  }
+  int block(smelt_group* group) {
+    const smelt_data from = data(in), to = data(out);
+    const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
+    switch (kind) {
+      case Kind::kBarrier: return smelt_group_barrier(group);
+      case Kind::kBroadcast: return smelt_group_broadcast(group, &to, count * sizeof(Map), root);
+      case Kind::kReduce: return smelt_group_reduce(group, &from, &to, count, &fold, root);
+      case Kind::kAllreduce: return smelt_group_allreduce(group, &from, &to, count, &fold);
+    }
+    return -1;
+  }
+
+  int check(const Seat& seat) const {
+    for (size_t i = 0; i < count; ++i) {
+      Map expected{9, 9};
+      if (kind == Kind::kBroadcast) expected = operand(root, i, round);
+      if (kind == Kind::kAllreduce || (kind == Kind::kReduce && seat.me == root)) {
+        expected = operand(0, i, round);
+        for (unsigned r = 1; r < seat.n; ++r) expected = compose(expected, operand(r, i, round));
+      }
+      EXPECT_HERE(out[i * width()] == expected, "rank %u of %u: round %u, kind %d, %zu elements, root %u: element %zu",
+                  seat.me, seat.n, round, static_cast<int>(kind), count, root, i);
+      EXPECT_HERE(!apart || out[i * 2 + 1] == (kind == Kind::kBroadcast && seat.me == root ? Map{5, 5} : Map{9, 9}),
+                  "rank %u: round %u: between the elements, %zu", seat.me, round, i);
+    }
+    return 0;
+  }
+};
+
+int test_until_done(smelt_request* request) {
+  for (int done = 0;;) {
+    const int error = smelt_group_test(request, &done);
+    if (done) return error;
+    sched_yield();  // what wait does in a crowd
+  }
+}
+
+// The same series on all participants: several outstanding, blocking ones in between, tested and waited for in another
+// order than they were started, each participant in its own.
+int mixed(smelt_group* group, const Seat& seat) {
+  const size_t kCounts[] = {0, 1, 3, 4, 28, 29, 300, 2000, 5000};
+  uint32_t series = 12345;  // the same everywhere
+  uint32_t mine = 99 + seat.me;
+  const auto next = [](uint32_t& state) { return (state = state * 1664525u + 1013904223u) >> 8; };
+  uint32_t round = 0;
+  for (int turn = 0; turn < 12; ++turn) {
+    std::vector<std::unique_ptr<Operation>> outstanding;
+    const unsigned how_many = 1 + next(series) % 9;
+    for (unsigned k = 0; k < how_many; ++k) {
+      const auto kind = static_cast<Kind>(next(series) % 4);
+      const size_t count = kind == Kind::kBarrier ? 0 : kCounts[next(series) % std::size(kCounts)];
+      const unsigned root = next(series) % seat.n;
+      const bool blocking = next(series) % 5 == 0, apart = next(series) % 4 == 0;
+      auto operation = std::make_unique<Operation>(kind, count, root, ++round, apart, seat);
+      const int error = blocking ? operation->block(group) : operation->start(group);
+      EXPECT_HERE(error == 0, "round %u: %d", round, error);
+      if (blocking) {
+        if (const int wrong = operation->check(seat)) return wrong;
+        for (const auto& before : outstanding)
+          EXPECT_HERE(!before->request.group || (count == 0 && kind != Kind::kBarrier),
+                      "a blocking one came back before what was started");
+      }
+      outstanding.push_back(std::move(operation));
+      int done;
+      if (next(mine) % 3 == 0) smelt_group_test(&outstanding[next(mine) % outstanding.size()]->request, &done);
+    }
+    while (!outstanding.empty()) {
+      const size_t at = next(mine) % outstanding.size();
+      smelt_request* const request = &outstanding[at]->request;
+      const int error = next(mine) % 2 ? smelt_group_wait(request) : test_until_done(request);
+      EXPECT_HERE(error == 0, "round %u: %d", outstanding[at]->round, error);
+      if (const int wrong = outstanding[at]->check(seat)) return wrong;
+      outstanding.erase(outstanding.begin() + static_cast<ptrdiff_t>(at));
+    }
+  }
+  return 0;
+}
+
+int failures(unsigned n, const std::vector<Setting>& settings) { return in_group(n, settings, mixed); }
+
+class Started : public testing::TestWithParam<unsigned> {};
+
+TEST_P(Started, MixedWithBlockingOnes) { EXPECT_EQ(failures(GetParam(), {}), 0); }
+TEST_P(Started, Sliced) { EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "0"}, {"SMELT_CHUNK", "512"}}), 0); }
+TEST_P(Started, Flat) {
+  EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "1000000000"}, {"SMELT_CHUNK", "512"}}), 0);
+}
+TEST_P(Started, SingleCopy) { EXPECT_EQ(failures(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}), 0); }
+TEST_P(Started, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knomial:1"}, {"SMELT_CHUNK", "256"}}), 0); }
+INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u), testing::PrintToStringParamName());
+
+TEST(StartedOf, MoreThanABlock) { EXPECT_EQ(failures(18, {}), 0); }
+
+// Participant 1 comes only when 0 has started, and tested, everything: who waited anywhere would wait for ever. Long
+// messages among them, so that the first use of memory for them does not wait either.
+int alone(smelt_group* group, Seat& seat) {
+  std::vector<std::unique_ptr<Operation>> all;
+  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast})
+    for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
+      all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
+                                                static_cast<uint32_t>(all.size()), false, seat));
+  int64_t turn = 0;
+  if (seat.me == 0) {
+    for (const auto& operation : all) EXPECT_HERE(operation->start(group) == 0, "start");
+    for (int i = 0; i < 1000; ++i) {
+      for (const auto& operation : all) {
+        int done = 1;
+        EXPECT_HERE(smelt_group_test(&operation->request, &done) == 0 && !done, "complete without the other");
+      }
+    }
+    const uint64_t progress = seat.progress_calls;
+    EXPECT_HERE(progress == 0, "start or test waited: %llu calls of progress",
+                static_cast<unsigned long long>(progress));
+  }
+  const smelt_host host = host_of(&seat);  // its own collectives: where 1 waits for 0
+  EXPECT_HERE(host.minimum(host.context, &turn, 1) == 0, "minimum");
+  if (seat.me == 1)
+    for (const auto& operation : all) EXPECT_HERE(operation->start(group) == 0, "start");
+  for (auto operation = all.rbegin(); operation != all.rend(); ++operation) {
+    EXPECT_HERE(smelt_group_wait(&(*operation)->request) == 0, "wait");
+    if (const int wrong = (*operation)->check(seat)) return wrong;
+  }
+  return 0;
+}
+TEST(StartedOf, NobodyWaitsForWhoIsNotThere) {
+  EXPECT_EQ(in_group(2, {}, alone), 0);
+  EXPECT_EQ(in_group(2, {{"SMELT_COPY_LIMIT", "0"}}, alone), 0);
+  EXPECT_EQ(in_group(2, {{"SMELT_FLAT_LIMIT", "0"}}, alone), 0);
+}
+
+// More than a group has room for: start completes the first, and nothing is lost.
+int many(smelt_group* group, Seat& seat) {
+  std::vector<std::unique_ptr<Operation>> all;
+  for (uint32_t i = 0; i < 5 * kOutstanding; ++i) {
+    all.push_back(std::make_unique<Operation>(i % 7 ? Kind::kAllreduce : Kind::kBroadcast, 1 + i % 40, i % seat.n, i,
+                                              false, seat));
+    EXPECT_HERE(all.back()->start(group) == 0, "start");
+  }
+  EXPECT_HERE(smelt_group_barrier(group) == 0, "barrier");
+  for (const auto& operation : all) {
+    int done = 0;
+    EXPECT_HERE(smelt_group_test(&operation->request, &done) == 0 && done, "not complete after a blocking one");
+    if (const int wrong = operation->check(seat)) return wrong;
+  }
+  return 0;
+}
+TEST(StartedOf, MoreThanThereIsRoomFor) { EXPECT_EQ(in_group(3, {}, many), 0); }
+
+// An operation may test requests of its own group, and is not entered again.
+struct Curious {
+  smelt_request* request;
+  int calls = 0, complete = 0;
+};
+void fold_and_test(void* context, const void* left, void* right, size_t elements) {
+  auto* curious = static_cast<Curious*>(context);
+  int done = 0;
+  smelt_group_test(curious->request, &done);
+  ++curious->calls;
+  curious->complete += done;
+  fold_maps(nullptr, left, right, elements);
+}
+TEST(StartedOf, TestedFromWithinAnOperation) {
+  const auto body = [](smelt_group* group, Seat& seat) {
+    smelt_request request{}, later{};
+    Curious curious{&later};
+    const smelt_fold fold{sizeof(Map), fold_and_test, nullptr, &curious, 0};
+    Map in = operand(seat.me, 0, 0), out{9, 9};
+    const smelt_data from{&in, nullptr, nullptr, nullptr}, to{&out, nullptr, nullptr, nullptr};
+    EXPECT_HERE(smelt_group_start_allreduce(group, &from, &to, 1, &fold, &request) == 0, "start");
+    // Not started yet it counts as complete, and the operation may have run already: only then.
+    const int before = curious.calls;
+    EXPECT_HERE(smelt_group_start_barrier(group, &later) == 0, "start");
+    EXPECT_HERE(smelt_group_wait(&later) == 0 && !request.group, "the order of completion");
+    EXPECT_HERE(curious.calls == static_cast<int>(seat.n) - 1 && curious.complete == before, "%d calls, %d complete",
+                curious.calls, curious.complete);
+    EXPECT_HERE(out == compose(operand(0, 0, 0), operand(1, 0, 0)), "result");
+    return 0;
+  };
+  EXPECT_EQ(in_group(2, {}, body), 0);
+}
+
+TEST(StartedOf, RefusesAsTheBlockingOnes) {
+  const auto body = [](smelt_group* group, Seat& seat) {
+    smelt_request request{};
+    int done = 0;
+    EXPECT_HERE(smelt_group_test(&request, &done) == 0 && done && smelt_group_wait(&request) == 0, "zeros");
+    EXPECT_HERE(smelt_group_start_barrier(nullptr, &request) == -EINVAL, "no group");
+    EXPECT_HERE(smelt_group_wait(&request) == -EINVAL, "what failed to start is complete");
+    EXPECT_HERE(smelt_group_start_barrier(group, nullptr) == -EINVAL, "no request");
+    EXPECT_HERE(smelt_group_start_broadcast(group, nullptr, 8, 0, &request) == -EINVAL, "no data");
+    EXPECT_HERE(smelt_group_test(nullptr, &done) == -EINVAL && smelt_group_test(&request, nullptr) == -EINVAL &&
+                    smelt_group_wait(nullptr) == -EINVAL,
+                "test and wait of nothing");
+    const size_t huge = smelt_group_element_limit(group) + 1;
+    std::vector<char> in(huge), out(huge);
+    const smelt_data from{in.data(), nullptr, nullptr, nullptr}, to{out.data(), nullptr, nullptr, nullptr};
+    const smelt_fold fold{huge, fold_maps, nullptr, nullptr, 0};
+    EXPECT_HERE(smelt_group_start_allreduce(group, &from, &to, 1, &fold, &request) == -ENOTSUP, "a huge element");
+    EXPECT_HERE(smelt_group_start_barrier(group, &request) == 0 && smelt_group_wait(&request) == 0, "barrier");
+    (void)seat;
+    return 0;
+  };
+  EXPECT_EQ(in_group(2, {}, body), 0);
+}
+
+}  // namespace
+}  // namespace smelt::test
