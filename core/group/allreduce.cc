@@ -16,14 +16,15 @@ namespace {
 
 struct AllreduceOfTwo : Machine {
   Reduction job;
-  InlineRoom packed;
+  static constexpr int kRooms = 1;
+  char* const unpacked;
 
-  explicit AllreduceOfTwo(const Reduction& job) : job(job) {}
+  AllreduceOfTwo(InlineRoom* rooms, const Reduction& job) : job(job), unpacked(rooms[0].bytes) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         ++group.episode;
         SMELT_AWAIT(how.slots_free());
@@ -42,7 +43,7 @@ struct AllreduceOfTwo : Machine {
   void combine(const PairLine& line) {
     // For operations without a third operand; they may not write into the line.
     alignas(64) char room[kPairBytes];
-    void* const to = job.out.base ? job.out.base : packed.bytes;
+    void* const to = job.out.base ? job.out.base : unpacked;
     Combiner(job.fold, job.elements, nullptr, nullptr).combine(line.half[0].payload, line.half[1].payload, to, room);
     if (!job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), to);
   }
@@ -52,19 +53,21 @@ struct AllreduceInline : Machine {
   Reduction job;
   const void* own = nullptr;
   void* result = nullptr;
-  InlineRoom packed, unpacked;
+  static constexpr int kRooms = 2 + CombineInline::kRooms;
+  char *const packed, *const unpacked;
   CombineInline all;
 
-  explicit AllreduceInline(const Reduction& job) : job(job) {}
+  AllreduceInline(InlineRoom* rooms, const Reduction& job)
+      : job(job), packed(rooms[0].bytes), unpacked(rooms[1].bytes), all(rooms + 2) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        result = job.out.base ? job.out.base : unpacked.bytes;
-        own = packed_view(job.in, 0, job.bytes(), packed.bytes);
+        result = job.out.base ? job.out.base : unpacked;
+        own = packed_view(job.in, 0, job.bytes(), packed);
         SMELT_AWAIT(how.put(group.desk().up, own, job.bytes()));
         SMELT_AWAIT(all.step(how, own, result, job.elements, job.fold));
         group.finish_together();
@@ -75,25 +78,27 @@ struct AllreduceInline : Machine {
 };
 
 // Everybody hears of everybody through participant 0, which is what finish_together needs.
+template <typename Method>
 struct AllreduceBlocks : Machine {
   Reduction job;
   void* result = nullptr;
   const void* from = nullptr;
-  InlineRoom unpacked;
-  ReduceShort reduce;
+  static constexpr int kRooms = 1 + Method::kRooms;
+  char* const unpacked;
+  Method reduce;
 
-  explicit AllreduceBlocks(const Reduction& job) : job(job) {}
+  AllreduceBlocks(InlineRoom* rooms, const Reduction& job) : job(job), unpacked(rooms[0].bytes), reduce(rooms + 1) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
     const Route& route = group.route(0);
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        from = result = job.out.base ? job.out.base : unpacked.bytes;
+        from = result = job.out.base ? job.out.base : unpacked;
         SMELT_AWAIT(reduce.step(how, job.in, result, job.elements, job.fold, 0));
-        if (!reduce.have()) {
+        if (!reduce.have) {
           SMELT_AWAIT((from = how.get(route.parent, group.desks[route.parent].down, job.bytes(), result)) != nullptr);
         }
         if (group.me == 0 || route.forwards) {
@@ -112,7 +117,8 @@ int allreduce(Way way, const Reduction& job) {
   if (job.bytes() > kInlineBytes) return reduce_long(way, job);
   if (way.group.n == 2 && job.bytes() <= kPairBytes) return way.template run<AllreduceOfTwo>(job);
   if (way.group.n <= kBlockSize) return way.template run<AllreduceInline>(job);
-  return way.template run<AllreduceBlocks>(job);
+  if (way.group.tree_for(job.fold, 0)) return way.template run<AllreduceBlocks<ReduceTreeInline>>(job);
+  return way.template run<AllreduceBlocks<ReduceBlocks>>(job);
 }
 
 }  // namespace

@@ -32,6 +32,15 @@ int check_allreduce(const smelt_group* group, const smelt_data* in, const smelt_
   return !group || !in || !out || !fold ? -EINVAL : 0;
 }
 
+bool is_busy(const smelt_group& group) { return group.completed != group.started; }
+
+// A blocking call comes after all that was started. Apart, so that it costs the usual call nothing but the look.
+template <typename Call>
+[[gnu::noinline, gnu::cold]] int after_started(smelt_group& group, Call call) {
+  complete_until(group, group.started);
+  return call();
+}
+
 // A request of which nothing is left to do, or that came to nothing.
 int complete(smelt_request* request, int result = 0) {
   request->group = nullptr;
@@ -59,7 +68,8 @@ int start(smelt_group& group, smelt_request* request, const smelt_data* in, cons
 
 int smelt_group_barrier(smelt_group* group) {
   if (!group) return -EINVAL;
-  complete_all(*group);
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_barrier(group); });
   if (group->n > 1) group_barrier(*group);
   return 0;
 }
@@ -67,7 +77,8 @@ int smelt_group_barrier(smelt_group* group) {
 int smelt_group_broadcast(smelt_group* group, const smelt_data* data, size_t bytes, unsigned root) {
   if (const int error = check_broadcast(group, data, root)) return error;
   if (group->n == 1 || bytes == 0) return 0;
-  complete_all(*group);
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_broadcast(group, data, bytes, root); });
   return group_broadcast(*group, *data, bytes, root);
 }
 
@@ -75,7 +86,8 @@ int smelt_group_reduce(smelt_group* group, const smelt_data* in, const smelt_dat
                        const smelt_fold* fold, unsigned root) {
   if (const int error = check_reduce(group, in, out, fold, root)) return error;
   if (elements == 0 || fold->element_bytes == 0) return 0;
-  complete_all(*group);
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_reduce(group, in, out, elements, fold, root); });
   if (group->n > 1) return group_reduce(*group, *in, group->me == root ? *out : kNowhere, elements, *fold, root);
   copy_through(*in, *out, elements * fold->element_bytes);
   return 0;
@@ -85,7 +97,8 @@ int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_
                           const smelt_fold* fold) {
   if (const int error = check_allreduce(group, in, out, fold)) return error;
   if (elements == 0 || fold->element_bytes == 0) return 0;
-  complete_all(*group);
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_allreduce(group, in, out, elements, fold); });
   if (group->n > 1) return group_allreduce(*group, *in, *out, elements, *fold);
   copy_through(*in, *out, elements * fold->element_bytes);
   return 0;

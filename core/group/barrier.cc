@@ -8,11 +8,14 @@ namespace smelt {
 namespace {
 
 struct BarrierOfTwo : Machine {
+  static constexpr int kRooms = 1;
+  explicit BarrierOfTwo(InlineRoom*) {}
+
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
     PairLine& line = group.front->pair_barrier;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         ++group.episode;
         line.half[group.me].episode.store(group.episode, std::memory_order_release);
@@ -26,13 +29,16 @@ struct BarrierOfTwo : Machine {
 };
 
 struct BarrierAlongSteps : Machine {
+  static constexpr int kRooms = 1;
   uint32_t number = 0, i = 0;
+
+  explicit BarrierAlongSteps(InlineRoom*) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
     const BarrierStep* const steps = group.plan.steps;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         ++group.episode;
         for (; number < group.plan.step_count; ++number) {

@@ -16,27 +16,29 @@ namespace smelt {
 namespace {
 
 struct BroadcastInline : Machine {
+  static constexpr int kRooms = 1;
+  char* const room;
   const smelt_data& data;
   size_t bytes;
   uint32_t root;
   const void* from = nullptr;
-  InlineRoom room;
 
-  BroadcastInline(const smelt_data& data, size_t bytes, uint32_t root) : data(data), bytes(bytes), root(root) {}
+  BroadcastInline(InlineRoom* rooms, const smelt_data& data, size_t bytes, uint32_t root)
+      : room(rooms[0].bytes), data(data), bytes(bytes), root(root) {}
 
   template <typename How>
-  bool step(How how) {
+  [[gnu::always_inline]] bool step(How how) {
     Group& group = how.group;
     const Route& route = group.route(root);
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         ++group.episode;
         if (group.me == root) {
-          from = packed_view(data, 0, bytes, room.bytes);
+          from = packed_view(data, 0, bytes, room);
           SMELT_AWAIT(how.put(group.desk().down, from, bytes));
         } else {
           SMELT_AWAIT((from = how.get(route.parent, group.desks[route.parent].down, bytes,
-                                      data.base ? data.base : room.bytes)) != nullptr);
+                                      data.base ? data.base : room)) != nullptr);
           if (route.forwards) {
             SMELT_AWAIT(how.put(group.desk().down, from, bytes));
           }
@@ -51,6 +53,7 @@ struct BroadcastInline : Machine {
 };
 
 struct BroadcastShelf : Machine {
+  static constexpr int kRooms = 1;
   const smelt_data& data;
   size_t bytes;
   uint32_t root;
@@ -58,14 +61,14 @@ struct BroadcastShelf : Machine {
   uint64_t k = 0, piece = 0;
   size_t offset = 0, length = 0;
 
-  BroadcastShelf(const Group& group, const smelt_data& data, size_t bytes, uint32_t root)
+  BroadcastShelf(InlineRoom*, const Group& group, const smelt_data& data, size_t bytes, uint32_t root)
       : data(data), bytes(bytes), root(root), pieces(bytes, 1, group.piece_bytes) {}
 
   template <typename How>
-  bool step(How how) {
+  [[gnu::always_inline]] bool step(How how) {
     Group& group = how.group;
     const Route& route = group.route(root);
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         for (; k < pieces.count; ++k) {
           piece = group.pieces++;
@@ -90,27 +93,32 @@ struct BroadcastShelf : Machine {
   }
 };
 
+bool may_copy_once(const Group& group, size_t bytes) {
+  return bytes > group.plan.limits.copy_broadcast && group.n <= kDirectCopyParticipants;
+}
+
 struct BroadcastLong : Machine {
+  static constexpr int kRooms = 1;
   const smelt_data& data;
   size_t bytes;
   uint32_t root;
   BroadcastShelf shelf;
   BroadcastSingle single;
 
-  BroadcastLong(const Group& group, const smelt_data& data, size_t bytes, uint32_t root)
-      : data(data), bytes(bytes), root(root), shelf(group, data, bytes, root), single(data, bytes, root) {}
+  BroadcastLong(InlineRoom* rooms, const Group& group, const smelt_data& data, size_t bytes, uint32_t root)
+      : data(data), bytes(bytes), root(root), shelf(rooms, group, data, bytes, root), single(data, bytes, root) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         SMELT_AWAIT(how.shelves_agreed());
         if (!group.shelves) {
           error = -ENOTSUP;
           return true;
         }
-        if (bytes > group.plan.limits.copy_broadcast && group.n <= kDirectCopyParticipants) {
+        if (may_copy_once(group, bytes)) {
           SMELT_AWAIT(how.single_copy_agreed());
           if (group.single_copy()) {
             SMELT_AWAIT(single.step(how));
@@ -127,6 +135,8 @@ struct BroadcastLong : Machine {
 template <typename Way>
 int broadcast(Way way, const smelt_data& data, size_t bytes, uint32_t root) {
   if (bytes <= kInlineBytes) return way.template run<BroadcastInline>(data, bytes, root);
+  if (way.group.shelves && !may_copy_once(way.group, bytes))  // nothing to agree on any more
+    return way.template run<BroadcastShelf>(way.group, data, bytes, root);
   return way.template run<BroadcastLong>(way.group, data, bytes, root);
 }
 

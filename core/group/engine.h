@@ -7,7 +7,8 @@
 // written like a function that waits: its body is one switch over `at`, and SMELT_AWAIT(what) marks a place where it
 // may have to stop, and goes on when it is called again (the protothreads of Dunkels et al., SenSys 2006; Duff's device
 // underneath). `what` is an expression that is true when the machine may go on; it is evaluated again and again, and
-// must bear that. What has to outlive such a place is a member; no variable may be begun before one and used after it.
+// must bear that. What has to outlive such a place is a member; no variable may be begun before one and used after
+// it, unless step() begins it anew each time.
 //
 // `How` says what happens where something is not there yet, and is the only thing that waits:
 //
@@ -38,6 +39,18 @@ namespace smelt {
 struct Machine {
   int at = 0;  // where step() goes on
   int error = 0;
+
+  template <typename How>
+  int resume_at(const How&) const {
+    return How::kStops ? at : 0;
+  }
+};
+
+// One's own memory for an inline message. Operands lie there as group.h promises, which is why two of them do not
+// follow each other after 224 bytes. A machine is given as many as it wants (kRooms) and keeps no other memory whose
+// address it tells others: so the compiler may keep all the rest of it in registers.
+struct alignas(64) InlineRoom {
+  char bytes[kInlineBytes];
 };
 
 // What machines ask of the rings, each true when it is done.
@@ -46,7 +59,7 @@ struct Asking {
   Group& group;
 
   bool put(InlineSlot* channel, const void* from, size_t bytes) {
-    if (!until(group.behind, [this] { return group.slots_free(); })) return false;
+    if (!slots_free()) return false;
     group.put(channel, from, bytes);
     return true;
   }
@@ -57,13 +70,17 @@ struct Asking {
     return at;
   }
   bool slots_free() {
-    return until(group.behind, [this] { return group.slots_free(); });
-  }
-  bool all_finished(uint64_t upto) {
-    return until(group.behind, [&] { return group.all_finished(upto); });
+    uint64_t upto;
+    return group.slots_free(&upto) || all_finished(upto);
   }
   bool piece_free(uint64_t piece) {
-    return until(group.behind, [&] { return group.piece_free(piece); });
+    uint64_t upto;
+    return group.piece_free(piece, &upto) || all_consumed(upto);
+  }
+  [[gnu::noinline]] bool all_finished(uint64_t upto) {
+    if (!everybody([&](uint32_t i) { return group.has_finished(i, upto); })) return false;
+    group.note_finished();
+    return true;
   }
   bool filled(uint32_t i, Counter Desk::*channel, uint64_t piece) {
     return until(i, [&] { return group.filled(i, channel, piece); });
@@ -76,6 +93,19 @@ struct Asking {
   }
 
  private:
+  [[gnu::noinline]] bool all_consumed(uint64_t upto) {
+    if (!everybody([&](uint32_t i) { return group.has_consumed(i, upto); })) return false;
+    group.note_consumed();
+    return true;
+  }
+  // One after the other: who waits polls one line.
+  template <typename Has>
+  bool everybody(Has has) {
+    for (; group.behind < group.n; ++group.behind)
+      if (group.behind != group.me && !until(group.behind, [&] { return has(group.behind); })) return false;
+    group.behind = 0;
+    return true;
+  }
   template <typename Ready>
   bool until(const uint32_t& peer, Ready ready) {
     return static_cast<Self*>(this)->until(peer, ready);
@@ -101,13 +131,16 @@ struct Testing : Asking<Testing> {
   }
 };
 
+inline constexpr int kMostRooms = 6;
+
 // A started operation: copies of what its caller said, and its machine.
 struct Pending {
   smelt_request* request;
   smelt_data in, out;
   smelt_fold fold;
   bool (*step)(Group& group, Pending& self);
-  alignas(64) char machine[3072];
+  InlineRoom rooms[kMostRooms];
+  alignas(64) char machine[1024];
 };
 
 // Advances what was started as far as it goes without waiting.
@@ -116,11 +149,6 @@ void advance(Group& group);
 void complete_until(Group& group, uint64_t number);
 // Waits until this one is.
 void complete_request(Group& group, const smelt_request& request);
-// Waits for all that were started.
-inline void complete_all(Group& group) {
-  if (group.completed != group.started) [[unlikely]]
-    complete_until(group, group.started);
-}
 
 // What a collective does with the machine that serves the call: runs it, or leaves it for later. Both return its error,
 // as far as it is known.
@@ -128,8 +156,9 @@ struct Running {
   Group& group;
   template <typename M, typename... Arguments>
   int run(const Arguments&... arguments) {
-    M machine(arguments...);
-    machine.step(Waiting{{group}});
+    InlineRoom rooms[M::kRooms];
+    M machine(rooms, arguments...);
+    machine.step(Waiting{{group}});  // inlined: nothing else calls it
     return machine.error;
   }
 };
@@ -138,8 +167,8 @@ struct Starting {
   Pending& place;
   template <typename M, typename... Arguments>
   int run(const Arguments&... arguments) {
-    static_assert(sizeof(M) <= sizeof place.machine && alignof(M) <= 64);
-    new (place.machine) M(arguments...);
+    static_assert(sizeof(M) <= sizeof place.machine && M::kRooms <= kMostRooms && alignof(M) <= 64);
+    new (place.machine) M(place.rooms, arguments...);
     place.step = [](Group& group, Pending& self) { return step_of<M>(group, self); };
     return 0;
   }

@@ -61,7 +61,7 @@ class Combiner {
   // nullptr: not yet. result may be one of them. Without a `result` the outcome may be left where it is. True when it
   // is done; chain.right says where the outcome is.
   template <typename Source>
-  bool chain(Chain& chain, Source&& source, char* room, void* result) {
+  [[gnu::always_inline]] bool chain(Chain& chain, Source&& source, char* room, void* result) {
     while (chain.next > chain.first) {
       const void* const operand = source(chain.next - 1);
       if (!operand) return false;
@@ -80,7 +80,7 @@ class Combiner {
 
   // All of 0 .. n-1, in blocks.
   template <typename Source>
-  bool all(Whole& whole, uint32_t n, Source&& source, void* result) {
+  [[gnu::always_inline]] bool all(Whole& whole, uint32_t n, Source&& source, void* result) {
     if (n <= kBlockSize) return chain(whole.chain, source, block_room_, result);
     for (;; --whole.block, whole.chain = Chain(whole.block * kBlockSize, (whole.block + 1) * kBlockSize)) {
       if (!chain(whole.chain, source, whole.total ? block_room_ : total_room_, nullptr)) return false;
@@ -111,12 +111,6 @@ class Combiner {
   size_t elements_, bytes_;
   char* block_room_;
   char* total_room_;
-};
-
-// One's own memory for an inline message. Operands lie there as group.h promises, which is why two of them do not
-// follow each other after 224 bytes.
-struct alignas(64) InlineRoom {
-  char bytes[kInlineBytes];
 };
 
 // In how many pieces (an element is not longer than one), of how many elements, a long message goes; the same for all

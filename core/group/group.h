@@ -1,8 +1,8 @@
 // A group as one participant sees it: what lies where in its memory, what is under way, how it waits.
 //
 // The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc), written over the rings
-// (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a group comes
-// into being, create.cc's.
+// (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a group
+// comes into being, create.cc's.
 #pragma once
 
 #include <smelt/group.h>

@@ -21,29 +21,60 @@
 namespace smelt {
 namespace {
 
-struct ReduceToOne : Machine {
+template <typename Method>
+struct ReduceShort : Machine {
+  static constexpr int kRooms = 1 + Method::kRooms;
   Reduction job;
   void* result = nullptr;
-  ReduceShort reduce;
-  InlineRoom packed;
+  char* const unpacked;
+  Method method;
 
-  explicit ReduceToOne(const Reduction& job) : job(job) {}
+  ReduceShort(InlineRoom* rooms, const Reduction& job) : job(job), unpacked(rooms[0].bytes), method(rooms + 1) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        result = group.me == job.root && job.out.base ? job.out.base : packed.bytes;
-        SMELT_AWAIT(reduce.step(how, job.in, result, job.elements, job.fold, job.root));
-        if (reduce.have() && !job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), result);
+        result = group.me == job.root && job.out.base ? job.out.base : unpacked;
+        SMELT_AWAIT(method.step(how, job.in, result, job.elements, job.fold, job.root));
+        if (method.have && !job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), result);
         group.finish();
     }
     return true;
   }
 };
 
+bool is_for_all(const Reduction& job) { return job.root == kEverybody; }
+bool may_copy_once(const Group& group, const Reduction& job) {
+  const Limits& limits = group.plan.limits;
+  return job.bytes() > (is_for_all(job) ? limits.copy_allreduce : limits.copy_reduce) &&
+         group.n <= kDirectCopyParticipants;
+}
+bool is_sliced(const Group& group, const Reduction& job) {
+  const Limits& limits = group.plan.limits;
+  return job.bytes() > (is_for_all(job) ? limits.flat_allreduce : limits.flat_reduce);
+}
+const ReduceRoute* tree_of(Group& group, const Reduction& job) {
+  return is_for_all(job) ? nullptr : group.tree_for(job.fold, job.root);
+}
+
+// Through the shelves.
+template <typename Method>
+struct Shelved : Machine {
+  static constexpr int kRooms = 1;
+  Reduction job;
+  Method method;
+
+  Shelved(InlineRoom*, const Reduction& job) : job(job) {}
+  template <typename How>
+  bool step(How how) {
+    return method.step(how, job);
+  }
+};
+
+// What asks first what the group has agreed on.
 struct ReduceLong : Machine {
   Reduction job;
   ReduceSingle single;
@@ -51,21 +82,20 @@ struct ReduceLong : Machine {
   ReduceTree along_tree;
   ReduceFlat flat;
 
-  explicit ReduceLong(const Reduction& job) : job(job) {}
+  static constexpr int kRooms = 1;
+  ReduceLong(InlineRoom*, const Reduction& job) : job(job) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
-    const Limits& limits = group.plan.limits;
-    const bool all = job.root == kEverybody;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         SMELT_AWAIT(how.shelves_agreed());
         if (!group.shelves) {
           error = -ENOTSUP;
           return true;
         }
-        if (job.bytes() > (all ? limits.copy_allreduce : limits.copy_reduce) && group.n <= kDirectCopyParticipants) {
+        if (may_copy_once(group, job)) {
           SMELT_AWAIT(how.single_copy_agreed());
           if (group.single_copy()) {
             SMELT_AWAIT(single.step(how, job));
@@ -73,10 +103,10 @@ struct ReduceLong : Machine {
             if (single.served) return true;
           }
         }
-        if (job.bytes() > (all ? limits.flat_allreduce : limits.flat_reduce)) {
+        if (is_sliced(group, job)) {
           SMELT_AWAIT(sliced.step(how, job));
-        } else if (!all && group.tree_for(job.fold, job.root)) {
-          SMELT_AWAIT(along_tree.step(how, job, *group.tree_for(job.fold, job.root)));
+        } else if (tree_of(group, job)) {
+          SMELT_AWAIT(along_tree.step(how, job));
         } else {
           SMELT_AWAIT(flat.step(how, job));
         }
@@ -88,12 +118,19 @@ struct ReduceLong : Machine {
 template <typename Way>
 int run_long(Way way, const Reduction& job) {
   if (job.fold.element_bytes > way.group.plan.limits.piece) return -ENOTSUP;
+  if (way.group.shelves && !may_copy_once(way.group, job)) {  // nothing to agree on any more
+    if (is_sliced(way.group, job)) return way.template run<Shelved<ReduceSliced>>(job);
+    if (!tree_of(way.group, job)) return way.template run<Shelved<ReduceFlat>>(job);
+  }
   return way.template run<ReduceLong>(job);
 }
 
 template <typename Way>
 int reduce(Way way, const Reduction& job) {
-  return job.bytes() <= kInlineBytes ? way.template run<ReduceToOne>(job) : reduce_long(way, job);
+  if (job.bytes() > kInlineBytes) return reduce_long(way, job);
+  if (tree_of(way.group, job)) return way.template run<ReduceShort<ReduceTreeInline>>(job);
+  if (way.group.n > kBlockSize) return way.template run<ReduceShort<ReduceBlocks>>(job);
+  return way.template run<ReduceShort<ReduceInline>>(job);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct ReduceFlat : Machine {
   Whole whole;
 
   template <typename How>
-  bool step(How how, const Reduction& job) {
+  [[gnu::always_inline]] bool step(How how, const Reduction& job) {
     Group& group = how.group;
     const bool puts = job.root != group.me, gets = job.root == kEverybody || job.root == group.me;
     const size_t width = job.fold.element_bytes;
@@ -25,15 +25,15 @@ struct ReduceFlat : Machine {
     // In this process's own memory: our operands, two partial results, the result; each only where it has no other
     // place.
     char* const scratch = group.scratch;
-    const auto operand = [&](uint32_t i) -> const void* {
+    const auto operand = [&](uint32_t i) __attribute__((always_inline))->const void* {
       if (i == group.me) return own;
       return how.filled(i, &Desk::filled_up, piece) ? group.up_piece(i, piece) : nullptr;
     };
-    const auto combined = [&] {
+    const auto combined = [&]() __attribute__((always_inline)) {
       Combiner combiner(job.fold, count, scratch + kPieceBytes, scratch + 2 * kPieceBytes);
       return combiner.all(whole, group.n, operand, result);
     };
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         for (; k < pieces.count; ++k) {
           piece = group.pieces++;

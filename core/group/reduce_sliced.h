@@ -19,10 +19,10 @@ struct ReduceSliced : Machine {
   Whole whole;
 
   template <typename How>
-  bool step(How how, const Reduction& job) {
+  [[gnu::always_inline]] bool step(How how, const Reduction& job) {
     const Call<How> call{how, *this, job, Pieces(job.elements, job.fold.element_bytes, how.group.piece_bytes)};
     const uint64_t count = call.pieces.count;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         first = how.group.pieces;
         how.group.pieces += count;
@@ -59,7 +59,7 @@ struct ReduceSliced : Machine {
     size_t begin(uint64_t k, uint32_t r) const { return pieces.in(k, job.elements) * r / how.group.n; }
     bool gets() const { return job.root == kEverybody || job.root == how.group.me; }
 
-    bool put(uint64_t k) const {
+    [[gnu::always_inline]] bool put(uint64_t k) const {
       Group& group = how.group;
       const uint64_t piece = self.first + k;
       if (!How(how).piece_free(piece)) return false;
@@ -77,7 +77,7 @@ struct ReduceSliced : Machine {
       return true;
     }
 
-    bool combine(uint64_t k) const {
+    [[gnu::always_inline]] bool combine(uint64_t k) const {
       Group& group = how.group;
       const uint64_t piece = self.first + k;
       const size_t at = begin(k, group.me) * width(), count = begin(k, group.me + 1) - begin(k, group.me);
@@ -95,7 +95,7 @@ struct ReduceSliced : Machine {
       return true;
     }
 
-    bool get(uint64_t k) const {
+    [[gnu::always_inline]] bool get(uint64_t k) const {
       Group& group = how.group;
       if (!gets()) return true;
       const uint64_t piece = self.first + k;

@@ -20,12 +20,13 @@ struct ReduceTree : Machine {
   const void* partial = nullptr;
 
   template <typename How>
-  bool step(How how, const Reduction& job, const ReduceRoute& route) {
+  bool step(How how, const Reduction& job) {
     Group& group = how.group;
+    const ReduceRoute& route = *group.tree_for(job.fold, job.root);
     const bool root = route.parent == kNobody;
     const size_t width = job.fold.element_bytes;
     const Pieces pieces(job.elements, width, group.piece_bytes);
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         for (; k < pieces.count; ++k) {
           piece = group.pieces++;

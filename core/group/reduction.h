@@ -22,11 +22,14 @@ struct Reduction {
 // Everybody's operands in this episode, to be combined from the right: what is asked for first stays until the second
 // has been combined with it, so two places are enough for those that take several lines.
 struct InlineOperands {
+  static constexpr int kRooms = 2;
+  InlineRoom* const place;
   bool turn = false;
-  InlineRoom place[2];
+
+  explicit InlineOperands(InlineRoom* rooms) : place(rooms) {}
 
   template <typename How>
-  const void* get(How how, uint32_t i, const void* own, size_t bytes) {
+  [[gnu::always_inline]] const void* get(How how, uint32_t i, const void* own, size_t bytes) {
     if (i == how.group.me) return own;
     const void* const operand = how.get(i, how.group.desks[i].up, bytes, place[turn].bytes);
     if (operand) turn = !turn;
@@ -37,29 +40,64 @@ struct InlineOperands {
 // Our own operands and what the others have put into their up slots in this episode, combined; at most a block of
 // participants.
 struct CombineInline : Machine {
-  Chain chain;
-  InlineRoom room;
+  static constexpr int kRooms = 1 + InlineOperands::kRooms;
+  char* const room;
   InlineOperands operands;
+  Chain chain;
+
+  explicit CombineInline(InlineRoom* rooms) : room(rooms[0].bytes), operands(rooms + 1) {}
 
   template <typename How>
-  bool step(How how, const void* own, void* result, size_t elements, const smelt_fold& fold) {
+  [[gnu::always_inline]] bool step(How how, const void* own, void* result, size_t elements, const smelt_fold& fold) {
     if (at == 0) chain = Chain(0, how.group.n), at = 1;
     return Combiner(fold, elements, nullptr, nullptr)
         .chain(
-            chain, [&](uint32_t i) { return operands.get(how, i, own, elements * fold.element_bytes); }, room.bytes,
-            result);
+            chain, [&](uint32_t i) { return operands.get(how, i, own, elements * fold.element_bytes); }, room, result);
   }
 };
 
-// The inline reduction of this episode, with everybody's operands in the up slots. `have`: we are the root, and have
-// `result`.
+// The inline reduction of this episode, with everybody's operands in the up slots; at most a block of participants.
+// `have`: we are the root, and have `result`.
 struct ReduceInline : Machine {
+  static constexpr int kRooms = 1 + CombineInline::kRooms;
+  bool have = false;
+  const void* own = nullptr;
+  char* const packed;
+  CombineInline all;
+
+  explicit ReduceInline(InlineRoom* rooms) : packed(rooms[0].bytes), all(rooms + 1) {}
+
+  template <typename How>
+  [[gnu::always_inline]] bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold,
+                                   uint32_t root) {
+    Group& group = how.group;
+    const size_t bytes = elements * fold.element_bytes;
+    switch (resume_at(how)) {
+      case 0:
+        own = packed_view(in, 0, bytes, packed);
+        if (group.me != root) {
+          SMELT_AWAIT(how.put(group.desk().up, own, bytes));
+        } else {
+          SMELT_AWAIT(all.step(how, own, result, elements, fold));
+          have = true;
+        }
+    }
+    return true;
+  }
+};
+
+// The same of more, in blocks.
+struct ReduceBlocks : Machine {
+  static constexpr int kRooms = 3 + InlineOperands::kRooms;
   bool have = false;
   uint32_t block = 0;
   const void* own = nullptr;
+  char *const packed, *const total, *const room;
+  InlineOperands operands;
   Chain chain;
-  CombineInline all;
-  InlineRoom packed, total;
+
+  explicit ReduceBlocks(InlineRoom* rooms)
+      : packed(rooms[0].bytes), total(rooms[1].bytes), room(rooms[2].bytes), operands(rooms + 3) {}
 
   template <typename How>
   bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root) {
@@ -67,17 +105,12 @@ struct ReduceInline : Machine {
     const size_t bytes = elements * fold.element_bytes;
     const uint32_t mine = group.me / kBlockSize;
     Combiner combiner(fold, elements, nullptr, nullptr);
-    const auto operand = [&](uint32_t i) { return all.operands.get(how, i, own, bytes); };
-    switch (at) {
+    const auto operand = [&](uint32_t i) { return operands.get(how, i, own, bytes); };
+    switch (resume_at(how)) {
       case 0:
-        own = packed_view(in, 0, bytes, packed.bytes);
+        own = packed_view(in, 0, bytes, packed);
         if (group.me != root && head_of_block(mine, root) != group.me) {
           SMELT_AWAIT(how.put(group.desk().up, own, bytes));
-          return true;
-        }
-        if (group.n <= kBlockSize) {
-          SMELT_AWAIT(all.step(how, own, result, elements, fold));
-          have = true;
           return true;
         }
         // The blocks from the right; the head of each has left its partial result in its slot.
@@ -85,7 +118,7 @@ struct ReduceInline : Machine {
         for (block = have ? (group.n - 1) / kBlockSize : mine;; --block) {
           if (block == mine) {
             chain = Chain(block * kBlockSize, std::min((block + 1) * kBlockSize, group.n));
-            SMELT_AWAIT(combiner.chain(chain, operand, all.room.bytes, nullptr));
+            SMELT_AWAIT(combiner.chain(chain, operand, room, nullptr));
           } else {
             SMELT_AWAIT((chain.right = operand(head_of_block(block, root))) != nullptr);
           }
@@ -94,9 +127,9 @@ struct ReduceInline : Machine {
             return true;
           }
           if (block == (group.n - 1) / kBlockSize)
-            std::memcpy(total.bytes, chain.right, bytes);
+            std::memcpy(total, chain.right, bytes);
           else
-            combiner.combine(chain.right, total.bytes, block == 0 ? result : total.bytes, total.bytes);
+            combiner.combine(chain.right, total, block == 0 ? result : total, total);
           if (block == 0) return true;
         }
     }
@@ -110,23 +143,26 @@ struct ReduceTreeInline : Machine {
   uint32_t k = 0;
   const void* partial = nullptr;
   const void* operand = nullptr;
-  InlineRoom packed, room, total;
+  static constexpr int kRooms = 3;
+  char *const packed, *const room, *const total;
+
+  explicit ReduceTreeInline(InlineRoom* rooms) : packed(rooms[0].bytes), room(rooms[1].bytes), total(rooms[2].bytes) {}
 
   template <typename How>
-  bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold,
-            const ReduceRoute& route) {
+  bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root) {
     Group& group = how.group;
+    const ReduceRoute& route = *group.tree_for(fold, root);
     const size_t bytes = elements * fold.element_bytes;
     Combiner combiner(fold, elements, nullptr, nullptr);
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         have = route.parent == kNobody;
-        partial = packed_view(in, 0, bytes, packed.bytes);
+        partial = packed_view(in, 0, bytes, packed);
         for (; k < route.count; ++k) {
-          SMELT_AWAIT((operand = how.get(route.children[k], group.desks[route.children[k]].up, bytes, room.bytes)) !=
+          SMELT_AWAIT((operand = how.get(route.children[k], group.desks[route.children[k]].up, bytes, room)) !=
                       nullptr);
-          combiner.combine(operand, partial, have ? result : total.bytes, have ? result : total.bytes);
-          partial = have ? result : total.bytes;
+          combiner.combine(operand, partial, have ? result : total, have ? result : total);
+          partial = have ? result : total;
         }
         if (!have) {
           SMELT_AWAIT(how.put(group.desk().up, partial, bytes));
@@ -134,20 +170,6 @@ struct ReduceTreeInline : Machine {
     }
     return true;
   }
-};
-
-// Either, as the plan has it for this operation and this root.
-struct ReduceShort : Machine {
-  ReduceInline fixed;
-  ReduceTreeInline by_tree;
-
-  template <typename How>
-  bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root) {
-    if (const ReduceRoute* tree = how.group.tree_for(fold, root))
-      return by_tree.step(how, in, result, elements, fold, *tree);
-    return fixed.step(how, in, result, elements, fold, root);
-  }
-  bool have() const { return fixed.have || by_tree.have; }
 };
 
 // What does not fit inline, by the method that the limits say (reduce.cc).

@@ -30,8 +30,8 @@ static_assert(kDirectCopyParticipants <= kBlockSize);
 
 // What a participant says of its memory. 0: not in one piece.
 struct Notice {
-  uint64_t in = 0;   // what the others may read
-  uint64_t out = 0;  // where they may write
+  uint64_t in;   // what the others may read
+  uint64_t out;  // where they may write
 };
 
 inline uint64_t address(const smelt_data& data) { return reinterpret_cast<uint64_t>(data.base); }
@@ -46,7 +46,7 @@ struct ExchangeNotices : Machine {
   bool step(How how) {
     Group& group = how.group;
     const void* from = nullptr;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         SMELT_AWAIT(how.put(group.desk().up, &all[group.me], sizeof(Notice)));
         for (; i < group.n; ++i) {
@@ -80,7 +80,7 @@ struct BroadcastSingle : Machine {
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         ++group.episode;
         notices.all[group.me] = {address(data), address(data)};
@@ -116,7 +116,7 @@ struct ReduceSingle : Machine {
   template <typename How>
   bool step(How how, const Reduction& job) {
     Group& group = how.group;
-    switch (at) {
+    switch (resume_at(how)) {
       case 0:
         ++group.episode;
         notices.all[group.me] = {address(job.in), wants(job, group.me) ? address(job.out) : 0};

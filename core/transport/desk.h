@@ -29,7 +29,7 @@ namespace smelt {
 
 inline constexpr uint32_t kRing = 16;         // inline messages that a sender may be ahead of its slowest receiver
 inline constexpr uint32_t kSignalLines = 12;  // of a barrier: dissemination among 1,024 takes 10 rounds
-inline constexpr uint32_t kPieceRing = 4;  // pieces ahead: put, combine and get of reduce_sliced.cc, and one to spare
+inline constexpr uint32_t kPieceRing = 4;     // pieces ahead: put, combine and get of reduce_sliced.h, and one to spare
 
 struct alignas(64) InlineLine {
   char payload[kLinePayload];
@@ -60,7 +60,7 @@ enum Question : uint32_t { kHaveShelf, kCanReadOthers, kQuestions };
 
 struct alignas(kLineBytes) Status {
   std::atomic<uint64_t>
-      finished;               // the owner has done with all episodes up to this, and maybe a few more (Group::finish)
+      finished;               // the owner has done with all episodes up to this, and maybe a few more (Rings::finish)
   std::atomic<uint32_t> cpu;  // 1 + the CPU it last waited on; 0: never waited long
   std::atomic<uint32_t> vote[kQuestions];  // 0: not yet, 1: yes, 2: no
 };

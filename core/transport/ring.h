@@ -50,8 +50,11 @@ struct Rings {
 
   // --- inline messages
 
-  // Are our slots of this episode free to be written?
-  bool slots_free() { return episode <= kRing || settled >= episode - kRing || all_finished(episode - kRing); }
+  // Are our slots of this episode free to be written? Not, as far as we know, before everybody has finished `upto`.
+  bool slots_free(uint64_t* upto) const {
+    *upto = episode - kRing;
+    return episode <= kRing || settled >= *upto;
+  }
 
   // The message of this episode to whoever reads our channel; only when slots_free().
   void put(InlineSlot* channel, const void* from, size_t bytes) {
@@ -91,16 +94,23 @@ struct Rings {
   // ... and of one in which everybody has: nobody can be here before all have left the episode before.
   void finish_together() { settled = episode - 1; }
 
-  // Has everybody finished `upto`?
-  bool all_finished(uint64_t upto);
+  bool has_finished(uint32_t i, uint64_t upto) const {
+    return desks[i].status.finished.load(std::memory_order_acquire) >= upto;
+  }
+  // Everybody has been found to have: how far in all?
+  void note_finished();
 
   // --- pieces of long messages
 
-  // Are our slots for this piece free?
-  bool piece_free(uint64_t piece) {
-    return piece < kPieceRing || drained >= piece - kPieceRing + 1 || all_consumed(piece - kPieceRing + 1);
+  // Are our slots for this piece free? Not, as far as we know, before everybody has consumed `upto`.
+  bool piece_free(uint64_t piece, uint64_t* upto) const {
+    *upto = piece - kPieceRing + 1;
+    return piece < kPieceRing || drained >= *upto;
   }
-  bool all_consumed(uint64_t upto);
+  bool has_consumed(uint32_t i, uint64_t upto) const {
+    return desks[i].consumed.value.load(std::memory_order_acquire) >= upto;
+  }
+  void note_consumed();
   bool filled(uint32_t i, Counter Desk::*channel, uint64_t piece) const {
     return (desks[i].*channel).value.load(std::memory_order_acquire) > piece;
   }

@@ -1,5 +1,5 @@
 /* The ring of inline slots and its flow control. Stands for core/transport/ring.h:
- *   put      put() once slots_free(), which asks all_finished()
+ *   put      put() once slots_free(), else when all has_finished()
  *   get      try_get(), asked until it is there
  *   finish   finish(); the end of call 3: finish_together()
  * Slots in a ring of RING (kRing), `finished` told every STRIDE (kFinishStride) episodes, `settled` known locally.

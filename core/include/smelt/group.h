@@ -5,8 +5,8 @@
  * packed or operands combined. One thread of each process uses a group at a time; different groups are independent.
  *
  * Collectives of a group must be called by all its participants in the same order with the same sizes, root and
- * operation; each can also be started, and tested or waited for later (smelt_request). Memory ordering: a barrier orders like smelt_barrier_wait; what a collective delivers carries everything
- * that its sender did before.
+ * operation; each can also be started, and tested or waited for later (smelt_request). Memory ordering: a barrier
+ * orders like smelt_barrier_wait; what a collective delivers carries everything that its sender did before.
  *
  * Results are the same bits on every participant, for every root, in every run, whatever method served the size:
  * operands are combined as  B_0 op (B_1 op (B_2 ...)),  B_j = a_16j op (a_16j+1 op (... a_16j+15)),  a_i participant
@@ -116,9 +116,9 @@ typedef struct smelt_request {
  * once: then nothing was started.
  *
  * All participants start collectives of a group in the same order, blocking ones among them; that is also the order in
- * which they complete. A blocking one that has anything to do first completes all that was started. Nobody works in the background: an
- * operation advances within functions of this header that are called for its group, and others may have to wait for
- * that. The group is not to be freed while one is not complete. */
+ * which they complete. A blocking one that has anything to do first completes all that was started. Nobody works in the
+ * background: an operation advances within functions of this header that are called for its group, and others may have
+ * to wait for that. The group is not to be freed while one is not complete. */
 SMELT_API int smelt_group_start_barrier(smelt_group *group, smelt_request *request);
 SMELT_API int smelt_group_start_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root,
                                           smelt_request *request);
@@ -128,9 +128,9 @@ SMELT_API int smelt_group_start_allreduce(smelt_group *group, const smelt_data *
                                           size_t elements, const smelt_fold *fold, smelt_request *request);
 
 /* Advances the group's operations as far as they go without waiting (what copying and combining is due is done), and
- * says whether this one is complete. test: 0 while it is not, then as wait. wait: until it is, with the host's progress;
- * what the blocking form returns. Once complete, what a barrier and received data carry is visible as after the
- * blocking form. In order with all other calls for the group: one thread at a time. test may also be called from
+ * says whether this one is complete. test: 0 while it is not, then as wait. wait: until it is, with the host's
+ * progress; what the blocking form returns. Once complete, what a barrier and received data carry is visible as after
+ * the blocking form. One thread at a time, as with all other calls for the group; but test may also be called from
  * within the host's progress, and from an operation's functions. */
 SMELT_API int smelt_group_test(smelt_request *request, int *done);
 SMELT_API int smelt_group_wait(smelt_request *request);
