@@ -71,14 +71,16 @@ struct Asking {
   }
   bool slots_free() {
     uint64_t upto;
-    return group.slots_free(&upto) || all_finished(upto);
+    return group.slots_free(&upto) || all_finished(group, upto);
   }
   bool piece_free(uint64_t piece) {
     uint64_t upto;
-    return group.piece_free(piece, &upto) || all_consumed(upto);
+    return group.piece_free(piece, &upto) || all_consumed(group, upto);
   }
-  [[gnu::noinline]] bool all_finished(uint64_t upto) {
-    if (!everybody([&](uint32_t i) { return group.has_finished(i, upto); })) return false;
+  // Static, as all that is not inlined: our own address stays with us.
+  [[gnu::noinline]] static bool all_finished(Group& group, uint64_t upto) {
+    if (!static_cast<Asking&&>(Self{{group}}).everybody([&](uint32_t i) { return group.has_finished(i, upto); }))
+      return false;
     group.note_finished();
     return true;
   }
@@ -93,8 +95,9 @@ struct Asking {
   }
 
  private:
-  [[gnu::noinline]] bool all_consumed(uint64_t upto) {
-    if (!everybody([&](uint32_t i) { return group.has_consumed(i, upto); })) return false;
+  [[gnu::noinline]] static bool all_consumed(Group& group, uint64_t upto) {
+    if (!static_cast<Asking&&>(Self{{group}}).everybody([&](uint32_t i) { return group.has_consumed(i, upto); }))
+      return false;
     group.note_consumed();
     return true;
   }

@@ -69,7 +69,7 @@ struct Shelved : Machine {
 
   Shelved(InlineRoom*, const Reduction& job) : job(job) {}
   template <typename How>
-  bool step(How how) {
+  [[gnu::always_inline]] bool step(How how) {
     return method.step(how, job);
   }
 };

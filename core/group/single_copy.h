@@ -91,7 +91,7 @@ struct BroadcastSingle : Machine {
         copy(group);
         // Nobody may go on before all have read and written what they had to.
         group.finish_now();
-        SMELT_AWAIT(how.all_finished(group.episode));
+        SMELT_AWAIT(how.all_finished(group, group.episode));
     }
     return true;
   }
@@ -131,7 +131,7 @@ struct ReduceSingle : Machine {
           combine_slice(group, job);
         // Nobody may go on before all have read and written what they had to.
         group.finish_now();
-        SMELT_AWAIT(how.all_finished(group.episode));
+        SMELT_AWAIT(how.all_finished(group, group.episode));
         if (of_two && group.me == job.root) combine_halves(group, job, 0, slice(job.elements, 1, 2));
     }
     return true;
