@@ -39,14 +39,11 @@ extern COLL_SMELT_EXPORT coll_smelt_component mca_coll_smelt_component;
 /* The next lower component's functions, each with the module that it wants as last argument and that is retained here.
    */
 typedef struct coll_smelt_lower {
-  mca_coll_base_module_barrier_fn_t barrier;
-  mca_coll_base_module_t *barrier_module;
-  mca_coll_base_module_bcast_fn_t bcast;
-  mca_coll_base_module_t *bcast_module;
-  mca_coll_base_module_reduce_fn_t reduce;
-  mca_coll_base_module_t *reduce_module;
-  mca_coll_base_module_allreduce_fn_t allreduce;
-  mca_coll_base_module_t *allreduce_module;
+#define SMELT_COLLECTIVE(NAME, name, mpi) \
+  mca_coll_base_module_##mpi##_fn_t mpi;  \
+  mca_coll_base_module_t *mpi##_module;
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
 } coll_smelt_lower;
 
 typedef enum coll_smelt_state {

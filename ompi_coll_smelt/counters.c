@@ -22,13 +22,12 @@ static void offer(const mca_base_component_t *component, const char *name, const
 }
 
 void coll_smelt_register_counters(const mca_base_component_t *component) {
-  static const char *const names[COLL_SMELT_COLLECTIVES] = {
-      [SMELT_COLLECTIVE_BARRIER] = "barrier",
-      [SMELT_COLLECTIVE_BROADCAST] = "bcast",
-      [SMELT_COLLECTIVE_REDUCE] = "reduce",
-      [SMELT_COLLECTIVE_ALLREDUCE] = "allreduce",
+  static const char *const names[SMELT_COLLECTIVES] = {
+#define SMELT_COLLECTIVE(NAME, name, mpi) #mpi,
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
   };
-  for (int i = 0; i < COLL_SMELT_COLLECTIVES; ++i) {
+  for (int i = 0; i < SMELT_COLLECTIVES; ++i) {
     char name[32], help[128];
     snprintf(name, sizeof name, "%s_served", names[i]);
     snprintf(help, sizeof help, "calls of MPI_%c%s that Smelt served", names[i][0] - 'a' + 'A', names[i] + 1);

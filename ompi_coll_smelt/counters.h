@@ -8,13 +8,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { COLL_SMELT_COLLECTIVES = SMELT_COLLECTIVE_ALLREDUCE + 1 };
-
 typedef atomic_ullong coll_smelt_counter;
 
 typedef struct coll_smelt_counters {
-  coll_smelt_counter served[COLL_SMELT_COLLECTIVES];
-  coll_smelt_counter passed_on[COLL_SMELT_COLLECTIVES];
+  coll_smelt_counter served[SMELT_COLLECTIVES];
+  coll_smelt_counter passed_on[SMELT_COLLECTIVES];
   coll_smelt_counter groups_created;
   coll_smelt_counter groups_refused;
   bool threads; /* several threads may count at once */

@@ -40,19 +40,17 @@ static void let_go(coll_smelt_module *module) {
   }
   module->group = NULL;
   module->state = COLL_SMELT_STEPPED_ASIDE;
-  RELEASE(module, barrier);
-  RELEASE(module, bcast);
-  RELEASE(module, reduce);
-  RELEASE(module, allreduce);
+#define SMELT_COLLECTIVE(NAME, name, mpi) RELEASE(module, mpi);
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
 }
 
 static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   (void)comm;
-  COLL_SMELT_UNINSTALL(module, comm, barrier);
-  COLL_SMELT_UNINSTALL(module, comm, bcast);
-  COLL_SMELT_UNINSTALL(module, comm, reduce);
-  COLL_SMELT_UNINSTALL(module, comm, allreduce);
+#define SMELT_COLLECTIVE(NAME, name, mpi) COLL_SMELT_UNINSTALL(module, comm, mpi);
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
   let_go(module);
   return OMPI_SUCCESS;
 }
@@ -71,10 +69,13 @@ OBJ_CLASS_INSTANCE(coll_smelt_module, mca_coll_base_module_t, construct, destruc
 
 /* --- 2 */
 
-/* Without all four of them there is nothing to fall back to, and nothing to create a group with. */
+/* Without all of them there is nothing to fall back to, and nothing to create a group with. */
 static bool complete(const struct ompi_communicator_t *comm) {
-  return comm->c_coll->coll_barrier_module && comm->c_coll->coll_bcast_module && comm->c_coll->coll_reduce_module &&
-         comm->c_coll->coll_allreduce_module;
+#define SMELT_COLLECTIVE(NAME, name, mpi) \
+  if (!comm->c_coll->coll_##mpi##_module) return false;
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+  return true;
 }
 
 #define SAVE(module, comm, name)                                          \
@@ -92,14 +93,12 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
                      comm->c_name);
     return OMPI_ERR_NOT_FOUND;
   }
-  SAVE(module, comm, barrier);
-  SAVE(module, comm, bcast);
-  SAVE(module, comm, reduce);
-  SAVE(module, comm, allreduce);
-  COLL_SMELT_INSTALL(module, comm, barrier);
-  COLL_SMELT_INSTALL(module, comm, bcast);
-  COLL_SMELT_INSTALL(module, comm, reduce);
-  COLL_SMELT_INSTALL(module, comm, allreduce);
+#define SMELT_COLLECTIVE(NAME, name, mpi) SAVE(module, comm, mpi);
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+#define SMELT_COLLECTIVE(NAME, name, mpi) COLL_SMELT_INSTALL(module, comm, mpi);
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
   return OMPI_SUCCESS;
 }
 
@@ -112,10 +111,9 @@ coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm) {
   module->patience = mca_coll_smelt_component.patience;
   module->super.coll_module_enable = enable;
   module->super.coll_module_disable = disable;
-  COLL_SMELT_OFFER(module, barrier);
-  COLL_SMELT_OFFER(module, bcast);
-  COLL_SMELT_OFFER(module, reduce);
-  COLL_SMELT_OFFER(module, allreduce);
+#define SMELT_COLLECTIVE(NAME, name, mpi) COLL_SMELT_OFFER(module, mpi);
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
   return module;
 }
 

@@ -49,7 +49,9 @@ struct Combining {
   }
 };
 
-void broadcast_table(const Group& group, const char* pattern, Table* table) {
+void broadcast_table(const Group& group, Table* table) {
+  char pattern[40];
+  plan_route(group, 0, pattern, sizeof pattern);
   const Limits& limits = group.plan.limits;
   table->add(kInlineBytes, "inline, flags in the lines, %s", pattern);
   table->add(group.n <= kDirectCopyParticipants ? limits.copy_broadcast : UINT64_MAX,
@@ -67,8 +69,18 @@ void add_long(const Group& group, uint64_t flat, uint64_t copied, const Combinin
   table->add(UINT64_MAX, "single copy, sliced over all (limit %s)", limits.origin);
 }
 
-// `tree`: the pattern to root 0, empty where the fixed order is as quick.
-void reduce_table(const Group& group, const char* tree, Table* table) {
+// The pattern of reductions to root 0, empty where the fixed order is as quick.
+struct TreeToRoot {
+  char pattern[40];
+  explicit TreeToRoot(const Group& group) {
+    uint16_t children[kMaxParticipants];
+    plan_reduce_route(group, 0, children, pattern, sizeof pattern);
+  }
+};
+
+void reduce_table(const Group& group, Table* table) {
+  const TreeToRoot to_root(group);
+  const char* const tree = to_root.pattern;
   const bool blocks = group.n > kBlockSize;
   table->add(kInlineBytes, "inline, flags in the lines, combined %s",
              Combining(group, blocks ? "in blocks of 16" : "by the root", tree).text);
@@ -76,7 +88,9 @@ void reduce_table(const Group& group, const char* tree, Table* table) {
            table);
 }
 
-void allreduce_table(const Group& group, const char* tree, Table* table) {
+void allreduce_table(const Group& group, Table* table) {
+  const TreeToRoot to_root(group);
+  const char* const tree = to_root.pattern;
   const bool blocks = group.n > kBlockSize;
   if (group.n == 2) table->add(kPairBytes, "inline, both operands in one line");
   table->add(kInlineBytes, "inline, flags in the lines, combined %s%s",
@@ -95,34 +109,32 @@ void bytes_text(uint64_t bytes, char* text, size_t room) {
     std::snprintf(text, room, "%llu B", static_cast<unsigned long long>(bytes));
 }
 
-int barrier_line(const Group& group, char* line, size_t room) {
+void barrier_table(const Group& group, Table* table) {
   const GroupPlan& plan = group.plan;
   if (plan.barrier_predicted > 0)
-    return std::snprintf(line, room, "%s, predicted %.0f ns", plan.barrier_pattern, plan.barrier_predicted);
-  return std::snprintf(line, room, "%s%s", plan.barrier_pattern, plan.crowded ? ", yielding" : "");
+    table->add(UINT64_MAX, "%s, predicted %.0f ns", plan.barrier_pattern, plan.barrier_predicted);
+  else
+    table->add(UINT64_MAX, "%s%s", plan.barrier_pattern, plan.crowded ? ", yielding" : "");
 }
+
+// One for each row of the table of collectives.
+constexpr void (*kTables[])(const Group& group, Table* table) = {
+#define SMELT_COLLECTIVE(NAME, name, mpi) name##_table,
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+};
 
 }  // namespace
 
 int smelt_group_describe(const smelt_group* group, smelt_collective collective, unsigned i, char* line, size_t room) {
   if (!group || !line || room == 0) return -EINVAL;
   if (group->n == 1) return i == 0 ? std::snprintf(line, room, "nothing to do") : -ENOENT;
-  if (collective == SMELT_COLLECTIVE_BARRIER) return i == 0 ? barrier_line(*group, line, room) : -ENOENT;
+  if (static_cast<unsigned>(collective) >= SMELT_COLLECTIVES) return -EINVAL;
   Table table;
-  char pattern[40];
-  if (collective == SMELT_COLLECTIVE_BROADCAST) {
-    plan_route(*group, 0, pattern, sizeof pattern);
-    broadcast_table(*group, pattern, &table);
-  } else if (collective == SMELT_COLLECTIVE_REDUCE || collective == SMELT_COLLECTIVE_ALLREDUCE) {
-    uint16_t children[kMaxParticipants];
-    plan_reduce_route(*group, 0, children, pattern, sizeof pattern);
-    const auto fill = collective == SMELT_COLLECTIVE_REDUCE ? reduce_table : allreduce_table;
-    fill(*group, pattern, &table);
-  } else {
-    return -EINVAL;
-  }
+  kTables[collective](*group, &table);
   const Method* row = table.row(i);
   if (!row) return -ENOENT;
+  if (i == 0 && table.last(i)) return std::snprintf(line, room, "%s", row->text);  // the same for all sizes
   if (table.last(i)) return std::snprintf(line, room, "longer: %s", row->text);
   char bytes[32];
   bytes_text(row->upto, bytes, sizeof bytes);

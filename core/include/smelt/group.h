@@ -138,10 +138,11 @@ SMELT_API int smelt_group_wait(smelt_request *request);
 /* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes; trees are those of root
  * 0. Writes one line ("<= 224 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */
 typedef enum smelt_collective {
-  SMELT_COLLECTIVE_BARRIER = 0,
-  SMELT_COLLECTIVE_BROADCAST = 1,
-  SMELT_COLLECTIVE_REDUCE = 2,
-  SMELT_COLLECTIVE_ALLREDUCE = 3
+/* SMELT_COLLECTIVE_BARRIER = 0, and so on */
+#define SMELT_COLLECTIVE(NAME, name, mpi) SMELT_COLLECTIVE_##NAME,
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+  SMELT_COLLECTIVES /* how many there are */
 } smelt_collective;
 SMELT_API int smelt_group_describe(const smelt_group *group, smelt_collective collective, unsigned i, char *line,
                                    size_t room);
