@@ -56,14 +56,14 @@ int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena&
 int paper_costs(const Costs& machine, Arena& arena, Costs* out);
 
 // Costs from the paper's two matrices (row = sender): the additive special case itself. The paper has no line that
-// several poll; its `poller` is what the overlap-aware costs take, so that sharing a line is not free. 0, -EINVAL,
+// several poll; its `poller` is there so that sharing a line is not free. 0, -EINVAL,
 // -ENOMEM. `node` may be empty: then everything is one node; the last-level caches are taken to be the nodes.
 int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, const float* t_receive,
                             const uint16_t* node, Arena& arena, Costs* out);
 
 // The overlap-aware costs of a machine of which only t_send and t_receive are known (the shared matrices, the
-// paper's machine database): hop = t_send + t_receive is kept; how much of it blocks is taken from the ratios
-// measured on real lines (DESIGN NOTE in cost_model.cc). Marked as derived wherever it is shown. 0, -ENOMEM.
+// paper's machine database): hop = t_send + t_receive is kept; how much of it blocks is a share that errs on
+// the safe side (DESIGN NOTE in cost_model.cc). Marked as derived wherever it is shown. 0, -ENOMEM.
 int overlap_costs_from_additive(const Costs& additive, Arena& arena, Costs* out);
 
 // Are all numbers finite, >= 0, and the diagonals 0? Every file and every caller's matrix goes through this.

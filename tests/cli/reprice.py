@@ -6,8 +6,8 @@ Environment: SMELT, the program; SMELT_TEST_ZOO, class files; SMELT_TEST_MACHINE
 import glob, json, os, random, struct, subprocess, sys, tempfile
 
 SMELT = os.environ["SMELT"]
-SHARES = {"send_busy": (0.024, 0.075), "recv_busy": (0.01, 0.01), "ready_read": (0.5, 0.45)}  # of a hop: near, far
-POLLER = 0.007
+SHARES = {"send_busy": (0.25, 0.25), "recv_busy": (0.05, 0.05), "ready_read": (0.5, 0.45)}  # of a hop: near, far
+POLLER, PAPER_POLLER = 0.05, 0.007  # of the mean near hop
 
 
 def single(value):
@@ -26,14 +26,18 @@ class Costs:
             cpus, hop, send_busy, recv_busy, ready_read, poller
 
 
+def mean_near_hop(hop, llc):
+    n = len(hop)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    near = [(i, j) for i, j in pairs if llc[i] == llc[j]] or pairs
+    return sum(hop[i][j] for i, j in near) / len(near) if near else 0.0
+
+
 def shares_of(cpus, hop, llc):
     n = len(cpus)
     derived = {name: matrix(n, lambda i, j: hop[i][j] * single(near if llc[i] == llc[j] else far))
                for name, (near, far) in SHARES.items()}
-    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
-    near = [(i, j) for i, j in pairs if llc[i] == llc[j]] or pairs
-    poller = POLLER * sum(hop[i][j] for i, j in near) / len(near) if near else 0.0
-    return Costs(cpus, hop, derived["send_busy"], derived["recv_busy"], derived["ready_read"], poller)
+    return Costs(cpus, hop, derived["send_busy"], derived["recv_busy"], derived["ready_read"], POLLER * mean_near_hop(hop, llc))
 
 
 def reduced(costs):
@@ -51,8 +55,9 @@ def from_matrices(data):
     receive = matrix(n, lambda i, j: data["t_receive"][i][j])
     cpus = data.get("cpus", list(range(n)))
     hop = matrix(n, lambda i, j: send[i][j] + receive[i][j])
-    overlap = shares_of(cpus, hop, data.get("numa_node", [0] * n))
-    return {"overlap": overlap, "paper": Costs(cpus, hop, send, receive, receive, overlap.poller)}
+    node = data.get("numa_node", [0] * n)
+    return {"overlap": shares_of(cpus, hop, node),
+            "paper": Costs(cpus, hop, send, receive, receive, PAPER_POLLER * mean_near_hop(hop, node))}
 
 
 def from_profile(data):
