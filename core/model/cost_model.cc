@@ -13,9 +13,9 @@
 //                               hop on three of the four machines with times of trees that we have, and shares from 0.2
 //                               to 0.4 order those trees best (bench/results/2026-11-22-model-measured-trees.txt). On
 //                               Zen 5 0.024 near and 0.075 far: the other end, and a calibration finds it.
-//   recv_busy   0.05            A core has about ten lines under way at once (Intel's line fill buffers: 10 from Nehalem
-//                               to Haswell, 12 later), so many take a tenth of a ready read each at least. On Zen 5
-//                               0 near and 0.011 far for 8 reads, which do not fill the buffers.
+//   recv_busy   0.05            A core has about ten lines under way at once (Intel's line fill buffers: 10 up to
+//                               Haswell, 12 later), so of many each takes a tenth of a ready read at least. On Zen 5 0
+//                               near and 0.011 far for 8 reads, which do not fill the buffers.
 //   poller      0.05 near hop   A line that many poll goes out to them one after the other. On Zen 5 a further child
 //                               that is gathered and polls costs 1 ns near and 2.8 ns far; 0.05 of the near hop is the
 //                               far one.
