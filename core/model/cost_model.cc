@@ -19,6 +19,10 @@
 //   poller      0.05 near hop   A line that many poll goes out to them one after the other. On Zen 5 a further child
 //                               that is gathered and polls costs 1 ns near and 2.8 ns far; 0.05 of the near hop is the
 //                               far one.
+//   crossing    0.05            Between two nodes few messages are under way at once in one direction. Nehalem keeps 12
+//                               requests of other sockets (Levinthal, "Performance Analysis Guide for Intel Core i7
+//                               Processor and Intel Xeon 5500", 2009: the uncore's global queue), each for half a hop:
+//                               a message takes two, so it keeps one for a twelfth of its hop. Later sockets have more.
 #include "model/cost_model.h"
 
 #include <cerrno>
@@ -57,8 +61,8 @@ struct Arrays {
     return -ENOMEM;
   }
 
-  Costs costs(uint32_t n, CostUnit unit, float poller) const {
-    return Costs{n, unit, hop, send_busy, recv_busy, ready_read, poller, node, llc};
+  Costs costs(uint32_t n, CostUnit unit, float poller, float crossing) const {
+    return Costs{n, unit, hop, send_busy, recv_busy, ready_read, poller, crossing, node, llc};
   }
 };
 
@@ -99,7 +103,7 @@ float near_hop(const Costs& costs) {
 }  // namespace
 
 bool costs_are_sane(const Costs& costs) {
-  return size_is_sane(costs.n) && costs.node && costs.llc && usable(costs.poller) &&
+  return size_is_sane(costs.n) && costs.node && costs.llc && usable(costs.poller) && usable(costs.crossing) &&
          matrix_is_sane(costs.hop, costs.n) && matrix_is_sane(costs.send_busy, costs.n) &&
          matrix_is_sane(costs.recv_busy, costs.n) && matrix_is_sane(costs.ready_read, costs.n);
 }
@@ -126,7 +130,7 @@ int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena&
       part.ready_read[to] = machine.ready_read[from];
     }
   }
-  *out = part.costs(n, machine.unit, machine.poller);
+  *out = part.costs(n, machine.unit, machine.poller, machine.crossing);
   return 0;
 }
 
@@ -146,7 +150,7 @@ int paper_costs(const Costs& machine, Arena& arena, Costs* out) {
     }
   }
   // The paper has no line that several poll; what the machine charges for one is not made cheaper by its model.
-  *out = paper.costs(machine.n, machine.unit, machine.poller);
+  *out = paper.costs(machine.n, machine.unit, machine.poller, 0);
   return 0;
 }
 
@@ -166,7 +170,7 @@ int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, cons
     }
   }
   for (uint32_t i = 0; node && i < n; ++i) additive.node[i] = additive.llc[i] = node[i];
-  *out = additive.costs(n, unit, 0);
+  *out = additive.costs(n, unit, 0, 0);
   out->poller = kPaperPoller * near_hop(*out);
   return 0;
 }
@@ -187,7 +191,7 @@ int overlap_costs_from_additive(const Costs& additive, Arena& arena, Costs* out)
       overlap.ready_read[at] = hop * (near ? kReadyNear : kReadyFar);
     }
   }
-  *out = overlap.costs(additive.n, additive.unit, kPoller * near_hop(additive));
+  *out = overlap.costs(additive.n, additive.unit, kPoller * near_hop(additive), kTypicalCrossing);
   return 0;
 }
 

@@ -26,6 +26,10 @@ enum class CostUnit : uint32_t { kNanoseconds = 0, kCycles = 1 };
 inline constexpr const char* kCostUnitNames[] = {"ns", "cycles"};
 inline const char* cost_unit_name(CostUnit unit) { return kCostUnitNames[unit == CostUnit::kCycles]; }
 
+// What a message between two NUMA nodes keeps the link between them, as a share of its hop, where nobody measured it:
+// everywhere so far. DESIGN NOTE in cost_model.cc.
+inline constexpr float kTypicalCrossing = 0.05f;
+
 // A machine, or the part of it that takes part, as costs. All arrays belong to somebody else.
 // Matrices are row-major, row = sender, column = receiver, diagonal 0, finite and >= 0, in `unit`.
 struct Costs {
@@ -36,6 +40,7 @@ struct Costs {
   const float* recv_busy = nullptr;   // [n * n]
   const float* ready_read = nullptr;  // [n * n]
   float poller = 0;                   // extra latency per further poller of one shared release line
+  float crossing = 0;                 // share of its hop that a message keeps the link between two nodes, one direction
   const uint16_t* node = nullptr;     // [n] NUMA node (the paper's cluster) of i; any numbers, equal = same
   const uint16_t* llc = nullptr;      // [n] last-level cache of i; any numbers, equal = same
 

@@ -119,6 +119,7 @@ TEST_F(CostModel, PaperCostsKeepHopAndSend) {
     Costs paper;
     ASSERT_EQ(paper_costs(overlap, own, &paper), 0);
     EXPECT_TRUE(costs_are_sane(paper)) << machine;
+    EXPECT_EQ(paper.crossing, 0) << "nothing queues in the paper's model";
     for (size_t at = 0; at < size_t{paper.n} * paper.n; ++at) {
       ASSERT_EQ(paper.hop[at], overlap.hop[at]) << machine;
       ASSERT_EQ(paper.send_busy[at], overlap.send_busy[at]) << machine;
@@ -135,6 +136,8 @@ TEST_F(CostModel, OverlapKeepsTheHopAndBlocksLess) {
     Costs overlap;
     ASSERT_EQ(overlap_costs_from_additive(additive, own, &overlap), 0);
     EXPECT_TRUE(costs_are_sane(overlap)) << machine;
+    EXPECT_EQ(additive.crossing, 0) << machine;
+    EXPECT_EQ(overlap.crossing, kTypicalCrossing) << machine;
     for (uint32_t i = 0; i < overlap.n; ++i) {
       for (uint32_t j = 0; j < overlap.n; ++j) {
         const size_t at = overlap.at(i, j);
