@@ -11,6 +11,7 @@
 #include "cli/comparison.h"
 #include "cli/interruption.h"
 #include "cli/live.h"
+#include "cli/measured.h"
 #include "cli/plan_options.h"
 #include "cli/subsets.h"
 #include "generate/exact.h"
@@ -25,6 +26,7 @@ using Json = nlohmann::ordered_json;
 struct CompareArguments {
   PlanArguments plan;
   std::string folder;
+  std::vector<std::string> measured;
   uint32_t subsets = 0;
   std::string sizes = "7-12";
   bool live = false;
@@ -241,6 +243,10 @@ int run_live(const CompareArguments& arguments) {
 }
 
 int run_compare(const CompareArguments& arguments) {
+  if (!arguments.measured.empty()) {
+    put_measured(arguments.measured, arguments.json);
+    return 0;
+  }
   if (arguments.subsets > 0) return run_subsets(arguments);
   if (arguments.live) return run_live(arguments);
   const bool folder = !arguments.folder.empty();
@@ -292,10 +298,16 @@ void add_compare(CLI::App& app, Action& chosen) {
   verb->add_option("--sizes", arguments->sizes, "of those sets: from how many CPUs to how many")->capture_default_str();
   verb->add_flag("--live", arguments->live,
                  "time all patterns on this machine: prediction against measurement, for 2 s or --budget");
+  // Its files say which machine, which operations and which trees; both models price them.
+  CLI::Option* measured = verb->add_option("--measured", arguments->measured,
+                                           "matrix files that say what trees took there: do the models order them so?");
+  measured->type_name("FILE")->expected(1, -1);
+  for (CLI::Option* other : verb->get_options())
+    if (other != measured && other != verb->get_help_ptr()) measured->excludes(other);
   verb->add_flag("--json", arguments->json, "the same for programs");
   verb->footer(
       "Example:\n  smelt compare --machine zoo:NAME --op broadcast\n  smelt compare --folder zoo --op reduce\n"
-      "  smelt compare --folder zoo --op reduce --subsets 10");
+      "  smelt compare --folder zoo --op reduce --subsets 10\n  smelt compare --measured FILE...");
   verb->callback([arguments, &chosen] { chosen = [arguments] { return run_compare(*arguments); }; });
 }
 

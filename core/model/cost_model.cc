@@ -3,20 +3,26 @@
 // DESIGN NOTE: overlap from the additive figures.
 // t_send and t_receive say how long one message takes, not how much of it blocks: a core that has a store in its
 // buffer, or a read under way, goes on with the next one. So of the additive figures only the sum is kept (the hop),
-// and the rest is a share of it, taken from lines timed on a Zen 5 machine (ns; near: one last-level cache, hop 57;
-// far: across, hop 260):
+// and the rest is a share of it. The shares are a prior: they serve machines that nobody calibrated, and whoever finds
+// less overlap than they promise pays for it with the pattern that was chosen, so they take what overlap is sure.
 //
-//   what was timed                                near            far            share of a hop
-//   reading a line whose message is there         27-30           116-122        ready_read 0.5, 0.45
-//   release, 32 children, a line each instead     194 - 152       1234 - 627     over 31 further stores:
-//     of one shared line                                                         send_busy 0.024, 0.075
-//   gather 32 lines and release one shared line   152 - 122       627 - 540      over 31 further children:
-//     instead of 1                                                               0.017, 0.011
-//   8 independent line reads instead of 1         0               20             over 7 further reads: 0, 0.011
-//
-// The third row holds a further read and a further poller together. The fourth says that the far one is all read, so
-// recv_busy is 0.01 everywhere, and what the near one leaves, 0.007 of a near hop, is the poller. Stores that hit
-// lines somebody polls drain one after the other, reads do not: hence the difference between send and receive.
+//   ready_read  0.5, far 0.45   A store to a line that others poll takes two transactions (invalidate, fetch), a line
+//                               that was written a while ago one. Zen 5: 28 of 57 ns near, 119 of 260 ns far.
+//   send_busy   0.25            Stores leave x86's buffer in order, each when its line is owned: one transaction, half
+//                               a hop, less what a request ahead of its turn hides. Measured: t_send is 0.2 to 0.5 of a
+//                               hop on three of the four machines with times of trees that we have, and shares from 0.2
+//                               to 0.4 order those trees best (bench/results/2026-11-22-model-measured-trees.txt). On
+//                               Zen 5 0.024 near and 0.075 far: the other end, and a calibration finds it.
+//   recv_busy   0.05            A core has about ten lines under way at once (Intel's line fill buffers: 10 up to
+//                               Haswell, 12 later), so of many each takes a tenth of a ready read at least. On Zen 5 0
+//                               near and 0.011 far for 8 reads, which do not fill the buffers.
+//   poller      0.05 near hop   A line that many poll goes out to them one after the other. On Zen 5 a further child
+//                               that is gathered and polls costs 1 ns near and 2.8 ns far; 0.05 of the near hop is the
+//                               far one.
+//   crossing    0.05            Between two nodes few messages are under way at once in one direction. Nehalem keeps 12
+//                               requests of other sockets (Levinthal, "Performance Analysis Guide for Intel Core i7
+//                               Processor and Intel Xeon 5500", 2009: the uncore's global queue), each for half a hop:
+//                               a message takes two, so it keeps one for a twelfth of its hop. Later sockets have more.
 #include "model/cost_model.h"
 
 #include <cerrno>
@@ -27,9 +33,10 @@ namespace smelt {
 namespace {
 
 constexpr float kReadyNear = 0.5f, kReadyFar = 0.45f;
-constexpr float kSendNear = 0.024f, kSendFar = 0.075f;
-constexpr float kReceive = 0.01f;
-constexpr float kPoller = 0.007f;
+constexpr float kSend = 0.25f;
+constexpr float kReceive = 0.05f;
+constexpr float kPoller = 0.05f;
+constexpr float kPaperPoller = 0.007f;  // under the additive model; measured near on a Zen 5
 
 // The arrays of a machine of n participants, still zero; `out` is only touched when all of them fit.
 struct Arrays {
@@ -54,8 +61,8 @@ struct Arrays {
     return -ENOMEM;
   }
 
-  Costs costs(uint32_t n, CostUnit unit, float poller) const {
-    return Costs{n, unit, hop, send_busy, recv_busy, ready_read, poller, node, llc};
+  Costs costs(uint32_t n, CostUnit unit, float poller, float crossing) const {
+    return Costs{n, unit, hop, send_busy, recv_busy, ready_read, poller, crossing, node, llc};
   }
 };
 
@@ -96,7 +103,7 @@ float near_hop(const Costs& costs) {
 }  // namespace
 
 bool costs_are_sane(const Costs& costs) {
-  return size_is_sane(costs.n) && costs.node && costs.llc && usable(costs.poller) &&
+  return size_is_sane(costs.n) && costs.node && costs.llc && usable(costs.poller) && usable(costs.crossing) &&
          matrix_is_sane(costs.hop, costs.n) && matrix_is_sane(costs.send_busy, costs.n) &&
          matrix_is_sane(costs.recv_busy, costs.n) && matrix_is_sane(costs.ready_read, costs.n);
 }
@@ -123,7 +130,7 @@ int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena&
       part.ready_read[to] = machine.ready_read[from];
     }
   }
-  *out = part.costs(n, machine.unit, machine.poller);
+  *out = part.costs(n, machine.unit, machine.poller, machine.crossing);
   return 0;
 }
 
@@ -143,7 +150,7 @@ int paper_costs(const Costs& machine, Arena& arena, Costs* out) {
     }
   }
   // The paper has no line that several poll; what the machine charges for one is not made cheaper by its model.
-  *out = paper.costs(machine.n, machine.unit, machine.poller);
+  *out = paper.costs(machine.n, machine.unit, machine.poller, 0);
   return 0;
 }
 
@@ -163,8 +170,8 @@ int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, cons
     }
   }
   for (uint32_t i = 0; node && i < n; ++i) additive.node[i] = additive.llc[i] = node[i];
-  *out = additive.costs(n, unit, 0);
-  out->poller = kPoller * near_hop(*out);
+  *out = additive.costs(n, unit, 0, 0);
+  out->poller = kPaperPoller * near_hop(*out);
   return 0;
 }
 
@@ -179,12 +186,12 @@ int overlap_costs_from_additive(const Costs& additive, Arena& arena, Costs* out)
       const float hop = additive.hop[at];
       const bool near = additive.llc[i] == additive.llc[j];
       overlap.hop[at] = hop;
-      overlap.send_busy[at] = hop * (near ? kSendNear : kSendFar);
+      overlap.send_busy[at] = hop * kSend;
       overlap.recv_busy[at] = hop * kReceive;
       overlap.ready_read[at] = hop * (near ? kReadyNear : kReadyFar);
     }
   }
-  *out = overlap.costs(additive.n, additive.unit, kPoller * near_hop(additive));
+  *out = overlap.costs(additive.n, additive.unit, kPoller * near_hop(additive), kTypicalCrossing);
   return 0;
 }
 

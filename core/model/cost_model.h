@@ -26,6 +26,10 @@ enum class CostUnit : uint32_t { kNanoseconds = 0, kCycles = 1 };
 inline constexpr const char* kCostUnitNames[] = {"ns", "cycles"};
 inline const char* cost_unit_name(CostUnit unit) { return kCostUnitNames[unit == CostUnit::kCycles]; }
 
+// What a message between two NUMA nodes keeps the link between them, as a share of its hop, where nobody measured it:
+// everywhere so far. DESIGN NOTE in cost_model.cc.
+inline constexpr float kTypicalCrossing = 0.05f;
+
 // A machine, or the part of it that takes part, as costs. All arrays belong to somebody else.
 // Matrices are row-major, row = sender, column = receiver, diagonal 0, finite and >= 0, in `unit`.
 struct Costs {
@@ -36,6 +40,7 @@ struct Costs {
   const float* recv_busy = nullptr;   // [n * n]
   const float* ready_read = nullptr;  // [n * n]
   float poller = 0;                   // extra latency per further poller of one shared release line
+  float crossing = 0;                 // share of its hop that a message keeps the link between two nodes, one direction
   const uint16_t* node = nullptr;     // [n] NUMA node (the paper's cluster) of i; any numbers, equal = same
   const uint16_t* llc = nullptr;      // [n] last-level cache of i; any numbers, equal = same
 
@@ -56,14 +61,14 @@ int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena&
 int paper_costs(const Costs& machine, Arena& arena, Costs* out);
 
 // Costs from the paper's two matrices (row = sender): the additive special case itself. The paper has no line that
-// several poll; its `poller` is what the overlap-aware costs take, so that sharing a line is not free. 0, -EINVAL,
+// several poll; its `poller` is there so that sharing a line is not free. 0, -EINVAL,
 // -ENOMEM. `node` may be empty: then everything is one node; the last-level caches are taken to be the nodes.
 int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, const float* t_receive,
                             const uint16_t* node, Arena& arena, Costs* out);
 
 // The overlap-aware costs of a machine of which only t_send and t_receive are known (the shared matrices, the
-// paper's machine database): hop = t_send + t_receive is kept; how much of it blocks is taken from the ratios
-// measured on real lines (DESIGN NOTE in cost_model.cc). Marked as derived wherever it is shown. 0, -ENOMEM.
+// paper's machine database): hop = t_send + t_receive is kept; how much of it blocks is a share that errs on
+// the safe side (DESIGN NOTE in cost_model.cc). Marked as derived wherever it is shown. 0, -ENOMEM.
 int overlap_costs_from_additive(const Costs& additive, Arena& arena, Costs* out);
 
 // Are all numbers finite, >= 0, and the diagonals 0? Every file and every caller's matrix goes through this.

@@ -145,6 +145,7 @@ void attach_image(const void* image, Profile* out) {
   out->costs.n = out->header.cpus;
   out->costs.unit = static_cast<CostUnit>(out->header.unit);
   out->costs.poller = out->header.poller;
+  out->costs.crossing = kTypicalCrossing;
 #define ARRAY(type, name, length, where) \
   out->where = (length) != 0 ? reinterpret_cast<const type*>(base + at.name) : nullptr;
 #include "profile/fields.def"

@@ -1,5 +1,7 @@
 // The simulation of predict.h. A message's time depends on its sender's program alone, and a wait is served when all
-// its messages have a time, so the programs are simply run (programs.h) and every step is priced once.
+// its messages have a time, so the programs are simply run (programs.h) and every step is priced once. Where messages
+// queue for links, it also depends on who sent before: then the signals are run in the order of time. Nobody can come
+// to a signal earlier than a message that has not left yet allows, so each is met once here too.
 #include "schedule/predict.h"
 
 #include <algorithm>
@@ -18,15 +20,50 @@ struct Arrival {
 
 namespace {
 
+// Nodes that are told apart; on a machine of more the 33rd has the links of the first.
+constexpr uint32_t kLinkEnds = 32;
+
+// Numbers the participants' nodes by first appearance; returns how many there are.
+uint32_t find_link_ends(const Costs& costs, uint16_t* link_end) {
+  uint16_t known[kLinkEnds];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < costs.n; ++i) {
+    uint32_t k = 0;
+    if (i > 0 && costs.node[i] == costs.node[i - 1]) {
+      link_end[i] = link_end[i - 1];
+      continue;
+    }
+    while (k < std::min(count, kLinkEnds) && known[k] != costs.node[i]) ++k;
+    if (k == count || k == kLinkEnds) {
+      k = count++ % kLinkEnds;
+      known[k] = costs.node[i];
+    }
+    link_end[i] = static_cast<uint16_t>(k);
+  }
+  return std::min(count, kLinkEnds);
+}
+
 struct Clock {
   const Schedule& schedule;
   const Costs& costs;
   const uint16_t* place;  // [n]
   const Programs& programs;
-  double* now;        // [n]
-  double* visible;    // [slots] of waits
-  Arrival* arrivals;  // [n] scratch
-  Trace* trace;       // nullptr: nobody wants to know
+  double* now;                         // [n]
+  double* visible;                     // [slots] of waits
+  Arrival* arrivals;                   // [n] scratch
+  Trace* trace;                        // nullptr: nobody wants to know
+  const uint16_t* link_end = nullptr;  // [costs.n]; nullptr: no message waits for a link
+  double* link_free = nullptr;
+
+  // When a message that leaves its core at `leaves` enters the link.
+  double cross(uint16_t from, uint16_t to, double leaves, double hop) {
+    const uint32_t here = link_end[place[from]], there = link_end[place[to]];
+    if (here == there) return leaves;
+    double& free = link_free[here * kLinkEnds + there];
+    const double enters = std::max(leaves, free);
+    free = enters + hop * double{costs.crossing};
+    return enters;
+  }
 
   size_t pair(uint16_t from, uint16_t to) const { return costs.at(place[from], place[to]); }
 
@@ -41,7 +78,8 @@ struct Clock {
     double busy = 0;
     for (uint32_t slot = step.first; slot < step.first + step.count; ++slot) {
       const size_t message = pair(i, schedule.peers[slot]);
-      const double leaves = step.shared_line ? now[i] + (step.count - 1) * double{costs.poller} : now[i] + busy;
+      double leaves = step.shared_line ? now[i] + (step.count - 1) * double{costs.poller} : now[i] + busy;
+      if (link_end) leaves = cross(i, schedule.peers[slot], leaves, costs.hop[message]);
       if (programs.partner[slot] != kNoSlot) visible[programs.partner[slot]] = leaves + costs.hop[message];
       const double before = busy;
       busy = step.shared_line ? std::max<double>(busy, costs.send_busy[message]) : busy + costs.send_busy[message];
@@ -80,6 +118,12 @@ int Pricer::make(const Schedule& schedule, Arena& arena) {
     visible_ = arena.make<double>(programs_.slots);
     arrivals_ = arena.make<Arrival>(schedule.n);
     if (!visible_ || !arrivals_) error = -ENOMEM;
+    if (is_exchange()) {
+      link_end_ = arena.make<uint16_t>(schedule.n);
+      link_free_ = arena.make<double>(size_t{kLinkEnds} * kLinkEnds);
+      queue_ = arena.make<Turn>(schedule.n);
+      if (!link_end_ || !link_free_ || !queue_) error = -ENOMEM;
+    }
   }
   if (error != 0) arena.rewind(start);
   return error;
@@ -93,8 +137,17 @@ int Pricer::price(const Costs& costs, const uint16_t* place, double* done, doubl
 int Pricer::price_next(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace) {
   std::fill_n(programs_.sent, programs_.slots, false);
   Clock clock{schedule_, costs, place, programs_, done, visible_, arrivals_, trace};
-  programs_.run([&](uint16_t i, uint32_t step) { clock.signal(i, schedule_.steps[step]); },
-                [&](uint16_t i, uint32_t step) { clock.wait(i, schedule_.steps[step]); });
+  const auto signal = [&](uint16_t i, uint32_t step) { clock.signal(i, schedule_.steps[step]); };
+  const auto wait = [&](uint16_t i, uint32_t step) { clock.wait(i, schedule_.steps[step]); };
+  if (is_exchange() && costs.crossing > 0 && find_link_ends(costs, link_end_) > 1) {
+    clock.link_end = link_end_;
+    clock.link_free = link_free_;
+    std::fill_n(link_free_, size_t{kLinkEnds} * kLinkEnds, 0.0);
+    programs_.run_in_time(
+        queue_, [done](uint16_t i) { return done[i]; }, [place](uint16_t i) { return place[i]; }, signal, wait);
+  } else {
+    programs_.run(signal, wait);
+  }
   for (uint16_t i = 0; i < schedule_.n; ++i)
     if (!programs_.finished(i)) return -EDEADLK;
   *makespan = *std::max_element(done, done + schedule_.n);

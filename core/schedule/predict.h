@@ -8,6 +8,10 @@
 // the first is read at max(now + ready_read, visible), which is visible for who was already polling and ready_read for
 // who found it there; each further one at max(now + recv_busy, visible). In the paper's model both are t_receive, which
 // gives the paper's figures to the cycle.
+//
+// In exchanges everybody sends at once, so messages also queue where they share something: between two nodes, in each
+// direction, one after the other enters the link and keeps it for its hop times `crossing`. Trees are priced without,
+// as the generators value them: of their messages few cross, one after the other.
 #pragma once
 
 #include "schedule/programs.h"
@@ -16,6 +20,7 @@
 namespace smelt {
 
 struct Arrival;
+struct Turn;
 
 struct Prediction {
   double makespan = 0;     // when the last participant is done, in the costs' unit
@@ -58,10 +63,16 @@ class Pricer {
   int price_next(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace = nullptr);
 
  private:
+  bool is_exchange() const { return schedule_.op == Operation::kBarrier && schedule_.root == kNobody; }
+
   Programs programs_;
   Schedule schedule_;
   double* visible_ = nullptr;    // [slots] of waits
   Arrival* arrivals_ = nullptr;  // [n] scratch
+  // Of exchanges, scratch
+  uint16_t* link_end_ = nullptr;  // [n] the participant's node, numbered by first appearance
+  double* link_free_ = nullptr;   // [kLinkEnds * kLinkEnds] when the link from one node to another is free
+  Turn* queue_ = nullptr;         // [n]
 };
 
 // The latency of a tree alone, as the generators need it in their loops: no schedule, no allocation

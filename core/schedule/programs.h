@@ -4,6 +4,7 @@
 // order here (whoever can go on goes on) shows what happens in all of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/arena.h"
@@ -12,6 +13,12 @@
 namespace smelt {
 
 inline constexpr uint32_t kNoSlot = ~0u;
+
+// Whose turn is when, for who is run in the order of time.
+struct Turn {
+  double time;
+  uint16_t rank, who;
+};
 
 // A slot is an index into Schedule::peers: one message as its sender or as its receiver sees it.
 struct Programs {
@@ -50,15 +57,56 @@ struct Programs {
           continue;
         }
         on_signal(i, at[i]);
-        for (uint32_t slot = now.first; slot < now.first + now.count; ++slot) {
-          if (partner[slot] == kNoSlot) continue;
-          sent[partner[slot]] = true;
-          const uint16_t to = s.peers[slot];
-          // missing > 0 says that it stands at a wait, the step whether at this one: nobody is woken for nothing, so
-          // every wait is looked at twice at most.
-          if (missing[to] > 0 && at[to] == step[partner[slot]] && --missing[to] == 0) ready[count++] = to;
-        }
+        deliver(now, [&](uint16_t to) { ready[count++] = to; });
       }
+    }
+  }
+
+  // The same, but signals are sent in the order of time: by what now(i) is when i comes to one, of equal ones the lower
+  // rank(i) first. `queue` has room for n.
+  template <typename Now, typename Rank, typename OnSignal, typename OnWait>
+  void run_in_time(Turn* queue, Now now, Rank rank, OnSignal on_signal, OnWait on_wait) {
+    const Schedule& s = *schedule;
+    uint32_t count = 0;
+    // On to the next signal.
+    const auto advance = [&](uint16_t i) {
+      for (; !finished(i); ++at[i]) {
+        const Step& next = s.steps[at[i]];
+        if (next.kind == StepKind::kSignal) {
+          queue[count++] = Turn{now(i), rank(i), i};
+          std::push_heap(queue, queue + count, later);
+          return;
+        }
+        for (uint32_t slot = next.first; slot < next.first + next.count; ++slot) missing[i] += !sent[slot];
+        if (missing[i] > 0) return;
+        on_wait(i, at[i]);
+      }
+    };
+    for (uint16_t i = 0; i < s.n; ++i) at[i] = s.begin[i];
+    for (uint16_t i = 0; i < s.n; ++i) advance(i);
+    while (count > 0) {
+      std::pop_heap(queue, queue + count, later);
+      const uint16_t i = queue[--count].who;
+      const Step& step = s.steps[at[i]];
+      on_signal(i, at[i]++);
+      deliver(step, advance);
+      advance(i);
+    }
+  }
+
+ private:
+  static bool later(const Turn& a, const Turn& b) { return a.time != b.time ? a.time > b.time : a.rank > b.rank; }
+
+  // wake(to) for everybody whose wait lacks nothing more.
+  template <typename Wake>
+  void deliver(const Step& signal, Wake wake) {
+    for (uint32_t slot = signal.first; slot < signal.first + signal.count; ++slot) {
+      if (partner[slot] == kNoSlot) continue;
+      sent[partner[slot]] = true;
+      const uint16_t to = schedule->peers[slot];
+      // missing > 0 says that it stands at a wait, the step whether at this one: nobody is woken for nothing, so every
+      // wait is looked at twice at most.
+      if (missing[to] > 0 && at[to] == step[partner[slot]] && --missing[to] == 0) wake(to);
     }
   }
 };

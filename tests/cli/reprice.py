@@ -6,8 +6,9 @@ Environment: SMELT, the program; SMELT_TEST_ZOO, class files; SMELT_TEST_MACHINE
 import glob, json, os, random, struct, subprocess, sys, tempfile
 
 SMELT = os.environ["SMELT"]
-SHARES = {"send_busy": (0.024, 0.075), "recv_busy": (0.01, 0.01), "ready_read": (0.5, 0.45)}  # of a hop: near, far
-POLLER = 0.007
+SHARES = {"send_busy": (0.25, 0.25), "recv_busy": (0.05, 0.05), "ready_read": (0.5, 0.45)}  # of a hop: near, far
+POLLER, PAPER_POLLER = 0.05, 0.007  # of the mean near hop
+CROSSING = 0.05
 
 
 def single(value):
@@ -21,19 +22,25 @@ def matrix(n, entry):
 class Costs:
     """Of a whole machine; participants are indices into it."""
 
-    def __init__(self, cpus, hop, send_busy, recv_busy, ready_read, poller):
+    def __init__(self, cpus, hop, send_busy, recv_busy, ready_read, poller, node, crossing):
         self.cpus, self.hop, self.send_busy, self.recv_busy, self.ready_read, self.poller = \
             cpus, hop, send_busy, recv_busy, ready_read, poller
+        self.node, self.crossing = node, crossing
 
 
-def shares_of(cpus, hop, llc):
+def mean_near_hop(hop, llc):
+    n = len(hop)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    near = [(i, j) for i, j in pairs if llc[i] == llc[j]] or pairs
+    return sum(hop[i][j] for i, j in near) / len(near) if near else 0.0
+
+
+def shares_of(cpus, hop, llc, node):
     n = len(cpus)
     derived = {name: matrix(n, lambda i, j: hop[i][j] * single(near if llc[i] == llc[j] else far))
                for name, (near, far) in SHARES.items()}
-    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
-    near = [(i, j) for i, j in pairs if llc[i] == llc[j]] or pairs
-    poller = POLLER * sum(hop[i][j] for i, j in near) / len(near) if near else 0.0
-    return Costs(cpus, hop, derived["send_busy"], derived["recv_busy"], derived["ready_read"], poller)
+    return Costs(cpus, hop, derived["send_busy"], derived["recv_busy"], derived["ready_read"], POLLER * mean_near_hop(hop, llc),
+                 node, CROSSING)
 
 
 def reduced(costs):
@@ -41,7 +48,7 @@ def reduced(costs):
     n = len(costs.cpus)
     rest = matrix(n, lambda i, j: max(0.0, costs.hop[i][j] - costs.send_busy[i][j]))
     hop = matrix(n, lambda i, j: costs.hop[i][j] if rest[i][j] > 0 else costs.send_busy[i][j])
-    return Costs(costs.cpus, hop, costs.send_busy, rest, rest, costs.poller)
+    return Costs(costs.cpus, hop, costs.send_busy, rest, rest, costs.poller, costs.node, 0.0)
 
 
 def from_matrices(data):
@@ -51,13 +58,15 @@ def from_matrices(data):
     receive = matrix(n, lambda i, j: data["t_receive"][i][j])
     cpus = data.get("cpus", list(range(n)))
     hop = matrix(n, lambda i, j: send[i][j] + receive[i][j])
-    overlap = shares_of(cpus, hop, data.get("numa_node", [0] * n))
-    return {"overlap": overlap, "paper": Costs(cpus, hop, send, receive, receive, overlap.poller)}
+    node = data.get("numa_node", [0] * n)
+    return {"overlap": shares_of(cpus, hop, node, node),
+            "paper": Costs(cpus, hop, send, receive, receive, PAPER_POLLER * mean_near_hop(hop, node), node, 0.0)}
 
 
 def from_profile(data):
     overlap = Costs([cpu["os"] for cpu in data["cpus"]], *(matrix(len(data["cpus"]), lambda i, j: data[name][i][j]) for name in
-                    ("hop", "send_busy", "recv_busy", "ready_read")), data["poller"])
+                    ("hop", "send_busy", "recv_busy", "ready_read")), data["poller"],
+                    [cpu["node"] for cpu in data["cpus"]], CROSSING)
     return {"overlap": overlap, "paper": reduced(overlap)}
 
 
@@ -83,7 +92,7 @@ def from_classes(data):
                 return name
         return "same package"
     hop = matrix(n, lambda i, j: 2 * data["costs"][distance(i, j)]["transfer_ns"])
-    overlap = shares_of(list(range(n)), hop, [i // group["llc"] for i in range(n)])
+    overlap = shares_of(list(range(n)), hop, [i // group["llc"] for i in range(n)], [i // group["numa"] for i in range(n)])
     return {"overlap": overlap, "paper": reduced(overlap)}
 
 
@@ -108,45 +117,54 @@ def programs_of(tree):
     return out
 
 
-def episode(programs, costs, index, now):
-    """Everybody begins at now[cpu]; when each is done. The shared line is what `shared_line` says and nothing else."""
+def episode(programs, costs, index, now, links):
+    """Everybody begins at now[cpu]; when each is done. The shared line is what `shared_line` says and nothing else.
+
+    links: messages queue between nodes."""
     now = dict(now)
     place = {cpu: k for k, cpu in enumerate(programs)}
     visible = {}  # (from, to) -> times of the messages, in the order in which they were sent
     taken = {}
     at = dict.fromkeys(programs, 0)
-    moved = True
-    while moved:
-        moved = False
+    free = {}  # (node, node) -> when the link from one to the other is
+    first = list(dict.fromkeys(costs.node[index[cpu]] for cpu in programs))
+    end = {cpu: first.index(costs.node[index[cpu]]) % 32 for cpu in programs}
+    while True:
+        # Everybody as far as the next signal; then the earliest of these.
         for cpu, steps in programs.items():
-            while at[cpu] < len(steps):
+            while at[cpu] < len(steps) and "wait" in steps[at[cpu]]:
                 step = steps[at[cpu]]
-                if "signal" in step:
-                    peers, busy = step["signal"], 0.0
-                    for peer in peers:
-                        keeps = costs.send_busy[index[cpu]][index[peer]]
-                        leaves = now[cpu] + ((len(peers) - 1) * single(costs.poller) if step.get("shared_line") else busy)
-                        visible.setdefault((cpu, peer), []).append(leaves + costs.hop[index[cpu]][index[peer]])
-                        busy = max(busy, keeps) if step.get("shared_line") else busy + keeps
-                    now[cpu] += busy
-                else:
-                    if any(len(visible.get((peer, cpu), [])) <= taken.get((peer, cpu), 0) for peer in step["wait"]):
-                        break
-                    messages = []
-                    for peer in step["wait"]:
-                        time = visible[peer, cpu][taken.get((peer, cpu), 0)]
-                        taken[peer, cpu] = taken.get((peer, cpu), 0) + 1
-                        messages.append((time - costs.recv_busy[index[peer]][index[cpu]], place[peer], peer, time))
-                    for k, (_, _, peer, time) in enumerate(sorted(messages)):
-                        kept = (costs.recv_busy if k else costs.ready_read)[index[peer]][index[cpu]]
-                        now[cpu] = max(now[cpu] + kept, time)
+                if any(len(visible.get((peer, cpu), [])) <= taken.get((peer, cpu), 0) for peer in step["wait"]):
+                    break
+                messages = []
+                for peer in step["wait"]:
+                    time = visible[peer, cpu][taken.get((peer, cpu), 0)]
+                    taken[peer, cpu] = taken.get((peer, cpu), 0) + 1
+                    messages.append((time - costs.recv_busy[index[peer]][index[cpu]], place[peer], peer, time))
+                for k, (_, _, peer, time) in enumerate(sorted(messages)):
+                    kept = (costs.recv_busy if k else costs.ready_read)[index[peer]][index[cpu]]
+                    now[cpu] = max(now[cpu] + kept, time)
                 at[cpu] += 1
-                moved = True
+        signals = [cpu for cpu, steps in programs.items() if at[cpu] < len(steps) and "signal" in steps[at[cpu]]]
+        if not signals:
+            break
+        cpu = min(signals, key=lambda who: (now[who], place[who]))
+        step, busy = programs[cpu][at[cpu]], 0.0
+        for peer in step["signal"]:
+            keeps, hop = costs.send_busy[index[cpu]][index[peer]], costs.hop[index[cpu]][index[peer]]
+            leaves = now[cpu] + ((len(step["signal"]) - 1) * single(costs.poller) if step.get("shared_line") else busy)
+            if links and end[cpu] != end[peer]:
+                leaves = max(leaves, free.get((end[cpu], end[peer]), 0.0))
+                free[end[cpu], end[peer]] = leaves + hop * single(costs.crossing)
+            visible.setdefault((cpu, peer), []).append(leaves + hop)
+            busy = max(busy, keeps) if step.get("shared_line") else busy + keeps
+        now[cpu] += busy
+        at[cpu] += 1
     assert all(at[cpu] == len(steps) for cpu, steps in programs.items()), "somebody waits for ever"
     return now
 
 
-def in_a_loop(programs, costs, index):
+def in_a_loop(programs, costs, index, links):
     if len(programs) == 1:
         return 0.0
     if len(programs) == 2 and all([next(iter(step)) for step in steps] == ["signal", "wait"] for steps in programs.values()):
@@ -154,7 +172,7 @@ def in_a_loop(programs, costs, index):
         return (costs.hop[a][b] + costs.hop[b][a] + costs.ready_read[a][b] + costs.ready_read[b][a]) / 4
     now, ends = dict.fromkeys(programs, 0.0), []
     for _ in range(16):
-        now = episode(programs, costs, index, now)
+        now = episode(programs, costs, index, now, links)
         ends.append(max(now.values()))
     return (ends[15] - ends[7]) / 8
 
@@ -188,7 +206,8 @@ def compare(machine, costs, op, pattern, model, cpus=None):
     what = f"{os.path.basename(machine)} {op} {pattern} {model}"
     assert cpus is None or list(programs) == list(cpus), what
     index = {cpu: costs.cpus.index(cpu) for cpu in programs}
-    found = max(episode(programs, costs, index, dict.fromkeys(programs, 0.0)).values())
+    links = op == "barrier" and "root" not in tree
+    found = max(episode(programs, costs, index, dict.fromkeys(programs, 0.0), links).values())
     assert close(found, tree["predicted"]), f"{what}: {found}, not {tree['predicted']}"
     assert tree["bound"] <= tree["predicted"] * (1 + 1e-5), what
     counts["priced"] += 1
@@ -196,7 +215,7 @@ def compare(machine, costs, op, pattern, model, cpus=None):
     if op != "barrier":
         assert "predicted_in_a_loop" not in tree, what
         return
-    loop = in_a_loop(programs, costs, index)
+    loop = in_a_loop(programs, costs, index, links)
     assert close(loop, tree["predicted_in_a_loop"]), f"{what}, in a loop: {loop}, not {tree['predicted_in_a_loop']}"
     counts["loops"] += 1
     if len(programs) <= 32:

@@ -13,6 +13,7 @@ Costs ProfileImage::costs() const {
 #define COSTS_ID(type, name, json) costs.name = name.data();
 #include "profile/fields.def"
   costs.poller = header.poller;
+  costs.crossing = kTypicalCrossing;
   return costs;
 }
 

@@ -41,7 +41,7 @@ inline Picture costs_picture(uint32_t nodes, uint32_t caches, uint32_t cpus, dou
       receive[i * n + j] = static_cast<float>(15 * factor);
       ready[i * n + j] = static_cast<float>(20 * factor);
     }
-  p.costs = {n, CostUnit::kNanoseconds, hop, send, receive, ready, 1, node, llc};
+  p.costs = {n, CostUnit::kNanoseconds, hop, send, receive, ready, 1, 0, node, llc};
   p.machine = "made up";
   p.origin = "a test";
   p.cost_model = "overlap";

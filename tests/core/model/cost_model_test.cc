@@ -119,6 +119,7 @@ TEST_F(CostModel, PaperCostsKeepHopAndSend) {
     Costs paper;
     ASSERT_EQ(paper_costs(overlap, own, &paper), 0);
     EXPECT_TRUE(costs_are_sane(paper)) << machine;
+    EXPECT_EQ(paper.crossing, 0) << "nothing queues in the paper's model";
     for (size_t at = 0; at < size_t{paper.n} * paper.n; ++at) {
       ASSERT_EQ(paper.hop[at], overlap.hop[at]) << machine;
       ASSERT_EQ(paper.send_busy[at], overlap.send_busy[at]) << machine;
@@ -135,13 +136,15 @@ TEST_F(CostModel, OverlapKeepsTheHopAndBlocksLess) {
     Costs overlap;
     ASSERT_EQ(overlap_costs_from_additive(additive, own, &overlap), 0);
     EXPECT_TRUE(costs_are_sane(overlap)) << machine;
+    EXPECT_EQ(additive.crossing, 0) << machine;
+    EXPECT_EQ(overlap.crossing, kTypicalCrossing) << machine;
     for (uint32_t i = 0; i < overlap.n; ++i) {
       for (uint32_t j = 0; j < overlap.n; ++j) {
         const size_t at = overlap.at(i, j);
         const float hop = additive.hop[at];
         ASSERT_EQ(overlap.hop[at], hop) << machine;
-        ASSERT_LE(overlap.send_busy[at], 0.1f * hop) << machine;
-        ASSERT_LE(overlap.recv_busy[at], 0.03f * hop) << machine;
+        ASSERT_LE(overlap.send_busy[at], 0.25f * hop) << machine;
+        ASSERT_LE(overlap.recv_busy[at], 0.05f * hop) << machine;
         ASSERT_GE(overlap.ready_read[at], 0.4f * hop) << machine;
         ASSERT_LE(overlap.ready_read[at], 0.5f * hop) << machine;
       }
@@ -149,8 +152,8 @@ TEST_F(CostModel, OverlapKeepsTheHopAndBlocksLess) {
   }
 }
 
-// The rows of algorithms.md §1 that the shares were taken from come out again, near and far.
-TEST_F(CostModel, OverlapGivesBackTheTimingsItCameFrom) {
+// What was timed on a Zen 5 machine (ns, near and far): the two reads are it; what is a safe end is nowhere below it.
+TEST_F(CostModel, OverlapIsOnTheSafeSideOfWhatWasTimed) {
   Costs near, far;
   std::vector<float> zero(4, 0), near_hop{0, 57, 57, 0}, far_hop{0, 260, 260, 0};
   const uint16_t apart[] = {0, 1};
@@ -158,14 +161,22 @@ TEST_F(CostModel, OverlapGivesBackTheTimingsItCameFrom) {
   ASSERT_EQ(costs_from_send_receive(2, CostUnit::kNanoseconds, zero.data(), near_hop.data(), nullptr, arena, &plain),
             0);
   ASSERT_EQ(overlap_costs_from_additive(plain, arena, &near), 0);
+  EXPECT_FLOAT_EQ(plain.poller, 0.007f * 57) << "the paper's model has the one that was timed";
   ASSERT_EQ(costs_from_send_receive(2, CostUnit::kNanoseconds, zero.data(), far_hop.data(), apart, arena, &plain), 0);
   ASSERT_EQ(overlap_costs_from_additive(plain, arena, &far), 0);
   EXPECT_NEAR(near.ready_read[1], 28.5, 1.5);
   EXPECT_NEAR(far.ready_read[1], 119, 3);
-  EXPECT_NEAR(31 * near.send_busy[1], 194 - 152, 3);
-  EXPECT_NEAR(31 * far.send_busy[1], 1234 - 627, 10);
-  EXPECT_NEAR(31 * (near.recv_busy[1] + near.poller), 152 - 122, 3);
-  EXPECT_NEAR(31 * far.recv_busy[1], 627 - 540, 10);
+  // A release line each instead of a shared one, 32 children.
+  EXPECT_GE(31 * near.send_busy[1], 194 - 152);
+  EXPECT_GE(31 * far.send_busy[1], 1234 - 627);
+  // Gathering 32 lines and releasing them by one instead of a pair.
+  EXPECT_GE(31 * (near.recv_busy[1] + near.poller), 152 - 122);
+  EXPECT_GE(31 * (far.recv_busy[1] + near.poller), 627 - 540);
+  // Reads that are under way together: no more than ten.
+  EXPECT_GE(near.recv_busy[1], near.ready_read[1] / 10 - 1e-6f);
+  EXPECT_GE(far.recv_busy[1], far.ready_read[1] / 10);
+  // And a store waits for no more than the transaction that it takes.
+  EXPECT_LE(far.send_busy[1], far.hop[1] / 2);
 }
 
 TEST_F(CostModel, AFullArenaIsReportedAndLeftAsItWas) {

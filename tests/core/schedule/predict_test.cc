@@ -37,7 +37,7 @@ class Predict : public testing::Test {
         ready[i * n + j] = 40;
       }
     }
-    return {n, CostUnit::kNanoseconds, hop.data(), send.data(), receive.data(), ready.data(), poller, zero, zero};
+    return {n, CostUnit::kNanoseconds, hop.data(), send.data(), receive.data(), ready.data(), poller, 0, zero, zero};
   }
   Tree star(uint32_t n) {
     Tree tree;
@@ -76,6 +76,51 @@ TEST_F(Predict, ASharedLineIsOneStoreAndPollers) {
   const Prediction prediction = priced(schedule, with_pollers);
   EXPECT_EQ(prediction.done[0], 3);
   for (uint32_t i : {1, 2, 3}) EXPECT_EQ(prediction.done[i], 104);
+}
+
+// 0 and 1 on one node, 2 and 3 on the other; a message keeps the link for 20.
+TEST_F(Predict, MessagesOfExchangesQueueForALinkInOneDirection) {
+  const uint16_t nodes[4] = {5, 5, 2, 2};
+  Costs apart = costs(4);
+  apart.node = nodes;
+  const Schedule both_ways = of_messages(4, 1, {{0, 0, 2}, {0, 1, 3}, {0, 2, 0}, {0, 3, 1}});
+  EXPECT_EQ(priced(both_ways, apart).makespan, 100) << "crossing costs nothing";
+  apart.crossing = 0.2f;
+  const Prediction queued = priced(both_ways, apart);
+  EXPECT_NEAR(queued.done[0], 100, 1e-4);
+  EXPECT_NEAR(queued.done[1], 120, 1e-4);
+  EXPECT_NEAR(queued.done[2], 100, 1e-4);
+  EXPECT_NEAR(queued.done[3], 120, 1e-4);
+  // Inside a node nobody queues, nor for a link to somewhere else.
+  EXPECT_NEAR(priced(of_messages(4, 1, {{0, 0, 1}, {0, 1, 0}, {0, 2, 3}, {0, 3, 2}}), apart).makespan, 100, 1e-4);
+  const uint16_t three[4] = {0, 0, 1, 2};
+  apart.node = three;
+  EXPECT_NEAR(priced(both_ways, apart).makespan, 100, 1e-4);
+}
+
+TEST_F(Predict, WhoComesToALinkFirstIsFirst) {
+  const uint16_t nodes[4] = {0, 0, 1, 1};
+  Costs apart = costs(4);
+  apart.node = nodes;
+  apart.crossing = 0.9f;
+  // 0 waits for 1 before it sends, so 1's message to 3 is long through when 0's comes at 100.
+  const Prediction found = priced(of_messages(4, 2, {{0, 1, 0}, {1, 0, 2}, {1, 1, 3}}), apart);
+  EXPECT_NEAR(found.done[3], 103, 1e-4);
+  EXPECT_NEAR(found.done[2], 200, 1e-4);
+}
+
+TEST_F(Predict, TreesAreValuedWithoutLinks) {
+  const uint16_t nodes[4] = {0, 1, 1, 1};
+  Costs apart = costs(4);
+  apart.node = nodes;
+  apart.crossing = 0.9f;
+  Schedule schedule;
+  ASSERT_EQ(broadcast_schedule(star(4), arena, &schedule), 0);
+  EXPECT_EQ(priced(schedule, apart).makespan, 106);
+  ASSERT_EQ(barrier_schedule(star(4), star(4), arena, &schedule), 0);
+  const double queued = priced(schedule, apart).makespan;
+  apart.crossing = 0;
+  EXPECT_EQ(queued, priced(schedule, apart).makespan);
 }
 
 TEST_F(Predict, AGatherServesInOrderOfArrival) {
