@@ -9,7 +9,7 @@
 
 #include "cli/class_figures.h"
 #include "cli/command.h"
-#include "cli/plan.h"
+#include "cli/picture_request.h"
 #include "cli/progress_line.h"
 #include "discover/machine_file.h"
 #include "measure/calibrate.h"

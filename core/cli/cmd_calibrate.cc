@@ -55,7 +55,7 @@ double now_s() { return static_cast<double>(os::now_ns()) * 1e-9; }
 
 // How long it should take, and how long it may. On a busy machine each step waits for CPUs that others have, so the
 // estimate, which is for an idle one, says little there; the limit holds everywhere, to within one step.
-struct TimePlan {
+struct TimeBudget {
   double begin = now_s();
   double pairs = 0, all = 0;  // s, estimated
   double limit = 0;
@@ -71,17 +71,17 @@ struct TimePlan {
   }
 };
 
-TimePlan plan_time(const CalibrateArguments& arguments, const Machine& machine, const CalibrationOptions& options) {
+TimeBudget budget_time(const CalibrateArguments& arguments, const Machine& machine, const CalibrationOptions& options) {
   constexpr double kSetOfMethods = 0.3, kOthersBase = 0.3, kOthersByDistance = 0.25;  // s
   constexpr double kSlack = 10, kTimes = 4;
-  TimePlan plan;
-  plan.pairs = estimate_seconds(machine, options);
+  TimeBudget time;
+  time.pairs = estimate_seconds(machine, options);
   const ProfileImage guess = guess_image(machine);
-  plan.all = plan.pairs + kOthersBase + kOthersByDistance * static_cast<double>(fan_cpus(guess).size());
-  if (!arguments.no_methods) plan.all += kSetOfMethods * static_cast<double>(method_cpus(guess).size());
-  plan.all += arguments.race_seconds;
-  plan.limit = arguments.limit_seconds > 0 ? arguments.limit_seconds : kSlack + kTimes * plan.all;
-  return plan;
+  time.all = time.pairs + kOthersBase + kOthersByDistance * static_cast<double>(fan_cpus(guess).size());
+  if (!arguments.no_methods) time.all += kSetOfMethods * static_cast<double>(method_cpus(guess).size());
+  time.all += arguments.race_seconds;
+  time.limit = arguments.limit_seconds > 0 ? arguments.limit_seconds : kSlack + kTimes * time.all;
+  return time;
 }
 
 std::string output_path(const CalibrateArguments& arguments) {
@@ -150,7 +150,7 @@ std::string how_to_go_on(const Journal& journal) {
 
 // Throws Interrupted.
 void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
-                   CalibrationOptions options, const TimePlan& time, Found* found) {
+                   CalibrationOptions options, const TimeBudget& time, Found* found) {
   ProgressLine progress("pairs", !arguments.quiet && !arguments.json);
   options.known = journal.known();
   options.measured = [&journal](const MeasuredPair& pair) { journal.add(pair); };
@@ -167,12 +167,12 @@ void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, 
 }
 
 // Whole seconds for children that would wait for ever; their own look at the clock comes first.
-unsigned alarm_seconds(const TimePlan& time, unsigned usual) {
+unsigned alarm_seconds(const TimeBudget& time, unsigned usual) {
   constexpr double kGrace = 3;
   return static_cast<unsigned>(std::min(std::ceil(time.left() + kGrace), static_cast<double>(usual)));
 }
 
-void measure_groups(const CalibrateArguments& arguments, const TimePlan& time, Found* found) {
+void measure_groups(const CalibrateArguments& arguments, const TimeBudget& time, Found* found) {
   ProgressLine progress("groups of processes", !arguments.quiet && !arguments.json);
   MethodEffort effort;
   effort.until_ns = time.until_ns();
@@ -183,7 +183,7 @@ void measure_groups(const CalibrateArguments& arguments, const TimePlan& time, F
   if (!methods.remark.empty()) found->remarks.push_back(methods.remark);
 }
 
-void measure_others(const CalibrateArguments& arguments, const TimePlan& time, Found* found) {
+void measure_others(const CalibrateArguments& arguments, const TimeBudget& time, Found* found) {
   ProgressLine progress("parameters", !arguments.quiet && !arguments.json);
   OtherEffort effort;
   effort.until_ns = time.until_ns();
@@ -193,7 +193,7 @@ void measure_others(const CalibrateArguments& arguments, const TimePlan& time, F
   if (!remark.empty()) found->remarks.push_back(remark);
 }
 
-void race_patterns(const CalibrateArguments& arguments, const TimePlan& time, Found* found) {
+void race_patterns(const CalibrateArguments& arguments, const TimeBudget& time, Found* found) {
   ProgressLine progress("races", !arguments.quiet && !arguments.json);
   Races races = time_all_finalists(
       found->image, std::min(arguments.race_seconds, time.left()),
@@ -218,7 +218,7 @@ int run_calibrate(const CalibrateArguments& arguments) {
   CalibrationOptions options;
   options.all_pairs = arguments.all_pairs;
   options.stop = interruption.asked();
-  const TimePlan time = plan_time(arguments, machine, options);
+  const TimeBudget time = budget_time(arguments, machine, options);
   try {
     measure_pairs(arguments, machine, journal, options, time, &found);
   } catch (const Interrupted&) {

@@ -12,7 +12,7 @@
 #include "cli/interruption.h"
 #include "cli/live.h"
 #include "cli/measured.h"
-#include "cli/plan_options.h"
+#include "cli/picture_options.h"
 #include "cli/subsets.h"
 #include "generate/exact.h"
 #include "profile/text/error.h"
@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CompareArguments {
-  PlanArguments plan;
+  PictureArguments picture;
   std::string folder;
   std::vector<std::string> measured;
   uint32_t subsets = 0;
@@ -157,7 +157,7 @@ std::vector<std::string> machines_of(const CompareArguments& arguments) {
     if (machines.empty()) throw UserError(fmt::format("--folder {}: no .json or .xml file is in it", arguments.folder));
     std::sort(machines.begin(), machines.end());
   } else {
-    machines.push_back(arguments.plan.machine);
+    machines.push_back(arguments.picture.machine);
   }
   return machines;
 }
@@ -199,19 +199,19 @@ int run_subsets(const CompareArguments& arguments) {
   SubsetRequest subsets;
   subsets.count = arguments.subsets;
   parse_sizes(arguments.sizes, &subsets);
-  if (arguments.plan.root_option->count() + arguments.plan.cpus_option->count() > 0)
+  if (arguments.picture.root_option->count() + arguments.picture.cpus_option->count() > 0)
     throw UserError("--subsets: the CPUs are drawn and the root is free; leave --cpus and --root out");
   Interruption interrupt("interrupted");
   SubsetResult result;
   uint32_t used = 0;
   const std::vector<std::string> machines = machines_of(arguments);
   for (uint32_t k = 0; k < machines.size() && !*interrupt.asked(); ++k) {
-    PlanArguments one = arguments.plan;
+    PictureArguments one = arguments.picture;
     one.machine = machines[k];
-    PlanRequest request;
+    PictureRequest request;
     const MachineFile machine = read_request(one, interrupt.asked(), &request);
     // An optimum is known of trees only; the program's usual operation is the barrier.
-    if (arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
+    if (arguments.picture.op_option->count() == 0) request.op = Operation::kBroadcast;
     if (request.op == Operation::kBarrier)
       throw UserError("--subsets: only of a broadcast or a reduction is the optimum known; choose --op");
     subsets.op = request.op;
@@ -231,13 +231,13 @@ int run_subsets(const CompareArguments& arguments) {
 }
 
 int run_live(const CompareArguments& arguments) {
-  if (arguments.plan.machine != "this" || !arguments.folder.empty())
+  if (arguments.picture.machine != "this" || !arguments.folder.empty())
     throw UserError("--live: only this machine can be timed; leave --machine and --folder out");
-  PlanRequest request;
-  if (!read_request(arguments.plan, nullptr, &request).here)
+  PictureRequest request;
+  if (!read_request(arguments.picture, nullptr, &request).here)
     throw UserError("--live: only this machine can be timed; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
   constexpr double kUsualSeconds = 2;
-  const double seconds = arguments.plan.budget_ms > 0 ? arguments.plan.budget_ms / 1000 : kUsualSeconds;
+  const double seconds = arguments.picture.budget_ms > 0 ? arguments.picture.budget_ms / 1000 : kUsualSeconds;
   put_live(request.cpus, request.op, seconds, arguments.json);
   return 0;
 }
@@ -254,11 +254,11 @@ int run_compare(const CompareArguments& arguments) {
   std::vector<Comparison> all;
   Interruption interrupt("interrupted");
   for (const std::string& name : machines) {
-    PlanArguments one = arguments.plan;
+    PictureArguments one = arguments.picture;
     one.machine = name;
-    PlanRequest request;
+    PictureRequest request;
     const MachineFile machine = read_request(one, interrupt.asked(), &request);
-    const Picture costs = plan_costs(machine, request);
+    const Picture costs = picture_costs(machine, request);
     int root = -1;
     if (request.root) {
       const auto at = std::find(costs.cpu.begin(), costs.cpu.end(), *request.root);
@@ -288,7 +288,7 @@ int run_compare(const CompareArguments& arguments) {
 void add_compare(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("compare", "All patterns side by side: on a machine, or on a folder of machines");
   auto arguments = std::make_shared<CompareArguments>();
-  add_plan_options(*verb, arguments->plan);
+  add_picture_options(*verb, arguments->picture);
   verb->add_option("--folder", arguments->folder, "all .json and .xml files of a folder, or 'zoo': a summary");
   verb->add_option(
           "--subsets", arguments->subsets,

@@ -11,7 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "cli/plan_options.h"
+#include "cli/picture_options.h"
 #include "cli/zoo_list.h"
 #include "draw/charts.h"
 #include "profile/text/error.h"
@@ -20,7 +20,7 @@ namespace smelt {
 namespace {
 
 struct DrawArguments {
-  PlanArguments plan;
+  PictureArguments picture;
   std::string what, output, cost = "send-receive";
   CLI::Option* output_option = nullptr;
 };
@@ -82,13 +82,13 @@ std::string draw(const DrawArguments& arguments, const Picture& picture, Pen pen
 
 int run_draw(const DrawArguments& arguments) {
   const Pen pen = pen_of(arguments);
-  if (arguments.plan.machine == kZooList) return put_zoo_list(false);
-  PlanRequest request;
+  if (arguments.picture.machine == kZooList) return put_zoo_list(false);
+  PictureRequest request;
   Interruption interrupt("interrupted");
-  const MachineFile machine = read_request(arguments.plan, interrupt.asked(), &request);
+  const MachineFile machine = read_request(arguments.picture, interrupt.asked(), &request);
   // A tree is what a broadcast is known by, and the cheapest barrier may be none.
-  if (arguments.what == "tree" && arguments.plan.op_option->count() == 0) request.op = Operation::kBroadcast;
-  Picture picture = arguments.what == "matrix" ? plan_costs(machine, request) : make_plan(machine, request);
+  if (arguments.what == "tree" && arguments.picture.op_option->count() == 0) request.op = Operation::kBroadcast;
+  Picture picture = arguments.what == "matrix" ? picture_costs(machine, request) : make_picture(machine, request);
   if (arguments.what == "tree" && !picture.is_tree)
     throw UserError(
         fmt::format("pattern {}: it is no tree; name one with --pattern, or draw its schedule", picture.pattern));
@@ -117,7 +117,7 @@ void add_draw(CLI::App& app, Action& chosen) {
       verb->add_option("-o,--output", arguments->output,
                        "write FILE.svg, FILE.dot (tree and schedule) or FILE.txt instead of stdout")
           ->type_name("FILE");
-  add_plan_options(*verb, arguments->plan);
+  add_picture_options(*verb, arguments->picture);
   verb->add_option("--cost", arguments->cost, "which cost a matrix shows")
       ->check(CLI::IsMember({"send-receive", "send", "receive", "hop"}))
       ->capture_default_str();

@@ -14,7 +14,7 @@
 #include "cli/hops.h"
 #include "cli/methods.h"
 #include "cli/other_figures.h"
-#include "cli/plan.h"
+#include "cli/picture_request.h"
 #include "cli/preload.h"
 #include "cli/thresholds.h"
 #include "cli/zoo_list.h"
@@ -66,17 +66,17 @@ struct Report {
 
 // The barrier that a program would get: SMELT_PATTERN counts on this machine, and a bad one is told and stepped over.
 Picture plan_barrier(const Report& r) {
-  PlanRequest request;
+  PictureRequest request;
   request.cpus = r.cpus;
   if (r.this_machine) request.pattern = options().pattern;
   try {
-    return make_plan(r.costs, request);
+    return make_picture(r.costs, request);
   } catch (const UserError& error) {
     if (request.pattern == "best") throw;
     warn(fmt::format("SMELT_PATTERN: {}; best is shown", error.what()));
   }
   request.pattern = "best";
-  return make_plan(r.costs, request);
+  return make_picture(r.costs, request);
 }
 
 Report make_report(const std::string& what) {

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "cli/plan_options.h"
+#include "cli/picture_options.h"
 #include "cli/zoo_list.h"
 #include "generate/registry.h"
 
@@ -14,7 +14,7 @@ namespace smelt {
 namespace {
 
 struct TreeArguments {
-  PlanArguments plan;
+  PictureArguments picture;
   std::string format = "text";
   bool list = false, json = false;
 };
@@ -49,11 +49,11 @@ int run_tree(const TreeArguments& arguments) {
     list_patterns(arguments.json || arguments.format == "json");
     return 0;
   }
-  if (arguments.plan.machine == kZooList) return put_zoo_list(arguments.json || arguments.format == "json");
-  PlanRequest request;
+  if (arguments.picture.machine == kZooList) return put_zoo_list(arguments.json || arguments.format == "json");
+  PictureRequest request;
   Interruption interrupt("interrupted");
-  const MachineFile machine = read_request(arguments.plan, interrupt.asked(), &request);
-  const Picture picture = make_plan(machine, request);
+  const MachineFile machine = read_request(arguments.picture, interrupt.asked(), &request);
+  const Picture picture = make_picture(machine, request);
   const int code = interrupt.finish("this is the best found so far");
   if (arguments.json || arguments.format == "json")
     put(json_picture(picture));
@@ -69,7 +69,7 @@ int run_tree(const TreeArguments& arguments) {
 void add_tree(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("tree", "Show the pattern for a machine: its price and its picture");
   auto arguments = std::make_shared<TreeArguments>();
-  add_plan_options(*verb, arguments->plan);
+  add_picture_options(*verb, arguments->picture);
   CLI::Option* format = verb->add_option("--format", arguments->format, "how to print it")
                             ->check(CLI::IsMember({"text", "dot", "json"}))
                             ->capture_default_str();

@@ -31,7 +31,7 @@ struct Comparison {
   const ComparedPattern* find(const std::string& name) const;  // nullptr: not compared
 };
 
-// `costs` as plan_costs makes it; root < 0: every pattern's own choice. Throws UserError when memory is out.
+// `costs` as picture_costs makes it; root < 0: every pattern's own choice. Throws UserError when memory is out.
 Comparison compare_patterns(const Picture& costs, Operation op, int root, const SearchEffort& effort);
 
 // Over many machines: for each pattern that served all of them.

@@ -13,7 +13,7 @@ namespace smelt {
 
 struct SubsetRequest {
   Operation op = Operation::kBroadcast;  // or kReduce
-  bool paper = false;                    // the cost model, as in PlanRequest
+  bool paper = false;                    // the cost model, as in PictureRequest
   uint32_t count = 0;                    // sets per machine
   uint32_t least = 7, most = 12;         // participants of a set, each number as likely
   SearchEffort effort;                   // of the search; its exact method is left out. The seed also draws the sets

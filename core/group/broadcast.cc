@@ -132,12 +132,18 @@ struct BroadcastLong : Machine {
   }
 };
 
+// Apart, so that the short ones pay for no register that only these need.
 template <typename Way>
-int broadcast(Way way, const smelt_data& data, size_t bytes, uint32_t root) {
-  if (bytes <= kInlineBytes) return way.template run<BroadcastInline>(data, bytes, root);
+[[gnu::noinline]] int broadcast_long(Way way, const smelt_data& data, size_t bytes, uint32_t root) {
   if (way.group.shelves && !may_copy_once(way.group, bytes))  // nothing to agree on any more
     return way.template run<BroadcastShelf>(way.group, data, bytes, root);
   return way.template run<BroadcastLong>(way.group, data, bytes, root);
+}
+
+template <typename Way>
+int broadcast(Way way, const smelt_data& data, size_t bytes, uint32_t root) {
+  if (bytes > kInlineBytes) return broadcast_long(way, data, bytes, root);
+  return way.template run<BroadcastInline>(data, bytes, root);
 }
 
 }  // namespace

@@ -19,10 +19,11 @@
 //   poller      0.05 near hop   A line that many poll goes out to them one after the other. On Zen 5 a further child
 //                               that is gathered and polls costs 1 ns near and 2.8 ns far; 0.05 of the near hop is the
 //                               far one.
-//   crossing    0.05            Between two nodes few messages are under way at once in one direction. Nehalem keeps 12
-//                               requests of other sockets (Levinthal, "Performance Analysis Guide for Intel Core i7
-//                               Processor and Intel Xeon 5500", 2009: the uncore's global queue), each for half a hop:
-//                               a message takes two, so it keeps one for a twelfth of its hop. Later sockets have more.
+//   crossing    0.05            Between two nodes few messages are under way at once in one direction. Nehalem keeps
+//                               about a dozen requests of other sockets (Levinthal, "Performance Analysis Guide for
+//                               Intel Core i7 Processor and Intel Xeon 5500", 2009: the uncore's global queue), each
+//                               for half a hop: a message takes two, so it keeps one for about a twelfth of its hop.
+//                               Later sockets have more. An order of magnitude, held against Table 3 of the paper.
 #include "model/cost_model.h"
 
 #include <cerrno>

@@ -20,7 +20,7 @@ uint64_t least_of(const Rings& rings, CounterOf counter_of) {
 const void* Rings::try_get_lines(const InlineLine* line, size_t bytes, char* room) {
   for (;; ++lines) {
     const size_t offset = size_t{lines} * kLinePayload, left = bytes - offset;
-    if (line[lines].episode.load(std::memory_order_acquire) != episode) return nullptr;
+    if (!is_here(line[lines])) return nullptr;
     std::memcpy(room + offset, line[lines].payload, left < kLinePayload ? left : kLinePayload);
     if (left <= kLinePayload) break;
   }

@@ -68,15 +68,18 @@ struct Rings {
     }
   }
 
+  bool is_here(const InlineLine& line) const { return line.episode.load(std::memory_order_acquire) == episode; }
+  // A sender that runs ahead has put its next message there already: asked for now, it is here when it is wanted
+  // (measured, reduce of 8 bytes in a tight loop, near: 16 ns a call instead of 21; where nobody runs ahead no
+  // difference).
+  void ask_for_next(const InlineSlot* channel) const { __builtin_prefetch(channel[(episode + 1) % kRing].line); }
+
   // The message of this episode in somebody's channel: where it lies, or a copy in `room` when it takes several lines;
   // nullptr: not yet.
   const void* try_get(const InlineSlot* channel, size_t bytes, void* room) {
     const InlineLine* line = channel[episode % kRing].line;
-    if (line->episode.load(std::memory_order_acquire) != episode) return nullptr;
-    // A sender that runs ahead has put its next message there already: asked for now, it is here when it is wanted
-    // (measured, reduce of 8 bytes in a tight loop, near: 16 ns a call instead of 21; where nobody runs ahead no
-    // difference).
-    __builtin_prefetch(channel[(episode + 1) % kRing].line);
+    if (!is_here(*line)) return nullptr;
+    ask_for_next(channel);
     return bytes <= kLinePayload ? line->payload : try_get_lines(line, bytes, static_cast<char*>(room));
   }
   const void* try_get_lines(const InlineLine* line, size_t bytes, char* room);

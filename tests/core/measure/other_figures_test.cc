@@ -130,9 +130,7 @@ TEST(FanCpus, AreOnePerCoreAndOfOneDistanceEach) {
     std::set<uint16_t> cores;
     for (const uint32_t child : fan.children) {
       EXPECT_TRUE(cores.insert(image.core[child]).second);
-      EXPECT_EQ(distance_between({image.core[0], image.llc[0], image.node[0], image.package[0]},
-                                 {image.core[child], image.llc[child], image.node[child], image.package[child]}),
-                fan.distance);
+      EXPECT_EQ(distance_in(image, 0, child), fan.distance);
     }
   }
   EXPECT_TRUE(fan_cpus(guess_image(machine_from_synthetic("core:1 pu:2"))).empty()) << "siblings are no children";

@@ -132,9 +132,7 @@ TEST(Zoo, CostsGrowWithDistance) {
       for (uint32_t i = 0; i < costs.n; ++i)
         for (uint32_t j = 0; j < costs.n; ++j) {
           const Pu &a = file.machine.pus[i], &b = file.machine.pus[j];
-          if (i != j)
-            seen[distance_between({a.core, a.llc, a.node, a.package}, {b.core, b.llc, b.node, b.package})].insert(
-                matrix[costs.at(i, j)]);
+          if (i != j) seen[distance_between(a, b)].insert(matrix[costs.at(i, j)]);
         }
       EXPECT_EQ(seen.size(), file.costs.size());
       float before = 0;

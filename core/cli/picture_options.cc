@@ -1,5 +1,5 @@
 // The options are as in smelt.1, under smelt tree.
-#include "cli/plan_options.h"
+#include "cli/picture_options.h"
 
 #include <langinfo.h>
 
@@ -13,7 +13,7 @@
 
 namespace smelt {
 
-void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
+void add_picture_options(CLI::App& verb, PictureArguments& arguments) {
   verb.add_option("--machine", arguments.machine,
                   "this; synthetic:DESCRIPTION in hwloc's notation; zoo:NAME (zoo:list lists them); or a file: profile "
                   "(JSON or packed), cost matrix or costs by class (JSON), hwloc XML")
@@ -48,7 +48,7 @@ void add_plan_options(CLI::App& verb, PlanArguments& arguments) {
       ->check(number_between(0, 1e9));
 }
 
-MachineFile read_request(const PlanArguments& arguments, const std::atomic<bool>* stop, PlanRequest* request) {
+MachineFile read_request(const PictureArguments& arguments, const std::atomic<bool>* stop, PictureRequest* request) {
   request->op = arguments.op == "broadcast" ? Operation::kBroadcast
                 : arguments.op == "reduce"  ? Operation::kReduce
                                             : Operation::kBarrier;

@@ -1,4 +1,4 @@
-// From what the user asked for to a validated plan: the CPUs, the pattern, the price.
+// From what the user asked for to a picture of a validated schedule: the CPUs, the pattern, the price.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-struct PlanRequest {
+struct PictureRequest {
   Operation op = Operation::kBarrier;
   std::string pattern = "best";
   bool paper = false;            // the paper's additive cost model instead of the overlap-aware one
@@ -28,9 +28,9 @@ std::vector<uint32_t> parse_cpu_list(const std::string& text);
 std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine);
 
 // The costs alone: no operation, no pattern. Throws UserError: unknown CPU.
-Picture plan_costs(const MachineFile& machine, const PlanRequest& request);
+Picture picture_costs(const MachineFile& machine, const PictureRequest& request);
 
 // Throws UserError: unknown CPU or pattern, a pattern that cannot do the operation. The schedule has been validated.
-Picture make_plan(const MachineFile& machine, const PlanRequest& request);
+Picture make_picture(const MachineFile& machine, const PictureRequest& request);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
 // The options that say what is planned, --machine, --op, --pattern, --cpus, --root, --cost-model, and how long a tree
-// is searched for, --exact, --moves, --seed, --budget. One set for all verbs that plan.
+// is searched for, --exact, --moves, --seed, --budget. One set for all verbs that build a pattern.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,11 +7,11 @@
 #include <atomic>
 #include <string>
 
-#include "cli/plan.h"
+#include "cli/picture_request.h"
 
 namespace smelt {
 
-struct PlanArguments {
+struct PictureArguments {
   std::string machine = "this", op = "barrier", pattern = "best", cost_model = "overlap", cpus;
   uint32_t root = 0;
   uint32_t exact = kPatientEffort.most_exact, moves = kPatientEffort.moves;
@@ -21,11 +21,11 @@ struct PlanArguments {
 };
 
 // `arguments` must outlive the parsing.
-void add_plan_options(CLI::App& verb, PlanArguments& arguments);
+void add_picture_options(CLI::App& verb, PictureArguments& arguments);
 
 // Reads the machine and completes the request: on this machine, those CPUs that the process may use. The budget begins
 // now; searches end when `stop` is set. Throws UserError.
-MachineFile read_request(const PlanArguments& arguments, const std::atomic<bool>* stop, PlanRequest* request);
+MachineFile read_request(const PictureArguments& arguments, const std::atomic<bool>* stop, PictureRequest* request);
 
 // Does the terminal's locale take UTF-8? Else pictures are ASCII.
 bool terminal_takes_utf8();

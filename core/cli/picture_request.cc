@@ -1,4 +1,4 @@
-#include "cli/plan.h"
+#include "cli/picture_request.h"
 
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ std::vector<uint16_t> find_members(const MachineFile& machine, const std::vector
   return members;
 }
 
-int find_root(const PlanRequest& request, const std::vector<uint32_t>& cpus) {
+int find_root(const PictureRequest& request, const std::vector<uint32_t>& cpus) {
   if (!request.root) return -1;
   const auto found = std::find(cpus.begin(), cpus.end(), *request.root);
   if (found == cpus.end())
@@ -76,7 +76,7 @@ Pattern resolve_pattern(const std::string& name) {
                               near ? fmt::format(" (did you mean '{}'?)", near) : ""));
 }
 
-[[noreturn]] void refuse_plan(const PlanRequest& request, const Pattern& pattern, size_t n, int error) {
+[[noreturn]] void refuse_request(const PictureRequest& request, const Pattern& pattern, size_t n, int error) {
   if (error == -ENOMEM) throw UserError("out of memory; name fewer CPUs with --cpus");
   if (pattern.info && pattern.info->exchange && request.op != Operation::kBarrier)
     throw UserError(fmt::format("pattern {}: it serves barriers only; choose a tree for --op {}", request.pattern,
@@ -128,7 +128,7 @@ std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine) {
   return cpus;
 }
 
-Picture plan_costs(const MachineFile& machine, const PlanRequest& request) {
+Picture picture_costs(const MachineFile& machine, const PictureRequest& request) {
   Picture p;
   p.cpu = request.cpus.empty() ? machine.cpus : request.cpus;
   const std::vector<uint16_t> members = find_members(machine, p.cpu);
@@ -144,7 +144,7 @@ Picture plan_costs(const MachineFile& machine, const PlanRequest& request) {
   return p;
 }
 
-Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
+Picture make_picture(const MachineFile& machine, const PictureRequest& request) {
   Picture p;
   p.cpu = request.cpus.empty() ? machine.cpus : request.cpus;
   const auto n = static_cast<uint32_t>(p.cpu.size());
@@ -159,9 +159,9 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   // Lazily backed, so what the largest pattern would need costs nothing to reserve; twice, for costs and validation.
   auto storage = std::make_shared<MappedArena>(2 * generation_bytes(n));
   Arena& arena = *storage;
-  if (!storage->ok()) refuse_plan(request, named, n, -ENOMEM);
+  if (!storage->ok()) refuse_request(request, named, n, -ENOMEM);
   if (subset_costs(request.paper ? machine.paper : machine.overlap, members, arena, &p.costs) != 0)
-    refuse_plan(request, named, n, -ENOMEM);
+    refuse_request(request, named, n, -ENOMEM);
 
   // First, so that who interrupts the search is told how good its tree is; half a bound would say little. No budget is
   // for this.
@@ -171,16 +171,16 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   Choice choice;
   int error = best ? choose_best(request.op, root, p.costs, arena, &choice, request.effort)
                    : build(named, request.op, root, p.costs, arena, &choice, request.effort);
-  if (error) refuse_plan(request, named, n, error);
+  if (error) refuse_request(request, named, n, error);
   Verdict verdict;
-  if (validate(choice.schedule, arena, &verdict) != 0) refuse_plan(request, named, n, -ENOMEM);
+  if (validate(choice.schedule, arena, &verdict) != 0) refuse_request(request, named, n, -ENOMEM);
   char text[64];
   choice_text(choice, text, sizeof text);
   if (verdict.flaw != Flaw::kNone)
     throw UserError(fmt::format("the schedule of {} is not correct ({}); choose another pattern and report this", text,
                                 flaw_text(verdict.flaw)));
   Prediction prediction;
-  if (predict(choice.schedule, p.costs, arena, &prediction) != 0) refuse_plan(request, named, n, -ENOMEM);
+  if (predict(choice.schedule, p.costs, arena, &prediction) != 0) refuse_request(request, named, n, -ENOMEM);
 
   p.machine = one_line(machine.name);  // from a file: it may hold anything, and goes to terminals
   p.origin = one_line(request.paper ? machine.paper_origin : machine.origin);
@@ -190,7 +190,7 @@ Picture make_plan(const MachineFile& machine, const PlanRequest& request) {
   p.cost_model = request.paper ? "paper" : "overlap";
   p.predicted = prediction.makespan;
   if (request.op == Operation::kBarrier && steady_price(choice.schedule, p.costs, arena, &p.steady) != 0)
-    refuse_plan(request, named, n, -ENOMEM);
+    refuse_request(request, named, n, -ENOMEM);
   p.done.assign(prediction.done, prediction.done + n);
   p.schedule = choice.schedule;
   p.is_tree = choice.pattern.info->tree != nullptr;
