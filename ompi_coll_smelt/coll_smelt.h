@@ -1,9 +1,9 @@
-/* Smelt as a collective component of Open MPI: barrier, bcast, reduce and allreduce of communicators within one
+/* Smelt as a collective component of Open MPI: the collectives of smelt/collectives.def, for communicators within one
  * machine.
  *
  * A module belongs to one communicator. It remembers the functions of the component below it when it is enabled, and
- * creates its smelt_group when the communicator turns out to be used: at its first reduction, or after a few barriers
- * and broadcasts. So dup, barrier, free costs what it costs without us; and as every reduction is ours, the bits of a
+ * creates its smelt_group when the communicator turns out to be used: at its first reduction, or after a few other
+ * collectives. So dup, barrier, free costs what it costs without us; and as every reduction is ours, the bits of a
  * result never depend on how old the communicator is. Where the group cannot be created, or does not serve a call, the
  * remembered function does; the group makes sure that all ranks decide alike. The communicator's own table of functions
  * is never touched in between.
@@ -12,7 +12,7 @@
  *   parameters.c         Smelt's settings as MCA parameters
  *   lower_components.c   `--mca coll smelt` alone: loads the components that serve everything else
  *   module.c             the life of a module
- *   collectives.c        the four collectives
+ *   collectives.c        the collectives
  *   data.c, fold.c       buffers and operations of MPI as the group wants them
  *   counters.c           what was served, for MPI_T
  *   say.c                lines for people */
@@ -58,7 +58,7 @@ typedef struct coll_smelt_module {
   struct ompi_communicator_t *comm; /* its owner, so not retained */
   smelt_group *group;               /* NULL unless SERVING */
   coll_smelt_state state;
-  int patience; /* barriers and broadcasts that may still go to the lower functions before that */
+  int patience; /* calls, but for reductions, that may still go to the lower functions before that */
   coll_smelt_lower lower;
 } coll_smelt_module;
 OBJ_CLASS_DECLARATION(coll_smelt_module);
@@ -82,6 +82,10 @@ int coll_smelt_reduce(const void *send, void *receive, coll_smelt_length count, 
                       struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int coll_smelt_allreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
                          struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+int coll_smelt_allgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
+                         void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                         struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* parameters.c: registers them and hands what the user set to Smelt. */
 void coll_smelt_register_parameters(const mca_base_component_t *component);

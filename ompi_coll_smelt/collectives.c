@@ -1,4 +1,4 @@
-/* The four collectives. Each is the same few steps:
+/* The collectives. Each is the same few steps:
  *
  *   1. nothing to move: done, without a word to anybody, for all ranks see that alike from the packed bytes
  *   2. the group, created when the communicator is used; none yet, or none at all: the lower component
@@ -13,6 +13,7 @@
 #include "ompi/communicator/communicator.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* kNotServed is everybody's. kNoMemory and kFailed are this rank's alone, as they are in Open MPI's own collectives. */
 enum { kServed, kNotServed, kNoMemory, kFailed };
@@ -121,4 +122,47 @@ int coll_smelt_reduce(const void *send, void *receive, coll_smelt_length count, 
   if (outcome != kNotServed) return code_of(outcome);
   count_passed_on(module, SMELT_COLLECTIVE_REDUCE);
   return module->lower.reduce(send, receive, count, type, op, root, comm, module->lower.reduce_module);
+}
+
+/* Everybody's data go to consecutive places of `receive`; where the type leaves gaps, to a place of their own first. */
+static int allgather(smelt_group *group, const void *send, coll_smelt_length send_count,
+                     struct ompi_datatype_t *send_type, void *receive, coll_smelt_length count,
+                     struct ompi_datatype_t *type, unsigned me, unsigned n) {
+  const size_t bytes = coll_smelt_bytes(type, count);
+  const bool gapless = coll_smelt_gapless(type);
+  const ptrdiff_t block = (type->super.ub - type->super.lb) * (ptrdiff_t)count;
+  char *const all = gapless ? (char *)receive + type->super.true_lb : malloc(bytes * n);
+  if (!all) return kNoMemory;
+  coll_smelt_data in;
+  if (send == MPI_IN_PLACE)
+    coll_smelt_data_open(&in, (char *)receive + block * (ptrdiff_t)me, count, type, false);
+  else
+    coll_smelt_data_open(&in, send, send_count, send_type, false);
+  const int error = smelt_group_allgather(group, &in.data, all, bytes);
+  coll_smelt_data_close(&in);
+  for (unsigned i = 0; i < n && !gapless; ++i) {
+    if (error == 0 && !(send == MPI_IN_PLACE && i == me))
+      coll_smelt_unpack(type, (size_t)count, (char *)receive + block * (ptrdiff_t)i, all + bytes * i);
+  }
+  if (!gapless) free(all);
+  return outcome_of(error);
+}
+
+int coll_smelt_allgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
+                         void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                         struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
+  coll_smelt_module *module = (coll_smelt_module *)base;
+  if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
+  smelt_group *group = coll_smelt_group_of(module, true);
+  const int outcome = group ? allgather(group, send, send_count, send_type, receive, count, type,
+                                        (unsigned)ompi_comm_rank(comm), (unsigned)ompi_comm_size(comm))
+                            : kNotServed;
+  if (OPAL_LIKELY(outcome == kServed)) {
+    coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_ALLGATHER]);
+    return OMPI_SUCCESS;
+  }
+  if (outcome != kNotServed) return code_of(outcome);
+  count_passed_on(module, SMELT_COLLECTIVE_ALLGATHER);
+  return module->lower.allgather(send, send_count, send_type, receive, count, type, comm,
+                                 module->lower.allgather_module);
 }

@@ -44,16 +44,19 @@ void work_open(struct work* work, struct node* node, size_t bytes) {
   MPI_Comm_size(MPI_COMM_WORLD, &work->ranks);
   work->send = aligned_alloc(kPage, room);
   work->receive = aligned_alloc(kPage, room);
-  if (!work->send || !work->receive) {
+  work->gathered = aligned_alloc(kPage, room * (size_t)work->ranks);
+  if (!work->send || !work->receive || !work->gathered) {
     fprintf(stderr, "mpi_sweep: no memory for messages of %zu bytes\n", bytes);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   fill(work, 0);
+  memset(work->gathered, 0, room * (size_t)work->ranks);
 }
 
 void work_close(struct work* work) {
   free(work->send);
   free(work->receive);
+  free(work->gathered);
 }
 
 /* ---- complaints ---- */
@@ -176,6 +179,29 @@ static void allreduce_check(struct work* work, long number) {
   check_guards(work, "allreduce", number);
 }
 
+static void allgather(const struct work* work, long number) {
+  stamp(work, number);
+  MPI_Allgather(work->send, (int)work->bytes, MPI_BYTE, work->gathered, (int)work->bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void allgather_check(struct work* work, long number) {
+  fill(work, number);
+  memset(work->gathered + work->bytes * (size_t)work->ranks, kGuardByte, kGuard);
+  allgather(work, number);
+  for (int rank = 0; rank < work->ranks; rank++)
+    for (size_t i = 0; i < elements(work); i++) {
+      const unsigned sent = value(number, rank, i);
+      const double should = of_doubles(work) ? sent : (unsigned char)sent;
+      const double is = get(work, work->gathered + work->bytes * (size_t)rank, i);
+      if (is != should) wrong(work, "allgather", number, i, is, should);
+    }
+  for (size_t i = 0; i < kGuard; i++) {
+    const unsigned char behind = work->gathered[work->bytes * (size_t)work->ranks + i];
+    if (behind != kGuardByte) wrong(work, "allgather", number, i, behind, kGuardByte);
+  }
+  check_guards(work, "allgather", number);
+}
+
 /* The barrier makes the library set up what it defers to the first collective. */
 static void duplicate(const struct work* work, long number) {
   MPI_Comm copy;
@@ -202,6 +228,7 @@ const struct kernel kernels[] = {
     {"reduce", true, reduce, reduce_check},
     {"reduce-rotating", true, reduce_rotating, reduce_rotating_check},
     {"allreduce", true, allreduce, allreduce_check},
+    {"allgather", true, allgather, allgather_check},
     {"dup", false, duplicate, duplicate_check},
 };
 const int kernel_count = sizeof kernels / sizeof kernels[0];

@@ -22,6 +22,7 @@ struct work {
   size_t bytes;        /* of one message */
   unsigned char* send; /* also what bcast overwrites */
   unsigned char* receive;
+  unsigned char* gathered; /* of all ranks */
 };
 
 struct kernel {

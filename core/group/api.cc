@@ -18,6 +18,8 @@ void copy_through(const smelt_data& in, const smelt_data& out, size_t bytes) {
   }
 }
 
+smelt_data at(void* base) { return {base, nullptr, nullptr, nullptr}; }
+
 const smelt_data kNowhere{};  // for who is not the root, whatever it names
 
 // What is wrong with a call, or 0.
@@ -30,6 +32,9 @@ int check_reduce(const smelt_group* group, const smelt_data* in, const smelt_dat
 }
 int check_allreduce(const smelt_group* group, const smelt_data* in, const smelt_data* out, const smelt_fold* fold) {
   return !group || !in || !out || !fold ? -EINVAL : 0;
+}
+int check_allgather(const smelt_group* group, const smelt_data* in, const void* out) {
+  return !group || !in || !out ? -EINVAL : 0;
 }
 
 bool is_busy(const smelt_group& group) { return group.completed != group.started; }
@@ -104,6 +109,16 @@ int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_
   return 0;
 }
 
+int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes) {
+  if (const int error = check_allgather(group, in, out)) return error;
+  if (bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_allgather(group, in, out, bytes); });
+  if (group->n > 1) return group_allgather(*group, *in, out, bytes);
+  copy_through(*in, at(out), bytes);
+  return 0;
+}
+
 int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
   if (!request) return -EINVAL;
   if (!group) return complete(request, -EINVAL);
@@ -142,6 +157,19 @@ int smelt_group_start_allreduce(smelt_group* group, const smelt_data* in, const 
     return start(*group, request, in, out, fold,
                  [&](Pending& place) { return start_allreduce(*group, place, elements); });
   copy_through(*in, *out, elements * fold->element_bytes);
+  return complete(request);
+}
+
+int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes,
+                                smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_allgather(group, in, out)) return complete(request, error);
+  if (bytes == 0) return complete(request);
+  const smelt_data all = at(out);
+  if (group->n > 1)
+    return start(*group, request, in, &all, nullptr,
+                 [&](Pending& place) { return start_allgather(*group, place, bytes); });
+  copy_through(*in, all, bytes);
   return complete(request);
 }
 

@@ -93,10 +93,6 @@ struct BroadcastShelf : Machine {
   }
 };
 
-bool may_copy_once(const Group& group, size_t bytes) {
-  return bytes > group.plan.limits.copy_broadcast && group.n <= kDirectCopyParticipants;
-}
-
 struct BroadcastLong : Machine {
   static constexpr int kRooms = 1;
   const smelt_data& data;

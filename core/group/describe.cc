@@ -100,6 +100,14 @@ void allreduce_table(const Group& group, Table* table) {
            table);
 }
 
+void allgather_table(const Group& group, Table* table) {
+  const Limits& limits = group.plan.limits;
+  table->add(kInlineBytes, "inline, flags in the lines, everybody reads everybody's");
+  table->add(group.n <= kDirectCopyParticipants ? limits.copy_broadcast : UINT64_MAX,
+             "through shared memory in pieces of %u B, everybody reads everybody's", limits.piece);
+  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
+}
+
 void bytes_text(uint64_t bytes, char* text, size_t room) {
   if (bytes >= 1 << 20 && bytes % (1 << 20) == 0)
     std::snprintf(text, room, "%llu MiB", static_cast<unsigned long long>(bytes >> 20));

@@ -8,6 +8,7 @@
 //   reduce      everybody reads one slice of all operands, combines it and writes the result to the root; of two, one
 //               writes and one reads half of the operands, and the root combines
 //   allreduce   the same, and writes it to everybody
+//   allgather   everybody reads everybody's
 //
 // Everybody must know the addresses, and everybody must know when its memory has been read and written. Whether a
 // participant's data are in one piece nobody else knows, so that is told with the address; if they are not, the shelves
@@ -27,6 +28,11 @@ namespace smelt {
 // More participants than these would spend more on telling addresses than on copying; and their order of combination
 // has a second level.
 static_assert(kDirectCopyParticipants <= kBlockSize);
+
+// Is a message that goes from memory to memory as it is so long that single copy is worth asking for?
+inline bool may_copy_once(const Group& group, size_t bytes) {
+  return bytes > group.plan.limits.copy_broadcast && group.n <= kDirectCopyParticipants;
+}
 
 // What a participant says of its memory. 0: not in one piece.
 struct Notice {

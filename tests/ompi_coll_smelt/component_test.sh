@@ -60,6 +60,7 @@ every_program() {
     ok "reductions, $n ranks" $n reductions "$length"
     ok "user operations, $n ranks" $n user_operations "$length"
     ok "broadcasts, $n ranks" $n broadcasts "$length" $mixed_empty
+    ok "allgathers, $n ranks" $n allgathers "$length"
     ok "communicators, $n ranks" $n communicators "$length"
     ok "progress, $n ranks" $n progress "$length"
     ok "barrier and mixed, $n ranks" $n barrier "$length" --seed $n
@@ -83,6 +84,7 @@ controls() {
   for program in reductions user_operations same_bits communicators barrier threads many_collectives; do
     negative_control bit 3 --oversubscribe $program
   done
+  negative_control bit 3 --oversubscribe allgathers
   negative_control order 3 --oversubscribe user_operations
   negative_control early 3 --oversubscribe barrier
   negative_control spill 2 --oversubscribe broadcasts

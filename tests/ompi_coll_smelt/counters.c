@@ -1,5 +1,5 @@
 // Proves that the component serves, or does not: MPI_T's performance variables coll_smelt_*_served are listed, and
-// those of the four collectives must rise by exactly the calls made here ("used"), or not at all ("unused", where the
+// those of the collectives must rise by exactly the calls made here ("used"), or not at all ("unused", where the
 // variables may be missing altogether). "refused": nothing is served, and the variable of refused groups is not zero.
 #include "check.h"
 
@@ -50,13 +50,17 @@ static variable *named(const char *name) {
 
 static void call_all(int calls) {
   int one = 1, sum = 0, word = 5;
+  int *const ranks = calloc((size_t)world_size, sizeof *ranks);
   for (int i = 0; i < calls; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Bcast(&word, 1, MPI_INT, i % world_size, MPI_COMM_WORLD);
     MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, i % world_size, MPI_COMM_WORLD);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (sum != world_size || word != 5) fail("allreduce or bcast MPI_INT count 1: %d, %d", sum, word);
+    MPI_Allgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, MPI_COMM_WORLD);
+    if (sum != world_size || word != 5 || ranks[world_size - 1] != world_size - 1)
+      fail("allreduce, bcast or allgather of an int: %d, %d, %d", sum, word, ranks[world_size - 1]);
   }
+  free(ranks);
 }
 
 static void judge(const char *collective, unsigned long long wanted) {
@@ -79,8 +83,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
-  static const char *const collectives[] = {"barrier", "bcast", "reduce", "allreduce"};
-  for (int i = 0; i < 4; ++i) judge(collectives[i], used ? kCalls : 0);
+  static const char *const collectives[] = {"barrier", "bcast", "reduce", "allreduce", "allgather"};
+  for (int i = 0; i < 5; ++i) judge(collectives[i], used ? kCalls : 0);
   const variable *refusals = named("coll_smelt_groups_refused");
   if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");
   if (used && refusals != NULL && refusals->after != 0) fail("%llu groups were refused", refusals->after);

@@ -93,13 +93,15 @@ typedef struct smelt_fold {
  * larger than smelt_group_element_limit, or no memory for long messages); then nothing has been sent or written.
  * broadcast: data of `root`, `bytes` the same for all. reduce: `in` of all into `out` of root (out is not looked at
  * elsewhere and may be NULL). allreduce: into `out` of all. in and out may be the same memory, and overlap in no other
- * way. */
+ * way. allgather: `bytes` of each, to `out` of all, which has room for n times as many, in the order of the
+ * participants; `in` may lie where it goes (out + me * bytes), and does not overlap otherwise. */
 SMELT_API int smelt_group_barrier(smelt_group *group);
 SMELT_API int smelt_group_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root);
 SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
                                  const smelt_fold *fold, unsigned root);
 SMELT_API int smelt_group_allreduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
                                     const smelt_fold *fold);
+SMELT_API int smelt_group_allgather(smelt_group *group, const smelt_data *in, void *out, size_t bytes);
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
 
 /* The same, started now and completed later. The caller owns the request, and leaves it where it is until it is
@@ -126,6 +128,8 @@ SMELT_API int smelt_group_start_reduce(smelt_group *group, const smelt_data *in,
                                        const smelt_fold *fold, unsigned root, smelt_request *request);
 SMELT_API int smelt_group_start_allreduce(smelt_group *group, const smelt_data *in, const smelt_data *out,
                                           size_t elements, const smelt_fold *fold, smelt_request *request);
+SMELT_API int smelt_group_start_allgather(smelt_group *group, const smelt_data *in, void *out, size_t bytes,
+                                          smelt_request *request);
 
 /* Advances the group's operations as far as they go without waiting (what copying and combining is due is done), and
  * says whether this one is complete. test: 0 while it is not, then as wait. wait: until it is, with the host's

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <numeric>
@@ -30,7 +31,8 @@ Map operand(unsigned rank, size_t i, uint32_t round) {
   return {static_cast<uint32_t>(2 * (rank * 7 + i) + 1), static_cast<uint32_t>(rank * 1000003 + i * 17 + round)};
 }
 
-enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce };
+enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather };
+constexpr uint32_t kKinds = 5;
 
 // What is not in one piece: every element is followed by another that nobody touches.
 struct Apart {
@@ -52,6 +54,7 @@ struct Operation {
   uint32_t round;
   bool apart;
   std::vector<Map> in, out;
+  Map* mine = nullptr;  // of an allgather's result
   smelt_request request{};
 
   Operation(Kind kind, size_t count, unsigned root, uint32_t round, bool apart, const Seat& seat)
@@ -61,11 +64,14 @@ struct Operation {
         round(round),
         apart(apart),
         in(count * width(), Map{5, 5}),
-        out(count * width(), Map{9, 9}) {
+        out(kind == Kind::kAllgather ? count * seat.n : count * width(), Map{9, 9}) {
     for (size_t i = 0; i < count; ++i) in[i * width()] = operand(seat.me, i, round);
+    if (in_place()) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(seat.me * count));
+    mine = out.data() + seat.me * count;
     if (kind == Kind::kBroadcast && seat.me == root) out = in;
   }
   size_t width() const { return apart ? 2 : 1; }
+  bool in_place() const { return kind == Kind::kAllgather && !apart && round % 2; }
   smelt_data data(std::vector<Map>& memory) const {
     if (apart) return {nullptr, Apart::pack, Apart::unpack, memory.data()};
     return {memory.data(), nullptr, nullptr, nullptr};
@@ -73,29 +79,39 @@ struct Operation {
 
   // The structs are gone when these return: only what they describe may still be looked at.
   int start(smelt_group* group) {
-    const smelt_data from = data(in), to = data(out);
+    const smelt_data from = in_place() ? smelt_data{mine, nullptr, nullptr, nullptr} : data(in), to = data(out);
     const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
     switch (kind) {
       case Kind::kBarrier: return smelt_group_start_barrier(group, &request);
       case Kind::kBroadcast: return smelt_group_start_broadcast(group, &to, count * sizeof(Map), root, &request);
       case Kind::kReduce: return smelt_group_start_reduce(group, &from, &to, count, &fold, root, &request);
       case Kind::kAllreduce: return smelt_group_start_allreduce(group, &from, &to, count, &fold, &request);
+      case Kind::kAllgather:
+        return smelt_group_start_allgather(group, &from, out.data(), count * sizeof(Map), &request);
     }
     return -1;
   }
   int block(smelt_group* group) {
-    const smelt_data from = data(in), to = data(out);
+    const smelt_data from = in_place() ? smelt_data{mine, nullptr, nullptr, nullptr} : data(in), to = data(out);
     const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
     switch (kind) {
       case Kind::kBarrier: return smelt_group_barrier(group);
       case Kind::kBroadcast: return smelt_group_broadcast(group, &to, count * sizeof(Map), root);
       case Kind::kReduce: return smelt_group_reduce(group, &from, &to, count, &fold, root);
       case Kind::kAllreduce: return smelt_group_allreduce(group, &from, &to, count, &fold);
+      case Kind::kAllgather: return smelt_group_allgather(group, &from, out.data(), count * sizeof(Map));
     }
     return -1;
   }
 
   int check(const Seat& seat) const {
+    if (kind == Kind::kAllgather) {
+      for (unsigned r = 0; r < seat.n; ++r)
+        for (size_t i = 0; i < count; ++i)
+          EXPECT_HERE(out[r * count + i] == operand(r, i, round), "rank %u of %u: round %u: %zu elements of %u: %zu",
+                      seat.me, seat.n, round, count, r, i);
+      return 0;
+    }
     for (size_t i = 0; i < count; ++i) {
       Map expected{9, 9};
       if (kind == Kind::kBroadcast) expected = operand(root, i, round);
@@ -132,7 +148,7 @@ int mixed(smelt_group* group, const Seat& seat) {
     std::vector<std::unique_ptr<Operation>> outstanding;
     const unsigned how_many = 1 + next(series) % 9;
     for (unsigned k = 0; k < how_many; ++k) {
-      const auto kind = static_cast<Kind>(next(series) % 4);
+      const auto kind = static_cast<Kind>(next(series) % kKinds);
       const size_t count = kind == Kind::kBarrier ? 0 : kCounts[next(series) % std::size(kCounts)];
       const unsigned root = next(series) % seat.n;
       const bool blocking = next(series) % 5 == 0, apart = next(series) % 4 == 0;
@@ -174,13 +190,33 @@ TEST_P(Started, SingleCopy) { EXPECT_EQ(failures(GetParam(), {{"SMELT_COPY_LIMIT
 TEST_P(Started, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knomial:1"}, {"SMELT_CHUNK", "256"}}), 0); }
 INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u), testing::PrintToStringParamName());
 
-TEST(StartedOf, MoreThanABlock) { EXPECT_EQ(failures(18, {}), 0); }
+// Every size about the borders of the methods, from memory in one piece, in place and with gaps.
+int gathers(smelt_group* group, const Seat& seat) {
+  uint32_t round = 0;
+  for (const size_t count : {1, 3, 7, 8, 27, 28, 29, 255, 256, 257, 3000, 20000})
+    for (const bool apart : {false, false, true, true}) {
+      Operation operation(Kind::kAllgather, count, 0, ++round, apart, seat);
+      EXPECT_HERE(operation.block(group) == 0, "round %u", round);
+      if (const int wrong = operation.check(seat)) return wrong;
+    }
+  return 0;
+}
+TEST_P(Started, GatheredByAll) {
+  EXPECT_EQ(in_group(GetParam(), {}, gathers), 0);
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, gathers), 0) << "single copy";
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "64"}}, gathers), 0) << "many pieces";
+}
+
+TEST(StartedOf, MoreThanABlock) {
+  EXPECT_EQ(failures(18, {}), 0);
+  EXPECT_EQ(in_group(18, {}, gathers), 0);
+}
 
 // Participant 1 comes only when 0 has started, and tested, everything: who waited anywhere would wait for ever. Long
 // messages among them, so that the first use of memory for them does not wait either.
 int alone(smelt_group* group, Seat& seat) {
   std::vector<std::unique_ptr<Operation>> all;
-  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast})
+  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather})
     for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
       all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
                                                 static_cast<uint32_t>(all.size()), false, seat));
@@ -273,6 +309,9 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     EXPECT_HERE(smelt_group_wait(&request) == -EINVAL, "what failed to start is complete");
     EXPECT_HERE(smelt_group_start_barrier(group, nullptr) == -EINVAL, "no request");
     EXPECT_HERE(smelt_group_start_broadcast(group, nullptr, 8, 0, &request) == -EINVAL, "no data");
+    EXPECT_HERE(smelt_group_start_allgather(group, nullptr, &done, 8, &request) == -EINVAL &&
+                    smelt_group_allgather(group, nullptr, &done, 8) == -EINVAL,
+                "nothing to gather");
     EXPECT_HERE(smelt_group_test(nullptr, &done) == -EINVAL && smelt_group_test(&request, nullptr) == -EINVAL &&
                     smelt_group_wait(nullptr) == -EINVAL,
                 "test and wait of nothing");
