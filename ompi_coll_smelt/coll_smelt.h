@@ -39,8 +39,8 @@ extern COLL_SMELT_EXPORT coll_smelt_component mca_coll_smelt_component;
 /* The next lower component's functions, each with the module that it wants as last argument and that is retained here.
    */
 typedef struct coll_smelt_lower {
-#define SMELT_COLLECTIVE(NAME, name, mpi) \
-  mca_coll_base_module_##mpi##_fn_t mpi;  \
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) \
+  mca_coll_base_module_##mpi##_fn_t mpi;       \
   mca_coll_base_module_t *mpi##_module;
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
@@ -67,11 +67,11 @@ OBJ_CLASS_DECLARATION(coll_smelt_module);
 coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm);
 unsigned coll_smelt_groups_alive(void);
 /* The group of a module that has none yet: creates it, on all ranks in the same call, or none. NULL: the lower
- * functions are to be used. `can_wait`: this call may be left to them while the module is patient. */
-smelt_group *coll_smelt_first_use(coll_smelt_module *module, bool can_wait);
+ * functions are to be used, as they are while the module is patient with calls of this collective. */
+smelt_group *coll_smelt_first_use(coll_smelt_module *module, smelt_collective which);
 
-static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, bool can_wait) {
-  return module->group ? module->group : coll_smelt_first_use(module, can_wait);
+static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, smelt_collective which) {
+  return module->group ? module->group : coll_smelt_first_use(module, which);
 }
 
 /* collectives.c */

@@ -28,7 +28,7 @@ static void count_passed_on(const coll_smelt_module *module, smelt_collective wh
 
 int coll_smelt_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
   coll_smelt_module *module = (coll_smelt_module *)base;
-  smelt_group *group = coll_smelt_group_of(module, true);
+  smelt_group *group = coll_smelt_group_of(module, SMELT_COLLECTIVE_BARRIER);
   if (OPAL_LIKELY(group && smelt_group_barrier(group) == 0)) {
     coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_BARRIER]);
     return OMPI_SUCCESS;
@@ -50,7 +50,7 @@ int coll_smelt_bcast(void *buffer, coll_smelt_length count, struct ompi_datatype
                      struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  smelt_group *group = coll_smelt_group_of(module, true);
+  smelt_group *group = coll_smelt_group_of(module, SMELT_COLLECTIVE_BROADCAST);
   const int outcome = group ? broadcast(group, buffer, count, type, root, ompi_comm_rank(comm) == root) : kNotServed;
   if (OPAL_LIKELY(outcome == kServed)) {
     coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_BROADCAST]);
@@ -79,7 +79,7 @@ int coll_smelt_allreduce(const void *send, void *receive, coll_smelt_length coun
                          struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  smelt_group *group = coll_smelt_group_of(module, false);
+  smelt_group *group = coll_smelt_group_of(module, SMELT_COLLECTIVE_ALLREDUCE);
   const int outcome = group ? allreduce(group, send, receive, count, type, op) : kNotServed;
   if (OPAL_LIKELY(outcome == kServed)) {
     coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_ALLREDUCE]);
@@ -112,7 +112,7 @@ int coll_smelt_reduce(const void *send, void *receive, coll_smelt_length count, 
                       struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  smelt_group *group = coll_smelt_group_of(module, false);
+  smelt_group *group = coll_smelt_group_of(module, SMELT_COLLECTIVE_REDUCE);
   const int outcome =
       group ? reduce(group, send, receive, count, type, op, root, ompi_comm_rank(comm) == root) : kNotServed;
   if (OPAL_LIKELY(outcome == kServed)) {
@@ -153,7 +153,7 @@ int coll_smelt_allgather(const void *send, coll_smelt_length send_count, struct 
                          struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  smelt_group *group = coll_smelt_group_of(module, true);
+  smelt_group *group = coll_smelt_group_of(module, SMELT_COLLECTIVE_ALLGATHER);
   const int outcome = group ? allgather(group, send, send_count, send_type, receive, count, type,
                                         (unsigned)ompi_comm_rank(comm), (unsigned)ompi_comm_size(comm))
                             : kNotServed;

@@ -23,7 +23,7 @@ static void offer(const mca_base_component_t *component, const char *name, const
 
 void coll_smelt_register_counters(const mca_base_component_t *component) {
   static const char *const names[SMELT_COLLECTIVES] = {
-#define SMELT_COLLECTIVE(NAME, name, mpi) #mpi,
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) #mpi,
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
   };

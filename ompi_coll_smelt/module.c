@@ -40,7 +40,7 @@ static void let_go(coll_smelt_module *module) {
   }
   module->group = NULL;
   module->state = COLL_SMELT_STEPPED_ASIDE;
-#define SMELT_COLLECTIVE(NAME, name, mpi) RELEASE(module, mpi);
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) RELEASE(module, mpi);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 }
@@ -48,7 +48,7 @@ static void let_go(coll_smelt_module *module) {
 static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   (void)comm;
-#define SMELT_COLLECTIVE(NAME, name, mpi) COLL_SMELT_UNINSTALL(module, comm, mpi);
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) COLL_SMELT_UNINSTALL(module, comm, mpi);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
   let_go(module);
@@ -71,7 +71,7 @@ OBJ_CLASS_INSTANCE(coll_smelt_module, mca_coll_base_module_t, construct, destruc
 
 /* Without all of them there is nothing to fall back to, and nothing to create a group with. */
 static bool complete(const struct ompi_communicator_t *comm) {
-#define SMELT_COLLECTIVE(NAME, name, mpi) \
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) \
   if (!comm->c_coll->coll_##mpi##_module) return false;
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
@@ -93,10 +93,10 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
                      comm->c_name);
     return OMPI_ERR_NOT_FOUND;
   }
-#define SMELT_COLLECTIVE(NAME, name, mpi) SAVE(module, comm, mpi);
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) SAVE(module, comm, mpi);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
-#define SMELT_COLLECTIVE(NAME, name, mpi) COLL_SMELT_INSTALL(module, comm, mpi);
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) COLL_SMELT_INSTALL(module, comm, mpi);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
   return OMPI_SUCCESS;
@@ -111,7 +111,7 @@ coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm) {
   module->patience = mca_coll_smelt_component.patience;
   module->super.coll_module_enable = enable;
   module->super.coll_module_disable = disable;
-#define SMELT_COLLECTIVE(NAME, name, mpi) COLL_SMELT_OFFER(module, mpi);
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) COLL_SMELT_OFFER(module, mpi);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
   return module;
@@ -155,10 +155,17 @@ static int create_group(coll_smelt_module *module, smelt_group **group) {
                             group);
 }
 
-smelt_group *coll_smelt_first_use(coll_smelt_module *module, bool can_wait) {
+enum { kNOTHING, kMOVES, kREDUCES };
+static const unsigned char data_of[] = {
+#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, ...) k##data,
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+};
+
+smelt_group *coll_smelt_first_use(coll_smelt_module *module, smelt_collective which) {
   /* CREATING: a lower function may itself call a collective of this communicator, which is ours. */
   if (module->state != COLL_SMELT_UNUSED) return NULL;
-  if (can_wait && module->patience > 0) {
+  if (data_of[which] != kREDUCES && module->patience > 0) {
     --module->patience;
     return NULL;
   }

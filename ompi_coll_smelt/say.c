@@ -55,7 +55,7 @@ void coll_smelt_say_serving(const coll_smelt_module *module) {
   char line[384];
   if (smelt_group_summary(module->group, line, sizeof line) >= 0)
     coll_smelt_say("%s (%d ranks): %s", name_of(module->comm), ompi_comm_size(module->comm), line);
-#define SMELT_COLLECTIVE(NAME, name, mpi) say_collective(module, SMELT_COLLECTIVE_##NAME, #mpi);
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) say_collective(module, SMELT_COLLECTIVE_##NAME, #mpi);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 }

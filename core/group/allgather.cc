@@ -155,7 +155,7 @@ struct AllgatherLong : Machine {
           error = -ENOTSUP;
           return true;
         }
-        if (may_copy_once(group, bytes)) {
+        if (may_copy_once(group, SMELT_COLLECTIVE_ALLGATHER, bytes)) {
           SMELT_AWAIT(how.single_copy_agreed());
           if (group.single_copy()) {
             SMELT_AWAIT(single.step(how));

@@ -114,7 +114,7 @@ struct BroadcastLong : Machine {
           error = -ENOTSUP;
           return true;
         }
-        if (may_copy_once(group, bytes)) {
+        if (may_copy_once(group, SMELT_COLLECTIVE_BROADCAST, bytes)) {
           SMELT_AWAIT(how.single_copy_agreed());
           if (group.single_copy()) {
             SMELT_AWAIT(single.step(how));
@@ -131,7 +131,8 @@ struct BroadcastLong : Machine {
 // Apart, so that the short ones pay for no register that only these need.
 template <typename Way>
 [[gnu::noinline]] int broadcast_long(Way way, const smelt_data& data, size_t bytes, uint32_t root) {
-  if (way.group.shelves && !may_copy_once(way.group, bytes))  // nothing to agree on any more
+  if (way.group.shelves &&
+      !may_copy_once(way.group, SMELT_COLLECTIVE_BROADCAST, bytes))  // nothing to agree on any more
     return way.template run<BroadcastShelf>(way.group, data, bytes, root);
   return way.template run<BroadcastLong>(way.group, data, bytes, root);
 }

@@ -49,20 +49,26 @@ struct Combining {
   }
 };
 
-void broadcast_table(const Group& group, Table* table) {
-  char pattern[40];
-  plan_route(group, 0, pattern, sizeof pattern);
+// What moves without being combined.
+void add_moves(const Group& group, smelt_collective which, const char* how, Table* table) {
   const Limits& limits = group.plan.limits;
-  table->add(kInlineBytes, "inline, flags in the lines, %s", pattern);
-  table->add(group.n <= kDirectCopyParticipants ? limits.copy_broadcast : UINT64_MAX,
-             "through shared memory in pieces of %u B, %s", limits.piece, pattern);
+  table->add(kInlineBytes, "inline, flags in the lines, %s", how);
+  table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
+             "through shared memory in pieces of %u B, %s", limits.piece, how);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
 
+void broadcast_table(const Group& group, Table* table) {
+  char pattern[40];
+  plan_route(group, 0, pattern, sizeof pattern);
+  add_moves(group, SMELT_COLLECTIVE_BROADCAST, pattern, table);
+}
+
 // What reduce and allreduce do with what is not inline.
-void add_long(const Group& group, uint64_t flat, uint64_t copied, const Combining& who, Table* table) {
+void add_long(const Group& group, smelt_collective which, const Combining& who, Table* table) {
   const Limits& limits = group.plan.limits;
-  if (group.n > kDirectCopyParticipants) copied = UINT64_MAX;
+  const uint64_t flat = limits.of[which].flat;
+  const uint64_t copied = group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[which].copy;
   table->add(copied < flat ? copied : flat, "through shared memory in pieces of %u B, combined by %s", limits.piece,
              who.text);
   table->add(copied, "through shared memory, sliced over all (limit %s)", limits.origin);
@@ -84,8 +90,7 @@ void reduce_table(const Group& group, Table* table) {
   const bool blocks = group.n > kBlockSize;
   table->add(kInlineBytes, "inline, flags in the lines, combined %s",
              Combining(group, blocks ? "in blocks of 16" : "by the root", tree).text);
-  add_long(group, group.plan.limits.flat_reduce, group.plan.limits.copy_reduce, Combining(group, "the root", tree),
-           table);
+  add_long(group, SMELT_COLLECTIVE_REDUCE, Combining(group, "the root", tree), table);
 }
 
 void allreduce_table(const Group& group, Table* table) {
@@ -96,16 +101,11 @@ void allreduce_table(const Group& group, Table* table) {
   table->add(kInlineBytes, "inline, flags in the lines, combined %s%s",
              Combining(group, blocks ? "in blocks of 16" : "by everybody", blocks ? tree : "").text,
              blocks ? ", then broadcast" : "");
-  add_long(group, group.plan.limits.flat_allreduce, group.plan.limits.copy_allreduce, Combining(group, "everybody", ""),
-           table);
+  add_long(group, SMELT_COLLECTIVE_ALLREDUCE, Combining(group, "everybody", ""), table);
 }
 
 void allgather_table(const Group& group, Table* table) {
-  const Limits& limits = group.plan.limits;
-  table->add(kInlineBytes, "inline, flags in the lines, everybody reads everybody's");
-  table->add(group.n <= kDirectCopyParticipants ? limits.copy_broadcast : UINT64_MAX,
-             "through shared memory in pieces of %u B, everybody reads everybody's", limits.piece);
-  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
+  add_moves(group, SMELT_COLLECTIVE_ALLGATHER, "everybody reads everybody's", table);
 }
 
 void bytes_text(uint64_t bytes, char* text, size_t room) {
@@ -127,7 +127,7 @@ void barrier_table(const Group& group, Table* table) {
 
 // One for each row of the table of collectives.
 constexpr void (*kTables[])(const Group& group, Table* table) = {
-#define SMELT_COLLECTIVE(NAME, name, mpi) name##_table,
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) name##_table,
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 };

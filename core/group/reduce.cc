@@ -47,14 +47,11 @@ struct ReduceShort : Machine {
 };
 
 bool is_for_all(const Reduction& job) { return job.root == kEverybody; }
-bool may_copy_once(const Group& group, const Reduction& job) {
-  const Limits& limits = group.plan.limits;
-  return job.bytes() > (is_for_all(job) ? limits.copy_allreduce : limits.copy_reduce) &&
-         group.n <= kDirectCopyParticipants;
+smelt_collective collective_of(const Reduction& job) {
+  return is_for_all(job) ? SMELT_COLLECTIVE_ALLREDUCE : SMELT_COLLECTIVE_REDUCE;
 }
 bool is_sliced(const Group& group, const Reduction& job) {
-  const Limits& limits = group.plan.limits;
-  return job.bytes() > (is_for_all(job) ? limits.flat_allreduce : limits.flat_reduce);
+  return job.bytes() > group.plan.limits.of[collective_of(job)].flat;
 }
 const ReduceRoute* tree_of(Group& group, const Reduction& job) {
   return is_for_all(job) ? nullptr : group.tree_for(job.fold, job.root);
@@ -95,7 +92,7 @@ struct ReduceLong : Machine {
           error = -ENOTSUP;
           return true;
         }
-        if (may_copy_once(group, job)) {
+        if (may_copy_once(group, collective_of(job), job.bytes())) {
           SMELT_AWAIT(how.single_copy_agreed());
           if (group.single_copy()) {
             SMELT_AWAIT(single.step(how, job));
@@ -118,7 +115,8 @@ struct ReduceLong : Machine {
 template <typename Way>
 int run_long(Way way, const Reduction& job) {
   if (job.fold.element_bytes > way.group.plan.limits.piece) return -ENOTSUP;
-  if (way.group.shelves && !may_copy_once(way.group, job)) {  // nothing to agree on any more
+  if (way.group.shelves &&
+      !may_copy_once(way.group, collective_of(job), job.bytes())) {  // nothing to agree on any more
     if (is_sliced(way.group, job)) return way.template run<Shelved<ReduceSliced>>(job);
     if (!tree_of(way.group, job)) return way.template run<Shelved<ReduceFlat>>(job);
   }

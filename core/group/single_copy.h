@@ -29,9 +29,9 @@ namespace smelt {
 // has a second level.
 static_assert(kDirectCopyParticipants <= kBlockSize);
 
-// Is a message that goes from memory to memory as it is so long that single copy is worth asking for?
-inline bool may_copy_once(const Group& group, size_t bytes) {
-  return bytes > group.plan.limits.copy_broadcast && group.n <= kDirectCopyParticipants;
+// Is a message so long that single copy is worth asking for?
+inline bool may_copy_once(const Group& group, smelt_collective which, size_t bytes) {
+  return bytes > group.plan.limits.of[which].copy && group.n <= kDirectCopyParticipants;
 }
 
 // What a participant says of its memory. 0: not in one piece.

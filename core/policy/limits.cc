@@ -18,11 +18,13 @@ Limits group_limits(const Profile* profile, uint32_t n, bool crowded, bool moves
     lowered |= found.origin == ThresholdOrigin::kSituation && found.value != kNever;
     return found.value;
   };
-  limits.flat_reduce = value(ThresholdId::kFlatReduce);
-  limits.flat_allreduce = value(ThresholdId::kFlatAllreduce);
-  limits.copy_broadcast = value(ThresholdId::kCopyBroadcast);
-  limits.copy_reduce = value(ThresholdId::kCopyReduce);
-  limits.copy_allreduce = value(ThresholdId::kCopyAllreduce);
+  using enum ThresholdId;
+  constexpr auto kNoLimit = static_cast<ThresholdId>(kThresholds);
+  const auto limit = [&](ThresholdId id) { return id == kNoLimit ? kNever : value(id); };
+#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, flat, copy) \
+  limits.of[SMELT_COLLECTIVE_##NAME] = {limit(flat), limit(copy)};
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
   limits.origin = lowered ? "lowered: a virtual machine may be moved" : measured ? "measured" : "typical";
   limits.piece = static_cast<uint32_t>(value(crowded ? ThresholdId::kCrowdPiece : ThresholdId::kPiece));
   limits.read_bytes = value(ThresholdId::kReadBytes);

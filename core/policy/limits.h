@@ -1,6 +1,8 @@
 // Which size of message gets which method in a group of processes.
 #pragma once
 
+#include <smelt/group.h>
+
 #include <cstdint>
 
 namespace smelt {
@@ -9,11 +11,11 @@ struct Profile;
 
 // Sizes, in bytes, at which one method hands over to the next.
 struct Limits {
-  uint64_t flat_reduce = 0;  // combined by whoever wants the result; above: sliced over all participants
-  uint64_t flat_allreduce = 0;
-  uint64_t copy_broadcast = 0;  // through the shelves; above: read straight from where the data are (single copy)
-  uint64_t copy_reduce = 0;
-  uint64_t copy_allreduce = 0;
+  struct Of {
+    uint64_t flat = 0;  // combined by whoever wants the result; above: sliced over all participants
+    uint64_t copy = 0;  // through the shelves; above: read straight from where the data are (single copy)
+  };
+  Of of[SMELT_COLLECTIVES];
   uint32_t piece = 0;       // of long messages
   uint64_t read_bytes = 0;  // of another's memory at a time, at most kReadBytes
   const char* origin = "";  // "measured", "typical"

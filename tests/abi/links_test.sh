@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every relative link of the Markdown files, and every picture, leads to something; docs/settings.md names every setting.
+# Every relative link of the Markdown files, and every picture, leads to something; docs/settings.md names every setting,
+# docs/mpi.md every collective, and tells of it what its row in collectives.def says.
 #   links_test.sh SOURCE_ROOT
 set -u
 root=$1
@@ -26,6 +27,17 @@ echo "$found"
 for setting in $(sed -n 's/^[A-Z]*([a-z_]*, "\(SMELT_[A-Z_]*\)".*/\1/p' "$root/core/base/options.def"); do
   grep -q "^| \`$setting\` |" "$root/docs/settings.md" || { echo "FAIL: $setting is not in docs/settings.md"; failed=1; }
 done
+
+rows=0
+for row in $(sed -n 's/^SMELT_COLLECTIVE(\(.*\))$/\1/p' "$root/core/include/smelt/collectives.def" | tr -d ' '); do
+  rows=$((rows + 1))
+  name=$(echo "$row" | cut -d, -f2) mpi=$(echo "$row" | cut -d, -f3)
+  case $(echo "$row" | cut -d, -f4) in ROOTED) rooted=yes ;; ROOTLESS) rooted=no ;; *) rooted='(no such root)' ;; esac
+  case $(echo "$row" | cut -d, -f5) in REDUCES) served='from the first call on' ;; *) served='after `SMELT_PATIENCE` calls' ;; esac
+  line="| \`MPI_$(echo "$mpi" | cut -c1 | tr a-z A-Z)$(echo "$mpi" | cut -c2-)\` | \`smelt_group_$name\` | $rooted | $served |"
+  grep -Fxq "$line" "$root/docs/mpi.md" || { echo "FAIL: docs/mpi.md has no line $line"; failed=1; }
+done
+[ "$rows" -ge 5 ] || { echo "FAIL: only $rows collectives found"; failed=1; }
 
 # The test must be able to fail.
 scratch=$(mktemp -d) || exit 1

@@ -143,7 +143,7 @@ SMELT_API int smelt_group_wait(smelt_request *request);
  * 0. Writes one line ("<= 224 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */
 typedef enum smelt_collective {
 /* SMELT_COLLECTIVE_BARRIER = 0, and so on */
-#define SMELT_COLLECTIVE(NAME, name, mpi) SMELT_COLLECTIVE_##NAME,
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) SMELT_COLLECTIVE_##NAME,
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
   SMELT_COLLECTIVES /* how many there are */

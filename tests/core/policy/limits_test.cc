@@ -51,34 +51,35 @@ class GroupLimits : public testing::Test {
 TEST_F(GroupLimits, AreWhereTheCurvesCross) {
   const Limits two = group_limits(&profile, 2);
   EXPECT_STREQ(two.origin, "measured");
-  expect_near(two.copy_broadcast, 16'000);
-  expect_near(two.flat_reduce, 2'000);
-  expect_near(two.copy_reduce, 60'000);
-  expect_near(two.flat_allreduce, 1'000);
-  expect_near(two.copy_allreduce, 15'000);
+  expect_near(two.of[SMELT_COLLECTIVE_BROADCAST].copy, 16'000);
+  expect_near(two.of[SMELT_COLLECTIVE_REDUCE].flat, 2'000);
+  expect_near(two.of[SMELT_COLLECTIVE_REDUCE].copy, 60'000);
+  expect_near(two.of[SMELT_COLLECTIVE_ALLREDUCE].flat, 1'000);
+  expect_near(two.of[SMELT_COLLECTIVE_ALLREDUCE].copy, 15'000);
   EXPECT_EQ(two.piece, 2048u);
-  expect_near(group_limits(&profile, 4).flat_reduce, 2'000);
+  expect_near(group_limits(&profile, 4).of[SMELT_COLLECTIVE_REDUCE].flat, 2'000);
   EXPECT_STREQ(group_limits(&profile, 5).origin, "typical") << "nearest to two, but not comparable";
-  expect_near(group_limits(&profile, 6).flat_reduce, 4'000);
-  expect_near(group_limits(&profile, 200).copy_broadcast, 32'000);
+  expect_near(group_limits(&profile, 6).of[SMELT_COLLECTIVE_REDUCE].flat, 4'000);
+  expect_near(group_limits(&profile, 200).of[SMELT_COLLECTIVE_BROADCAST].copy, 32'000);
 }
 
 TEST_F(GroupLimits, OnAMachineThatMovesSingleCopyComesEarlier) {
   const Limits still = group_limits(&profile, 2), moving = group_limits(&profile, 2, false, true);
-  EXPECT_LT(moving.copy_reduce, still.copy_reduce);
-  EXPECT_EQ(moving.copy_broadcast, still.copy_broadcast) << "early enough already";
-  EXPECT_EQ(moving.flat_reduce, still.flat_reduce);
-  EXPECT_EQ(group_limits(&profile, 2, true, true).copy_reduce, UINT64_MAX) << "not in a crowd";
+  EXPECT_LT(moving.of[SMELT_COLLECTIVE_REDUCE].copy, still.of[SMELT_COLLECTIVE_REDUCE].copy);
+  EXPECT_EQ(moving.of[SMELT_COLLECTIVE_BROADCAST].copy, still.of[SMELT_COLLECTIVE_BROADCAST].copy)
+      << "early enough already";
+  EXPECT_EQ(moving.of[SMELT_COLLECTIVE_REDUCE].flat, still.of[SMELT_COLLECTIVE_REDUCE].flat);
+  EXPECT_EQ(group_limits(&profile, 2, true, true).of[SMELT_COLLECTIVE_REDUCE].copy, UINT64_MAX) << "not in a crowd";
 }
 
 TEST_F(GroupLimits, WithoutASingleCopyNeverTakeIt) {
   for (CurveMethod method : {kBroadcastSingle, kReduceSingle, kAllreduceSingle})
     std::fill_n(sets[0].ns[method], kCurveSizes, 0.0f);
   const Limits limits = group_limits(&profile, 2);
-  EXPECT_EQ(limits.copy_broadcast, UINT64_MAX);
-  EXPECT_EQ(limits.copy_reduce, UINT64_MAX);
-  EXPECT_EQ(limits.copy_allreduce, UINT64_MAX);
-  expect_near(limits.flat_reduce, 2'000);
+  EXPECT_EQ(limits.of[SMELT_COLLECTIVE_BROADCAST].copy, UINT64_MAX);
+  EXPECT_EQ(limits.of[SMELT_COLLECTIVE_REDUCE].copy, UINT64_MAX);
+  EXPECT_EQ(limits.of[SMELT_COLLECTIVE_ALLREDUCE].copy, UINT64_MAX);
+  expect_near(limits.of[SMELT_COLLECTIVE_REDUCE].flat, 2'000);
 }
 
 TEST_F(GroupLimits, AreTypicalWithoutCurves) {
@@ -86,8 +87,8 @@ TEST_F(GroupLimits, AreTypicalWithoutCurves) {
   for (const Profile* none : {static_cast<const Profile*>(nullptr), &guess}) {
     const Limits two = group_limits(none, 2), more = group_limits(none, 8);
     EXPECT_STREQ(two.origin, "typical");
-    EXPECT_EQ(two.flat_reduce, UINT64_MAX) << "of two, one combines";
-    EXPECT_LT(more.flat_reduce, 1u << 20);
+    EXPECT_EQ(two.of[SMELT_COLLECTIVE_REDUCE].flat, UINT64_MAX) << "of two, one combines";
+    EXPECT_LT(more.of[SMELT_COLLECTIVE_REDUCE].flat, 1u << 20);
     EXPECT_GT(more.piece, 0u);
   }
 }
@@ -95,15 +96,15 @@ TEST_F(GroupLimits, AreTypicalWithoutCurves) {
 TEST_F(GroupLimits, AreTheUsersWhereSet) {
   ASSERT_EQ(set_option("SMELT_FLAT_LIMIT", "77"), 0);
   Limits limits = group_limits(&profile, 2);
-  EXPECT_EQ(limits.flat_reduce, 77u);
-  EXPECT_EQ(limits.flat_allreduce, 77u);
-  expect_near(limits.copy_broadcast, 16'000);
+  EXPECT_EQ(limits.of[SMELT_COLLECTIVE_REDUCE].flat, 77u);
+  EXPECT_EQ(limits.of[SMELT_COLLECTIVE_ALLREDUCE].flat, 77u);
+  expect_near(limits.of[SMELT_COLLECTIVE_BROADCAST].copy, 16'000);
   ASSERT_EQ(set_option("SMELT_COPY_LIMIT", "0"), 0);
   ASSERT_EQ(set_option("SMELT_CHUNK", "512"), 0);
   limits = group_limits(&profile, 2);
-  EXPECT_EQ(limits.copy_broadcast, 0u);
-  EXPECT_EQ(limits.copy_reduce, 0u);
-  EXPECT_EQ(limits.copy_allreduce, 0u);
+  EXPECT_EQ(limits.of[SMELT_COLLECTIVE_BROADCAST].copy, 0u);
+  EXPECT_EQ(limits.of[SMELT_COLLECTIVE_REDUCE].copy, 0u);
+  EXPECT_EQ(limits.of[SMELT_COLLECTIVE_ALLREDUCE].copy, 0u);
   EXPECT_EQ(limits.piece, 512u);
 }
 
