@@ -42,6 +42,13 @@ int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type,
   return result;
 }
 
+int MPI_Allgather(const void* send, int send_count, MPI_Datatype send_type, void* receive, int count, MPI_Datatype type,
+                  MPI_Comm comm) {
+  const int result = PMPI_Allgather(send, send_count, send_type, receive, count, type, comm);
+  if (broken("allgather") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
 int MPI_Barrier(MPI_Comm comm) {
   if (!broken("barrier")) return PMPI_Barrier(comm);
   if (rank_of(comm) != 0) usleep(2000);
