@@ -139,6 +139,7 @@ struct AllgatherSingle : Machine {
 struct AllgatherLong : Machine {
   static constexpr int kRooms = 1;
   const size_t bytes;
+  BeginLong begin;
   AllgatherShelf shelf;
   AllgatherSingle single;
 
@@ -147,22 +148,11 @@ struct AllgatherLong : Machine {
 
   template <typename How>
   bool step(How how) {
-    Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(how.shelves_agreed());
-        if (!group.shelves) {
-          error = -ENOTSUP;
-          return true;
-        }
-        if (may_copy_once(group, SMELT_COLLECTIVE_ALLGATHER, bytes)) {
-          SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            SMELT_AWAIT(single.step(how));
-            error = single.error;
-            if (single.served) return true;
-          }
-        }
+        SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_ALLGATHER, bytes, single));
+        error = begin.error;
+        if (begin.done) return true;
         SMELT_AWAIT(shelf.step(how));
     }
     return true;

@@ -98,6 +98,7 @@ struct BroadcastLong : Machine {
   const smelt_data& data;
   size_t bytes;
   uint32_t root;
+  BeginLong begin;
   BroadcastShelf shelf;
   BroadcastSingle single;
 
@@ -106,22 +107,11 @@ struct BroadcastLong : Machine {
 
   template <typename How>
   bool step(How how) {
-    Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(how.shelves_agreed());
-        if (!group.shelves) {
-          error = -ENOTSUP;
-          return true;
-        }
-        if (may_copy_once(group, SMELT_COLLECTIVE_BROADCAST, bytes)) {
-          SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            SMELT_AWAIT(single.step(how));
-            error = single.error;
-            if (single.served) return true;
-          }
-        }
+        SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_BROADCAST, bytes, single));
+        error = begin.error;
+        if (begin.done) return true;
         SMELT_AWAIT(shelf.step(how));
     }
     return true;

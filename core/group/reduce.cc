@@ -74,6 +74,7 @@ struct Shelved : Machine {
 // What asks first what the group has agreed on.
 struct ReduceLong : Machine {
   Reduction job;
+  BeginLong begin;
   ReduceSingle single;
   ReduceSliced sliced;
   ReduceTree along_tree;
@@ -87,19 +88,9 @@ struct ReduceLong : Machine {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(how.shelves_agreed());
-        if (!group.shelves) {
-          error = -ENOTSUP;
-          return true;
-        }
-        if (may_copy_once(group, collective_of(job), job.bytes())) {
-          SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            SMELT_AWAIT(single.step(how, job));
-            error = single.error;
-            if (single.served) return true;
-          }
-        }
+        SMELT_AWAIT(begin.step(how, collective_of(job), job.bytes(), single, job));
+        error = begin.error;
+        if (begin.done) return true;
         if (is_sliced(group, job)) {
           SMELT_AWAIT(sliced.step(how, job));
         } else if (tree_of(group, job)) {

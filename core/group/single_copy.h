@@ -34,6 +34,35 @@ inline bool may_copy_once(const Group& group, smelt_collective which, size_t byt
   return bytes > group.plan.limits.of[which].copy && group.n <= kDirectCopyParticipants;
 }
 
+// What all long messages begin with: are there shelves, and does single copy serve? `done`: it did, or there is no
+// memory (error); else the shelves are to be taken.
+struct BeginLong : Machine {
+  bool done = false;
+
+  template <typename How, typename Single, typename... Arguments>
+  bool step(How how, smelt_collective which, size_t bytes, Single& single, const Arguments&... arguments) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        SMELT_AWAIT(how.shelves_agreed());
+        if (!group.shelves) {
+          error = -ENOTSUP;
+          done = true;
+          return true;
+        }
+        if (may_copy_once(group, which, bytes)) {
+          SMELT_AWAIT(how.single_copy_agreed());
+          if (group.single_copy()) {
+            SMELT_AWAIT(single.step(how, arguments...));
+            error = single.error;
+            done = single.served;
+          }
+        }
+    }
+    return true;
+  }
+};
+
 // What a participant says of its memory. 0: not in one piece.
 struct Notice {
   uint64_t in;   // what the others may read
