@@ -8,7 +8,7 @@ set -u
 root=$(cd "$1" && pwd) || exit 1
 
 threads='gomp_shim/*.cc core/openmp/*.cc core/team/*.cc core/policy/wait.cc'
-processes='ompi_coll_smelt/*.c core/group/*.cc core/policy/limits.cc'
+processes='ompi_coll_smelt/*.c core/group/*.cc core/policy/limits.cc core/include/smelt/collectives.def'
 everybody='core/profile/profile.cc'
 
 # text FILE...: without what does not count.
@@ -19,7 +19,7 @@ reads() {
   text "$@" | asks && return 0
   text core/policy/thresholds.cc | asks || return 1
   for threshold in $(sed -n "s/^THRESHOLD(\(k[A-Za-z]*\),.*\"$name\".*/\1/p" core/policy/thresholds.def); do
-    text "$@" | grep -Eq "ThresholdId::$threshold([^A-Za-z]|\$)" && return 0
+    text "$@" | grep -Eq "(ThresholdId::|^SMELT_COLLECTIVE\(.*, )$threshold([^A-Za-z]|\$)" && return 0
   done
   return 1
 }
@@ -49,7 +49,8 @@ check_all "$root" || failed=1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/core"
-cp -r "$root/core/base" "$root/core/profile" "$root/core/policy" "$root/core/team" "$root/core/group" "$root/core/openmp" "$scratch/core"
+cp -r "$root/core/base" "$root/core/profile" "$root/core/policy" "$root/core/team" "$root/core/group" "$root/core/openmp" "$root/core/include" \
+  "$scratch/core"
 cp -r "$root/gomp_shim" "$root/ompi_coll_smelt" "$scratch"
 control() {
   cp "$scratch/$3" "$scratch/kept"
