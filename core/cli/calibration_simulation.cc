@@ -14,9 +14,9 @@
 #include "discover/machine_file.h"
 #include "measure/calibrate.h"
 #include "measure/simulated_machine.h"
-#include "measure/statistics.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {

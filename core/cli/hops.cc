@@ -5,11 +5,13 @@
 
 #include <algorithm>
 
+#include "profile/text/statistics.h"
+
 namespace smelt {
 
 std::vector<HopClass> summarise_hops(const Costs& costs, const std::vector<uint16_t>& package,
                                      const std::vector<uint16_t>& core) {
-  std::vector<float> hops[kDistances];
+  std::vector<double> hops[kDistances];
   const auto place = [&](uint32_t i) {
     return Location{core[i], costs.llc ? costs.llc[i] : uint16_t{0}, costs.node ? costs.node[i] : uint16_t{0},
                     package[i]};
@@ -21,13 +23,10 @@ std::vector<HopClass> summarise_hops(const Costs& costs, const std::vector<uint1
 
   std::vector<HopClass> classes;
   for (uint32_t d = 0; d < kDistances; ++d) {
-    std::vector<float>& list = hops[d];
+    const std::vector<double>& list = hops[d];
     if (list.empty()) continue;
-    std::sort(list.begin(), list.end());
-    const size_t half = list.size() / 2;
-    const double median = list.size() % 2 ? list[half] : (double{list[half - 1]} + list[half]) / 2;
-    classes.push_back(
-        {static_cast<Distance>(d), static_cast<uint32_t>(list.size()), list.front(), median, list.back()});
+    const auto [least, most] = std::minmax_element(list.begin(), list.end());
+    classes.push_back({static_cast<Distance>(d), static_cast<uint32_t>(list.size()), *least, median(list), *most});
   }
   return classes;
 }

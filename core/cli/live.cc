@@ -10,9 +10,9 @@
 #include "cli/command.h"
 #include "draw/picture.h"
 #include "measure/finalists.h"
-#include "measure/statistics.h"
 #include "profile/profile.h"
 #include "profile/text/error.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {

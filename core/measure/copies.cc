@@ -21,7 +21,7 @@
 #include "base/os/shared_memory.h"
 #include "measure/bench_lines.h"
 #include "measure/processes.h"
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 #include "transport/segment.h"
 
 namespace smelt {

@@ -14,7 +14,7 @@
 
 #include "measure/bench_lines.h"
 #include "measure/pinned.h"
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {

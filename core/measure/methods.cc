@@ -18,7 +18,7 @@
 
 #include "base/os/os.h"
 #include "measure/processes.h"
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {

@@ -20,8 +20,8 @@
 #include "measure/pair_samples.h"
 #include "measure/ping_pong.h"
 #include "measure/pinned.h"
-#include "measure/statistics.h"
 #include "profile/text/error.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "measure/bench_lines.h"
 #include "measure/pair.h"
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 

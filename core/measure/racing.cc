@@ -13,7 +13,7 @@
 #include <algorithm>
 
 #include "base/os/os.h"
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 

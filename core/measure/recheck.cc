@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "measure/statistics.h"
 #include "model/distance.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {

@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "measure/calibrate.h"
-#include "measure/statistics.h"
 #include "profile/measured.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {

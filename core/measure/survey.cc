@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 

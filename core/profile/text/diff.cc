@@ -5,6 +5,7 @@
 #include <map>
 
 #include "profile/text/error.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {
@@ -27,16 +28,6 @@ Pairs common_pairs(const ProfileImage& a, const ProfileImage& b, ProfileChange* 
   std::set_difference(b.os_cpu.begin(), b.os_cpu.end(), a.os_cpu.begin(), a.os_cpu.end(),
                       std::back_inserter(change->only_b));
   return pairs;
-}
-
-// Of values in any order; 0 for none.
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2) return *middle;
-  const double below = *std::max_element(values.begin(), middle);
-  return below + 0.5 * (*middle - below);
 }
 
 // What two costs of a pair give; a cost of 0 has no ratio.

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "measure/pair_samples.h"
-#include "measure/statistics.h"
 #include "profile/text/error.h"
+#include "profile/text/statistics.h"
 
 using namespace smelt;
 

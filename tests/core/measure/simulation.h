@@ -11,7 +11,7 @@
 
 #include "measure/calibrate.h"
 #include "measure/simulated_machine.h"
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 
 namespace smelt::test {
 

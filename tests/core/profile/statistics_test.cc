@@ -1,4 +1,4 @@
-#include "measure/statistics.h"
+#include "profile/text/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Robust statistics for timings: an interrupt may multiply single samples by a thousand and must not show.
+// Robust statistics, made for timings: an interrupt may multiply single samples by a thousand and must not show.
 //
 // Median and quartiles bear up to half, respectively a quarter, of arbitrarily wrong samples (their breakdown points:
 // Hampel, "The Influence Curve and Its Role in Robust Estimation", 1974). Quartiles interpolate linearly between
