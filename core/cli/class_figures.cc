@@ -52,16 +52,28 @@ nlohmann::ordered_json classes_json(const std::vector<ClassFigures>& classes) {
   return out;
 }
 
+namespace {
+
+// Short enough that no row is longer than 120 columns; the JSON form has all.
+std::string team_text(const std::vector<uint32_t>& cpus) {
+  constexpr size_t kMost = 12;
+  const std::string ranges = cpu_ranges(cpus);
+  return ranges.size() <= kMost ? ranges : fmt::format("{} CPUs", cpus.size());
+}
+
+}  // namespace
+
 std::string winners_text(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
   if (winners.empty()) return "";
-  std::string out = fmt::format("{:<36} {:>12} {:>12} {:>8} {:>12}\n", "raced on this machine, ns", "predicted",
-                                "measured", "spread", "beside a hop");
+  std::string out = fmt::format("{:<46} {:>9} {:>9} {:>8} {:>9} {:>12}\n", "raced on this machine, ns", "predicted",
+                                "measured", "spread", "skewed", "beside a hop");
   for (size_t w = 0; w < winners.size(); ++w) {
     const Winner& winner = winners[w];
     out += fmt::format(
-        "  {:<34} {:>12.1f} {:>12.1f} {:>6.0f} % {:>12.1f}\n",
-        fmt::format("{} on {}: {}", kWinnerOperationNames[winner.operation], cpu_ranges(cpus[w]), winner.pattern),
-        winner.predicted, winner.measured, winner.spread * 100.0, winner.hop);
+        "  {:<44} {:>9.1f} {:>9.1f} {:>6.0f} % {:>9} {:>12.1f}\n",
+        fmt::format("{} on {}: {}", kWinnerOperationNames[winner.operation], team_text(cpus[w]), winner.pattern),
+        winner.predicted, winner.measured, winner.spread * 100.0,
+        winner.skewed > 0 ? fmt::format("{:.1f}", winner.skewed) : "-", winner.hop);
   }
   return out;
 }

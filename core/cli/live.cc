@@ -80,6 +80,7 @@ void put_live(const std::vector<uint32_t>& cpus, Operation op, double seconds, b
   settings.finalists = 0;
   settings.distinct = false;
   settings.race = {64, seconds, false};
+  settings.skew = 0;  // it is held against the model, which knows no skew
   const TimedSet set = time_finalists(image, cpus, op, settings);
   // Both in hops: the prediction in those of the profile, the measurement in those of the moment.
   const double hop = pair_hop(image, cpus);

@@ -182,6 +182,7 @@ void keep_winner(const Schedule& schedule, const TimedSet& set, const std::vecto
   winner.predicted = static_cast<float>(first.predicted);
   winner.measured = static_cast<float>(first.timed.ns);
   winner.spread = static_cast<float>(first.timed.spread);
+  winner.skewed = static_cast<float>(first.skewed.ns);
   winner.hop = static_cast<float>(first.timed.reference);
   set_text(winner.pattern, sizeof winner.pattern, first.pattern);
   image->add_winner(winner, words);
@@ -211,18 +212,6 @@ std::vector<size_t> choose_finalists(const std::vector<std::string>& patterns, s
   return {chosen.begin(), chosen.end()};
 }
 
-uint32_t choose_winner(const std::vector<Finalist>& finalists, uint32_t fastest) {
-  if (finalists.empty() || finalists[fastest].is_tree) return fastest;
-  uint32_t tree = fastest;
-  for (uint32_t k = 0; k < finalists.size(); ++k) {
-    const Finalist& one = finalists[k];
-    if (one.is_tree && one.timed.laps > 0 && (tree == fastest || one.timed.ratio < finalists[tree].timed.ratio))
-      tree = k;
-  }
-  const Racer &first = finalists[fastest].timed, &other = finalists[tree].timed;
-  return first.ratio * (1 + first.spread / 2) < other.ratio * (1 - other.spread / 2) ? fastest : tree;
-}
-
 TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& cpus, Operation op,
                         const FinalistSettings& settings, ProfileImage* keep) {
   const std::vector<uint16_t> members = members_of(image, cpus);
@@ -244,22 +233,22 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   std::vector<Schedule> closed;
   std::vector<const Schedule*> schedules;
   for (Candidate& candidate : candidates) {
-    out.finalists.push_back({candidate.name, candidate.predicted, candidate.is_tree, {}});
+    out.finalists.push_back({candidate.name, candidate.predicted, candidate.is_tree, {}, {}});
     closed.push_back(candidate.closed.get());
   }
   for (const Schedule& schedule : closed) schedules.push_back(&schedule);
   RaceSettings racing = settings.race;
   racing.halving = settings.finalists > 0;
   Track track(schedules);
-  Race result;
-  track.run(cpus, [&] {
-    result = race(
-        static_cast<uint32_t>(candidates.size()), [&](uint32_t k) { return track.lap(k, settings.episodes); },
-        [&] { return track.hop(); }, racing);
-  });
-  for (size_t k = 0; k < candidates.size(); ++k) out.finalists[k].timed = result.racers[k];
-  out.winner = choose_winner(out.finalists, result.winner);
-  out.complete = result.complete;
+  const Laps laps{[&](uint32_t k) { return track.lap(k, settings.episodes); },
+                  [&](uint32_t k, double most_ns, uint32_t sequence) {
+                    return track.skewed_lap(k, settings.episodes, most_ns, sequence);
+                  },
+                  [&] { return track.hop(); }};
+  Decision decision;
+  track.run(cpus, [&] { decision = race_finalists(laps, racing, settings.skew, &out.finalists); });
+  out.winner = decision.winner;
+  out.complete = decision.complete;
   // Where nobody has run a lap nobody has won.
   if (keep && out.finalists[out.winner].timed.laps > 0)
     keep_winner(candidates[out.winner].schedule.get(), out, members, keep);

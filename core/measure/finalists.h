@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/calibrate.h"
+#include "measure/decision.h"
 #include "measure/racing.h"
 #include "profile/text/image.h"
 #include "schedule/schedule.h"
@@ -16,14 +17,8 @@ struct FinalistSettings {
   uint32_t finalists = 10;  // of a race, and who stands for a family (choose_finalists); 0: all, and none is dropped
   bool distinct = true;     // patterns that give the same schedule are one finalist, under the first name
   uint32_t episodes = 48;   // of a lap
-  RaceSettings race{8, 0.25, true};
-};
-
-struct Finalist {
-  std::string pattern;   // "hybrid"; with ", partners searched" where the name alone does not give the schedule
-  double predicted = 0;  // ns per episode of the loop, under the profile
-  bool is_tree = false;
-  Racer timed;
+  RaceSettings race{8, 0.25, true};  // its seconds are for both races
+  double skew = 4;                   // race_finalists
 };
 
 // Which of the candidates race, by their place in `patterns`: the names of all ("knomial:4"), by rising price. The
@@ -31,22 +26,17 @@ struct Finalist {
 // tree, hierarchical pattern, dissemination of at most 3 partners a round, and the hybrid. Ascending.
 std::vector<size_t> choose_finalists(const std::vector<std::string>& patterns, size_t count);
 
-// Who won: the fastest, unless it is no tree and no faster than the fastest tree by more than the two spreads. A tree
-// sends the fewest messages, and what a race of these CPUs alone cannot show is what the others cost the rest of the
-// machine.
-uint32_t choose_winner(const std::vector<Finalist>& finalists, uint32_t fastest);
-
 struct TimedSet {
   Operation op = Operation::kBarrier;
   std::vector<uint32_t> cpus;       // kernel numbers; participant i ran on cpus[i]
   std::vector<Finalist> finalists;  // by rising prediction
-  uint32_t winner = 0;
-  bool complete = true;  // Race::complete
+  uint32_t winner = 0;              // by choose_winner
+  bool complete = true;             // Decision::complete
 };
 
-// Times the finalists of one operation on these CPUs, at least two, all known to the profile. A barrier is run in a
+// Lets the finalists of one operation race on these CPUs, at least two, all known to the profile. A barrier is run in a
 // loop. A broadcast or a reduction has no end that one clock could see, so it is closed: the broadcast (from cpus[0])
-// by everybody's answer straight to the root, the reduction (to it) by one release line; both figures are for the
+// by everybody's answer straight to the root, the reduction (to it) by one release line; all figures are for the
 // whole. With `keep`, the winner goes there. Throws UserError.
 TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& cpus, Operation op,
                         const FinalistSettings& settings, ProfileImage* keep = nullptr);

@@ -1,8 +1,11 @@
 #include "measure/track.h"
 
+#include <algorithm>
+
 #include "base/os/os.h"
 #include "measure/bench_lines.h"
 #include "measure/pinned.h"
+#include "measure/skew.h"
 #include "model/cost_model.h"
 #include "profile/text/error.h"
 #include "team/barrier.h"
@@ -16,10 +19,11 @@ constexpr int kRoundTrips = 64, kWarmUpTrips = 16;
 }  // namespace
 
 struct Track::Order {
-  enum class What : uint32_t { kLap, kHop, kEnd } what = What::kEnd;
+  enum class What : uint32_t { kLap, kSkewedLap, kHop, kEnd } what = What::kEnd;
   uint32_t barrier = 0;
   uint32_t episodes = 0;
-  uint64_t first = 0;  // episode or trip
+  uint64_t first = 0;                                // episode or trip
+  uint32_t sequence = 0, most_ticks = 0, drawn = 0;  // of a skewed lap: its delays, and how many came before
 };
 
 struct Track::Lanes {
@@ -55,6 +59,15 @@ void Track::drive(uint32_t me, const Order& order) {
   if (order.what == Order::What::kLap) {
     auto* barrier = static_cast<Barrier*>(memory_[order.barrier]);
     for (uint32_t k = 0; k < order.episodes; ++k) barrier->arrive_and_wait(me, order.first + k);
+  } else if (order.what == Order::What::kSkewedLap) {
+    auto* barrier = static_cast<Barrier*>(memory_[order.barrier]);
+    for (uint32_t k = 0; k < order.episodes; ++k) {
+      const uint64_t left = unfenced_ticks();
+      const uint32_t delay = skew_delay(order.sequence, order.drawn + k, me, order.most_ticks);
+      while (unfenced_ticks() - left < delay) {
+      }
+      barrier->arrive_and_wait(me, order.first + k);
+    }
   } else if (order.what == Order::What::kHop && me < 2) {
     for (uint64_t trip = order.first; trip < order.first + order.episodes; ++trip) {
       if (me == 0) post(lanes_->ping, trip);
@@ -83,16 +96,37 @@ void Track::await_done() {
   for (uint32_t i = 1; i < n_; ++i) await(lanes_->done[i].epoch, orders_);
 }
 
-double Track::lap(uint32_t barrier, uint32_t episodes) {
-  const uint64_t first = episode_[barrier] + 1;
-  give({Order::What::kLap, barrier, kWarmUpEpisodes + episodes, first});
-  drive(0, {Order::What::kLap, barrier, kWarmUpEpisodes, first});
+// Everybody carries the order out, behind a few episodes to warm up; the ticks from these to the end.
+uint64_t Track::time_lap(Order order) {
+  const uint32_t episodes = order.episodes;
+  order.first = episode_[order.barrier] + 1;
+  order.episodes = kWarmUpEpisodes + episodes;
+  episode_[order.barrier] += order.episodes;
+  give(order);
+  order.episodes = kWarmUpEpisodes;
+  drive(0, order);
+  order.episodes = episodes;
+  order.first += kWarmUpEpisodes;
+  order.drawn = kWarmUpEpisodes;
   const uint64_t start = ticks();
-  drive(0, {Order::What::kLap, barrier, episodes, first + kWarmUpEpisodes});
+  drive(0, order);
   const uint64_t end = ticks();
-  episode_[barrier] += kWarmUpEpisodes + episodes;
   await_done();
-  return ns_between(start, end) / episodes;
+  return end - start;
+}
+
+double Track::lap(uint32_t barrier, uint32_t episodes) {
+  return static_cast<double>(time_lap({Order::What::kLap, barrier, episodes})) * ns_per_tick() / episodes;
+}
+
+double Track::skewed_lap(uint32_t barrier, uint32_t episodes, double most_ns, uint32_t sequence) {
+  const auto most = static_cast<uint32_t>(std::min(most_ns / ns_per_tick(), double{INT32_MAX}));
+  const uint64_t all = time_lap({Order::What::kSkewedLap, barrier, episodes, 0, sequence, most});
+  // Nobody leaves an episode before the last one has come, so from the first to leave one episode to the first to leave
+  // the next it takes at least the longest delay, whoever that was. The two ends of the lap are read when the first
+  // participant leaves, which need not be the first to leave: only there could it come out below 0.
+  const uint64_t away = longest_delays(sequence, kWarmUpEpisodes, kWarmUpEpisodes + episodes, n_, most);
+  return all < away ? 0 : static_cast<double>(all - away) * ns_per_tick() / episodes;
 }
 
 double Track::hop() {

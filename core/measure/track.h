@@ -19,12 +19,15 @@ class Track {
   Track& operator=(const Track&) = delete;
 
   // Starts a thread on each CPU (kernel numbers, n >= 2 of them), runs `conductor` on the first, and returns when it is
-  // done. Only the conductor may call lap() and hop(). Throws UserError when a CPU may not be used.
+  // done. Only the conductor may call the functions below. Throws UserError when a CPU may not be used.
   void run(const std::vector<uint32_t>& cpus, const std::function<void()>& conductor);
 
-  double lap(uint32_t barrier,
-             uint32_t episodes);  // ns per episode, on the first CPU's clock; warm-up episodes do not count
-  double hop();                   // one way between the first two participants: 16 round trips, halved
+  // ns per episode, on the first CPU's clock; warm-up episodes do not count.
+  double lap(uint32_t barrier, uint32_t episodes);
+  // The same with the threads arriving apart: before each episode each stays away for a time of its own, 0 .. most_ns,
+  // drawn by `sequence` (skew.h). ns per episode beyond its longest delay.
+  double skewed_lap(uint32_t barrier, uint32_t episodes, double most_ns, uint32_t sequence);
+  double hop();  // one way between the first two participants: 64 round trips, halved
 
  private:
   struct Lanes;
@@ -32,6 +35,7 @@ class Track {
   void give(Order order);
   void await_done();
   void serve(uint32_t me, uint64_t number);
+  uint64_t time_lap(Order order);
   void drive(uint32_t me, const Order& order);
 
   uint32_t n_ = 0;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "program.h"
 
@@ -39,6 +40,7 @@ json enriched() {
                          {"predicted", 100},
                          {"measured", 110},
                          {"spread", 0.1},
+                         {"skewed", 120},
                          {"hop", 57},
                          {"cpus", {os(1), os(0)}},
                          {"program", {1, 2, 3}}}};
@@ -155,11 +157,36 @@ json eight() {
   for (const char* part : {"methods", "classes", "fans", "distances", "winners"}) profile[part] = json::array();
   profile["pairs_measured"] = 56;
   const auto winner = [](const char* operation, const char* pattern) -> json {
-    return {{"operation", operation}, {"pattern", pattern}, {"predicted", 100},  {"measured", 110},
-            {"spread", 0.1},          {"hop", 57},          {"cpus", {0, 2, 4}}, {"program", {1}}};
+    return {{"operation", operation}, {"pattern", pattern}, {"predicted", 100},  {"measured", 110}, {"spread", 0.1},
+            {"skewed", 120},          {"hop", 57},          {"cpus", {0, 2, 4}}, {"program", {1}}};
   };
   profile["winners"] = {winner("barrier", "mst"), winner("broadcast", "fibonacci")};
   return profile;
+}
+
+TEST(Profile, WinnersAreATableOf120Columns) {
+  json profile = eight();
+  profile["winners"][0]["cpus"] = {0, 2, 4, 6, 8, 10, 12, 14};
+  profile["winners"][0]["pattern"] = std::string(39, 'x');
+  profile["winners"][0]["predicted"] = 123456.7;
+  profile["winners"][1]["skewed"] = 0;  // it was not timed so
+  const std::string file = write_file("winners.json", profile.dump());
+  const Outcome text = smelt({"info", "--machine", file});
+  ASSERT_EQ(text.code, 0) << text.err;
+  const size_t begin = text.out.find("raced on this machine");
+  ASSERT_NE(begin, std::string::npos) << text.out;
+  std::istringstream table(text.out.substr(begin));
+  std::string head, barrier, broadcast;
+  std::getline(table, head) && std::getline(table, barrier) && std::getline(table, broadcast);
+  for (const std::string& line : {head, barrier, broadcast}) EXPECT_LE(line.size(), 120u) << line;
+  EXPECT_NE(head.find(" skewed "), std::string::npos) << head;
+  EXPECT_NE(barrier.find("barrier on 8 CPUs: xxx"), std::string::npos) << barrier;
+  EXPECT_NE(barrier.find(" 120.0 "), std::string::npos) << barrier;
+  EXPECT_NE(broadcast.find("broadcast on 0,2,4: fibonacci"), std::string::npos) << broadcast;
+  EXPECT_NE(broadcast.find(" - "), std::string::npos) << broadcast;
+  const json raced = smelt({"info", "--machine", file, "--json"}).json()["raced"];
+  EXPECT_EQ(raced[0]["skewed"], 120);
+  EXPECT_EQ(raced[0]["cpus"].size(), 8u);
 }
 
 TEST(Profile, DiffFindsWhatChanged) {

@@ -123,9 +123,9 @@ ProfileImage sample() {
   image.wait = {12.5f, 340.1f, 1900, 5100.3f};
   image.fans = {{5, 0, {1, 2, 3, 4, 5, 0}, {6.5f, 7, 8, 9, 10, 0}}};
   image.distances = {{0, 0, {1, 2.25f}, {3.1f}, {4}}, {5, 0, {10}, {30}, {40.7f}}};
-  Winner winner{2, 3, 0, 0, 150.1f, 155.5f, 0.02f, 57, "knomial:2"};
+  Winner winner{2, 3, 0, 0, 150.1f, 155.5f, 0.02f, 161.5f, 57, "knomial:2"};
   image.add_winner(winner, {2, 0, 1, 0xffffffff, 8, 7});
-  winner = {0, 2, 0, 0, 50, 51, 0.03f, 58, "sequential"};
+  winner = {0, 2, 0, 0, 50, 51, 0.03f, 52, 58, "sequential"};
   image.add_winner(winner, {3, 1});
   set_text(image.header.machine, sizeof image.header.machine, "A \"quoted\" CPU \\ µ");
   set_text(image.header.method, sizeof image.header.method, "by hand");
@@ -178,8 +178,8 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
     return text.replace(at, from.size(), to);
   };
   expect_refused(with("smelt machine profile", "other"), "\"format\"");
-  expect_refused(with("\"version\": 3", "\"version\": 2"),
-                 "format version 2, this Smelt reads 3; run 'smelt calibrate'");
+  expect_refused(with("\"version\": 4", "\"version\": 2"),
+                 "format version 2, this Smelt reads 4; run 'smelt calibrate'");
   expect_refused(with("\"os\": 1", "\"os\": 0"), "do not ascend");
   expect_refused(with("\"os\": 1", "\"os\": -1"), "\"os\" of CPU 1");
   expect_refused(with("\"package\": 1", "\"package\": 99999"), "\"package\" of CPU 2");

@@ -59,6 +59,19 @@ TEST_F(Finalists, OfBroadcastsAndReductionsAreTimedInAClosedLoop) {
   }
 }
 
+TEST_F(Finalists, WhoWinsHasAlsoRunWithTheThreadsArrivingApart) {
+  FinalistSettings settings{3, true, 8, {3, 20, true}};
+  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, settings, &image_);
+  const Racer& skewed = set.finalists[set.winner].skewed;
+  EXPECT_GT(skewed.laps, 0u);
+  EXPECT_GT(skewed.ns, 0);
+  ASSERT_EQ(image_.winners.size(), 1u);
+  EXPECT_EQ(image_.winners[0].skewed, static_cast<float>(skewed.ns));
+  settings.skew = 0;
+  for (const Finalist& finalist : time_finalists(image_, pair_, Operation::kBarrier, settings).finalists)
+    EXPECT_EQ(finalist.skewed.laps, 0u);
+}
+
 // The way to a program: timed, kept in the profile, packed, loaded, planned.
 TEST_F(Finalists, TheWinnerIsWhatATeamGets) {
   const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {3, true, 8, {3, 20, true}}, &image_);
@@ -157,22 +170,6 @@ TEST(ChooseFinalists, AreTheCheapestAndWhoStandsForAFamily) {
   EXPECT_EQ(choose_finalists(patterns, 3), (std::vector<size_t>{0, 1, 2, 4, 6, 7, 8}));
   EXPECT_EQ(choose_finalists(patterns, 100).size(), patterns.size());
   EXPECT_EQ(choose_finalists({"binary", "mst"}, 1), (std::vector<size_t>{0})) << "of a family that is not there nobody";
-}
-
-TEST(ChooseWinner, IsATreeUnlessAnotherIsFasterByMoreThanTheSpread) {
-  const auto finalist = [](bool tree, double ratio, double spread) {
-    Finalist out;
-    out.is_tree = tree;
-    out.timed.ratio = ratio, out.timed.spread = spread, out.timed.laps = 8;
-    return out;
-  };
-  EXPECT_EQ(choose_winner({finalist(false, 3.0, 0.1), finalist(true, 3.2, 0.1), finalist(true, 4, 0.1)}, 0), 1u);
-  EXPECT_EQ(choose_winner({finalist(false, 2.5, 0.1), finalist(true, 3.2, 0.1)}, 0), 0u);
-  EXPECT_EQ(choose_winner({finalist(true, 3.0, 0.5), finalist(true, 3.1, 0.5)}, 0), 0u) << "among trees the fastest";
-  EXPECT_EQ(choose_winner({finalist(false, 3.0, 0.5)}, 0), 0u) << "no tree was in the race";
-  Finalist late = finalist(true, 0, 0);
-  late.timed.laps = 0;
-  EXPECT_EQ(choose_winner({finalist(false, 3.0, 0.1), late}, 0), 0u) << "a tree that ran no lap has no time";
 }
 
 TEST(LikelyTeams, AreCoresFirstAndThenEveryThread) {

@@ -185,7 +185,7 @@ TEST_F(ProfileFile, OfAnotherMachineIsRefused) {
 }
 
 TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
-  for (uint32_t version : {1u, 2u, kProfileVersion + 1}) {
+  for (uint32_t version : {1u, 2u, 3u, kProfileVersion + 1}) {
     packed.header().version = version;
     expect_refused(load_bytes(packed.bytes), -EINVAL, "format version");
     EXPECT_NE(std::strstr(why.text, "; run 'smelt calibrate'"), nullptr) << why.text;
@@ -193,7 +193,7 @@ TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
   // Other versions have headers of other sizes.
   packed.header().version = 2;
   expect_refused(load_bytes(packed.bytes.substr(0, sizeof(PackedHeader) - 16)), -EINVAL,
-                 "format version 2, this Smelt reads 3");
+                 "format version 2, this Smelt reads 4");
 }
 
 TEST_F(ProfileFile, OfAnotherByteOrderIsRefused) {

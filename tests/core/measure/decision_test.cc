@@ -1,0 +1,179 @@
+#include "measure/decision.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "base/os/os.h"
+
+using namespace smelt;
+
+namespace {
+
+Racer figures(double ratio, double spread, uint32_t laps = 8, uint32_t rounds = 1) {
+  Racer out;
+  out.ratio = ratio, out.spread = spread, out.laps = laps, out.rounds = rounds;
+  return out;
+}
+
+Finalist finalist(bool tree, const Racer& tight, const Racer& skewed = {}) {
+  Finalist out;
+  out.is_tree = tree, out.timed = tight, out.skewed = skewed;
+  return out;
+}
+
+using Places = std::vector<uint32_t>;
+
+TEST(Contenders, AreTheBestTreeAndWhoIsFasterByMoreThanTheSpread) {
+  const auto of = [](const std::vector<Finalist>& all) { return contenders(all); };
+  const Finalist tree = finalist(true, figures(3.2, 0.1)), worse = finalist(true, figures(4, 0.1));
+  EXPECT_EQ(of({finalist(false, figures(3.0, 0.1)), worse, tree}), (Places{2})) << "within the spread";
+  EXPECT_EQ(of({tree, finalist(false, figures(2.5, 0.1)), finalist(false, figures(2.0, 0.1)),
+                finalist(false, figures(5, 0.1))}),
+            (Places{2, 1, 0}));
+  EXPECT_EQ(of({finalist(true, figures(3.0, 0.5)), finalist(true, figures(3.1, 0.5))}), (Places{0}));
+  EXPECT_EQ(of({finalist(false, figures(3.0, 0.5)), finalist(false, figures(2.0, 0.5))}), (Places{1})) << "no tree";
+  EXPECT_EQ(of({finalist(false, figures(3.0, 0.1)), finalist(true, figures(0, 0, 0))}), (Places{0}))
+      << "a tree that ran no lap has no time";
+  EXPECT_EQ(of({finalist(false, figures(0, 0, 0))}), Places{});
+}
+
+TEST(Contenders, AreInTheRacesOrder) {
+  // Dropped after the first round, whatever its few laps have as their median.
+  const Finalist dropped = finalist(false, figures(1.0, 0.1, 8, 1)), last = finalist(false, figures(2.0, 0.1, 56, 3));
+  const Finalist tree = finalist(true, figures(3.0, 0.1, 24, 2));
+  EXPECT_EQ(contenders({dropped, tree, last}), (Places{2, 1}));
+  EXPECT_EQ(contenders({finalist(true, figures(1.0, 0.1, 8, 1)), tree, last}), (Places{2, 1}));
+}
+
+TEST(ChooseWinner, MustNotBeSlowerThanTheTreeWhenSkewed) {
+  const Finalist tree = finalist(true, figures(3, 0.1), figures(4, 0.1));
+  const auto fast = [](double skewed) { return finalist(false, figures(2, 0.1), figures(skewed, 0.1)); };
+  EXPECT_EQ(choose_winner({fast(3.0), tree}), 0u);
+  EXPECT_EQ(choose_winner({fast(4.3), tree}), 0u) << "slower, but not by more than the two spreads";
+  EXPECT_EQ(choose_winner({fast(4.5), tree}), 1u);
+  EXPECT_EQ(choose_winner({fast(4.5), tree, finalist(false, figures(2.4, 0.1), figures(4, 0.1))}), 2u)
+      << "the second fastest holds both";
+  EXPECT_EQ(choose_winner({finalist(false, figures(2.9, 0.1), figures(1, 0.1)), tree}), 1u)
+      << "who gains nothing in the tight loop does not win by the skewed one";
+}
+
+TEST(ChooseWinner, WhoRanNoSkewedLapDoesNotWinAgainstTheTree) {
+  const Finalist fast = finalist(false, figures(2, 0.1), figures(3, 0.1)), unproved = finalist(false, figures(2, 0.1));
+  EXPECT_EQ(choose_winner({unproved, finalist(true, figures(3, 0.1), figures(4, 0.1))}), 1u);
+  EXPECT_EQ(choose_winner({fast, finalist(true, figures(3, 0.1))}), 1u);
+  EXPECT_EQ(choose_winner({unproved}), 0u) << "alone";
+  EXPECT_EQ(choose_winner({finalist(false, figures(0, 0, 0))}), 0u);
+  EXPECT_EQ(choose_winner({}), 0u);
+}
+
+// Finalists whose figures are known, on a machine with noise and interrupts: race_finalists must find out.
+struct Course {
+  std::vector<double> tight, skewed;
+  std::vector<Finalist> finalists;
+  std::mt19937 random{1};
+  double most_ns = 0;
+  std::vector<std::vector<uint32_t>> sequences;
+
+  void add(bool tree, double tight_ns, double skewed_ns) {
+    finalists.push_back(finalist(tree, {}));
+    tight.push_back(tight_ns);
+    skewed.push_back(skewed_ns);
+  }
+  double noisy(double ns) {
+    std::uniform_real_distribution<double> share(0, 1);
+    const double outlier = share(random) < 0.03 ? 50 : 1;
+    return ns * outlier * (1 + 0.1 * (share(random) - 0.5));
+  }
+  Decision run(double skew, const RaceSettings& settings = {8, 60, true}) {
+    sequences.assign(finalists.size(), {});
+    const Laps laps{[this](uint32_t k) { return noisy(tight[k]); },
+                    [this](uint32_t k, double most, uint32_t sequence) {
+                      most_ns = most;
+                      sequences[k].push_back(sequence);
+                      return noisy(skewed[k]);
+                    },
+                    [this] { return noisy(50); }};
+    return race_finalists(laps, settings, skew, &finalists);
+  }
+};
+
+TEST(RaceFinalists, APatternThatIsSlowWhenSkewedDoesNotWin) {
+  for (const double when_skewed : {100.0, 400.0}) {
+    Course course;
+    course.add(true, 130, 180);
+    course.add(true, 100, 150);
+    for (int k = 0; k < 5; ++k) course.add(false, 150 + 10 * k, 100);
+    course.add(false, 60, when_skewed);
+    const Decision decision = course.run(4);
+    EXPECT_TRUE(decision.complete);
+    EXPECT_EQ(decision.winner, when_skewed < 150 ? 7u : 1u);
+    EXPECT_EQ(course.run(0).winner, 7u) << "by the tight loop alone";
+  }
+}
+
+TEST(RaceFinalists, SkewedRunWhoCanWinByTheSameDelays) {
+  Course course;
+  course.add(false, 60, 100);
+  course.add(true, 100, 150);
+  course.add(false, 150, 100);
+  course.add(false, 70, 100);
+  EXPECT_EQ(course.run(4).winner, 0u);
+  EXPECT_NEAR(course.most_ns, 400, 40);
+  EXPECT_TRUE(course.sequences[2].empty()) << "slower than the tree";
+  EXPECT_EQ(course.finalists[2].skewed.laps, 0u);
+  std::vector<uint32_t> counted(course.finalists[0].skewed.laps);
+  for (uint32_t k = 0; k < counted.size(); ++k) counted[k] = k + 1;
+  for (const uint32_t k : {0u, 1u, 3u}) {
+    EXPECT_EQ(course.sequences[k], counted);
+    EXPECT_NEAR(course.finalists[k].skewed.ns, course.skewed[k], 0.1 * course.skewed[k]);
+    EXPECT_NEAR(course.finalists[k].timed.ns, course.tight[k], 0.1 * course.tight[k]);
+  }
+}
+
+TEST(RaceFinalists, DelaysHaveALimit) {
+  Course course;
+  course.add(true, 5e6, 5e6);  // an episode of 5 ms: threads that are not let run
+  course.run(4);
+  EXPECT_LE(course.most_ns, 1e5);
+  EXPECT_GT(course.most_ns, 0);
+}
+
+TEST(RaceFinalists, WithoutTimeEverybodyRunsALapOfEach) {
+  Course course;
+  course.add(false, 60, 100);
+  course.add(true, 100, 150);
+  EXPECT_FALSE(course.run(4, {8, 0, true}).complete);
+  for (const Finalist& each : course.finalists) {
+    EXPECT_EQ(each.timed.laps, 1u);
+    EXPECT_EQ(each.skewed.laps, 1u);
+  }
+}
+
+TEST(RaceFinalists, WhenTheTimeIsOverBeforeTheSkewedRaceTheTreeWins) {
+  Course course;
+  course.add(false, 60, 100);
+  course.add(true, 100, 150);
+  RaceSettings settings{1, 60, false};
+  settings.until_ns = os::now_ns() + 20'000'000;
+  uint32_t laps = 0;
+  const Laps slow{[&](uint32_t k) {
+                    // The last tight lap ends too late.
+                    while (laps == 1 && os::now_ns() < settings.until_ns) std::this_thread::yield();
+                    ++laps;
+                    return course.tight[k];
+                  },
+                  [&](uint32_t k, double, uint32_t) { return course.skewed[k]; }, [] { return 50.0; }};
+  const Decision decision = race_finalists(slow, settings, 4, &course.finalists);
+  EXPECT_FALSE(decision.complete);
+  EXPECT_EQ(decision.winner, 1u);
+  EXPECT_EQ(course.finalists[1].skewed.laps, 0u);
+
+  settings.until_ns = os::now_ns();
+  const Decision none = race_finalists(slow, settings, 4, &course.finalists);
+  EXPECT_FALSE(none.complete);
+  EXPECT_EQ(none.winner, 0u) << "nobody has run";
+}
+
+}  // namespace
