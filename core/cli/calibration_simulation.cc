@@ -9,6 +9,7 @@
 
 #include "cli/class_figures.h"
 #include "cli/command.h"
+#include "cli/other_figures.h"
 #include "cli/picture_request.h"
 #include "cli/progress_line.h"
 #include "discover/machine_file.h"
@@ -50,12 +51,30 @@ SimulatedChange flip_from(const std::string& text, const MachineFile& file) {
   return change;
 }
 
+void set_service(const std::string& text, SimulationSettings& settings) {
+  const size_t equals = text.find('=');
+  const char* const end = text.data() + text.size();
+  double cost = -1;
+  if (equals != std::string::npos) {
+    const auto at = std::from_chars(text.data() + equals + 1, end, cost);
+    if (at.ec != std::errc{} || at.ptr != end || !std::isfinite(cost)) cost = -1;
+  }
+  for (uint32_t d = 1; d < kDistances && cost >= 0; ++d)
+    if (text.substr(0, equals) == kDistanceNames[d]) {
+      settings.service[d] = cost;
+      return;
+    }
+  throw UserError(fmt::format("--service {}: expected a distance and a cost, for instance 'other package=12' ({})",
+                              text, fmt::join(kDistanceNames + 1, kDistanceNames + kDistances, ", ")));
+}
+
 SimulationSettings settings_from(const SimulationArguments& arguments, const MachineFile& file) {
   SimulationSettings settings;
   settings.seed = arguments.seed;
   settings.noise = arguments.noise_percent / 100;
   settings.outliers = arguments.outliers_percent / 100;
   settings.drift_per_s = arguments.drift_percent / 100;
+  for (const std::string& service : arguments.service) set_service(service, settings);
   if (!arguments.flip.empty()) settings.changes.push_back(flip_from(arguments.flip, file));
   return settings;
 }
@@ -88,7 +107,7 @@ std::vector<Row> compare(const Calibration& found, const SimulatedMachine& machi
 }
 
 std::string report_text(const SimulationArguments& arguments, const MachineFile& file, const Calibration& found,
-                        const std::vector<Row>& rows, double seconds, double all_seconds) {
+                        const Costs& truth, const std::vector<Row>& rows, double seconds, double all_seconds) {
   std::string out =
       fmt::format("simulated   {}: noise {:g} %, outliers {:g} %, drift {:g} %/s, seed {}\n", one_line(file.name),
                   arguments.noise_percent, arguments.outliers_percent, arguments.drift_percent, arguments.seed);
@@ -110,11 +129,20 @@ std::string report_text(const SimulationArguments& arguments, const MachineFile&
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
+  for (const QueueCurves& queue : found.image.queues) {
+    const double is = truth.service[queue.distance];
+    out += fmt::format("queueing    {}: a message takes {:.2f}, {} {:.2f}\n",
+                       distance_name(static_cast<Distance>(queue.distance)), is,
+                       queue.reached ? "measured" : "measured at most", queue.service);
+  }
+  if (found.all_to_all.predicted > 0)
+    out += fmt::format("adding up   an all-to-all of {} takes {:.1f}, by the measured figures {:.1f}\n",
+                       found.all_to_all.members.size(), found.all_to_all.measured, found.all_to_all.predicted);
   return out;
 }
 
 Json report_json(const SimulationArguments& arguments, const MachineFile& file, const Calibration& found,
-                 const std::vector<Row>& rows, double seconds, double all_seconds) {
+                 const Costs& truth, const std::vector<Row>& rows, double seconds, double all_seconds) {
   Json out = {{"simulated", file.name},
               {"noise_percent", arguments.noise_percent},
               {"outliers_percent", arguments.outliers_percent},
@@ -136,6 +164,11 @@ Json report_json(const SimulationArguments& arguments, const MachineFile& file, 
     row["worst_error"] = rows[k].errors.empty() ? 0 : *std::max_element(rows[k].errors.begin(), rows[k].errors.end());
     out["classes"].push_back(std::move(row));
   }
+  out["queues"] = queues_json(found.image.queues);
+  for (Json& queue : out["queues"])
+    for (uint32_t d = 0; d < kDistances; ++d)
+      if (queue["distance"] == kDistanceNames[d]) queue["truth"] = truth.service[d];
+  out["all_to_all"] = {{"measured", found.all_to_all.measured}, {"predicted", found.all_to_all.predicted}};
   out["remarks"] = found.remarks;
   return out;
 }
@@ -161,12 +194,12 @@ int simulate_calibration(const SimulationArguments& arguments) {
   WrittenProfile written;
   if (!arguments.output.empty()) written = write_profile(found.image, arguments.output);
   if (arguments.json) {
-    Json out = report_json(arguments, file, found, rows, seconds, all_seconds);
+    Json out = report_json(arguments, file, found, machine->truth(), rows, seconds, all_seconds);
     out["profile"] = written.packed.empty() ? Json(nullptr) : Json(written.packed);
     put(out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else if (!arguments.quiet) {
     for (const std::string& remark : found.remarks) warn(remark);
-    put(report_text(arguments, file, found, rows, seconds, all_seconds));
+    put(report_text(arguments, file, found, machine->truth(), rows, seconds, all_seconds));
     if (!written.packed.empty()) put(fmt::format("written     {}\n            {}\n", written.packed, written.json));
   }
   return 0;

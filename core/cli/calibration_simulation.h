@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace smelt {
 
@@ -9,8 +10,9 @@ struct SimulationArguments {
   std::string machine;       // whatever read_machine_file takes
   double noise_percent = 5;  // SimulationSettings, in the units of the command line
   double outliers_percent = 1;
-  double drift_percent = 0;  // per simulated second
-  std::string flip;          // "SECONDS:FACTOR" or "SECONDS:FACTOR:CPUS": from then on so many times the cost
+  double drift_percent = 0;          // per simulated second
+  std::string flip;                  // "SECONDS:FACTOR" or "SECONDS:FACTOR:CPUS": from then on so many times the cost
+  std::vector<std::string> service;  // "other package=12", in the machine's unit
   uint64_t seed = 1;
   bool all_pairs = false;
   std::string output;  // a .profile to write, "" for none

@@ -115,6 +115,8 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
                                   {"spread", header.spread},
                                   {"hops", hops_json(hops)},
                                   {"classes", classes_json(image.classes)},
+                                  {"queues", queues_json(image.queues)},
+                                  {"all_to_all", header.all_to_all},
                                   {"methods", methods_json(image.curves)},
                                   {"raced", winners_json(image.winners, cpus)},
                                   {"remarks", found.remarks}};
@@ -129,6 +131,7 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
                     header.spread * 100.0));
     put(hops_text(hops, image.costs().unit));
     put(classes_text(image.classes, image.costs().unit));
+    put(queues_text(image.queues, header.all_to_all));
     put(methods_text(image.curves));
     put(other_figures_text(image.wait, image.fans, image.distances));
     put(winners_text(image.winners, cpus));
@@ -311,6 +314,10 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       ->needs(simulate);
   verb->add_option("--flip", simulation.flip, "from that second on costs are multiplied, of all CPUs or of these")
       ->type_name("SECONDS:FACTOR[:CPUS]")
+      ->needs(simulate);
+  verb->add_option("--service", simulation.service,
+                   "how long a message keeps what those of that distance share; may be given several times")
+      ->type_name("DISTANCE=COST")
       ->needs(simulate);
   verb->add_option("--seed", simulation.seed, "the same seed gives the same samples")
       ->check(whole_number())

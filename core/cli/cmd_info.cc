@@ -174,6 +174,7 @@ std::string info_text(const Report& r) {
   out += classes_text(r.costs.classes, r.costs.unit);
   out += winners_text(r.costs.winners, r.costs.winner_cpus);
   out += methods_text(r.costs.curves);
+  out += queues_text(r.costs.queues, r.costs.all_to_all);
   out += other_figures_text(r.costs.wait, r.costs.fans, r.costs.distances);
   out += fmt::format("barrier     {} for CPUs {}: {:.1f} {} predicted\n", r.barrier.pattern, cpu_ranges(r.cpus),
                      r.barrier.predicted, cost_unit_name(r.costs.unit));
@@ -214,6 +215,8 @@ std::string info_json(const Report& r) {
   out["classes"] = classes_json(r.costs.classes);
   out["raced"] = winners_json(r.costs.winners, r.costs.winner_cpus);
   out["methods"] = methods_json(r.costs.curves);
+  out["queues"] = queues_json(r.costs.queues);
+  out["all_to_all"] = r.costs.all_to_all > 0 ? Json(r.costs.all_to_all) : Json(nullptr);
   add_other_figures(out, r.costs.wait, r.costs.fans, r.costs.distances);
   out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};
   out["gomp_library"] = r.shim.empty() ? Json(nullptr) : Json(r.shim);

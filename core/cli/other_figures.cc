@@ -24,7 +24,56 @@ uint32_t measured_children(const FanCurves& fan) {
   return count;
 }
 
+uint32_t measured_pairs(const QueueCurves& queue) {
+  uint32_t count = 0;
+  while (count < kQueueSizes && queue.line[count] > 0) ++count;
+  return count;
+}
+
+Json row_of(const auto& curves, const char* axis, const auto& at, uint32_t count) {
+  Json row = {{"distance", name_of(curves.distance)}, {axis, std::vector<uint64_t>(at, at + count)}};
+  const Json figures = report_row(curves);
+  for (const auto& [name, values] : figures.items())
+    if (values.is_array()) row[name] = std::vector<float>(values.begin(), values.begin() + count);
+  return row;
+}
+
+// What all pairs of that distance have in common.
+const char* shared_by(uint32_t distance) {
+  switch (static_cast<Distance>(distance)) {
+    case Distance::kSameCore: return "out of a core";
+    case Distance::kSameLlc: return "through a last-level cache";
+    case Distance::kSameNode: return "out of a last-level cache";
+    default: return "between two nodes";
+  }
+}
+
 }  // namespace
+
+std::string queues_text(const std::vector<QueueCurves>& queues, float all_to_all) {
+  std::string out;
+  for (const QueueCurves& queue : queues) {
+    const uint32_t count = measured_pairs(queue);
+    if (count == 0) continue;
+    out += fmt::format("queueing    {}: {}, a message takes {}{} (up to {} pairs at once, fitted within {:.0f} %)\n",
+                       name_of(queue.distance), shared_by(queue.distance), queue.reached ? "" : "at most ",
+                       time_text(queue.service), kQueuePairs[count - 1], queue.residual * 100.0);
+  }
+  if (all_to_all > 0)
+    out += fmt::format("adding up   a small all-to-all took {:.2f} times what these figures make of it\n",
+                       double{all_to_all});
+  return out;
+}
+
+Json queues_json(const std::vector<QueueCurves>& queues) {
+  auto out = Json::array();
+  for (const QueueCurves& queue : queues) {
+    Json row = row_of(queue, "pairs", kQueuePairs, measured_pairs(queue));
+    row.update({{"service", queue.service}, {"reached", queue.reached != 0}, {"residual", queue.residual}});
+    out.push_back(std::move(row));
+  }
+  return out;
+}
 
 std::string time_text(double ns) {
   if (ns < 1e3) return fmt::format("{:.3g} ns", ns);
@@ -66,13 +115,6 @@ std::string other_figures_text(const WaitFigures& wait, const std::vector<FanCur
 
 void add_other_figures(Json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,
                        const std::vector<DistanceCurves>& distances) {
-  const auto row_of = [](const auto& curves, const char* axis, const auto& at, uint32_t count) {
-    Json row = {{"distance", name_of(curves.distance)}, {axis, std::vector<uint64_t>(at, at + count)}};
-    const Json figures = report_row(curves);
-    for (const auto& [name, values] : figures.items())
-      if (values.is_array()) row[name] = std::vector<float>(values.begin(), values.begin() + count);
-    return row;
-  };
   report["waiting"] = nullptr;
   if (wait.poll > 0) {
     report["waiting"] = report_row(wait);

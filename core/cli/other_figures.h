@@ -1,4 +1,4 @@
-// The measured parameters beside the matrices, in a few lines: waiting, fans, copying.
+// The measured parameters beside the matrices, in a few lines: queues, waiting, fans, copying.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,6 +9,10 @@
 #include "profile/measured.h"
 
 namespace smelt {
+
+// Where messages queue, and whether the figures add up (PackedHeader::all_to_all).
+std::string queues_text(const std::vector<QueueCurves>& queues, float all_to_all);
+nlohmann::ordered_json queues_json(const std::vector<QueueCurves>& queues);
 
 std::string other_figures_text(const WaitFigures& wait, const std::vector<FanCurves>& fans,
                                const std::vector<DistanceCurves>& distances);

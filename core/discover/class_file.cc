@@ -80,6 +80,7 @@ ProfileImage class_image(const ClassFile& file) {
 #define MATRIX(name) image.name.assign(costs.name, costs.name + pairs);
 #include "profile/fields.def"
   image.header.poller = costs.poller;
+  std::copy_n(costs.service, kDistances, image.header.service);
   return image;
 }
 

@@ -54,6 +54,8 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   for (const Winner& winner : image.winners) file.winner_cpus.push_back(image.cpus_of(winner));
   file.wait = image.wait;
   file.fans = image.fans;
+  file.queues = image.queues;
+  file.all_to_all = image.header.all_to_all;
   file.distances = image.distances;
   file.one_way_hop = image.header.one_way_hop;
   build_costs(file, image.n(), [&](Arena& arena) {
@@ -61,7 +63,9 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
 #define MATRIX(name) costs.name = copied(arena, image.name);
 #define COSTS_ID(type, name, json) MATRIX(name)
 #include "profile/fields.def"
-    return costs.node ? paper_costs(costs, arena, &file.paper) : -ENOMEM;
+    costs.core = copied(arena, image.core);
+    costs.package = copied(arena, image.package);
+    return costs_are_sane(costs) ? paper_costs(costs, arena, &file.paper) : -ENOMEM;
   });
   return file;
 }

@@ -33,6 +33,8 @@ struct MachineFile {
   std::vector<std::vector<uint32_t>> winner_cpus;  // [winners] kernel numbers
   WaitFigures wait{};
   std::vector<FanCurves> fans;
+  std::vector<QueueCurves> queues;
+  float all_to_all = 0;  // as in the profile
   std::vector<DistanceCurves> distances;
   float one_way_hop = 0;                 // of the ping-pong
   Costs overlap;                         // the overlap-aware costs

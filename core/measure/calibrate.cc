@@ -142,6 +142,15 @@ void set_poller(ProfileImage& image, Meter& meter) {
   image.header.poller = rounded(meter.measure_poller(static_cast<int>(image.os_cpu[0]), cpus, median(recv_busy)));
 }
 
+// Where messages queue. A quota of CPU time would stop threads that are many, and look like a queue.
+void set_queues(ProfileImage& image, Meter& meter, uint32_t cpu_quota) {
+  const uint32_t most = cpu_quota > 0 ? cpu_quota / 2 : kQueuePairs[kQueueSizes - 1];
+  for (const QueuePairs& pairs : queue_pairs(image, most)) {
+    image.queues.push_back(measure_queue(pairs, meter));
+    image.header.service[image.queues.back().distance] = image.queues.back().service;
+  }
+}
+
 }  // namespace
 
 Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOptions& options) {
@@ -161,12 +170,18 @@ Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOpt
   out.at_once = survey.at_once();
   out.ended_early = survey.ended_early();
   fill_in(out, survey);
-  if (out.ended_early)
+  if (out.ended_early) {
     out.remarks.push_back(fmt::format(
         "the time was over: {} of {} ordered pairs were measured; calibrate once more when the machine is quiet",
         out.image.header.pairs_measured, cpus.size() * (cpus.size() - 1)));
-  else
+  } else {
     set_poller(out.image, meter);
+    set_queues(out.image, meter, machine.cpu_quota);
+    if (machine.cpu_quota == 0 || machine.cpu_quota >= kAllToAllCores)
+      out.all_to_all = measure_all_to_all(out.image, meter);
+    if (out.all_to_all.predicted > 0)
+      out.image.header.all_to_all = rounded_share(out.all_to_all.measured / out.all_to_all.predicted);
+  }
   PackedHeader& header = out.image.header;
   header.created = std::time(nullptr);
   header.unit = static_cast<uint32_t>(meter.unit());

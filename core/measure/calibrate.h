@@ -10,6 +10,7 @@
 
 #include "discover/machine.h"
 #include "measure/meter.h"
+#include "measure/queues.h"
 #include "profile/text/image.h"
 
 namespace smelt {
@@ -43,6 +44,7 @@ struct Calibration {
   ProfileImage image;                // classes filled in, by distance and rising hop
   std::vector<std::string> remarks;  // one line each: whatever makes the figures less sure than they look
   std::vector<uint16_t> class_of;    // [n * n] index into image.classes, kNobody on the diagonal
+  AllToAll all_to_all;               // of some CPUs: do the figures add up?
   bool ended_early = false;          // CalibrationOptions::seconds were over
   uint32_t at_once = 1;              // pairs that were measured at the same time, at most
 };

@@ -117,6 +117,35 @@ std::vector<Fan> fan_cpus(const ProfileImage& image) {
   return fans;
 }
 
+void raise_by_fans(ProfileImage& image) {
+  constexpr uint32_t kEnough = 2;   // of kFanChildren: four
+  constexpr double kClearly = 1.1;  // more than noise
+  const uint32_t n = image.n();
+  for (const FanCurves& fan : image.fans) {
+    uint32_t last = 0;
+    while (last + 1 < kFanSizes && fan.scatter[last + 1] > 0 && fan.gather[last + 1] > 0) ++last;
+    if (last < kEnough) continue;
+    const auto further = [&](const float* trips) {
+      return double{trips[last] - trips[0]} / (kFanChildren[last] - kFanChildren[0]);
+    };
+    const double send = further(fan.scatter), receive = further(fan.gather) - double{image.header.poller};
+    const auto raise = [](float& cost, double least) {
+      if (least > kClearly * double{cost}) cost = rounded(least);
+    };
+    for (uint32_t i = 0; i < n; ++i)
+      for (uint32_t j = 0; j < n; ++j) {
+        if (i == j || static_cast<uint32_t>(distance_in(image, i, j)) != fan.distance) continue;
+        raise(image.send_busy[size_t{i} * n + j], send);
+        raise(image.recv_busy[size_t{i} * n + j], receive);
+      }
+    for (ClassFigures& figures : image.classes) {
+      if (figures.distance != fan.distance) continue;
+      raise(figures.send_busy, send);
+      raise(figures.recv_busy, receive);
+    }
+  }
+}
+
 FanCurves measure_fan(const Fan& fan, const FanEffort& effort) {
   ns_per_tick();
   FanCurves out{};

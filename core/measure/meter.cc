@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/os/os.h"
+#include "measure/bursts.h"
 #include "measure/pinned.h"
 #include "measure/poller.h"
 #include "measure/ticks.h"
@@ -51,6 +52,10 @@ class HardwareMeter final : public Meter {
 
   double measure_poller(int writer, const std::vector<int>& pollers, double recv_busy) override {
     return smelt::measure_poller(writer, pollers, recv_busy);
+  }
+
+  double measure_bursts(std::span<const CpuPair> pairs, int lines) override {
+    return smelt::measure_bursts(pairs, lines);
   }
 
   void warm_up(const std::vector<int>& cpus) override {

@@ -27,6 +27,7 @@ class Meter {
   // The ping-pongs alone, about ten times faster: one-way cost per batch.
   virtual std::vector<std::vector<double>> measure_hops(std::span<const CpuPair> pairs) = 0;
   virtual double measure_poller(int writer, const std::vector<int>& pollers, double recv_busy) = 0;  // poller.h
+  virtual double measure_bursts(std::span<const CpuPair> pairs, int lines) = 0;                      // bursts.h
 
   // Cores that have slept for long take milliseconds to reach their frequency.
   virtual void warm_up(const std::vector<int>& cpus) = 0;

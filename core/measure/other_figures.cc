@@ -60,6 +60,7 @@ std::string measure_other_figures(ProfileImage& image, const Progress& progress,
   part("what waiting costs", [&] { image.wait = waiting_of(image, effort.wait); });
   image.fans.clear();
   for (const Fan& fan : fans) part("a fan", [&] { image.fans.push_back(measure_fan(fan, effort.fans)); });
+  raise_by_fans(image);
   image.distances.clear();
   for (const CopyPair& pair : pairs)
     part("copying", [&] {

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "measure/bursts.h"
+#include "measure/simulated_bursts.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -50,19 +52,23 @@ struct SimulatedMachine::Running {
 };
 
 SimulatedMachine::SimulatedMachine(const MachineFile& file, const SimulationSettings& settings)
-    : file_(file), settings_(settings), machine_(machine_of(file)), random_(settings.seed) {}
+    : file_(file), settings_(settings), machine_(machine_of(file)), random_(settings.seed) {
+  for (uint32_t d = 0; d < kDistances; ++d)
+    if (settings.service[d] >= 0) file_.overlap.service[d] = static_cast<float>(settings.service[d]);
+}
+
+uint32_t SimulatedMachine::index_of(int os_cpu) const {
+  const auto at = std::find(file_.cpus.begin(), file_.cpus.end(), static_cast<uint32_t>(os_cpu));
+  if (os_cpu < 0 || at == file_.cpus.end())
+    throw UserError(fmt::format("CPU {} cannot be used: the simulated machine has none of this number", os_cpu));
+  return static_cast<uint32_t>(at - file_.cpus.begin());
+}
 
 std::vector<SimulatedMachine::Running> SimulatedMachine::start(std::span<const CpuPair> pairs) {
-  const auto index = [&](int os_cpu) {
-    const auto at = std::find(file_.cpus.begin(), file_.cpus.end(), static_cast<uint32_t>(os_cpu));
-    if (os_cpu < 0 || at == file_.cpus.end())
-      throw UserError(fmt::format("CPU {} cannot be used: the simulated machine has none of this number", os_cpu));
-    return static_cast<uint32_t>(at - file_.cpus.begin());
-  };
   std::vector<Running> all;
   for (const CpuPair& pair : pairs) {
     if (pair.a == pair.b) throw UserError("a message needs two different CPUs to be measured");
-    all.push_back({index(pair.a), index(pair.b), now_ns_ + 2 * kThreadStartNs, 1});
+    all.push_back({index_of(pair.a), index_of(pair.b), now_ns_ + 2 * kThreadStartNs, 1});
   }
   const uint16_t* llc = truth().llc;
   for (Running& one : all) {
@@ -181,6 +187,22 @@ double SimulatedMachine::measure_poller(int writer, const std::vector<int>& poll
   }
   now_ns_ = pair.now_ns;
   return midmean(samples);
+}
+
+// The first pair's moment is everybody's.
+double SimulatedMachine::measure_bursts(std::span<const CpuPair> pairs, int lines) {
+  std::vector<std::pair<uint32_t, uint32_t>> indices;
+  for (const CpuPair& pair : pairs) indices.emplace_back(index_of(pair.a), index_of(pair.b));
+  const double round = simulate_bursts(truth(), indices, lines);
+  Running first{indices[0].first, indices[0].second, now_ns_ + 2 * kThreadStartNs, 1};
+  std::vector<double> batches;
+  for (int batch = 0; batch < kBurstBatches + kWarmUpBursts; ++batch) {
+    const double cost = round * disturbance(first);
+    if (batch >= kWarmUpBursts) batches.push_back(sample(first, cost));
+    first.now_ns += kBurstRounds * cost;
+  }
+  now_ns_ = first.now_ns;
+  return median(batches);
 }
 
 void SimulatedMachine::warm_up(const std::vector<int>&) { now_ns_ += kWarmUpNs; }

@@ -2,6 +2,7 @@
 // everything that goes wrong on real ones. Repeatable by its seed, and in no time: its clock is simulated too.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -37,6 +38,8 @@ struct SimulationSettings {
   double same_llc_factor = 1.2;  // for a pair while another runs on one of its last-level caches
   uint32_t crowd = 16;           // more pairs than these at once slow each other down by
   double crowd_factor = 1.2;     //   this
+  // By distance: Costs::service, in the machine's unit; below 0: what the file says.
+  std::array<double, kDistances> service = {-1, -1, -1, -1, -1, -1};
 };
 
 // What a simulated second is made of: thread starts, and every round trip and sample that the hardware would do.
@@ -47,6 +50,7 @@ class SimulatedMachine final : public Meter {
   std::vector<PairCost> measure(std::span<const CpuPair> pairs) override;
   std::vector<std::vector<double>> measure_hops(std::span<const CpuPair> pairs) override;
   double measure_poller(int writer, const std::vector<int>& pollers, double recv_busy) override;
+  double measure_bursts(std::span<const CpuPair> pairs, int lines) override;
   void warm_up(const std::vector<int>& cpus) override;
   double seconds() override { return now_ns_ * 1e-9; }
   CostUnit unit() const override { return file_.unit; }
@@ -61,11 +65,12 @@ class SimulatedMachine final : public Meter {
 
   std::vector<Running> start(std::span<const CpuPair> pairs);
   double sample(Running& pair, double cost);
+  uint32_t index_of(int cpu) const;
   double disturbance(const Running& pair) const;
   std::vector<double> hop_batches(Running& pair);
   DirectionSamples direction(Running& pair, uint32_t from, uint32_t to);
 
-  const MachineFile file_;
+  MachineFile file_;
   const SimulationSettings settings_;
   Machine machine_;
   std::mt19937_64 random_;

@@ -13,19 +13,28 @@
 //                               hop on three of the four machines with times of trees that we have, and shares from 0.2
 //                               to 0.4 order those trees best (bench/results/2026-11-22-model-measured-trees.txt). On
 //                               Zen 5 0.024 near and 0.075 far: the other end, and a calibration finds it.
-//   recv_busy   0.05            A core has about ten lines under way at once (Intel's line fill buffers: 10 up to
-//                               Haswell, 12 later), so of many each takes a tenth of a ready read at least. On Zen 5 0
-//                               near and 0.011 far for 8 reads, which do not fill the buffers.
+//   recv_busy   0.1             A core has about ten lines under way at once (Intel's line fill buffers: 10 up to
+//                               Haswell, 12 later), and a line that is polled keeps its buffer until it comes, so of
+//                               many that come at once each takes a tenth of a hop. With it the trees that others timed
+//                               are chosen best (as above). On Zen 5 0 near and 0.011 far for 8 reads, which do not
+//                               fill the buffers.
 //   poller      0.05 near hop   A line that many poll goes out to them one after the other. On Zen 5 a further child
 //                               that is gathered and polls costs 1 ns near and 2.8 ns far; 0.05 of the near hop is the
 //                               far one.
-//   crossing    0.05            Between two nodes few messages are under way at once in one direction. Nehalem keeps
-//                               about a dozen requests of other sockets (Levinthal, "Performance Analysis Guide for
+//   service     1/12 between    Between two nodes few messages are under way at once in one direction. Nehalem keeps
+//               nodes           about a dozen requests of other sockets (Levinthal, "Performance Analysis Guide for
 //                               Intel Core i7 Processor and Intel Xeon 5500", 2009: the uncore's global queue), each
-//                               for half a hop: a message takes two, so it keeps one for about a twelfth of its hop.
-//                               Later sockets have more. An order of magnitude, held against Table 3 of the paper.
+//                               for half a hop, and a message takes two. Later sockets have more. With it the order of
+//                               the barriers in Table 3 of the paper comes out, alone and in a loop.
+//               1/40 within     A Zen 2 complex writes 16 bytes per fabric clock to the rest (Suggs, Subramony and
+//               one, between    Bouvier, "The AMD Zen 2 Processor", IEEE Micro 2020): a line takes 2.5 ns of a hop of
+//               caches          200, and a message two.
+//               0 in a cache    It has as many slices as cores, and nobody published a limit that messages would meet.
+//               0 out of a core The threads of a core have store buffers of their own; that they share the ports costs
+//                               something on some cores (Table 3, SB, 64 threads), which a calibration finds.
 #include "model/cost_model.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 
@@ -35,7 +44,7 @@ namespace {
 
 constexpr float kReadyNear = 0.5f, kReadyFar = 0.45f;
 constexpr float kSend = 0.25f;
-constexpr float kReceive = 0.05f;
+constexpr float kReceive = 0.1f;
 constexpr float kPoller = 0.05f;
 constexpr float kPaperPoller = 0.007f;  // under the additive model; measured near on a Zen 5
 
@@ -47,6 +56,8 @@ struct Arrays {
   float* ready_read = nullptr;
   uint16_t* node = nullptr;
   uint16_t* llc = nullptr;
+  uint16_t* core = nullptr;
+  uint16_t* package = nullptr;
 
   int make(uint32_t n, Arena& arena) {
     char* const start = arena.mark();
@@ -57,13 +68,23 @@ struct Arrays {
     ready_read = arena.make<float>(pairs);
     node = arena.make<uint16_t>(n);
     llc = arena.make<uint16_t>(n);
-    if (hop && send_busy && recv_busy && ready_read && node && llc) return 0;
+    core = arena.make<uint16_t>(n);
+    package = arena.make<uint16_t>(n);
+    if (hop && send_busy && recv_busy && ready_read && node && llc && core && package) return 0;
     arena.rewind(start);
     return -ENOMEM;
   }
 
-  Costs costs(uint32_t n, CostUnit unit, float poller, float crossing) const {
-    return Costs{n, unit, hop, send_busy, recv_busy, ready_read, poller, crossing, node, llc};
+  void place(uint32_t i, const Costs& like, uint32_t j) {
+    node[i] = like.node[j];
+    llc[i] = like.llc[j];
+    core[i] = like.core[j];
+    package[i] = like.package[j];
+  }
+
+  // Without service times.
+  Costs costs(uint32_t n, CostUnit unit, float poller) const {
+    return Costs{n, unit, hop, send_busy, recv_busy, ready_read, poller, {}, node, llc, core, package};
   }
 };
 
@@ -101,12 +122,28 @@ float near_hop(const Costs& costs) {
   return pairs ? static_cast<float>(sum / pairs) : 0;
 }
 
+// Typical service times, by the mean hop of each distance.
+void set_typical_service(Costs& costs) {
+  double hops[kDistances] = {};
+  uint32_t pairs[kDistances] = {};
+  for (uint32_t i = 0; i < costs.n; ++i)
+    for (uint32_t j = 0; j < costs.n; ++j) {
+      if (i == j) continue;
+      const auto d = static_cast<uint32_t>(distance_in(costs, i, j));
+      hops[d] += double{costs.hop[costs.at(i, j)]};
+      ++pairs[d];
+    }
+  for (uint32_t d = 0; d < kDistances; ++d)
+    costs.service[d] = pairs[d] ? kTypicalService[d] * static_cast<float>(hops[d] / pairs[d]) : 0;
+}
+
 }  // namespace
 
 bool costs_are_sane(const Costs& costs) {
-  return size_is_sane(costs.n) && costs.node && costs.llc && usable(costs.poller) && usable(costs.crossing) &&
-         matrix_is_sane(costs.hop, costs.n) && matrix_is_sane(costs.send_busy, costs.n) &&
-         matrix_is_sane(costs.recv_busy, costs.n) && matrix_is_sane(costs.ready_read, costs.n);
+  return size_is_sane(costs.n) && costs.node && costs.llc && costs.core && costs.package && usable(costs.poller) &&
+         std::all_of(costs.service, costs.service + kDistances, usable) && matrix_is_sane(costs.hop, costs.n) &&
+         matrix_is_sane(costs.send_busy, costs.n) && matrix_is_sane(costs.recv_busy, costs.n) &&
+         matrix_is_sane(costs.ready_read, costs.n);
 }
 
 int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena& arena, Costs* out) {
@@ -121,8 +158,7 @@ int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena&
   Arrays part;
   if (int error = part.make(n, arena)) return error;
   for (uint32_t i = 0; i < n; ++i) {
-    part.node[i] = machine.node[members[i]];
-    part.llc[i] = machine.llc[members[i]];
+    part.place(i, machine, members[i]);
     for (uint32_t j = 0; j < n; ++j) {
       const size_t from = machine.at(members[i], members[j]), to = size_t{i} * n + j;
       part.hop[to] = machine.hop[from];
@@ -131,7 +167,8 @@ int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena&
       part.ready_read[to] = machine.ready_read[from];
     }
   }
-  *out = part.costs(n, machine.unit, machine.poller, machine.crossing);
+  *out = part.costs(n, machine.unit, machine.poller);
+  std::copy_n(machine.service, kDistances, out->service);
   return 0;
 }
 
@@ -139,8 +176,7 @@ int paper_costs(const Costs& machine, Arena& arena, Costs* out) {
   Arrays paper;
   if (int error = paper.make(machine.n, arena)) return error;
   for (uint32_t i = 0; i < machine.n; ++i) {
-    paper.node[i] = machine.node[i];
-    paper.llc[i] = machine.llc[i];
+    paper.place(i, machine, i);
     for (uint32_t j = 0; j < machine.n; ++j) {
       const size_t at = machine.at(i, j);
       const float receive = machine.t_receive(i, j);
@@ -150,8 +186,9 @@ int paper_costs(const Costs& machine, Arena& arena, Costs* out) {
       paper.recv_busy[at] = paper.ready_read[at] = receive;
     }
   }
-  // The paper has no line that several poll; what the machine charges for one is not made cheaper by its model.
-  *out = paper.costs(machine.n, machine.unit, machine.poller, 0);
+  // The paper has no line that several poll; what the machine charges for one is not made cheaper by its model. Nothing
+  // queues in it.
+  *out = paper.costs(machine.n, machine.unit, machine.poller);
   return 0;
 }
 
@@ -170,8 +207,11 @@ int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, cons
       return -EINVAL;
     }
   }
-  for (uint32_t i = 0; node && i < n; ++i) additive.node[i] = additive.llc[i] = node[i];
-  *out = additive.costs(n, unit, 0, 0);
+  for (uint32_t i = 0; i < n; ++i) {
+    additive.core[i] = static_cast<uint16_t>(i);
+    if (node) additive.node[i] = additive.llc[i] = additive.package[i] = node[i];
+  }
+  *out = additive.costs(n, unit, 0);
   out->poller = kPaperPoller * near_hop(*out);
   return 0;
 }
@@ -180,8 +220,7 @@ int overlap_costs_from_additive(const Costs& additive, Arena& arena, Costs* out)
   Arrays overlap;
   if (int error = overlap.make(additive.n, arena)) return error;
   for (uint32_t i = 0; i < additive.n; ++i) {
-    overlap.node[i] = additive.node[i];
-    overlap.llc[i] = additive.llc[i];
+    overlap.place(i, additive, i);
     for (uint32_t j = 0; j < additive.n; ++j) {
       const size_t at = additive.at(i, j);
       const float hop = additive.hop[at];
@@ -192,7 +231,8 @@ int overlap_costs_from_additive(const Costs& additive, Arena& arena, Costs* out)
       overlap.ready_read[at] = hop * (near ? kReadyNear : kReadyFar);
     }
   }
-  *out = overlap.costs(additive.n, additive.unit, kPoller * near_hop(additive), kTypicalCrossing);
+  *out = overlap.costs(additive.n, additive.unit, kPoller * near_hop(additive));
+  set_typical_service(*out);
   return 0;
 }
 

@@ -8,6 +8,8 @@
 //   recv_busy   how long the receiver is kept by one further message when it collects several
 //   ready_read  reading a line whose message has been there for a while (one transaction instead of two)
 //
+// Beside the pairs stands what messages under way at the same time share: `poller` and `service`.
+//
 // The paper's model is the special case hop = t_send + t_receive, send_busy = t_send,
 // recv_busy = ready_read = t_receive; `paper_costs` derives it from any machine, so both are priced by one engine.
 #pragma once
@@ -17,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/participants.h"
+#include "model/distance.h"
 
 namespace smelt {
 
@@ -26,9 +29,8 @@ enum class CostUnit : uint32_t { kNanoseconds = 0, kCycles = 1 };
 inline constexpr const char* kCostUnitNames[] = {"ns", "cycles"};
 inline const char* cost_unit_name(CostUnit unit) { return kCostUnitNames[unit == CostUnit::kCycles]; }
 
-// What a message between two NUMA nodes keeps the link between them, as a share of its hop, where nobody measured it:
-// everywhere so far. DESIGN NOTE in cost_model.cc.
-inline constexpr float kTypicalCrossing = 0.05f;
+// Costs::service where nobody measured it, as a share of the distance's hop. DESIGN NOTE in cost_model.cc.
+inline constexpr float kTypicalService[kDistances] = {0, 0, 0, 1 / 40.0f, 1 / 12.0f, 1 / 12.0f};
 
 // A machine, or the part of it that takes part, as costs. All arrays belong to somebody else.
 // Matrices are row-major, row = sender, column = receiver, diagonal 0, finite and >= 0, in `unit`.
@@ -40,9 +42,16 @@ struct Costs {
   const float* recv_busy = nullptr;   // [n * n]
   const float* ready_read = nullptr;  // [n * n]
   float poller = 0;                   // extra latency per further poller of one shared release line
-  float crossing = 0;                 // share of its hop that a message keeps the link between two nodes, one direction
+  // By distance: how long a message keeps what those of that distance share, one after the other.
+  //   same core              what leaves a core, by whichever of its threads, whatever the distance: its ports
+  //   same last-level cache  the cache, in both directions
+  //   same node              the way out of the sender's last-level cache
+  //   same package, other    the link from the sender's node to the receiver's
+  float service[kDistances] = {};     // 0: nothing queues there
   const uint16_t* node = nullptr;     // [n] NUMA node (the paper's cluster) of i; any numbers, equal = same
-  const uint16_t* llc = nullptr;      // [n] last-level cache of i; any numbers, equal = same
+  const uint16_t* llc = nullptr;      // [n] last-level cache of i, core, package: likewise
+  const uint16_t* core = nullptr;     // [n]
+  const uint16_t* package = nullptr;  // [n]
 
   size_t at(uint32_t from, uint32_t to) const { return size_t{from} * n + to; }
   // The paper's two weights. t_send + t_receive is always the hop.
@@ -62,7 +71,8 @@ int paper_costs(const Costs& machine, Arena& arena, Costs* out);
 
 // Costs from the paper's two matrices (row = sender): the additive special case itself. The paper has no line that
 // several poll; its `poller` is there so that sharing a line is not free. 0, -EINVAL,
-// -ENOMEM. `node` may be empty: then everything is one node; the last-level caches are taken to be the nodes.
+// -ENOMEM. `node` may be empty: then everything is one node; the last-level caches and the packages are taken to be the
+// nodes, and everybody has a core to itself.
 int costs_from_send_receive(uint32_t n, CostUnit unit, const float* t_send, const float* t_receive,
                             const uint16_t* node, Arena& arena, Costs* out);
 

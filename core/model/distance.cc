@@ -7,7 +7,7 @@
 //   same node, package   the same collection: between the core complexes of a desktop Zen 84, of one Zen 2 socket's
 //                        quarter 104, between the quarters 110 to 190 with most below 120; hop scaled from the two
 //                        measured classes
-//   busy, poller         the shares of a hop that matrix files get, on the safe side: DESIGN NOTE in cost_model.cc
+//   busy, poller, service  the shares of a hop that matrix files get, on the safe side: DESIGN NOTE in cost_model.cc
 //
 // A guess ranks patterns; it does not predict nanoseconds. Whatever shows it says that it is one.
 #include "model/distance.h"
@@ -28,9 +28,13 @@ Distance distance_between(const Location& a, const Location& b) {
 
 TypicalCost typical_cost(Distance distance) {
   static constexpr TypicalCost kTable[kDistances] = {
-      //  hop  send  recv  ready
-      {0, 0, 0, 0},           {16, 4, 0.8f, 8},           {57, 14.25f, 2.85f, 28},
-      {190, 47.5f, 9.5f, 90}, {215, 53.75f, 10.75f, 100}, {260, 65, 13, 119},
+      // hop  send  recv  ready  service
+      {0, 0, 0, 0, 0},
+      {16, 4, 1.6f, 8, 0},
+      {57, 14.25f, 5.7f, 28, 0},
+      {190, 47.5f, 19, 90, 4.75f},
+      {215, 53.75f, 21.5f, 100, 17.9f},
+      {260, 65, 26, 119, 21.7f},
   };
   return kTable[static_cast<uint32_t>(distance)];
 }

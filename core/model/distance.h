@@ -36,7 +36,7 @@ Distance distance_in(const Ids& ids, uint32_t a, uint32_t b) {
 
 // In ns; the meaning of the figures is in model/cost_model.h.
 struct TypicalCost {
-  float hop, send_busy, recv_busy, ready_read;
+  float hop, send_busy, recv_busy, ready_read, service;
 };
 TypicalCost typical_cost(Distance distance);
 

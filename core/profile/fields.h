@@ -38,7 +38,8 @@ constexpr Axis axis_of(const Number (&numbers)[size]) {
   for (size_t i = 0; i < size; ++i) axis.at[i] = numbers[i];
   return axis;
 }
-inline constexpr Axis kSizesAxis = axis_of(kSampledBytes), kChildrenAxis = axis_of(kFanChildren);
+inline constexpr Axis kSizesAxis = axis_of(kSampledBytes), kChildrenAxis = axis_of(kFanChildren),
+                      kPairsAxis = axis_of(kQueuePairs);
 
 struct Rule {
   Form form;
@@ -117,6 +118,11 @@ inline constexpr Field kFan[] = {
 #define FAN_AXIS(name, axis) SMELT_AXIS(name, axis)
 #include "profile/fields.def"
 };
+inline constexpr Field kQueue[] = {
+#define QUEUE(type, name, array, rule) SMELT_ROW(QueueCurves, type, name, array, rule)
+#define QUEUE_AXIS(name, axis) SMELT_AXIS(name, axis)
+#include "profile/fields.def"
+};
 inline constexpr Field kDistance[] = {
 #define DISTANCE(type, name, array, rule) SMELT_ROW(DistanceCurves, type, name, array, rule)
 #define DISTANCE_AXIS(name, axis) SMELT_AXIS(name, axis)
@@ -149,6 +155,8 @@ template <>
 inline constexpr Description kDescription<WaitFigures>{rules::kWait, "a figure of waiting is not a cost"};
 template <>
 inline constexpr Description kDescription<FanCurves>{rules::kFan, "a number in its fans is not a cost"};
+template <>
+inline constexpr Description kDescription<QueueCurves>{rules::kQueue, "a number in its queues is not a cost"};
 template <>
 inline constexpr Description kDescription<DistanceCurves>{rules::kDistance,
                                                           "a number in its curves by distance is not a cost"};

@@ -8,6 +8,7 @@
 //   5. numbers   check.cc
 #include "profile/profile.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -145,10 +146,12 @@ void attach_image(const void* image, Profile* out) {
   out->costs.n = out->header.cpus;
   out->costs.unit = static_cast<CostUnit>(out->header.unit);
   out->costs.poller = out->header.poller;
-  out->costs.crossing = kTypicalCrossing;
+  std::copy_n(out->header.service, kDistances, out->costs.service);
 #define ARRAY(type, name, length, where) \
   out->where = (length) != 0 ? reinterpret_cast<const type*>(base + at.name) : nullptr;
 #include "profile/fields.def"
+  out->costs.core = out->core;
+  out->costs.package = out->package;
 }
 
 void seal_packed(void* image, uint64_t bytes) {

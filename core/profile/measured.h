@@ -34,6 +34,14 @@ struct FanCurves {
 };
 inline constexpr uint32_t kMaxFanCurves = 4;
 
+inline constexpr uint32_t kQueueSizes = 9;
+inline constexpr uint32_t kQueuePairs[kQueueSizes] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+struct QueueCurves {
+#define QUEUE(type, name, array, rule) type name array;
+#include "profile/fields.def"
+};
+inline constexpr uint32_t kMaxQueueCurves = 5;
+
 struct DistanceCurves {
 #define DISTANCE(type, name, array, rule) type name array;
 #include "profile/fields.def"

@@ -1,6 +1,6 @@
 // The simulation of predict.h. A message's time depends on its sender's program alone, and a wait is served when all
 // its messages have a time, so the programs are simply run (programs.h) and every step is priced once. Where messages
-// queue for links, it also depends on who sent before: then the signals are run in the order of time. Nobody can come
+// queue, it also depends on who sent before: then the signals are run in the order of time. Nobody can come
 // to a signal earlier than a message that has not left yet allows, so each is met once here too.
 #include "schedule/predict.h"
 
@@ -23,47 +23,83 @@ namespace {
 // Nodes that are told apart; on a machine of more the 33rd has the links of the first.
 constexpr uint32_t kLinkEnds = 32;
 
-// Numbers the participants' nodes by first appearance; returns how many there are.
-uint32_t find_link_ends(const Costs& costs, uint16_t* link_end) {
-  uint16_t known[kLinkEnds];
+// Numbers the groups of equal ids by first appearance; returns how many there are. `known` is scratch, [n].
+uint32_t number_groups(const uint16_t* ids, uint32_t n, uint16_t* known, uint16_t* group) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < costs.n; ++i) {
-    uint32_t k = 0;
-    if (i > 0 && costs.node[i] == costs.node[i - 1]) {
-      link_end[i] = link_end[i - 1];
-      continue;
-    }
-    while (k < std::min(count, kLinkEnds) && known[k] != costs.node[i]) ++k;
-    if (k == count || k == kLinkEnds) {
-      k = count++ % kLinkEnds;
-      known[k] = costs.node[i];
-    }
-    link_end[i] = static_cast<uint16_t>(k);
+  for (uint32_t i = 0; i < n; ++i) {
+    const auto* const at = std::find(known, known + count, ids[i]);
+    if (at == known + count) known[count++] = ids[i];
+    group[i] = static_cast<uint16_t>(at - known);
   }
-  return std::min(count, kLinkEnds);
+  return count;
 }
+
+}  // namespace
+
+// What messages queue for (Costs::service), and when each of it is free.
+struct Queues {
+  uint16_t *core, *llc, *node;  // [n] which one is the participant's, numbered by first appearance
+  double* core_free;            // [n]
+  double* llc_free;             // [n]
+  double* llc_out_free;         // [n]
+  double* link_free;            // [kLinkEnds * kLinkEnds] from one node to another
+  uint16_t* known;              // [n] scratch
+
+  int make(uint32_t n, Arena& arena) {
+    for (uint16_t** groups : {&core, &llc, &node, &known}) *groups = arena.make<uint16_t>(n);
+    for (double** free : {&core_free, &llc_free, &llc_out_free}) *free = arena.make<double>(n);
+    link_free = arena.make<double>(size_t{kLinkEnds} * kLinkEnds);
+    const bool complete = core && llc && node && known && core_free && llc_free && llc_out_free && link_free;
+    return complete ? 0 : -ENOMEM;
+  }
+
+  // Is there anything that messages could queue for?
+  bool begin(const Costs& costs) {
+    const auto takes_time = [&](Distance d) { return costs.service[static_cast<uint32_t>(d)] > 0; };
+    bool any = takes_time(Distance::kSameCore) || takes_time(Distance::kSameLlc);
+    if (takes_time(Distance::kSameCore)) number_groups(costs.core, costs.n, known, core);
+    const uint32_t nodes = number_groups(costs.node, costs.n, known, node);
+    any |= nodes > 1 && (takes_time(Distance::kSamePackage) || takes_time(Distance::kOther));
+    if (takes_time(Distance::kSameLlc) || takes_time(Distance::kSameNode))
+      any |= number_groups(costs.llc, costs.n, known, llc) > 1 && takes_time(Distance::kSameNode);
+    for (double* free : {core_free, llc_free, llc_out_free}) std::fill_n(free, costs.n, 0.0);
+    std::fill_n(link_free, size_t{kLinkEnds} * kLinkEnds, 0.0);
+    return any;
+  }
+
+  // When a message that is ready at `leaves` is through the last of its queues.
+  double pass(const Costs& costs, uint32_t from, uint32_t to, double leaves) {
+    const auto through = [&](double& free, Distance d) {
+      leaves = std::max(leaves, free);
+      free = leaves + double{costs.service[static_cast<uint32_t>(d)]};
+    };
+    const Distance distance = distance_in(costs, from, to);
+    if (distance == Distance::kSelf || distance == Distance::kSameCore) return leaves;
+    if (costs.service[static_cast<uint32_t>(Distance::kSameCore)] > 0)
+      through(core_free[core[from]], Distance::kSameCore);
+    if (costs.service[static_cast<uint32_t>(distance)] <= 0) return leaves;
+    if (distance == Distance::kSameLlc)
+      through(llc_free[llc[from]], distance);
+    else if (distance == Distance::kSameNode)
+      through(llc_out_free[llc[from]], distance);
+    else if (node[from] != node[to])
+      through(link_free[node[from] % kLinkEnds * kLinkEnds + node[to] % kLinkEnds], distance);
+    return leaves;
+  }
+};
+
+namespace {
 
 struct Clock {
   const Schedule& schedule;
   const Costs& costs;
   const uint16_t* place;  // [n]
   const Programs& programs;
-  double* now;                         // [n]
-  double* visible;                     // [slots] of waits
-  Arrival* arrivals;                   // [n] scratch
-  Trace* trace;                        // nullptr: nobody wants to know
-  const uint16_t* link_end = nullptr;  // [costs.n]; nullptr: no message waits for a link
-  double* link_free = nullptr;
-
-  // When a message that leaves its core at `leaves` enters the link.
-  double cross(uint16_t from, uint16_t to, double leaves, double hop) {
-    const uint32_t here = link_end[place[from]], there = link_end[place[to]];
-    if (here == there) return leaves;
-    double& free = link_free[here * kLinkEnds + there];
-    const double enters = std::max(leaves, free);
-    free = enters + hop * double{costs.crossing};
-    return enters;
-  }
+  double* now;               // [n]
+  double* visible;           // [slots] of waits
+  Arrival* arrivals;         // [n] scratch
+  Trace* trace;              // nullptr: nobody wants to know
+  Queues* queues = nullptr;  // nullptr: no message waits for another
 
   size_t pair(uint16_t from, uint16_t to) const { return costs.at(place[from], place[to]); }
 
@@ -79,7 +115,7 @@ struct Clock {
     for (uint32_t slot = step.first; slot < step.first + step.count; ++slot) {
       const size_t message = pair(i, schedule.peers[slot]);
       double leaves = step.shared_line ? now[i] + (step.count - 1) * double{costs.poller} : now[i] + busy;
-      if (link_end) leaves = cross(i, schedule.peers[slot], leaves, costs.hop[message]);
+      if (queues) leaves = queues->pass(costs, place[i], place[schedule.peers[slot]], leaves);
       if (programs.partner[slot] != kNoSlot) visible[programs.partner[slot]] = leaves + costs.hop[message];
       const double before = busy;
       busy = step.shared_line ? std::max<double>(busy, costs.send_busy[message]) : busy + costs.send_busy[message];
@@ -119,10 +155,9 @@ int Pricer::make(const Schedule& schedule, Arena& arena) {
     arrivals_ = arena.make<Arrival>(schedule.n);
     if (!visible_ || !arrivals_) error = -ENOMEM;
     if (is_exchange()) {
-      link_end_ = arena.make<uint16_t>(schedule.n);
-      link_free_ = arena.make<double>(size_t{kLinkEnds} * kLinkEnds);
+      queues_ = arena.make<Queues>(1);
       queue_ = arena.make<Turn>(schedule.n);
-      if (!link_end_ || !link_free_ || !queue_) error = -ENOMEM;
+      error = queues_ && queue_ ? queues_->make(schedule.n, arena) : -ENOMEM;
     }
   }
   if (error != 0) arena.rewind(start);
@@ -139,10 +174,8 @@ int Pricer::price_next(const Costs& costs, const uint16_t* place, double* done, 
   Clock clock{schedule_, costs, place, programs_, done, visible_, arrivals_, trace};
   const auto signal = [&](uint16_t i, uint32_t step) { clock.signal(i, schedule_.steps[step]); };
   const auto wait = [&](uint16_t i, uint32_t step) { clock.wait(i, schedule_.steps[step]); };
-  if (is_exchange() && costs.crossing > 0 && find_link_ends(costs, link_end_) > 1) {
-    clock.link_end = link_end_;
-    clock.link_free = link_free_;
-    std::fill_n(link_free_, size_t{kLinkEnds} * kLinkEnds, 0.0);
+  if (is_exchange() && queues_->begin(costs)) {
+    clock.queues = queues_;
     programs_.run_in_time(
         queue_, [done](uint16_t i) { return done[i]; }, [place](uint16_t i) { return place[i]; }, signal, wait);
   } else {

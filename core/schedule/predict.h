@@ -9,9 +9,9 @@
 // who found it there; each further one at max(now + recv_busy, visible). In the paper's model both are t_receive, which
 // gives the paper's figures to the cycle.
 //
-// In exchanges everybody sends at once, so messages also queue where they share something: between two nodes, in each
-// direction, one after the other enters the link and keeps it for its hop times `crossing`. Trees are priced without,
-// as the generators value them: of their messages few cross, one after the other.
+// In exchanges everybody sends at once, so there messages also queue for what they share (Costs::service), one after
+// the other in the order in which they leave: for the ports of their core, then for what lies on their way. Trees are
+// priced without, as the generators value them: of their messages few are under way at once.
 #pragma once
 
 #include "schedule/programs.h"
@@ -20,6 +20,7 @@
 namespace smelt {
 
 struct Arrival;
+struct Queues;
 struct Turn;
 
 struct Prediction {
@@ -70,9 +71,8 @@ class Pricer {
   double* visible_ = nullptr;    // [slots] of waits
   Arrival* arrivals_ = nullptr;  // [n] scratch
   // Of exchanges, scratch
-  uint16_t* link_end_ = nullptr;  // [n] the participant's node, numbered by first appearance
-  double* link_free_ = nullptr;   // [kLinkEnds * kLinkEnds] when the link from one node to another is free
-  Turn* queue_ = nullptr;         // [n]
+  Queues* queues_ = nullptr;
+  Turn* queue_ = nullptr;  // [n]
 };
 
 // The latency of a tree alone, as the generators need it in their loops: no schedule, no allocation

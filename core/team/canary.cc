@@ -194,6 +194,7 @@ int rescale_profile(const Profile& from, const float (&factor)[kDistances], Prof
       for (uint32_t j = 0; j < n; ++j)
         if (i != j) costs[size_t{i} * n + j] *= factor[static_cast<uint32_t>(distance_in(from, i, j))];
   }
+  for (uint32_t d = 0; d < kDistances; ++d) made.costs.service[d] *= factor[d];
   *out = made;
   return 0;
 }

@@ -6,9 +6,11 @@ Environment: SMELT, the program; SMELT_TEST_ZOO, class files; SMELT_TEST_MACHINE
 import glob, json, os, random, struct, subprocess, sys, tempfile
 
 SMELT = os.environ["SMELT"]
-SHARES = {"send_busy": (0.25, 0.25), "recv_busy": (0.05, 0.05), "ready_read": (0.5, 0.45)}  # of a hop: near, far
+SHARES = {"send_busy": (0.25, 0.25), "recv_busy": (0.1, 0.1), "ready_read": (0.5, 0.45)}  # of a hop: near, far
 POLLER, PAPER_POLLER = 0.05, 0.007  # of the mean near hop
-CROSSING = 0.05
+# What a message keeps of what its distance shares, of the distance's mean hop
+SERVICE = {"same core": 0, "same last-level cache": 0, "same node": 1 / 40, "same package": 1 / 12, "other package": 1 / 12}
+DISTANCES = ["self", *SERVICE]
 
 
 def single(value):
@@ -22,10 +24,45 @@ def matrix(n, entry):
 class Costs:
     """Of a whole machine; participants are indices into it."""
 
-    def __init__(self, cpus, hop, send_busy, recv_busy, ready_read, poller, node, crossing):
+    def __init__(self, cpus, hop, send_busy, recv_busy, ready_read, poller, place, service):
         self.cpus, self.hop, self.send_busy, self.recv_busy, self.ready_read, self.poller = \
             cpus, hop, send_busy, recv_busy, ready_read, poller
-        self.node, self.crossing = node, crossing
+        self.place, self.service = place, {name: single(cost) for name, cost in service.items()}
+
+    def queues(self, i, j):
+        """What a message from i to j passes through, one after the other: (key, how long it keeps it)."""
+        a, b = self.place[i], self.place[j]
+        distance = distance_of(a, b)
+        if distance == "same core":
+            return
+        yield ("core", a["core"]), self.service["same core"]
+        if distance == "same last-level cache":
+            yield ("in cache", a["llc"]), self.service[distance]
+        elif distance == "same node":
+            yield ("out of cache", a["llc"]), self.service[distance]
+        elif a["node"] != b["node"]:
+            yield ("link", a["node"], b["node"]), self.service[distance]
+
+
+def distance_of(a, b):
+    if a["package"] != b["package"]:
+        return "other package"
+    for level, name in (("core", "same core"), ("llc", "same last-level cache"), ("node", "same node")):
+        if a[level] == b[level]:
+            return name
+    return "same package"
+
+
+def typical_service(hop, place):
+    hops = {}
+    for i, a in enumerate(place):
+        for j, b in enumerate(place):
+            if i != j:
+                hops.setdefault(distance_of(a, b), []).append(hop[i][j])
+    return {name: SERVICE[name] * sum(found) / len(found) for name, found in hops.items()}
+
+
+NOTHING_QUEUES = dict.fromkeys(SERVICE, 0.0)
 
 
 def mean_near_hop(hop, llc):
@@ -35,12 +72,13 @@ def mean_near_hop(hop, llc):
     return sum(hop[i][j] for i, j in near) / len(near) if near else 0.0
 
 
-def shares_of(cpus, hop, llc, node):
+def shares_of(cpus, hop, place):
     n = len(cpus)
+    llc = [at["llc"] for at in place]
     derived = {name: matrix(n, lambda i, j: hop[i][j] * single(near if llc[i] == llc[j] else far))
                for name, (near, far) in SHARES.items()}
     return Costs(cpus, hop, derived["send_busy"], derived["recv_busy"], derived["ready_read"], POLLER * mean_near_hop(hop, llc),
-                 node, CROSSING)
+                 place, NOTHING_QUEUES | typical_service(hop, place))
 
 
 def reduced(costs):
@@ -48,7 +86,7 @@ def reduced(costs):
     n = len(costs.cpus)
     rest = matrix(n, lambda i, j: max(0.0, costs.hop[i][j] - costs.send_busy[i][j]))
     hop = matrix(n, lambda i, j: costs.hop[i][j] if rest[i][j] > 0 else costs.send_busy[i][j])
-    return Costs(costs.cpus, hop, costs.send_busy, rest, rest, costs.poller, costs.node, 0.0)
+    return Costs(costs.cpus, hop, costs.send_busy, rest, rest, costs.poller, costs.place, NOTHING_QUEUES)
 
 
 def from_matrices(data):
@@ -59,14 +97,15 @@ def from_matrices(data):
     cpus = data.get("cpus", list(range(n)))
     hop = matrix(n, lambda i, j: send[i][j] + receive[i][j])
     node = data.get("numa_node", [0] * n)
-    return {"overlap": shares_of(cpus, hop, node, node),
-            "paper": Costs(cpus, hop, send, receive, receive, PAPER_POLLER * mean_near_hop(hop, node), node, 0.0)}
+    place = [{"core": i, "llc": k, "node": k, "package": k} for i, k in enumerate(node)]
+    return {"overlap": shares_of(cpus, hop, place),
+            "paper": Costs(cpus, hop, send, receive, receive, PAPER_POLLER * mean_near_hop(hop, node), place, NOTHING_QUEUES)}
 
 
 def from_profile(data):
     overlap = Costs([cpu["os"] for cpu in data["cpus"]], *(matrix(len(data["cpus"]), lambda i, j: data[name][i][j]) for name in
                     ("hop", "send_busy", "recv_busy", "ready_read")), data["poller"],
-                    [cpu["node"] for cpu in data["cpus"]], CROSSING)
+                    data["cpus"], dict(zip(DISTANCES, data["service"])))
     return {"overlap": overlap, "paper": reduced(overlap)}
 
 
@@ -82,17 +121,10 @@ def from_classes(data):
         group[name] = below
     group["llc"] = group.get("l3", group.get("l2"))
 
-    def distance(i, j):
-        def together(level):
-            return i // group[level] == j // group[level]
-        if not together("pack"):
-            return "other package"
-        for level, name in (("core", "same core"), ("llc", "same last-level cache"), ("numa", "same node")):
-            if together(level):
-                return name
-        return "same package"
-    hop = matrix(n, lambda i, j: 2 * data["costs"][distance(i, j)]["transfer_ns"])
-    overlap = shares_of(list(range(n)), hop, [i // group["llc"] for i in range(n)], [i // group["numa"] for i in range(n)])
+    place = [{"core": i // group["core"], "llc": i // group["llc"], "node": i // group["numa"], "package": i // group["pack"]}
+             for i in range(n)]
+    hop = matrix(n, lambda i, j: 2 * data["costs"][distance_of(place[i], place[j])]["transfer_ns"])
+    overlap = shares_of(list(range(n)), hop, place)
     return {"overlap": overlap, "paper": reduced(overlap)}
 
 
@@ -117,18 +149,16 @@ def programs_of(tree):
     return out
 
 
-def episode(programs, costs, index, now, links):
+def episode(programs, costs, index, now, queue):
     """Everybody begins at now[cpu]; when each is done. The shared line is what `shared_line` says and nothing else.
 
-    links: messages queue between nodes."""
+    queue: messages queue for what they share."""
     now = dict(now)
     place = {cpu: k for k, cpu in enumerate(programs)}
     visible = {}  # (from, to) -> times of the messages, in the order in which they were sent
     taken = {}
     at = dict.fromkeys(programs, 0)
-    free = {}  # (node, node) -> when the link from one to the other is
-    first = list(dict.fromkeys(costs.node[index[cpu]] for cpu in programs))
-    end = {cpu: first.index(costs.node[index[cpu]]) % 32 for cpu in programs}
+    free = {}  # what is shared -> when it is
     while True:
         # Everybody as far as the next signal; then the earliest of these.
         for cpu, steps in programs.items():
@@ -153,9 +183,10 @@ def episode(programs, costs, index, now, links):
         for peer in step["signal"]:
             keeps, hop = costs.send_busy[index[cpu]][index[peer]], costs.hop[index[cpu]][index[peer]]
             leaves = now[cpu] + ((len(step["signal"]) - 1) * single(costs.poller) if step.get("shared_line") else busy)
-            if links and end[cpu] != end[peer]:
-                leaves = max(leaves, free.get((end[cpu], end[peer]), 0.0))
-                free[end[cpu], end[peer]] = leaves + hop * single(costs.crossing)
+            for what, keeps_it in costs.queues(index[cpu], index[peer]) if queue else ():
+                if keeps_it > 0:
+                    leaves = max(leaves, free.get(what, 0.0))
+                    free[what] = leaves + keeps_it
             visible.setdefault((cpu, peer), []).append(leaves + hop)
             busy = max(busy, keeps) if step.get("shared_line") else busy + keeps
         now[cpu] += busy
@@ -164,7 +195,7 @@ def episode(programs, costs, index, now, links):
     return now
 
 
-def in_a_loop(programs, costs, index, links):
+def in_a_loop(programs, costs, index, queue):
     if len(programs) == 1:
         return 0.0
     if len(programs) == 2 and all([next(iter(step)) for step in steps] == ["signal", "wait"] for steps in programs.values()):
@@ -172,7 +203,7 @@ def in_a_loop(programs, costs, index, links):
         return (costs.hop[a][b] + costs.hop[b][a] + costs.ready_read[a][b] + costs.ready_read[b][a]) / 4
     now, ends = dict.fromkeys(programs, 0.0), []
     for _ in range(16):
-        now = episode(programs, costs, index, now, links)
+        now = episode(programs, costs, index, now, queue)
         ends.append(max(now.values()))
     return (ends[15] - ends[7]) / 8
 
@@ -206,8 +237,8 @@ def compare(machine, costs, op, pattern, model, cpus=None):
     what = f"{os.path.basename(machine)} {op} {pattern} {model}"
     assert cpus is None or list(programs) == list(cpus), what
     index = {cpu: costs.cpus.index(cpu) for cpu in programs}
-    links = op == "barrier" and "root" not in tree
-    found = max(episode(programs, costs, index, dict.fromkeys(programs, 0.0), links).values())
+    queue = op == "barrier" and "root" not in tree
+    found = max(episode(programs, costs, index, dict.fromkeys(programs, 0.0), queue).values())
     assert close(found, tree["predicted"]), f"{what}: {found}, not {tree['predicted']}"
     assert tree["bound"] <= tree["predicted"] * (1 + 1e-5), what
     counts["priced"] += 1
@@ -215,7 +246,7 @@ def compare(machine, costs, op, pattern, model, cpus=None):
     if op != "barrier":
         assert "predicted_in_a_loop" not in tree, what
         return
-    loop = in_a_loop(programs, costs, index, links)
+    loop = in_a_loop(programs, costs, index, queue)
     assert close(loop, tree["predicted_in_a_loop"]), f"{what}, in a loop: {loop}, not {tree['predicted_in_a_loop']}"
     counts["loops"] += 1
     if len(programs) <= 32:

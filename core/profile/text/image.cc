@@ -1,5 +1,6 @@
 #include "profile/text/image.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -13,7 +14,9 @@ Costs ProfileImage::costs() const {
 #define COSTS_ID(type, name, json) costs.name = name.data();
 #include "profile/fields.def"
   costs.poller = header.poller;
-  costs.crossing = kTypicalCrossing;
+  costs.core = core.data();
+  costs.package = package.data();
+  std::copy_n(header.service, kDistances, costs.service);
   return costs;
 }
 

@@ -22,10 +22,10 @@ inline Picture costs_picture(uint32_t nodes, uint32_t caches, uint32_t cpus, dou
   Arena& arena = *storage;
   float *hop = arena.make<float>(n * n), *send = arena.make<float>(n * n), *receive = arena.make<float>(n * n),
         *ready = arena.make<float>(n * n);
-  uint16_t *node = arena.make<uint16_t>(n), *llc = arena.make<uint16_t>(n);
+  uint16_t *node = arena.make<uint16_t>(n), *llc = arena.make<uint16_t>(n), *core = arena.make<uint16_t>(n);
   for (uint32_t i = 0; i < n; ++i) {
     p.cpu.push_back(i);
-    p.core.push_back(static_cast<uint16_t>(i));
+    p.core.push_back(core[i] = static_cast<uint16_t>(i));
     node[i] = static_cast<uint16_t>(i / (caches * cpus));
     llc[i] = static_cast<uint16_t>(i / cpus);
   }
@@ -41,7 +41,7 @@ inline Picture costs_picture(uint32_t nodes, uint32_t caches, uint32_t cpus, dou
       receive[i * n + j] = static_cast<float>(15 * factor);
       ready[i * n + j] = static_cast<float>(20 * factor);
     }
-  p.costs = {n, CostUnit::kNanoseconds, hop, send, receive, ready, 1, 0, node, llc};
+  p.costs = {n, CostUnit::kNanoseconds, hop, send, receive, ready, 1, {}, node, llc, core, node};
   p.machine = "made up";
   p.origin = "a test";
   p.cost_model = "overlap";

@@ -51,6 +51,51 @@ TEST_F(Parameters, OfWaitingTellPollingFromSleeping) {
   EXPECT_GT(wait.futex_return, wait.poll);
 }
 
+// Four CPUs on one cache, two on another package; a fan of four children on the near ones.
+TEST(Fans, RaiseWhatThePairsAloneShowedTooCheap) {
+  Machine machine;
+  for (uint32_t i = 0; i < 8; ++i) {
+    Pu pu;
+    pu.os_index = pu.core = pu.l1 = pu.l2 = static_cast<uint16_t>(i);
+    pu.llc = pu.node = pu.package = i < 6 ? 0 : 1;
+    machine.pus.push_back(pu);
+  }
+  const ProfileImage before = [&] {
+    ProfileImage image = guess_image(machine);
+    image.header.poller = 2;
+    ClassFigures near{};
+    near.distance = static_cast<uint32_t>(Distance::kSameLlc);
+    near.send_busy = near.recv_busy = 10;
+    image.classes.push_back(near);
+    std::fill(image.send_busy.begin(), image.send_busy.end(), 10.0f);
+    std::fill(image.recv_busy.begin(), image.recv_busy.end(), 10.0f);
+    return image;
+  }();
+  const auto raised = [&](std::vector<float> gather, std::vector<float> scatter) {
+    ProfileImage image = before;
+    FanCurves fan{};
+    fan.distance = static_cast<uint32_t>(Distance::kSameLlc);
+    std::copy(gather.begin(), gather.end(), fan.gather);
+    std::copy(scatter.begin(), scatter.end(), fan.scatter);
+    image.fans.push_back(fan);
+    raise_by_fans(image);
+    return image;
+  };
+  const size_t near = 0 * 8 + 5, far = 0 * 8 + 6;
+  // A further child takes 14 in a gather, of which 2 are the poller's, and 20 in a scatter.
+  const ProfileImage dearer = raised({100, 110, 142}, {100, 105, 160});
+  EXPECT_FLOAT_EQ(dearer.recv_busy[near], 12);
+  EXPECT_FLOAT_EQ(dearer.send_busy[near], 20);
+  EXPECT_FLOAT_EQ(dearer.classes[0].recv_busy, 12);
+  EXPECT_FLOAT_EQ(dearer.classes[0].send_busy, 20);
+  EXPECT_EQ(dearer.send_busy[far], 10) << "another distance";
+  // No dearer than the pairs by more than noise; and two children are too few to tell.
+  for (const ProfileImage& same : {raised({100, 110, 133}, {100, 110, 132}), raised({100, 200}, {100, 200})}) {
+    EXPECT_EQ(same.recv_busy, before.recv_busy);
+    EXPECT_EQ(same.send_busy, before.send_busy);
+  }
+}
+
 TEST_F(Parameters, OfFansAreThereForAsManyChildrenAsThereAre) {
   if (cpus.size() < 2) GTEST_SKIP() << "this process may use one CPU only";
   Fan fan{Distance::kSameLlc, cpus[0], {cpus.begin() + 1, cpus.end()}};

@@ -256,7 +256,7 @@ TEST(Progress, ComesToItsEndAndTheEstimateIsNear) {
 TEST(TimeLimit, EndsWithWhatThereIsAndSaysSo) {
   const double seconds = seconds_undisturbed(sixty_four());
   double before = 0;
-  for (const double share : {1e-6, 0.05, 0.3, 0.8}) {
+  for (const double share : {1e-6, 0.05, 0.3, 0.6}) {
     const auto simulated = simulate(sixty_four());
     CalibrationOptions options;
     options.seconds = share * seconds;

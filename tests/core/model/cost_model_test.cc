@@ -119,7 +119,7 @@ TEST_F(CostModel, PaperCostsKeepHopAndSend) {
     Costs paper;
     ASSERT_EQ(paper_costs(overlap, own, &paper), 0);
     EXPECT_TRUE(costs_are_sane(paper)) << machine;
-    EXPECT_EQ(paper.crossing, 0) << "nothing queues in the paper's model";
+    for (float service : paper.service) EXPECT_EQ(service, 0) << "nothing queues in the paper's model";
     for (size_t at = 0; at < size_t{paper.n} * paper.n; ++at) {
       ASSERT_EQ(paper.hop[at], overlap.hop[at]) << machine;
       ASSERT_EQ(paper.send_busy[at], overlap.send_busy[at]) << machine;
@@ -136,15 +136,24 @@ TEST_F(CostModel, OverlapKeepsTheHopAndBlocksLess) {
     Costs overlap;
     ASSERT_EQ(overlap_costs_from_additive(additive, own, &overlap), 0);
     EXPECT_TRUE(costs_are_sane(overlap)) << machine;
-    EXPECT_EQ(additive.crossing, 0) << machine;
-    EXPECT_EQ(overlap.crossing, kTypicalCrossing) << machine;
+    // What two nodes share is kept for a share of the mean hop between nodes; inside one nothing queues.
+    double between = 0;
+    uint32_t pairs = 0;
+    for (uint32_t i = 0; i < overlap.n; ++i)
+      for (uint32_t j = 0; j < overlap.n; ++j)
+        if (overlap.node[i] != overlap.node[j]) between += double{overlap.hop[overlap.at(i, j)]}, ++pairs;
+    for (uint32_t d = 0; d < kDistances; ++d) {
+      EXPECT_EQ(additive.service[d], 0) << machine;
+      const bool link = pairs > 0 && d == static_cast<uint32_t>(Distance::kOther);
+      EXPECT_NEAR(overlap.service[d], link ? between / pairs / 12 : 0, 1e-3 * between / std::max(pairs, 1u)) << machine;
+    }
     for (uint32_t i = 0; i < overlap.n; ++i) {
       for (uint32_t j = 0; j < overlap.n; ++j) {
         const size_t at = overlap.at(i, j);
         const float hop = additive.hop[at];
         ASSERT_EQ(overlap.hop[at], hop) << machine;
         ASSERT_LE(overlap.send_busy[at], 0.25f * hop) << machine;
-        ASSERT_LE(overlap.recv_busy[at], 0.05f * hop) << machine;
+        ASSERT_LE(overlap.recv_busy[at], 0.1f * hop) << machine;
         ASSERT_GE(overlap.ready_read[at], 0.4f * hop) << machine;
         ASSERT_LE(overlap.ready_read[at], 0.5f * hop) << machine;
       }

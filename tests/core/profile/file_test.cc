@@ -94,6 +94,11 @@ TEST_F(ProfileFile, WhatIsMeasuredBesideTheMatricesIsLoaded) {
   EXPECT_EQ(profile.wait->futex_wake, 1900);
   ASSERT_EQ(profile.header.fans, 1u);
   EXPECT_EQ(profile.fans[0].scatter[5], 205);
+  ASSERT_EQ(profile.header.queues, 1u);
+  EXPECT_EQ(profile.queues[0].line[4], 248);
+  EXPECT_EQ(profile.costs.service[4], 2) << "by distance";
+  EXPECT_EQ(profile.costs.core, profile.core);
+  EXPECT_EQ(profile.costs.package, profile.package);
   ASSERT_EQ(profile.header.distances, 2u);
   EXPECT_EQ(profile.distances[1].reduce[8], 241);
   ASSERT_EQ(profile.header.winners, 2u);
@@ -320,6 +325,12 @@ TEST_F(ProfileFile, UnbelievableMeasurementsAreRefused) {
       {"waiting is not a cost", [](Packed& p) { p.wait().yield = kInfinity; }},
       {"fan is of an unknown distance", [](Packed& p) { p.fans()[0].distance = UINT32_MAX; }},
       {"fan is of an unknown distance", [](Packed& p) { p.fans()[0].reserved = 1; }},
+      {"queue is of an unknown distance", [](Packed& p) { p.queues()[0].distance = kDistances; }},
+      {"queue was reached more than once", [](Packed& p) { p.queues()[0].reached = 2; }},
+      {"queues is not a cost", [](Packed& p) { p.queues()[0].line[8] = -1; }},
+      {"queues is not a cost", [](Packed& p) { p.queues()[0].service = kInfinity; }},
+      {"header is not a cost", [](Packed& p) { p.header().service[5] = -1; }},
+      {"header is not a cost", [](Packed& p) { p.header().all_to_all = kInfinity; }},
       {"fans is not a cost", [](Packed& p) { p.fans()[0].gather[5] = 1e9f; }},
       {"fans is not a cost", [](Packed& p) { p.fans()[0].scatter[0] = -kInfinity; }},
       {"curve is of an unknown distance", [](Packed& p) { p.distances()[1].distance = kDistances; }},

@@ -12,7 +12,7 @@ class Packed {
  public:
   // `full`: with some of everything that profile/measured.h knows.
   explicit Packed(uint32_t n = 3, uint32_t curve_sets = 2, bool full = false)
-      : counts(full ? PackedCounts{n, curve_sets, 2, 1, 2, 2, 11} : PackedCounts{n, curve_sets}),
+      : counts(full ? PackedCounts{n, curve_sets, 2, 1, 1, 2, 2, 11} : PackedCounts{n, curve_sets}),
         at(packed_layout(counts)),
         bytes(at.bytes, '\0') {
     PackedHeader& head = header();
@@ -22,10 +22,13 @@ class Packed {
     head.poller = 0.5f;
     head.one_way_hop = 57;
     head.spread = 0.1f;
+    for (uint32_t d = 1; d < kDistances; ++d) head.service[d] = 0.5f * static_cast<float>(d);
+    head.all_to_all = 1.25f;
     head.pairs_measured = n * (n - 1);
     head.curve_sets = counts.curve_sets;
     head.classes = counts.classes;
     head.fans = counts.fans;
+    head.queues = counts.queues;
     head.distances = counts.distances;
     head.winners = counts.winners;
     head.winner_words = counts.winner_words;
@@ -52,6 +55,7 @@ class Packed {
   ClassFigures* classes() { return array<ClassFigures>(at.classes); }
   WaitFigures& wait() { return *array<WaitFigures>(at.wait); }
   FanCurves* fans() { return array<FanCurves>(at.fans); }
+  QueueCurves* queues() { return array<QueueCurves>(at.queues); }
   DistanceCurves* distances() { return array<DistanceCurves>(at.distances); }
   Winner* winners() { return array<Winner>(at.winners); }
   uint32_t* winner_words() { return array<uint32_t>(at.winner_words); }
@@ -77,6 +81,7 @@ class Packed {
       fans()[0].gather[i] = 100.0f + static_cast<float>(i);
       fans()[0].scatter[i] = 200.0f + static_cast<float>(i);
     }
+    queues()[0] = {4, 1, {30, 31, 62, 124, 248}, 15.5f, 0.02f};
     for (uint32_t d = 0; d < 2; ++d) {
       distances()[d].distance = d;
       for (uint32_t s = 0; s < kCurveSizes; ++s) {

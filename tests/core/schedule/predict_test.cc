@@ -24,7 +24,8 @@ class Predict : public testing::Test {
  protected:
   MappedArena arena{1 << 22};
   std::vector<float> hop, send, receive, ready;
-  const uint16_t zero[4] = {0, 0, 0, 0};
+  const uint16_t zero[4] = {0, 0, 0, 0}, own[4] = {0, 1, 2, 3};
+  static constexpr auto kLink = static_cast<uint32_t>(Distance::kOther);
 
   Costs costs(uint32_t n, float poller = 0) {
     for (std::vector<float>* matrix : {&hop, &send, &receive, &ready}) matrix->assign(n * n, 0);
@@ -37,7 +38,14 @@ class Predict : public testing::Test {
         ready[i * n + j] = 40;
       }
     }
-    return {n, CostUnit::kNanoseconds, hop.data(), send.data(), receive.data(), ready.data(), poller, 0, zero, zero};
+    return {
+        n,   CostUnit::kNanoseconds, hop.data(), send.data(), receive.data(), ready.data(), poller, {}, zero, zero, own,
+        zero};
+  }
+  // On nodes that are packages of their own.
+  static Costs placed(Costs at, const uint16_t* node) {
+    at.node = at.llc = at.package = node;
+    return at;
   }
   Tree star(uint32_t n) {
     Tree tree;
@@ -81,11 +89,10 @@ TEST_F(Predict, ASharedLineIsOneStoreAndPollers) {
 // 0 and 1 on one node, 2 and 3 on the other; a message keeps the link for 20.
 TEST_F(Predict, MessagesOfExchangesQueueForALinkInOneDirection) {
   const uint16_t nodes[4] = {5, 5, 2, 2};
-  Costs apart = costs(4);
-  apart.node = nodes;
+  Costs apart = placed(costs(4), nodes);
   const Schedule both_ways = of_messages(4, 1, {{0, 0, 2}, {0, 1, 3}, {0, 2, 0}, {0, 3, 1}});
   EXPECT_EQ(priced(both_ways, apart).makespan, 100) << "crossing costs nothing";
-  apart.crossing = 0.2f;
+  apart.service[kLink] = 20;
   const Prediction queued = priced(both_ways, apart);
   EXPECT_NEAR(queued.done[0], 100, 1e-4);
   EXPECT_NEAR(queued.done[1], 120, 1e-4);
@@ -94,32 +101,66 @@ TEST_F(Predict, MessagesOfExchangesQueueForALinkInOneDirection) {
   // Inside a node nobody queues, nor for a link to somewhere else.
   EXPECT_NEAR(priced(of_messages(4, 1, {{0, 0, 1}, {0, 1, 0}, {0, 2, 3}, {0, 3, 2}}), apart).makespan, 100, 1e-4);
   const uint16_t three[4] = {0, 0, 1, 2};
-  apart.node = three;
+  apart.node = apart.package = three;
   EXPECT_NEAR(priced(both_ways, apart).makespan, 100, 1e-4);
+}
+
+// Everybody tells the next one, all at once: 0 and 1 are threads of one core, 2 and 3 of another.
+TEST_F(Predict, MessagesOfExchangesQueueForWhatTheirDistanceShares) {
+  const Schedule ring = of_messages(4, 1, {{0, 0, 2}, {0, 1, 3}, {0, 2, 1}, {0, 3, 0}});
+  const uint16_t cores[4] = {8, 8, 3, 3}, apart[4] = {6, 6, 4, 4};
+  Costs at = costs(4);
+  at.core = cores;
+  const auto done = [&](const Costs& with) {
+    const Prediction found = priced(ring, with);
+    return std::vector<double>(found.done, found.done + 4);
+  };
+  EXPECT_EQ(done(at), (std::vector<double>{100, 100, 100, 100}));
+  // Out of a core, two by two.
+  at.service[static_cast<uint32_t>(Distance::kSameCore)] = 5;
+  EXPECT_EQ(done(at), (std::vector<double>{105, 100, 100, 105}));
+  // Through the one cache, all four; who waits for its core's ports comes to it later.
+  at.service[static_cast<uint32_t>(Distance::kSameLlc)] = 10;
+  EXPECT_EQ(done(at), (std::vector<double>{130, 120, 100, 110}));
+  at.service[static_cast<uint32_t>(Distance::kSameCore)] = 0;
+  EXPECT_EQ(done(at), (std::vector<double>{130, 120, 100, 110}));
+  // Two caches of one node: out of each.
+  at.llc = apart;
+  EXPECT_EQ(done(at), (std::vector<double>{100, 100, 100, 100}));
+  at.service[static_cast<uint32_t>(Distance::kSameNode)] = 10;
+  EXPECT_EQ(done(at), (std::vector<double>{110, 100, 100, 110}));
+  // Two nodes of one package: the link.
+  at.node = apart;
+  EXPECT_EQ(done(at), (std::vector<double>{100, 100, 100, 100}));
+  at.service[static_cast<uint32_t>(Distance::kSamePackage)] = 30;
+  EXPECT_EQ(done(at), (std::vector<double>{130, 100, 100, 130}));
+  // Threads of one core share nothing but the core.
+  at = costs(4);
+  at.core = zero;
+  std::fill_n(at.service, kDistances, 50.0f);
+  EXPECT_EQ(done(at), (std::vector<double>{100, 100, 100, 100}));
 }
 
 TEST_F(Predict, WhoComesToALinkFirstIsFirst) {
   const uint16_t nodes[4] = {0, 0, 1, 1};
-  Costs apart = costs(4);
-  apart.node = nodes;
-  apart.crossing = 0.9f;
+  Costs apart = placed(costs(4), nodes);
+  apart.service[kLink] = 90;
   // 0 waits for 1 before it sends, so 1's message to 3 is long through when 0's comes at 100.
   const Prediction found = priced(of_messages(4, 2, {{0, 1, 0}, {1, 0, 2}, {1, 1, 3}}), apart);
   EXPECT_NEAR(found.done[3], 103, 1e-4);
   EXPECT_NEAR(found.done[2], 200, 1e-4);
 }
 
-TEST_F(Predict, TreesAreValuedWithoutLinks) {
+TEST_F(Predict, TreesAreValuedWithoutQueues) {
   const uint16_t nodes[4] = {0, 1, 1, 1};
-  Costs apart = costs(4);
-  apart.node = nodes;
-  apart.crossing = 0.9f;
+  Costs apart = placed(costs(4), nodes);
+  apart.service[kLink] = 90;
   Schedule schedule;
   ASSERT_EQ(broadcast_schedule(star(4), arena, &schedule), 0);
   EXPECT_EQ(priced(schedule, apart).makespan, 106);
   ASSERT_EQ(barrier_schedule(star(4), star(4), arena, &schedule), 0);
   const double queued = priced(schedule, apart).makespan;
-  apart.crossing = 0;
+  apart.service[kLink] = 0;
   EXPECT_EQ(queued, priced(schedule, apart).makespan);
 }
 

@@ -59,11 +59,11 @@ double price(const Schedule& schedule, const Costs& costs, Arena& arena) {
 }
 
 // Whoever runs on a CPU takes over its part, so the price does not depend on how the threads are numbered. (Of two who
-// come to a link between nodes at the same time the lower number goes first; so the price is that without links.)
+// come to a queue at the same time the lower number goes first; so the price is that without queues.)
 TEST(StoredWinner, IsTheSamePatternOnTheSameCpusInAnyOrder) {
   MappedArena arena(kBlockBytes);
   Costs machine = make_machine("m", 2, 6, 60, 300, 0.3f, 7).overlap(arena);
-  machine.crossing = 0;
+  std::fill_n(machine.service, kDistances, 0.0f);
   const std::vector<uint16_t> members = {1, 4, 7, 8, 11};
   Costs costs;
   ASSERT_EQ(subset_costs(machine, members, arena, &costs), 0);

@@ -1,0 +1,174 @@
+// Pairs that talk at the same time across one thing, say from one node to another, cost what one pair alone costs, as
+// long as that thing keeps up; beyond that every further pair makes all slower. So more and more pairs exchange bursts
+// of lines (bursts.h), and what counts is what one further line takes,
+//
+//   line(k) = (round of long bursts - round of short ones) / (their difference in lines), k pairs,
+//
+// in which the hop, which a round takes once, cancels out. With s the time that a message keeps the shared thing
+//
+//   line(k) = max(line(1), k * w * s)
+//
+// where w is 2 if both directions share it (a cache), else 1. The service time is taken at the largest k: if line(k)
+// has risen there, it is what was seen, otherwise what it can be at most, since so many lines did get through.
+//
+// How latency and throughput differ under load, and that a fixed service time per shared thing explains it, is an old
+// observation (Pfister & Norton, "Hot Spot Contention and Combining in Multistage Interconnection Networks", 1985).
+#include "measure/queues.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "base/arena.h"
+#include "generate/patterns.h"
+#include "profile/text/error.h"
+#include "schedule/predict.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kShort = 8, kLong = 32;  // lines of a burst
+constexpr double kRisen = 1.25;        // of line(1): more than noise and clock frequencies make of it
+
+// Two decimals: more would be noise, and both forms of the profile must carry the same number.
+float rounded(double ns) { return static_cast<float>(std::round(ns * 100) / 100); }
+
+uint32_t directions(Distance distance) { return distance == Distance::kSameLlc ? 2 : 1; }
+
+// The first CPU of every core, by the group that `ids` puts it in.
+using Groups = std::map<uint16_t, std::vector<uint32_t>>;
+Groups first_threads(const ProfileImage& image, const std::vector<uint16_t>& ids) {
+  Groups groups;
+  std::vector<uint16_t> cores;
+  for (uint32_t i = 0; i < image.n(); ++i) {
+    if (std::find(cores.begin(), cores.end(), image.core[i]) != cores.end()) continue;
+    cores.push_back(image.core[i]);
+    groups[ids[i]].push_back(i);
+  }
+  return groups;
+}
+
+using Indices = std::vector<std::pair<uint32_t, uint32_t>>;
+
+// Member k of the one group with member k of the other, as far as they are of that distance.
+Indices across(const ProfileImage& image, Distance distance, const std::vector<uint32_t>& a,
+               const std::vector<uint32_t>& b) {
+  Indices pairs;
+  for (size_t k = 0; k < std::min(a.size(), b.size()); ++k)
+    if (distance_in(image, a[k], b[k]) == distance) pairs.emplace_back(a[k], b[k]);
+  return pairs;
+}
+
+Indices busiest(const ProfileImage& image, Distance distance) {
+  Indices most;
+  const auto offer = [&most](Indices pairs) {
+    if (pairs.size() > most.size()) most = std::move(pairs);
+  };
+  const auto between = [&](const Groups& groups) {
+    for (auto a = groups.begin(); a != groups.end(); ++a)
+      for (auto b = std::next(a); b != groups.end(); ++b) offer(across(image, distance, a->second, b->second));
+  };
+  switch (distance) {
+    case Distance::kSelf: break;
+    case Distance::kSameCore: {  // threads of two cores, the nearest two that have several
+      Groups threads;
+      for (uint32_t i = 0; i < image.n(); ++i) threads[image.core[i]].push_back(i);
+      std::erase_if(threads, [](const auto& core) { return core.second.size() < 2; });
+      for (const Distance apart : {Distance::kSameLlc, Distance::kSameNode, Distance::kSamePackage, Distance::kOther})
+        for (auto a = threads.begin(); most.empty() && a != threads.end(); ++a)
+          for (auto b = std::next(a); b != threads.end(); ++b) offer(across(image, apart, a->second, b->second));
+      break;
+    }
+    case Distance::kSameLlc:
+      for (const auto& [llc, cpus] : first_threads(image, image.llc)) {
+        const auto half = static_cast<ptrdiff_t>(cpus.size() / 2);
+        offer(across(image, distance, {cpus.begin(), cpus.begin() + half}, {cpus.begin() + half, cpus.end()}));
+      }
+      break;
+    case Distance::kSameNode: between(first_threads(image, image.llc)); break;
+    case Distance::kSamePackage:
+    case Distance::kOther: between(first_threads(image, image.node)); break;
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<QueuePairs> queue_pairs(const ProfileImage& image, uint32_t most) {
+  std::vector<QueuePairs> out;
+  for (const Distance distance :
+       {Distance::kSameCore, Distance::kSameLlc, Distance::kSameNode, Distance::kSamePackage, Distance::kOther}) {
+    const Indices pairs = busiest(image, distance);
+    QueuePairs found{distance, {}};
+    for (const auto& [a, b] : pairs)
+      if (found.pairs.size() < most)
+        found.pairs.push_back({static_cast<int>(image.os_cpu[a]), static_cast<int>(image.os_cpu[b])});
+    if (found.pairs.size() >= 2) out.push_back(std::move(found));
+  }
+  return out;
+}
+
+QueueCurves fit_queue(Distance distance, std::span<const double, kQueueSizes> line) {
+  QueueCurves out{};
+  out.distance = static_cast<uint32_t>(distance);
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < kQueueSizes; ++i) {
+    out.line[i] = rounded(line[i]);
+    if (line[i] > 0) last = i;
+  }
+  const double per_line = directions(distance);
+  const double service = line[last] / (kQueuePairs[last] * per_line);
+  double squares = 0;
+  for (uint32_t i = 0; i <= last; ++i) {
+    const double fitted = std::max(line[0], kQueuePairs[i] * per_line * service);
+    squares += fitted > 0 ? std::pow(line[i] / fitted - 1, 2) : 0;
+  }
+  out.service = rounded(service);
+  out.residual = static_cast<float>(std::round(std::sqrt(squares / (last + 1)) * 1000) / 1000);
+  out.reached = line[last] > kRisen * line[0];
+  return out;
+}
+
+QueueCurves measure_queue(const QueuePairs& pairs, Meter& meter) {
+  double line[kQueueSizes] = {};
+  for (uint32_t i = 0; i < kQueueSizes && kQueuePairs[i] <= pairs.pairs.size(); ++i) {
+    const std::span<const CpuPair> some(pairs.pairs.data(), kQueuePairs[i]);
+    const double few = meter.measure_bursts(some, kShort), many = meter.measure_bursts(some, kLong);
+    line[i] = std::max((many - few) / (kLong - kShort), 0.01);
+  }
+  return fit_queue(pairs.distance, line);
+}
+
+AllToAll measure_all_to_all(const ProfileImage& image, Meter& meter) {
+  AllToAll out;
+  std::vector<uint16_t> cores;
+  for (const auto& [node, cpus] : first_threads(image, image.node))
+    for (uint32_t i : cpus) cores.push_back(static_cast<uint16_t>(i));
+  const size_t n = std::min<size_t>(cores.size(), kAllToAllCores);
+  if (n < 3) return out;
+  for (size_t k = 0; k < n; ++k) out.members.push_back(cores[k * cores.size() / n]);
+  std::sort(out.members.begin(), out.members.end());
+  std::vector<CpuPair> pairs;
+  for (size_t a = 0; a < n; ++a)
+    for (size_t b = a + 1; b < n; ++b)
+      pairs.push_back({static_cast<int>(image.os_cpu[out.members[a]]), static_cast<int>(image.os_cpu[out.members[b]])});
+  out.measured = meter.measure_bursts(pairs, 1);
+  MappedArena arena(size_t{1} << 20);
+  Costs costs;
+  Exchange exchange;
+  Schedule schedule;
+  int error = arena.ok() ? subset_costs(image.costs(), out.members, arena, &costs) : -ENOMEM;
+  if (!error) error = all_to_all(costs, 0, arena, &exchange);
+  if (!error) error = barrier_schedule(exchange, arena, &schedule);
+  if (!error) {
+    for (uint32_t s = 0; s < schedule.begin[n]; ++s) schedule.steps[s].shared_line = false;  // as bursts are
+    error = steady_price(schedule, costs, arena, &out.predicted);
+  }
+  if (error) throw UserError("out of memory for the price of an all-to-all");
+  return out;
+}
+
+}  // namespace smelt
