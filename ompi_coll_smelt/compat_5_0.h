@@ -1,5 +1,4 @@
-/* Open MPI 5.0: coll interface 2.4.0; otherwise like 4.1.
- * Compiled against the headers of its source; not run yet. */
+/* Open MPI 5.0: coll interface 2.4.0; otherwise like 4.1. */
 #ifndef COLL_SMELT_COMPAT_5_0_H
 #define COLL_SMELT_COMPAT_5_0_H
 

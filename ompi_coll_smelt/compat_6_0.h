@@ -1,5 +1,5 @@
 /* Open MPI 6: coll interface 3.0.0, counts of any size, and modules that put their functions into the communicator
- * themselves and take them out again. Compiled against the headers of its source; not run yet. */
+ * themselves and take them out again. */
 #ifndef COLL_SMELT_COMPAT_6_0_H
 #define COLL_SMELT_COMPAT_6_0_H
 

@@ -1,6 +1,7 @@
 // smelt calibrate --simulate: the calibration of a machine that is not there, held against what it should have found.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

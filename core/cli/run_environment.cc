@@ -2,12 +2,17 @@
 
 #include "base/options.h"
 #include "cli/preload.h"
+#include "smelt_config.h"
 
 namespace smelt {
 namespace {
 
 // mpirun hands variables that begin with OMPI_MCA_ to all ranks.
 constexpr const char* kPath = "OMPI_MCA_mca_base_component_path";
+// mpirun of Open MPI 5.0 and later hands that path on to PMIx as well, unless PMIx has one of its own, and PMIx warns
+// of each folder that is not for it. It looks where its own components are in any case, so that an empty path is right.
+constexpr const char* kPmixPath = "PMIX_MCA_mca_base_component_path";
+constexpr bool kPmixWouldWarn = SMELT_OPEN_MPI_MAJOR >= 5;
 constexpr const char* kPriority = "OMPI_MCA_coll_smelt_priority";
 constexpr const char* kUsed = "90";                                  // above all of Open MPI's own
 constexpr const char* kOpenMpisOwn = "SYSTEM_DEFAULT:USER_DEFAULT";  // where it looks when told nothing
@@ -30,9 +35,11 @@ void add_component(const RunParts& parts, std::vector<EnvironmentChange>& change
   const std::string others = without_component(before);
   if (!parts.component.empty()) {
     changes.push_back({kPath, parts.component + ":" + (others.empty() ? kOpenMpisOwn : others)});
+    if (kPmixWouldWarn && !environment(kPmixPath)) changes.push_back({kPmixPath, ""});
     if (!is_set(kPriority) && !is_set("SMELT_PRIORITY")) changes.push_back({kPriority, kUsed});
   } else if (others != before) {
     changes.push_back({kPath, others == kOpenMpisOwn ? std::nullopt : std::optional(others)});
+    if (environment(kPmixPath) && !is_set(kPmixPath)) changes.push_back({kPmixPath, std::nullopt});
     if (is_set(kPriority) && std::string(environment(kPriority)) == kUsed) changes.push_back({kPriority, std::nullopt});
   }
 }

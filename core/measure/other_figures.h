@@ -19,8 +19,8 @@ struct OtherEffort {
 
 // Fills in wait, fans and distances of an image whose matrices are measured, and raises what fans show to be dearer.
 // What cannot be measured is left out, and the line that comes back says what and why; "" for nothing. Progress counts
-// the parts. Some 0.3 s on two CPUs, 0.5 s when they are busy; about a second on machines with all distances. The caller
-// must have no other threads.
+// the parts. Some 0.3 s on two CPUs, 0.5 s when they are busy; about a second on machines with all distances. The
+// caller must have no other threads.
 std::string measure_other_figures(ProfileImage& image, const Progress& progress = {}, const OtherEffort& effort = {});
 
 }  // namespace smelt

@@ -9,8 +9,9 @@ failed=0
 fail() { echo "FAIL: $*"; failed=$((failed + 1)); }
 mkdir -p "$directory/pkgconfig"
 
-# Of all packages pkg-config finds Open MPI's alone, where there is one; and nothing else looks for packages.
-for module in ompi-c ompi; do
+# Of all packages pkg-config finds Open MPI's alone, where there is one, and from 5.0 on PMIx's, whose headers it includes; nothing else looks
+# for packages.
+for module in ompi-c ompi pmix; do
   place=$(pkg-config --variable=pcfiledir "$module" 2>/dev/null) && ln -sf "$place/$module.pc" "$directory/pkgconfig/$module.pc"
 done
 PKG_CONFIG_LIBDIR=$directory/pkgconfig
@@ -71,7 +72,7 @@ fi
 # The component was built where the headers of Open MPI's components are there.
 component=$build/ompi_coll_smelt/mca_coll_smelt.so
 if [ -f "$component" ]; then
-  more=$(needed "$component" | tr ' ' '\n' | grep -vE '^(libmpi\.so\..*|libopen-pal\.so\..*|)$')
+  more=$(needed "$component" | tr ' ' '\n' | grep -vE '^(lib(open_)?mpi\.so\..*|libopen-pal\.so\..*|)$')
   [ -z "$more" ] || fail "the component needs more than Open MPI and libc: $more"
 elif [ "${3-}" = component ]; then
   fail "no component: $(grep 'component is not built' "$directory/build.log")"

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "program.h"
+#include "smelt_config.h"
 
 namespace smelt::test {
 namespace {
@@ -19,9 +20,11 @@ std::string component() {
   const std::string file = from_environment("SMELT_TEST_COMPONENT");
   return file.empty() ? "" : std::filesystem::canonical(file).parent_path().string();
 }
+constexpr bool kPmixWouldWarn = SMELT_OPEN_MPI_MAJOR >= 5;
 std::string component_prefix(const std::string& others = "SYSTEM_DEFAULT:USER_DEFAULT") {
   if (component().empty()) return "";
-  return "OMPI_MCA_mca_base_component_path=" + component() + ":" + others + " OMPI_MCA_coll_smelt_priority=90 ";
+  return "OMPI_MCA_mca_base_component_path=" + component() + ":" + others +
+         (kPmixWouldWarn ? " PMIX_MCA_mca_base_component_path=''" : "") + " OMPI_MCA_coll_smelt_priority=90 ";
 }
 
 Outcome run_with(std::vector<std::string> more, std::map<std::string, std::string> environment = {}) {
@@ -183,6 +186,24 @@ TEST(Run, PutsTheComponentUnderOpenMpi) {
   EXPECT_EQ(printed({{path, "/a"}, {priority, "90"}}, true), "/a 90\n");
   const Outcome dry = run_with({"--stock", "--dry-run", "--", "app"}, {{path, ours}, {priority, "90"}});
   EXPECT_EQ(dry.out, "env -u " + path + " -u " + priority + " app\n");
+}
+
+// An empty path for PMIx, and only where the component is for an Open MPI that would hand PMIx its own.
+TEST(Run, KeepsTheComponentFromPmix) {
+  if (component().empty()) GTEST_SKIP() << "built without Open MPI";
+  const std::string path = "OMPI_MCA_mca_base_component_path", pmix = "PMIX_MCA_mca_base_component_path";
+  const auto printed = [&](std::map<std::string, std::string> environment, bool stock = false) {
+    std::vector<std::string> more = {"--", "sh", "-c", "echo \"[${" + pmix + "-none}]\""};
+    if (stock) more.insert(more.begin(), "--stock");
+    return run_with(more, std::move(environment)).out;
+  };
+  EXPECT_EQ(printed({}), kPmixWouldWarn ? "[]\n" : "[none]\n");
+  EXPECT_EQ(printed({{pmix, "/a"}}), "[/a]\n");
+  EXPECT_EQ(printed({}, true), "[none]\n");
+  const std::string ours = component() + ":SYSTEM_DEFAULT:USER_DEFAULT";
+  EXPECT_EQ(printed({{path, ours}, {pmix, ""}}, true), "[none]\n");
+  EXPECT_EQ(printed({{path, ours}, {pmix, "/a"}}, true), "[/a]\n");
+  EXPECT_EQ(printed({{pmix, ""}}, true), "[]\n");
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ for how in kill abort leave forget; do
   done
 done
 unset OMPI_MCA_btl_vader_backing_directory
-# In a /dev/shm of its own, so that other jobs' files do not count. vader's segments are Open MPI's.
-count_left='mount -t tmpfs tmpfs /dev/shm; "$@" >/dev/null 2>&1; ls -A /dev/shm | grep -v vader_segment | wc -l'
+# In a /dev/shm of its own, so that other jobs' files do not count. The segments of vader, from 5.0 on sm, are Open MPI's.
+count_left='mount -t tmpfs tmpfs /dev/shm; "$@" >/dev/null 2>&1; ls -A /dev/shm | grep -v _segment | wc -l'
 if [ "$(id -u)" -eq 0 ] && unshare --mount sh -c 'mount -t tmpfs tmpfs /dev/shm' 2>/dev/null; then
   for how in kill leave; do
     check "$how: nothing in /dev/shm" 0 '^0$' unshare --mount sh -c "$count_left" - mpirun -n 3 "$programs/crash" $how

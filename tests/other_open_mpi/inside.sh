@@ -1,0 +1,42 @@
+#!/bin/sh
+# Part of other_open_mpi_test.sh: what runs inside the root folder, where the source lies at /source.
+#   inside.sh BUILD_DIRECTORY SERIES
+set -eu
+build=$1 series=$2
+cd /
+fail() { echo "FAIL: $*"; exit 1; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+# Open MPI complains where a machine has no address but the loopback's.
+export OMPI_MCA_btl_tcp_if_include=lo
+found=$(mpirun --version | sed -n 's/^mpirun (Open MPI) //p')
+case $found in
+  "$series".*) echo "Open MPI $found, GCC $(gcc -dumpfullversion)" ;;
+  *) fail "this is Open MPI $found, and $series was wanted" ;;
+esac
+
+[ ! -f "$build/build.ninja" ] || again=--reconfigure
+meson setup ${again-} -Dtests=true -Dbench=false "$build" /source >"$build.log" 2>&1 || { tail -n 20 "$build.log"; fail "meson setup"; }
+! grep 'component is not built' "$build.log" || fail "no component"
+# meson builds what these tests need, and no more.
+meson test -C "$build" --print-errorlogs ompi_coll_smelt binaries || fail "tests in $build"
+grep "passed, .* failed, .* skipped" "$build/meson-logs/testlog.txt"
+
+# Installed, and put under a program as the manual says: it is found, and nobody has anything to say about it.
+library=$(ninja -C "$build" -t targets all | sed -n "s/^\(core\/libsmelt\.so[.0-9]*\): .*LINKER.*/\1/p")
+ninja -C "$build" --quiet $library gomp_shim/libsmelt_gomp.so
+meson install -C "$build" --no-rebuild --quiet --destdir /tmp/installed
+smelt=$(find /tmp/installed -path '*/bin/smelt')
+counters=$build/tests/ompi_coll_smelt/counters
+used() {  # WHAT COMMAND...: it succeeds, and says nothing but the counters and ok
+  what=$1
+  shift
+  "$@" >/tmp/output 2>&1 || { cat /tmp/output; fail "$what"; }
+  [ "$(grep -v '^coll_smelt_[a-z_]*: ' /tmp/output)" = ok ] || { cat /tmp/output; fail "$what: not only ok"; }
+}
+used "installed: smelt run" "$smelt" run -- mpirun -n 2 "$counters" used
+folder=$(dirname "$(find /tmp/installed -name mca_coll_smelt.so)")
+export OMPI_MCA_mca_base_component_path="$folder:SYSTEM_DEFAULT"
+used "installed: by hand" env PMIX_MCA_mca_base_component_path= mpirun --mca coll smelt -n 2 "$counters" used
+# Without PMIx's variable there would be something to see.
+mpirun --mca coll smelt -n 2 "$counters" used 2>&1 | grep -q 'search for PMIx components' || fail "control: PMIx does not warn"
+echo "installed: found, and silent"
