@@ -187,7 +187,10 @@ size_t smelt_group_start_limit(const smelt_group* group) {
 
 int smelt_group_test(smelt_request* request, int* done) {
   if (!request || !done) return -EINVAL;
-  if (request->group) advance(*request->group);
+  if (smelt_group* group = request->group) {
+    advance(*group);
+    if (request->group && !group->advancing) group->tested_in_vain();
+  }
   *done = !request->group;
   return *done ? request->result : 0;
 }

@@ -142,10 +142,11 @@ SMELT_API int smelt_group_prepare(smelt_group *group);
 SMELT_API size_t smelt_group_start_limit(const smelt_group *group);
 
 /* Advances the group's operations as far as they go without waiting (what copying and combining is due is done), and
- * says whether this one is complete. test: 0 while it is not, then as wait. wait: until it is, with the host's
- * progress; what the blocking form returns. Once complete, what a barrier and received data carry is visible as after
- * the blocking form. One thread at a time, as with all other calls for the group; but test may also be called from
- * within the host's progress, and from an operation's functions. */
+ * says whether this one is complete. test: 0 while it is not (now and then it gives the CPU away where participants
+ * share one), then as wait. wait: until it is, with the host's progress; what the blocking form returns. Once complete,
+ * what a barrier and received data carry is visible as after the blocking form. One thread at a time, as with all other
+ * calls for the group; but test may also be called from within the host's progress, and from an operation's functions.
+ */
 SMELT_API int smelt_group_test(smelt_request *request, int *done);
 SMELT_API int smelt_group_wait(smelt_request *request);
 
