@@ -14,7 +14,6 @@
 #include "counters.h"
 #include "ompi/communicator/communicator.h"
 #include "opal/runtime/opal_progress.h"
-#include "opal/threads/mutex.h"
 
 static opal_mutex_t lock;            /* of the queues, the list and what is unused */
 static coll_smelt_module *active;    /* modules whose queue is not empty */
