@@ -92,10 +92,11 @@ static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, smelt_
   return coll_smelt_catch_up(module, which);
 }
 
-/* requests.c. begin and end: the component's. drain: waits until nothing is outstanding. abandon: what is outstanding
- * will never be complete, as MPI has ended. */
+/* requests.c. begin and end: the component's. want_room: the next blocking call is to ask. drain: waits until nothing is
+ * outstanding. abandon: what is outstanding will never be complete, as MPI has ended. */
 void coll_smelt_requests_begin(void);
 void coll_smelt_requests_end(void);
+void coll_smelt_want_room(coll_smelt_module *module, bool wants);
 void coll_smelt_drain(coll_smelt_module *module);
 void coll_smelt_abandon(coll_smelt_module *module);
 

@@ -190,8 +190,7 @@ void coll_smelt_ask_for_room(coll_smelt_module *module) {
   coll_smelt_drain(module);
   (void)smelt_group_prepare(module->group); /* what came of it, smelt_group_start_limit tells */
   module->asked_for_room = true;
-  if (module->wants_room) atomic_fetch_sub_explicit(&module->behind, 1, memory_order_relaxed);
-  module->wants_room = false;
+  coll_smelt_want_room(module, false);
 }
 
 smelt_group *coll_smelt_catch_up(coll_smelt_module *module, smelt_collective which) {

@@ -50,10 +50,7 @@ static bool takes(coll_smelt_module *module, size_t bytes, size_t element) {
   }
   if (element > smelt_group_element_limit(module->group)) return false;
   if (has_room(module->group, bytes)) return true;
-  if (!module->asked_for_room && !module->wants_room) {
-    module->wants_room = true;
-    atomic_fetch_add_explicit(&module->behind, 1, memory_order_relaxed);
-  }
+  if (!module->asked_for_room) coll_smelt_want_room(module, true);
   return false;
 }
 
@@ -267,10 +264,8 @@ int coll_smelt_ireduce(const void *send, void *receive, coll_smelt_length count,
   const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op, .root = root};
   const size_t bytes = bytes_of(&call);
   if (bytes == 0) return *request = &ompi_request_empty, OMPI_SUCCESS;
-  if (!is_open_mpis_own(type, count, op)) {
-    if (takes(module, bytes, type->super.size)) return start(module, SMELT_COLLECTIVE_REDUCE, &call, request);
-    count_nonblocking_passed_on(SMELT_COLLECTIVE_REDUCE);
-  }
+  if (takes(module, bytes, type->super.size)) return start(module, SMELT_COLLECTIVE_REDUCE, &call, request);
+  count_nonblocking_passed_on(SMELT_COLLECTIVE_REDUCE);
   return module->lower.ireduce(send, receive, count, type, op, root, comm, request, module->lower.ireduce_module);
 }
 

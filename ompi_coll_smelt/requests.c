@@ -17,7 +17,7 @@
 
 static opal_mutex_t lock;            /* of the queues, the list and what is unused */
 static coll_smelt_module *active;    /* modules whose queue is not empty */
-static atomic_uint active_modules;   /* how many, to be looked at without the lock */
+static atomic_bool any_active;       /* are there any? To be looked at without the lock */
 static coll_smelt_operation *unused; /* for later: Open MPI's own free list would need 16-byte atomics of us */
 static atomic_bool owned;
 static atomic_bool registered;
@@ -32,20 +32,26 @@ static bool take(void) {
 /* release: the next owner finds the groups as this one left them. */
 static void give(void) { atomic_store_explicit(&owned, false, memory_order_release); }
 
-/* --- queues; the first two with the lock held */
+/* --- queues; the first three with the lock held */
+
+/* Only who holds the lock writes, so that no locked access is needed. release: see coll_smelt_group_of. */
+static void count(coll_smelt_module *module, int more) {
+  const int before = atomic_load_explicit(&module->behind, memory_order_relaxed);
+  atomic_store_explicit(&module->behind, before + more, memory_order_release);
+}
 
 static void activate(coll_smelt_module *module) {
   module->next_active = active;
   module->link = &active;
   if (active) active->link = &module->next_active;
   active = module;
-  atomic_fetch_add_explicit(&active_modules, 1, memory_order_relaxed);
+  atomic_store_explicit(&any_active, true, memory_order_relaxed);
 }
 
 static void deactivate(coll_smelt_module *module) {
   *module->link = module->next_active;
   if (module->next_active) module->next_active->link = module->link;
-  atomic_fetch_sub_explicit(&active_modules, 1, memory_order_relaxed);
+  if (!active) atomic_store_explicit(&any_active, false, memory_order_relaxed);
 }
 
 static void append(coll_smelt_module *module, coll_smelt_operation *operation) {
@@ -56,7 +62,7 @@ static void append(coll_smelt_module *module, coll_smelt_operation *operation) {
   else
     module->first = operation;
   module->last = operation;
-  atomic_fetch_add_explicit(&module->behind, 1, memory_order_relaxed);
+  count(module, 1);
   if (module->first == operation) activate(module);
   OPAL_THREAD_UNLOCK(&lock);
 }
@@ -74,8 +80,7 @@ static bool remove_first(coll_smelt_module *module) {
   module->first = module->first->next;
   const bool more = module->first != NULL;
   if (!more) deactivate(module);
-  /* release: who finds nothing outstanding may use the group. */
-  atomic_fetch_sub_explicit(&module->behind, 1, memory_order_release);
+  count(module, -1);
   OPAL_THREAD_UNLOCK(&lock);
   return more;
 }
@@ -96,7 +101,7 @@ static int advance(coll_smelt_module *module) {
 }
 
 static int progress(void) {
-  if (atomic_load_explicit(&active_modules, memory_order_relaxed) == 0 || !take()) return 0;
+  if (!atomic_load_explicit(&any_active, memory_order_relaxed) || !take()) return 0;
   int completed = 0;
   OPAL_THREAD_LOCK(&lock);
   coll_smelt_module *module = active;
@@ -130,6 +135,14 @@ void coll_smelt_post(coll_smelt_operation *operation) {
   /* An owner before us may have completed it. */
   if (first_of(module)) (void)advance(module);
   give();
+}
+
+void coll_smelt_want_room(coll_smelt_module *module, bool wants) {
+  if (module->wants_room == wants) return;
+  module->wants_room = wants;
+  OPAL_THREAD_LOCK(&lock);
+  count(module, wants ? 1 : -1);
+  OPAL_THREAD_UNLOCK(&lock);
 }
 
 void coll_smelt_drain(coll_smelt_module *module) {
