@@ -562,7 +562,7 @@ int main(int argc, char **argv) {
   nobody_waits(fresh, kMostOutstanding, 10);
   nobody_waits(fresh, kMostOutstanding, 1000);
   for (int how = 0; how < 12; ++how) many(fresh, kMostOutstanding, how % 6, (uint64_t)how + 100, how < 6 ? 20000 : 50);
-  many(fresh, 6, 0, 999, 300000);
+  many(fresh, 6, 0, 999, light ? 30000 : 300000);
   if (smelt) CHECK(counted(kServed) == 14 * kMostOutstanding + 6 && counted(kPassedOn) == 0);
   if (smelt) asked_for();
   warm_up(other);
