@@ -3,10 +3,10 @@
  *
  * A module belongs to one communicator. It remembers the functions of the component below it when it is enabled, and
  * creates its smelt_group when the communicator turns out to be used: at its first blocking reduction or persistent
- * request, or after a few other collectives. So dup, barrier, free costs what it costs without us; and as every reduction is ours, the bits of a
- * result never depend on how old the communicator is. Where the group cannot be created, or does not serve a call, the
- * remembered function does; the group makes sure that all ranks decide alike. The communicator's own table of functions
- * is never touched in between.
+ * request, or after a few other collectives. So dup, barrier, free costs what it costs without us; and as every
+ * blocking reduction is ours, the bits of its result never depend on how old the communicator is. Where the group
+ * cannot be created, or does not serve a call, the remembered function does; the group makes sure that all ranks decide
+ * alike. The communicator's own table of functions is never touched in between.
  *
  *   component.c          the component: parameters, versions, which communicators are taken
  *   parameters.c         Smelt's settings as MCA parameters
@@ -92,8 +92,8 @@ static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, smelt_
   return coll_smelt_catch_up(module, which);
 }
 
-/* requests.c. begin and end: the component's. want_room: the next blocking call is to ask. drain: waits until nothing is
- * outstanding. abandon: what is outstanding will never be complete, as MPI has ended. */
+/* requests.c. begin and end: the component's. want_room: the next blocking call is to ask. drain: waits until nothing
+ * is outstanding. abandon: what is outstanding will never be complete, as MPI has ended. */
 void coll_smelt_requests_begin(void);
 void coll_smelt_requests_end(void);
 void coll_smelt_want_room(coll_smelt_module *module, bool wants);

@@ -1,6 +1,7 @@
 // Proves that the component serves, or does not: MPI_T's performance variables coll_smelt_*_served are listed, and
 // those of the collectives must rise by exactly the calls made here, blocking, nonblocking and persistent ("used"), or
-// not at all ("unused", where the variables may be missing altogether). "refused": nothing is served, and the variable of refused groups is not zero.
+// not at all ("unused", where the variables may be missing altogether). "refused": nothing is served, and the variable
+// of refused groups is not zero.
 #include "check.h"
 
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5

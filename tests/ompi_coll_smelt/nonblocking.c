@@ -133,8 +133,8 @@ static void warm_up(MPI_Comm comm) {
   }
 }
 
-// Smelt's counters of nonblocking calls, coll_smelt_i*_served and ..._passed_on, summed over all collectives and counted
-// from the call of watch() on.
+// Smelt's counters of nonblocking calls, coll_smelt_i*_served and ..._passed_on, summed over all collectives and
+// counted from the call of watch() on.
 typedef enum counter { kServed, kPassedOn } counter;
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handles[2][kKinds];
@@ -283,8 +283,8 @@ static void among_others(MPI_Comm comm, MPI_Comm other, uint64_t seed, int round
   }
 }
 
-// --- communicators are made and freed meanwhile. Open MPI itself crashes where one is freed (its libnbc keeps nothing of
-// it), so that is asked for only where Smelt serves.
+// --- communicators are made and freed meanwhile. Open MPI itself crashes where one is freed (its libnbc keeps nothing
+// of it), so that is asked for only where Smelt serves.
 
 static void lives(uint64_t seed, int rounds, int free_early) {
   for (int round = 0; round < rounds; ++round) {
@@ -326,8 +326,8 @@ static void lives(uint64_t seed, int rounds, int free_early) {
   }
 }
 
-// Open MPI duplicates in the background with nonblocking collectives of its own, on each rank at another place among the
-// program's.
+// Open MPI duplicates in the background with nonblocking collectives of its own, on each rank at another place among
+// the program's.
 static void in_the_background(MPI_Comm comm, int rounds, int smelt) {
   uint64_t own = mix(7, (uint64_t)world_rank, 8);
   for (int round = 0; round < rounds; ++round) {
