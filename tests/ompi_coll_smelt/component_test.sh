@@ -91,7 +91,10 @@ every_program() {
     other_form 2 threads --light --create
     other_form 3 communicators --rounds 300
   done
-  if [ -n "$smelt_serves" ]; then ok "nonblocking: no memory for long messages" 3 nonblocking --refused; fi
+  if [ -n "$smelt_serves" ]; then
+    ok "nonblocking: no memory for long messages" 3 nonblocking --refused
+    wrong "control: in another form the blocking ones are not called" 2 -x LD_PRELOAD="$forms" -x FORM=nonblocking counters used
+  fi
   if [ "$length" = --full ]; then mpi "big" 0 '^ok$|skipped' 2 big; fi
 }
 
