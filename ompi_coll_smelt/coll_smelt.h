@@ -2,17 +2,20 @@
  * machine.
  *
  * A module belongs to one communicator. It remembers the functions of the component below it when it is enabled, and
- * creates its smelt_group when the communicator turns out to be used: at its first reduction, or after a few other
- * collectives. So dup, barrier, free costs what it costs without us; and as every reduction is ours, the bits of a
- * result never depend on how old the communicator is. Where the group cannot be created, or does not serve a call, the
- * remembered function does; the group makes sure that all ranks decide alike. The communicator's own table of functions
- * is never touched in between.
+ * creates its smelt_group when the communicator turns out to be used: at its first blocking reduction or persistent
+ * request, or after a few other collectives. So dup, barrier, free costs what it costs without us; and as every
+ * blocking reduction is ours, the bits of its result never depend on how old the communicator is. Where the group
+ * cannot be created, or does not serve a call, the remembered function does; the group makes sure that all ranks decide
+ * alike. The communicator's own table of functions is never touched in between.
  *
  *   component.c          the component: parameters, versions, which communicators are taken
  *   parameters.c         Smelt's settings as MCA parameters
  *   lower_components.c   `--mca coll smelt` alone: loads the components that serve everything else
  *   module.c             the life of a module
- *   collectives.c        the collectives
+ *   slots.def            the functions that are offered
+ *   collectives.c        the blocking collectives
+ *   nonblocking.c        the nonblocking and the persistent ones
+ *   requests.c           what of these is under way, and how it advances
  *   data.c, fold.c       buffers and operations of MPI as the group wants them
  *   counters.c           what was served, for MPI_T
  *   say.c                lines for people */
@@ -22,6 +25,7 @@
 #include "compat.h"
 
 #include <smelt/group.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -39,11 +43,10 @@ extern COLL_SMELT_EXPORT coll_smelt_component mca_coll_smelt_component;
 /* The next lower component's functions, each with the module that it wants as last argument and that is retained here.
    */
 typedef struct coll_smelt_lower {
-#define SMELT_COLLECTIVE(NAME, name, mpi, ...) \
-  mca_coll_base_module_##mpi##_fn_t mpi;       \
-  mca_coll_base_module_t *mpi##_module;
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
+#define COLL_SMELT_SLOT(name)              \
+  mca_coll_base_module_##name##_fn_t name; \
+  mca_coll_base_module_t *name##_module;
+#include "slots.def"
 } coll_smelt_lower;
 
 typedef enum coll_smelt_state {
@@ -59,6 +62,13 @@ typedef struct coll_smelt_module {
   smelt_group *group;               /* NULL unless SERVING */
   coll_smelt_state state;
   int patience; /* calls, but for reductions, that may still go to the lower functions before that */
+  /* Nonblocking ones: their queue, its place among those that are not empty, and what blocking ones must do first. */
+  struct coll_smelt_operation *first, *last;
+  struct coll_smelt_module *next_active, **link;
+  atomic_int behind;   /* operations in the queue, and one more with wants_room; 0: blocking ones may go on */
+  bool wants_room;     /* the next blocking call is to ask for the memory that long messages need */
+  bool asked_for_room; /* there is nothing to ask any more */
+  enum { COLL_SMELT_NOT_KNOWN, COLL_SMELT_PROGRAM, COLL_SMELT_OPEN_MPI } used_by;
   coll_smelt_lower lower;
 } coll_smelt_module;
 OBJ_CLASS_DECLARATION(coll_smelt_module);
@@ -66,13 +76,29 @@ OBJ_CLASS_DECLARATION(coll_smelt_module);
 /* module.c */
 coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm);
 unsigned coll_smelt_groups_alive(void);
-/* The group of a module that has none yet: creates it, on all ranks in the same call, or none. NULL: the lower
- * functions are to be used, as they are while the module is patient with calls of this collective. */
-smelt_group *coll_smelt_first_use(coll_smelt_module *module, smelt_collective which);
+/* What a blocking call does first, where there is anything. Nonblocking ones that are outstanding are completed. A
+ * module without a group creates it, on all ranks in the same call, or none. NULL: the lower functions are to be used,
+ * as they are while the module is patient with calls of this collective. */
+smelt_group *coll_smelt_catch_up(coll_smelt_module *module, smelt_collective which);
+/* The group, created now if it has not been; NULL: there is none. Blocking. */
+smelt_group *coll_smelt_group_now(coll_smelt_module *module);
+/* Asks for the memory of long messages, once. Blocking. */
+void coll_smelt_ask_for_room(coll_smelt_module *module);
 
 static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, smelt_collective which) {
-  return module->group ? module->group : coll_smelt_first_use(module, which);
+  /* acquire: pairs with the release that takes the last operation from the queue (requests.c). */
+  if (OPAL_LIKELY(module->group && atomic_load_explicit(&module->behind, memory_order_acquire) == 0))
+    return module->group;
+  return coll_smelt_catch_up(module, which);
 }
+
+/* requests.c. begin and end: the component's. want_room: the next blocking call is to ask. drain: waits until nothing
+ * is outstanding. abandon: what is outstanding will never be complete, as MPI has ended. */
+void coll_smelt_requests_begin(void);
+void coll_smelt_requests_end(void);
+void coll_smelt_want_room(coll_smelt_module *module, bool wants);
+void coll_smelt_drain(coll_smelt_module *module);
+void coll_smelt_abandon(coll_smelt_module *module);
 
 /* collectives.c */
 int coll_smelt_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
@@ -86,6 +112,35 @@ int coll_smelt_allreduce(const void *send, void *receive, coll_smelt_length coun
 int coll_smelt_allgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
                          void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
                          struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* nonblocking.c */
+int coll_smelt_ibarrier(struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_smelt_ibcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
+                      struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_smelt_ireduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                       struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, ompi_request_t **request,
+                       mca_coll_base_module_t *module);
+int coll_smelt_iallreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                          struct ompi_op_t *op, struct ompi_communicator_t *comm, ompi_request_t **request,
+                          mca_coll_base_module_t *module);
+int coll_smelt_iallgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
+                          void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                          struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_smelt_barrier_init(struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
+                            mca_coll_base_module_t *module);
+int coll_smelt_bcast_init(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
+                          struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
+                          mca_coll_base_module_t *module);
+int coll_smelt_reduce_init(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                           struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, struct ompi_info_t *info,
+                           ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_smelt_allreduce_init(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                              struct ompi_op_t *op, struct ompi_communicator_t *comm, struct ompi_info_t *info,
+                              ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_smelt_allgather_init(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
+                              void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                              struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
+                              mca_coll_base_module_t *module);
 
 /* parameters.c: registers them and hands what the user set to Smelt. */
 void coll_smelt_register_parameters(const mca_base_component_t *component);

@@ -44,12 +44,14 @@ static int open_component(void) {
   bool set = false;
   mca_coll_smelt_component.priority = coll_smelt_setting("SMELT_PRIORITY", &set);
   if (!set && coll_smelt_selected_by_name()) mca_coll_smelt_component.priority = kPriorityWhenNamed;
+  coll_smelt_requests_begin();
   coll_smelt_add_lower_components(&mca_coll_smelt_component.super.collm_version);
   return OMPI_SUCCESS;
 }
 
 /* A program may leave communicators behind, and with them groups that use the memory. */
 static int close_component(void) {
+  coll_smelt_requests_end();
   if (coll_smelt_groups_alive() == 0) smelt_groups_end();
   return OMPI_SUCCESS;
 }

@@ -21,22 +21,40 @@ static void offer(const mca_base_component_t *component, const char *name, const
                                          NULL, NULL, counter);
 }
 
+/* The two of a form of a collective: `form` is its name in Open MPI, `of` whose calls they are. */
+static void offer_form(const mca_base_component_t *component, const char *form, const char *of,
+                       coll_smelt_counter *served, coll_smelt_counter *passed_on) {
+  char name[64], help[128];
+  snprintf(name, sizeof name, "%s_served", form);
+  snprintf(help, sizeof help, "calls of %s that Smelt served", of);
+  offer(component, name, help, served);
+  snprintf(name, sizeof name, "%s_passed_on", form);
+  snprintf(help, sizeof help, "calls of %s that went to the component below", of);
+  offer(component, name, help, passed_on);
+}
+
+static void offer_forms(const mca_base_component_t *component, int which, const char *name) {
+  char form[32], of[48];
+  const char first = (char)(name[0] - 'a' + 'A');
+  snprintf(of, sizeof of, "MPI_%c%s", first, name + 1);
+  offer_form(component, name, of, &coll_smelt_tally.served[which], &coll_smelt_tally.passed_on[which]);
+  snprintf(form, sizeof form, "i%s", name);
+  snprintf(of, sizeof of, "MPI_I%s", name);
+  offer_form(component, form, of, &coll_smelt_tally.nonblocking_served[which],
+             &coll_smelt_tally.nonblocking_passed_on[which]);
+  snprintf(form, sizeof form, "%s_init", name);
+  snprintf(of, sizeof of, "MPI_%c%s_init", first, name + 1);
+  offer_form(component, form, of, &coll_smelt_tally.persistent_served[which],
+             &coll_smelt_tally.persistent_passed_on[which]);
+}
+
 void coll_smelt_register_counters(const mca_base_component_t *component) {
   static const char *const names[SMELT_COLLECTIVES] = {
 #define SMELT_COLLECTIVE(NAME, name, mpi, ...) #mpi,
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
   };
-  for (int i = 0; i < SMELT_COLLECTIVES; ++i) {
-    char name[32], help[128];
-    snprintf(name, sizeof name, "%s_served", names[i]);
-    snprintf(help, sizeof help, "calls of MPI_%c%s that Smelt served", names[i][0] - 'a' + 'A', names[i] + 1);
-    offer(component, name, help, &coll_smelt_tally.served[i]);
-    snprintf(name, sizeof name, "%s_passed_on", names[i]);
-    snprintf(help, sizeof help, "calls of MPI_%c%s that went to the component below", names[i][0] - 'a' + 'A',
-             names[i] + 1);
-    offer(component, name, help, &coll_smelt_tally.passed_on[i]);
-  }
+  for (int i = 0; i < SMELT_COLLECTIVES; ++i) offer_forms(component, i, names[i]);
   offer(component, "groups_created", "communicators that Smelt serves or served", &coll_smelt_tally.groups_created);
   offer(component, "groups_refused", "communicators on which Smelt stepped aside", &coll_smelt_tally.groups_refused);
 }

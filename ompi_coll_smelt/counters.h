@@ -13,6 +13,10 @@ typedef atomic_ullong coll_smelt_counter;
 typedef struct coll_smelt_counters {
   coll_smelt_counter served[SMELT_COLLECTIVES];
   coll_smelt_counter passed_on[SMELT_COLLECTIVES];
+  coll_smelt_counter nonblocking_served[SMELT_COLLECTIVES];
+  coll_smelt_counter nonblocking_passed_on[SMELT_COLLECTIVES];
+  coll_smelt_counter persistent_served[SMELT_COLLECTIVES];
+  coll_smelt_counter persistent_passed_on[SMELT_COLLECTIVES];
   coll_smelt_counter groups_created;
   coll_smelt_counter groups_refused;
   bool threads; /* several threads may count at once */
@@ -28,7 +32,7 @@ static inline void coll_smelt_increment(coll_smelt_counter *counter) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-/* As MPI_T performance variables, coll_smelt_<collective>_served and so on. */
+/* As MPI_T performance variables, coll_smelt_bcast_served, _ibcast_served, _bcast_init_served and so on. */
 void coll_smelt_register_counters(const mca_base_component_t *component);
 
 #endif

@@ -2,8 +2,8 @@
  *
  *   1. made when its communicator is (component.c decides for which)
  *   2. enabled, in order of rising priority: what the communicator has then is the next lower component's, and is saved
- *   3. first reduction, or when patience with other calls is over: the group is created, with two of the
- *      saved functions, or all ranks step aside for good
+ *   3. first blocking reduction or persistent request, or first blocking call when patience with others is over: the
+ *      group is created, with two of the saved functions, or all ranks step aside for good
  *   4. disabled or destroyed: the group and the saved modules are released
  *
  * Open MPI 4.1 disables a module once for each function it still owns, and destroys it without disabling where it owns
@@ -33,24 +33,26 @@ unsigned coll_smelt_groups_alive(void) { return atomic_load(&groups_alive); }
     (module)->lower.name##_module = NULL;                                          \
   } while (0)
 
+/* Whoever has an operation outstanding has retained the communicator, so there is none but in a program that ends MPI
+ * before; then the others may be gone, and the group stays, as there are places that it was told of. */
 static void let_go(coll_smelt_module *module) {
-  if (module->group) {
+  if (module->first) {
+    coll_smelt_abandon(module);
+  } else if (module->group) {
     smelt_group_free(module->group);
     atomic_fetch_sub(&groups_alive, 1);
   }
   module->group = NULL;
   module->state = COLL_SMELT_STEPPED_ASIDE;
-#define SMELT_COLLECTIVE(NAME, name, mpi, ...) RELEASE(module, mpi);
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
+#define COLL_SMELT_SLOT(name) RELEASE(module, name);
+#include "slots.def"
 }
 
 static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   (void)comm;
-#define SMELT_COLLECTIVE(NAME, name, mpi, ...) COLL_SMELT_UNINSTALL(module, comm, mpi);
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
+#define COLL_SMELT_SLOT(name) COLL_SMELT_UNINSTALL(module, comm, name);
+#include "slots.def"
   let_go(module);
   return OMPI_SUCCESS;
 }
@@ -60,6 +62,10 @@ static void construct(coll_smelt_module *module) {
   module->group = NULL;
   module->state = COLL_SMELT_UNUSED;
   module->patience = 0;
+  module->first = module->last = NULL;
+  atomic_init(&module->behind, 0);
+  module->wants_room = module->asked_for_room = false;
+  module->used_by = COLL_SMELT_NOT_KNOWN;
   memset(&module->lower, 0, sizeof module->lower);
 }
 
@@ -71,10 +77,9 @@ OBJ_CLASS_INSTANCE(coll_smelt_module, mca_coll_base_module_t, construct, destruc
 
 /* Without all of them there is nothing to fall back to, and nothing to create a group with. */
 static bool complete(const struct ompi_communicator_t *comm) {
-#define SMELT_COLLECTIVE(NAME, name, mpi, ...) \
-  if (!comm->c_coll->coll_##mpi##_module) return false;
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
+#define COLL_SMELT_SLOT(name) \
+  if (!comm->c_coll->coll_##name##_module) return false;
+#include "slots.def"
   return true;
 }
 
@@ -93,12 +98,10 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
                      comm->c_name);
     return OMPI_ERR_NOT_FOUND;
   }
-#define SMELT_COLLECTIVE(NAME, name, mpi, ...) SAVE(module, comm, mpi);
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
-#define SMELT_COLLECTIVE(NAME, name, mpi, ...) COLL_SMELT_INSTALL(module, comm, mpi);
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
+#define COLL_SMELT_SLOT(name) SAVE(module, comm, name);
+#include "slots.def"
+#define COLL_SMELT_SLOT(name) COLL_SMELT_INSTALL(module, comm, name);
+#include "slots.def"
   return OMPI_SUCCESS;
 }
 
@@ -111,9 +114,8 @@ coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm) {
   module->patience = mca_coll_smelt_component.patience;
   module->super.coll_module_enable = enable;
   module->super.coll_module_disable = disable;
-#define SMELT_COLLECTIVE(NAME, name, mpi, ...) COLL_SMELT_OFFER(module, mpi);
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
+#define COLL_SMELT_SLOT(name) COLL_SMELT_OFFER(module, name);
+#include "slots.def"
   return module;
 }
 
@@ -162,13 +164,7 @@ static const unsigned char data_of[] = {
 #undef SMELT_COLLECTIVE
 };
 
-smelt_group *coll_smelt_first_use(coll_smelt_module *module, smelt_collective which) {
-  /* CREATING: a lower function may itself call a collective of this communicator, which is ours. */
-  if (module->state != COLL_SMELT_UNUSED) return NULL;
-  if (data_of[which] != kREDUCES && module->patience > 0) {
-    --module->patience;
-    return NULL;
-  }
+static void create(coll_smelt_module *module) {
   module->state = COLL_SMELT_CREATING;
   smelt_group *group = NULL;
   const int error = create_group(module, &group);
@@ -182,5 +178,32 @@ smelt_group *coll_smelt_first_use(coll_smelt_module *module, smelt_collective wh
     else
       coll_smelt_say_serving(module);
   }
+}
+
+smelt_group *coll_smelt_group_now(coll_smelt_module *module) {
+  if (module->state == COLL_SMELT_UNUSED) create(module);
   return module->group;
+}
+
+void coll_smelt_ask_for_room(coll_smelt_module *module) {
+  if (module->asked_for_room) return;
+  coll_smelt_drain(module);
+  (void)smelt_group_prepare(module->group); /* what came of it, smelt_group_start_limit tells */
+  module->asked_for_room = true;
+  coll_smelt_want_room(module, false);
+}
+
+smelt_group *coll_smelt_catch_up(coll_smelt_module *module, smelt_collective which) {
+  if (module->group) {
+    coll_smelt_drain(module);
+    if (module->wants_room) coll_smelt_ask_for_room(module);
+    return module->group;
+  }
+  /* CREATING: a lower function may itself call a collective of this communicator, which is ours. */
+  if (module->state != COLL_SMELT_UNUSED) return NULL;
+  if (data_of[which] != kREDUCES && module->patience > 0) {
+    --module->patience;
+    return NULL;
+  }
+  return coll_smelt_group_now(module);
 }

@@ -39,7 +39,8 @@ static void say_collective(const coll_smelt_module *module, smelt_collective col
     if (length < 0 || (size_t)length >= sizeof table - used) break;
     used += (size_t)length;
   }
-  coll_smelt_say("%s (%d ranks): %s: %s", name_of(module->comm), ompi_comm_size(module->comm), name, table);
+  coll_smelt_say("%s (%d ranks): %s and i%s: %s", name_of(module->comm), ompi_comm_size(module->comm), name, name,
+                 table);
 }
 
 /* Programs that make communicators by the thousand would drown in lines. */

@@ -173,9 +173,24 @@ int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* 
   return complete(request);
 }
 
+int smelt_group_prepare(smelt_group* group) {
+  if (!group) return -EINVAL;
+  if (group->n == 1) return 0;
+  if (is_busy(*group)) complete_until(*group, group->started);
+  Waiting{{*group}}.shelves_agreed();
+  return group->shelves ? 0 : -ENOTSUP;
+}
+
+size_t smelt_group_start_limit(const smelt_group* group) {
+  return group->n == 1 || group->shelves ? SIZE_MAX : kInlineBytes;
+}
+
 int smelt_group_test(smelt_request* request, int* done) {
   if (!request || !done) return -EINVAL;
-  if (request->group) advance(*request->group);
+  if (smelt_group* group = request->group) {
+    advance(*group);
+    if (request->group && !group->advancing) group->tested_in_vain();
+  }
   *done = !request->group;
   return *done ? request->result : 0;
 }

@@ -36,6 +36,7 @@ struct Group : Rings {
   Pending* pending = nullptr;
   uint64_t completed = 0, started = 0;
   uint32_t awaited = 0;    // whom the first of them waits for
+  uint32_t in_vain = 0;    // tests that have found nothing complete, not counted without end
   bool advancing = false;  // it is being advanced: a callback of ours that asks for more gets none
 
   // 4. What the plan says.
@@ -68,6 +69,8 @@ struct Group : Rings {
     }
   }
   void idle(uint32_t peer, uint32_t turn);
+  bool should_make_room(uint32_t peer);
+  void tested_in_vain();
 
   // Each: has it been agreed on, one way or the other? `behind` is who has not said. What came of it: shelves, and
   // single_copy().

@@ -6,6 +6,7 @@
 set -u
 component=$1 broken=$(realpath "$2") smelt=$(realpath "$4")
 length=${5:---quick}
+forms=$(realpath "$3/libother_forms.so")
 here=$(cd "$(dirname "$0")" && pwd) && programs=$(cd "$3" && pwd) || exit 1
 export PATH="$programs:$PATH"
 if ! command -v mpirun >/dev/null; then echo "skipped: there is no mpirun"; exit 77; fi
@@ -62,9 +63,15 @@ mpi() {
 
 # --- every program at every number of ranks
 
+# other_form RANKS PROGRAM ...: the program's collectives in the form of $form.
+other_form() {
+  other_ranks=$1
+  shift
+  ok "$form: $1, $other_ranks ranks" $other_ranks -x LD_PRELOAD="$forms" -x FORM=$form "$@"
+}
 every_program() {
-  mixed_empty=--mixed-empty order=--order
-  if [ "$component" = stock ]; then mixed_empty= order=; fi
+  mixed_empty=--mixed-empty order=--order smelt_serves=--smelt
+  if [ "$component" = stock ]; then mixed_empty= order= smelt_serves=; fi
   for n in 2 3 4 5 8 10; do
     ok "reductions, $n ranks" $n reductions "$length"
     ok "user operations, $n ranks" $n user_operations "$length"
@@ -77,7 +84,26 @@ every_program() {
     if [ -n "$order" ]; then ok "same bits, $n ranks" $n same_bits "$length" --order; fi
     if [ $n -le 4 ]; then ok "spawned ranks, $n ranks" $n spawn; fi
     if [ $n -le 5 ]; then ok "threads, $n ranks" $n threads "$length" --create; fi
+    if [ $n -le 5 ]; then ok "nonblocking, $n ranks" $n nonblocking "$length" $smelt_serves; fi
+    if [ $n -le 4 ]; then ok "nonblocking, threads, $n ranks" $n nonblocking "$length" --threads; fi
   done
+  for form in nonblocking persistent; do
+    for n in 2 3 5; do
+      other_form $n reductions --light
+      other_form $n user_operations --light
+      other_form $n broadcasts --light $mixed_empty
+      other_form $n allgathers --light
+      other_form $n barrier --light --rounds 500
+      other_form $n progress
+      if [ -n "$order" ]; then other_form $n same_bits --light --order; fi
+    done
+    other_form 2 threads --light --create
+    other_form 3 communicators --rounds 300
+  done
+  if [ -n "$smelt_serves" ]; then
+    ok "nonblocking: no memory for long messages" 3 nonblocking --refused
+    wrong "control: in another form the blocking ones are not called" 2 -x LD_PRELOAD="$forms" -x FORM=nonblocking counters used
+  fi
   if [ "$length" = --full ]; then mpi "big" 0 '^ok$|skipped' 2 big; fi
 }
 

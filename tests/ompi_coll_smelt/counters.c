@@ -1,9 +1,17 @@
 // Proves that the component serves, or does not: MPI_T's performance variables coll_smelt_*_served are listed, and
-// those of the collectives must rise by exactly the calls made here ("used"), or not at all ("unused", where the
-// variables may be missing altogether). "refused": nothing is served, and the variable of refused groups is not zero.
+// those of the collectives must rise by exactly the calls made here, blocking, nonblocking and persistent ("used"), or
+// not at all ("unused", where the variables may be missing altogether). "refused": nothing is served, and the variable
+// of refused groups is not zero.
 #include "check.h"
 
-enum { kFirst = 20, kCalls = 100, kMost = 32 };
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#define INIT(name) MPIX_##name##_init
+#else
+#define INIT(name) MPI_##name##_init
+#endif
+
+enum { kFirst = 20, kCalls = 100, kMost = 64 };
 
 typedef struct variable {
   char name[128];
@@ -48,24 +56,52 @@ static variable *named(const char *name) {
   return NULL;
 }
 
+static void verify(const char *form, int sum, int word, const int *ranks) {
+  if (sum != world_size || word != 5 || ranks[world_size - 1] != world_size - 1)
+    fail("%s allreduce, bcast or allgather of an int: %d, %d, %d", form, sum, word, ranks[world_size - 1]);
+}
+
 static void call_all(int calls) {
-  int one = 1, sum = 0, word = 5;
+  enum { kForms = 5 };
+  const MPI_Comm world = MPI_COMM_WORLD;
+  int one = 1, sum = 0, all = 0, word = 5;
   int *const ranks = calloc((size_t)world_size, sizeof *ranks);
+  MPI_Request r[kForms];
   for (int i = 0; i < calls; ++i) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Bcast(&word, 1, MPI_INT, i % world_size, MPI_COMM_WORLD);
-    MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, i % world_size, MPI_COMM_WORLD);
-    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Allgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, MPI_COMM_WORLD);
-    if (sum != world_size || word != 5 || ranks[world_size - 1] != world_size - 1)
-      fail("allreduce, bcast or allgather of an int: %d, %d, %d", sum, word, ranks[world_size - 1]);
+    const int root = i % world_size;
+    MPI_Barrier(world);
+    MPI_Bcast(&word, 1, MPI_INT, root, world);
+    MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, root, world);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
+    MPI_Allgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world);
+    verify("blocking", sum, word, ranks);
+    all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
+    MPI_Ibarrier(world, &r[0]);
+    MPI_Ibcast(&word, 1, MPI_INT, root, world, &r[1]);
+    MPI_Ireduce(&one, &sum, 1, MPI_INT, MPI_SUM, root, world, &r[2]);
+    MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, world, &r[3]);
+    MPI_Iallgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, &r[4]);
+    MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
+    verify("nonblocking", all, word, ranks);
+    all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
+    INIT(Barrier)(world, MPI_INFO_NULL, &r[0]);
+    INIT(Bcast)(&word, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[1]);
+    INIT(Reduce)(&one, &sum, 1, MPI_INT, MPI_SUM, root, world, MPI_INFO_NULL, &r[2]);
+    INIT(Allreduce)(&one, &all, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &r[3]);
+    INIT(Allgather)(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, MPI_INFO_NULL, &r[4]);
+    MPI_Startall(kForms, r);
+    MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < kForms; ++k) MPI_Request_free(&r[k]);
+    verify("persistent", all, word, ranks);
   }
   free(ranks);
 }
 
-static void judge(const char *collective, unsigned long long wanted) {
-  char name[64];
-  snprintf(name, sizeof name, "coll_smelt_%s_served", collective);
+// `form`: of the collective's name.
+static void judge(const char *form, const char *collective, unsigned long long wanted) {
+  char called[32], name[64];
+  snprintf(called, sizeof called, form, collective);
+  snprintf(name, sizeof name, "coll_smelt_%s_served", called);
   const variable *v = named(name);
   if (v == NULL && wanted > 0) fail("no performance variable %s", name);
   if (v != NULL && v->after - v->before != wanted)
@@ -84,7 +120,9 @@ int main(int argc, char **argv) {
   call_all(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
   static const char *const collectives[] = {"barrier", "bcast", "reduce", "allreduce", "allgather"};
-  for (int i = 0; i < 5; ++i) judge(collectives[i], used ? kCalls : 0);
+  static const char *const forms[] = {"%s", "i%s", "%s_init"};
+  for (int i = 0; i < 5; ++i)
+    for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);
   const variable *refusals = named("coll_smelt_groups_refused");
   if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");
   if (used && refusals != NULL && refusals->after != 0) fail("%llu groups were refused", refusals->after);

@@ -2,13 +2,14 @@
 
 # --- without shared memory: all ranks step aside together, results stay right
 
-# refused NAME RANKS ...: three programs under the same conditions.
+# refused NAME RANKS ...: four programs under the same conditions.
 refused() {
   refused_name=$1
   shift
   ok "$refused_name: stepped aside" "$@" counters refused
   ok "$refused_name: reductions" "$@" reductions --light
   ok "$refused_name: barrier and mixed" "$@" barrier --light --rounds 500
+  ok "$refused_name: nonblocking" "$@" nonblocking --light
 }
 refused "SMELT_SHM_MB=0" 3 -x SMELT_SHM_MB=0
 mpi "said when it steps aside" 0 'coll/smelt: MPI_COMM_WORLD \(2 ranks\): not used' 2 -x SMELT_SHM_MB=0 -x \

@@ -6,6 +6,7 @@ same_programs() {  # NAME RANKS [mpirun option...]
   ok "$same_name: reductions" "$@" reductions --light
   ok "$same_name: barrier and mixed" "$@" barrier --light
   ok "$same_name: broadcasts" "$@" broadcasts --light
+  ok "$same_name: nonblocking" "$@" nonblocking --light --smelt
 }
 same_programs "bound" 2 --bind-to core
 same_programs "unbound" 2 --bind-to none
@@ -15,6 +16,7 @@ mpi "one of three bound" 0 '^ok$' 3 --bind-to none sh -c \
   'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then exec taskset -c 0 "$@"; fi; exec "$@"' - barrier --light
 mpi "all on one CPU: barrier and mixed" 0 '^ok$' 3 --bind-to none taskset -c 0 barrier --light
 mpi "all on one CPU: reductions" 0 '^ok$' 3 --bind-to none taskset -c 0 reductions --light
+mpi "all on one CPU: nonblocking" 0 '^ok$' 3 --bind-to none taskset -c 0 nonblocking --light --smelt
 first_sum=
 for binding in core none; do
   same_sum "same bits, --bind-to $binding" 2 --bind-to $binding same_bits --light --order

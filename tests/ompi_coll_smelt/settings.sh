@@ -64,6 +64,7 @@ for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 
   ok "$method: broadcasts" 3 -x $method broadcasts --light --mixed-empty
   ok "$method: allgathers" 3 -x $method allgathers --light
   ok "$method: mixed" 3 -x $method barrier --light --rounds 500
+  ok "$method: nonblocking" 3 -x $method nonblocking --light --smelt
   same_sum "$method: same bits" 4 -x $method same_bits --light --order
 done
 for n in 2 3 5; do
@@ -77,6 +78,7 @@ ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: progress" 3 -x SMELT_COPY_LIMIT=0
 same_sum "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: same bits" 4 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 \
   same_bits --light --order
 ok "SMELT_PATIENCE=0: communicators" 3 -x SMELT_PATIENCE=0 communicators --rounds 1000
+ok "SMELT_PATIENCE=0: nonblocking, threads" 2 -x SMELT_PATIENCE=0 nonblocking --light --threads
 ok "SMELT_PATIENCE=0: threads" 2 -x SMELT_PATIENCE=0 threads --create
 same_sum "no CMA: same bits" 4 --mca btl_vader_single_copy_mechanism none same_bits --light --order
 

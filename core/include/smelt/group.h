@@ -131,11 +131,22 @@ SMELT_API int smelt_group_start_allreduce(smelt_group *group, const smelt_data *
 SMELT_API int smelt_group_start_allgather(smelt_group *group, const smelt_data *in, void *out, size_t bytes,
                                           smelt_request *request);
 
+/* Memory for long messages is taken, or refused, when the first of them needs it, by all participants alike; so a start
+ * may be refused when it is too late for the caller to do something else. Who cannot have that asks beforehand: a
+ * message of at most start_limit bytes (an allgather's: of each participant) is not refused for want of memory.
+ *   smelt_group_prepare      like a blocking collective, in the same place of the order for all: asks for that memory
+ *                            now. 0, or -ENOTSUP for all: there is none.
+ *   smelt_group_start_limit  the same for all after the same blocking collective, where longer ones were not started
+ *                            before. SIZE_MAX: there is memory. */
+SMELT_API int smelt_group_prepare(smelt_group *group);
+SMELT_API size_t smelt_group_start_limit(const smelt_group *group);
+
 /* Advances the group's operations as far as they go without waiting (what copying and combining is due is done), and
- * says whether this one is complete. test: 0 while it is not, then as wait. wait: until it is, with the host's
- * progress; what the blocking form returns. Once complete, what a barrier and received data carry is visible as after
- * the blocking form. One thread at a time, as with all other calls for the group; but test may also be called from
- * within the host's progress, and from an operation's functions. */
+ * says whether this one is complete. test: 0 while it is not (now and then it gives the CPU away where participants
+ * share one), then as wait. wait: until it is, with the host's progress; what the blocking form returns. Once complete,
+ * what a barrier and received data carry is visible as after the blocking form. One thread at a time, as with all other
+ * calls for the group; but test may also be called from within the host's progress, and from an operation's functions.
+ */
 SMELT_API int smelt_group_test(smelt_request *request, int *done);
 SMELT_API int smelt_group_wait(smelt_request *request);
 

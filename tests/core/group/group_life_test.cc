@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "address_space.h"
 #include "group/group.h"
 #include "here.h"
 #include "processes.h"
@@ -44,26 +45,6 @@ TEST(GroupLife, FileSizeLimit) {
     setrlimit(RLIMIT_FSIZE, &small);
   };
   EXPECT_EQ(create_error(2, limit, -ENOMEM), 0);
-}
-
-constexpr rlim_t kAddressSpace = 256 << 20;  // less than a segment
-
-void limit_address_space() {
-  rlimit now{};
-  getrlimit(RLIMIT_AS, &now);
-  now.rlim_cur = kAddressSpace;
-  setrlimit(RLIMIT_AS, &now);
-}
-
-// Under qemu-user the limit is not the program's: setting it succeeds and changes nothing.
-bool address_space_can_be_limited() {
-  return run_processes(1, [](Seat&) {
-           limit_address_space();
-           return mmap(nullptr, kAddressSpace, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ==
-                          MAP_FAILED
-                      ? 0
-                      : 1;
-         }) == 0;
 }
 
 TEST(GroupLife, AddressSpaceOfOneFollower) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 
+#include "address_space.h"
 #include "group/group.h"
 #include "in_group.h"
 
@@ -325,6 +326,39 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     return 0;
   };
   EXPECT_EQ(in_group(2, {}, body), 0);
+}
+
+// What a start could be refused too late, it need not be: the memory is asked for beforehand, and there or not for all.
+int ask_for_memory(smelt_group* group, Seat& seat, int expected) {
+  constexpr size_t kWords = 1000;
+  EXPECT_HERE(smelt_group_start_limit(group) == kInlineBytes, "before: %zu", smelt_group_start_limit(group));
+  Operation earlier(Kind::kAllreduce, 4, 0, 1, false, seat), later(Kind::kAllreduce, kWords, 0, 2, false, seat);
+  EXPECT_HERE(earlier.start(group) == 0, "start");
+  rlimit before{}, none{};
+  getrlimit(RLIMIT_AS, &before);
+  none = before;
+  none.rlim_cur = 1;
+  if (expected != 0 && seat.me == 1) setrlimit(RLIMIT_AS, &none);
+  const int error = smelt_group_prepare(group);
+  if (expected != 0 && seat.me == 1) setrlimit(RLIMIT_AS, &before);
+  EXPECT_HERE(error == expected && smelt_group_prepare(group) == expected, "prepare: %d", error);
+  EXPECT_HERE(!earlier.request.group && earlier.check(seat) == 0, "what was started before is complete");
+  EXPECT_HERE(smelt_group_start_limit(group) == (expected ? kInlineBytes : SIZE_MAX), "after: %zu",
+              smelt_group_start_limit(group));
+  EXPECT_HERE(later.start(group) == 0 && smelt_group_wait(&later.request) == expected, "a long one");
+  return expected ? 0 : later.check(seat);
+}
+
+TEST(StartedOf, MemoryIsAskedForBeforehand) {
+  for (const unsigned n : {2u, 3u, 5u})
+    EXPECT_EQ(in_group(n, {}, [](smelt_group* group, Seat& seat) { return ask_for_memory(group, seat, 0); }), 0);
+}
+
+TEST(StartedOf, MemoryIsRefusedBeforehand) {
+  if (std::getenv("SMELT_TEST_SANITIZED")) GTEST_SKIP() << "a sanitizer's shadow takes more address space than that";
+  if (!address_space_can_be_limited()) GTEST_SKIP() << "RLIMIT_AS has no effect here, as under qemu-user";
+  for (const unsigned n : {2u, 3u})
+    EXPECT_EQ(in_group(n, {}, [](smelt_group* group, Seat& seat) { return ask_for_memory(group, seat, -ENOTSUP); }), 0);
 }
 
 }  // namespace

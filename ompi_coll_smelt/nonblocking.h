@@ -1,0 +1,53 @@
+/* A nonblocking collective as a request of Open MPI's: what the program said, what must live until it is complete, and
+ * its place in the queue of its communicator. requests.c queues and advances operations, nonblocking.c makes them. */
+#ifndef COLL_SMELT_NONBLOCKING_H
+#define COLL_SMELT_NONBLOCKING_H
+
+#include "coll_smelt.h"
+
+#include "data.h"
+#include "ompi/mca/coll/base/coll_base_util.h"
+
+/* The arguments of a call; those that a collective does not have are 0. broadcast: its buffer is `receive`. */
+typedef struct coll_smelt_call {
+  const void *send;
+  coll_smelt_length send_count; /* allgather only; otherwise `count` is for both */
+  struct ompi_datatype_t *send_type;
+  void *receive;
+  coll_smelt_length count;
+  struct ompi_datatype_t *type;
+  struct ompi_op_t *op;
+  int root;
+} coll_smelt_call;
+
+typedef struct coll_smelt_operation {
+  ompi_coll_base_nbc_request_t super; /* what MPI's nonblocking functions expect of their requests */
+  struct coll_smelt_operation *next;  /* in its communicator's queue */
+  coll_smelt_module *module;
+  smelt_collective which;
+  coll_smelt_call call;
+  bool begun;            /* given to the group */
+  smelt_request request; /* then */
+  /* From the start on until it is complete, as the collective needs them. */
+  coll_smelt_data in, out;
+  coll_smelt_fold fold;
+  char *gathered; /* allgather's result, packed, where the type leaves gaps */
+} coll_smelt_operation;
+OBJ_CLASS_DECLARATION(coll_smelt_operation);
+
+/* requests.c. NULL: no memory. The communicator is retained until the request is freed. */
+coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_collective which,
+                                               const coll_smelt_call *call, bool persistent);
+void coll_smelt_operation_discard(coll_smelt_operation *operation);
+/* Puts it at the end of its communicator's queue; it may be complete when this returns. */
+void coll_smelt_post(coll_smelt_operation *operation);
+
+/* nonblocking.c. An Open MPI code: buffers and operation as the group wants them. */
+int coll_smelt_operation_open(coll_smelt_operation *operation);
+/* Takes it as far as it goes; true: complete, closed, and the result is in its status. For the owner of the progress
+ * and the first of its queue only. */
+bool coll_smelt_operation_step(coll_smelt_operation *operation);
+/* MPI_Start and MPI_Startall. */
+int coll_smelt_restart(size_t count, ompi_request_t **requests);
+
+#endif
