@@ -1,141 +1,150 @@
-/* Sleeping and being woken, under store buffers. Stands for
+/* Sleeping and being woken, under weak memory. Stands for
  *   Owner     core/transport/line.h post(), core/transport/line.cc wake_sleepers()
- *   Marker    gomp_shim/tasks.cc smelt_gomp_mark(): compare-and-swap, full_fence(), wake_all() of core/team/barrier.cc, fork_join.cc
+ *   Marker    core/openmp/episodes.cc mark() and the wake_all() of core/team/barrier.cc and fork_join.cc
  *   Sleeper   core/policy/wait.cc wait_slowly(): its last loop
- * Checked: no state without a way on (a lost wake-up) but the end. Compile-time switches:
+ *   kernel    futex: compare and sleep are one, and both calls have a full fence in them (the comment at the head
+ *             of Linux's kernel/futex/waitwake.c); membarrier (core/base/os/linux.cc process_barrier()): a full
+ *             fence of the caller, one in every thread at any time of the call, one of the caller, as membarrier(2)
+ *             says. Those in other sleepers are left out: less order, not more
+ * Checked: nobody sleeps for ever.
+ * Compile-time switches:
  *   FENCED    post(kFenced): full fence between epoch and look at sleepers; sleepers use no membarrier
- *   NOMB      (mutant) unfenced and no membarrier on the sleeper's side
- *   NOSFENCE  (mutant) sleeper without full fence
- *   REFUSE    membarrier may be refused, at any call; from then on always. Sleepers then sleep in slices
- *   IGNORED   (mutant of REFUSE) the refusal is not noticed: they sleep for as long as it takes
- *   FENCELATE (mutant of REFUSE) they do so too, but from the refusal on posts are fenced: too late for one already under way
- *   PSO       stores of one thread to different lines may drain in any order, release stores excepted
- *   MARK      a third thread marks the episode (stop word) instead of the owner's second post
- *   NS        number of sleepers, E number of episodes
- */
+ *   REFUSE    membarrier may be refused, at any call; from then on always. Sleepers then sleep in slices, at most
+ *             one each in an episode; after it they poll
+ *   MARK      there is one episode more, which another thread marks (real_epoch) and the owner never posts
+ *   NS        number of sleepers, E number of posted episodes, NAPS how often a sleeper may go to sleep in one
+ *             episode; after that it polls
+ * Mutants: NOMB unfenced and no membarrier; NOSFENCE sleeper without full fence; NOMFENCE marker without; IGNORED,
+ * FENCELATE of REFUSE: the refusal is not noticed, or from then on posts are fenced, too late for one already under
+ * way; UNCLEARED the word changes before sleepers is cleared; REORDERED the compiler moves the look at sleepers in
+ * front of the post (no signal fence); POST, POLL, ADD, WORD, MARKED, STOP: the orders of the epoch's store and
+ * load, of the word's, of the mark's. */
 #ifndef NS
 #define NS 2
 #endif
 #ifndef E
 #define E 2
 #endif
-#define NT (NS+2)      /* threads: 0 owner, 1 marker, 2.. sleepers */
-/* memory */
-byte epoch=0, sleepers=0, wake=0, stop=0;
-/* store buffers: FIFO of (var,val,isrelease); var 1 epoch 2 sleepers 3 stop. Who finds his full waits, as a processor does */
-typedef SB { byte n; byte var[3]; byte val[3]; bool rel[3] };
-SB sb[NT];
-bool asleep[NT]; bool fin[NT];
-bit refused=0;
-
-hidden byte tn;
-inline put(t,v,x,r) { d_step { sb[t].n<3 -> tn=sb[t].n; sb[t].var[tn]=v; sb[t].val[tn]=x; sb[t].rel[tn]=r; sb[t].n=tn+1 } }
-hidden byte tv, tx;
-inline write_out() { if :: tv==1 -> epoch=tx :: tv==2 -> sleepers=tx :: tv==3 -> stop=tx fi }
-/* the oldest goes */
-inline drain1(t) { d_step { tv=sb[t].var[0]; tx=sb[t].val[0]; write_out();
-   sb[t].var[0]=sb[t].var[1]; sb[t].val[0]=sb[t].val[1]; sb[t].rel[0]=sb[t].rel[1];
-   sb[t].var[1]=sb[t].var[2]; sb[t].val[1]=sb[t].val[2]; sb[t].rel[1]=sb[t].rel[2];
-   sb[t].var[2]=0; sb[t].val[2]=0; sb[t].rel[2]=0; sb[t].n-- } }
-/* PSO: the second goes first, if another variable and not a release */
-inline drain2(t) { d_step { tv=sb[t].var[1]; tx=sb[t].val[1]; write_out();
-   sb[t].var[1]=sb[t].var[2]; sb[t].val[1]=sb[t].val[2]; sb[t].rel[1]=sb[t].rel[2];
-   sb[t].var[2]=0; sb[t].val[2]=0; sb[t].rel[2]=0; sb[t].n-- } }
-inline fence(t) { sb[t].n==0 }      /* blocks until the drainer has emptied it */
-
-proctype Drainer(byte t) {
-end:  do
-  :: atomic { sb[t].n>0 -> drain1(t) }
-#ifdef PSO
-  :: atomic { sb[t].n>1 && !sb[t].rel[1] && sb[t].var[1]!=sb[t].var[0] -> drain2(t) }
+#ifndef NAPS
+#define NAPS 2
 #endif
-  od }
-
-/* load of sleepers by t, with forwarding from the own buffer */
-inline load_sleepers(t,x) { d_step { x=sleepers;
-   if :: sb[t].n>0 && sb[t].var[0]==2 -> x=sb[t].val[0] :: else fi;
-   if :: sb[t].n>1 && sb[t].var[1]==2 -> x=sb[t].val[1] :: else fi;
-   if :: sb[t].n>2 && sb[t].var[2]==2 -> x=sb[t].val[2] :: else fi } }
-
-byte wi;
-inline wake_sleepers(t) {
-  put(t,2,0,false);
-  /* fetch_add seq_cst: everything before is out (x86: drains; Arm: release part) */
-  atomic { fence(t); wake++ }
-  /* futex_wake_all */
-  d_step { wi=0; do :: wi<NT -> asleep[wi]=false; wi++ :: else -> break od; wi=0 }
-}
-
-proctype Owner() { byte e=1; byte s;
-  do :: e<=E ->
-     put(0,1,e,true);
-#ifdef FENCED
-     fence(0);
-#endif
-#ifdef FENCELATE
-     if :: refused -> fence(0) :: else fi;
-#endif
-     load_sleepers(0,s);
-     if :: s!=0 -> wake_sleepers(0) :: else fi;
-     s=0; e++
-  :: else -> break od;
-  fin[0]=true }
-
-proctype Marker() { byte s;
 #ifdef MARK
-  /* the owner of this flag never gets to E+1: that episode is served elsewhere */
-  epoch>=1;           /* somewhere in the middle */
-  put(1,3,E+1,true);  /* CAS release: no drain assumed */
-  fence(1);           /* full_fence() */
-  load_sleepers(1,s);
-  if :: s!=0 -> wake_sleepers(1) :: else fi;
+#define THREADS (NS+2)   /* 0 owner, then sleepers, then the marker */
+#define LAST (E+1)
+#else
+#define THREADS (NS+1)
+#define LAST E
 #endif
-  fin[1]=true }
-
+#define LOCATIONS 4
+#define PLAIN 0
+#define MESSAGES 10
+#ifndef POST
+#define POST RELEASE
+#endif
+#ifndef POLL
+#define POLL ACQUIRE
+#endif
+#ifndef ADD
+#define ADD ACQ_REL       /* written seq_cst, of which the model takes no notice */
+#endif
+#ifndef WORD
+#define WORD ACQUIRE
+#endif
+#ifndef MARKED
+#define MARKED RELEASE
+#endif
+#ifndef STOP
+#define STOP ACQUIRE
+#endif
 #if defined(IGNORED) || defined(FENCELATE)
 #define SLICES false
 #else
 #define SLICES true
 #endif
+#include "weak.pml"
+#define epoch 0
+#define sleepers 1
+#define wake 2
+#define real_epoch 3
+bool asleep[THREADS], refused;
 
-proctype Sleeper(byte t) { byte e=1; byte w; byte last; bool slice=false;
-#ifdef MARK
-  last=E+1;
+inline wake_sleepers() {
+#ifdef UNCLEARED
+  atomic { update_from(wake, ADD, v); update_to(v+1) };
+  store(sleepers, 0, RELAXED);
 #else
-  last=E;
+  store(sleepers, 0, RELAXED);
+  atomic { update_from(wake, ADD, v); update_to(v+1) };
 #endif
-  do :: e<=last ->
-     do
-     :: epoch>=e -> break          /* a poll that succeeds */
-     :: stop==e -> break
-     :: true ->                    /* enough of polling */
-        w=wake;
-        put(t,2,1,false);
+  atomic { fence(); v=0; do :: v<THREADS -> asleep[v]=false; v++ :: else -> break od; v=0 }   /* futex_wake_all */
+}
+inline look_for_sleepers() {
+  atomic { load(sleepers, RELAXED, v); if :: v!=0 -> v=0; wake_sleepers() :: else fi } }
+
+proctype Owner(byte me) { byte e=1, v;
+  do :: e<=E ->
+#ifdef REORDERED
+     load(sleepers, RELAXED, v);
+     store(epoch, e, POST);
+     e++;
+     if :: v!=0 -> v=0; wake_sleepers() :: else fi
+#else
+     atomic { store(epoch, e, POST); e++ };
+#ifdef FENCED
+     fence();
+#endif
+#ifdef FENCELATE
+     if :: refused -> fence() :: else fi;
+#endif
+     look_for_sleepers()
+#endif
+  :: e>E -> break od }   /* and goes on with something else: a membarrier still reaches it */
+
+proctype Marker(byte me) { byte v;
+  atomic { update_from(real_epoch, MARKED, v); update_to(LAST); v=0 };
+#ifndef NOMFENCE
+  fence();
+#endif
+  look_for_sleepers() }
+
+inline reached() { e++; naps=NAPS }   /* the next episode */
+
+proctype Sleeper(byte me) { byte e=1, v, word, naps=NAPS; bool slice=false;
+  do
+  :: atomic { e<=E -> await(epoch, e, POLL); reached() }         /* a poll that succeeds */
+  :: atomic { e>E && e<=LAST -> await(real_epoch, e, STOP); reached() }
+  :: atomic { e<=LAST && naps>0 -> naps--; load(wake, WORD, word) };   /* enough of polling */
+     store(sleepers, 1, RELAXED);
 #ifndef NOSFENCE
-        fence(t);
+     fence();
 #endif
-#ifndef FENCED
-#ifndef NOMB
-#define MEMBARRIER sb[0].n==0 && sb[1].n==0   /* all others have fenced once */
+#if !defined(FENCED) && !defined(NOMB)
+     if
+     :: atomic { !refused -> fence() }; fence_in(0);
+#ifdef MARK
+        fence_in(NS+1);
+#endif
+        fence()
 #ifdef REFUSE
-        if :: atomic { !refused && MEMBARRIER -> slice=false }
-           :: atomic { refused=true; slice=SLICES }
-        fi;
-#else
-        MEMBARRIER;
+     :: refused=true; slice=SLICES
 #endif
+     fi;
 #endif
-#endif
-        /* look: two loads */
-        if :: epoch>=e -> break :: else fi;
-        if :: stop==e -> break :: else fi;
-        /* futex_wait: compare and sleep are one under the bucket lock, and the kernel's lock drains our buffer */
-        atomic { fence(t); if :: wake==w -> asleep[t]=true :: else fi };
-        atomic { !asleep[t] || slice -> asleep[t]=false }   /* woken, or the slice is over */
-     od;
-     e++
-  :: else -> break od;
-  fin[t]=true }
+     atomic { load(epoch, POLL, v); if :: v>=e -> v=0; word=0; slice=false; reached(); goto next :: else -> v=0 fi };
+     if :: e>E -> atomic { load(real_epoch, STOP, v);
+             if :: v==e -> v=0; word=0; slice=false; reached(); goto next :: else -> v=0 fi }
+        :: else fi;
+     /* futex_wait */
+     atomic { fence(); load(wake, RELAXED, v); if :: v==word -> asleep[me]=true :: else fi; v=0; word=0 };
+     if :: atomic { !asleep[me] -> slice=false }
+        :: atomic { slice -> asleep[me]=false; slice=false; naps=0 } fi;
+next: skip
+  :: e>LAST -> break
+  od;
+  leave() }
 
-init { atomic { byte i=0; do :: i<NT -> run Drainer(i); i++ :: else -> break od;
-  run Owner(); run Marker(); i=2; do :: i<NT -> run Sleeper(i); i++ :: else -> break od } }
+init { atomic { run Owner(0); byte i=1; do :: i<=NS -> run Sleeper(i); i++ :: else -> break od;
+#ifdef MARK
+  run Marker(NS+1)
+#endif
+  } }

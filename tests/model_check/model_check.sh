@@ -1,6 +1,6 @@
 #!/bin/sh
-# Searches the state space of a model exhaustively, in every case of cases.txt: spin writes a verifier, the C compiler builds it, and
-# it visits every state or says that it could not.
+# Searches the state space of a model exhaustively, in every case of cases.txt: spin writes a verifier, the C compiler
+# builds it, and it visits every state or says that it could not.
 #   model_check.sh quick|full MODEL
 set -u
 set=$1 model=$2
@@ -9,18 +9,28 @@ command -v spin >/dev/null || { echo "skip: spin (Debian package spin) is not in
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-mebibytes=3000  # most memory of a search
+# Of the verifier; MEMLIM: MiB, the most memory of a search
+options='-w -DSAFETY -DCOLLAPSE -DVECTORSZ=8192 -DMEMLIM=3000'
 
 passed=0 failed=0
 # search VERDICT SWITCHES: one line, and what the verifier said where it is another verdict
 search() {
-  if ! spin -a $2 "$here/$model.pml" >log 2>&1 || ! ${CC:-cc} -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=$mebibytes -o pan pan.c >>log 2>&1; then
+  # Most searches take less time than compiling: only those that visit many states are worth an optimiser.
+  case $set-$model-$1 in
+    full-*-holds | quick-ring-* | quick-bell-holds) optimise=-O2 ;;
+    *) optimise=-O0 ;;
+  esac
+  if ! spin -a $2 "$here/$model.pml" >log 2>&1 ||
+    ! ${CC:-cc} $optimise $options -I"$here" -o pan pan.c >>log 2>&1; then
     verdict="not built"
   else
     # The depth is more than any of them has; a search that was cut says so, and is none.
-    ./pan -m100000 -w22 >log 2>&1
-    if grep -q 'errors: [1-9]' log; then verdict=fails
-    elif grep -Eq 'not completed|too small|out of memory|aborted' log || ! grep -q 'errors: 0$' log; then verdict="not searched to the end"
+    ./pan -m100000 -w20 >log 2>&1
+    if grep -Eq 'weak: |too small|out of memory|aborted|aborting' log; then verdict="not searched to the end"
+    elif grep -q 'assertion violated  *!(race_)' log; then verdict=races
+    elif grep -q '^pan:[0-9]*: invalid end state' log; then verdict=hangs
+    elif grep -q 'errors: [1-9]' log; then verdict=breaks
+    elif grep -q 'not completed' log || ! grep -q 'errors: 0$' log; then verdict="not searched to the end"
     else verdict=holds
     fi
   fi
