@@ -2,17 +2,18 @@
  * machine.
  *
  * A module belongs to one communicator. It remembers the functions of the component below it when it is enabled, and
- * creates its smelt_group when the communicator turns out to be used: at its first reduction, or after a few other
- * collectives. So dup, barrier, free costs what it costs without us; and as every reduction is ours, the bits of a
- * result never depend on how old the communicator is. Where the group cannot be created, or does not serve a call, the
- * remembered function does; the group makes sure that all ranks decide alike. The communicator's own table of functions
- * is never touched in between.
+ * creates its smelt_group when the communicator turns out to be used: after a few collectives, or at its first long
+ * reduction. So dup, barrier, free costs what it costs without us; and the first reductions have the bits of all later
+ * ones, so a result never depends on how old the communicator is. Where the group cannot be created, or does not serve
+ * a call, the remembered function does; the group makes sure that all ranks decide alike. The communicator's own table
+ * of functions is never touched in between.
  *
  *   component.c          the component: parameters, versions, which communicators are taken
  *   parameters.c         Smelt's settings as MCA parameters
  *   lower_components.c   `--mca coll smelt` alone: loads the components that serve everything else
  *   module.c             the life of a module
  *   collectives.c        the collectives
+ *   first_reductions.c   reductions of a communicator that has no group yet
  *   data.c, fold.c       buffers and operations of MPI as the group wants them
  *   counters.c           what was served, for MPI_T
  *   say.c                lines for people */
@@ -58,7 +59,7 @@ typedef struct coll_smelt_module {
   struct ompi_communicator_t *comm; /* its owner, so not retained */
   smelt_group *group;               /* NULL unless SERVING */
   coll_smelt_state state;
-  int patience; /* calls, but for reductions, that may still go to the lower functions before that */
+  int patience; /* calls that may still go to the lower functions before that */
   coll_smelt_lower lower;
 } coll_smelt_module;
 OBJ_CLASS_DECLARATION(coll_smelt_module);
@@ -86,6 +87,15 @@ int coll_smelt_allreduce(const void *send, void *receive, coll_smelt_length coun
 int coll_smelt_allgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
                          void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
                          struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* first_reductions.c: may this reduction be served without a group, as one of the communicator's first? If so, it
+ * counts as one, and is to be served by the function of its name. */
+bool coll_smelt_is_first_reduction(coll_smelt_module *module, const struct ompi_op_t *op,
+                                   const struct ompi_datatype_t *type, coll_smelt_length count);
+int coll_smelt_first_allreduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
+                               struct ompi_datatype_t *type, struct ompi_op_t *op);
+int coll_smelt_first_reduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
+                            struct ompi_datatype_t *type, struct ompi_op_t *op, int root);
 
 /* parameters.c: registers them and hands what the user set to Smelt. */
 void coll_smelt_register_parameters(const mca_base_component_t *component);

@@ -66,6 +66,7 @@ every_program() {
     ok "barrier and mixed, $n ranks" $n barrier "$length" --seed $n
     ok "many collectives, $n ranks" $n many_collectives
     if [ -n "$order" ]; then ok "same bits, $n ranks" $n same_bits "$length" --order; fi
+    if [ -n "$order" ]; then ok "first calls, $n ranks" $n first_calls --patience; fi
     if [ $n -le 4 ]; then ok "spawned ranks, $n ranks" $n spawn; fi
     if [ $n -le 5 ]; then ok "threads, $n ranks" $n threads "$length" --create; fi
   done
@@ -94,6 +95,7 @@ controls() {
   negative_control source 2 --oversubscribe user_operations
   negative_control leak 2 --oversubscribe communicators
   wrong "control: other bits are noticed by same_bits" 5 same_bits  # tuned's order depends on length and root
+  wrong "control: other bits are noticed by first_calls" 5 first_calls
   check "control: a barrier that stops everything is noticed by progress" 0 '' sh -c 'timeout 5 "$@"; test $? -eq 124' - \
     mpirun -n 2 -x LD_PRELOAD="$broken" -x BROKEN=stuck progress
   wrong "control: counters notice that nothing is served" 2 counters used
