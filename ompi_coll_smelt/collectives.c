@@ -17,10 +17,19 @@
 #include <stdlib.h>
 
 /* kNotServed is everybody's. kNoMemory and kFailed are this rank's alone, as they are in Open MPI's own collectives. */
-enum { kServed, kNotServed, kNoMemory, kFailed };
+enum { kServed, kNotServed, kNoMemory, kTruncated, kFailed };
 
-static int outcome_of(int error) { return error == 0 ? kServed : error == -ENOTSUP ? kNotServed : kFailed; }
-static int code_of(int outcome) { return outcome == kNoMemory ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERROR; }
+static int outcome_of(int error) {
+  switch (error) {
+    case 0: return kServed;
+    case -ENOTSUP: return kNotServed;
+    case -EMSGSIZE: return kTruncated;
+    default: return kFailed;
+  }
+}
+static int code_of(int outcome) {
+  return outcome == kNoMemory ? OMPI_ERR_OUT_OF_RESOURCE : outcome == kTruncated ? MPI_ERR_TRUNCATE : OMPI_ERROR;
+}
 
 /* What the group's own creation passes on is not the program's. */
 static void count_passed_on(const coll_smelt_module *module, smelt_collective which) {

@@ -54,8 +54,8 @@ mpi() {
 # --- every program at every number of ranks
 
 every_program() {
-  mixed_empty=--mixed-empty order=--order
-  if [ "$component" = stock ]; then mixed_empty= order=; fi
+  mixed_empty=--mixed-empty order=--order differ=--all
+  if [ "$component" = stock ]; then mixed_empty= order= differ=; fi
   for n in 2 3 4 5 8 10; do
     ok "reductions, $n ranks" $n reductions "$length"
     ok "user operations, $n ranks" $n user_operations "$length"
@@ -67,6 +67,7 @@ every_program() {
     ok "many collectives, $n ranks" $n many_collectives
     if [ -n "$order" ]; then ok "same bits, $n ranks" $n same_bits "$length" --order; fi
     if [ -n "$order" ]; then ok "first calls, $n ranks" $n first_calls --patience; fi
+    if [ -n "$differ" ] || [ $n -eq 2 ]; then ok "lengths that differ, $n ranks" $n lengths $differ; fi
     if [ $n -le 4 ]; then ok "spawned ranks, $n ranks" $n spawn; fi
     if [ $n -le 5 ]; then ok "threads, $n ranks" $n threads "$length" --create; fi
   done
@@ -89,6 +90,7 @@ controls() {
   negative_control order 3 --oversubscribe user_operations
   negative_control early 3 --oversubscribe barrier
   negative_control spill 2 --oversubscribe broadcasts
+  negative_control spill 2 --oversubscribe lengths
   negative_control stale 3 --oversubscribe broadcasts
   negative_control stale 3 --oversubscribe barrier
   negative_control source 2 --oversubscribe reductions
