@@ -2,11 +2,11 @@
  * machine.
  *
  * A module belongs to one communicator. It remembers the functions of the component below it when it is enabled, and
- * creates its smelt_group when the communicator turns out to be used: at its first blocking reduction or persistent
- * request, or after a few other collectives. So dup, barrier, free costs what it costs without us; and as every
- * blocking reduction is ours, the bits of its result never depend on how old the communicator is. Where the group
- * cannot be created, or does not serve a call, the remembered function does; the group makes sure that all ranks decide
- * alike. The communicator's own table of functions is never touched in between.
+ * creates its smelt_group when the communicator turns out to be used: after a few blocking collectives, or at its first
+ * persistent request or long blocking reduction. So dup, barrier, free costs what it costs without us; and the first
+ * blocking reductions have the bits of all later ones, so a result never depends on how old the communicator is. Where
+ * the group cannot be created, or does not serve a call, the remembered function does; the group makes sure that all
+ * ranks decide alike. The communicator's own table of functions is never touched in between.
  *
  *   component.c          the component: parameters, versions, which communicators are taken
  *   parameters.c         Smelt's settings as MCA parameters
@@ -14,6 +14,7 @@
  *   module.c             the life of a module
  *   slots.def            the functions that are offered
  *   collectives.c        the blocking collectives
+ *   first_reductions.c   reductions of a communicator that has no group yet
  *   nonblocking.c        the nonblocking and the persistent ones
  *   requests.c           what of these is under way, and how it advances
  *   data.c, fold.c       buffers and operations of MPI as the group wants them
@@ -61,7 +62,7 @@ typedef struct coll_smelt_module {
   struct ompi_communicator_t *comm; /* its owner, so not retained */
   smelt_group *group;               /* NULL unless SERVING */
   coll_smelt_state state;
-  int patience; /* calls, but for reductions, that may still go to the lower functions before that */
+  int patience; /* blocking calls that may still go to the lower functions before that */
   /* Nonblocking ones: their queue, its place among those that are not empty, and what blocking ones must do first. */
   struct coll_smelt_operation *first, *last;
   struct coll_smelt_module *next_active, **link;
@@ -141,6 +142,14 @@ int coll_smelt_allgather_init(const void *send, coll_smelt_length send_count, st
                               void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
                               struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
                               mca_coll_base_module_t *module);
+/* first_reductions.c: may this reduction be served without a group, as one of the communicator's first? If so, it
+ * counts as one, and is to be served by the function of its name. */
+bool coll_smelt_is_first_reduction(coll_smelt_module *module, const struct ompi_op_t *op,
+                                   const struct ompi_datatype_t *type, coll_smelt_length count);
+int coll_smelt_first_allreduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
+                               struct ompi_datatype_t *type, struct ompi_op_t *op);
+int coll_smelt_first_reduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
+                            struct ompi_datatype_t *type, struct ompi_op_t *op, int root);
 
 /* parameters.c: registers them and hands what the user set to Smelt. */
 void coll_smelt_register_parameters(const mca_base_component_t *component);

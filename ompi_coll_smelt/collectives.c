@@ -1,7 +1,8 @@
 /* The collectives. Each is the same few steps:
  *
  *   1. nothing to move: done, without a word to anybody, for all ranks see that alike from the packed bytes
- *   2. the group, created when the communicator is used; none yet, or none at all: the lower component
+ *   2. the group, created when the communicator is used; none yet, or none at all: the lower component, but for
+ *      first_reductions.c
  *   3. buffers and operation as the group wants them
  *   4. the group serves the call, or says -ENOTSUP on all ranks alike: the lower component
  *
@@ -16,10 +17,19 @@
 #include <stdlib.h>
 
 /* kNotServed is everybody's. kNoMemory and kFailed are this rank's alone, as they are in Open MPI's own collectives. */
-enum { kServed, kNotServed, kNoMemory, kFailed };
+enum { kServed, kNotServed, kNoMemory, kTruncated, kFailed };
 
-static int outcome_of(int error) { return error == 0 ? kServed : error == -ENOTSUP ? kNotServed : kFailed; }
-static int code_of(int outcome) { return outcome == kNoMemory ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERROR; }
+static int outcome_of(int error) {
+  switch (error) {
+    case 0: return kServed;
+    case -ENOTSUP: return kNotServed;
+    case -EMSGSIZE: return kTruncated;
+    default: return kFailed;
+  }
+}
+static int code_of(int outcome) {
+  return outcome == kNoMemory ? OMPI_ERR_OUT_OF_RESOURCE : outcome == kTruncated ? MPI_ERR_TRUNCATE : OMPI_ERROR;
+}
 
 /* What the group's own creation passes on is not the program's. */
 static void count_passed_on(const coll_smelt_module *module, smelt_collective which) {
@@ -79,6 +89,10 @@ int coll_smelt_allreduce(const void *send, void *receive, coll_smelt_length coun
                          struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
+  if (OPAL_UNLIKELY(!module->group) && coll_smelt_is_first_reduction(module, op, type, count)) {
+    count_passed_on(module, SMELT_COLLECTIVE_ALLREDUCE);
+    return coll_smelt_first_allreduce(module, send, receive, count, type, op);
+  }
   smelt_group *group = coll_smelt_group_of(module, SMELT_COLLECTIVE_ALLREDUCE);
   const int outcome = group ? allreduce(group, send, receive, count, type, op) : kNotServed;
   if (OPAL_LIKELY(outcome == kServed)) {
@@ -112,6 +126,10 @@ int coll_smelt_reduce(const void *send, void *receive, coll_smelt_length count, 
                       struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
+  if (OPAL_UNLIKELY(!module->group) && coll_smelt_is_first_reduction(module, op, type, count)) {
+    count_passed_on(module, SMELT_COLLECTIVE_REDUCE);
+    return coll_smelt_first_reduce(module, send, receive, count, type, op, root);
+  }
   smelt_group *group = coll_smelt_group_of(module, SMELT_COLLECTIVE_REDUCE);
   const int outcome =
       group ? reduce(group, send, receive, count, type, op, root, ompi_comm_rank(comm) == root) : kNotServed;

@@ -71,6 +71,9 @@ static inline void coll_smelt_data_close(coll_smelt_data *data) {
 /* fold.c. OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE (types with gaps only). */
 int coll_smelt_fold_open(coll_smelt_fold *fold, struct ompi_op_t *op, struct ompi_datatype_t *type);
 
+/* Is the result the same, to the bit, in whatever order operands are combined? */
+bool coll_smelt_any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type);
+
 static inline void coll_smelt_fold_close(coll_smelt_fold *fold) {
   if (OPAL_UNLIKELY(fold->allocation != NULL)) free(fold->allocation);
 }

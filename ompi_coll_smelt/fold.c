@@ -70,7 +70,7 @@ static bool is_exact(int index, const struct ompi_datatype_t *type) {
 /* Has the result the same bits in every order? Of floating point not even the extremes: which of 0 and -0, or which
  * NaN, depends on who comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only as far as its
  * vectors reach. */
-static bool any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
+bool coll_smelt_any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
   if (!(op->o_flags & OMPI_OP_FLAGS_INTRINSIC) || !ompi_datatype_is_predefined(type)) return false;
   if (!is_exact(ompi_op_ddt_map[type->id], type)) return false;
   switch (op->op_type) {
@@ -155,7 +155,7 @@ int coll_smelt_fold_open(coll_smelt_fold *fold, struct ompi_op_t *op, struct omp
   fold->fold.element_bytes = type->super.size;
   fold->fold.context = fold;
   fold->fold.flags = (op->o_flags & OMPI_OP_FLAGS_COMMUTE ? SMELT_FOLD_COMMUTES : 0) |
-                     (any_order(op, type) ? SMELT_FOLD_ANY_ORDER : 0);
+                     (coll_smelt_any_order(op, type) ? SMELT_FOLD_ANY_ORDER : 0);
   fold->fold.into_third = NULL; /* Open MPI's three-operand form swaps the operands of operations not predefined */
   if (OPAL_UNLIKELY(!coll_smelt_gapless(type))) return open_gaps(fold);
   const int index = function_index(op, type);

@@ -2,7 +2,7 @@
  *
  *   1. made when its communicator is (component.c decides for which)
  *   2. enabled, in order of rising priority: what the communicator has then is the next lower component's, and is saved
- *   3. first blocking reduction or persistent request, or first blocking call when patience with others is over: the
+ *   3. first persistent request, first reduction that cannot do without, or first blocking call when patience is over: the
  *      group is created, with two of the saved functions, or all ranks step aside for good
  *   4. disabled or destroyed: the group and the saved modules are released
  *

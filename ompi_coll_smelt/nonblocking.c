@@ -15,6 +15,7 @@
 #include "counters.h"
 #include "ompi/communicator/communicator.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* --- what is ours */
@@ -167,7 +168,8 @@ bool coll_smelt_operation_step(coll_smelt_operation *operation) {
   operation->begun = true;
   if (operation->request.group) return false;
   form->close(operation);
-  if (operation->request.result != 0) operation->super.super.req_status.MPI_ERROR = MPI_ERR_OTHER;
+  const int result = operation->request.result;
+  if (result != 0) operation->super.super.req_status.MPI_ERROR = result == -EMSGSIZE ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
   return true;
 }
 

@@ -118,9 +118,10 @@ struct AllgatherSingle : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        notices.all[group.me] = {address(job.in), 0};
+        notices.all[group.me] = {address(job.in), 0, job.bytes};
         SMELT_AWAIT(notices.step(how));
         served = true;
+        if (!notices.are_as_long(group)) return true;
         for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in != 0;
         if (!served) return true;
         job.keep_own(group.me, 0, job.bytes, job.in.base);
@@ -168,10 +169,11 @@ int allgather(Way way, const Gathering& job) {
 }  // namespace
 
 int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes) {
+  group.begin(bytes);
   return allgather(Running{group}, {in, static_cast<char*>(out), bytes});
 }
 int start_allgather(Group& group, Pending& place, size_t bytes) {
-  return allgather(Starting{group, place}, {place.in, static_cast<char*>(place.out.base), bytes});
+  return allgather(Starting{group, place, bytes}, {place.in, static_cast<char*>(place.out.base), bytes});
 }
 
 }  // namespace smelt

@@ -18,6 +18,8 @@ struct AllreduceOfTwo : Machine {
   Reduction job;
   static constexpr int kRooms = 1;
   char* const unpacked;
+  uint64_t flag = 0;
+  uint32_t polls = 0;
 
   AllreduceOfTwo(InlineRoom* rooms, const Reduction& job) : job(job), unpacked(rooms[0].bytes) {}
 
@@ -29,11 +31,17 @@ struct AllreduceOfTwo : Machine {
         ++group.episode;
         SMELT_AWAIT(how.slots_free());
         pack(job.in, 0, job.bytes(), group.pair_line().half[group.me].payload);
-        group.pair_line().half[group.me].episode.store(group.episode, std::memory_order_release);
+        group.pair_line().half[group.me].flag.store(group.flag_of(job.bytes()), std::memory_order_release);
         SMELT_AWAIT(how.until(1 - group.me, [&] {
-          return group.pair_line().half[1 - group.me].episode.load(std::memory_order_acquire) == group.episode;
+          flag = group.pair_line().half[1 - group.me].flag.load(std::memory_order_acquire);
+          // Who has more to say says it in its slot.
+          return group.is_here(flag) ||
+                 (++polls % kPollsHere == 0 && group.is_here(*group.slot(group.desks[1 - group.me].up)));
         }));
-        combine(group.pair_line());
+        if (flag == group.flag_of(job.bytes())) [[likely]]
+          combine(group.pair_line());
+        else
+          group.lengths_differ = true;
         group.finish_together();
     }
     return true;
@@ -125,10 +133,12 @@ int allreduce(Way way, const Reduction& job) {
 
 int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
                     const smelt_fold& fold) {
+  group.begin(elements * fold.element_bytes);
   return allreduce(Running{group}, {in, out, elements, fold, kEverybody});
 }
 int start_allreduce(Group& group, Pending& place, size_t elements) {
-  return allreduce(Starting{group, place}, {place.in, place.out, elements, place.fold, kEverybody});
+  return allreduce(Starting{group, place, elements * place.fold.element_bytes},
+                   {place.in, place.out, elements, place.fold, kEverybody});
 }
 
 }  // namespace smelt

@@ -37,13 +37,13 @@ int check_allgather(const smelt_group* group, const smelt_data* in, const void* 
   return !group || !in || !out ? -EINVAL : 0;
 }
 
-bool is_busy(const smelt_group& group) { return group.completed != group.started; }
+bool is_busy(const smelt_group& group) { return group.completed != group.started || group.broken; }
 
 // A blocking call comes after all that was started. Apart, so that it costs the usual call nothing but the look.
 template <typename Call>
 [[gnu::noinline, gnu::cold]] int after_started(smelt_group& group, Call call) {
   complete_until(group, group.started);
-  return call();
+  return group.broken ? -EMSGSIZE : call();
 }
 
 // A request of which nothing is left to do, or that came to nothing.
@@ -57,6 +57,7 @@ template <typename Begin>
 int start(smelt_group& group, smelt_request* request, const smelt_data* in, const smelt_data* out,
           const smelt_fold* fold, Begin begin) {
   if (group.started - group.completed == kOutstanding) complete_until(group, group.completed + 1);
+  if (group.broken) return complete(request, -EMSGSIZE);
   Pending& place = group.pending[group.started % kOutstanding];
   place.request = request;
   place.in = in ? *in : kNowhere;
@@ -177,6 +178,7 @@ int smelt_group_prepare(smelt_group* group) {
   if (!group) return -EINVAL;
   if (group->n == 1) return 0;
   if (is_busy(*group)) complete_until(*group, group->started);
+  group->begin(0);
   Waiting{{*group}}.shelves_agreed();
   return group->shelves ? 0 : -ENOTSUP;
 }

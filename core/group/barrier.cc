@@ -18,9 +18,9 @@ struct BarrierOfTwo : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        line.half[group.me].episode.store(group.episode, std::memory_order_release);
+        line.half[group.me].flag.store(group.episode, std::memory_order_release);
         SMELT_AWAIT(how.until(1 - group.me, [&] {
-          return line.half[1 - group.me].episode.load(std::memory_order_acquire) >= group.episode;
+          return line.half[1 - group.me].flag.load(std::memory_order_acquire) >= group.episode;
         }));
         group.finish_together();
     }
@@ -65,7 +65,10 @@ int barrier(Way way) {
 
 }  // namespace
 
-int group_barrier(Group& group) { return barrier(Running{group}); }
+int group_barrier(Group& group) {
+  group.begin(0);
+  return barrier(Running{group});
+}
 int start_barrier(Group& group, Pending& place) { return barrier(Starting{group, place}); }
 
 }  // namespace smelt

@@ -5,7 +5,13 @@
 //           children puts every piece on its own shelf for them before it serves itself
 //   single  long ones go straight from the root's memory to everybody's (single_copy.h)
 //
+// The root's length decides, for everybody: who takes less gets what fits and is told so, who takes more keeps the rest
+// as it was. So every broadcast counts as an episode, and says with its first line what it is: an inline message in its
+// flag, pieces beside the count of them (desk.h), and what single copy may serve begins with a heading, which also has
+// the root's address. Who expects one of them polls that line, and now and then the other places.
+//
 // The root does not wait for anybody to receive; it may be up to kRing calls, or kPieceRing pieces, ahead.
+#include <algorithm>
 #include <cerrno>
 
 #include "group/engine.h"
@@ -15,6 +21,17 @@
 namespace smelt {
 namespace {
 
+constexpr int kUnexpected = 1;  // an error of BroadcastInline's: the root sends something else
+
+[[gnu::noinline]] int broadcast_any(Group& group, const smelt_data& data, size_t bytes, uint32_t root, bool counted);
+
+// Is it known to all that so much goes over the shelves?
+bool goes_in_pieces(const Group& group, size_t bytes) {
+  return group.shelves && (group.copy_agreement == Group::Agreement::kRefused ||
+                           !may_copy_once(group, SMELT_COLLECTIVE_BROADCAST, bytes));
+}
+
+// For who expects an inline message.
 struct BroadcastInline : Machine {
   static constexpr int kRooms = 1;
   char* const room;
@@ -37,8 +54,13 @@ struct BroadcastInline : Machine {
           from = packed_view(data, 0, bytes, room);
           SMELT_AWAIT(how.put(group.desk().down, from, bytes));
         } else {
-          SMELT_AWAIT((from = how.get(route.parent, group.desks[route.parent].down, bytes,
-                                      data.base ? data.base : room)) != nullptr);
+          SMELT_AWAIT(
+              (from = how.get_any(route.parent, group.desks[route.parent].down, bytes, data.base ? data.base : room,
+                                  [&] { return group.broadcast_in_pieces(route.parent) != 0; })) != nullptr);
+          if (from == kOtherLength) [[unlikely]] {
+            error = How::kStops ? kUnexpected : broadcast_any(group, data, bytes, root, true);
+            return true;
+          }
           if (route.forwards) {
             SMELT_AWAIT(how.put(group.desk().down, from, bytes));
           }
@@ -53,38 +75,37 @@ struct BroadcastInline : Machine {
 };
 
 struct BroadcastShelf : Machine {
-  static constexpr int kRooms = 1;
   const smelt_data& data;
-  size_t bytes;
-  uint32_t root;
-  Pieces pieces;
+  const size_t bytes;  // our own
+  const uint32_t root;
   uint64_t k = 0, piece = 0;
   size_t offset = 0, length = 0;
 
-  BroadcastShelf(InlineRoom*, const Group& group, const smelt_data& data, size_t bytes, uint32_t root)
-      : data(data), bytes(bytes), root(root), pieces(bytes, 1, group.piece_bytes) {}
+  BroadcastShelf(const smelt_data& data, size_t bytes, uint32_t root) : data(data), bytes(bytes), root(root) {}
 
   template <typename How>
-  [[gnu::always_inline]] bool step(How how) {
+  [[gnu::always_inline]] bool step(How how, size_t sent) {
     Group& group = how.group;
     const Route& route = group.route(root);
+    const Pieces pieces(sent, 1, group.piece_bytes);
     switch (resume_at(how)) {
       case 0:
         for (; k < pieces.count; ++k) {
           piece = group.pieces++;
-          offset = k * pieces.elements, length = pieces.in(k, bytes);
+          offset = k * pieces.elements, length = pieces.in(k, sent);
           if (group.me == root) {
             SMELT_AWAIT(how.piece_free(piece));
             pack(data, offset, length, group.down_piece(group.me, piece));
-            group.fill(&Desk::filled_down, piece);
+            group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
           } else {
             SMELT_AWAIT(how.filled(route.parent, &Desk::filled_down, piece));
             if (route.forwards) {
               SMELT_AWAIT(how.piece_free(piece));
               std::memcpy(group.down_piece(group.me, piece), group.down_piece(route.parent, piece), length);
-              group.fill(&Desk::filled_down, piece);
+              group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
             }
-            unpack(data, offset, length, group.down_piece(route.parent, piece));
+            if (offset < bytes)
+              unpack(data, offset, std::min(length, bytes - offset), group.down_piece(route.parent, piece));
           }
           group.consume(piece);
         }
@@ -93,53 +114,170 @@ struct BroadcastShelf : Machine {
   }
 };
 
-struct BroadcastLong : Machine {
+// For who expects pieces at once, and their root. Runs only: a started one is any.
+struct BroadcastPieces : Machine {
   static constexpr int kRooms = 1;
   const smelt_data& data;
-  size_t bytes;
-  uint32_t root;
+  const size_t bytes;
+  const uint32_t root;
+  BroadcastShelf shelf;
+
+  BroadcastPieces(InlineRoom*, const smelt_data& data, size_t bytes, uint32_t root)
+      : data(data), bytes(bytes), root(root), shelf(data, bytes, root) {}
+
+  [[gnu::always_inline]] bool step(Waiting how) {
+    Group& group = how.group;
+    ++group.episode;
+    if (group.me != root && !is_expected(how, group.route(root).parent)) [[unlikely]] {
+      error = group.broken ? 0 : broadcast_any(group, data, bytes, root, true);
+      return !group.broken;
+    }
+    if (!shelf.step(how, bytes)) return false;
+    group.finish();
+    return true;
+  }
+
+ private:
+  [[gnu::always_inline]] bool is_expected(Waiting how, uint32_t parent) {
+    Group& group = how.group;
+    uint32_t polls = 0;
+    const auto in_pieces = [&] { return group.filled(parent, &Desk::filled_down, group.pieces); };
+    return how.until(parent,
+                     [&] {
+                       return in_pieces() ||
+                              (++polls % kPollsHere == 0 && group.is_here(*group.slot(group.desks[parent].down)));
+                     }) &&
+           in_pieces() && group.message_of(parent, &Desk::filled_down, group.pieces) == group.broadcast_of(bytes);
+  }
+};
+
+// Any broadcast: for the root of a long one, and for who does not expect an inline one, or got something else.
+struct BroadcastAny : Machine {
+  static constexpr int kRooms = 1;
+  char* const room;
+  const smelt_data& data;
+  const size_t bytes;  // our own: of what is sent, or of what we take
+  const uint32_t root;
+  const bool counted;         // this episode has begun for us
+  uint64_t inline_bytes = 0;  // what came instead
+  bool in_pieces = false;     // it comes so at once
+  Heading heading{};
+  const void* from = nullptr;
   BeginLong begin;
   BroadcastShelf shelf;
   BroadcastSingle single;
 
-  BroadcastLong(InlineRoom* rooms, const Group& group, const smelt_data& data, size_t bytes, uint32_t root)
-      : data(data), bytes(bytes), root(root), shelf(rooms, group, data, bytes, root), single(data, bytes, root) {}
+  BroadcastAny(InlineRoom* rooms, const smelt_data& data, size_t bytes, uint32_t root, bool counted)
+      : room(rooms[0].bytes),
+        data(data),
+        bytes(bytes),
+        root(root),
+        counted(counted),
+        shelf(data, bytes, root),
+        single(data, bytes, root) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    const Route& route = group.route(root);
+    switch (resume_at(how)) {
+      case 0:
+        if (!counted) ++group.episode;
+        if (group.me == root) {
+          heading = {bytes, address(data)};
+          in_pieces = goes_in_pieces(group, bytes);
+        } else {
+          if (!counted && group.single_copy() && may_copy_once(group, SMELT_COLLECTIVE_BROADCAST, bytes)) {
+            SMELT_AWAIT(single.tell(how));
+          }
+          SMELT_AWAIT(how.until(route.parent, [&] { return hear(group, route.parent); }));
+          // Of two, who hears the other knows that it has finished everything before.
+          if (group.n == 2) group.settled = group.episode - 1;
+        }
+        if (inline_bytes) {
+          SMELT_AWAIT((from = how.get(route.parent, group.desks[route.parent].down, inline_bytes, room)) != nullptr);
+          if (route.forwards) {
+            SMELT_AWAIT(how.put(group.desk().down, from, inline_bytes));
+          }
+          unpack(data, 0, std::min<size_t>(inline_bytes, bytes), from);
+        } else {
+          if (!in_pieces) {
+            if (group.me == root || route.forwards) {
+              SMELT_AWAIT(how.put_special(group.desk().down, heading, kHeadsLong));
+            }
+            SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_BROADCAST, heading.bytes, single, heading));
+            error = begin.error;
+          }
+          if (!begin.done) {
+            SMELT_AWAIT(shelf.step(how, heading.bytes));
+          }
+        }
+        group.finish();
+        if (!error && heading.bytes > bytes) error = -EMSGSIZE;
+    }
+    return true;
+  }
+
+ private:
+  // What the parent sends in this episode, wherever that is.
+  bool hear(const Group& group, uint32_t parent) {
+    heading.bytes = group.broadcast_in_pieces(parent);
+    in_pieces = heading.bytes != 0;
+    if (in_pieces) return true;
+    const InlineSlot* const down = group.desks[parent].down;
+    if (!group.is_here(*group.slot(down))) return false;
+    const uint64_t what = group.what_is_here(down);
+    if (what == kHeadsLong)
+      std::memcpy(&heading, group.payload(down), sizeof heading);
+    else
+      heading.bytes = inline_bytes = what;
+    return true;
+  }
+};
+
+// A started one, which cannot say beforehand what it will have to be.
+struct BroadcastStarted : Machine {
+  static constexpr int kRooms = 1;
+  BroadcastInline expected;
+  BroadcastAny any;
+
+  BroadcastStarted(InlineRoom* rooms, const smelt_data& data, size_t bytes, uint32_t root)
+      : expected(rooms, data, bytes, root), any(rooms, data, bytes, root, true) {}
 
   template <typename How>
   bool step(How how) {
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_BROADCAST, bytes, single));
-        error = begin.error;
-        if (begin.done) return true;
-        SMELT_AWAIT(shelf.step(how));
+        SMELT_AWAIT(expected.step(how));
+        if (expected.error == kUnexpected) {
+          SMELT_AWAIT(any.step(how));
+          error = any.error;
+        }
     }
     return true;
   }
 };
 
 // Apart, so that the short ones pay for no register that only these need.
-template <typename Way>
-[[gnu::noinline]] int broadcast_long(Way way, const smelt_data& data, size_t bytes, uint32_t root) {
-  if (way.group.shelves &&
-      !may_copy_once(way.group, SMELT_COLLECTIVE_BROADCAST, bytes))  // nothing to agree on any more
-    return way.template run<BroadcastShelf>(way.group, data, bytes, root);
-  return way.template run<BroadcastLong>(way.group, data, bytes, root);
+int broadcast_any(Group& group, const smelt_data& data, size_t bytes, uint32_t root, bool counted) {
+  return Running{group}.run<BroadcastAny>(data, bytes, root, counted);
 }
 
-template <typename Way>
-int broadcast(Way way, const smelt_data& data, size_t bytes, uint32_t root) {
-  if (bytes > kInlineBytes) return broadcast_long(way, data, bytes, root);
-  return way.template run<BroadcastInline>(data, bytes, root);
+[[gnu::noinline]] int broadcast_long(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
+  if (goes_in_pieces(group, bytes)) return Running{group}.run<BroadcastPieces>(data, bytes, root);
+  return broadcast_any(group, data, bytes, root, false);
 }
 
 }  // namespace
 
 int group_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
-  return broadcast(Running{group}, data, bytes, root);
+  group.begin(0);
+  if (bytes > kInlineBytes) return broadcast_long(group, data, bytes, root);
+  return Running{group}.run<BroadcastInline>(data, bytes, root);
 }
 int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root) {
-  return broadcast(Starting{group, place}, place.in, bytes, root);
+  if (bytes > kInlineBytes) return Starting{group, place}.run<BroadcastAny>(place.in, bytes, root, false);
+  return Starting{group, place}.run<BroadcastStarted>(place.in, bytes, root);
 }
 
 }  // namespace smelt

@@ -224,6 +224,7 @@ int smelt_group_create(const smelt_host* host, unsigned n, unsigned me, smelt_gr
 
 void smelt_group_free(smelt_group* group) {
   if (!group) return;
+  if (group->desks) group->leave();
   release_block(&group->shelf_block);
   release_block(&group->block);
   free_memory(group);

@@ -1,32 +1,52 @@
 #include "group/engine.h"
 
-namespace smelt {
+#include <cerrno>
 
-void advance(Group& group) {
+namespace smelt {
+namespace {
+
+// Can what the first of them waits for still come? Looked at now and then, by who tests; who waits does so itself.
+bool may_come(Group& group, bool look) {
+  return look && ++group.looks % 64 == 0 ? group.may_come(group.awaited) : !group.broken;
+}
+
+void advance(Group& group, bool look) {
   // The host's progress or a caller's operation, called from within, may test a request of this very group.
   if (group.advancing) return;
   group.advancing = true;
   while (group.completed != group.started) {
     Pending& first = group.pending[group.completed % kOutstanding];
-    if (!first.step(group, first)) break;
+    if (!first.begun) {
+      first.begun = true;
+      group.begin(first.operand_bytes);
+    }
+    const bool done = !group.broken && first.step(group, first);
+    if (!done && may_come(group, look)) break;
+    if (!done) first.request->result = -EMSGSIZE;
     ++group.completed;
     first.request->group = nullptr;  // complete: it is the caller's again
   }
   group.advancing = false;
 }
 
+}  // namespace
+
+void advance(Group& group) { advance(group, true); }
+
 void complete_until(Group& group, uint64_t number) {
-  group.wait_until(group.awaited, [&] {
-    if (group.completed < number) advance(group);
+  const bool done = group.wait_until(group.awaited, [&] {
+    if (group.completed < number) advance(group, false);
     return group.completed >= number;
   });
+  if (!done) advance(group, false);  // which ends what cannot go on
 }
 
 void complete_request(Group& group, const smelt_request& request) {
-  group.wait_until(group.awaited, [&] {
-    if (request.group) advance(group);
+  const bool done = group.wait_until(group.awaited, [&] {
+    if (request.group) advance(group, false);
     return !request.group;
   });
+  if (!done) advance(group, false);
 }
 
 }  // namespace smelt

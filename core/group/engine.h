@@ -12,8 +12,8 @@
 //
 // `How` says what happens where something is not there yet, and is the only thing that waits:
 //
-//   Waiting   polls, lets the host progress, and always goes on: the blocking form, in which no machine ever stops,
-//             so the compiler leaves nothing of the switch
+//   Waiting   polls, lets the host progress, and goes on: the blocking form, in which no machine is ever called again,
+//             so the compiler leaves nothing of the switch. It stops only for good, where what is awaited cannot come
 //   Testing   stops: the started form
 //
 // A group begins its collectives in the same order everywhere, so started ones form a queue, and only the first is ever
@@ -22,6 +22,7 @@
 // waits for the first.
 #pragma once
 
+#include <cerrno>
 #include <new>
 
 #include "group/group.h"
@@ -53,6 +54,9 @@ struct alignas(64) InlineRoom {
   char bytes[kInlineBytes];
 };
 
+// Polls of a line between two looks elsewhere. Every turn of waiting has one (policy/thresholds.def, crowd_turn).
+inline constexpr uint32_t kPollsHere = 8;
+
 // What machines ask of the rings, each true when it is done.
 template <typename Self>
 struct Asking {
@@ -63,11 +67,38 @@ struct Asking {
     group.put(channel, from, bytes);
     return true;
   }
-  // nullptr: not yet.
-  const void* get(uint32_t i, const InlineSlot* channel, size_t bytes, void* room) {
+  // What is no message of so many bytes.
+  template <typename T>
+  bool put_special(InlineSlot* channel, const T& special, uint64_t what) {
+    static_assert(sizeof special <= kLinePayload);
+    if (!slots_free()) return false;
+    group.put(channel, &special, sizeof special, what);
+    return true;
+  }
+  // nullptr: not yet; kOtherLength, also where elsewhere() holds: who sends something else may do it in another place.
+  template <typename Elsewhere>
+  const void* get_any(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
     const void* at = nullptr;
-    until(i, [&] { return (at = group.try_get(channel, bytes, room)) != nullptr; });
+    const auto ready = [&] {
+      if (!(at = group.try_get(channel, bytes, room)) && elsewhere()) at = kOtherLength;
+      return at != nullptr;
+    };
+    return until(i, ready) ? at : nullptr;
+  }
+  // Whatever it is.
+  bool is_here(uint32_t i, const InlineSlot* channel) {
+    return until(i, [&] { return group.is_here(*group.slot(channel)); });
+  }
+  // nullptr: not yet. Of a length that all know: what is of another is noted.
+  template <typename Elsewhere>
+  const void* get(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
+    const void* const at = static_cast<Self*>(this)->get_any(i, channel, bytes, room, elsewhere);
+    if (at == kOtherLength) [[unlikely]]
+      return group.get_differing(channel, bytes, room);
     return at;
+  }
+  const void* get(uint32_t i, const InlineSlot* channel, size_t bytes, void* room) {
+    return get(i, channel, bytes, room, [] { return false; });
   }
   bool slots_free() {
     uint64_t upto;
@@ -84,8 +115,9 @@ struct Asking {
     group.note_finished();
     return true;
   }
-  bool filled(uint32_t i, Counter Desk::*channel, uint64_t piece) {
-    return until(i, [&] { return group.filled(i, channel, piece); });
+  bool filled(uint32_t i, Filled Desk::*channel, uint64_t piece) {
+    if (!until(i, [&] { return group.filled(i, channel, piece); })) return false;
+    return group.operand_bytes == 0 || group.message_of(i, channel, piece) == group.operand_bytes || group.give_up();
   }
   bool shelves_agreed() {
     return until(group.behind, [this] { return group.shelves_agreed(); });
@@ -119,21 +151,29 @@ struct Waiting : Asking<Waiting> {
   static constexpr bool kStops = false;
   template <typename Ready>
   bool until(const uint32_t& peer, Ready ready) {
-    group.wait_until(peer, ready);
-    return true;
+    return group.wait_until(peer, ready);
   }
   // Line after line: who stays until the last one is here has nothing to remember between two looks (measured,
   // allreduce of 64 bytes: 84 ns, 99 by way of try_get).
-  const void* get(uint32_t i, const InlineSlot* channel, size_t bytes, void* room) {
-    const InlineLine* line = channel[group.episode % kRing].line;
-    until(i, [&] { return group.is_here(*line); });
+  template <typename Elsewhere>
+  const void* get_any(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
+    const InlineLine* line = group.slot(channel);
+    uint64_t flag = 0;
+    uint32_t polls = 0;
+    const auto ready = [&] {
+      flag = line->flag.load(std::memory_order_acquire);
+      return group.is_here(flag) || (++polls % kPollsHere == 0 && elsewhere());
+    };
+    if (!until(i, ready)) return nullptr;
+    if (flag != group.flag_of(bytes)) [[unlikely]]
+      return kOtherLength;
     group.ask_for_next(channel);
     if (bytes <= kLinePayload) return line->payload;
     for (char* to = static_cast<char*>(room);; to += kLinePayload, bytes -= kLinePayload) {
       std::memcpy(to, line->payload, bytes < kLinePayload ? bytes : kLinePayload);
       if (bytes <= kLinePayload) return room;
       ++line;
-      until(i, [&] { return group.is_here(*line); });
+      if (!until(i, [&] { return group.is_here(*line); })) return nullptr;
     }
   }
 };
@@ -156,6 +196,8 @@ struct Pending {
   smelt_data in, out;
   smelt_fold fold;
   bool (*step)(Group& group, Pending& self);
+  uint64_t operand_bytes;  // Group::begin
+  bool begun;
   InlineRoom rooms[kMostRooms];
   alignas(64) char machine[1024];
 };
@@ -167,35 +209,59 @@ void complete_until(Group& group, uint64_t number);
 // Waits until this one is.
 void complete_request(Group& group, const smelt_request& request);
 
+// What came of a machine that has stopped. That operands of different lengths have met is told whoever saw it.
+inline int outcome(Group& group, bool done, int error) {
+  if (done && !group.lengths_differ) [[likely]]
+    return error;
+  group.lengths_differ = false;
+  return -EMSGSIZE;
+}
+
 // What a collective does with the machine that serves the call: runs it, or leaves it for later. Both return its error,
-// as far as it is known.
+// as far as it is known. refuse: there is none, and the call does not count. operand_bytes: Group::begin, which for a
+// call that runs has been told before.
 struct Running {
   Group& group;
   template <typename M, typename... Arguments>
-  int run(const Arguments&... arguments) {
+  [[gnu::always_inline]] int run(const Arguments&... arguments) {
+    return run_in<M>(group, arguments...);
+  }
+  int refuse(int error) {
+    --group.calls;
+    return error;
+  }
+
+ private:
+  // Static, so that the group comes in a register.
+  template <typename M, typename... Arguments>
+  static int run_in(Group& group, const Arguments&... arguments) {
     InlineRoom rooms[M::kRooms];
     M machine(rooms, arguments...);
-    machine.step(Waiting{{group}});  // inlined: nothing else calls it
-    return machine.error;
+    const bool done = machine.step(Waiting{{group}});  // inlined: nothing else calls it
+    return outcome(group, done, machine.error);
   }
 };
 struct Starting {
   Group& group;
   Pending& place;
+  uint64_t operand_bytes = 0;
   template <typename M, typename... Arguments>
   int run(const Arguments&... arguments) {
     static_assert(sizeof(M) <= sizeof place.machine && M::kRooms <= kMostRooms && alignof(M) <= 64);
     new (place.machine) M(place.rooms, arguments...);
     place.step = [](Group& group, Pending& self) { return step_of<M>(group, self); };
+    place.operand_bytes = operand_bytes;
+    place.begun = false;
     return 0;
   }
+  int refuse(int error) { return error; }
 
  private:
   template <typename M>
   static bool step_of(Group& group, Pending& self) {
     M& machine = *std::launder(reinterpret_cast<M*>(self.machine));
     if (!machine.step(Testing{{group}})) return false;
-    self.request->result = machine.error;
+    self.request->result = outcome(group, true, machine.error);
     return true;
   }
 };

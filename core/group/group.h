@@ -37,9 +37,17 @@ struct Group : Rings {
   uint64_t completed = 0, started = 0;
   uint32_t awaited = 0;    // whom the first of them waits for
   uint32_t in_vain = 0;    // tests that have found nothing complete, not counted without end
+  uint32_t looks = 0;      // that found nothing
   bool advancing = false;  // it is being advanced: a callback of ours that asks for more gets none
 
-  // 4. What the plan says.
+  // 4. What all must do alike: which collective this is, and how long its operands are (Rings).
+  uint64_t calls = 0;
+  bool broken = false;                      // they did not, and nothing can be made of it any more
+  uint64_t ahead_call = 0, ahead_peer = 0;  // Group::may_come
+  void begin(uint64_t bytes) { ++calls, operand_bytes = bytes; }
+  [[gnu::noinline, gnu::cold]] bool give_up();  // false
+
+  // 5. What the plan says.
   GroupPlan plan;
   Route* routes = nullptr;               // [n] by root, filled at first use
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
@@ -49,28 +57,35 @@ struct Group : Rings {
     return *reinterpret_cast<const Introduction*>(introductions + i * kIntroductionBytes);
   }
 
-  // Waits until ready() holds; `peer` is who will make it hold, and may change meanwhile.
+  // Waits until ready() holds; `peer` is who will make it hold, and may change meanwhile. False: it never will.
   template <typename Ready>
-  void wait_until(const uint32_t& peer, Ready ready) {
+  bool wait_until(const uint32_t& peer, Ready ready) {
     if (ready()) [[likely]]
-      return;
+      return true;
     if (!plan.crowded) {
       for (int i = 0; i < plan.burst; ++i) {
         cpu_pause();
-        if (ready()) return;
+        if (ready()) return true;
       }
     }
     for (uint32_t turn = 0;; ++turn) {
       idle(peer, turn);
       for (int i = 0; i < plan.turn; ++i) {
-        if (ready()) return;
+        if (ready()) return true;
         cpu_pause();
       }
+      if (!may_come(peer)) return false;
     }
   }
   void idle(uint32_t peer, uint32_t turn);
   bool should_make_room(uint32_t peer);
   void tested_in_vain();
+  // Can what is waited for still come from `peer`? If not, we give up, for good. To be asked again and again, and in
+  // between whether it has come.
+  bool may_come(uint32_t peer);
+  // Has the peer done its part of this call, or gone about it otherwise than we? What it did is visible then.
+  bool is_ahead(uint32_t peer) const;
+  void leave();  // no call of ours will follow
 
   // Each: has it been agreed on, one way or the other? `behind` is who has not said. What came of it: shelves, and
   // single_copy().

@@ -105,7 +105,7 @@ struct ReduceLong : Machine {
 
 template <typename Way>
 int run_long(Way way, const Reduction& job) {
-  if (job.fold.element_bytes > way.group.plan.limits.piece) return -ENOTSUP;
+  if (job.fold.element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
   if (way.group.shelves &&
       !may_copy_once(way.group, collective_of(job), job.bytes())) {  // nothing to agree on any more
     if (is_sliced(way.group, job)) return way.template run<Shelved<ReduceSliced>>(job);
@@ -129,10 +129,12 @@ int reduce_long(Starting way, const Reduction& job) { return run_long(way, job);
 
 int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
                  uint32_t root) {
+  group.begin(elements * fold.element_bytes);
   return reduce(Running{group}, {in, out, elements, fold, root});
 }
 int start_reduce(Group& group, Pending& place, size_t elements, uint32_t root) {
-  return reduce(Starting{group, place}, {place.in, place.out, elements, place.fold, root});
+  return reduce(Starting{group, place, elements * place.fold.element_bytes},
+                {place.in, place.out, elements, place.fold, root});
 }
 
 }  // namespace smelt

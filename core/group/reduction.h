@@ -31,7 +31,9 @@ struct InlineOperands {
   template <typename How>
   [[gnu::always_inline]] const void* get(How how, uint32_t i, const void* own, size_t bytes) {
     if (i == how.group.me) return own;
-    const void* const operand = how.get(i, how.group.desks[i].up, bytes, place[turn].bytes);
+    // Of two with operands of different lengths, one may take the line that two share (allreduce.cc).
+    const auto in_pair = [&] { return how.group.n == 2 && how.group.is_here(how.group.pair_line().half[i].flag); };
+    const void* const operand = how.get(i, how.group.desks[i].up, bytes, place[turn].bytes, in_pair);
     if (operand) turn = !turn;
     return operand;
   }

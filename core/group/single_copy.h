@@ -18,6 +18,7 @@
 // that finds everybody's addresses there.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 
 #include "group/reduction.h"
@@ -65,8 +66,9 @@ struct BeginLong : Machine {
 
 // What a participant says of its memory. 0: not in one piece.
 struct Notice {
-  uint64_t in;   // what the others may read
-  uint64_t out;  // where they may write
+  uint64_t in;     // what the others may read; a broadcast's: where the root may write
+  uint64_t out;    // where they may write
+  uint64_t bytes;  // so many
 };
 
 inline uint64_t address(const smelt_data& data) { return reinterpret_cast<uint64_t>(data.base); }
@@ -74,24 +76,35 @@ inline uint64_t address(const smelt_data& data) { return reinterpret_cast<uint64
 // Everybody tells everybody, in the up slots of this episode. Afterwards all are known to have arrived.
 struct ExchangeNotices : Machine {
   uint32_t i = 0;
+  uint32_t known = ~0u;  // whose was told otherwise
+  bool told = false;     // ours is in our slot already
   Notice all[kDirectCopyParticipants];
 
   // all[me] is ours.
   template <typename How>
+  bool tell(How how) {
+    return told = told || known == how.group.me || how.put_special(how.group.desk().up, all[how.group.me], kAddresses);
+  }
+  template <typename How>
   bool step(How how) {
     Group& group = how.group;
-    const void* from = nullptr;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(how.put(group.desk().up, &all[group.me], sizeof(Notice)));
+        SMELT_AWAIT(tell(how));
         for (; i < group.n; ++i) {
-          if (i == group.me) continue;
-          SMELT_AWAIT((from = how.get(i, group.desks[i].up, sizeof(Notice), nullptr)) != nullptr);
-          std::memcpy(&all[i], from, sizeof(Notice));
+          if (i == group.me || i == known) continue;
+          SMELT_AWAIT(how.is_here(i, group.desks[i].up));
+          SMELT_AWAIT(group.what_is_here(group.desks[i].up) == kAddresses || group.give_up());
+          std::memcpy(&all[i], group.payload(group.desks[i].up), sizeof(Notice));
         }
         group.finish_together();
     }
     return true;
+  }
+  // Are all operands as long as ours? If not, everybody finds that here, and nothing has been moved.
+  bool are_as_long(Group& group) const {
+    for (uint32_t i = 0; i < group.n; ++i) group.lengths_differ |= all[i].bytes != group.operand_bytes;
+    return !group.lengths_differ;
   }
 };
 
@@ -102,28 +115,38 @@ inline void note(bool done, int* error) {
   if (!done) *error = -EIO;
 }
 
-// `served`: false means "take the shelves". error: the kernel refused after all.
+// `served`: false means "take the shelves". error: the kernel refused after all. The others' notices say how much they
+// take.
 struct BroadcastSingle : Machine {
   const smelt_data& data;
-  size_t bytes;
-  uint32_t root;
+  const size_t bytes;  // our own: of what is sent, or of what we take
+  const uint32_t root;
   bool served = false;
   ExchangeNotices notices;
 
-  BroadcastSingle(const smelt_data& data, size_t bytes, uint32_t root) : data(data), bytes(bytes), root(root) {}
+  BroadcastSingle(const smelt_data& data, size_t bytes, uint32_t root) : data(data), bytes(bytes), root(root) {
+    notices.known = root;
+  }
+
+  // Before it is known that this method serves, for who expects it: then nobody has to wait for us afterwards.
+  template <typename How>
+  bool tell(How how) {
+    notices.all[how.group.me] = {address(data), 0, bytes};
+    return notices.tell(how);
+  }
 
   template <typename How>
-  bool step(How how) {
+  bool step(How how, const Heading& heading) {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        ++group.episode;
-        notices.all[group.me] = {address(data), address(data)};
+        notices.all[group.me] = {address(data), 0, bytes};
+        notices.all[root] = {heading.address, 0, heading.bytes};
         SMELT_AWAIT(notices.step(how));
         served = true;
         for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in != 0;
         if (!served) return true;
-        copy(group);
+        copy(group, heading.bytes);
         // Nobody may go on before all have read and written what they had to.
         group.finish_now();
         SMELT_AWAIT(how.all_finished(group, group.episode));
@@ -132,17 +155,22 @@ struct BroadcastSingle : Machine {
   }
 
  private:
-  void copy(Group& group) {
-    const size_t written = slice(bytes, 1, group.n);  // by the root, to each
-    if (group.me != root)
+  void copy(Group& group, size_t sent) {
+    const size_t written = slice(sent, 1, group.n);  // by the root, to each
+    const size_t end = std::min<size_t>(sent, bytes);
+    if (group.me != root && end > written)
       note(read_from(group.introduction(root), static_cast<char*>(data.base) + written, notices.all[root].in + written,
-                     bytes - written),
+                     end - written),
            &error);
     for (uint32_t i = 0; i < group.n && group.me == root; ++i)
-      if (i != root) note(write_to(group.introduction(i), data.base, notices.all[i].out, written), &error);
+      if (i != root)
+        note(write_to(group.introduction(i), data.base, notices.all[i].in,
+                      std::min<size_t>(written, notices.all[i].bytes)),
+             &error);
   }
 };
 
+// `served`: false means "take the shelves". error: the kernel refused after all.
 struct ReduceSingle : Machine {
   bool served = false;
   bool of_two = false;
@@ -154,9 +182,10 @@ struct ReduceSingle : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        notices.all[group.me] = {address(job.in), wants(job, group.me) ? address(job.out) : 0};
+        notices.all[group.me] = {address(job.in), wants(job, group.me) ? address(job.out) : 0, job.bytes()};
         SMELT_AWAIT(notices.step(how));
         served = true;
+        if (!notices.are_as_long(group)) return true;
         for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in && (notices.all[i].out || !wants(job, i));
         if (!served) return true;
         of_two = group.n == 2 && job.root != kEverybody && notices.all[job.root].in != notices.all[job.root].out;

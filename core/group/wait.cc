@@ -10,6 +10,9 @@
 // crowd. After a few tests in vain it makes room as well (measured, two ranks on one CPU, a started barrier: 12 ms
 // without).
 //
+// Who waits looks now and then at what the one is doing that it waits for: participants that call a collective with
+// different lengths would wait for each other for ever.
+//
 // So the settings of threads' waits (SMELT_WAIT, SMELT_SPIN_US, SMELT_YIELD_US) are not the ranks': there is no sleep
 // whose beginning they could set, and no bell that Open MPI's other communication would ring. Who wants ranks to give
 // way where there are CPUs enough says so to Open MPI (mpi_yield_when_idle), which makes a crowd of the group
@@ -42,6 +45,65 @@ void Group::tested_in_vain() {
   if (++in_vain < kTests) return;
   in_vain = 0;
   if (should_make_room(awaited)) os::yield_cpu();
+}
+
+namespace {
+
+constexpr uint64_t kGaveUp = ~uint64_t{0}, kLeft = kGaveUp - 1;  // as the number of a call
+
+// Is it in this very call, with operands of another length?
+bool is_at_odds(const Status& other, uint64_t call, uint64_t operand_bytes) {
+  if (other.call.load(std::memory_order_acquire) != call) return false;
+  const uint64_t theirs = other.operand_bytes.load(std::memory_order_acquire);
+  // acquire above: if that was of a later call, this has been withdrawn.
+  if (other.call.load(std::memory_order_relaxed) != call) return false;
+  return theirs != operand_bytes && theirs != 0 && operand_bytes != 0;
+}
+
+void tell(Status& mine, uint64_t call, uint64_t operand_bytes) {
+  if (mine.call.load(std::memory_order_relaxed) == call) return;  // on change only: the line is read by others
+  mine.call.store(0, std::memory_order_relaxed);
+  mine.operand_bytes.store(operand_bytes, std::memory_order_release);
+  mine.call.store(call, std::memory_order_release);
+}
+
+}  // namespace
+
+bool Group::give_up() {
+  broken = true;
+  tell(desk().status, kGaveUp, 0);
+  return false;
+}
+
+void Group::leave() {
+  if (!broken) tell(desk().status, kLeft, 0);
+}
+
+bool Group::is_ahead(uint32_t peer) const {
+  const Desk& desk = desks[peer];
+  if (desk.status.call.load(std::memory_order_acquire) > calls) return true;
+  // Who only contributes to a reduction may be gone without ever having waited. What it has left is not of this call as
+  // we know it, if ours is inline and that is a piece, or the other way round.
+  if (operand_bytes == 0) return false;
+  if (operand_bytes <= kInlineBytes) return desk.filled_up.value.load(std::memory_order_acquire) > pieces;
+  const uint64_t flag = desk.up[(episode + 1) % kRing].line->flag.load(std::memory_order_acquire);
+  return (flag ^ (episode + 1)) << (64 - kEpisodeBits) == 0;
+}
+
+// It cannot if the peer
+//   gave up on somebody
+//   is in this very call, and waits there with operands of another length
+//   is past it: what we wait for would have come before
+// It may have come since we looked, so the last two count only when they are found a second time.
+bool Group::may_come(uint32_t peer) {
+  if (broken) return false;
+  const Status& theirs = desks[peer].status;
+  tell(desk().status, calls, operand_bytes);
+  if (theirs.call.load(std::memory_order_relaxed) == kGaveUp) return give_up();
+  if (!is_at_odds(theirs, calls, operand_bytes) && !is_ahead(peer)) return true;
+  const bool found_before = ahead_call == calls && ahead_peer == peer;
+  ahead_call = calls, ahead_peer = peer;
+  return found_before ? give_up() : true;
 }
 
 }  // namespace smelt

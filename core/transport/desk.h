@@ -7,8 +7,8 @@
 //          pattern says. Up carries contributions to a reduction, down carries results and broadcasts.
 //          Which slot of the ring: the episode (number of the collective call in this group) modulo its length.
 //   shelf  the same for long messages: a ring of pieces up, a ring of pieces down. Which slot: the piece's number
-//          modulo the length; pieces are numbered through the group's life, and since all participants see the same
-//          sizes, all count alike without telling each other.
+//          modulo the length; pieces are numbered through the group's life, and all participants count alike: all see
+//          the same sizes, or, of a broadcast, are told the root's.
 //
 // Flow control. A slot may be written again when everybody has finished with its last message. Counters say so:
 // `finished` (episodes) and `consumed` (pieces), each written by its owner, read by a writer only when what it knows
@@ -33,9 +33,24 @@ inline constexpr uint32_t kPieceRing = 4;     // pieces ahead: put, combine and 
 
 struct alignas(64) InlineLine {
   char payload[kLinePayload];
-  std::atomic<uint64_t> episode;  // release by the owner after the payload; acquire by readers
+  // The episode, and in the uppermost byte what the message is, the same in all its lines: so many bytes, or the
+  // heading of a longer one. Release by the owner after the payload; acquire by readers. 56 bits do not wrap: 10^8
+  // episodes a second for 22 years.
+  std::atomic<uint64_t> flag;
 };
 static_assert(sizeof(InlineLine) == 64);
+
+inline constexpr uint32_t kEpisodeBits = 56;
+inline constexpr uint64_t kAddresses = 253;  // where data lie, and how long they are (group/single_copy.h)
+inline constexpr uint64_t kHeadsLong = 254;  // a Heading
+static_assert(kInlineBytes < kAddresses);
+
+// What a message begins with of which something has to be found out before any data go.
+struct Heading {
+  uint64_t bytes;    // of the whole message
+  uint64_t address;  // in the memory of whom it comes from, where it lies in one piece; else 0
+};
+static_assert(sizeof(Heading) <= kLinePayload);
 
 struct InlineSlot {
   InlineLine line[kSlotLines];
@@ -47,7 +62,7 @@ struct InlineSlot {
 struct alignas(64) PairLine {
   struct Half {
     char payload[kPairBytes];
-    std::atomic<uint64_t> episode;
+    std::atomic<uint64_t> flag;  // as an InlineLine's; the barrier's: the episode
   } half[2];
 };
 static_assert(sizeof(PairLine) == 64);
@@ -56,6 +71,15 @@ struct alignas(kLineBytes) Counter {
   std::atomic<uint64_t> value;  // only its owner writes, and only upwards: release / acquire
 };
 
+// Of the pieces on a shelf; the owner's alone, as a Counter.
+struct alignas(kLineBytes) Filled {
+  std::atomic<uint64_t> value;  // pieces put there so far
+  // By the piece's number, as the pieces themselves: what it belongs to. Of reductions and allgather, how long the
+  // operands are; of a broadcast, Rings::broadcast_of.
+  std::atomic<uint64_t> message[kPieceRing];
+};
+static_assert(sizeof(Filled) == kLineBytes);
+
 enum Question : uint32_t { kHaveShelf, kCanReadOthers, kQuestions };
 
 struct alignas(kLineBytes) Status {
@@ -63,6 +87,9 @@ struct alignas(kLineBytes) Status {
       finished;               // the owner has done with all episodes up to this, and maybe a few more (Rings::finish)
   std::atomic<uint32_t> cpu;  // 1 + the CPU it last waited on; 0: never waited long
   std::atomic<uint32_t> vote[kQuestions];  // 0: not yet, 1: yes, 2: no
+  // What the owner is in the middle of, told when it has waited long for it (Group::may_come).
+  std::atomic<uint64_t> call;           // its number; 0: being told
+  std::atomic<uint64_t> operand_bytes;  // of that call
 };
 
 struct Desk {
@@ -70,9 +97,9 @@ struct Desk {
   InlineSlot down[kRing];
   Counter signal[kSignalLines];  // of the barrier
   Status status;
-  Counter filled_up, filled_down;  // pieces put on the shelf so far
-  Counter consumed;                // pieces that the owner has done with: read all it wants of everybody's
-  char unused[2048];               // a desk begins where a page does, and its pages lie on its owner's NUMA node
+  Filled filled_up, filled_down;
+  Counter consumed;   // pieces that the owner has done with: read all it wants of everybody's
+  char unused[2048];  // a desk begins where a page does, and its pages lie on its owner's NUMA node
 };
 static_assert(sizeof(Desk) % kPage == 0);
 

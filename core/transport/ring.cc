@@ -28,6 +28,13 @@ const void* Rings::try_get_lines(const InlineLine* line, size_t bytes, char* roo
   return room;
 }
 
+const void* Rings::get_differing(const InlineSlot* channel, size_t bytes, void* room) {
+  lengths_differ = true;
+  if (bytes <= kLinePayload) return payload(channel);
+  std::memset(room, 0, bytes);
+  return room;
+}
+
 void Rings::note_finished() {
   const uint64_t least = least_of(*this, [](Desk& desk) -> std::atomic<uint64_t>& { return desk.status.finished; });
   // `finished` is not written by collectives that settle by themselves, so it may lag behind what is known.

@@ -33,7 +33,7 @@ for row in $(sed -n 's/^SMELT_COLLECTIVE(\(.*\))$/\1/p' "$root/core/include/smel
   rows=$((rows + 1))
   name=$(echo "$row" | cut -d, -f2) mpi=$(echo "$row" | cut -d, -f3)
   case $(echo "$row" | cut -d, -f4) in ROOTED) rooted=yes ;; ROOTLESS) rooted=no ;; *) rooted='(no such root)' ;; esac
-  case $(echo "$row" | cut -d, -f5) in REDUCES) served='from the first call on' ;; *) served='after `SMELT_PATIENCE` calls' ;; esac
+  case $(echo "$row" | cut -d, -f5) in REDUCES) served='after `SMELT_PATIENCE` calls, long ones at once' ;; *) served='after `SMELT_PATIENCE` calls' ;; esac
   blocking=MPI_$(echo "$mpi" | cut -c1 | tr a-z A-Z)$(echo "$mpi" | cut -c2-)
   line="| \`$blocking\`, \`MPI_I$mpi\`, \`${blocking}_init\` | \`smelt_group_$name\` | $rooted | $served |"
   grep -Fxq "$line" "$root/docs/mpi.md" || { echo "FAIL: docs/mpi.md has no line $line"; failed=1; }

@@ -15,18 +15,6 @@ typedef struct layout {
 
 enum { kUnit = 12, kShift = 64, kLayouts = 9, kStructLayouts = 4 };
 
-static MPI_Datatype committed(MPI_Datatype type) {
-  MPI_Type_commit(&type);
-  return type;
-}
-
-static MPI_Datatype resized(MPI_Datatype type, MPI_Aint lower, MPI_Aint extent) {
-  MPI_Datatype result;
-  MPI_Type_create_resized(type, lower, extent, &result);
-  MPI_Type_free(&type);
-  return committed(result);
-}
-
 // All of signature "kUnit ints per element", but for plain MPI_INT with one.
 static void int_layouts(layout *list) {
   MPI_Datatype t;

@@ -130,6 +130,19 @@ static inline ptrdiff_t first_difference(const void *got, const void *wanted, si
   return -1;
 }
 
+// Types, ready to use.
+static inline MPI_Datatype committed(MPI_Datatype type) {
+  MPI_Type_commit(&type);
+  return type;
+}
+
+static inline MPI_Datatype resized(MPI_Datatype type, MPI_Aint lower, MPI_Aint extent) {
+  MPI_Datatype result;
+  MPI_Type_create_resized(type, lower, extent, &result);
+  MPI_Type_free(&type);
+  return committed(result);
+}
+
 static inline int add_count(int *counts, int n, size_t count) {
   for (int i = 0; i < n; ++i)
     if ((size_t)counts[i] == count) return n;

@@ -70,8 +70,8 @@ other_form() {
   ok "$form: $1, $other_ranks ranks" $other_ranks -x LD_PRELOAD="$forms" -x FORM=$form "$@"
 }
 every_program() {
-  mixed_empty=--mixed-empty order=--order smelt_serves=--smelt
-  if [ "$component" = stock ]; then mixed_empty= order= smelt_serves=; fi
+  mixed_empty=--mixed-empty order=--order smelt_serves=--smelt differ=--all
+  if [ "$component" = stock ]; then mixed_empty= order= smelt_serves= differ=; fi
   for n in 2 3 4 5 8 10; do
     ok "reductions, $n ranks" $n reductions "$length"
     ok "user operations, $n ranks" $n user_operations "$length"
@@ -82,6 +82,8 @@ every_program() {
     ok "barrier and mixed, $n ranks" $n barrier "$length" --seed $n
     ok "many collectives, $n ranks" $n many_collectives
     if [ -n "$order" ]; then ok "same bits, $n ranks" $n same_bits "$length" --order; fi
+    if [ -n "$order" ]; then ok "first calls, $n ranks" $n first_calls --patience; fi
+    if [ -n "$differ" ] || [ $n -eq 2 ]; then ok "lengths that differ, $n ranks" $n lengths $differ; fi
     if [ $n -le 4 ]; then ok "spawned ranks, $n ranks" $n spawn; fi
     if [ $n -le 5 ]; then ok "threads, $n ranks" $n threads "$length" --create; fi
     if [ $n -le 5 ]; then ok "nonblocking, $n ranks" $n nonblocking "$length" $smelt_serves; fi
@@ -123,12 +125,14 @@ controls() {
   negative_control order 3 --oversubscribe user_operations
   negative_control early 3 --oversubscribe barrier
   negative_control spill 2 --oversubscribe broadcasts
+  negative_control spill 2 --oversubscribe lengths
   negative_control stale 3 --oversubscribe broadcasts
   negative_control stale 3 --oversubscribe barrier
   negative_control source 2 --oversubscribe reductions
   negative_control source 2 --oversubscribe user_operations
   negative_control leak 2 --oversubscribe communicators
   wrong "control: other bits are noticed by same_bits" 5 same_bits  # tuned's order depends on length and root
+  wrong "control: other bits are noticed by first_calls" 5 first_calls
   check "control: a barrier that stops everything is noticed by progress" 0 '' sh -c 'timeout 5 "$@"; test $? -eq 124' - \
     mpirun -n 2 -x LD_PRELOAD="$broken" -x BROKEN=stuck progress
   wrong "control: counters notice that nothing is served" 2 counters used

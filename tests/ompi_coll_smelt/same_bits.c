@@ -6,17 +6,9 @@
 //   - with --order, the bits are those of  B_0 + (B_1 + ...),  B_j = a_16j + (a_16j+1 + ... a_16j+15).
 // Prints a checksum of everything, which must not change with settings or binding.
 #include "check.h"
+#include "ordered_sums.h"
 
 static uint64_t checksum;
-
-static double number(int rank, size_t k) {
-  const uint64_t h = mix((uint64_t)rank, k, 21);
-  const int exponent = (int)(h >> 58) - 32;  // 2^-32 .. 2^31
-  const double mantissa = 1.0 + (double)(h & 0xFFFFFFFFFFFF) / (double)(1ull << 48);
-  double value = (h >> 57 & 1 ? -1 : 1) * mantissa;
-  for (int i = 0; i < (exponent < 0 ? -exponent : exponent); ++i) value *= exponent < 0 ? 0.5 : 2.0;
-  return value;
-}
 
 typedef struct number_kind {
   const char *name;
@@ -33,24 +25,10 @@ static void fill(const number_kind *kind, int rank, size_t count, void *to) {
   }
 }
 
-// The documented order, from the right.
-static double documented_sum(const number_kind *kind, size_t k) {
-  double total = 0;
-  for (int block = (world_size - 1) / 16; block >= 0; --block) {
-    const int last = block * 16 + 15 < world_size ? block * 16 + 15 : world_size - 1;
-    double sum = kind->type == MPI_FLOAT ? (float)number(last, k) : number(last, k);
-    for (int rank = last - 1; rank >= block * 16; --rank)
-      sum = kind->type == MPI_FLOAT ? (double)((float)number(rank, k) + (float)sum) : number(rank, k) + sum;
-    const int is_last_block = block == (world_size - 1) / 16;
-    total = is_last_block ? sum : kind->type == MPI_FLOAT ? (double)((float)sum + (float)total) : sum + total;
-  }
-  return total;
-}
-
 static void verify_order(const number_kind *kind, const void *got, size_t count) {
   for (size_t k = 0; k < count; ++k) {
     const double is = kind->type == MPI_FLOAT ? ((const float *)got)[k] : ((const double *)got)[k];
-    const double wanted = documented_sum(kind, k);
+    const double wanted = ordered_sum(kind->type == MPI_FLOAT, k);
     if (memcmp(&is, &wanted, sizeof is) != 0)
       fail("allreduce MPI_SUM %s count %zu: element %zu is %a, in the documented order %a", kind->name, count, k, is,
            wanted);

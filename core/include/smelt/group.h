@@ -91,10 +91,15 @@ typedef struct smelt_fold {
 
 /* Each returns 0, or for all participants alike -ENOTSUP when this group does not serve such a call (a single element
  * larger than smelt_group_element_limit, or no memory for long messages); then nothing has been sent or written.
- * broadcast: data of `root`, `bytes` the same for all. reduce: `in` of all into `out` of root (out is not looked at
+ * broadcast: data of `root`. Its `bytes` count: who takes more keeps the rest as it was, who takes less gets what fits
+ * and -EMSGSIZE; 0 only on all. reduce: `in` of all into `out` of root (out is not looked at
  * elsewhere and may be NULL). allreduce: into `out` of all. in and out may be the same memory, and overlap in no other
  * way. allgather: `bytes` of each, to `out` of all, which has room for n times as many, in the order of the
- * participants; `in` may lie where it goes (out + me * bytes), and does not overlap otherwise. */
+ * participants; `in` may lie where it goes (out + me * bytes), and does not overlap otherwise.
+ *
+ * Of reduce, allreduce and allgather all must give the same length. Where they do not, nobody waits for ever and
+ * nothing is written elsewhere than in the result: who finds it out returns -EMSGSIZE, with nothing of use in its
+ * result, and a group that could not go on without losing step returns -EMSGSIZE from then on. */
 SMELT_API int smelt_group_barrier(smelt_group *group);
 SMELT_API int smelt_group_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root);
 SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,

@@ -1,0 +1,235 @@
+// Participants that disagree about a length. Of a broadcast the root's counts: who takes more keeps the rest, who takes
+// less gets what fits and is told. Anything else is an error that is told, never a wait that does not end nor a byte
+// written where nobody said so.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "group/group.h"
+#include "in_group.h"
+
+namespace smelt::test {
+namespace {
+
+constexpr size_t kGuard = 64;
+constexpr unsigned kLimit = 60;  // seconds: who waits for ever is ended
+
+unsigned char byte_of(uint32_t round, size_t i) { return static_cast<unsigned char>(round * 31 + i * 7 + (i >> 8)); }
+
+// Eight bytes of data, eight that nobody touches.
+struct Apart {
+  static void pack(void* context, size_t offset, size_t bytes, void* to) {
+    const char* from = static_cast<const char*>(context);
+    for (size_t i = 0; i < bytes; ++i) static_cast<char*>(to)[i] = from[(offset + i) / 8 * 16 + (offset + i) % 8];
+  }
+  static void unpack(void* context, size_t offset, size_t bytes, const void* from) {
+    char* to = static_cast<char*>(context);
+    for (size_t i = 0; i < bytes; ++i) to[(offset + i) / 8 * 16 + (offset + i) % 8] = static_cast<const char*>(from)[i];
+  }
+};
+
+int finish(smelt_request* request, bool wait) {
+  if (wait) return smelt_group_wait(request);
+  for (int done = 0;;) {
+    const int error = smelt_group_test(request, &done);
+    if (done) return error;
+    sched_yield();
+  }
+}
+
+enum class Form { kBlocking, kWaited, kTested };
+
+// One broadcast of `sent` bytes, of which this participant takes `taken`.
+int broadcast(smelt_group* group, const Seat& seat, uint32_t round, unsigned root, size_t sent, size_t taken,
+              bool apart, Form form) {
+  const size_t width = apart ? 2 : 1, own = seat.me == root ? sent : taken;
+  std::vector<unsigned char> memory(own * width + 16 + 2 * kGuard, 0xA5);
+  unsigned char* const at = memory.data() + kGuard;
+  const auto place = [&](size_t i) { return apart ? i / 8 * 16 + i % 8 : i; };
+  if (seat.me == root)
+    for (size_t i = 0; i < sent; ++i) at[place(i)] = byte_of(round, i);
+  std::vector<unsigned char> wanted = memory;
+  for (size_t i = 0; i < std::min(sent, own); ++i) wanted[kGuard + place(i)] = byte_of(round, i);
+  const smelt_data data =
+      apart ? smelt_data{nullptr, Apart::pack, Apart::unpack, at} : smelt_data{at, nullptr, nullptr, nullptr};
+  int error = 0;
+  smelt_request request{};
+  if (form == Form::kBlocking)
+    error = smelt_group_broadcast(group, &data, own, root);
+  else if ((error = smelt_group_start_broadcast(group, &data, own, root, &request)) == 0)
+    error = finish(&request, form == Form::kWaited);
+  EXPECT_HERE(error == (sent > own ? -EMSGSIZE : 0), "rank %u: round %u: %zu of %zu bytes: %d", seat.me, round, taken,
+              sent, error);
+  for (size_t i = 0; i < memory.size(); ++i)
+    EXPECT_HERE(memory[i] == wanted[i], "rank %u: round %u: %zu of %zu bytes: byte %td is %u instead of %u", seat.me,
+                round, taken, sent, static_cast<ptrdiff_t>(i - kGuard), memory[i], wanted[i]);
+  return 0;
+}
+
+// Nobody has lost step: everybody's number, and who is last.
+int still_in_step(smelt_group* group, const Seat& seat, uint32_t round) {
+  const smelt_fold fold{sizeof(uint64_t),
+                        [](void*, const void* left, void* right, size_t) {
+                          *static_cast<uint64_t*>(right) += *static_cast<const uint64_t*>(left);
+                        },
+                        nullptr, nullptr, 0};
+  uint64_t in = seat.me + round, out = 0;
+  const smelt_data from{&in, nullptr, nullptr, nullptr}, to{&out, nullptr, nullptr, nullptr};
+  EXPECT_HERE(smelt_group_allreduce(group, &from, &to, 1, &fold) == 0, "round %u", round);
+  EXPECT_HERE(out == uint64_t{seat.n} * round + seat.n * (seat.n - 1) / 2, "round %u: sum", round);
+  return 0;
+}
+
+// Every way to send against every way to expect, each participant another.
+int broadcasts(smelt_group* group, const Seat& seat) {
+  static const size_t kLengths[] = {1, 8, 56, 57, 224, 225, 2048, 2049, 5000, 40000, 200000};
+  constexpr size_t kMany = std::size(kLengths);
+  uint32_t round = 0;
+  for (size_t sent = 0; sent < kMany; ++sent)
+    for (size_t shift = 0; shift < kMany; ++shift) {
+      ++round;
+      const unsigned root = round % seat.n;
+      const size_t taken = kLengths[(sent + shift + seat.me * 3) % kMany];
+      const bool apart = (round + seat.me) % 4 == 0;
+      const auto form = static_cast<Form>((round / 3 + seat.me) % 3);
+      if (const int error = broadcast(group, seat, round, root, kLengths[sent], taken, apart, form)) return error;
+      if (round % 5 == 0)
+        if (const int error = still_in_step(group, seat, round)) return error;
+    }
+  // The root runs ahead of those who wait for something else.
+  for (uint32_t i = 0; i < 200; ++i) {
+    const size_t sent = kLengths[i % 8], taken = kLengths[(i * 5 + seat.me) % 8];
+    if (const int error = broadcast(group, seat, 1000 + i, 0, sent, taken, false, Form::kBlocking)) return error;
+  }
+  return still_in_step(group, seat, 1);
+}
+
+class Lengths : public testing::TestWithParam<unsigned> {};
+
+TEST_P(Lengths, OfABroadcast) { EXPECT_EQ(in_group(GetParam(), {}, broadcasts, kLimit), 0); }
+TEST_P(Lengths, OfABroadcastInManyPieces) {
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "256"}, {"SMELT_COPY_LIMIT", "1000000000"}}, broadcasts, kLimit), 0);
+}
+TEST_P(Lengths, OfABroadcastAlongAChain) {
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_PATTERN", "knomial:1"}, {"SMELT_CPUS", "64"}}, broadcasts, kLimit), 0);
+}
+TEST_P(Lengths, OfABroadcastBySingleCopy) {
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, broadcasts, kLimit), 0);
+}
+
+// Everybody takes part with its own length, in a group that is made for this one call: only the program's end and the
+// guards can be relied on afterwards. `who_must_know`: a bit for each participant that has to be told.
+enum class Kind { kReduce, kAllreduce, kAllgather };
+int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* lengths, Form form, bool must_know) {
+  const size_t own = lengths[seat.me], results = kind == Kind::kAllgather ? seat.n : 1;
+  std::vector<uint64_t> in(own, seat.me + 1), memory(own * results + 2 * kGuard, 0xA5A5);
+  const smelt_fold fold{sizeof(uint64_t),
+                        [](void*, const void* left, void* right, size_t elements) {
+                          for (size_t i = 0; i < elements; ++i)
+                            static_cast<uint64_t*>(right)[i] += static_cast<const uint64_t*>(left)[i];
+                        },
+                        nullptr, nullptr, 0};
+  const smelt_data from{in.data(), nullptr, nullptr, nullptr}, to{memory.data() + kGuard, nullptr, nullptr, nullptr};
+  int error = 0;
+  smelt_request request{};
+  if (form == Form::kBlocking) {
+    if (kind == Kind::kReduce) error = smelt_group_reduce(group, &from, &to, own, &fold, 0);
+    if (kind == Kind::kAllreduce) error = smelt_group_allreduce(group, &from, &to, own, &fold);
+    if (kind == Kind::kAllgather) error = smelt_group_allgather(group, &from, to.base, own * 8);
+  } else {
+    if (kind == Kind::kReduce) error = smelt_group_start_reduce(group, &from, &to, own, &fold, 0, &request);
+    if (kind == Kind::kAllreduce) error = smelt_group_start_allreduce(group, &from, &to, own, &fold, &request);
+    if (kind == Kind::kAllgather) error = smelt_group_start_allgather(group, &from, to.base, own * 8, &request);
+    if (error == 0) error = finish(&request, form == Form::kWaited);
+  }
+  EXPECT_HERE(error == -EMSGSIZE || (error == 0 && !must_know), "rank %u: %zu elements: %d", seat.me, own, error);
+  for (size_t i = 0; i < kGuard; ++i)
+    EXPECT_HERE(memory[i] == 0xA5A5 && memory[memory.size() - 1 - i] == 0xA5A5, "rank %u: outside of the result",
+                seat.me);
+  for (size_t i = 0; i < own; ++i) EXPECT_HERE(in[i] == seat.me + 1, "rank %u: the operands were written to", seat.me);
+  return 0;
+}
+
+constexpr size_t kElements[] = {1, 3, 5, 28, 29, 300, 5000, 60000};
+
+int disagreements(unsigned n, Kind kind, const std::vector<Setting>& settings) {
+  int failures = 0;
+  unsigned round = 0;
+  for (const size_t usual : kElements)
+    for (const size_t other : kElements) {
+      if (usual == other) continue;
+      const unsigned odd = ++round % n;
+      const auto form = static_cast<Form>(round % 3);
+      failures += in_group(
+          n, settings,
+          [&](smelt_group* group, Seat& seat) {
+            size_t lengths[8];
+            std::fill(lengths, lengths + n, usual);
+            lengths[odd] = other;
+            if (round % 2)  // what long messages need is there already
+              if (const int error = still_in_step(group, seat, round)) return error;
+            const bool must_know = kind == Kind::kReduce ? seat.me == 0 : true;
+            return disagree(group, seat, kind, lengths, form, must_know);
+          },
+          kLimit);
+    }
+  return failures;
+}
+
+TEST(LengthsOf, AnAllreduce) {
+  EXPECT_EQ(disagreements(2, Kind::kAllreduce, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllreduce, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllreduce, {{"SMELT_FLAT_LIMIT", "0"}, {"SMELT_COPY_LIMIT", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllreduce, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AReduce) {
+  EXPECT_EQ(disagreements(2, Kind::kReduce, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduce, {{"SMELT_FLAT_LIMIT", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduce, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AnAllgather) {
+  EXPECT_EQ(disagreements(2, Kind::kAllgather, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllgather, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+
+// Short ones are told and forgotten: the group goes on.
+TEST(LengthsOf, AShortAllreduceAreForgiven) {
+  const auto body = [](smelt_group* group, Seat& seat) {
+    for (uint32_t round = 1; round < 100; ++round) {
+      size_t lengths[3] = {3, 3, 3};
+      lengths[round % seat.n] = 1 + round % 28;
+      const bool differ = lengths[round % seat.n] != 3;
+      if (differ)
+        if (const int error = disagree(group, seat, Kind::kAllreduce, lengths, static_cast<Form>(round % 3), true))
+          return error;
+      if (const int error = still_in_step(group, seat, round)) return error;
+    }
+    return 0;
+  };
+  EXPECT_EQ(in_group(2, {}, body, kLimit), 0);
+  EXPECT_EQ(in_group(3, {}, body, kLimit), 0);
+}
+
+// Who leaves a call out is a call behind all others, who wait for it while it waits for them. Once that has come to
+// light, nobody is served any more.
+TEST(LengthsOf, ACallThatSomebodyLeavesOut) {
+  const auto body = [](smelt_group* group, Seat& seat) {
+    uint64_t word = 1;
+    const smelt_data data{&word, nullptr, nullptr, nullptr};
+    if (seat.me != 1) EXPECT_HERE(smelt_group_broadcast(group, &data, sizeof word, 0) == 0, "broadcast");
+    const int error = still_in_step(group, seat, 1);
+    EXPECT_HERE(error != 0, "nobody noticed");
+    EXPECT_HERE(smelt_group_barrier(group) == -EMSGSIZE, "a barrier afterwards");
+    smelt_request request{};
+    EXPECT_HERE(smelt_group_start_barrier(group, &request) == -EMSGSIZE, "a started one afterwards");
+    return 0;
+  };
+  EXPECT_EQ(in_group(2, {}, body, kLimit), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, Lengths, testing::Values(2u, 3u, 5u), testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace smelt::test

@@ -1,0 +1,81 @@
+// Proves what becomes of ranks that disagree about a length, as some programs do: a broadcast whose root sends less
+// than the others have room for leaves the rest of their buffers as it was, and everything works afterwards. With
+// --all, which Open MPI's own components do not bear: of a root that sends more than there is room for, who has too
+// little is told MPI_ERR_TRUNCATE, and no byte is written beyond it; and allreduces of different lengths are errors and
+// do not hang, on communicators of one use.
+#include "check.h"
+
+static void broadcast(MPI_Comm comm, int root, int sent, int taken) {
+  const int own = world_rank == root ? sent : taken;
+  guarded got = guarded_new((size_t)own * sizeof(int)), wanted = guarded_new((size_t)own * sizeof(int));
+  for (int k = 0; k < own && k < sent; ++k) {
+    const int value = root * 1000 + k;
+    memcpy(wanted.data + (size_t)k * sizeof value, &value, sizeof value);
+  }
+  if (world_rank == root) memcpy(got.data, wanted.data, got.bytes);
+  const int error = MPI_Bcast(got.data, own, MPI_INT, root, comm);
+  int class = MPI_SUCCESS;
+  if (error != MPI_SUCCESS) MPI_Error_class(error, &class);
+  if (class != (sent > own ? MPI_ERR_TRUNCATE : MPI_SUCCESS))
+    fail("bcast of %d ints to places for %d, root %d: error class %d", sent, taken, root, class);
+  int intact;
+  const ptrdiff_t outside = guarded_damage(&got, &intact);
+  if (!intact) fail("bcast of %d ints to places for %d, root %d: byte %td overwritten", sent, taken, root, outside);
+  const ptrdiff_t byte = first_difference(got.data, wanted.data, got.bytes);
+  if (byte >= 0)
+    fail("bcast of %d ints to places for %d, root %d: byte %td is %02x instead of %02x", sent, taken, root, byte,
+         got.data[byte], wanted.data[byte]);
+  guarded_free(&got);
+  guarded_free(&wanted);
+}
+
+static void in_step(MPI_Comm comm, int round) {
+  int sum = 0, word = world_rank == 0 ? round : -1;
+  MPI_Allreduce(&world_rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Bcast(&word, 1, MPI_INT, 0, comm);
+  MPI_Barrier(comm);
+  if (sum != world_size * (world_size - 1) / 2 || word != round) fail("round %d: sum %d, word %d", round, sum, word);
+}
+
+static void allreduce(int mine, int others) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (int i = 0; i < 10; ++i) in_step(comm, i);  // the component serves it now
+  const int own = world_rank == 0 ? mine : others;
+  int *in = calloc((size_t)own, sizeof *in);
+  guarded out = guarded_new((size_t)own * sizeof *in);
+  const int error = MPI_Allreduce(in, out.data, own, MPI_INT, MPI_SUM, comm);
+  int class = MPI_SUCCESS, intact;
+  if (error != MPI_SUCCESS) MPI_Error_class(error, &class);
+  if (class != MPI_ERR_TRUNCATE) fail("allreduce of %d ints on rank 0 and %d elsewhere: class %d", mine, others, class);
+  guarded_damage(&out, &intact);
+  if (!intact) fail("allreduce of %d ints on rank 0 and %d elsewhere: overwritten", mine, others);
+  guarded_free(&out);
+  free(in);
+  MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv) {
+  start(&argc, &argv);
+  const int all = has_argument(argc, argv, "--all");
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  // One line, several, inline and not, pieces, single copy.
+  static const int lengths[] = {1, 10, 56, 57, 500, 3000, 50000, 100000};
+  enum { kLengths = sizeof lengths / sizeof *lengths };
+  // The first calls of a communicator are Open MPI's own, which need not bear every pair.
+  for (int i = 0; i < 10; ++i) in_step(comm, i);
+  int round = 0;
+  for (int sent = 0; sent < kLengths; ++sent)
+    for (int taken = all ? 0 : sent; taken < kLengths; ++taken) {
+      for (int root = 0; root < world_size; ++root) broadcast(comm, root, lengths[sent], lengths[taken]);
+      in_step(comm, ++round);
+    }
+  MPI_Comm_free(&comm);
+  for (int mine = 0; all && mine < kLengths; ++mine)
+    for (int others = 0; others < kLengths; ++others)
+      if (mine != others) allreduce(lengths[mine], lengths[others]);
+  return finish();
+}
