@@ -2,8 +2,8 @@
  *
  *   1. made when its communicator is (component.c decides for which)
  *   2. enabled, in order of rising priority: what the communicator has then is the next lower component's, and is saved
- *   3. first persistent request, first reduction that cannot do without, or first blocking call when patience is over: the
- *      group is created, with two of the saved functions, or all ranks step aside for good
+ *   3. first persistent request, first reduction that cannot do without, or first blocking call when patience is over:
+ *      the group is created, with two of the saved functions, or all ranks step aside for good
  *   4. disabled or destroyed: the group and the saved modules are released
  *
  * Open MPI 4.1 disables a module once for each function it still owns, and destroys it without disabling where it owns
