@@ -1,0 +1,160 @@
+#!/bin/sh
+# What runs in an emulated machine, as its only program; guest_test.sh puts everything there. Parts: see the end.
+. /smelt/machines.sh
+machine "$(cat /smelt/machine)"
+shim=/smelt/gomp_shim/libsmelt_gomp.so smelt=/smelt/core/smelt
+omp=/smelt/tests/gomp_shim mpi=/smelt/tests/ompi_coll_smelt
+. /smelt/checks.sh
+limit=200
+now() { cut -d. -f1 /proc/uptime; }
+
+# --- what the machine is
+
+has() {  # PATTERN: a line of the output is so
+  if grep -Eq "$1" "$output"; then passes "smelt info: $1"; else fails "smelt info: $1"; fi
+}
+discovery() {
+  check "smelt info" 0 '' "$smelt" info
+  has "^CPUs +$cpus \(cores: $cores, last-level caches: $caches, NUMA nodes: $nodes, packages: $packages\)$"
+  for pair in $pairs; do has "^  $(echo "${pair%=*}" | tr _ ' ') +${pair#*=} "; done
+  distances=$(sed '/^measured/,$d' "$output" | grep -Ec '^  (same|other) ')
+  if [ "$distances" -ne "$(echo "$pairs" | wc -w)" ]; then fails "smelt info: $distances distances"; fi
+}
+
+# --- threads, a CPU each
+
+# team NAME THREADS CPUS command...   CPUS: an extended regular expression of their list, "" for any
+team() {
+  team_name=$1 threads=$2 on=${3:-[0-9].*}
+  shift 3
+  check_under "$team_name" 0 '^ok$' $waiting SMELT_VERBOSE=2 "$@" || return
+  if ! grep -Eq "team of $threads, CPUs $on: barrier [a-z]" "$output"; then fails "$team_name: not on CPUs $on"; fi
+  if grep -Eq 'barrier (crowd|alone)' "$output"; then fails "$team_name: a crowd"; fi
+}
+threads() {
+  for size in $teams; do
+    team "constructs, $size threads" "$size" '' OMP_PROC_BIND=true "$omp/constructs" "$size" 3
+    team "tasks, $size threads" "$size" '' OMP_PROC_BIND=true "$omp/tasks" 10 "$size"
+    for asked in hierarchical dissemination mst; do
+      team "regions, $size threads, $asked" "$size" '' OMP_PROC_BIND=true SMELT_PATTERN=$asked "$omp/regions" "$size"
+      grep -Eq "team of $size, CPUs [0-9].*: barrier $asked" "$output" || fails "$size threads: not $asked"
+    done
+  done
+  team "threads close together" 4 "$close" OMP_PROC_BIND=close OMP_PLACES=threads "$omp/constructs" 4 3
+  team "threads spread" 4 "$spread" OMP_PROC_BIND=spread OMP_PLACES=cores "$omp/constructs" 4 3
+  check_under "nested teams, spread and close" 0 '^ok$' $waiting OMP_PROC_BIND=spread,close "$omp/nested"
+  check_under "settings that change, several masters, forks" 0 '^ok$' $waiting "$omp/hot"
+}
+
+# --- processes, a CPU each
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader
+export OMPI_MCA_mca_base_component_path=/smelt/ompi_coll_smelt:SYSTEM_DEFAULT OMPI_MCA_coll_smelt_priority=90
+ranks() {
+  [ -e /smelt/ompi_coll_smelt/mca_coll_smelt.so ] || { skips "no component for Open MPI"; return; }
+  for size in $ranks; do
+    start="mpirun -n $size --use-hwthread-cpus --bind-to hwthread"
+    check "$size ranks are served" 0 "MPI_COMM_WORLD \($size ranks\): barrier" \
+      $start -x SMELT_VERBOSE=1 "$mpi/counters" used
+    grep -q '^ok$' "$output" || fails "$size ranks: served, but not ok"
+    check "barriers, $size ranks" 0 '^ok$' $start "$mpi/barrier" --light --rounds 50 --mixed 30
+    [ "$size" -le 8 ] || continue  # the rest takes minutes with more
+    check "reductions, $size ranks" 0 '^ok$' $start "$mpi/reductions" --light
+    check "broadcasts, $size ranks" 0 '^ok$' $start "$mpi/broadcasts" --light
+    check "same bits, $size ranks" 0 '^ok$' $start "$mpi/same_bits" --light --order
+  done
+}
+
+# --- libgomp's own tests
+
+conformance() {
+  for program in /smelt/conformance/*/test; do
+    [ -x "$program" ] || continue
+    name=$(basename "$(dirname "$program")")
+    check_under "$name" 0 '' OMP_NUM_THREADS="$cpus" OMP_PROC_BIND=true "$program"
+  done
+}
+
+# --- CPUs that come and go while programs run
+
+# meanwhile NAME CHANGE command...: again and again the command, which must be well each time, until CHANGE was called
+# with 0 to 11. The last call leaves everything as it was. A program that binds threads and starts just when one of its
+# CPUs goes is ended by libgomp itself, stock as well.
+meanwhile() {
+  name=$1 change=$2 turn=0
+  shift 2
+  rm -f "$scratch/enough"
+  until [ -e "$scratch/enough" ]; do
+    timeout "$limit" "$@" >"$output" 2>&1
+    grep -Eq '^ok$|^libgomp: Thread creation failed' "$output" || exit 1
+  done &
+  while [ $turn -lt 12 ] && kill -0 $! 2>/dev/null; do
+    sleep 0.3
+    $change $turn
+    turn=$((turn + 1))
+  done
+  touch "$scratch/enough"
+  if wait $!; then passes "$name"; else fails "$name, after $turn changes"; fi
+}
+online() { echo "$2" >"/sys/devices/system/cpu/cpu$1/online"; }
+offline_and_back() {
+  case $(($1 % 4)) in
+    0) online 3 0 ;;
+    1) online 5 0 ;;
+    2) online 3 1 ;;
+    3) online 5 1 ;;
+  esac
+}
+group=/sys/fs/cgroup/changing
+narrow_and_back() {
+  case $(($1 % 4)) in
+    0) echo 0-3 ;;
+    1) echo 4-7 ;;
+    2) echo "1,$((cpus - 1))" ;;
+    3) echo "0-$((cpus - 1))" ;;
+  esac >$group/cpuset.cpus
+}
+in_group=$scratch/in_group
+printf '#!/bin/sh\necho $$ >%s/cgroup.procs && exec "$@"\n' $group >"$in_group"
+chmod +x "$in_group"
+changes() {
+  bound="env LD_PRELOAD=$shim OMP_PROC_BIND=true" unbound="env LD_PRELOAD=$shim"
+  meanwhile "threads, CPUs offline and back" offline_and_back $unbound "$omp/constructs" 8 100
+  meanwhile "bound threads, CPUs offline and back" offline_and_back $bound "$omp/constructs" 8 100
+  online 3 1 && online 5 0
+  check "smelt info, a CPU offline" 0 "^CPUs +$((cpus - 1)) " "$smelt" info
+  check "smelt doctor, a CPU offline" 0 '^.* CPUs offline +.*5' sh -c '"$1" doctor; [ $? -le 1 ]' - "$smelt"
+  check_under "a CPU for each thread but one" 0 '^ok$' "$omp/constructs" "$cpus" 3
+  team "threads that begin with a CPU offline" 4 '0 1 2 3' OMP_PROC_BIND=close OMP_PLACES=threads \
+    "$omp/constructs" 4 3
+  online 5 1
+  [ "$(cat /sys/devices/system/cpu/online)" = "0-$((cpus - 1))" ] || fails "not all CPUs are back"
+  echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
+  mkdir $group
+  meanwhile "threads, cpusets" narrow_and_back "$in_group" $unbound "$omp/constructs" 8 100
+  meanwhile "bound threads, cpusets" narrow_and_back "$in_group" $bound "$omp/constructs" 8 100
+  meanwhile "ranks, cpusets" narrow_and_back "$in_group" mpirun -n 8 --oversubscribe \
+    --bind-to none "$mpi/barrier" --light --rounds 100 --mixed 20
+}
+
+# --- its costs
+
+calibration() {
+  check "smelt calibrate" 0 '^written' "$smelt" calibrate --limit 120
+  cat "$output"
+  for pair in $pairs; do
+    pattern="^  $(echo "${pair%=*}" | tr _ ' ') +$((${pair#*=} / 2)) +[0-9]+ "  # of both directions together
+    if grep -Eq "$pattern" "$output"; then passes "a class: $pair"; else fails "a class: $pair"; fi
+  done
+  check "smelt info, calibrated" 0 '^measured' "$smelt" info
+  check "smelt doctor, calibrated" 0 '^ok +profile' sh -c '"$1" doctor; [ $? -le 1 ]' - "$smelt"
+  team "constructs, calibrated" "$cpus" '' OMP_PROC_BIND=true "$omp/constructs" "$cpus" 3
+}
+
+cd /tmp || exit 1
+for part in $(cat /smelt/parts); do
+  begin=$(now)
+  $part
+  echo "$part: $(($(now) - begin)) s"
+done
+finish
