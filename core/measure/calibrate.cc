@@ -11,6 +11,7 @@
 #include "measure/pair_samples.h"
 #include "measure/survey.h"
 #include "profile/text/error.h"
+#include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {
@@ -23,16 +24,12 @@ Machine allowed_part(Machine machine) {
   return machine;
 }
 
-// Two decimals: more would be noise, and both forms of the profile must carry the same number.
-float rounded(double value) { return static_cast<float>(std::round(value * 100) / 100); }
-float rounded_share(double value) { return static_cast<float>(std::round(value * 1000) / 1000); }
-
 void set_costs(ProfileImage& image, uint32_t from, uint32_t to, double hop, const DirectionCost& cost) {
   const size_t at = size_t{from} * image.n() + to;
-  image.hop[at] = rounded(hop);
-  image.send_busy[at] = rounded(cost.send_busy);
-  image.recv_busy[at] = rounded(cost.recv_busy);
-  image.ready_read[at] = rounded(cost.ready_read);
+  image.hop[at] = rounded_cost(hop);
+  image.send_busy[at] = rounded_cost(cost.send_busy);
+  image.recv_busy[at] = rounded_cost(cost.recv_busy);
+  image.ready_read[at] = rounded_cost(cost.ready_read);
 }
 
 // The typical direction of a class, both directions alike.
@@ -80,10 +77,10 @@ void fill_in(Calibration& out, const Survey& survey) {
     figures.pairs = static_cast<uint32_t>(one.pairs.size());
     if (usable.empty() || survey.unsteady(one)) figures.marks |= kMarkUnsteady;
     if (one.wide) figures.marks |= kMarkWide;
-    figures.hop = rounded(class_hop);
-    figures.send_busy = rounded(typical.send_busy);
-    figures.recv_busy = rounded(typical.recv_busy);
-    figures.ready_read = rounded(typical.ready_read);
+    figures.hop = rounded_cost(class_hop);
+    figures.send_busy = rounded_cost(typical.send_busy);
+    figures.recv_busy = rounded_cost(typical.recv_busy);
+    figures.ready_read = rounded_cost(typical.ready_read);
     figures.spread = rounded_share(one.spread);
     const bool some_steady = !usable.empty() && samples.find(usable[0])->steady;
     for (Spot spot : one.pairs) {
@@ -117,7 +114,7 @@ void fill_in(Calibration& out, const Survey& survey) {
                       name_of(figures), 100.0 * figures.spread));
   }
   PackedHeader& header = image.header;
-  header.one_way_hop = rounded(median(hops));
+  header.one_way_hop = rounded_cost(median(hops));
   header.spread = rounded_share(median(spreads));
   header.pairs_measured = 2 * pairs_measured;
 }
@@ -139,7 +136,7 @@ void set_poller(ProfileImage& image, Meter& meter) {
     recv_busy.push_back(image.recv_busy[size_t{i} * image.n()]);
   }
   if (cpus.size() < 2) return;  // nothing to compare: the typical figure of the guess stays
-  image.header.poller = rounded(meter.measure_poller(static_cast<int>(image.os_cpu[0]), cpus, median(recv_busy)));
+  image.header.poller = rounded_cost(meter.measure_poller(static_cast<int>(image.os_cpu[0]), cpus, median(recv_busy)));
 }
 
 // Where messages queue. A quota of CPU time would stop threads that are many, and look like a queue.

@@ -96,9 +96,6 @@ double scatter(const Fan& fan, uint32_t count, const FanEffort& effort) {
   return ns;
 }
 
-// Two decimals: more would be noise, and both forms of the profile must carry the same number.
-float rounded(double ns) { return static_cast<float>(std::round(ns * 100) / 100); }
-
 }  // namespace
 
 std::vector<Fan> fan_cpus(const ProfileImage& image) {
@@ -130,7 +127,7 @@ void raise_by_fans(ProfileImage& image) {
     };
     const double send = further(fan.scatter), receive = further(fan.gather) - double{image.header.poller};
     const auto raise = [](float& cost, double least) {
-      if (least > kClearly * double{cost}) cost = rounded(least);
+      if (least > kClearly * double{cost}) cost = rounded_cost(least);
     };
     for (uint32_t i = 0; i < n; ++i)
       for (uint32_t j = 0; j < n; ++j) {
@@ -151,8 +148,8 @@ FanCurves measure_fan(const Fan& fan, const FanEffort& effort) {
   FanCurves out{};
   out.distance = static_cast<uint32_t>(fan.distance);
   for (uint32_t i = 0; i < kFanSizes && kFanChildren[i] <= fan.children.size(); ++i) {
-    out.gather[i] = rounded(gather(fan, kFanChildren[i], effort));
-    out.scatter[i] = rounded(scatter(fan, kFanChildren[i], effort));
+    out.gather[i] = rounded_cost(gather(fan, kFanChildren[i], effort));
+    out.scatter[i] = rounded_cost(scatter(fan, kFanChildren[i], effort));
   }
   return out;
 }

@@ -25,6 +25,7 @@
 #include "base/arena.h"
 #include "generate/patterns.h"
 #include "profile/text/error.h"
+#include "profile/text/statistics.h"
 #include "schedule/predict.h"
 
 namespace smelt {
@@ -32,9 +33,6 @@ namespace {
 
 constexpr int kShort = 8, kLong = 32;  // lines of a burst
 constexpr double kRisen = 1.25;        // of line(1): more than noise and clock frequencies make of it
-
-// Two decimals: more would be noise, and both forms of the profile must carry the same number.
-float rounded(double ns) { return static_cast<float>(std::round(ns * 100) / 100); }
 
 uint32_t directions(Distance distance) { return distance == Distance::kSameLlc ? 2 : 1; }
 
@@ -116,7 +114,7 @@ QueueCurves fit_queue(Distance distance, std::span<const double, kQueueSizes> li
   out.distance = static_cast<uint32_t>(distance);
   uint32_t last = 0;
   for (uint32_t i = 0; i < kQueueSizes; ++i) {
-    out.line[i] = rounded(line[i]);
+    out.line[i] = rounded_cost(line[i]);
     if (line[i] > 0) last = i;
   }
   const double per_line = directions(distance);
@@ -126,8 +124,8 @@ QueueCurves fit_queue(Distance distance, std::span<const double, kQueueSizes> li
     const double fitted = std::max(line[0], kQueuePairs[i] * per_line * service);
     squares += fitted > 0 ? std::pow(line[i] / fitted - 1, 2) : 0;
   }
-  out.service = rounded(service);
-  out.residual = static_cast<float>(std::round(std::sqrt(squares / (last + 1)) * 1000) / 1000);
+  out.service = rounded_cost(service);
+  out.residual = rounded_share(std::sqrt(squares / (last + 1)));
   out.reached = line[last] > kRisen * line[0];
   return out;
 }

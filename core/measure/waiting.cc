@@ -73,8 +73,6 @@ void sleep_until(Line& line, uint64_t epoch) {
   }
 }
 
-float rounded(double ns) { return static_cast<float>(std::round(ns * 100) / 100); }
-
 }  // namespace
 
 WaitFigures measure_waiting(int cpu, int other, double answer_hop, const WaitEffort& effort) {
@@ -112,15 +110,15 @@ WaitFigures measure_waiting(int cpu, int other, double answer_hop, const WaitEff
     }
   };
   std::vector<PinnedJob> jobs{{cpu, [&] {
-                                 out.poll = rounded(poll_cost(board.polled, effort));
-                                 out.yield = rounded(yield_cost(effort));
+                                 out.poll = rounded_cost(poll_cost(board.polled, effort));
+                                 out.yield = rounded_cost(yield_cost(effort));
                                  if (other >= 0) wake();
                                }}};
   if (other >= 0) jobs.push_back({other, sleep});
   run_pinned(jobs);
   if (other < 0) return out;
-  out.futex_wake = rounded(median(calls));
-  out.futex_return = rounded(std::max(0.0, median(returns) - answer_hop));
+  out.futex_wake = rounded_cost(median(calls));
+  out.futex_return = rounded_cost(std::max(0.0, median(returns) - answer_hop));
   return out;
 }
 

@@ -44,4 +44,8 @@ inline double relative_iqr(const std::vector<double>& values) {
   return middle > 0 ? (quantile(values, 0.75) - quantile(values, 0.25)) / middle : 0;
 }
 
+// As profiles keep them: more decimals would be noise, and both forms of the profile must carry the same number.
+inline float rounded_cost(double cost) { return static_cast<float>(std::round(cost * 100) / 100); }
+inline float rounded_share(double share) { return static_cast<float>(std::round(share * 1000) / 1000); }
+
 }  // namespace smelt

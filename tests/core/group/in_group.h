@@ -34,4 +34,16 @@ inline int in_group(unsigned n, const std::vector<Setting>& settings,
       timeout_s);
 }
 
+// What is not in one piece: every eight bytes are followed by eight that nobody touches.
+struct Apart {
+  static void pack(void* context, size_t offset, size_t bytes, void* to) {
+    const char* from = static_cast<const char*>(context);
+    for (size_t i = 0; i < bytes; ++i) static_cast<char*>(to)[i] = from[(offset + i) / 8 * 16 + (offset + i) % 8];
+  }
+  static void unpack(void* context, size_t offset, size_t bytes, const void* from) {
+    char* to = static_cast<char*>(context);
+    for (size_t i = 0; i < bytes; ++i) to[(offset + i) / 8 * 16 + (offset + i) % 8] = static_cast<const char*>(from)[i];
+  }
+};
+
 }  // namespace smelt::test

@@ -18,18 +18,6 @@ constexpr unsigned kLimit = 60;  // seconds: who waits for ever is ended
 
 unsigned char byte_of(uint32_t round, size_t i) { return static_cast<unsigned char>(round * 31 + i * 7 + (i >> 8)); }
 
-// Eight bytes of data, eight that nobody touches.
-struct Apart {
-  static void pack(void* context, size_t offset, size_t bytes, void* to) {
-    const char* from = static_cast<const char*>(context);
-    for (size_t i = 0; i < bytes; ++i) static_cast<char*>(to)[i] = from[(offset + i) / 8 * 16 + (offset + i) % 8];
-  }
-  static void unpack(void* context, size_t offset, size_t bytes, const void* from) {
-    char* to = static_cast<char*>(context);
-    for (size_t i = 0; i < bytes; ++i) to[(offset + i) / 8 * 16 + (offset + i) % 8] = static_cast<const char*>(from)[i];
-  }
-};
-
 int finish(smelt_request* request, bool wait) {
   if (wait) return smelt_group_wait(request);
   for (int done = 0;;) {

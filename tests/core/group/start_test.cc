@@ -35,18 +35,6 @@ Map operand(unsigned rank, size_t i, uint32_t round) {
 enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather };
 constexpr uint32_t kKinds = 5;
 
-// What is not in one piece: every element is followed by another that nobody touches.
-struct Apart {
-  static void pack(void* context, size_t offset, size_t bytes, void* to) {
-    const char* from = static_cast<const char*>(context);
-    for (size_t i = 0; i < bytes; ++i) static_cast<char*>(to)[i] = from[(offset + i) / 8 * 16 + (offset + i) % 8];
-  }
-  static void unpack(void* context, size_t offset, size_t bytes, const void* from) {
-    char* to = static_cast<char*>(context);
-    for (size_t i = 0; i < bytes; ++i) to[(offset + i) / 8 * 16 + (offset + i) % 8] = static_cast<const char*>(from)[i];
-  }
-};
-
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
   Kind kind;
