@@ -13,9 +13,10 @@
  *   lower_components.c   `--mca coll smelt` alone: loads the components that serve everything else
  *   module.c             the life of a module
  *   slots.def            the functions that are offered
- *   collectives.c        the blocking collectives
+ *   form.h               what a collective's file defines, and the blocking form of it
+ *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c   the collectives
  *   first_reductions.c   reductions of a communicator that has no group yet
- *   nonblocking.c        the nonblocking and the persistent ones
+ *   nonblocking.c        the nonblocking and the persistent forms
  *   requests.c           what of these is under way, and how it advances
  *   data.c, fold.c       buffers and operations of MPI as the group wants them
  *   counters.c           what was served, for MPI_T
@@ -101,47 +102,10 @@ void coll_smelt_want_room(coll_smelt_module *module, bool wants);
 void coll_smelt_drain(coll_smelt_module *module);
 void coll_smelt_abandon(coll_smelt_module *module);
 
-/* collectives.c */
-int coll_smelt_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_smelt_bcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                     struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_smelt_reduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                      struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_smelt_allreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                         struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+/* The functions that are offered, each in the file of its collective: of the type that the interface gives it. */
+#define COLL_SMELT_SLOT(name) __typeof__(*(mca_coll_base_module_##name##_fn_t)NULL) coll_smelt_##name;
+#include "slots.def"
 
-int coll_smelt_allgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                         void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                         struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-
-/* nonblocking.c */
-int coll_smelt_ibarrier(struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
-int coll_smelt_ibcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                      struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
-int coll_smelt_ireduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                       struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, ompi_request_t **request,
-                       mca_coll_base_module_t *module);
-int coll_smelt_iallreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                          struct ompi_op_t *op, struct ompi_communicator_t *comm, ompi_request_t **request,
-                          mca_coll_base_module_t *module);
-int coll_smelt_iallgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                          void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                          struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
-int coll_smelt_barrier_init(struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                            mca_coll_base_module_t *module);
-int coll_smelt_bcast_init(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                          struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                          mca_coll_base_module_t *module);
-int coll_smelt_reduce_init(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                           struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                           ompi_request_t **request, mca_coll_base_module_t *module);
-int coll_smelt_allreduce_init(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                              struct ompi_op_t *op, struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                              ompi_request_t **request, mca_coll_base_module_t *module);
-int coll_smelt_allgather_init(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                              void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                              struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                              mca_coll_base_module_t *module);
 /* first_reductions.c: may this reduction be served without a group, as one of the communicator's first? If so, it
  * counts as one, and is to be served by the function of its name. */
 bool coll_smelt_is_first_reduction(coll_smelt_module *module, const struct ompi_op_t *op,

@@ -9,23 +9,11 @@
  * The persistent forms may wait for others when they are made, so they do both there and then.
  *
  * Open MPI's MPI_Comm_idup goes on in the background with nonblocking collectives of its own on the communicator, in an
- * order of its own. They must not come into our queue, which is one for all, and are told by what they are. */
+ * order of its own. They must not come into our queue, which is one for all, and are told by what they are: those of
+ * intracommunicators by their arguments (allreduce.c), the others here. */
 #include "nonblocking.h"
 
-#include "counters.h"
-#include "ompi/communicator/communicator.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
-/* --- what is ours */
-
-/* MPI_Comm_idup agrees on numbers, one at a time. */
-static bool is_open_mpis_own(const struct ompi_datatype_t *type, coll_smelt_length count, const struct ompi_op_t *op) {
-  return count == 1 && type == &ompi_mpi_int.dt && (op == &ompi_mpi_op_max.op || op == &ompi_mpi_op_min.op);
-}
-
-/* The intracommunicator within an intercommunicator is used by Open MPI alone, for that as well. */
+/* The intracommunicator within an intercommunicator is used by Open MPI alone, for that. */
 static bool is_within_another(const struct ompi_communicator_t *comm) {
   for (int i = 0; i < opal_pointer_array_get_size(&ompi_mpi_communicators); ++i) {
     const struct ompi_communicator_t *other = opal_pointer_array_get_item(&ompi_mpi_communicators, i);
@@ -63,123 +51,36 @@ static bool keeps(coll_smelt_module *module, size_t bytes, size_t element) {
   return has_room(module->group, bytes);
 }
 
-/* --- what each collective needs while it is under way */
-
-static size_t bytes_of(const coll_smelt_call *call) { return coll_smelt_bytes(call->type, call->count); }
-
-static int open_broadcast(coll_smelt_operation *o) {
-  coll_smelt_data_open(&o->out, o->call.receive, o->call.count, o->call.type,
-                       ompi_comm_rank(o->module->comm) != o->call.root);
-  return OMPI_SUCCESS;
-}
-static void begin_broadcast(coll_smelt_operation *o) {
-  (void)smelt_group_start_broadcast(o->module->group, &o->out.data, bytes_of(&o->call), (unsigned)o->call.root,
-                                    &o->request);
-}
-static void close_broadcast(coll_smelt_operation *o) { coll_smelt_data_close(&o->out); }
-
-static int open_reduction(coll_smelt_operation *o, bool receives) {
-  const coll_smelt_call *call = &o->call;
-  const int error = coll_smelt_fold_open(&o->fold, call->op, call->type);
-  if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) return error;
-  coll_smelt_data_open(&o->in, call->send == MPI_IN_PLACE ? call->receive : call->send, call->count, call->type, false);
-  if (receives)
-    coll_smelt_data_open(&o->out, call->receive, call->count, call->type, true);
-  else
-    o->out.data = (smelt_data){0};
-  return OMPI_SUCCESS;
-}
-static void close_reduction(coll_smelt_operation *o) {
-  coll_smelt_data_close(&o->out);
-  coll_smelt_data_close(&o->in);
-  coll_smelt_fold_close(&o->fold);
-}
-
-static int open_reduce(coll_smelt_operation *o) {
-  return open_reduction(o, ompi_comm_rank(o->module->comm) == o->call.root);
-}
-static void begin_reduce(coll_smelt_operation *o) {
-  (void)smelt_group_start_reduce(o->module->group, &o->in.data, &o->out.data, (size_t)o->call.count, &o->fold.fold,
-                                 (unsigned)o->call.root, &o->request);
-}
-
-static int open_allreduce(coll_smelt_operation *o) { return open_reduction(o, true); }
-static void begin_allreduce(coll_smelt_operation *o) {
-  (void)smelt_group_start_allreduce(o->module->group, &o->in.data, &o->out.data, (size_t)o->call.count, &o->fold.fold,
-                                    &o->request);
-}
-
-static ptrdiff_t block_of(const coll_smelt_call *call) {
-  return (call->type->super.ub - call->type->super.lb) * (ptrdiff_t)call->count;
-}
-static int open_allgather(coll_smelt_operation *o) {
-  const coll_smelt_call *call = &o->call;
-  const unsigned n = (unsigned)ompi_comm_size(o->module->comm), me = (unsigned)ompi_comm_rank(o->module->comm);
-  o->gathered = NULL;
-  if (!coll_smelt_gapless(call->type) && !(o->gathered = malloc(bytes_of(call) * n))) return OMPI_ERR_OUT_OF_RESOURCE;
-  if (call->send == MPI_IN_PLACE)
-    coll_smelt_data_open(&o->in, (char *)call->receive + block_of(call) * (ptrdiff_t)me, call->count, call->type,
-                         false);
-  else
-    coll_smelt_data_open(&o->in, call->send, call->send_count, call->send_type, false);
-  return OMPI_SUCCESS;
-}
-static void begin_allgather(coll_smelt_operation *o) {
-  char *const all = o->gathered ? o->gathered : (char *)o->call.receive + o->call.type->super.true_lb;
-  (void)smelt_group_start_allgather(o->module->group, &o->in.data, all, bytes_of(&o->call), &o->request);
-}
-static void close_allgather(coll_smelt_operation *o) {
-  const coll_smelt_call *call = &o->call;
-  const unsigned n = (unsigned)ompi_comm_size(o->module->comm), me = (unsigned)ompi_comm_rank(o->module->comm);
-  coll_smelt_data_close(&o->in);
-  if (!o->gathered) return;
-  for (unsigned i = 0; i < n && o->request.result == 0; ++i)
-    if (!(call->send == MPI_IN_PLACE && i == me))
-      coll_smelt_unpack(call->type, (size_t)call->count, (char *)call->receive + block_of(call) * (ptrdiff_t)i,
-                        o->gathered + bytes_of(call) * i);
-  free(o->gathered);
-}
-
-static int open_barrier(coll_smelt_operation *o) { return (void)o, OMPI_SUCCESS; }
-static void begin_barrier(coll_smelt_operation *o) { (void)smelt_group_start_barrier(o->module->group, &o->request); }
-static void close_barrier(coll_smelt_operation *o) { (void)o; }
-static void close_reduce(coll_smelt_operation *o) { close_reduction(o); }
-static void close_allreduce(coll_smelt_operation *o) { close_reduction(o); }
-
-static const struct form {
-  int (*open)(coll_smelt_operation *);   /* an Open MPI code */
-  void (*begin)(coll_smelt_operation *); /* a start that failed counts as complete, with its error */
-  void (*close)(coll_smelt_operation *);
-} forms[] = {
-#define SMELT_COLLECTIVE(NAME, name, ...) {open_##name, begin_##name, close_##name},
+static const struct coll_smelt_form *const forms[] = {
+#define SMELT_COLLECTIVE(NAME, name, ...) &coll_smelt_form_##name,
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 };
 
-int coll_smelt_operation_open(coll_smelt_operation *operation) { return forms[operation->which].open(operation); }
+static int open_operation(coll_smelt_operation *operation) {
+  return forms[operation->which]->open(&operation->terms, operation->module, &operation->call);
+}
 
 bool coll_smelt_operation_step(coll_smelt_operation *operation) {
-  const struct form *form = &forms[operation->which];
+  const struct coll_smelt_form *form = forms[operation->which];
   int done;
   if (operation->begun)
     (void)smelt_group_test(&operation->request, &done);
-  else
-    form->begin(operation);
+  else /* a start that failed counts as complete, with its error */
+    (void)form->start(&operation->terms, operation->module->group, &operation->call, &operation->request);
   operation->begun = true;
   if (operation->request.group) return false;
-  form->close(operation);
-  const int result = operation->request.result;
-  if (result != 0) operation->super.super.req_status.MPI_ERROR = result == -EMSGSIZE ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+  const int error = operation->request.result;
+  form->close(&operation->terms, operation->module, &operation->call, error);
+  if (error != 0) operation->super.super.req_status.MPI_ERROR = error == -EMSGSIZE ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
   return true;
 }
 
-/* --- starting */
-
-static int start(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call,
+static int begin(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call,
                  ompi_request_t **request) {
   coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, false);
   if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
-  const int error = coll_smelt_operation_open(operation);
+  const int error = open_operation(operation);
   if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) {
     coll_smelt_operation_discard(operation);
     return error;
@@ -190,164 +91,36 @@ static int start(coll_smelt_module *module, smelt_collective which, const coll_s
   return OMPI_SUCCESS;
 }
 
-static int keep(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call,
-                ompi_request_t **request) {
+bool coll_smelt_begin(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call, size_t bytes,
+                      size_t element, ompi_request_t **request, int *code) {
+  if (!takes(module, bytes, element)) {
+    coll_smelt_increment(&coll_smelt_tally.nonblocking_passed_on[which]);
+    return false;
+  }
+  *code = begin(module, which, call, request);
+  return true;
+}
+
+bool coll_smelt_keep(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call, size_t bytes,
+                     size_t element, ompi_request_t **request, int *code) {
+  if (!keeps(module, bytes, element)) {
+    coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
+    return false;
+  }
   coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, true);
-  if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
+  *code = operation ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+  if (OPAL_UNLIKELY(!operation)) return true;
   coll_smelt_increment(&coll_smelt_tally.persistent_served[which]);
   *request = &operation->super.super;
-  return OMPI_SUCCESS;
+  return true;
 }
 
 int coll_smelt_restart(size_t count, ompi_request_t **requests) {
   for (size_t i = 0; i < count; ++i) {
     coll_smelt_operation *operation = (coll_smelt_operation *)requests[i];
-    const int error = coll_smelt_operation_open(operation);
+    const int error = open_operation(operation);
     if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) return error;
     coll_smelt_post(operation);
   }
   return OMPI_SUCCESS;
-}
-
-static void count_nonblocking_passed_on(smelt_collective which) {
-  coll_smelt_increment(&coll_smelt_tally.nonblocking_passed_on[which]);
-}
-static void count_persistent_passed_on(smelt_collective which) {
-  coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
-}
-
-/* --- barrier */
-
-int coll_smelt_ibarrier(struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  if (takes(module, 0, 0)) return start(module, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, request);
-  count_nonblocking_passed_on(SMELT_COLLECTIVE_BARRIER);
-  return module->lower.ibarrier(comm, request, module->lower.ibarrier_module);
-}
-
-int coll_smelt_barrier_init(struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                            mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  if (keeps(module, 0, 0)) return keep(module, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, request);
-  count_persistent_passed_on(SMELT_COLLECTIVE_BARRIER);
-  return module->lower.barrier_init(comm, info, request, module->lower.barrier_init_module);
-}
-
-/* --- broadcast */
-
-int coll_smelt_ibcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                      struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.receive = buffer, .count = count, .type = type, .root = root};
-  const size_t bytes = bytes_of(&call);
-  if (bytes == 0) return *request = &ompi_request_empty, OMPI_SUCCESS;
-  if (takes(module, bytes, 0)) return start(module, SMELT_COLLECTIVE_BROADCAST, &call, request);
-  count_nonblocking_passed_on(SMELT_COLLECTIVE_BROADCAST);
-  return module->lower.ibcast(buffer, count, type, root, comm, request, module->lower.ibcast_module);
-}
-
-int coll_smelt_bcast_init(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                          struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                          mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.receive = buffer, .count = count, .type = type, .root = root};
-  const size_t bytes = bytes_of(&call);
-  if (bytes > 0 && keeps(module, bytes, 0)) return keep(module, SMELT_COLLECTIVE_BROADCAST, &call, request);
-  count_persistent_passed_on(SMELT_COLLECTIVE_BROADCAST);
-  return module->lower.bcast_init(buffer, count, type, root, comm, info, request, module->lower.bcast_init_module);
-}
-
-/* --- reduce */
-
-int coll_smelt_ireduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                       struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, ompi_request_t **request,
-                       mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op, .root = root};
-  const size_t bytes = bytes_of(&call);
-  if (bytes == 0) return *request = &ompi_request_empty, OMPI_SUCCESS;
-  if (takes(module, bytes, type->super.size)) return start(module, SMELT_COLLECTIVE_REDUCE, &call, request);
-  count_nonblocking_passed_on(SMELT_COLLECTIVE_REDUCE);
-  return module->lower.ireduce(send, receive, count, type, op, root, comm, request, module->lower.ireduce_module);
-}
-
-int coll_smelt_reduce_init(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                           struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                           ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op, .root = root};
-  const size_t bytes = bytes_of(&call);
-  if (bytes > 0 && keeps(module, bytes, type->super.size)) return keep(module, SMELT_COLLECTIVE_REDUCE, &call, request);
-  count_persistent_passed_on(SMELT_COLLECTIVE_REDUCE);
-  return module->lower.reduce_init(send, receive, count, type, op, root, comm, info, request,
-                                   module->lower.reduce_init_module);
-}
-
-/* --- allreduce */
-
-int coll_smelt_iallreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                          struct ompi_op_t *op, struct ompi_communicator_t *comm, ompi_request_t **request,
-                          mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
-  const size_t bytes = bytes_of(&call);
-  if (bytes == 0) return *request = &ompi_request_empty, OMPI_SUCCESS;
-  if (!is_open_mpis_own(type, count, op)) {
-    if (takes(module, bytes, type->super.size)) return start(module, SMELT_COLLECTIVE_ALLREDUCE, &call, request);
-    count_nonblocking_passed_on(SMELT_COLLECTIVE_ALLREDUCE);
-  }
-  return module->lower.iallreduce(send, receive, count, type, op, comm, request, module->lower.iallreduce_module);
-}
-
-int coll_smelt_allreduce_init(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                              struct ompi_op_t *op, struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                              ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
-  const size_t bytes = bytes_of(&call);
-  if (bytes > 0 && keeps(module, bytes, type->super.size))
-    return keep(module, SMELT_COLLECTIVE_ALLREDUCE, &call, request);
-  count_persistent_passed_on(SMELT_COLLECTIVE_ALLREDUCE);
-  return module->lower.allreduce_init(send, receive, count, type, op, comm, info, request,
-                                      module->lower.allreduce_init_module);
-}
-
-/* --- allgather */
-
-/* In place MPI says nothing of the sender's count and type. */
-static coll_smelt_call gathering(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                                 void *receive, coll_smelt_length count, struct ompi_datatype_t *type) {
-  const bool in_place = send == MPI_IN_PLACE;
-  return (coll_smelt_call){.send = send,
-                           .send_count = in_place ? 0 : send_count,
-                           .send_type = in_place ? NULL : send_type,
-                           .receive = receive,
-                           .count = count,
-                           .type = type};
-}
-
-int coll_smelt_iallgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                          void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                          struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = gathering(send, send_count, send_type, receive, count, type);
-  const size_t bytes = bytes_of(&call);
-  if (bytes == 0) return *request = &ompi_request_empty, OMPI_SUCCESS;
-  if (takes(module, bytes, 0)) return start(module, SMELT_COLLECTIVE_ALLGATHER, &call, request);
-  count_nonblocking_passed_on(SMELT_COLLECTIVE_ALLGATHER);
-  return module->lower.iallgather(send, send_count, send_type, receive, count, type, comm, request,
-                                  module->lower.iallgather_module);
-}
-
-int coll_smelt_allgather_init(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                              void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                              struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                              mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = gathering(send, send_count, send_type, receive, count, type);
-  const size_t bytes = bytes_of(&call);
-  if (bytes > 0 && keeps(module, bytes, 0)) return keep(module, SMELT_COLLECTIVE_ALLGATHER, &call, request);
-  count_persistent_passed_on(SMELT_COLLECTIVE_ALLGATHER);
-  return module->lower.allgather_init(send, send_count, send_type, receive, count, type, comm, info, request,
-                                      module->lower.allgather_init_module);
 }

@@ -3,22 +3,8 @@
 #ifndef COLL_SMELT_NONBLOCKING_H
 #define COLL_SMELT_NONBLOCKING_H
 
-#include "coll_smelt.h"
-
-#include "data.h"
+#include "form.h"
 #include "ompi/mca/coll/base/coll_base_util.h"
-
-/* The arguments of a call; those that a collective does not have are 0. broadcast: its buffer is `receive`. */
-typedef struct coll_smelt_call {
-  const void *send;
-  coll_smelt_length send_count; /* allgather only; otherwise `count` is for both */
-  struct ompi_datatype_t *send_type;
-  void *receive;
-  coll_smelt_length count;
-  struct ompi_datatype_t *type;
-  struct ompi_op_t *op;
-  int root;
-} coll_smelt_call;
 
 typedef struct coll_smelt_operation {
   ompi_coll_base_nbc_request_t super; /* what MPI's nonblocking functions expect of their requests */
@@ -26,12 +12,9 @@ typedef struct coll_smelt_operation {
   coll_smelt_module *module;
   smelt_collective which;
   coll_smelt_call call;
-  bool begun;            /* given to the group */
-  smelt_request request; /* then */
-  /* From the start on until it is complete, as the collective needs them. */
-  coll_smelt_data in, out;
-  coll_smelt_fold fold;
-  char *gathered; /* allgather's result, packed, where the type leaves gaps */
+  bool begun;             /* given to the group */
+  smelt_request request;  /* then */
+  coll_smelt_terms terms; /* from the start on until it is complete */
 } coll_smelt_operation;
 OBJ_CLASS_DECLARATION(coll_smelt_operation);
 
@@ -42,10 +25,8 @@ void coll_smelt_operation_discard(coll_smelt_operation *operation);
 /* Puts it at the end of its communicator's queue; it may be complete when this returns. */
 void coll_smelt_post(coll_smelt_operation *operation);
 
-/* nonblocking.c. An Open MPI code: buffers and operation as the group wants them. */
-int coll_smelt_operation_open(coll_smelt_operation *operation);
-/* Takes it as far as it goes; true: complete, closed, and the result is in its status. For the owner of the progress
- * and the first of its queue only. */
+/* nonblocking.c. Takes it as far as it goes; true: complete, closed, and the result is in its status. For the owner of
+ * the progress and the first of its queue only. */
 bool coll_smelt_operation_step(coll_smelt_operation *operation);
 /* MPI_Start and MPI_Startall. */
 int coll_smelt_restart(size_t count, ompi_request_t **requests);
