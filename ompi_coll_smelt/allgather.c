@@ -1,5 +1,5 @@
-/* MPI_Allgather and its other forms. Everybody's data go to consecutive places of `receive`; where the type leaves gaps,
- * to a place of their own first. */
+/* MPI_Allgather and its other forms. Everybody's data go to consecutive places of `receive`; where the type leaves
+ * gaps, to a place of their own first. */
 #include "form.h"
 
 /* In place MPI says nothing of the sender's count and type. */

@@ -38,8 +38,8 @@ typedef struct coll_smelt_terms {
   char *packed; /* what the group writes, where the type leaves gaps */
 } coll_smelt_terms;
 
-/* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run, start:
- * of the group, 0 or a negative errno. close: with what came of it. */
+/* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run,
+ * start: of the group, 0 or a negative errno. close: with what came of it. */
 struct coll_smelt_form {
   int (*open)(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call);
   int (*run)(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call);
