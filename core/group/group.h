@@ -13,7 +13,8 @@
 
 namespace smelt {
 
-struct Pending;  // engine.h
+struct KnownMachine;  // machine.h
+struct Pending;       // engine.h
 
 inline constexpr uint64_t kOutstanding = 64;  // operations that may be started and not complete
 
@@ -47,8 +48,9 @@ struct Group : Rings {
   void begin(uint64_t bytes) { ++calls, operand_bytes = bytes; }
   [[gnu::noinline, gnu::cold]] bool give_up();  // false
 
-  // 5. What the plan says.
+  // 5. What the plan says, and of what it was made.
   GroupPlan plan;
+  const KnownMachine* machine = nullptr;
   Route* routes = nullptr;               // [n] by root, filled at first use
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
   Arena children{nullptr, 0};            // of those, with room for all of them

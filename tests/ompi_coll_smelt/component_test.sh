@@ -153,7 +153,7 @@ else
   folder=$(cd "$(dirname "$component")" && pwd) || exit 1
   export OMPI_MCA_mca_base_component_path="$folder:SYSTEM_DEFAULT" OMPI_MCA_coll_smelt_priority=90
   every_program
-  for part in settings placement failures; do . "$here/$part.sh"; done
+  for part in settings placement canary failures; do . "$here/$part.sh"; done
   "$here/two_nodes.sh" "$folder" "$programs" >"$output" 2>&1
   case $? in
     0) echo "ok: two nodes"; passed=$((passed + 1)) ;;

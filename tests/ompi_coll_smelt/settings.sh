@@ -39,7 +39,7 @@ check "parameters: those that ranks read" 0 'parameter "coll_smelt_chunk"' ompi_
 for name in cpus pattern profile verbose shm_mb flat_limit reduce_order copy_limit patience priority; do
   grep -q "parameter \"coll_smelt_$name\"" "$output" || fail "parameters: no coll_smelt_$name"
 done
-for name in wait spin_us yield_us gomp hot_team canary stats; do
+for name in wait spin_us yield_us gomp hot_team stats; do
   grep -q "coll_smelt_$name\"" "$output" && fail "parameters: coll_smelt_$name is read by no rank"
 done
 mpi "unknown pattern: said, and the program goes on" 0 'SMELT_PATTERN=nonsense' 2 -x SMELT_PATTERN=nonsense counters \
