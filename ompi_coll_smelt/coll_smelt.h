@@ -123,7 +123,9 @@ int coll_smelt_setting(const char *name, bool *set);
 /* lower_components.c */
 /* The user's `--mca coll` is a list of what to take, and we are in it. */
 bool coll_smelt_selected_by_name(void);
-/* To be called once, while the framework opens us: completes such a list where it could not serve a communicator. */
+/* What such a list lacks to serve every communicator, "basic,self"; "": nothing. */
+const char *coll_smelt_missing_components(void);
+/* To be called once, while the framework opens us: adds them. */
 void coll_smelt_add_lower_components(const mca_base_component_t *component);
 
 /* say.c: one line to standard error, "smelt: coll/smelt: ...", in one write. */

@@ -14,6 +14,11 @@ for n in 2 5; do
   ok "--mca coll smelt alone: every collective, $n ranks" $n --mca coll smelt many_collectives
   ok "--mca coll smelt alone: communicators, $n ranks" $n --mca coll smelt communicators --rounds 300
 done
+mpi "--mca coll smelt alone: what is added is said, once" 0 'smelt: coll/smelt: .* added: basic,libnbc,self,tuned' 2 \
+  --mca coll smelt -x SMELT_VERBOSE=1 counters used
+if [ "$(grep -c '; added: ' "$output")" -ne 1 ]; then fail "what is added is said more than once"; fi
+check "ompi_info says what is added" 0 'coll_smelt_added.*"basic,libnbc,self,tuned' env OMPI_MCA_coll=smelt ompi_info --param coll \
+  smelt --level 9
 ok "--mca coll smelt,basic,libnbc,self" 3 --mca coll smelt,basic,libnbc,self many_collectives
 ok "--mca coll ^smelt: not used" 2 --mca coll ^smelt --mca coll_smelt_priority 90 counters unused
 ok "--mca coll_smelt_priority 90" 2 --mca coll_smelt_priority 90 counters used
