@@ -100,8 +100,7 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
     out.value = kNever;
     out.note = "of two, one combines while the other puts";
   }
-  const bool moves = situation.moves && (id == Id::kCopyBroadcast || id == Id::kCopyReduce);
-  if (!moves || out.value <= typical(Id::kCopyMoving)) return out;
+  if (!copies || !situation.moves || out.value <= typical(Id::kCopyMoving)) return out;
   Threshold lowered =
       of(id, typical(Id::kCopyMoving), Origin::kSituation, "lowered to copy_moving: a virtual machine may be moved");
   lowered.otherwise = out.value;

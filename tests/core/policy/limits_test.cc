@@ -56,7 +56,7 @@ TEST_F(GroupLimits, AreWhereTheCurvesCross) {
   expect_near(two.of[SMELT_COLLECTIVE_REDUCE].copy, 60'000);
   expect_near(two.of[SMELT_COLLECTIVE_ALLREDUCE].flat, 1'000);
   expect_near(two.of[SMELT_COLLECTIVE_ALLREDUCE].copy, 15'000);
-  EXPECT_EQ(two.piece, 2048u);
+  EXPECT_EQ(two.piece, 16384u);
   expect_near(group_limits(&profile, 4).of[SMELT_COLLECTIVE_REDUCE].flat, 2'000);
   EXPECT_STREQ(group_limits(&profile, 5).origin, "typical") << "nearest to two, but not comparable";
   expect_near(group_limits(&profile, 6).of[SMELT_COLLECTIVE_REDUCE].flat, 4'000);

@@ -174,8 +174,8 @@ TEST_F(Thresholds, FollowTheSituation) {
   EXPECT_EQ(moving.value, typical(ThresholdId::kCopyMoving));
   EXPECT_EQ(moving.otherwise, still.value);
   EXPECT_NE(reason(moving).find("virtual machine may be moved; otherwise 20"), std::string::npos) << reason(moving);
-  EXPECT_EQ(machine.find(ThresholdId::kCopyAllreduce, {2, false, true}).origin, ThresholdOrigin::kCurves)
-      << "allreduce is not lowered";
+  EXPECT_EQ(machine.find(ThresholdId::kFlatAllreduce, {2, false, true}).origin, ThresholdOrigin::kCurves)
+      << "only single copy comes earlier";
   const Threshold crowd = machine.find(ThresholdId::kCopyBroadcast, {2, true, true});
   EXPECT_EQ(crowd.value, kNever);
   EXPECT_EQ(crowd.origin, ThresholdOrigin::kSituation);
