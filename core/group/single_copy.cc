@@ -41,36 +41,4 @@ void ReduceSingle::combine_slice(Group& group, const Reduction& job) {
   }
 }
 
-// Two participants, and the result goes to one of them: the other writes the first half of its operands straight into
-// the place of the result while the root reads the second half there; the root combines both. Half the copying for
-// each, and no result to send. Not in place: there the root's operands are where the other would write.
-void ReduceSingle::exchange_halves(Group& group, const Reduction& job) {
-  const size_t width = job.fold.element_bytes, half = slice(job.elements, 1, 2);
-  const size_t step = group.plan.limits.read_bytes / width;
-  const uint32_t other = 1 - group.me;
-  if (group.me != job.root) {
-    note(write_to(group.introduction(other), job.in.base, notices.all[job.root].out, half * width), &error);
-    return;
-  }
-  char* const out = static_cast<char*>(job.out.base);
-  for (size_t from = half; from < job.elements; from += step) {
-    const size_t count = job.elements - from < step ? job.elements - from : step;
-    note(read_from(group.introduction(other), out + from * width, notices.all[other].in + from * width, count * width),
-         &error);
-    combine_halves(group, job, from, from + count);
-  }
-}
-
-// The root's: its own operands and the other's, which lie where the result belongs.
-void ReduceSingle::combine_halves(Group& group, const Reduction& job, size_t begin, size_t end) {
-  const size_t width = job.fold.element_bytes, step = group.plan.limits.read_bytes / width;
-  for (size_t from = begin; from < end; from += step) {
-    const size_t count = end - from < step ? end - from : step;
-    const char* const mine = static_cast<const char*>(job.in.base) + from * width;
-    char* const theirs = static_cast<char*>(job.out.base) + from * width;
-    Combiner(job.fold, count, nullptr, nullptr)
-        .combine(job.root == 0 ? mine : theirs, job.root == 0 ? theirs : mine, theirs, group.scratch);
-  }
-}
-
 }  // namespace smelt
