@@ -103,13 +103,12 @@ double price_of_tree(const MeasuredRow& given, const Costs& machine, const JsonC
     for (const uint16_t child : given.children[members[i]]) append_child(tree, static_cast<uint16_t>(i), place[child]);
   if (!error) error = broadcast_schedule(tree, arena, &down);
   if (!error) error = reduce_schedule(tree, arena, &up);
-  if (!error) error = release.make(down, arena);
-  if (!error) error = gather.make(up, arena);
+  if (!error) error = release.make(down, costs, arena);
+  if (!error) error = gather.make(up, costs, arena);
   std::vector<double> done(n, 0);
   double makespan = 0;
   for (const TreeWay way : given.operation->ways)
-    if (!error)
-      error = (way == TreeWay::kDown ? release : gather).price_next(costs, identity.data(), done.data(), &makespan);
+    if (!error) error = (way == TreeWay::kDown ? release : gather).price_next(identity.data(), done.data(), &makespan);
   if (error) throw UserError("out of memory");
   return makespan;
 }

@@ -11,6 +11,7 @@
 
 #include "base/os/os.h"
 #include "discover/machine.h"
+#include "here.h"
 #include "profile/api.h"
 #include "profile/text/error.h"
 #include "team/team.h"
@@ -24,9 +25,7 @@ ProfileImage image_of(const std::string& synthetic) { return guess_image(machine
 class Finalists : public testing::Test {
  protected:
   void SetUp() override {
-    Machine machine = discover_machine();
-    std::erase_if(machine.pus, [](const Pu& pu) { return !pu.allowed; });
-    image_ = guess_image(machine);
+    image_ = test::guess_here();
     if (image_.n() < 2) GTEST_SKIP() << "one CPU";
     pair_ = {image_.os_cpu[0], image_.os_cpu[1]};
   }
