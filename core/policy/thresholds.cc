@@ -69,9 +69,15 @@ Threshold from_curves(Id id, const CurveSet& set) {
   SampledRange range;
   Threshold out = of(id, crossing(sides.handing_over, sides.taking_over, &range), Origin::kCurves);
   // Where nothing crosses, the largest or the smallest size at which both were measured shows how far apart they are.
-  if (range.from < 0)
+  if (range.from < 0) {
+    int largest = -1;
     for (int i = 0; i < static_cast<int>(kCurveSizes); ++i)
-      if (sides.handing_over[i] > 0 && sides.taking_over[i] > 0) range.from = i;
+      if (sides.handing_over[i] > 0 && sides.taking_over[i] > 0) largest = i;
+    // Curves that end early, because the time was over, say nothing of what is longer.
+    if (out.value == kNever && largest >= 0 && largest + 1 < static_cast<int>(kCurveSizes))
+      return of(id, std::max(typical(id), kSampledBytes[largest]), Origin::kTypical, "the measured sizes end below it");
+    range.from = largest;
+  }
   out.crossing.method[0] = names.from;
   out.crossing.method[1] = names.to;
   out.crossing.participants = set.participants;
@@ -96,7 +102,7 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
               "more participants than CPUs: for single copy all would have to run at the same time");
   const CurveSet* curves = curves_for(profile, situation.participants);
   Threshold out = curves ? from_curves(id, *curves) : of(id, typical(id), Origin::kTypical);
-  if (!curves && id == Id::kFlatReduce && situation.participants == 2) {
+  if (out.origin == Origin::kTypical && id == Id::kFlatReduce && situation.participants == 2) {
     out.value = kNever;
     out.note = "of two, one combines while the other puts";
   }

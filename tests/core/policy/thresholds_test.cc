@@ -160,6 +160,30 @@ TEST_F(Thresholds, OfAMethodThatCouldNotBeMeasuredAreNever) {
   EXPECT_EQ(machine.find(ThresholdId::kCopyReduce).value, 0u);
 }
 
+// A calibration whose time was over knows the small sizes alone.
+TEST_F(Thresholds, OfMethodsAreTypicalBeyondWhatWasMeasured) {
+  const auto forget_from = [&](uint32_t size) {
+    for (auto& method : machine.set.ns) std::fill(method + size, method + kCurveSizes, 0.0f);
+  };
+  machine.set.participants = 8;
+  const Situation eight{8, false, false};
+  const uint64_t usual = find_threshold(ThresholdId::kFlatReduce, nullptr, eight).value;
+  forget_from(kCurveSizes - 1);
+  const Threshold late = machine.find(ThresholdId::kFlatReduce, eight);
+  EXPECT_EQ(late.value, kSampledBytes[kCurveSizes - 2]) << "up to there flat was no dearer";
+  EXPECT_EQ(late.origin, ThresholdOrigin::kTypical);
+  EXPECT_EQ(reason(late), "the measured sizes end below it");
+  forget_from(1);
+  EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, eight).value, usual);
+  // What crosses, or gains everywhere, was seen.
+  machine.line(kAllreduceSliced, 500, 0);
+  forget_from(4);
+  machine.set.ns[kAllreduceFlat][0] = machine.set.ns[kAllreduceFlat][1] = 1000;
+  machine.set.ns[kAllreduceSliced][0] = 2000, machine.set.ns[kAllreduceSliced][1] = 500;
+  EXPECT_EQ(machine.find(ThresholdId::kFlatAllreduce, eight).origin, ThresholdOrigin::kCurves);
+  EXPECT_LT(machine.find(ThresholdId::kFlatAllreduce, eight).value, kSampledBytes[2]);
+}
+
 TEST_F(Thresholds, OfTwoSayNothingAboutMany) {
   EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, {4, false, false}).origin, ThresholdOrigin::kCurves);
   EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, {5, false, false}).origin, ThresholdOrigin::kTypical);
