@@ -1,6 +1,8 @@
 // What single copy does between the waits: copying and combining.
 #include "group/single_copy.h"
 
+#include "policy/thresholds.h"
+
 namespace smelt {
 
 // Elements [begin, end) of all operands, combined to `out`, which is a place for just these. The first operand of a
@@ -23,10 +25,15 @@ void ReduceSingle::combine_range(Group& group, const Reduction& job, size_t begi
   }
 }
 
+size_t ReduceSingle::begin_of(const Group& group, const Reduction& job, uint32_t i) {
+  const bool alone = group.n == 2 && job.root != kEverybody && job.bytes() <= typical(ThresholdId::kReadAlone);
+  return alone ? (i > job.root ? job.elements : 0) : slice(job.elements, i, group.n);
+}
+
 // In place is safe: our slice of everybody's operands is read by nobody but us, and overwritten by nobody but us.
 void ReduceSingle::combine_slice(Group& group, const Reduction& job) {
   const uint32_t n = group.n, me = group.me;
-  const size_t width = job.fold.element_bytes, begin = slice(job.elements, me, n), end = slice(job.elements, me + 1, n);
+  const size_t width = job.fold.element_bytes, begin = begin_of(group, job, me), end = begin_of(group, job, me + 1);
   const size_t step = group.plan.limits.read_bytes / width;
   for (size_t from = begin; from < end; from += step) {
     const size_t upto = end - from < step ? end : from + step;

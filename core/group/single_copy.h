@@ -5,7 +5,8 @@
 // and what we need of others we read, at the same time.
 //
 //   broadcast   the root writes the first n-th to everybody, everybody reads the rest
-//   reduce      everybody reads one slice of all operands, combines it and writes the result to the root
+//   reduce      everybody reads one slice of all operands, combines it and writes the result to the root; short ones of
+//               two the root reads and combines alone
 //   allreduce   the same, and writes it to everybody
 //   allgather   everybody reads everybody's
 //
@@ -196,6 +197,8 @@ struct ReduceSingle : Machine {
 
  private:
   static bool wants(const Reduction& job, uint32_t i) { return job.root == kEverybody || job.root == i; }
+  // Participant i combines elements [begin_of(i), begin_of(i + 1)).
+  static size_t begin_of(const Group& group, const Reduction& job, uint32_t i);
   void combine_slice(Group& group, const Reduction& job);
   void combine_range(Group& group, const Reduction& job, size_t begin, size_t end, char* out);
 };

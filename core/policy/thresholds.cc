@@ -106,9 +106,10 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
     out.value = kNever;
     out.note = "of two, one combines while the other puts";
   }
-  if (!copies || !situation.moves || out.value <= typical(Id::kCopyMoving)) return out;
-  Threshold lowered =
-      of(id, typical(Id::kCopyMoving), Origin::kSituation, "lowered to copy_moving: a virtual machine may be moved");
+  const uint64_t unsure = typical(Id::kCopyUnsure) * situation.participants;
+  if (copies && !curves) out.value = std::min(out.value, unsure);
+  if (!copies || !situation.moves || out.value <= unsure) return out;
+  Threshold lowered = of(id, unsure, Origin::kSituation, "lowered to copy_unsure: a virtual machine may be moved");
   lowered.otherwise = out.value;
   return lowered;
 }
@@ -258,7 +259,8 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kPassiveYield: return before_sleeping(id, profile, options().yield_us);
     case Id::kForeignSlice: return foreign_slice(profile);
     case Id::kPollersPerLine: return pollers_per_line(profile);
-    case Id::kCopyMoving:
+    case Id::kCopyUnsure:
+    case Id::kReadAlone:
     case Id::kPairCurves:
     case Id::kForeignStay:
     case Id::kYieldPause:

@@ -106,13 +106,15 @@ TEST_F(Thresholds, AllSayWhyInOneLine) {
 TEST_F(Thresholds, AreTypicalWithoutMeasurements) {
   for (uint32_t i = 0; i < kThresholds; ++i) {
     const auto id = static_cast<ThresholdId>(i);
-    const Threshold found = find_threshold(id, nullptr, {8, false, false});
+    const Threshold found = find_threshold(id, nullptr, {22, false, false});
     SCOPED_TRACE(kThresholdTable[i].name);
     EXPECT_TRUE(found.origin == ThresholdOrigin::kTypical || found.origin == ThresholdOrigin::kLayout);
     if (id == ThresholdId::kPollersPerLine) continue;
     EXPECT_EQ(found.value, typical(id));
   }
   EXPECT_EQ(find_threshold(ThresholdId::kFlatReduce, nullptr).value, kNever) << "of two, one combines";
+  EXPECT_EQ(find_threshold(ThresholdId::kCopyBroadcast, nullptr).value, 2 * typical(ThresholdId::kCopyUnsure))
+      << "few have little to tell each other";
 }
 
 TEST_F(Thresholds, OfMethodsStandWhereTheCurvesCross) {
@@ -195,7 +197,7 @@ TEST_F(Thresholds, FollowTheSituation) {
                   moving = machine.find(ThresholdId::kCopyBroadcast, {2, false, true});
   EXPECT_EQ(still.origin, ThresholdOrigin::kCurves);
   EXPECT_EQ(moving.origin, ThresholdOrigin::kSituation);
-  EXPECT_EQ(moving.value, typical(ThresholdId::kCopyMoving));
+  EXPECT_EQ(moving.value, 2 * typical(ThresholdId::kCopyUnsure));
   EXPECT_EQ(moving.otherwise, still.value);
   EXPECT_NE(reason(moving).find("virtual machine may be moved; otherwise 20"), std::string::npos) << reason(moving);
   EXPECT_EQ(machine.find(ThresholdId::kFlatAllreduce, {2, false, true}).origin, ThresholdOrigin::kCurves)
