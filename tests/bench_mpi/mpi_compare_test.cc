@@ -143,6 +143,20 @@ TEST(MpiCompare, SkewIsMeasuredFromTheLastArrival) {
   EXPECT_NE(compared.out.find("from the last rank's arrival"), std::string::npos) << compared.out;
 }
 
+TEST(MpiCompare, StrictIsSaid) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
+  const File file;
+  for (const bool strict : {true, false}) {
+    std::vector<std::string> arguments = {"--quick", "--sides",  "tuned", "--kernels", "bcast",  "--sizes",
+                                          "8",       "--rounds", "1",     "--json",    file.path};
+    if (strict) arguments.push_back("--strict");
+    const Finished compared = run("MPI_COMPARE", arguments);
+    ASSERT_TRUE(compared.ok) << compared.failure;
+    EXPECT_EQ(compared.out.find("with a barrier after each") != std::string::npos, strict) << compared.out;
+    EXPECT_EQ(file.json().at("strict"), strict);
+  }
+}
+
 TEST(MpiCompare, RefusesInOneLine) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--sizes", "x"},
                                                     {"--kernels", "nonsense"},
@@ -150,6 +164,7 @@ TEST(MpiCompare, RefusesInOneLine) {
                                                     {"--ranks", "0"},
                                                     {"--sides", "smelt", "--smelt-dir", "/nonexistent"},
                                                     {"--mpirun", "/nonexistent"},
+                                                    {"--strict", "--skew", "5"},
                                                     {"--json", "/nonexistent/file"}}) {
     const Finished refused = run("MPI_COMPARE", arguments);
     EXPECT_TRUE(refused.failure.starts_with("exit status 2: mpi_compare: ")) << arguments[0] << ": " << refused.failure;
