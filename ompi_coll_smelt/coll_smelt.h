@@ -14,7 +14,7 @@
  *   module.c             the life of a module
  *   slots.def            the functions that are offered
  *   form.h               what a collective's file defines, and the blocking form of it
- *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c   the collectives
+ *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c, reduce_scatter.c, scan.c   the collectives
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   nonblocking.c        the nonblocking and the persistent forms
  *   requests.c           what of these is under way, and how it advances
@@ -110,6 +110,10 @@ void coll_smelt_abandon(coll_smelt_module *module);
  * counts as one, and is to be served by the function of its name. */
 bool coll_smelt_is_first_reduction(coll_smelt_module *module, const struct ompi_op_t *op,
                                    const struct ompi_datatype_t *type, coll_smelt_length count);
+/* The same of a reduction that has no such function: is it one whose result does not depend on the order? Then the
+ * component below is to be called. */
+bool coll_smelt_is_first_of_any_order(coll_smelt_module *module, const struct ompi_op_t *op,
+                                      const struct ompi_datatype_t *type);
 int coll_smelt_first_allreduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
                                struct ompi_datatype_t *type, struct ompi_op_t *op);
 int coll_smelt_first_reduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,

@@ -7,6 +7,8 @@
 #define COLL_SMELT_POINTER
 
 typedef int coll_smelt_length;
+typedef const int *coll_smelt_counts;
+#define COLL_SMELT_COUNT(counts, i) ((size_t)(counts)[i])
 
 #define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
 

@@ -3,11 +3,15 @@
 #ifndef COLL_SMELT_COMPAT_6_0_H
 #define COLL_SMELT_COMPAT_6_0_H
 
+#include "ompi/util/count_disp_array.h"
+
 #define COLL_SMELT_API MCA_COLL_BASE_VERSION_3_0_0
 #define COLL_SMELT_EXPORT __attribute__((visibility("default")))
 #define COLL_SMELT_POINTER MCA_BASE_COMPONENT_INIT(ompi, coll, smelt)
 
 typedef size_t coll_smelt_length;
+typedef ompi_count_array_t coll_smelt_counts;
+#define COLL_SMELT_COUNT(counts, i) ompi_count_array_get(counts, (size_t)(i))
 
 #define COLL_SMELT_BUILT_IN(framework, i) \
   ((framework)->framework_static_components[i] ? *(framework)->framework_static_components[i] : NULL)

@@ -26,6 +26,7 @@ typedef struct coll_smelt_call {
   struct ompi_datatype_t *send_type;
   void *receive;
   coll_smelt_length count;
+  coll_smelt_counts counts; /* of each rank, where they may differ */
   struct ompi_datatype_t *type;
   struct ompi_op_t *op;
   int root;
@@ -35,7 +36,8 @@ typedef struct coll_smelt_call {
 typedef struct coll_smelt_terms {
   coll_smelt_data in, out;
   coll_smelt_fold fold;
-  char *packed; /* what the group writes, where the type leaves gaps */
+  char *packed;                   /* what the group writes, where the type leaves gaps */
+  size_t *counts, few_counts[16]; /* of each rank; `counts` is the other one, or allocated */
 } coll_smelt_terms;
 
 /* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run,

@@ -37,6 +37,15 @@ int check_allgather(const smelt_group* group, const smelt_data* in, const void* 
   return !group || !in || !out ? -EINVAL : 0;
 }
 
+// Has nothing to combine, and nobody anything to wait for?
+bool is_nothing(const smelt_group& group, Blocks blocks, const smelt_fold& fold) {
+  return fold.element_bytes == 0 || blocks.before(group.n) == 0;
+}
+int check_blocks(const smelt_group* group, const void* in, const void* out, const smelt_fold* fold, Blocks blocks) {
+  if (!group || !fold) return -EINVAL;
+  return is_nothing(*group, blocks, *fold) || (in && (out || blocks.of(group->me) == 0)) ? 0 : -EINVAL;
+}
+
 bool is_busy(const smelt_group& group) { return group.completed != group.started || group.broken; }
 
 // A blocking call comes after all that was started. Apart, so that it costs the usual call nothing but the look.
@@ -68,6 +77,51 @@ int start(smelt_group& group, smelt_request* request, const smelt_data* in, cons
   ++group.started;
   advance(group);
   return 0;
+}
+
+// Both forms of reduce-scatter, and both scans.
+int scatter(smelt_group* group, const void* in, void* out, Blocks blocks, const smelt_fold* fold) {
+  if (const int error = check_blocks(group, in, out, fold, blocks)) return error;
+  if (is_nothing(*group, blocks, *fold)) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return scatter(group, in, out, blocks, fold); });
+  if (group->n > 1) return group_reduce_scatter(*group, in, out, blocks, *fold);
+  std::memcpy(out, in, blocks.of(0) * fold->element_bytes);
+  return 0;
+}
+int start_scatter(smelt_group* group, const void* in, void* out, Blocks blocks, const smelt_fold* fold,
+                  smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_blocks(group, in, out, fold, blocks)) return complete(request, error);
+  if (is_nothing(*group, blocks, *fold)) return complete(request);
+  const smelt_data row = at(const_cast<void*>(in)), own = at(out);
+  if (group->n > 1)
+    return start(*group, request, &row, &own, fold,
+                 [&](Pending& place) { return start_reduce_scatter(*group, place, blocks); });
+  std::memcpy(out, in, blocks.of(0) * fold->element_bytes);
+  return complete(request);
+}
+
+int scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements, const smelt_fold* fold,
+         Prefix prefix) {
+  if (const int error = check_allreduce(group, in, out, fold)) return error;
+  if (elements == 0 || fold->element_bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return scan(group, in, out, elements, fold, prefix); });
+  if (group->n > 1) return group_scan(*group, *in, *out, elements, *fold, prefix);
+  if (prefix == Prefix::kInclusive) copy_through(*in, *out, elements * fold->element_bytes);
+  return 0;
+}
+int start_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements, const smelt_fold* fold,
+               Prefix prefix, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_allreduce(group, in, out, fold)) return complete(request, error);
+  if (elements == 0 || fold->element_bytes == 0) return complete(request);
+  if (group->n > 1)
+    return start(*group, request, in, out, fold,
+                 [&](Pending& place) { return smelt::start_scan(*group, place, elements, prefix); });
+  if (prefix == Prefix::kInclusive) copy_through(*in, *out, elements * fold->element_bytes);
+  return complete(request);
 }
 
 }  // namespace
@@ -118,6 +172,23 @@ int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, s
   if (group->n > 1) return group_allgather(*group, *in, out, bytes);
   copy_through(*in, at(out), bytes);
   return 0;
+}
+
+int smelt_group_reduce_scatter_block(smelt_group* group, const void* in, void* out, size_t elements,
+                                     const smelt_fold* fold) {
+  return scatter(group, in, out, {nullptr, elements}, fold);
+}
+int smelt_group_reduce_scatter(smelt_group* group, const void* in, void* out, const size_t* elements,
+                               const smelt_fold* fold) {
+  return elements ? scatter(group, in, out, {elements, 0}, fold) : -EINVAL;
+}
+int smelt_group_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                     const smelt_fold* fold) {
+  return scan(group, in, out, elements, fold, Prefix::kInclusive);
+}
+int smelt_group_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                       const smelt_fold* fold) {
+  return scan(group, in, out, elements, fold, Prefix::kExclusive);
 }
 
 int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
@@ -172,6 +243,24 @@ int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* 
                  [&](Pending& place) { return start_allgather(*group, place, bytes); });
   copy_through(*in, all, bytes);
   return complete(request);
+}
+
+int smelt_group_start_reduce_scatter_block(smelt_group* group, const void* in, void* out, size_t elements,
+                                           const smelt_fold* fold, smelt_request* request) {
+  return start_scatter(group, in, out, {nullptr, elements}, fold, request);
+}
+int smelt_group_start_reduce_scatter(smelt_group* group, const void* in, void* out, const size_t* elements,
+                                     const smelt_fold* fold, smelt_request* request) {
+  if (!request) return -EINVAL;
+  return elements ? start_scatter(group, in, out, {elements, 0}, fold, request) : complete(request, -EINVAL);
+}
+int smelt_group_start_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                           const smelt_fold* fold, smelt_request* request) {
+  return start_scan(group, in, out, elements, fold, Prefix::kInclusive, request);
+}
+int smelt_group_start_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                             const smelt_fold* fold, smelt_request* request) {
+  return start_scan(group, in, out, elements, fold, Prefix::kExclusive, request);
 }
 
 int smelt_group_prepare(smelt_group* group) {

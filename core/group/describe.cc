@@ -108,6 +108,21 @@ void allgather_table(const Group& group, Table* table) {
   add_moves(group, SMELT_COLLECTIVE_ALLGATHER, "everybody reads everybody's", table);
 }
 
+void reduce_scatter_table(const Group& group, Table* table) {
+  const Limits& limits = group.plan.limits;
+  table->add(kInlineBytes, "inline, flags in the lines, everybody combines its block");
+  table->add(group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[SMELT_COLLECTIVE_REDUCE_SCATTER].copy,
+             "through shared memory in pieces of %u B, everybody combines its block", limits.piece);
+  table->add(UINT64_MAX, "single copy, everybody combines its block (limit %s)", limits.origin);
+}
+void reduce_scatter_block_table(const Group& group, Table* table) { reduce_scatter_table(group, table); }
+
+void scan_table(const Group& group, Table* table) {
+  table->add(kInlineBytes, "inline, flags in the lines, everybody reads those before it");
+  table->add(UINT64_MAX, "through shared memory in pieces of %u B, down a chain", group.plan.limits.piece);
+}
+void exscan_table(const Group& group, Table* table) { scan_table(group, table); }
+
 void bytes_text(uint64_t bytes, char* text, size_t room) {
   if (bytes >= 1 << 20 && bytes % (1 << 20) == 0)
     std::snprintf(text, room, "%llu MiB", static_cast<unsigned long long>(bytes >> 20));

@@ -1,8 +1,8 @@
 // A group as one participant sees it: what lies where in its memory, what is under way, how it waits.
 //
-// The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc, allgather.cc), written over the
-// rings (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a
-// group comes into being, create.cc's.
+// The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc, allgather.cc,
+// reduce_scatter.cc, scan.cc), written over the rings (transport/ring.h) as machines that the engine runs (engine.h);
+// how they are put to use is plan.h's; how a group comes into being, create.cc's.
 #pragma once
 
 #include <smelt/group.h>
@@ -113,6 +113,22 @@ struct Group : Rings {
   void find_reduce_route(uint32_t root);
 };
 
+// How long everybody's block of a row is, in elements: as the array says, or all alike.
+struct Blocks {
+  const size_t* counts;  // [n]; nullptr: `each`
+  size_t each;
+
+  size_t of(uint32_t i) const { return counts ? counts[i] : each; }
+  // Of all those before block i.
+  size_t before(uint32_t i) const {
+    if (!counts) return each * i;
+    size_t sum = 0;
+    for (uint32_t k = 0; k < i; ++k) sum += counts[k];
+    return sum;
+  }
+};
+enum class Prefix : bool { kInclusive, kExclusive };
+
 // The collectives; each is in the file of its name. A reduction's `out` is empty elsewhere than on the root.
 int group_barrier(Group& group);
 int group_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root);
@@ -120,6 +136,9 @@ int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size
                  uint32_t root);
 int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold);
 int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes);
+int group_reduce_scatter(Group& group, const void* in, void* out, Blocks blocks, const smelt_fold& fold);
+int group_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
+               Prefix prefix);
 
 // The same, started: what they are told lies in `place`, where the machine is made as well. 0, or what the blocking one
 // returns where that is known at once.
@@ -128,6 +147,8 @@ int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_reduce(Group& group, Pending& place, size_t elements, uint32_t root);
 int start_allreduce(Group& group, Pending& place, size_t elements);
 int start_allgather(Group& group, Pending& place, size_t bytes);
+int start_reduce_scatter(Group& group, Pending& place, Blocks blocks);
+int start_scan(Group& group, Pending& place, size_t elements, Prefix prefix);
 
 }  // namespace smelt
 

@@ -5,23 +5,24 @@
 
 namespace smelt {
 
-// Elements [begin, end) of all operands, combined to `out`, which is a place for just these. The first operand of a
-// chain of combinations stays until the second is combined with it, so two places for what is read are enough.
-void ReduceSingle::combine_range(Group& group, const Reduction& job, size_t begin, size_t end, char* out) {
-  const size_t width = job.fold.element_bytes, step = group.plan.limits.read_bytes / width;
+// The first operand of a chain of combinations stays until the second is combined with it, so two places for what is
+// read are enough.
+void combine_range(Group& group, const Notice* operands, const smelt_fold& fold, size_t begin, size_t end, char* out,
+                   int* error) {
+  const size_t width = fold.element_bytes, step = group.plan.limits.read_bytes / width;
   char* const first = group.scratch;
   char* const next = group.scratch + kReadBytes;
   char* const room = group.scratch + 2 * kReadBytes;
   for (size_t from = begin; from < end; from += step) {
     const size_t count = end - from < step ? end - from : step, bytes = count * width, offset = from * width;
     const auto operand = [&](uint32_t i) -> const void* {
-      if (i == group.me) return reinterpret_cast<const char*>(notices.all[i].in) + offset;
+      if (i == group.me) return reinterpret_cast<const char*>(operands[i].in) + offset;
       char* const to = i == group.n - 1 ? first : next;
-      note(read_from(group.introduction(i), to, notices.all[i].in + offset, bytes), &error);
+      note(read_from(group.introduction(i), to, operands[i].in + offset, bytes), error);
       return to;
     };
     Chain chain(0, group.n);
-    Combiner(job.fold, count, room, nullptr).chain(chain, operand, room, out + (from - begin) * width);
+    Combiner(fold, count, room, nullptr).chain(chain, operand, room, out + (from - begin) * width);
   }
 }
 
@@ -39,7 +40,7 @@ void ReduceSingle::combine_slice(Group& group, const Reduction& job) {
     const size_t upto = end - from < step ? end : from + step;
     char* const result =
         wants(job, me) ? static_cast<char*>(job.out.base) + from * width : group.scratch + 3 * kReadBytes;
-    combine_range(group, job, from, upto, result);
+    combine_range(group, notices.all, job.fold, from, upto, result, &error);
     for (uint32_t k = 1; k < n; ++k) {  // the next participant first, so that not all write to the same one
       const uint32_t r = (me + k) % n;
       if (wants(job, r))

@@ -8,6 +8,7 @@
 //   reduce      everybody reads one slice of all operands, combines it and writes the result to the root; short ones of
 //               two the root reads and combines alone
 //   allreduce   the same, and writes it to everybody
+//   reduce_scatter  everybody reads its block of all operands, combines it and keeps the result
 //   allgather   everybody reads everybody's
 //
 // Everybody must know the addresses, and everybody must know when its memory has been read and written. Whether a
@@ -170,6 +171,11 @@ struct BroadcastSingle : Machine {
   }
 };
 
+// Elements [begin, end) of everybody's operands, which lie where the notices say, combined to `out`, which is a place
+// for just these.
+void combine_range(Group& group, const Notice* operands, const smelt_fold& fold, size_t begin, size_t end, char* out,
+                   int* error);
+
 // `served`: false means "take the shelves". error: the kernel refused after all.
 struct ReduceSingle : Machine {
   bool served = false;
@@ -200,7 +206,6 @@ struct ReduceSingle : Machine {
   // Participant i combines elements [begin_of(i), begin_of(i + 1)).
   static size_t begin_of(const Group& group, const Reduction& job, uint32_t i);
   void combine_slice(Group& group, const Reduction& job);
-  void combine_range(Group& group, const Reduction& job, size_t begin, size_t end, char* out);
 };
 
 }  // namespace smelt

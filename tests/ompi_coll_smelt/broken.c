@@ -1,6 +1,8 @@
 // Negative control, to be preloaded: an MPI whose collectives are wrong in one way (BROKEN=...), so that the driver
 // sees the test programs fail. Where a call is wrong, it is so on all ranks or in a way that does not deadlock.
 //   bit       every 10th allreduce and allgather has one bit flipped on rank 1
+//   block     every 10th reduce_scatter has one bit flipped on rank 1
+//   prefix    every 10th scan and exscan has one bit flipped on rank 1
 //   order     reductions combine in reversed rank order
 //   early     every 7th barrier is none
 //   spill     bcast writes one byte behind the buffer
@@ -73,6 +75,38 @@ int MPI_Allgather(const void *in, int send, MPI_Datatype send_type, void *out, i
   const int result = PMPI_Allgather(in, send, send_type, out, count, type, comm);
   if (count > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
     end_of(out, count, type)[-1] ^= 1;
+  return result;
+}
+
+static void flip_every_tenth(atomic_uint *calls, void *out, int count, MPI_Datatype type, MPI_Comm comm) {
+  if (count > 0 && atomic_fetch_add(calls, 1) % 10 == 9 && rank_in(comm) == 1) end_of(out, count, type)[-1] ^= 1;
+}
+
+int MPI_Reduce_scatter(const void *in, void *out, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Reduce_scatter(in, out, counts, type, op, comm);
+  if (is("block")) flip_every_tenth(&calls, out, counts[rank_in(comm)], type, comm);
+  return result;
+}
+
+int MPI_Reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Reduce_scatter_block(in, out, count, type, op, comm);
+  if (is("block")) flip_every_tenth(&calls, out, count, type, comm);
+  return result;
+}
+
+int MPI_Scan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Scan(in, out, count, type, op, comm);
+  if (is("prefix")) flip_every_tenth(&calls, out, count, type, comm);
+  return result;
+}
+
+int MPI_Exscan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Exscan(in, out, count, type, op, comm);
+  if (is("prefix")) flip_every_tenth(&calls, out, count, type, comm);
   return result;
 }
 

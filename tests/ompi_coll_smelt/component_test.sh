@@ -122,6 +122,10 @@ controls() {
     negative_control bit 3 --oversubscribe $program
   done
   negative_control bit 3 --oversubscribe allgathers
+  for program in reductions user_operations; do
+    negative_control block 3 --oversubscribe $program
+    negative_control prefix 3 --oversubscribe $program
+  done
   negative_control order 3 --oversubscribe user_operations
   negative_control early 3 --oversubscribe barrier
   negative_control spill 2 --oversubscribe broadcasts

@@ -11,7 +11,7 @@
 #define INIT(name) MPI_##name##_init
 #endif
 
-enum { kFirst = 20, kCalls = 100, kMost = 64 };
+enum { kFirst = 20, kCalls = 100, kMost = 256 };
 
 typedef struct variable {
   char name[128];
@@ -56,50 +56,82 @@ static variable *named(const char *name) {
   return NULL;
 }
 
-static void verify(const char *form, int sum, int word, const int *ranks) {
-  if (sum != world_size || word != 5 || ranks[world_size - 1] != world_size - 1)
-    fail("%s allreduce, bcast or allgather of an int: %d, %d, %d", form, sum, word, ranks[world_size - 1]);
+// What a round leaves behind.
+typedef struct results {
+  int sum, word, block, part, upto, before;
+  int *ranks;
+} results;
+
+static void forget(results *r, int root) {
+  r->sum = r->block = r->part = r->upto = r->before = 0;
+  r->ranks[world_size - 1] = -1;
+  r->word = world_rank == root ? 5 : 0;
+}
+
+static void verify(const char *form, const results *r) {
+  if (r->sum != world_size || r->word != 5 || r->ranks[world_size - 1] != world_size - 1)
+    fail("%s allreduce, bcast or allgather of an int: %d, %d, %d", form, r->sum, r->word, r->ranks[world_size - 1]);
+  if (r->block != world_size || r->part != world_size || r->upto != world_rank + 1 || r->before != world_rank)
+    fail("%s reduce_scatter_block, reduce_scatter, scan or exscan of ones: %d, %d, %d, %d", form, r->block, r->part,
+         r->upto, r->before);
 }
 
 static void call_all(int calls) {
-  enum { kForms = 5 };
+  enum { kForms = 9 };
   const MPI_Comm world = MPI_COMM_WORLD;
-  int one = 1, sum = 0, all = 0, word = 5;
-  int *const ranks = calloc((size_t)world_size, sizeof *ranks);
-  MPI_Request r[kForms];
+  const MPI_Info none = MPI_INFO_NULL;
+  int to_root = 0;
+  int *const ones = malloc((size_t)world_size * sizeof *ones);
+  for (int i = 0; i < world_size; ++i) ones[i] = 1;
+  results r = {.word = 5, .ranks = calloc((size_t)world_size, sizeof(int))};
+  MPI_Request q[kForms];
   for (int i = 0; i < calls; ++i) {
     const int root = i % world_size;
+    forget(&r, root);
     MPI_Barrier(world);
-    MPI_Bcast(&word, 1, MPI_INT, root, world);
-    MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, root, world);
-    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
-    MPI_Allgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world);
-    verify("blocking", sum, word, ranks);
-    all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
-    MPI_Ibarrier(world, &r[0]);
-    MPI_Ibcast(&word, 1, MPI_INT, root, world, &r[1]);
-    MPI_Ireduce(&one, &sum, 1, MPI_INT, MPI_SUM, root, world, &r[2]);
-    MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, world, &r[3]);
-    MPI_Iallgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, &r[4]);
-    MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
-    verify("nonblocking", all, word, ranks);
-    all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
-    INIT(Barrier)(world, MPI_INFO_NULL, &r[0]);
-    INIT(Bcast)(&word, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[1]);
-    INIT(Reduce)(&one, &sum, 1, MPI_INT, MPI_SUM, root, world, MPI_INFO_NULL, &r[2]);
-    INIT(Allreduce)(&one, &all, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &r[3]);
-    INIT(Allgather)(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, MPI_INFO_NULL, &r[4]);
-    MPI_Startall(kForms, r);
-    MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
-    for (int k = 0; k < kForms; ++k) MPI_Request_free(&r[k]);
-    verify("persistent", all, word, ranks);
+    MPI_Bcast(&r.word, 1, MPI_INT, root, world);
+    MPI_Reduce(ones, &to_root, 1, MPI_INT, MPI_SUM, root, world);
+    MPI_Allreduce(ones, &r.sum, 1, MPI_INT, MPI_SUM, world);
+    MPI_Allgather(&world_rank, 1, MPI_INT, r.ranks, 1, MPI_INT, world);
+    MPI_Reduce_scatter_block(ones, &r.block, 1, MPI_INT, MPI_SUM, world);
+    MPI_Reduce_scatter(ones, &r.part, ones, MPI_INT, MPI_SUM, world);
+    MPI_Scan(ones, &r.upto, 1, MPI_INT, MPI_SUM, world);
+    MPI_Exscan(ones, &r.before, 1, MPI_INT, MPI_SUM, world);
+    verify("blocking", &r);
+    forget(&r, root);
+    MPI_Ibarrier(world, &q[0]);
+    MPI_Ibcast(&r.word, 1, MPI_INT, root, world, &q[1]);
+    MPI_Ireduce(ones, &to_root, 1, MPI_INT, MPI_SUM, root, world, &q[2]);
+    MPI_Iallreduce(ones, &r.sum, 1, MPI_INT, MPI_SUM, world, &q[3]);
+    MPI_Iallgather(&world_rank, 1, MPI_INT, r.ranks, 1, MPI_INT, world, &q[4]);
+    MPI_Ireduce_scatter_block(ones, &r.block, 1, MPI_INT, MPI_SUM, world, &q[5]);
+    MPI_Ireduce_scatter(ones, &r.part, ones, MPI_INT, MPI_SUM, world, &q[6]);
+    MPI_Iscan(ones, &r.upto, 1, MPI_INT, MPI_SUM, world, &q[7]);
+    MPI_Iexscan(ones, &r.before, 1, MPI_INT, MPI_SUM, world, &q[8]);
+    MPI_Waitall(kForms, q, MPI_STATUSES_IGNORE);
+    verify("nonblocking", &r);
+    forget(&r, root);
+    INIT(Barrier)(world, none, &q[0]);
+    INIT(Bcast)(&r.word, 1, MPI_INT, root, world, none, &q[1]);
+    INIT(Reduce)(ones, &to_root, 1, MPI_INT, MPI_SUM, root, world, none, &q[2]);
+    INIT(Allreduce)(ones, &r.sum, 1, MPI_INT, MPI_SUM, world, none, &q[3]);
+    INIT(Allgather)(&world_rank, 1, MPI_INT, r.ranks, 1, MPI_INT, world, none, &q[4]);
+    INIT(Reduce_scatter_block)(ones, &r.block, 1, MPI_INT, MPI_SUM, world, none, &q[5]);
+    INIT(Reduce_scatter)(ones, &r.part, ones, MPI_INT, MPI_SUM, world, none, &q[6]);
+    INIT(Scan)(ones, &r.upto, 1, MPI_INT, MPI_SUM, world, none, &q[7]);
+    INIT(Exscan)(ones, &r.before, 1, MPI_INT, MPI_SUM, world, none, &q[8]);
+    MPI_Startall(kForms, q);
+    MPI_Waitall(kForms, q, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < kForms; ++k) MPI_Request_free(&q[k]);
+    verify("persistent", &r);
   }
-  free(ranks);
+  free(r.ranks);
+  free(ones);
 }
 
 // `form`: of the collective's name.
 static void judge(const char *form, const char *collective, unsigned long long wanted) {
-  char called[32], name[64];
+  char called[48], name[96];
   snprintf(called, sizeof called, form, collective);
   snprintf(name, sizeof name, "coll_smelt_%s_served", called);
   const variable *v = named(name);
@@ -119,9 +151,11 @@ int main(int argc, char **argv) {
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
-  static const char *const collectives[] = {"barrier", "bcast", "reduce", "allreduce", "allgather"};
+  static const char *const collectives[] = {"barrier",        "bcast",     "reduce",
+                                            "allreduce",      "allgather", "reduce_scatter_block",
+                                            "reduce_scatter", "scan",      "exscan"};
   static const char *const forms[] = {"%s", "i%s", "%s_init"};
-  for (int i = 0; i < 5; ++i)
+  for (int i = 0; i < (int)(sizeof collectives / sizeof *collectives); ++i)
     for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);
   const variable *refusals = named("coll_smelt_groups_refused");
   if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");

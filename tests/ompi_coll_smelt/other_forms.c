@@ -101,3 +101,32 @@ int MPI_Allgather(const void *in, int send, MPI_Datatype send_type, void *out, i
                    2);
   return completed(MPI_Iallgather(in, send, send_type, out, count, type, comm, &request), &request);
 }
+
+int MPI_Reduce_scatter(const void *in, void *out, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm) && in != out)
+    return started(FORM_INIT(Reduce_scatter)(in, out, counts, type, op, comm, MPI_INFO_NULL, &request), &request, 1);
+  return completed(MPI_Ireduce_scatter(in, out, counts, type, op, comm, &request), &request);
+}
+
+int MPI_Reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm) && in != out)
+    return started(FORM_INIT(Reduce_scatter_block)(in, out, count, type, op, comm, MPI_INFO_NULL, &request), &request,
+                   1);
+  return completed(MPI_Ireduce_scatter_block(in, out, count, type, op, comm, &request), &request);
+}
+
+int MPI_Scan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm) && in != out)
+    return started(FORM_INIT(Scan)(in, out, count, type, op, comm, MPI_INFO_NULL, &request), &request, 1);
+  return completed(MPI_Iscan(in, out, count, type, op, comm, &request), &request);
+}
+
+int MPI_Exscan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm) && in != out)
+    return started(FORM_INIT(Exscan)(in, out, count, type, op, comm, MPI_INFO_NULL, &request), &request, 1);
+  return completed(MPI_Iexscan(in, out, count, type, op, comm, &request), &request);
+}

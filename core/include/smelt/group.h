@@ -10,9 +10,10 @@
  *
  * Results are the same bits on every participant, for every root, in every run, whatever method served the size:
  * operands are combined as  B_0 op (B_1 op (B_2 ...)),  B_j = a_16j op (a_16j+1 op (... a_16j+15)),  a_i participant
- * i's. An operation whose result does not depend on the order may say so (SMELT_FOLD_ANY_ORDER): its operands go along
- * the machine's reduction tree where that is quicker. Only who sets SMELT_REDUCE_ORDER=tree gives the promise up, for
- * operations that commute.
+ * i's; those of a scan, of which each result is a part of the next one's, as  (a_0 op a_1) op a_2 ... An operation
+ * whose result does not depend on the order may say so (SMELT_FOLD_ANY_ORDER): its operands go along the machine's
+ * reduction tree where that is quicker. Only who sets SMELT_REDUCE_ORDER=tree gives the promise up, for operations that
+ * commute.
  */
 #ifndef SMELT_GROUP_H
 #define SMELT_GROUP_H
@@ -95,11 +96,16 @@ typedef struct smelt_fold {
  * and -EMSGSIZE; 0 only on all. reduce: `in` of all into `out` of root (out is not looked at
  * elsewhere and may be NULL). allreduce: into `out` of all. in and out may be the same memory, and overlap in no other
  * way. allgather: `bytes` of each, to `out` of all, which has room for n times as many, in the order of the
- * participants; `in` may lie where it goes (out + me * bytes), and does not overlap otherwise.
+ * participants; `in` may lie where it goes (out + me * bytes), and does not overlap otherwise. reduce_scatter: `in` of
+ * each is a row of one block for each participant, of elements[i] elements (reduce_scatter_block: all of `elements`),
+ * the same on all; of the rows combined participant i gets block i into `out`, which does not overlap `in`; out is not
+ * looked at where the block is empty. scan: into `out` of participant i, `in` of participants 0 .. i; exscan: of 0 ..
+ * i-1, and out of participant 0 stays as it is; in and out as of allreduce.
  *
- * Of reduce, allreduce and allgather all must give the same length. Where they do not, nobody waits for ever and
- * nothing is written elsewhere than in the result: who finds it out returns -EMSGSIZE, with nothing of use in its
- * result, and a group that could not go on without losing step returns -EMSGSIZE from then on. */
+ * Of reductions, scans and allgather all must give the same length (of a reduce_scatter: of the row). Where they do
+ * not, nobody waits for ever and nothing is written elsewhere than in the result: who finds it out returns -EMSGSIZE,
+ * with nothing of use in its result, and a group that could not go on without losing step returns -EMSGSIZE from then
+ * on. */
 SMELT_API int smelt_group_barrier(smelt_group *group);
 SMELT_API int smelt_group_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root);
 SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
@@ -107,6 +113,14 @@ SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const
 SMELT_API int smelt_group_allreduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
                                     const smelt_fold *fold);
 SMELT_API int smelt_group_allgather(smelt_group *group, const smelt_data *in, void *out, size_t bytes);
+SMELT_API int smelt_group_reduce_scatter_block(smelt_group *group, const void *in, void *out, size_t elements,
+                                               const smelt_fold *fold);
+SMELT_API int smelt_group_reduce_scatter(smelt_group *group, const void *in, void *out, const size_t *elements,
+                                         const smelt_fold *fold);
+SMELT_API int smelt_group_scan(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
+                               const smelt_fold *fold);
+SMELT_API int smelt_group_exscan(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
+                                 const smelt_fold *fold);
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
 
 /* The same, started now and completed later. The caller owns the request, and leaves it where it is until it is
@@ -135,10 +149,20 @@ SMELT_API int smelt_group_start_allreduce(smelt_group *group, const smelt_data *
                                           size_t elements, const smelt_fold *fold, smelt_request *request);
 SMELT_API int smelt_group_start_allgather(smelt_group *group, const smelt_data *in, void *out, size_t bytes,
                                           smelt_request *request);
+SMELT_API int smelt_group_start_reduce_scatter_block(smelt_group *group, const void *in, void *out, size_t elements,
+                                                     const smelt_fold *fold, smelt_request *request);
+/* `elements` must stay as it is as well. */
+SMELT_API int smelt_group_start_reduce_scatter(smelt_group *group, const void *in, void *out, const size_t *elements,
+                                               const smelt_fold *fold, smelt_request *request);
+SMELT_API int smelt_group_start_scan(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
+                                     const smelt_fold *fold, smelt_request *request);
+SMELT_API int smelt_group_start_exscan(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
+                                       const smelt_fold *fold, smelt_request *request);
 
 /* Memory for long messages is taken, or refused, when the first of them needs it, by all participants alike; so a start
  * may be refused when it is too late for the caller to do something else. Who cannot have that asks beforehand: a
- * message of at most start_limit bytes (an allgather's: of each participant) is not refused for want of memory.
+ * message of at most start_limit bytes (an allgather's: of each participant; a reduce_scatter's: the row) is not
+ * refused for want of memory.
  *   smelt_group_prepare      like a blocking collective, in the same place of the order for all: asks for that memory
  *                            now. 0, or -ENOTSUP for all: there is none.
  *   smelt_group_start_limit  the same for all after the same blocking collective, where longer ones were not started

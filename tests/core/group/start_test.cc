@@ -32,8 +32,18 @@ Map operand(unsigned rank, size_t i, uint32_t round) {
   return {static_cast<uint32_t>(2 * (rank * 7 + i) + 1), static_cast<uint32_t>(rank * 1000003 + i * 17 + round)};
 }
 
-enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather };
-constexpr uint32_t kKinds = 5;
+enum class Kind {
+  kBarrier,
+  kBroadcast,
+  kReduce,
+  kAllreduce,
+  kAllgather,
+  kReduceScatterBlock,
+  kReduceScatter,
+  kScan,
+  kExscan
+};
+constexpr uint32_t kKinds = 9;
 
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
@@ -42,6 +52,7 @@ struct Operation {
   unsigned root;
   uint32_t round;
   bool apart;
+  std::vector<size_t> blocks;  // of a reduce_scatter
   std::vector<Map> in, out;
   Map* mine = nullptr;  // of an allgather's result
   smelt_request request{};
@@ -52,15 +63,36 @@ struct Operation {
         root(root),
         round(round),
         apart(apart),
-        in(count * width(), Map{5, 5}),
-        out(kind == Kind::kAllgather ? count * seat.n : count * width(), Map{9, 9}) {
-    for (size_t i = 0; i < count; ++i) in[i * width()] = operand(seat.me, i, round);
-    if (in_place()) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(seat.me * count));
-    mine = out.data() + seat.me * count;
+        blocks(blocks_of(kind, count, round, seat.n)),
+        in((scatters() ? before(seat.n) : count) * width(), Map{5, 5}),
+        out(std::max(results(seat), size_t{1}), Map{9, 9}) {
+    for (size_t i = 0; i < in.size() / width(); ++i) in[i * width()] = operand(seat.me, i, round);
+    if (in_place() && scans())
+      out = in;
+    else if (in_place())
+      std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(seat.me * count));
+    if (kind == Kind::kAllgather) mine = out.data() + seat.me * count;
     if (kind == Kind::kBroadcast && seat.me == root) out = in;
   }
-  size_t width() const { return apart ? 2 : 1; }
-  bool in_place() const { return kind == Kind::kAllgather && !apart && round % 2; }
+  // All alike, or one of nothing among others that differ.
+  static std::vector<size_t> blocks_of(Kind kind, size_t count, uint32_t round, unsigned n) {
+    std::vector<size_t> blocks(n, count);
+    for (unsigned i = 0; i < n && kind == Kind::kReduceScatter && n > 1 && count > 0; ++i)
+      blocks[i] = i == round % n ? 0 : count + i;
+    return blocks;
+  }
+  size_t results(const Seat& seat) const {
+    return kind == Kind::kAllgather ? count * seat.n : scatters() ? blocks[seat.me] + 1 : count * width();
+  }
+  bool scatters() const { return kind == Kind::kReduceScatterBlock || kind == Kind::kReduceScatter; }
+  bool scans() const { return kind == Kind::kScan || kind == Kind::kExscan; }
+  size_t before(unsigned i) const { return std::accumulate(blocks.begin(), blocks.begin() + i, size_t{0}); }
+  size_t width() const { return apart && !scatters() ? 2 : 1; }
+  bool in_place() const { return (kind == Kind::kAllgather && !apart && round % 2) || (scans() && round % 2); }
+  smelt_data source() {
+    if (in_place()) return scans() ? data(out) : smelt_data{mine, nullptr, nullptr, nullptr};
+    return data(in);
+  }
   smelt_data data(std::vector<Map>& memory) const {
     if (apart) return {nullptr, Apart::pack, Apart::unpack, memory.data()};
     return {memory.data(), nullptr, nullptr, nullptr};
@@ -68,7 +100,7 @@ struct Operation {
 
   // The structs are gone when these return: only what they describe may still be looked at.
   int start(smelt_group* group) {
-    const smelt_data from = in_place() ? smelt_data{mine, nullptr, nullptr, nullptr} : data(in), to = data(out);
+    const smelt_data from = source(), to = data(out);
     const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
     switch (kind) {
       case Kind::kBarrier: return smelt_group_start_barrier(group, &request);
@@ -77,11 +109,17 @@ struct Operation {
       case Kind::kAllreduce: return smelt_group_start_allreduce(group, &from, &to, count, &fold, &request);
       case Kind::kAllgather:
         return smelt_group_start_allgather(group, &from, out.data(), count * sizeof(Map), &request);
+      case Kind::kReduceScatterBlock:
+        return smelt_group_start_reduce_scatter_block(group, in.data(), out.data(), count, &fold, &request);
+      case Kind::kReduceScatter:
+        return smelt_group_start_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold, &request);
+      case Kind::kScan: return smelt_group_start_scan(group, &from, &to, count, &fold, &request);
+      case Kind::kExscan: return smelt_group_start_exscan(group, &from, &to, count, &fold, &request);
     }
     return -1;
   }
   int block(smelt_group* group) {
-    const smelt_data from = in_place() ? smelt_data{mine, nullptr, nullptr, nullptr} : data(in), to = data(out);
+    const smelt_data from = source(), to = data(out);
     const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
     switch (kind) {
       case Kind::kBarrier: return smelt_group_barrier(group);
@@ -89,6 +127,11 @@ struct Operation {
       case Kind::kReduce: return smelt_group_reduce(group, &from, &to, count, &fold, root);
       case Kind::kAllreduce: return smelt_group_allreduce(group, &from, &to, count, &fold);
       case Kind::kAllgather: return smelt_group_allgather(group, &from, out.data(), count * sizeof(Map));
+      case Kind::kReduceScatterBlock:
+        return smelt_group_reduce_scatter_block(group, in.data(), out.data(), count, &fold);
+      case Kind::kReduceScatter: return smelt_group_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold);
+      case Kind::kScan: return smelt_group_scan(group, &from, &to, count, &fold);
+      case Kind::kExscan: return smelt_group_exscan(group, &from, &to, count, &fold);
     }
     return -1;
   }
@@ -101,19 +144,35 @@ struct Operation {
                       seat.me, seat.n, round, count, r, i);
       return 0;
     }
+    if (scatters()) {
+      for (size_t i = 0; i < blocks[seat.me]; ++i)
+        EXPECT_HERE(out[i] == combined(seat.n, before(seat.me) + i),
+                    "rank %u of %u: round %u: block of %zu elements, from %zu on: %zu", seat.me, seat.n, round,
+                    blocks[seat.me], before(seat.me), i);
+      EXPECT_HERE(out.back() == (Map{9, 9}), "rank %u: round %u: after the block", seat.me, round);
+      return 0;
+    }
     for (size_t i = 0; i < count; ++i) {
-      Map expected{9, 9};
+      Map expected = scans() && in_place() ? operand(seat.me, i, round) : Map{9, 9};
       if (kind == Kind::kBroadcast) expected = operand(root, i, round);
-      if (kind == Kind::kAllreduce || (kind == Kind::kReduce && seat.me == root)) {
-        expected = operand(0, i, round);
-        for (unsigned r = 1; r < seat.n; ++r) expected = compose(expected, operand(r, i, round));
-      }
+      if (kind == Kind::kAllreduce || (kind == Kind::kReduce && seat.me == root)) expected = combined(seat.n, i);
+      if (kind == Kind::kScan) expected = combined(seat.me + 1, i);
+      if (kind == Kind::kExscan && seat.me > 0) expected = combined(seat.me, i);
       EXPECT_HERE(out[i * width()] == expected, "rank %u of %u: round %u, kind %d, %zu elements, root %u: element %zu",
                   seat.me, seat.n, round, static_cast<int>(kind), count, root, i);
-      EXPECT_HERE(!apart || out[i * 2 + 1] == (kind == Kind::kBroadcast && seat.me == root ? Map{5, 5} : Map{9, 9}),
+      const bool was_in = (kind == Kind::kBroadcast && seat.me == root) || (scans() && in_place());
+      EXPECT_HERE(!apart || out[i * 2 + 1] == (was_in ? Map{5, 5} : Map{9, 9}),
                   "rank %u: round %u: between the elements, %zu", seat.me, round, i);
     }
     return 0;
+  }
+
+ private:
+  // Element i of the first `ranks`.
+  Map combined(unsigned ranks, size_t i) const {
+    Map result = operand(0, i, round);
+    for (unsigned r = 1; r < ranks; ++r) result = compose(result, operand(r, i, round));
+    return result;
   }
 };
 
@@ -180,32 +239,45 @@ TEST_P(Started, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knom
 INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u), testing::PrintToStringParamName());
 
 // Every size about the borders of the methods, from memory in one piece, in place and with gaps.
-int gathers(smelt_group* group, const Seat& seat) {
+int every_size(smelt_group* group, const Seat& seat, Kind kind, size_t most) {
   uint32_t round = 0;
   for (const size_t count : {1, 3, 7, 8, 27, 28, 29, 255, 256, 257, 3000, 20000})
     for (const bool apart : {false, false, true, true}) {
-      Operation operation(Kind::kAllgather, count, 0, ++round, apart, seat);
+      if (count > most) continue;
+      Operation operation(kind, count, 0, ++round, apart, seat);
       EXPECT_HERE(operation.block(group) == 0, "round %u", round);
       if (const int wrong = operation.check(seat)) return wrong;
     }
   return 0;
 }
-TEST_P(Started, GatheredByAll) {
-  EXPECT_EQ(in_group(GetParam(), {}, gathers), 0);
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, gathers), 0) << "single copy";
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "64"}}, gathers), 0) << "many pieces";
+auto up_to(size_t most, Kind kind) {
+  return [=](smelt_group* group, const Seat& seat) { return every_size(group, seat, kind, most); };
 }
+void expect_every_size(unsigned n, Kind kind) {
+  EXPECT_EQ(in_group(n, {}, up_to(20000, kind)), 0);
+  EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "0"}}, up_to(20000, kind)), 0) << "single copy";
+  EXPECT_EQ(in_group(n, {{"SMELT_CHUNK", "64"}}, up_to(300, kind)), 0) << "many pieces";
+}
+TEST_P(Started, GatheredByAll) { expect_every_size(GetParam(), Kind::kAllgather); }
+TEST_P(Started, ScatteredInBlocks) { expect_every_size(GetParam(), Kind::kReduceScatterBlock); }
+TEST_P(Started, ScatteredUnevenly) { expect_every_size(GetParam(), Kind::kReduceScatter); }
+TEST_P(Started, Scanned) { expect_every_size(GetParam(), Kind::kScan); }
+TEST_P(Started, ScannedWithoutOneself) { expect_every_size(GetParam(), Kind::kExscan); }
 
 TEST(StartedOf, MoreThanABlock) {
-  EXPECT_EQ(failures(18, {}), 0);
-  EXPECT_EQ(in_group(18, {}, gathers), 0);
+  for (const unsigned n : {17u, 18u}) {
+    EXPECT_EQ(failures(n, {}), 0);
+    for (const Kind kind : {Kind::kAllgather, Kind::kReduceScatterBlock, Kind::kReduceScatter, Kind::kScan})
+      EXPECT_EQ(in_group(n, {}, up_to(300, kind)), 0);
+  }
 }
 
 // Participant 1 comes only when 0 has started, and tested, everything: who waited anywhere would wait for ever. Long
 // messages among them, so that the first use of memory for them does not wait either.
 int alone(smelt_group* group, Seat& seat) {
   std::vector<std::unique_ptr<Operation>> all;
-  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather})
+  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather,
+                          Kind::kReduceScatterBlock, Kind::kReduceScatter})
     for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
       all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
                                                 static_cast<uint32_t>(all.size()), false, seat));
@@ -301,6 +373,9 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     EXPECT_HERE(smelt_group_start_allgather(group, nullptr, &done, 8, &request) == -EINVAL &&
                     smelt_group_allgather(group, nullptr, &done, 8) == -EINVAL,
                 "nothing to gather");
+    EXPECT_HERE(smelt_group_start_reduce_scatter(group, &done, &done, nullptr, nullptr, &request) == -EINVAL &&
+                    smelt_group_reduce_scatter(group, &done, &done, nullptr, nullptr) == -EINVAL,
+                "no counts to scatter by");
     EXPECT_HERE(smelt_group_test(nullptr, &done) == -EINVAL && smelt_group_test(&request, nullptr) == -EINVAL &&
                     smelt_group_wait(nullptr) == -EINVAL,
                 "test and wait of nothing");
@@ -309,6 +384,9 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     const smelt_data from{in.data(), nullptr, nullptr, nullptr}, to{out.data(), nullptr, nullptr, nullptr};
     const smelt_fold fold{huge, fold_maps, nullptr, nullptr, 0};
     EXPECT_HERE(smelt_group_start_allreduce(group, &from, &to, 1, &fold, &request) == -ENOTSUP, "a huge element");
+    EXPECT_HERE(smelt_group_scan(group, &from, &to, 1, &fold) == -ENOTSUP &&
+                    smelt_group_start_exscan(group, &from, &to, 1, &fold, &request) == -ENOTSUP,
+                "a scan of it");
     EXPECT_HERE(smelt_group_start_barrier(group, &request) == 0 && smelt_group_wait(&request) == 0, "barrier");
     (void)seat;
     return 0;
