@@ -36,6 +36,7 @@ typedef struct coll_smelt_terms {
   coll_smelt_data in, out;
   coll_smelt_fold fold;
   char *packed; /* what the group writes, where the type leaves gaps */
+  char *aside;  /* what it reads, where that leaves gaps or is overwritten */
 } coll_smelt_terms;
 
 /* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run, start:

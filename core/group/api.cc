@@ -33,8 +33,12 @@ int check_reduce(const smelt_group* group, const smelt_data* in, const smelt_dat
 int check_allreduce(const smelt_group* group, const smelt_data* in, const smelt_data* out, const smelt_fold* fold) {
   return !group || !in || !out || !fold ? -EINVAL : 0;
 }
-int check_allgather(const smelt_group* group, const smelt_data* in, const void* out) {
-  return !group || !in || !out ? -EINVAL : 0;
+int check_allgather(const smelt_group* group, const smelt_data* in, const void* out, size_t bytes) {
+  return !group || !in || (!out && bytes > 0) ? -EINVAL : 0;
+}
+
+int check_alltoall(const smelt_group* group, const void* in, const void* out, size_t bytes) {
+  return !group || ((!in || !out) && bytes > 0) ? -EINVAL : 0;
 }
 
 bool is_busy(const smelt_group& group) { return group.completed != group.started || group.broken; }
@@ -111,12 +115,22 @@ int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_
 }
 
 int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes) {
-  if (const int error = check_allgather(group, in, out)) return error;
+  if (const int error = check_allgather(group, in, out, bytes)) return error;
   if (bytes == 0) return 0;
   if (is_busy(*group)) [[unlikely]]
     return after_started(*group, [=] { return smelt_group_allgather(group, in, out, bytes); });
   if (group->n > 1) return group_allgather(*group, *in, out, bytes);
   copy_through(*in, at(out), bytes);
+  return 0;
+}
+
+int smelt_group_alltoall(smelt_group* group, const void* in, void* out, size_t bytes) {
+  if (const int error = check_alltoall(group, in, out, bytes)) return error;
+  if (bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_alltoall(group, in, out, bytes); });
+  if (group->n > 1) return group_alltoall(*group, in, out, bytes);
+  std::memcpy(out, in, bytes);
   return 0;
 }
 
@@ -164,13 +178,25 @@ int smelt_group_start_allreduce(smelt_group* group, const smelt_data* in, const 
 int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes,
                                 smelt_request* request) {
   if (!request) return -EINVAL;
-  if (const int error = check_allgather(group, in, out)) return complete(request, error);
+  if (const int error = check_allgather(group, in, out, bytes)) return complete(request, error);
   if (bytes == 0) return complete(request);
   const smelt_data all = at(out);
   if (group->n > 1)
     return start(*group, request, in, &all, nullptr,
                  [&](Pending& place) { return start_allgather(*group, place, bytes); });
   copy_through(*in, all, bytes);
+  return complete(request);
+}
+
+int smelt_group_start_alltoall(smelt_group* group, const void* in, void* out, size_t bytes, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_alltoall(group, in, out, bytes)) return complete(request, error);
+  if (bytes == 0) return complete(request);
+  const smelt_data from = at(const_cast<void*>(in)), to = at(out);
+  if (group->n > 1)
+    return start(*group, request, &from, &to, nullptr,
+                 [&](Pending& place) { return start_alltoall(*group, place, bytes); });
+  std::memcpy(out, in, bytes);
   return complete(request);
 }
 

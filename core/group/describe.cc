@@ -50,9 +50,10 @@ struct Combining {
 };
 
 // What moves without being combined.
-void add_moves(const Group& group, smelt_collective which, const char* how, Table* table) {
+void add_moves(const Group& group, smelt_collective which, const char* how, Table* table,
+               uint64_t upto_inline = kInlineBytes) {
   const Limits& limits = group.plan.limits;
-  table->add(kInlineBytes, "inline, flags in the lines, %s", how);
+  table->add(upto_inline, "inline, flags in the lines, %s", how);
   table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
              "through shared memory in pieces of %u B, %s", limits.piece, how);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
@@ -106,6 +107,11 @@ void allreduce_table(const Group& group, Table* table) {
 
 void allgather_table(const Group& group, Table* table) {
   add_moves(group, SMELT_COLLECTIVE_ALLGATHER, "everybody reads everybody's", table);
+}
+
+void alltoall_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALL, "everybody reads a block of everybody's", table,
+            kInlineBytes / (group.n - 1));
 }
 
 void bytes_text(uint64_t bytes, char* text, size_t room) {

@@ -1,6 +1,6 @@
 // Negative control, to be preloaded: an MPI whose collectives are wrong in one way (BROKEN=...), so that the driver
 // sees the test programs fail. Where a call is wrong, it is so on all ranks or in a way that does not deadlock.
-//   bit       every 10th allreduce and allgather has one bit flipped on rank 1
+//   bit       every 10th allreduce, allgather and alltoall has one bit flipped on rank 1
 //   order     reductions combine in reversed rank order
 //   early     every 7th barrier is none
 //   spill     bcast writes one byte behind the buffer
@@ -71,6 +71,15 @@ int MPI_Allgather(const void *in, int send, MPI_Datatype send_type, void *out, i
                   MPI_Comm comm) {
   static atomic_uint calls;
   const int result = PMPI_Allgather(in, send, send_type, out, count, type, comm);
+  if (count > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
+    end_of(out, count, type)[-1] ^= 1;
+  return result;
+}
+
+int MPI_Alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                 MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Alltoall(in, send, send_type, out, count, type, comm);
   if (count > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
     end_of(out, count, type)[-1] ^= 1;
   return result;

@@ -11,7 +11,7 @@
 #define INIT(name) MPI_##name##_init
 #endif
 
-enum { kFirst = 20, kCalls = 100, kMost = 64 };
+enum { kFirst = 20, kCalls = 100, kMost = 128 };
 
 typedef struct variable {
   char name[128];
@@ -56,16 +56,21 @@ static variable *named(const char *name) {
   return NULL;
 }
 
-static void verify(const char *form, int sum, int word, const int *ranks) {
-  if (sum != world_size || word != 5 || ranks[world_size - 1] != world_size - 1)
-    fail("%s allreduce, bcast or allgather of an int: %d, %d, %d", form, sum, word, ranks[world_size - 1]);
+static void verify(const char *form, int sum, int word, const int *ranks, int *rows) {
+  const int last = world_size - 1;
+  if (sum != world_size || word != 5 || ranks[last] != last || rows[last] != last)
+    fail("%s allreduce, bcast, allgather or alltoall of an int: %d, %d, %d, %d", form, sum, word, ranks[last],
+         rows[last]);
+  rows[last] = -1;
 }
 
 static void call_all(int calls) {
-  enum { kForms = 5 };
+  enum { kForms = 6 };
   const MPI_Comm world = MPI_COMM_WORLD;
   int one = 1, sum = 0, all = 0, word = 5;
-  int *const ranks = calloc((size_t)world_size, sizeof *ranks);
+  int *const ranks = calloc((size_t)world_size, sizeof *ranks), *const row = malloc((size_t)world_size * sizeof *row);
+  int *const rows = calloc((size_t)world_size, sizeof *rows);
+  for (int i = 0; i < world_size; ++i) row[i] = world_rank;
   MPI_Request r[kForms];
   for (int i = 0; i < calls; ++i) {
     const int root = i % world_size;
@@ -74,27 +79,32 @@ static void call_all(int calls) {
     MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, root, world);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
     MPI_Allgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world);
-    verify("blocking", sum, word, ranks);
+    MPI_Alltoall(row, 1, MPI_INT, rows, 1, MPI_INT, world);
+    verify("blocking", sum, word, ranks, rows);
     all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
     MPI_Ibarrier(world, &r[0]);
     MPI_Ibcast(&word, 1, MPI_INT, root, world, &r[1]);
     MPI_Ireduce(&one, &sum, 1, MPI_INT, MPI_SUM, root, world, &r[2]);
     MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, world, &r[3]);
     MPI_Iallgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, &r[4]);
+    MPI_Ialltoall(row, 1, MPI_INT, rows, 1, MPI_INT, world, &r[5]);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
-    verify("nonblocking", all, word, ranks);
+    verify("nonblocking", all, word, ranks, rows);
     all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
     INIT(Barrier)(world, MPI_INFO_NULL, &r[0]);
     INIT(Bcast)(&word, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[1]);
     INIT(Reduce)(&one, &sum, 1, MPI_INT, MPI_SUM, root, world, MPI_INFO_NULL, &r[2]);
     INIT(Allreduce)(&one, &all, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &r[3]);
     INIT(Allgather)(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, MPI_INFO_NULL, &r[4]);
+    INIT(Alltoall)(row, 1, MPI_INT, rows, 1, MPI_INT, world, MPI_INFO_NULL, &r[5]);
     MPI_Startall(kForms, r);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
     for (int k = 0; k < kForms; ++k) MPI_Request_free(&r[k]);
-    verify("persistent", all, word, ranks);
+    verify("persistent", all, word, ranks, rows);
   }
   free(ranks);
+  free(row);
+  free(rows);
 }
 
 // `form`: of the collective's name.
@@ -119,9 +129,9 @@ int main(int argc, char **argv) {
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
-  static const char *const collectives[] = {"barrier", "bcast", "reduce", "allreduce", "allgather"};
+  static const char *const collectives[] = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"};
   static const char *const forms[] = {"%s", "i%s", "%s_init"};
-  for (int i = 0; i < 5; ++i)
+  for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i)
     for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);
   const variable *refusals = named("coll_smelt_groups_refused");
   if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");

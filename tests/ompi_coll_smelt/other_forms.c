@@ -101,3 +101,13 @@ int MPI_Allgather(const void *in, int send, MPI_Datatype send_type, void *out, i
                    2);
   return completed(MPI_Iallgather(in, send, send_type, out, count, type, comm, &request), &request);
 }
+
+int MPI_Alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                 MPI_Comm comm) {
+  MPI_Request request;
+  const int times = in == MPI_IN_PLACE ? 1 : 2;
+  if (persistent(comm))
+    return started(FORM_INIT(Alltoall)(in, send, send_type, out, count, type, comm, MPI_INFO_NULL, &request), &request,
+                   times);
+  return completed(MPI_Ialltoall(in, send, send_type, out, count, type, comm, &request), &request);
+}

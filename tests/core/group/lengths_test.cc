@@ -109,10 +109,11 @@ TEST_P(Lengths, OfABroadcastBySingleCopy) {
 
 // Everybody takes part with its own length, in a group that is made for this one call: only the program's end and the
 // guards can be relied on afterwards. `who_must_know`: a bit for each participant that has to be told.
-enum class Kind { kReduce, kAllreduce, kAllgather };
+enum class Kind { kReduce, kAllreduce, kAllgather, kAlltoall };
 int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* lengths, Form form, bool must_know) {
-  const size_t own = lengths[seat.me], results = kind == Kind::kAllgather ? seat.n : 1;
-  std::vector<uint64_t> in(own, seat.me + 1), memory(own * results + 2 * kGuard, 0xA5A5);
+  const size_t own = lengths[seat.me], operands = kind == Kind::kAlltoall ? seat.n * own : own;
+  const size_t results = kind == Kind::kAllgather ? seat.n * own : operands;
+  std::vector<uint64_t> in(operands, seat.me + 1), memory(results + 2 * kGuard, 0xA5A5);
   const smelt_fold fold{sizeof(uint64_t),
                         [](void*, const void* left, void* right, size_t elements) {
                           for (size_t i = 0; i < elements; ++i)
@@ -126,17 +127,20 @@ int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* leng
     if (kind == Kind::kReduce) error = smelt_group_reduce(group, &from, &to, own, &fold, 0);
     if (kind == Kind::kAllreduce) error = smelt_group_allreduce(group, &from, &to, own, &fold);
     if (kind == Kind::kAllgather) error = smelt_group_allgather(group, &from, to.base, own * 8);
+    if (kind == Kind::kAlltoall) error = smelt_group_alltoall(group, in.data(), to.base, own * 8);
   } else {
     if (kind == Kind::kReduce) error = smelt_group_start_reduce(group, &from, &to, own, &fold, 0, &request);
     if (kind == Kind::kAllreduce) error = smelt_group_start_allreduce(group, &from, &to, own, &fold, &request);
     if (kind == Kind::kAllgather) error = smelt_group_start_allgather(group, &from, to.base, own * 8, &request);
+    if (kind == Kind::kAlltoall) error = smelt_group_start_alltoall(group, in.data(), to.base, own * 8, &request);
     if (error == 0) error = finish(&request, form == Form::kWaited);
   }
   EXPECT_HERE(error == -EMSGSIZE || (error == 0 && !must_know), "rank %u: %zu elements: %d", seat.me, own, error);
   for (size_t i = 0; i < kGuard; ++i)
     EXPECT_HERE(memory[i] == 0xA5A5 && memory[memory.size() - 1 - i] == 0xA5A5, "rank %u: outside of the result",
                 seat.me);
-  for (size_t i = 0; i < own; ++i) EXPECT_HERE(in[i] == seat.me + 1, "rank %u: the operands were written to", seat.me);
+  for (size_t i = 0; i < operands; ++i)
+    EXPECT_HERE(in[i] == seat.me + 1, "rank %u: the operands were written to", seat.me);
   return 0;
 }
 
@@ -180,6 +184,11 @@ TEST(LengthsOf, AReduce) {
 TEST(LengthsOf, AnAllgather) {
   EXPECT_EQ(disagreements(2, Kind::kAllgather, {}), 0);
   EXPECT_EQ(disagreements(3, Kind::kAllgather, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AnAlltoall) {
+  EXPECT_EQ(disagreements(2, Kind::kAlltoall, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAlltoall, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAlltoall, {{"SMELT_COPY_LIMIT", "0"}}), 0);
 }
 
 // Short ones are told and forgotten: the group goes on.

@@ -32,8 +32,8 @@ Map operand(unsigned rank, size_t i, uint32_t round) {
   return {static_cast<uint32_t>(2 * (rank * 7 + i) + 1), static_cast<uint32_t>(rank * 1000003 + i * 17 + round)};
 }
 
-enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather };
-constexpr uint32_t kKinds = 5;
+enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather, kAlltoall };
+constexpr uint32_t kKinds = 6;
 
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
@@ -51,10 +51,10 @@ struct Operation {
         count(count),
         root(root),
         round(round),
-        apart(apart),
-        in(count * width(), Map{5, 5}),
-        out(kind == Kind::kAllgather ? count * seat.n : count * width(), Map{9, 9}) {
-    for (size_t i = 0; i < count; ++i) in[i * width()] = operand(seat.me, i, round);
+        apart(apart && kind != Kind::kAlltoall),
+        in(kind == Kind::kAlltoall ? count * seat.n : count * width(), Map{5, 5}),
+        out(kind == Kind::kAllgather || kind == Kind::kAlltoall ? count * seat.n : count * width(), Map{9, 9}) {
+    for (size_t i = 0; i * width() < in.size(); ++i) in[i * width()] = operand(seat.me, i, round);
     if (in_place()) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(seat.me * count));
     mine = out.data() + seat.me * count;
     if (kind == Kind::kBroadcast && seat.me == root) out = in;
@@ -77,6 +77,8 @@ struct Operation {
       case Kind::kAllreduce: return smelt_group_start_allreduce(group, &from, &to, count, &fold, &request);
       case Kind::kAllgather:
         return smelt_group_start_allgather(group, &from, out.data(), count * sizeof(Map), &request);
+      case Kind::kAlltoall:
+        return smelt_group_start_alltoall(group, in.data(), out.data(), count * sizeof(Map), &request);
     }
     return -1;
   }
@@ -89,16 +91,19 @@ struct Operation {
       case Kind::kReduce: return smelt_group_reduce(group, &from, &to, count, &fold, root);
       case Kind::kAllreduce: return smelt_group_allreduce(group, &from, &to, count, &fold);
       case Kind::kAllgather: return smelt_group_allgather(group, &from, out.data(), count * sizeof(Map));
+      case Kind::kAlltoall: return smelt_group_alltoall(group, in.data(), out.data(), count * sizeof(Map));
     }
     return -1;
   }
 
   int check(const Seat& seat) const {
-    if (kind == Kind::kAllgather) {
+    if (kind == Kind::kAllgather || kind == Kind::kAlltoall) {
+      const size_t first = kind == Kind::kAlltoall ? seat.me * count : 0;  // of what is for us
       for (unsigned r = 0; r < seat.n; ++r)
         for (size_t i = 0; i < count; ++i)
-          EXPECT_HERE(out[r * count + i] == operand(r, i, round), "rank %u of %u: round %u: %zu elements of %u: %zu",
-                      seat.me, seat.n, round, count, r, i);
+          EXPECT_HERE(out[r * count + i] == operand(r, first + i, round),
+                      "rank %u of %u: round %u, kind %d: %zu elements of %u: %zu", seat.me, seat.n, round,
+                      static_cast<int>(kind), count, r, i);
       return 0;
     }
     for (size_t i = 0; i < count; ++i) {
@@ -196,16 +201,35 @@ TEST_P(Started, GatheredByAll) {
   EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "64"}}, gathers), 0) << "many pieces";
 }
 
+// The same for rows of blocks; a block that begins or ends within a line, and a piece with several blocks among them.
+int exchanges(smelt_group* group, const Seat& seat) {
+  uint32_t round = 0;
+  for (const size_t count : {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 28, 29, 85, 128, 255, 256, 257, 3000, 15000})
+    for (int again = 0; again < (count < 3000 ? 3 : 1); ++again) {
+      Operation operation(Kind::kAlltoall, count, 0, ++round, false, seat);
+      EXPECT_HERE(operation.block(group) == 0, "round %u", round);
+      if (const int wrong = operation.check(seat)) return wrong;
+    }
+  return 0;
+}
+TEST_P(Started, ExchangedByAll) {
+  EXPECT_EQ(in_group(GetParam(), {}, exchanges), 0);
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, exchanges), 0) << "single copy";
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "512"}}, exchanges), 0) << "many pieces";
+}
+
 TEST(StartedOf, MoreThanABlock) {
   EXPECT_EQ(failures(18, {}), 0);
   EXPECT_EQ(in_group(18, {}, gathers), 0);
+  EXPECT_EQ(in_group(18, {}, exchanges), 0);
 }
 
 // Participant 1 comes only when 0 has started, and tested, everything: who waited anywhere would wait for ever. Long
 // messages among them, so that the first use of memory for them does not wait either.
 int alone(smelt_group* group, Seat& seat) {
   std::vector<std::unique_ptr<Operation>> all;
-  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather})
+  for (const Kind kind :
+       {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather, Kind::kAlltoall})
     for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
       all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
                                                 static_cast<uint32_t>(all.size()), false, seat));
@@ -301,6 +325,9 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     EXPECT_HERE(smelt_group_start_allgather(group, nullptr, &done, 8, &request) == -EINVAL &&
                     smelt_group_allgather(group, nullptr, &done, 8) == -EINVAL,
                 "nothing to gather");
+    EXPECT_HERE(smelt_group_start_alltoall(group, nullptr, &done, 8, &request) == -EINVAL &&
+                    smelt_group_alltoall(group, &done, nullptr, 8) == -EINVAL,
+                "nothing to exchange");
     EXPECT_HERE(smelt_group_test(nullptr, &done) == -EINVAL && smelt_group_test(&request, nullptr) == -EINVAL &&
                     smelt_group_wait(nullptr) == -EINVAL,
                 "test and wait of nothing");
