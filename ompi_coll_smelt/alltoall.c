@@ -1,5 +1,5 @@
-/* MPI_Alltoall and its other forms. Rows of blocks without gaps are read and written where they are; others, and what is
- * overwritten in place, pass through rows of their own. */
+/* MPI_Alltoall and its other forms. Rows of blocks without gaps are read and written where they are; others, and what
+ * is overwritten in place, pass through rows of their own. */
 #include "form.h"
 
 #include <string.h>

@@ -72,7 +72,8 @@ struct AlltoallInline : Machine {
  private:
   const char* own(const Group& group) const { return job.stream(group, 0, job.stream_bytes(group), room); }
 
-  // Our block, line after line of those that hold it. A stream of another length may end before; its first line says so.
+  // Our block, line after line of those that hold it. A stream of another length may end before; its first line says
+  // so.
   template <typename How>
   [[gnu::always_inline]] bool get(How how) {
     Group& group = how.group;

@@ -40,6 +40,16 @@ int check_allgather(const smelt_group* group, const smelt_data* in, const void* 
 int check_alltoall(const smelt_group* group, const void* in, const void* out, size_t bytes) {
   return !group || ((!in || !out) && bytes > 0) ? -EINVAL : 0;
 }
+bool is_list(const smelt_group& group, const smelt_block* blocks, size_t count) {
+  if (!blocks && count > 0) return false;
+  for (size_t i = 0; i < count; ++i)
+    if (blocks[i].peer >= group.n || (i > 0 && blocks[i - 1].peer > blocks[i].peer)) return false;
+  return true;
+}
+int check_exchange(const smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                   size_t incoming) {
+  return !group || !is_list(*group, out, outgoing) || !is_list(*group, in, incoming) ? -EINVAL : 0;
+}
 
 bool is_busy(const smelt_group& group) { return group.completed != group.started || group.broken; }
 
@@ -134,6 +144,14 @@ int smelt_group_alltoall(smelt_group* group, const void* in, void* out, size_t b
   return 0;
 }
 
+int smelt_group_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                         size_t incoming) {
+  if (const int error = check_exchange(group, out, outgoing, in, incoming)) return error;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_exchange(group, out, outgoing, in, incoming); });
+  return group_exchange(*group, out, outgoing, in, incoming);
+}
+
 int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
   if (!request) return -EINVAL;
   if (!group) return complete(request, -EINVAL);
@@ -198,6 +216,15 @@ int smelt_group_start_alltoall(smelt_group* group, const void* in, void* out, si
                  [&](Pending& place) { return start_alltoall(*group, place, bytes); });
   std::memcpy(out, in, bytes);
   return complete(request);
+}
+
+int smelt_group_start_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                               size_t incoming, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_exchange(group, out, outgoing, in, incoming)) return complete(request, error);
+  if (group->n == 1) return complete(request, group_exchange(*group, out, outgoing, in, incoming));
+  return start(*group, request, nullptr, nullptr, nullptr,
+               [&](Pending& place) { return start_exchange(*group, place, out, outgoing, in, incoming); });
 }
 
 int smelt_group_prepare(smelt_group* group) {

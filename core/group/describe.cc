@@ -114,6 +114,12 @@ void alltoall_table(const Group& group, Table* table) {
             kInlineBytes / (group.n - 1));
 }
 
+// Sizes: of the longest of all messages, short where all of a participant's together are.
+void exchange_table(const Group& group, Table* table) {
+  const uint64_t upto_inline = group.n < kInlineBytes ? (kInlineBytes - group.n) / (group.n - 1) : 0;
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALLV, "everybody reads what is for it of everybody's", table, upto_inline);
+}
+
 void bytes_text(uint64_t bytes, char* text, size_t room) {
   if (bytes >= 1 << 20 && bytes % (1 << 20) == 0)
     std::snprintf(text, room, "%llu MiB", static_cast<unsigned long long>(bytes >> 20));

@@ -9,7 +9,7 @@
 //               writes and one reads half of the operands, and the root combines
 //   allreduce   the same, and writes it to everybody
 //   allgather   everybody reads everybody's
-//   alltoall    everybody reads its block of everybody's
+//   alltoall    everybody reads its block of everybody's; exchange: its blocks, after their lists
 //
 // Everybody must know the addresses, and everybody must know when its memory has been read and written. Whether a
 // participant's data are in one piece nobody else knows, so that is told with the address; if they are not, the shelves

@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
   for (int c = 0; c < 2; ++c)
     for (size_t u = 0; u < sizeof units / sizeof *units; ++u) {
       if (light && units[u] > 700) continue;
-      for (variant how = kPlain; how <= kPlain; ++how)
+      for (variant how = kPlain; how <= kW; ++how)
         for (int from = 0; from < kLayouts; ++from)
           for (int to = 0; to < kLayouts; ++to) {
             if ((units[u] > 200 || light) && (from + to) % 3 != 0 && !full) continue;
@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
     }
   // Again and again: nobody is overtaken.
   for (int i = 0; i < (light ? 200 : 2000); ++i)
-    exchange(comms[i & 1], kPlain, &layouts[0], &layouts[1], 1 + i % 7, 0, ++salt);
+    exchange(comms[i & 1], (variant)(i % 3), &layouts[0], &layouts[1], 1 + i % 7, 0, ++salt);
   MPI_Comm_free(&comms[1]);
   return finish();
 }

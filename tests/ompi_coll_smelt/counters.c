@@ -11,7 +11,7 @@
 #define INIT(name) MPI_##name##_init
 #endif
 
-enum { kFirst = 20, kCalls = 100, kMost = 128 };
+enum { kFirst = 20, kCalls = 100, kMost = 256 };
 
 typedef struct variable {
   char name[128];
@@ -58,19 +58,26 @@ static variable *named(const char *name) {
 
 static void verify(const char *form, int sum, int word, const int *ranks, int *rows) {
   const int last = world_size - 1;
-  if (sum != world_size || word != 5 || ranks[last] != last || rows[last] != last)
-    fail("%s allreduce, bcast, allgather or alltoall of an int: %d, %d, %d, %d", form, sum, word, ranks[last],
-         rows[last]);
-  rows[last] = -1;
+  for (int i = 0; i < 3; ++i)
+    if (rows[i * world_size + last] != last)
+      fail("%s alltoall, v or w (%d) of an int: %d", form, i, rows[i * world_size + last]);
+  if (sum != world_size || word != 5 || ranks[last] != last)
+    fail("%s allreduce, bcast or allgather of an int: %d, %d, %d", form, sum, word, ranks[last]);
+  for (int i = 0; i < 3 * world_size; ++i) rows[i] = -1;
 }
 
 static void call_all(int calls) {
-  enum { kForms = 6 };
+  enum { kForms = 8 };
   const MPI_Comm world = MPI_COMM_WORLD;
   int one = 1, sum = 0, all = 0, word = 5;
   int *const ranks = calloc((size_t)world_size, sizeof *ranks), *const row = malloc((size_t)world_size * sizeof *row);
-  int *const rows = calloc((size_t)world_size, sizeof *rows);
-  for (int i = 0; i < world_size; ++i) row[i] = world_rank;
+  int *const rows = calloc(3 * (size_t)world_size, sizeof *rows);
+  int *const ones = malloc((size_t)world_size * sizeof *ones), *const places =
+                                                                   malloc((size_t)world_size * sizeof *ones);
+  int *const bytes = malloc((size_t)world_size * sizeof *bytes);
+  MPI_Datatype *const types = malloc((size_t)world_size * sizeof *types);
+  for (int i = 0; i < world_size; ++i)
+    row[i] = world_rank, ones[i] = 1, places[i] = i, bytes[i] = i * (int)sizeof(int), types[i] = MPI_INT;
   MPI_Request r[kForms];
   for (int i = 0; i < calls; ++i) {
     const int root = i % world_size;
@@ -80,6 +87,8 @@ static void call_all(int calls) {
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
     MPI_Allgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world);
     MPI_Alltoall(row, 1, MPI_INT, rows, 1, MPI_INT, world);
+    MPI_Alltoallv(row, ones, places, MPI_INT, rows + world_size, ones, places, MPI_INT, world);
+    MPI_Alltoallw(row, ones, bytes, types, rows + 2 * world_size, ones, bytes, types, world);
     verify("blocking", sum, word, ranks, rows);
     all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
     MPI_Ibarrier(world, &r[0]);
@@ -88,6 +97,8 @@ static void call_all(int calls) {
     MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, world, &r[3]);
     MPI_Iallgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, &r[4]);
     MPI_Ialltoall(row, 1, MPI_INT, rows, 1, MPI_INT, world, &r[5]);
+    MPI_Ialltoallv(row, ones, places, MPI_INT, rows + world_size, ones, places, MPI_INT, world, &r[6]);
+    MPI_Ialltoallw(row, ones, bytes, types, rows + 2 * world_size, ones, bytes, types, world, &r[7]);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
     verify("nonblocking", all, word, ranks, rows);
     all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
@@ -97,6 +108,8 @@ static void call_all(int calls) {
     INIT(Allreduce)(&one, &all, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &r[3]);
     INIT(Allgather)(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, MPI_INFO_NULL, &r[4]);
     INIT(Alltoall)(row, 1, MPI_INT, rows, 1, MPI_INT, world, MPI_INFO_NULL, &r[5]);
+    INIT(Alltoallv)(row, ones, places, MPI_INT, rows + world_size, ones, places, MPI_INT, world, MPI_INFO_NULL, &r[6]);
+    INIT(Alltoallw)(row, ones, bytes, types, rows + 2 * world_size, ones, bytes, types, world, MPI_INFO_NULL, &r[7]);
     MPI_Startall(kForms, r);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
     for (int k = 0; k < kForms; ++k) MPI_Request_free(&r[k]);
@@ -105,6 +118,7 @@ static void call_all(int calls) {
   free(ranks);
   free(row);
   free(rows);
+  free(ones), free(places), free(bytes), free(types);
 }
 
 // `form`: of the collective's name.
@@ -129,7 +143,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
-  static const char *const collectives[] = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"};
+  static const char *const collectives[] = {"barrier",   "bcast",    "reduce",    "allreduce",
+                                            "allgather", "alltoall", "alltoallv", "alltoallw"};
   static const char *const forms[] = {"%s", "i%s", "%s_init"};
   for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i)
     for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);

@@ -111,3 +111,25 @@ int MPI_Alltoall(const void *in, int send, MPI_Datatype send_type, void *out, in
                    times);
   return completed(MPI_Ialltoall(in, send, send_type, out, count, type, comm, &request), &request);
 }
+
+int MPI_Alltoallv(const void *in, const int *send, const int *from, MPI_Datatype send_type, void *out,
+                  const int *counts, const int *places, MPI_Datatype type, MPI_Comm comm) {
+  MPI_Request request;
+  const int times = in == MPI_IN_PLACE ? 1 : 2;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Alltoallv)(in, send, from, send_type, out, counts, places, type, comm, MPI_INFO_NULL, &request),
+        &request, times);
+  return completed(MPI_Ialltoallv(in, send, from, send_type, out, counts, places, type, comm, &request), &request);
+}
+
+int MPI_Alltoallw(const void *in, const int *send, const int *from, const MPI_Datatype *send_types, void *out,
+                  const int *counts, const int *places, const MPI_Datatype *types, MPI_Comm comm) {
+  MPI_Request request;
+  const int times = in == MPI_IN_PLACE ? 1 : 2;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Alltoallw)(in, send, from, send_types, out, counts, places, types, comm, MPI_INFO_NULL, &request),
+        &request, times);
+  return completed(MPI_Ialltoallw(in, send, from, send_types, out, counts, places, types, comm, &request), &request);
+}

@@ -32,8 +32,14 @@ Map operand(unsigned rank, size_t i, uint32_t round) {
   return {static_cast<uint32_t>(2 * (rank * 7 + i) + 1), static_cast<uint32_t>(rank * 1000003 + i * 17 + round)};
 }
 
-enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather, kAlltoall };
-constexpr uint32_t kKinds = 6;
+enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather, kAlltoall, kExchange };
+constexpr uint32_t kKinds = 7;
+
+// An exchange's message from one to another: of any length up to `count`, and none to every third.
+size_t between(unsigned from, unsigned to, size_t count, uint32_t round) {
+  return (from + 2 * to + round) % 3 == 0 ? 0 : count - count * ((3 * from + to + round) % 5) / 5;
+}
+constexpr size_t kApart = 100000;  // its elements are told from those to others
 
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
@@ -44,6 +50,7 @@ struct Operation {
   bool apart;
   std::vector<Map> in, out;
   Map* mine = nullptr;  // of an allgather's result
+  std::vector<smelt_block> outgoing, incoming;
   smelt_request request{};
 
   Operation(Kind kind, size_t count, unsigned root, uint32_t round, bool apart, const Seat& seat)
@@ -51,13 +58,32 @@ struct Operation {
         count(count),
         root(root),
         round(round),
-        apart(apart && kind != Kind::kAlltoall),
+        apart(apart && kind < Kind::kAlltoall),
         in(kind == Kind::kAlltoall ? count * seat.n : count * width(), Map{5, 5}),
         out(kind == Kind::kAllgather || kind == Kind::kAlltoall ? count * seat.n : count * width(), Map{9, 9}) {
     for (size_t i = 0; i * width() < in.size(); ++i) in[i * width()] = operand(seat.me, i, round);
     if (in_place()) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(seat.me * count));
     mine = out.data() + seat.me * count;
     if (kind == Kind::kBroadcast && seat.me == root) out = in;
+    if (kind == Kind::kExchange) list_blocks(seat);
+  }
+  // Messages in one or two blocks, which sender and receiver cut elsewhere.
+  void list_blocks(const Seat& seat) {
+    size_t sent = 0, received = 0;
+    for (unsigned r = 0; r < seat.n; ++r)
+      sent += between(seat.me, r, count, round), received += between(r, seat.me, count, round);
+    in.assign(sent, Map{5, 5}), out.assign(received, Map{9, 9});
+    Map *from = in.data(), *to = out.data();
+    for (unsigned r = 0; r < seat.n; ++r) {
+      const size_t there = between(seat.me, r, count, round), here = between(r, seat.me, count, round);
+      for (size_t i = 0; i < there; ++i) from[i] = operand(seat.me, r * kApart + i, round);
+      const size_t cut = there / (1 + r % 3), other_cut = here / (2 + r % 2);
+      outgoing.push_back({r, from, cut * sizeof(Map)});
+      if (cut < there) outgoing.push_back({r, from + cut, (there - cut) * sizeof(Map)});
+      if (here > 0) incoming.push_back({r, to, other_cut * sizeof(Map)});
+      if (here > 0) incoming.push_back({r, to + other_cut, (here - other_cut) * sizeof(Map)});
+      from += there, to += here;
+    }
   }
   size_t width() const { return apart ? 2 : 1; }
   bool in_place() const { return kind == Kind::kAllgather && !apart && round % 2; }
@@ -79,6 +105,9 @@ struct Operation {
         return smelt_group_start_allgather(group, &from, out.data(), count * sizeof(Map), &request);
       case Kind::kAlltoall:
         return smelt_group_start_alltoall(group, in.data(), out.data(), count * sizeof(Map), &request);
+      case Kind::kExchange:
+        return smelt_group_start_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size(),
+                                          &request);
     }
     return -1;
   }
@@ -92,11 +121,22 @@ struct Operation {
       case Kind::kAllreduce: return smelt_group_allreduce(group, &from, &to, count, &fold);
       case Kind::kAllgather: return smelt_group_allgather(group, &from, out.data(), count * sizeof(Map));
       case Kind::kAlltoall: return smelt_group_alltoall(group, in.data(), out.data(), count * sizeof(Map));
+      case Kind::kExchange:
+        return smelt_group_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size());
     }
     return -1;
   }
 
   int check(const Seat& seat) const {
+    if (kind == Kind::kExchange) {
+      const Map* at = out.data();
+      for (unsigned r = 0; r < seat.n; ++r)
+        for (size_t i = 0; i < between(r, seat.me, count, round); ++i, ++at)
+          EXPECT_HERE(*at == operand(r, seat.me * kApart + i, round),
+                      "rank %u of %u: round %u, exchange: up to %zu elements, of %u: %zu", seat.me, seat.n, round,
+                      count, r, i);
+      return 0;
+    }
     if (kind == Kind::kAllgather || kind == Kind::kAlltoall) {
       const size_t first = kind == Kind::kAlltoall ? seat.me * count : 0;  // of what is for us
       for (unsigned r = 0; r < seat.n; ++r)
@@ -205,11 +245,12 @@ TEST_P(Started, GatheredByAll) {
 int exchanges(smelt_group* group, const Seat& seat) {
   uint32_t round = 0;
   for (const size_t count : {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 28, 29, 85, 128, 255, 256, 257, 3000, 15000})
-    for (int again = 0; again < (count < 3000 ? 3 : 1); ++again) {
-      Operation operation(Kind::kAlltoall, count, 0, ++round, false, seat);
-      EXPECT_HERE(operation.block(group) == 0, "round %u", round);
-      if (const int wrong = operation.check(seat)) return wrong;
-    }
+    for (int again = 0; again < (count < 3000 ? 3 : 1); ++again)
+      for (const Kind kind : {Kind::kAlltoall, Kind::kExchange}) {
+        Operation operation(kind, count, 0, ++round, false, seat);
+        EXPECT_HERE(operation.block(group) == 0, "round %u", round);
+        if (const int wrong = operation.check(seat)) return wrong;
+      }
   return 0;
 }
 TEST_P(Started, ExchangedByAll) {
@@ -228,8 +269,8 @@ TEST(StartedOf, MoreThanABlock) {
 // messages among them, so that the first use of memory for them does not wait either.
 int alone(smelt_group* group, Seat& seat) {
   std::vector<std::unique_ptr<Operation>> all;
-  for (const Kind kind :
-       {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather, Kind::kAlltoall})
+  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather,
+                          Kind::kAlltoall, Kind::kExchange})
     for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
       all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
                                                 static_cast<uint32_t>(all.size()), false, seat));
@@ -328,6 +369,11 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     EXPECT_HERE(smelt_group_start_alltoall(group, nullptr, &done, 8, &request) == -EINVAL &&
                     smelt_group_alltoall(group, &done, nullptr, 8) == -EINVAL,
                 "nothing to exchange");
+    const smelt_block wrong[] = {{1, &done, 4}, {0, &done, 4}}, nobody{2, &done, 4};
+    EXPECT_HERE(smelt_group_exchange(group, wrong, 2, nullptr, 0) == -EINVAL &&
+                    smelt_group_exchange(group, nullptr, 0, &nobody, 1) == -EINVAL &&
+                    smelt_group_start_exchange(group, nullptr, 1, nullptr, 0, &request) == -EINVAL,
+                "lists that descend, of nobody, of nothing");
     EXPECT_HERE(smelt_group_test(nullptr, &done) == -EINVAL && smelt_group_test(&request, nullptr) == -EINVAL &&
                     smelt_group_wait(nullptr) == -EINVAL,
                 "test and wait of nothing");
