@@ -14,7 +14,8 @@
  *   module.c             the life of a module
  *   slots.def            the functions that are offered
  *   form.h               what a collective's file defines, and the blocking form of it
- *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c, reduce_scatter.c, scan.c   the collectives
+ *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c, reduce_scatter.c, scan.c, alltoall.c   the collectives
+ *   alltoallv.c, alltoallw.c                                             those whose blocks differ, over exchange.c
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   nonblocking.c        the nonblocking and the persistent forms
  *   requests.c           what of these is under way, and how it advances
@@ -71,6 +72,7 @@ typedef struct coll_smelt_module {
   bool wants_room;     /* the next blocking call is to ask for the memory that long messages need */
   bool asked_for_room; /* there is nothing to ask any more */
   enum { COLL_SMELT_NOT_KNOWN, COLL_SMELT_PROGRAM, COLL_SMELT_OPEN_MPI } used_by;
+  _Atomic(struct coll_smelt_lists *) lists; /* exchange.c: memory of an earlier call, for the next */
   coll_smelt_lower lower;
 } coll_smelt_module;
 OBJ_CLASS_DECLARATION(coll_smelt_module);
@@ -118,6 +120,9 @@ int coll_smelt_first_allreduce(coll_smelt_module *module, const void *send, void
                                struct ompi_datatype_t *type, struct ompi_op_t *op);
 int coll_smelt_first_reduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
                             struct ompi_datatype_t *type, struct ompi_op_t *op, int root);
+
+/* exchange.c: what it keeps of the module goes. */
+void coll_smelt_exchange_end(coll_smelt_module *module);
 
 /* parameters.c: registers them and hands what the user set to Smelt. */
 void coll_smelt_register_parameters(const mca_base_component_t *component);

@@ -7,8 +7,14 @@
 #define COLL_SMELT_POINTER
 
 typedef int coll_smelt_length;
+
+/* Of each block: its count, and its place in elements, or bytes, or those of MPI_Neighbor_alltoallw. */
 typedef const int *coll_smelt_counts;
-#define COLL_SMELT_COUNT(counts, i) ((size_t)(counts)[i])
+typedef const int *coll_smelt_places;
+typedef const MPI_Aint *coll_smelt_far_places;
+static inline size_t coll_smelt_count_of(coll_smelt_counts counts, int i) { return (size_t)counts[i]; }
+static inline ptrdiff_t coll_smelt_place_of(coll_smelt_places places, int i) { return places[i]; }
+static inline ptrdiff_t coll_smelt_far_place_of(coll_smelt_far_places places, int i) { return places[i]; }
 
 #define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
 

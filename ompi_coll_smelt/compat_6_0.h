@@ -10,8 +10,19 @@
 #define COLL_SMELT_POINTER MCA_BASE_COMPONENT_INIT(ompi, coll, smelt)
 
 typedef size_t coll_smelt_length;
+
 typedef ompi_count_array_t coll_smelt_counts;
-#define COLL_SMELT_COUNT(counts, i) ompi_count_array_get(counts, (size_t)(i))
+typedef ompi_disp_array_t coll_smelt_places;
+typedef ompi_disp_array_t coll_smelt_far_places;
+static inline size_t coll_smelt_count_of(coll_smelt_counts counts, int i) {
+  return ompi_count_array_get(counts, (size_t)i);
+}
+static inline ptrdiff_t coll_smelt_place_of(coll_smelt_places places, int i) {
+  return ompi_disp_array_get(places, (size_t)i);
+}
+static inline ptrdiff_t coll_smelt_far_place_of(coll_smelt_far_places places, int i) {
+  return ompi_disp_array_get(places, (size_t)i);
+}
 
 #define COLL_SMELT_BUILT_IN(framework, i) \
   ((framework)->framework_static_components[i] ? *(framework)->framework_static_components[i] : NULL)

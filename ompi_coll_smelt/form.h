@@ -17,6 +17,7 @@
 #include "ompi/communicator/communicator.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* The arguments of a call; those that a collective does not have are 0. broadcast: its buffer is `receive`. */
@@ -30,6 +31,7 @@ typedef struct coll_smelt_call {
   struct ompi_datatype_t *type;
   struct ompi_op_t *op;
   int root;
+  const struct coll_smelt_exchange *exchange; /* exchange.h; instead of all the others */
 } coll_smelt_call;
 
 /* The same in the group's terms, until the call is complete; which of these a collective uses is its own matter. */
@@ -38,6 +40,9 @@ typedef struct coll_smelt_terms {
   coll_smelt_fold fold;
   char *packed;                   /* what the group writes, where the type leaves gaps */
   size_t *counts, few_counts[16]; /* of each rank; `counts` is the other one, or allocated */
+  char *aside;                    /* what it reads, where that leaves gaps or is overwritten */
+  struct coll_smelt_lists *lists; /* exchange.c */
+  size_t outgoing, incoming;      /* blocks in them */
 } coll_smelt_terms;
 
 /* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run,

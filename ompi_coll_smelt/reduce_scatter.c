@@ -56,7 +56,7 @@ static int open_reduce_scatter(coll_smelt_terms *terms, const coll_smelt_module 
   terms->counts =
       n <= sizeof terms->few_counts / sizeof *terms->few_counts ? terms->few_counts : malloc(n * sizeof *terms->counts);
   if (OPAL_UNLIKELY(!terms->counts)) return OMPI_ERR_OUT_OF_RESOURCE;
-  for (size_t i = 0; i < n; ++i) elements += terms->counts[i] = COLL_SMELT_COUNT(call->counts, i);
+  for (size_t i = 0; i < n; ++i) elements += terms->counts[i] = coll_smelt_count_of(call->counts, i);
   const int error = open_row(terms, module, call, elements);
   if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) free_counts(terms);
   return error;
@@ -150,7 +150,7 @@ int coll_smelt_reduce_scatter_block_init(const void *send, void *receive, coll_s
 
 static size_t bytes_of_row(const coll_smelt_module *module, const coll_smelt_call *call) {
   size_t elements = 0;
-  for (int i = 0; i < coll_smelt_size(module); ++i) elements += COLL_SMELT_COUNT(call->counts, i);
+  for (int i = 0; i < coll_smelt_size(module); ++i) elements += coll_smelt_count_of(call->counts, i);
   return elements * call->type->super.size;
 }
 

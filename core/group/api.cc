@@ -33,8 +33,22 @@ int check_reduce(const smelt_group* group, const smelt_data* in, const smelt_dat
 int check_allreduce(const smelt_group* group, const smelt_data* in, const smelt_data* out, const smelt_fold* fold) {
   return !group || !in || !out || !fold ? -EINVAL : 0;
 }
-int check_allgather(const smelt_group* group, const smelt_data* in, const void* out) {
-  return !group || !in || !out ? -EINVAL : 0;
+int check_allgather(const smelt_group* group, const smelt_data* in, const void* out, size_t bytes) {
+  return !group || !in || (!out && bytes > 0) ? -EINVAL : 0;
+}
+
+int check_alltoall(const smelt_group* group, const void* in, const void* out, size_t bytes) {
+  return !group || ((!in || !out) && bytes > 0) ? -EINVAL : 0;
+}
+bool is_list(const smelt_group& group, const smelt_block* blocks, size_t count) {
+  if (!blocks && count > 0) return false;
+  for (size_t i = 0; i < count; ++i)
+    if (blocks[i].peer >= group.n || (i > 0 && blocks[i - 1].peer > blocks[i].peer)) return false;
+  return true;
+}
+int check_exchange(const smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                   size_t incoming) {
+  return !group || !is_list(*group, out, outgoing) || !is_list(*group, in, incoming) ? -EINVAL : 0;
 }
 
 // Has nothing to combine, and nobody anything to wait for?
@@ -165,7 +179,7 @@ int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_
 }
 
 int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes) {
-  if (const int error = check_allgather(group, in, out)) return error;
+  if (const int error = check_allgather(group, in, out, bytes)) return error;
   if (bytes == 0) return 0;
   if (is_busy(*group)) [[unlikely]]
     return after_started(*group, [=] { return smelt_group_allgather(group, in, out, bytes); });
@@ -189,6 +203,24 @@ int smelt_group_scan(smelt_group* group, const smelt_data* in, const smelt_data*
 int smelt_group_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
                        const smelt_fold* fold) {
   return scan(group, in, out, elements, fold, Prefix::kExclusive);
+}
+
+int smelt_group_alltoall(smelt_group* group, const void* in, void* out, size_t bytes) {
+  if (const int error = check_alltoall(group, in, out, bytes)) return error;
+  if (bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_alltoall(group, in, out, bytes); });
+  if (group->n > 1) return group_alltoall(*group, in, out, bytes);
+  std::memcpy(out, in, bytes);
+  return 0;
+}
+
+int smelt_group_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                         size_t incoming) {
+  if (const int error = check_exchange(group, out, outgoing, in, incoming)) return error;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_exchange(group, out, outgoing, in, incoming); });
+  return group_exchange(*group, out, outgoing, in, incoming);
 }
 
 int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
@@ -235,7 +267,7 @@ int smelt_group_start_allreduce(smelt_group* group, const smelt_data* in, const 
 int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes,
                                 smelt_request* request) {
   if (!request) return -EINVAL;
-  if (const int error = check_allgather(group, in, out)) return complete(request, error);
+  if (const int error = check_allgather(group, in, out, bytes)) return complete(request, error);
   if (bytes == 0) return complete(request);
   const smelt_data all = at(out);
   if (group->n > 1)
@@ -261,6 +293,27 @@ int smelt_group_start_scan(smelt_group* group, const smelt_data* in, const smelt
 int smelt_group_start_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
                              const smelt_fold* fold, smelt_request* request) {
   return start_scan(group, in, out, elements, fold, Prefix::kExclusive, request);
+}
+
+int smelt_group_start_alltoall(smelt_group* group, const void* in, void* out, size_t bytes, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_alltoall(group, in, out, bytes)) return complete(request, error);
+  if (bytes == 0) return complete(request);
+  const smelt_data from = at(const_cast<void*>(in)), to = at(out);
+  if (group->n > 1)
+    return start(*group, request, &from, &to, nullptr,
+                 [&](Pending& place) { return start_alltoall(*group, place, bytes); });
+  std::memcpy(out, in, bytes);
+  return complete(request);
+}
+
+int smelt_group_start_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                               size_t incoming, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_exchange(group, out, outgoing, in, incoming)) return complete(request, error);
+  if (group->n == 1) return complete(request, group_exchange(*group, out, outgoing, in, incoming));
+  return start(*group, request, nullptr, nullptr, nullptr,
+               [&](Pending& place) { return start_exchange(*group, place, out, outgoing, in, incoming); });
 }
 
 int smelt_group_prepare(smelt_group* group) {

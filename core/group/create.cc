@@ -115,13 +115,14 @@ constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint
 smelt_group* make_group(uint32_t n) {
   const size_t planning = generation_bytes(n);
   smelt_group* group = make_object<smelt_group>(arena_bytes(n) + kOutstanding * sizeof(Pending) + alignof(Pending) +
-                                                children_bytes(n) + kPage + planning);
+                                                children_bytes(n) + exchange_bytes(n) + kPage + planning);
   if (!group) return nullptr;
   const auto end = reinterpret_cast<uintptr_t>(group) + group->mapped_bytes;
   group->planning = reinterpret_cast<char*>((end - planning) / kPage * kPage);
   group->planning_bytes = planning;
-  // Not taken from the arena, which would write them: pages of operations that nobody starts are not held.
-  char* const lists = group->planning - children_bytes(n);
+  // Not taken from the arena, which would write them: pages of what nobody starts or exchanges are not held.
+  group->exchange = group->planning - exchange_bytes(n);
+  char* const lists = group->exchange - children_bytes(n);
   char* const pending = lists - kOutstanding * sizeof(Pending);
   group->pending =
       reinterpret_cast<Pending*>(reinterpret_cast<uintptr_t>(pending) / alignof(Pending) * alignof(Pending));

@@ -50,9 +50,10 @@ struct Combining {
 };
 
 // What moves without being combined.
-void add_moves(const Group& group, smelt_collective which, const char* how, Table* table) {
+void add_moves(const Group& group, smelt_collective which, const char* how, Table* table,
+               uint64_t upto_inline = kInlineBytes) {
   const Limits& limits = group.plan.limits;
-  table->add(kInlineBytes, "inline, flags in the lines, %s", how);
+  table->add(upto_inline, "inline, flags in the lines, %s", how);
   table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
              "through shared memory in pieces of %u B, %s", limits.piece, how);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
@@ -122,6 +123,17 @@ void scan_table(const Group& group, Table* table) {
   table->add(UINT64_MAX, "through shared memory in pieces of %u B, down a chain", group.plan.limits.piece);
 }
 void exscan_table(const Group& group, Table* table) { scan_table(group, table); }
+
+void alltoall_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALL, "everybody reads a block of everybody's", table,
+            kInlineBytes / (group.n - 1));
+}
+
+// Sizes: of the longest of all messages, short where all of a participant's together are.
+void exchange_table(const Group& group, Table* table) {
+  const uint64_t upto_inline = group.n < kInlineBytes ? (kInlineBytes - group.n) / (group.n - 1) : 0;
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALLV, "everybody reads what is for it of everybody's", table, upto_inline);
+}
 
 void bytes_text(uint64_t bytes, char* text, size_t room) {
   if (bytes >= 1 << 20 && bytes % (1 << 20) == 0)

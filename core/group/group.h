@@ -1,8 +1,8 @@
 // A group as one participant sees it: what lies where in its memory, what is under way, how it waits.
 //
 // The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc, allgather.cc,
-// reduce_scatter.cc, scan.cc), written over the rings (transport/ring.h) as machines that the engine runs (engine.h);
-// how they are put to use is plan.h's; how a group comes into being, create.cc's.
+// reduce_scatter.cc, scan.cc, alltoall.cc, exchange.cc), written over the rings (transport/ring.h) as machines that the
+// engine runs (engine.h); how they are put to use is plan.h's; how a group comes into being, create.cc's.
 #pragma once
 
 #include <smelt/group.h>
@@ -18,6 +18,9 @@ struct Pending;       // engine.h
 
 inline constexpr uint64_t kOutstanding = 64;  // operations that may be started and not complete
 
+// exchange.cc: an entry of a table and what is known of a message, for each.
+constexpr size_t exchange_bytes(uint32_t n) { return size_t{n} * 7 * sizeof(uint64_t); }
+
 struct Group : Rings {
   smelt_host host{};
 
@@ -25,6 +28,7 @@ struct Group : Rings {
   Block block, shelf_block;
   char* introductions = nullptr;
   char* scratch = nullptr;   // this process's own: kScratchBytes
+  char* exchange = nullptr;  // exchange_bytes(n): what an exchange knows of everybody
   char* planning = nullptr;  // memory for generating patterns, reserved but not kept
   size_t planning_bytes = 0;
   uint64_t probe = 0;  // Introduction::probe_address
@@ -139,6 +143,8 @@ int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes)
 int group_reduce_scatter(Group& group, const void* in, void* out, Blocks blocks, const smelt_fold& fold);
 int group_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
                Prefix prefix);
+int group_alltoall(Group& group, const void* in, void* out, size_t bytes);
+int group_exchange(Group& group, const smelt_block* out, size_t outgoing, const smelt_block* in, size_t incoming);
 
 // The same, started: what they are told lies in `place`, where the machine is made as well. 0, or what the blocking one
 // returns where that is known at once.
@@ -149,6 +155,9 @@ int start_allreduce(Group& group, Pending& place, size_t elements);
 int start_allgather(Group& group, Pending& place, size_t bytes);
 int start_reduce_scatter(Group& group, Pending& place, Blocks blocks);
 int start_scan(Group& group, Pending& place, size_t elements, Prefix prefix);
+int start_alltoall(Group& group, Pending& place, size_t bytes);
+int start_exchange(Group& group, Pending& place, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                   size_t incoming);
 
 }  // namespace smelt
 

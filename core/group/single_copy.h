@@ -10,6 +10,7 @@
 //   allreduce   the same, and writes it to everybody
 //   reduce_scatter  everybody reads its block of all operands, combines it and keeps the result
 //   allgather   everybody reads everybody's
+//   alltoall    everybody reads its block of everybody's; exchange: its blocks, after their lists
 //
 // Everybody must know the addresses, and everybody must know when its memory has been read and written. Whether a
 // participant's data are in one piece nobody else knows, so that is told with the address; if they are not, the shelves

@@ -1,6 +1,6 @@
 // Negative control, to be preloaded: an MPI whose collectives are wrong in one way (BROKEN=...), so that the driver
 // sees the test programs fail. Where a call is wrong, it is so on all ranks or in a way that does not deadlock.
-//   bit       every 10th allreduce and allgather has one bit flipped on rank 1
+//   bit       every 10th allreduce, allgather, alltoall and alltoallw has one bit flipped on rank 1
 //   block     every 10th reduce_scatter has one bit flipped on rank 1
 //   prefix    every 10th scan and exscan has one bit flipped on rank 1
 //   order     reductions combine in reversed rank order
@@ -107,6 +107,24 @@ int MPI_Exscan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op o
   static atomic_uint calls;
   const int result = PMPI_Exscan(in, out, count, type, op, comm);
   if (is("prefix")) flip_every_tenth(&calls, out, count, type, comm);
+  return result;
+}
+
+int MPI_Alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                 MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Alltoall(in, send, send_type, out, count, type, comm);
+  if (count > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
+    end_of(out, count, type)[-1] ^= 1;
+  return result;
+}
+
+int MPI_Alltoallw(const void *in, const int *send, const int *from, const MPI_Datatype *send_types, void *out,
+                  const int *counts, const int *places, const MPI_Datatype *types, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Alltoallw(in, send, from, send_types, out, counts, places, types, comm);
+  if (counts[0] > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
+    end_of((char *)out + places[0], counts[0], types[0])[-1] ^= 1;
   return result;
 }
 

@@ -129,6 +129,48 @@ static void call_all(int calls) {
   free(ones);
 }
 
+static void expect_rows(const char *form, int *rows) {
+  const int last = world_size - 1;
+  for (int i = 0; i < 3; ++i)
+    if (rows[i * world_size + last] != last)
+      fail("%s alltoall, v or w (%d) of an int: %d", form, i, rows[i * world_size + last]);
+  for (int i = 0; i < 3 * world_size; ++i) rows[i] = -1;
+}
+
+static void call_rows(int calls) {
+  enum { kForms = 3 };
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const MPI_Info none = MPI_INFO_NULL;
+  const size_t n = (size_t)world_size;
+  int *const row = malloc(n * sizeof *row), *const rows = calloc(3 * n, sizeof *rows);
+  int *const ones = malloc(n * sizeof *ones), *const places = malloc(n * sizeof *places);
+  int *const bytes = malloc(n * sizeof *bytes);
+  MPI_Datatype *const types = malloc(n * sizeof *types);
+  for (int i = 0; i < world_size; ++i)
+    row[i] = world_rank, ones[i] = 1, places[i] = i, bytes[i] = i * (int)sizeof(int), types[i] = MPI_INT;
+  int *const second = rows + n, *const third = rows + 2 * n;
+  MPI_Request q[kForms];
+  for (int i = 0; i < calls; ++i) {
+    MPI_Alltoall(row, 1, MPI_INT, rows, 1, MPI_INT, world);
+    MPI_Alltoallv(row, ones, places, MPI_INT, second, ones, places, MPI_INT, world);
+    MPI_Alltoallw(row, ones, bytes, types, third, ones, bytes, types, world);
+    expect_rows("blocking", rows);
+    MPI_Ialltoall(row, 1, MPI_INT, rows, 1, MPI_INT, world, &q[0]);
+    MPI_Ialltoallv(row, ones, places, MPI_INT, second, ones, places, MPI_INT, world, &q[1]);
+    MPI_Ialltoallw(row, ones, bytes, types, third, ones, bytes, types, world, &q[2]);
+    MPI_Waitall(kForms, q, MPI_STATUSES_IGNORE);
+    expect_rows("nonblocking", rows);
+    INIT(Alltoall)(row, 1, MPI_INT, rows, 1, MPI_INT, world, none, &q[0]);
+    INIT(Alltoallv)(row, ones, places, MPI_INT, second, ones, places, MPI_INT, world, none, &q[1]);
+    INIT(Alltoallw)(row, ones, bytes, types, third, ones, bytes, types, world, none, &q[2]);
+    MPI_Startall(kForms, q);
+    MPI_Waitall(kForms, q, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < kForms; ++k) MPI_Request_free(&q[k]);
+    expect_rows("persistent", rows);
+  }
+  free(row), free(rows), free(ones), free(places), free(bytes), free(types);
+}
+
 // `form`: of the collective's name.
 static void judge(const char *form, const char *collective, unsigned long long wanted) {
   char called[48], name[96];
@@ -150,12 +192,13 @@ int main(int argc, char **argv) {
   call_all(kFirst);  // a new communicator's first calls may go elsewhere (SMELT_PATIENCE)
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(kCalls);
+  call_rows(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
-  static const char *const collectives[] = {"barrier",        "bcast",     "reduce",
-                                            "allreduce",      "allgather", "reduce_scatter_block",
-                                            "reduce_scatter", "scan",      "exscan"};
+  static const char *const collectives[] = {
+      "barrier",        "bcast", "reduce", "allreduce", "allgather", "reduce_scatter_block",
+      "reduce_scatter", "scan",  "exscan", "alltoall",  "alltoallv", "alltoallw"};
   static const char *const forms[] = {"%s", "i%s", "%s_init"};
-  for (int i = 0; i < (int)(sizeof collectives / sizeof *collectives); ++i)
+  for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i)
     for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);
   const variable *refusals = named("coll_smelt_groups_refused");
   if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");

@@ -130,3 +130,35 @@ int MPI_Exscan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op o
     return started(FORM_INIT(Exscan)(in, out, count, type, op, comm, MPI_INFO_NULL, &request), &request, 1);
   return completed(MPI_Iexscan(in, out, count, type, op, comm, &request), &request);
 }
+
+int MPI_Alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                 MPI_Comm comm) {
+  MPI_Request request;
+  const int times = in == MPI_IN_PLACE ? 1 : 2;
+  if (persistent(comm))
+    return started(FORM_INIT(Alltoall)(in, send, send_type, out, count, type, comm, MPI_INFO_NULL, &request), &request,
+                   times);
+  return completed(MPI_Ialltoall(in, send, send_type, out, count, type, comm, &request), &request);
+}
+
+int MPI_Alltoallv(const void *in, const int *send, const int *from, MPI_Datatype send_type, void *out,
+                  const int *counts, const int *places, MPI_Datatype type, MPI_Comm comm) {
+  MPI_Request request;
+  const int times = in == MPI_IN_PLACE ? 1 : 2;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Alltoallv)(in, send, from, send_type, out, counts, places, type, comm, MPI_INFO_NULL, &request),
+        &request, times);
+  return completed(MPI_Ialltoallv(in, send, from, send_type, out, counts, places, type, comm, &request), &request);
+}
+
+int MPI_Alltoallw(const void *in, const int *send, const int *from, const MPI_Datatype *send_types, void *out,
+                  const int *counts, const int *places, const MPI_Datatype *types, MPI_Comm comm) {
+  MPI_Request request;
+  const int times = in == MPI_IN_PLACE ? 1 : 2;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Alltoallw)(in, send, from, send_types, out, counts, places, types, comm, MPI_INFO_NULL, &request),
+        &request, times);
+  return completed(MPI_Ialltoallw(in, send, from, send_types, out, counts, places, types, comm, &request), &request);
+}

@@ -90,6 +90,13 @@ typedef struct smelt_fold {
   unsigned flags; /* SMELT_FOLD_...; 0: combined in the promised order and no other */
 } smelt_fold;
 
+/* Data in one piece to or from a participant, oneself among them. */
+typedef struct smelt_block {
+  unsigned peer;
+  void *base;
+  size_t bytes;
+} smelt_block;
+
 /* Each returns 0, or for all participants alike -ENOTSUP when this group does not serve such a call (a single element
  * larger than smelt_group_element_limit, or no memory for long messages); then nothing has been sent or written.
  * broadcast: data of `root`. Its `bytes` count: who takes more keeps the rest as it was, who takes less gets what fits
@@ -100,12 +107,16 @@ typedef struct smelt_fold {
  * each is a row of one block for each participant, of elements[i] elements (reduce_scatter_block: all of `elements`),
  * the same on all; of the rows combined participant i gets block i into `out`, which does not overlap `in`; out is not
  * looked at where the block is empty. scan: into `out` of participant i, `in` of participants 0 .. i; exscan: of 0 ..
- * i-1, and out of participant 0 stays as it is; in and out as of allreduce.
+ * i-1, and out of participant 0 stays as it is; in and out as of allreduce. alltoall: rows of n blocks of `bytes` each,
+ * which do not overlap; the i-th of `in` becomes the me-th of participant i's `out`. exchange: blocks of any length to
+ * some, and from some; both lists ascend by peer, and no two blocks overlap. All that one participant has for another is
+ * taken as one row of bytes, in the order of the lists, and so is the place for it: -EMSGSIZE for who is sent more or
+ * less than that, which gets what fits.
  *
- * Of reductions, scans and allgather all must give the same length (of a reduce_scatter: of the row). Where they do
- * not, nobody waits for ever and nothing is written elsewhere than in the result: who finds it out returns -EMSGSIZE,
- * with nothing of use in its result, and a group that could not go on without losing step returns -EMSGSIZE from then
- * on. */
+ * Of reductions, scans, allgather and alltoall all must give the same length (of a reduce_scatter: of the row). Where
+ * they do not, nobody waits for ever and nothing is written elsewhere than in the result: who finds it out returns
+ * -EMSGSIZE, with nothing of use in its result, and a group that could not go on without losing step returns -EMSGSIZE
+ * from then on. */
 SMELT_API int smelt_group_barrier(smelt_group *group);
 SMELT_API int smelt_group_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root);
 SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
@@ -121,6 +132,9 @@ SMELT_API int smelt_group_scan(smelt_group *group, const smelt_data *in, const s
                                const smelt_fold *fold);
 SMELT_API int smelt_group_exscan(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
                                  const smelt_fold *fold);
+SMELT_API int smelt_group_alltoall(smelt_group *group, const void *in, void *out, size_t bytes);
+SMELT_API int smelt_group_exchange(smelt_group *group, const smelt_block *out, size_t outgoing, const smelt_block *in,
+                                   size_t incoming);
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
 
 /* The same, started now and completed later. The caller owns the request, and leaves it where it is until it is
@@ -131,10 +145,10 @@ typedef struct smelt_request {
 } smelt_request;
 
 /* Each starts what the function of that name does, and never waits for others, but where 64 operations of the group are
- * not complete yet: then for the first of them. The structs are copied; the memory they describe, and what their
- * functions and the operation need, must stay as it is, and is not to be looked at where it is written, until the
- * request is complete. 0: started, and the rest is told when it completes; -EINVAL; -ENOTSUP, where it is known at
- * once: then nothing was started.
+ * not complete yet: then for the first of them. The structs are copied, but not lists of blocks; these, the memory they
+ * describe, and what their functions and the operation need, must stay as they are, and memory is not to be looked at
+ * where it is written, until the request is complete. 0: started, and the rest is told when it completes; -EINVAL;
+ * -ENOTSUP, where it is known at once: then nothing was started.
  *
  * All participants start collectives of a group in the same order, blocking ones among them; that is also the order in
  * which they complete. A blocking one that has anything to do first completes all that was started. Nobody works in the
@@ -158,11 +172,15 @@ SMELT_API int smelt_group_start_scan(smelt_group *group, const smelt_data *in, c
                                      const smelt_fold *fold, smelt_request *request);
 SMELT_API int smelt_group_start_exscan(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
                                        const smelt_fold *fold, smelt_request *request);
+SMELT_API int smelt_group_start_alltoall(smelt_group *group, const void *in, void *out, size_t bytes,
+                                         smelt_request *request);
+SMELT_API int smelt_group_start_exchange(smelt_group *group, const smelt_block *out, size_t outgoing,
+                                         const smelt_block *in, size_t incoming, smelt_request *request);
 
 /* Memory for long messages is taken, or refused, when the first of them needs it, by all participants alike; so a start
  * may be refused when it is too late for the caller to do something else. Who cannot have that asks beforehand: a
- * message of at most start_limit bytes (an allgather's: of each participant; a reduce_scatter's: the row) is not
- * refused for want of memory.
+ * message of at most start_limit bytes (an allgather's: of each participant; a reduce_scatter's: the row; an alltoall's:
+ * to all others; an exchange's: only where that is SIZE_MAX) is not refused for want of memory.
  *   smelt_group_prepare      like a blocking collective, in the same place of the order for all: asks for that memory
  *                            now. 0, or -ENOTSUP for all: there is none.
  *   smelt_group_start_limit  the same for all after the same blocking collective, where longer ones were not started

@@ -41,9 +41,17 @@ enum class Kind {
   kReduceScatterBlock,
   kReduceScatter,
   kScan,
-  kExscan
+  kExscan,
+  kAlltoall,
+  kExchange
 };
-constexpr uint32_t kKinds = 9;
+constexpr uint32_t kKinds = 11;
+
+// An exchange's message from one to another: of any length up to `count`, and none to every third.
+size_t between(unsigned from, unsigned to, size_t count, uint32_t round) {
+  return (from + 2 * to + round) % 3 == 0 ? 0 : count - count * ((3 * from + to + round) % 5) / 5;
+}
+constexpr size_t kApart = 100000;  // its elements are told from those to others
 
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
@@ -55,6 +63,7 @@ struct Operation {
   std::vector<size_t> blocks;  // of a reduce_scatter
   std::vector<Map> in, out;
   Map* mine = nullptr;  // of an allgather's result
+  std::vector<smelt_block> outgoing, incoming;
   smelt_request request{};
 
   Operation(Kind kind, size_t count, unsigned root, uint32_t round, bool apart, const Seat& seat)
@@ -62,9 +71,13 @@ struct Operation {
         count(count),
         root(root),
         round(round),
-        apart(apart),
+        apart(apart && kind < Kind::kAlltoall),
         blocks(blocks_of(kind, count, round, seat.n)),
-        in((scatters() ? before(seat.n) : count) * width(), Map{5, 5}),
+        in((scatters()                ? before(seat.n)
+            : kind == Kind::kAlltoall ? count * seat.n
+                                      : count) *
+               width(),
+           Map{5, 5}),
         out(std::max(results(seat), size_t{1}), Map{9, 9}) {
     for (size_t i = 0; i < in.size() / width(); ++i) in[i * width()] = operand(seat.me, i, round);
     if (in_place() && scans())
@@ -73,6 +86,25 @@ struct Operation {
       std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(seat.me * count));
     if (kind == Kind::kAllgather) mine = out.data() + seat.me * count;
     if (kind == Kind::kBroadcast && seat.me == root) out = in;
+    if (kind == Kind::kExchange) list_blocks(seat);
+  }
+  // Messages in one or two blocks, which sender and receiver cut elsewhere.
+  void list_blocks(const Seat& seat) {
+    size_t sent = 0, received = 0;
+    for (unsigned r = 0; r < seat.n; ++r)
+      sent += between(seat.me, r, count, round), received += between(r, seat.me, count, round);
+    in.assign(sent, Map{5, 5}), out.assign(received, Map{9, 9});
+    Map *from = in.data(), *to = out.data();
+    for (unsigned r = 0; r < seat.n; ++r) {
+      const size_t there = between(seat.me, r, count, round), here = between(r, seat.me, count, round);
+      for (size_t i = 0; i < there; ++i) from[i] = operand(seat.me, r * kApart + i, round);
+      const size_t cut = there / (1 + r % 3), other_cut = here / (2 + r % 2);
+      outgoing.push_back({r, from, cut * sizeof(Map)});
+      if (cut < there) outgoing.push_back({r, from + cut, (there - cut) * sizeof(Map)});
+      if (here > 0) incoming.push_back({r, to, other_cut * sizeof(Map)});
+      if (here > 0) incoming.push_back({r, to + other_cut, (here - other_cut) * sizeof(Map)});
+      from += there, to += here;
+    }
   }
   // All alike, or one of nothing among others that differ.
   static std::vector<size_t> blocks_of(Kind kind, size_t count, uint32_t round, unsigned n) {
@@ -115,6 +147,11 @@ struct Operation {
         return smelt_group_start_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold, &request);
       case Kind::kScan: return smelt_group_start_scan(group, &from, &to, count, &fold, &request);
       case Kind::kExscan: return smelt_group_start_exscan(group, &from, &to, count, &fold, &request);
+      case Kind::kAlltoall:
+        return smelt_group_start_alltoall(group, in.data(), out.data(), count * sizeof(Map), &request);
+      case Kind::kExchange:
+        return smelt_group_start_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size(),
+                                          &request);
     }
     return -1;
   }
@@ -132,16 +169,30 @@ struct Operation {
       case Kind::kReduceScatter: return smelt_group_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold);
       case Kind::kScan: return smelt_group_scan(group, &from, &to, count, &fold);
       case Kind::kExscan: return smelt_group_exscan(group, &from, &to, count, &fold);
+      case Kind::kAlltoall: return smelt_group_alltoall(group, in.data(), out.data(), count * sizeof(Map));
+      case Kind::kExchange:
+        return smelt_group_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size());
     }
     return -1;
   }
 
   int check(const Seat& seat) const {
-    if (kind == Kind::kAllgather) {
+    if (kind == Kind::kExchange) {
+      const Map* at = out.data();
+      for (unsigned r = 0; r < seat.n; ++r)
+        for (size_t i = 0; i < between(r, seat.me, count, round); ++i, ++at)
+          EXPECT_HERE(*at == operand(r, seat.me * kApart + i, round),
+                      "rank %u of %u: round %u, exchange: up to %zu elements, of %u: %zu", seat.me, seat.n, round,
+                      count, r, i);
+      return 0;
+    }
+    if (kind == Kind::kAllgather || kind == Kind::kAlltoall) {
+      const size_t first = kind == Kind::kAlltoall ? seat.me * count : 0;  // of what is for us
       for (unsigned r = 0; r < seat.n; ++r)
         for (size_t i = 0; i < count; ++i)
-          EXPECT_HERE(out[r * count + i] == operand(r, i, round), "rank %u of %u: round %u: %zu elements of %u: %zu",
-                      seat.me, seat.n, round, count, r, i);
+          EXPECT_HERE(out[r * count + i] == operand(r, first + i, round),
+                      "rank %u of %u: round %u, kind %d: %zu elements of %u: %zu", seat.me, seat.n, round,
+                      static_cast<int>(kind), count, r, i);
       return 0;
     }
     if (scatters()) {
@@ -264,11 +315,30 @@ TEST_P(Started, ScatteredUnevenly) { expect_every_size(GetParam(), Kind::kReduce
 TEST_P(Started, Scanned) { expect_every_size(GetParam(), Kind::kScan); }
 TEST_P(Started, ScannedWithoutOneself) { expect_every_size(GetParam(), Kind::kExscan); }
 
+// The same for rows of blocks; a block that begins or ends within a line, and a piece with several blocks among them.
+int exchanges(smelt_group* group, const Seat& seat) {
+  uint32_t round = 0;
+  for (const size_t count : {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 28, 29, 85, 128, 255, 256, 257, 3000, 15000})
+    for (int again = 0; again < (count < 3000 ? 3 : 1); ++again)
+      for (const Kind kind : {Kind::kAlltoall, Kind::kExchange}) {
+        Operation operation(kind, count, 0, ++round, false, seat);
+        EXPECT_HERE(operation.block(group) == 0, "round %u", round);
+        if (const int wrong = operation.check(seat)) return wrong;
+      }
+  return 0;
+}
+TEST_P(Started, ExchangedByAll) {
+  EXPECT_EQ(in_group(GetParam(), {}, exchanges), 0);
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, exchanges), 0) << "single copy";
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "512"}}, exchanges), 0) << "many pieces";
+}
+
 TEST(StartedOf, MoreThanABlock) {
   for (const unsigned n : {17u, 18u}) {
     EXPECT_EQ(failures(n, {}), 0);
     for (const Kind kind : {Kind::kAllgather, Kind::kReduceScatterBlock, Kind::kReduceScatter, Kind::kScan})
       EXPECT_EQ(in_group(n, {}, up_to(300, kind)), 0);
+    EXPECT_EQ(in_group(n, {}, exchanges), 0);
   }
 }
 
@@ -277,7 +347,7 @@ TEST(StartedOf, MoreThanABlock) {
 int alone(smelt_group* group, Seat& seat) {
   std::vector<std::unique_ptr<Operation>> all;
   for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather,
-                          Kind::kReduceScatterBlock, Kind::kReduceScatter})
+                          Kind::kReduceScatterBlock, Kind::kReduceScatter, Kind::kAlltoall, Kind::kExchange})
     for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
       all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
                                                 static_cast<uint32_t>(all.size()), false, seat));
@@ -376,6 +446,14 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     EXPECT_HERE(smelt_group_start_reduce_scatter(group, &done, &done, nullptr, nullptr, &request) == -EINVAL &&
                     smelt_group_reduce_scatter(group, &done, &done, nullptr, nullptr) == -EINVAL,
                 "no counts to scatter by");
+    EXPECT_HERE(smelt_group_start_alltoall(group, nullptr, &done, 8, &request) == -EINVAL &&
+                    smelt_group_alltoall(group, &done, nullptr, 8) == -EINVAL,
+                "nothing to exchange");
+    const smelt_block wrong[] = {{1, &done, 4}, {0, &done, 4}}, nobody{2, &done, 4};
+    EXPECT_HERE(smelt_group_exchange(group, wrong, 2, nullptr, 0) == -EINVAL &&
+                    smelt_group_exchange(group, nullptr, 0, &nobody, 1) == -EINVAL &&
+                    smelt_group_start_exchange(group, nullptr, 1, nullptr, 0, &request) == -EINVAL,
+                "lists that descend, of nobody, of nothing");
     EXPECT_HERE(smelt_group_test(nullptr, &done) == -EINVAL && smelt_group_test(&request, nullptr) == -EINVAL &&
                     smelt_group_wait(nullptr) == -EINVAL,
                 "test and wait of nothing");
