@@ -190,6 +190,7 @@ int main(int argc, char **argv) {
   CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
   list_variables();
   call_all(kFirst);  // a new communicator's first calls may go elsewhere (SMELT_PATIENCE)
+  call_rows(kFirst);
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(kCalls);
   call_rows(kCalls);
