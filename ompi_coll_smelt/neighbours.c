@@ -1,5 +1,5 @@
-/* The collectives of neighbours (MPI_Neighbor_allgather and so on, over grids and graphs) and their other forms, and who
- * the neighbours of a communicator are.
+/* The collectives of neighbours (MPI_Neighbor_allgather and so on, over grids and graphs) and their other forms, and
+ * who the neighbours of a communicator are.
  *
  * The order of the blocks is MPI's: of a grid, dimension after dimension, the one below and the one above; of a graph,
  * that of its edges. Where two ranks have several blocks for each other these are matched in the order of the lists,

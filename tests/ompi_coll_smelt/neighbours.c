@@ -1,7 +1,7 @@
-// Proves that the collectives of neighbours bring every block to whom it is for: over grids with and without ends, rings
-// of two and of one among them, graphs, and distributed graphs with several edges between the same two and to oneself;
-// at all lengths, whatever datatypes describe the two sides (layouts.h). Where there is no neighbour, and in gaps and
-// guards, everything stays as it was.
+// Proves that the collectives of neighbours bring every block to whom it is for: over grids with and without ends,
+// rings of two and of one among them, graphs, and distributed graphs with several edges between the same two and to
+// oneself; at all lengths, whatever datatypes describe the two sides (layouts.h). Where there is no neighbour, and in
+// gaps and guards, everything stays as it was.
 #include "layouts.h"
 
 enum { kMost = 64, kEdges = 40 };
