@@ -16,6 +16,7 @@
  *   form.h               what a collective's file defines, and the blocking form of it
  *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c, reduce_scatter.c, scan.c, alltoall.c   the collectives
  *   alltoallv.c, alltoallw.c                                             those whose blocks differ, over exchange.c
+ *   neighbours.c         those of neighbours, over exchange.c, and who they are
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   nonblocking.c        the nonblocking and the persistent forms
  *   requests.c           what of these is under way, and how it advances
@@ -73,6 +74,7 @@ typedef struct coll_smelt_module {
   bool asked_for_room; /* there is nothing to ask any more */
   enum { COLL_SMELT_NOT_KNOWN, COLL_SMELT_PROGRAM, COLL_SMELT_OPEN_MPI } used_by;
   _Atomic(struct coll_smelt_lists *) lists; /* exchange.c: memory of an earlier call, for the next */
+  struct coll_smelt_neighbours *neighbours; /* neighbours.c: NULL, not looked for yet */
   coll_smelt_lower lower;
 } coll_smelt_module;
 OBJ_CLASS_DECLARATION(coll_smelt_module);

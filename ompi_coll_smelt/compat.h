@@ -31,4 +31,15 @@
 #error "coll/smelt knows Open MPI 4.1, 5.0 and 6; write a compat_<series>.h for this one (see compat.h)"
 #endif
 
+/* Collectives of neighbours have the types of their namesakes, all but one. */
+#define SAME_TYPES(name, neighbours)                                                     \
+  typedef mca_coll_base_module_##name##_fn_t mca_coll_base_module_##neighbours##_fn_t;   \
+  typedef mca_coll_base_module_i##name##_fn_t mca_coll_base_module_i##neighbours##_fn_t; \
+  typedef mca_coll_base_module_##name##_init_fn_t mca_coll_base_module_##neighbours##_init_fn_t;
+SAME_TYPES(allgather, neighbor_allgather)
+SAME_TYPES(allgatherv, neighbor_allgatherv)
+SAME_TYPES(alltoall, neighbor_alltoall)
+SAME_TYPES(alltoallv, neighbor_alltoallv)
+#undef SAME_TYPES
+
 #endif

@@ -4,45 +4,71 @@
 
 #include <string.h>
 
-/* A block as the program described it. */
-typedef struct block {
-  char *at;
-  size_t count;
-  struct ompi_datatype_t *type;
-} block;
-
 static ptrdiff_t extent_of(const struct ompi_datatype_t *type) { return type->super.ub - type->super.lb; }
-static size_t bytes_of(const block *b) { return b->type->super.size * b->count; }
+static size_t bytes_of(const coll_smelt_part *part) { return part->type->super.size * part->count; }
 
-static block block_of(const coll_smelt_side *side, int i) {
-  block b = {(char *)side->buffer, (size_t)side->count, side->types ? side->types[i] : side->type};
+/* The program's i-th block. */
+static coll_smelt_part block_of(const coll_smelt_side *side, int i) {
+  coll_smelt_part part = {(char *)side->buffer, (size_t)side->count, side->types ? side->types[i] : side->type};
   switch (side->how) {
-    case COLL_SMELT_ONE: return b;
-    case COLL_SMELT_ALIKE: return b.at += i * (ptrdiff_t)b.count * extent_of(b.type), b;
-    case COLL_SMELT_BY_ELEMENTS: b.at += coll_smelt_place_of(side->places, i) * extent_of(b.type); break;
-    case COLL_SMELT_BY_BYTES: b.at += coll_smelt_place_of(side->places, i); break;
-    case COLL_SMELT_BY_FAR_BYTES: b.at += coll_smelt_far_place_of(side->far_places, i); break;
+    case COLL_SMELT_ONE: return part;
+    case COLL_SMELT_ALIKE: return part.at += i * (ptrdiff_t)part.count * extent_of(part.type), part;
+    case COLL_SMELT_BY_ELEMENTS: part.at += coll_smelt_place_of(side->places, i) * extent_of(part.type); break;
+    case COLL_SMELT_BY_BYTES: part.at += coll_smelt_place_of(side->places, i); break;
+    case COLL_SMELT_BY_FAR_BYTES: part.at += coll_smelt_far_place_of(side->far_places, i); break;
   }
-  b.count = coll_smelt_count_of(side->counts, i);
-  return b;
+  part.count = coll_smelt_count_of(side->counts, i);
+  return part;
 }
 
-static bool in_one_piece(const block *b) {
-  return ompi_datatype_is_contiguous_memory_layout(b->type, b->count > 1 ? 2 : 1);
+static bool in_one_piece(const coll_smelt_part *part) {
+  return ompi_datatype_is_contiguous_memory_layout(part->type, part->count > 1 ? 2 : 1);
 }
 
-static int blocks_of(const coll_smelt_module *module, const coll_smelt_side *side) {
-  (void)side;
-  return coll_smelt_size(module);
+/* A side's blocks in the order of the group's lists, which is that of the ranks. */
+typedef struct row {
+  const coll_smelt_side *side;
+  const coll_smelt_neighbour *neighbours; /* NULL: all ranks */
+  int count;
+} row;
+
+static row row_of(const coll_smelt_module *module, const coll_smelt_exchange *exchange, bool out) {
+  const coll_smelt_side *side = out ? &exchange->out : &exchange->in;
+  const coll_smelt_neighbours *all = module->neighbours;
+  if (!exchange->of_neighbours) return (row){side, NULL, coll_smelt_size(module)};
+  return out ? (row){side, all->list, all->outgoing} : (row){side, all->list + all->outgoing, all->incoming};
+}
+static int peer_of(const row *r, int k) { return r->neighbours ? r->neighbours[k].peer : k; }
+static coll_smelt_part part_of(const row *r, int k) {
+  if (OPAL_UNLIKELY(r->side->kept != NULL)) return r->side->kept[k];
+  return block_of(r->side, r->neighbours ? r->neighbours[k].block : k);
 }
 
-void coll_smelt_exchange_types(const coll_smelt_module *module, const coll_smelt_exchange *exchange,
-                               void (*each)(struct ompi_datatype_t *type)) {
-  const coll_smelt_side *const sides[] = {&exchange->out, &exchange->in};
-  for (int s = 0; s < 2; ++s) {
-    if (!sides[s]->types) each(sides[s]->type);
-    for (int i = 0; sides[s]->types && i < blocks_of(module, sides[s]); ++i) each(sides[s]->types[i]);
-  }
+/* --- what persistent calls keep */
+
+int coll_smelt_exchange_keep(const coll_smelt_module *module, coll_smelt_exchange *exchange) {
+  if (exchange->of_neighbours && !coll_smelt_neighbours_of((coll_smelt_module *)module))
+    return OMPI_ERR_OUT_OF_RESOURCE;
+  const row rows[] = {row_of(module, exchange, true), row_of(module, exchange, false)};
+  coll_smelt_part *parts = malloc((size_t)(rows[0].count + rows[1].count + 1) * sizeof *parts);
+  if (!parts) return OMPI_ERR_OUT_OF_RESOURCE;
+  coll_smelt_part *next = parts;
+  for (int r = 0; r < 2; ++r)
+    for (int k = 0; k < rows[r].count; ++k, ++next) {
+      *next = part_of(&rows[r], k);
+      if (!ompi_datatype_is_predefined(next->type)) OBJ_RETAIN(next->type);
+    }
+  exchange->out.kept = parts;
+  exchange->in.kept = parts + rows[0].count;
+  return OMPI_SUCCESS;
+}
+
+void coll_smelt_exchange_forget(const coll_smelt_module *module, coll_smelt_exchange *exchange) {
+  const int count = row_of(module, exchange, true).count + row_of(module, exchange, false).count;
+  coll_smelt_part *parts = (coll_smelt_part *)exchange->out.kept;
+  for (int k = 0; k < count; ++k)
+    if (!ompi_datatype_is_predefined(parts[k].type)) OBJ_RELEASE(parts[k].type);
+  free(parts);
 }
 
 /* --- memory for lists: a module keeps that of the last call for the next */
@@ -64,48 +90,53 @@ static struct coll_smelt_lists *take_lists(coll_smelt_module *module, size_t blo
 static void give_lists(coll_smelt_module *module, struct coll_smelt_lists *lists) {
   free(atomic_exchange_explicit(&module->lists, lists, memory_order_acq_rel));
 }
-void coll_smelt_exchange_end(coll_smelt_module *module) { give_lists(module, NULL); }
+void coll_smelt_exchange_end(coll_smelt_module *module) {
+  give_lists(module, NULL);
+  free(module->neighbours);
+  module->neighbours = NULL;
+}
 
 /* --- the form */
 
 /* Bytes of the blocks that cannot stay where they are. */
-static size_t apart(const coll_smelt_module *module, const coll_smelt_side *side, bool all) {
+static size_t apart(const row *r, bool all) {
   size_t bytes = 0;
-  for (int i = 0; i < blocks_of(module, side); ++i) {
-    const block b = block_of(side, i);
-    if (all || !in_one_piece(&b)) bytes += bytes_of(&b);
+  for (int k = 0; k < r->count; ++k) {
+    const coll_smelt_part part = part_of(r, k);
+    if (all || !in_one_piece(&part)) bytes += bytes_of(&part);
   }
   return bytes;
 }
 
 /* Lists a side's blocks; those that cannot stay where they are lie one after the other from `aside` on. */
-static void list(const coll_smelt_module *module, const coll_smelt_side *side, bool all, char *aside, bool packs,
-                 smelt_block *list) {
-  for (int i = 0; i < blocks_of(module, side); ++i) {
-    const block b = block_of(side, i);
-    list[i] = (smelt_block){(unsigned)i, b.at + b.type->super.true_lb, bytes_of(&b)};
-    if (OPAL_LIKELY(!all && in_one_piece(&b))) continue;
-    list[i].base = aside;
-    if (packs && list[i].bytes > 0) coll_smelt_pack(b.type, b.count, b.at, aside);
-    aside += list[i].bytes;
+static void list(const row *r, bool all, char *aside, bool packs, smelt_block *blocks) {
+  for (int k = 0; k < r->count; ++k) {
+    const coll_smelt_part part = part_of(r, k);
+    blocks[k] = (smelt_block){(unsigned)peer_of(r, k), part.at + part.type->super.true_lb, bytes_of(&part)};
+    if (OPAL_LIKELY(!all && in_one_piece(&part))) continue;
+    blocks[k].base = aside;
+    if (packs && blocks[k].bytes > 0) coll_smelt_pack(part.type, part.count, part.at, aside);
+    aside += blocks[k].bytes;
   }
 }
 
-static int open_exchange(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
-  const coll_smelt_exchange *e = call->exchange;
-  const size_t outgoing = (size_t)blocks_of(module, &e->out), incoming = (size_t)blocks_of(module, &e->in);
-  const size_t read = apart(module, &e->out, e->in_place), written = apart(module, &e->in, false);
+static int open_exchange(coll_smelt_terms *terms, const coll_smelt_module *constant, const coll_smelt_call *call) {
+  coll_smelt_module *module = (coll_smelt_module *)constant;
+  const coll_smelt_exchange *exchange = call->exchange;
+  if (exchange->of_neighbours && !coll_smelt_neighbours_of(module)) return OMPI_ERR_OUT_OF_RESOURCE;
+  const row out = row_of(module, exchange, true), in = row_of(module, exchange, false);
+  const size_t read = apart(&out, exchange->in_place), written = apart(&in, false);
   terms->aside = terms->packed = NULL;
-  terms->lists = take_lists((coll_smelt_module *)module, outgoing + incoming);
+  terms->outgoing = (size_t)out.count, terms->incoming = (size_t)in.count;
+  terms->lists = take_lists(module, terms->outgoing + terms->incoming);
   if (!terms->lists || (read > 0 && !(terms->aside = malloc(read))) ||
       (written > 0 && !(terms->packed = malloc(written)))) {
     free(terms->aside);
     free(terms->lists);
     return OMPI_ERR_OUT_OF_RESOURCE;
   }
-  terms->outgoing = outgoing, terms->incoming = incoming;
-  list(module, &e->out, e->in_place, terms->aside, true, terms->lists->blocks);
-  list(module, &e->in, false, terms->packed, false, terms->lists->blocks + outgoing);
+  list(&out, exchange->in_place, terms->aside, true, terms->lists->blocks);
+  list(&in, false, terms->packed, false, terms->lists->blocks + out.count);
   return OMPI_SUCCESS;
 }
 static int run_exchange(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
@@ -121,10 +152,11 @@ static int start_exchange(coll_smelt_terms *terms, smelt_group *group, const col
 }
 static void close_exchange(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
                            int error) {
-  const smelt_block *in = terms->lists->blocks + terms->outgoing;
-  for (int i = 0; terms->packed && error == 0 && i < blocks_of(module, &call->exchange->in); ++i) {
-    const block b = block_of(&call->exchange->in, i);
-    if (!in_one_piece(&b) && bytes_of(&b) > 0) coll_smelt_unpack(b.type, b.count, b.at, in[i].base);
+  const smelt_block *blocks = terms->lists->blocks + terms->outgoing;
+  const row in = row_of(module, call->exchange, false);
+  for (int k = 0; terms->packed && error == 0 && k < in.count; ++k) {
+    const coll_smelt_part part = part_of(&in, k);
+    if (!in_one_piece(&part) && bytes_of(&part) > 0) coll_smelt_unpack(part.type, part.count, part.at, blocks[k].base);
   }
   free(terms->aside);
   free(terms->packed);

@@ -5,8 +5,15 @@
 
 #include "form.h"
 
+/* A block as the program described it. */
+typedef struct coll_smelt_part {
+  char *at;
+  size_t count;
+  struct ompi_datatype_t *type;
+} coll_smelt_part;
+
 /* Blocks that are sent, or received. The arrays are the program's, which leaves them as they are until the call is
- * complete, a persistent one until the request is freed. */
+ * complete. */
 typedef struct coll_smelt_side {
   const void *buffer;
   enum {
@@ -22,22 +29,43 @@ typedef struct coll_smelt_side {
   coll_smelt_far_places far_places;
   struct ompi_datatype_t *type;
   struct ompi_datatype_t *const *types; /* of each, or NULL: `type` */
+  const coll_smelt_part *kept;          /* a persistent call's, in the order of the list: instead of all that */
 } coll_smelt_side;
 
 typedef struct coll_smelt_exchange {
   coll_smelt_side out, in;
-  bool in_place; /* `out` is `in` */
+  bool in_place;      /* `out` is `in` */
+  bool of_neighbours; /* neighbours.c says who they are; else all ranks, in their order */
 } coll_smelt_exchange;
 
 /* In place MPI says nothing of the sender's arguments: what is sent lies where the receiver's data go. */
 static inline coll_smelt_exchange coll_smelt_exchange_of(coll_smelt_side out, coll_smelt_side in) {
   const bool in_place = out.buffer == MPI_IN_PLACE;
-  return (coll_smelt_exchange){in_place ? in : out, in, in_place};
+  return (coll_smelt_exchange){in_place ? in : out, in, in_place, false};
 }
 
-/* For each type that the call names. */
-void coll_smelt_exchange_types(const coll_smelt_module *module, const coll_smelt_exchange *exchange,
-                               void (*each)(struct ompi_datatype_t *type));
+/* For a persistent call: the program's arrays are copied, and the types retained. An Open MPI code. */
+int coll_smelt_exchange_keep(const coll_smelt_module *module, coll_smelt_exchange *exchange);
+void coll_smelt_exchange_forget(const coll_smelt_module *module, coll_smelt_exchange *exchange);
+
+/* neighbours.c. The blocks of a collective of neighbours, by rank: which rank, and which block of the program's. */
+typedef struct coll_smelt_neighbour {
+  int peer, block;
+} coll_smelt_neighbour;
+typedef struct coll_smelt_neighbours {
+  int outgoing, incoming;
+  coll_smelt_neighbour list[]; /* the outgoing, then the incoming */
+} coll_smelt_neighbours;
+/* Found at first use; NULL: no memory. */
+const coll_smelt_neighbours *coll_smelt_neighbours_of(coll_smelt_module *module);
+/* Everybody looks at everybody in an exchange; messages between a few neighbours do not. Above so many ranks these are
+ * left to the component below. */
+enum { COLL_SMELT_NEIGHBOURS_AMONG = 16 };
+
+static inline bool coll_smelt_exchange_suits(const coll_smelt_module *module, const coll_smelt_exchange *exchange) {
+  return !exchange->of_neighbours ||
+         (module->comm->c_topo != NULL && coll_smelt_size(module) <= COLL_SMELT_NEIGHBOURS_AMONG);
+}
 
 /* The three forms. No rank knows what the others send, so a nonblocking one needs memory for messages of any length. */
 __attribute__((always_inline)) static inline bool coll_smelt_exchange_served(coll_smelt_module *module,
@@ -45,17 +73,26 @@ __attribute__((always_inline)) static inline bool coll_smelt_exchange_served(col
                                                                              const coll_smelt_exchange *exchange,
                                                                              int *code) {
   const coll_smelt_call call = {.exchange = exchange};
-  return coll_smelt_serve(module, which, &call, &coll_smelt_form_exchange, code);
+  if (coll_smelt_exchange_suits(module, exchange))
+    return coll_smelt_serve(module, which, &call, &coll_smelt_form_exchange, code);
+  coll_smelt_count_passed_on(module, which);
+  return false;
 }
 static inline bool coll_smelt_exchange_begun(coll_smelt_module *module, smelt_collective which,
                                              const coll_smelt_exchange *exchange, ompi_request_t **request, int *code) {
   const coll_smelt_call call = {.exchange = exchange};
-  return coll_smelt_begin(module, which, &call, SIZE_MAX, 0, request, code);
+  if (coll_smelt_exchange_suits(module, exchange))
+    return coll_smelt_begin(module, which, &call, SIZE_MAX, 0, request, code);
+  coll_smelt_increment(&coll_smelt_tally.nonblocking_passed_on[which]);
+  return false;
 }
 static inline bool coll_smelt_exchange_kept(coll_smelt_module *module, smelt_collective which,
                                             const coll_smelt_exchange *exchange, ompi_request_t **request, int *code) {
   const coll_smelt_call call = {.exchange = exchange};
-  return coll_smelt_keep(module, which, &call, SIZE_MAX, 0, request, code);
+  if (coll_smelt_exchange_suits(module, exchange))
+    return coll_smelt_keep(module, which, &call, SIZE_MAX, 0, request, code);
+  coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
+  return false;
 }
 
 /* The functions of a collective in its three forms. PARAMETERS and ARGUMENTS, in LIST(...): what the interface has

@@ -68,6 +68,7 @@ static void construct(coll_smelt_module *module) {
   module->wants_room = module->asked_for_room = false;
   module->used_by = COLL_SMELT_NOT_KNOWN;
   atomic_init(&module->lists, NULL);
+  module->neighbours = NULL;
   memset(&module->lower, 0, sizeof module->lower);
 }
 

@@ -186,26 +186,15 @@ OBJ_CLASS_INSTANCE(coll_smelt_operation, ompi_coll_base_nbc_request_t, construct
 
 /* MPI keeps types and operations of nonblocking calls alive, but not those of persistent ones, which are complete when
  * it looks. */
-static void retain_type(struct ompi_datatype_t *type) {
-  if (type && !ompi_datatype_is_predefined(type)) OBJ_RETAIN(type);
+static void retain(const coll_smelt_call *call) {
+  if (call->send_type && !ompi_datatype_is_predefined(call->send_type)) OBJ_RETAIN(call->send_type);
+  if (call->type && !ompi_datatype_is_predefined(call->type)) OBJ_RETAIN(call->type);
+  if (call->op && !ompi_op_is_intrinsic(call->op)) OBJ_RETAIN(call->op);
 }
-static void release_type(struct ompi_datatype_t *type) {
-  if (type && !ompi_datatype_is_predefined(type)) OBJ_RELEASE(type);
-}
-static void each_type(const coll_smelt_operation *operation, void (*each)(struct ompi_datatype_t *type)) {
-  if (operation->call.exchange) coll_smelt_exchange_types(operation->module, operation->call.exchange, each);
-  each(operation->call.send_type);
-  each(operation->call.type);
-}
-static void retain(const coll_smelt_operation *operation) {
-  struct ompi_op_t *op = operation->call.op;
-  each_type(operation, retain_type);
-  if (op && !ompi_op_is_intrinsic(op)) OBJ_RETAIN(op);
-}
-static void release(const coll_smelt_operation *operation) {
-  struct ompi_op_t *op = operation->call.op;
-  each_type(operation, release_type);
-  if (op && !ompi_op_is_intrinsic(op)) OBJ_RELEASE(op);
+static void release(coll_smelt_call *call) {
+  if (call->send_type && !ompi_datatype_is_predefined(call->send_type)) OBJ_RELEASE(call->send_type);
+  if (call->type && !ompi_datatype_is_predefined(call->type)) OBJ_RELEASE(call->type);
+  if (call->op && !ompi_op_is_intrinsic(call->op)) OBJ_RELEASE(call->op);
 }
 
 /* NULL: no memory. */
@@ -219,8 +208,16 @@ static coll_smelt_operation *obtain(void) {
 
 coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_collective which,
                                                const coll_smelt_call *call, bool persistent) {
+  coll_smelt_exchange exchange;
+  if (call->exchange) {
+    exchange = *call->exchange;
+    if (persistent && coll_smelt_exchange_keep(module, &exchange) != OMPI_SUCCESS) return NULL;
+  }
   coll_smelt_operation *operation = obtain();
-  if (OPAL_UNLIKELY(!operation)) return NULL;
+  if (OPAL_UNLIKELY(!operation)) {
+    if (call->exchange && persistent) coll_smelt_exchange_forget(module, &exchange);
+    return NULL;
+  }
   ompi_request_t *request = &operation->super.super;
   OMPI_REQUEST_INIT(request, persistent);
   request->req_free = free_operation; /* MPI may have put its own before it */
@@ -229,15 +226,18 @@ coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_
   operation->module = module;
   operation->which = which;
   operation->call = *call;
-  if (call->exchange) operation->exchange = *call->exchange, operation->call.exchange = &operation->exchange;
-  if (persistent) retain(operation);
+  if (call->exchange) operation->exchange = exchange, operation->call.exchange = &operation->exchange;
+  if (persistent) retain(call);
   return operation;
 }
 
 void coll_smelt_operation_discard(coll_smelt_operation *operation) {
   ompi_request_t *request = &operation->super.super;
   struct ompi_communicator_t *comm = request->req_mpi_object.comm;
-  if (request->req_persistent) release(operation);
+  if (request->req_persistent) {
+    release(&operation->call);
+    if (operation->call.exchange) coll_smelt_exchange_forget(operation->module, &operation->exchange);
+  }
   OMPI_REQUEST_FINI(request);
   OPAL_THREAD_LOCK(&lock);
   operation->next = unused;

@@ -4,56 +4,13 @@
 // must stay as they were.
 #include "layouts.h"
 
-typedef enum variant { kPlain, kV, kW } variant;
 static const char *const names[] = {"alltoall", "alltoallv", "alltoallw"};
 
 static layout layouts[kLayouts];
 
-// One side of a call: where the block of each rank lies, and what describes it.
-typedef struct side {
-  guarded memory;
-  int *counts, *places;    // in elements of its layout, from element 0 on
-  const layout **layouts;  // of each
-  MPI_Datatype *types;     // alltoallw
-  int *bytes;              // places of alltoallw
-} side;
-
 // Units of 48 bytes from one rank to another.
 static int units_between(variant how, int units, int from, int to, int salt) {
   return how == kPlain ? units : (int)(mix((uint64_t)from, (uint64_t)to, (uint64_t)salt) % (uint64_t)(units + 1));
-}
-
-// Blocks follow each other; of alltoallv and alltoallw from the last to the first, and not without gaps.
-static side side_new(variant how, const layout *first, int size, const int *units) {
-  side s = {.counts = malloc((size_t)size * sizeof(int)),
-            .places = malloc((size_t)size * sizeof(int)),
-            .layouts = malloc((size_t)size * sizeof(layout *)),
-            .types = malloc((size_t)size * sizeof(MPI_Datatype)),
-            .bytes = malloc((size_t)size * sizeof(int))};
-  size_t room = 0;
-  int next = 0;
-  for (int k = 0; k < size; ++k) {
-    const int i = how == kPlain ? k : size - 1 - k;
-    const layout *l = how == kW ? &layouts[(first - layouts + i) % kLayouts] : first;
-    s.layouts[i] = l;
-    s.types[i] = l->type;
-    s.counts[i] = units[i] * kUnit / l->unit;
-    s.places[i] = how == kW ? 0 : next;
-    next += s.counts[i] + (how == kV);
-    s.bytes[i] = (int)room;
-    room += 2 * kShift + (size_t)s.counts[i] * (size_t)extent_of(l);
-  }
-  if (how != kW) room = 2 * kShift + ((size_t)next + 1) * (size_t)extent_of(first);
-  s.memory = guarded_new(room);
-  return s;
-}
-static void side_free(side *s) {
-  guarded_free(&s->memory);
-  free(s->counts), free(s->places), free(s->layouts), free(s->types), free(s->bytes);
-}
-static void put_block(side *s, variant how, int i, int from, int to, int salt) {
-  const guarded part = {NULL, s->memory.data + (how == kW ? s->bytes[i] : 0), 0};
-  put(&part, s->layouts[i], (size_t)s->places[i], s->counts[i], from * 1000 + to, salt);
 }
 
 static void exchange(MPI_Comm comm, variant how, const layout *from, const layout *to, int units, int in_place,
@@ -67,12 +24,12 @@ static void exchange(MPI_Comm comm, variant how, const layout *from, const layou
     sent[i] = units_between(how, units, in_place && i < rank ? i : rank, in_place && i < rank ? rank : i, salt);
     received[i] = units_between(how, units, in_place && rank < i ? rank : i, in_place && rank < i ? i : rank, salt);
   }
-  side in = side_new(how, from, size, sent), out = side_new(how, to, size, received);
-  side wanted = side_new(how, to, size, received);
+  side in = side_new(how, layouts, from, size, sent), out = side_new(how, layouts, to, size, received);
+  side wanted = side_new(how, layouts, to, size, received);
   for (int i = 0; i < size; ++i) {
-    put_block(&in, how, i, rank, i, salt);
-    put_block(&wanted, how, i, i, rank, salt);
-    if (in_place) put_block(&out, how, i, rank, i, salt);
+    put_block(&in, i, rank * 1000 + i, salt);
+    put_block(&wanted, i, i * 1000 + rank, salt);
+    if (in_place) put_block(&out, i, rank * 1000 + i, salt);
   }
   unsigned char *const a = in.memory.data + kShift, *const b = out.memory.data + kShift;
   const void *const send = in_place ? MPI_IN_PLACE : a;

@@ -8,6 +8,7 @@
 //   spill     bcast writes one byte behind the buffer
 //   stale     bcast leaves the last element alone where it is longer than 100 elements
 //   source    allreduce changes its send buffer
+//   swapped   neighbours get each other's blocks
 //   leak      every communicator leaves a file and a mapping behind
 //   stuck     waiting in a barrier lets nothing else proceed
 #ifndef _GNU_SOURCE
@@ -163,4 +164,20 @@ int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy) {
     if (file >= 0) mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
   }
   return PMPI_Comm_dup(comm, copy);
+}
+
+// Of a ring, what is for above goes below and the other way round.
+int MPI_Neighbor_alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                          MPI_Comm comm) {
+  enum { kMost = 16 };
+  int topology, dimensions, counts[kMost], places[kMost], sends[kMost], sent[kMost];
+  PMPI_Topo_test(comm, &topology);
+  if (!is("swapped") || topology != MPI_CART || count == 0)
+    return PMPI_Neighbor_alltoall(in, send, send_type, out, count, type, comm);
+  PMPI_Cartdim_get(comm, &dimensions);
+  for (int i = 0; i < 2 * dimensions && i < kMost; ++i) {
+    counts[i] = count, places[i] = i * count;
+    sends[i] = send, sent[i] = (i ^ 1) * send;
+  }
+  return PMPI_Neighbor_alltoallv(in, sends, sent, send_type, out, counts, places, type, comm);
 }

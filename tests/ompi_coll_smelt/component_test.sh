@@ -78,6 +78,7 @@ every_program() {
     ok "broadcasts, $n ranks" $n broadcasts "$length" $mixed_empty
     ok "allgathers, $n ranks" $n allgathers "$length"
     ok "alltoalls, $n ranks" $n alltoalls "$length"
+    ok "neighbours, $n ranks" $n neighbours "$length"
     ok "communicators, $n ranks" $n communicators "$length"
     ok "progress, $n ranks" $n progress "$length"
     ok "barrier and mixed, $n ranks" $n barrier "$length" --seed $n
@@ -97,6 +98,7 @@ every_program() {
       other_form $n broadcasts --light $mixed_empty
       other_form $n allgathers --light
       other_form $n alltoalls --light
+      other_form $n neighbours --light
       other_form $n barrier --light --rounds 500
       other_form $n progress
       if [ -n "$order" ]; then other_form $n same_bits --light --order; fi
@@ -129,6 +131,7 @@ controls() {
     negative_control prefix 3 --oversubscribe $program
   done
   negative_control bit 3 --oversubscribe alltoalls
+  negative_control swapped 3 --oversubscribe neighbours
   negative_control order 3 --oversubscribe user_operations
   negative_control early 3 --oversubscribe barrier
   negative_control spill 2 --oversubscribe broadcasts

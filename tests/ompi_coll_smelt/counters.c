@@ -137,6 +137,49 @@ static void expect_rows(const char *form, int *rows) {
   for (int i = 0; i < 3 * world_size; ++i) rows[i] = -1;
 }
 
+// To both neighbours of a ring, from both: their ranks.
+enum { kNeighbours = 5 };
+static MPI_Comm ring;
+static void verify_ring(const char *form, int (*got)[2]) {
+  const int below = (world_rank + world_size - 1) % world_size, above = (world_rank + 1) % world_size;
+  for (int i = 0; i < kNeighbours; ++i) {
+    if (got[i][0] != below || got[i][1] != above) fail("%s, of neighbours (%d): %d, %d", form, i, got[i][0], got[i][1]);
+    got[i][0] = got[i][1] = -1;
+  }
+}
+
+static void call_neighbours(int calls) {
+  const int me[] = {world_rank, world_rank}, ones[] = {1, 1}, places[] = {0, 1};
+  const MPI_Aint far[] = {0, sizeof(int)};
+  const MPI_Datatype types[] = {MPI_INT, MPI_INT};
+  int got[kNeighbours][2];
+  MPI_Request r[kNeighbours];
+  for (int i = 0; i < calls; ++i) {
+    MPI_Neighbor_allgather(me, 1, MPI_INT, got[0], 1, MPI_INT, ring);
+    MPI_Neighbor_allgatherv(me, 1, MPI_INT, got[1], ones, places, MPI_INT, ring);
+    MPI_Neighbor_alltoall(me, 1, MPI_INT, got[2], 1, MPI_INT, ring);
+    MPI_Neighbor_alltoallv(me, ones, places, MPI_INT, got[3], ones, places, MPI_INT, ring);
+    MPI_Neighbor_alltoallw(me, ones, far, types, got[4], ones, far, types, ring);
+    verify_ring("blocking", got);
+    MPI_Ineighbor_allgather(me, 1, MPI_INT, got[0], 1, MPI_INT, ring, &r[0]);
+    MPI_Ineighbor_allgatherv(me, 1, MPI_INT, got[1], ones, places, MPI_INT, ring, &r[1]);
+    MPI_Ineighbor_alltoall(me, 1, MPI_INT, got[2], 1, MPI_INT, ring, &r[2]);
+    MPI_Ineighbor_alltoallv(me, ones, places, MPI_INT, got[3], ones, places, MPI_INT, ring, &r[3]);
+    MPI_Ineighbor_alltoallw(me, ones, far, types, got[4], ones, far, types, ring, &r[4]);
+    MPI_Waitall(kNeighbours, r, MPI_STATUSES_IGNORE);
+    verify_ring("nonblocking", got);
+    INIT(Neighbor_allgather)(me, 1, MPI_INT, got[0], 1, MPI_INT, ring, MPI_INFO_NULL, &r[0]);
+    INIT(Neighbor_allgatherv)(me, 1, MPI_INT, got[1], ones, places, MPI_INT, ring, MPI_INFO_NULL, &r[1]);
+    INIT(Neighbor_alltoall)(me, 1, MPI_INT, got[2], 1, MPI_INT, ring, MPI_INFO_NULL, &r[2]);
+    INIT(Neighbor_alltoallv)(me, ones, places, MPI_INT, got[3], ones, places, MPI_INT, ring, MPI_INFO_NULL, &r[3]);
+    INIT(Neighbor_alltoallw)(me, ones, far, types, got[4], ones, far, types, ring, MPI_INFO_NULL, &r[4]);
+    MPI_Startall(kNeighbours, r);
+    MPI_Waitall(kNeighbours, r, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < kNeighbours; ++k) MPI_Request_free(&r[k]);
+    verify_ring("persistent", got);
+  }
+}
+
 static void call_rows(int calls) {
   enum { kForms = 3 };
   const MPI_Comm world = MPI_COMM_WORLD;
@@ -189,15 +232,20 @@ int main(int argc, char **argv) {
   CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
   CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
   list_variables();
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &world_size, (int[]){1}, 0, &ring);
+  call_neighbours(kFirst);
   call_all(kFirst);  // a new communicator's first calls may go elsewhere (SMELT_PATIENCE)
   call_rows(kFirst);
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(kCalls);
   call_rows(kCalls);
+  call_neighbours(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
   static const char *const collectives[] = {
-      "barrier",        "bcast", "reduce", "allreduce", "allgather", "reduce_scatter_block",
-      "reduce_scatter", "scan",  "exscan", "alltoall",  "alltoallv", "alltoallw"};
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) #mpi,
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+  };
   static const char *const forms[] = {"%s", "i%s", "%s_init"};
   for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i)
     for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);
@@ -205,6 +253,7 @@ int main(int argc, char **argv) {
   if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");
   if (used && refusals != NULL && refusals->after != 0) fail("%llu groups were refused", refusals->after);
   for (int i = 0; i < found; ++i) MPI_T_pvar_handle_free(session, &handles[i]);
+  MPI_Comm_free(&ring);
   MPI_T_pvar_session_free(&session);
   MPI_T_finalize();
   return finish();

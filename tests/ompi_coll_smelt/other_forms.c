@@ -162,3 +162,54 @@ int MPI_Alltoallw(const void *in, const int *send, const int *from, const MPI_Da
         &request, times);
   return completed(MPI_Ialltoallw(in, send, from, send_types, out, counts, places, types, comm, &request), &request);
 }
+
+int MPI_Neighbor_allgather(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                           MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Neighbor_allgather)(in, send, send_type, out, count, type, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Ineighbor_allgather(in, send, send_type, out, count, type, comm, &request), &request);
+}
+
+int MPI_Neighbor_allgatherv(const void *in, int send, MPI_Datatype send_type, void *out, const int *counts,
+                            const int *places, MPI_Datatype type, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Neighbor_allgatherv)(in, send, send_type, out, counts, places, type, comm, MPI_INFO_NULL, &request),
+        &request, 2);
+  return completed(MPI_Ineighbor_allgatherv(in, send, send_type, out, counts, places, type, comm, &request), &request);
+}
+
+int MPI_Neighbor_alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                          MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Neighbor_alltoall)(in, send, send_type, out, count, type, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Ineighbor_alltoall(in, send, send_type, out, count, type, comm, &request), &request);
+}
+
+int MPI_Neighbor_alltoallv(const void *in, const int *send, const int *from, MPI_Datatype send_type, void *out,
+                           const int *counts, const int *places, MPI_Datatype type, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Neighbor_alltoallv)(in, send, from, send_type, out, counts, places, type, comm,
+                                                 MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Ineighbor_alltoallv(in, send, from, send_type, out, counts, places, type, comm, &request),
+                   &request);
+}
+
+int MPI_Neighbor_alltoallw(const void *in, const int *send, const MPI_Aint *from, const MPI_Datatype *send_types,
+                           void *out, const int *counts, const MPI_Aint *places, const MPI_Datatype *types,
+                           MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Neighbor_alltoallw)(in, send, from, send_types, out, counts, places, types, comm,
+                                                 MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Ineighbor_alltoallw(in, send, from, send_types, out, counts, places, types, comm, &request),
+                   &request);
+}
