@@ -47,7 +47,10 @@ struct Directory {
 TEST(MpiSweep, TalksWithoutMpirun) {
   const Finished listed = run("MPI_SWEEP", {"--list"});
   ASSERT_TRUE(listed.ok) << listed.failure;
-  EXPECT_EQ(listed.out, "barrier\nbcast\nbcast-rotating\nreduce\nreduce-rotating\nallreduce\nallgather\ndup\n");
+  EXPECT_EQ(
+      listed.out,
+      "barrier\nbcast\nbcast-rotating\nreduce\nreduce-rotating\nallreduce\nallgather\nreduce-scatter-block\nscan\n"
+      "exscan\ndup\n");
   EXPECT_NE(run("MPI_SWEEP", {"--help"}).out.find("--kernels"), std::string::npos);
 }
 
@@ -65,13 +68,17 @@ Finished sweep_with_broken(const std::string& collective, const std::string& ker
 
 TEST(MpiSweep, NoticesWrongResults) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
-  const Finished sound = sweep_with_broken("none", "bcast,reduce,allreduce,allgather,barrier");
+  const Finished sound =
+      sweep_with_broken("none", "bcast,reduce,allreduce,allgather,reduce-scatter-block,scan,exscan,barrier");
   ASSERT_TRUE(sound.ok) << sound.failure << sound.err;
   for (const auto& [collective, kernel] : {std::pair{"bcast", "bcast"},
                                            {"bcast", "bcast-rotating"},
                                            {"reduce", "reduce"},
                                            {"allreduce", "allreduce"},
                                            {"allgather", "allgather"},
+                                           {"reduce-scatter-block", "reduce-scatter-block"},
+                                           {"scan", "scan"},
+                                           {"exscan", "exscan"},
                                            {"overrun", "allreduce"},
                                            {"barrier", "barrier"}}) {
     const Finished broken = sweep_with_broken(collective, kernel);

@@ -109,10 +109,11 @@ TEST_P(Lengths, OfABroadcastBySingleCopy) {
 
 // Everybody takes part with its own length, in a group that is made for this one call: only the program's end and the
 // guards can be relied on afterwards. `who_must_know`: a bit for each participant that has to be told.
-enum class Kind { kReduce, kAllreduce, kAllgather };
+enum class Kind { kReduce, kAllreduce, kAllgather, kReduceScatter, kScan };
 int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* lengths, Form form, bool must_know) {
   const size_t own = lengths[seat.me], results = kind == Kind::kAllgather ? seat.n : 1;
-  std::vector<uint64_t> in(own, seat.me + 1), memory(own * results + 2 * kGuard, 0xA5A5);
+  std::vector<uint64_t> in(kind == Kind::kReduceScatter ? own * seat.n : own, seat.me + 1);
+  std::vector<uint64_t> memory(own * results + 2 * kGuard, 0xA5A5);
   const smelt_fold fold{sizeof(uint64_t),
                         [](void*, const void* left, void* right, size_t elements) {
                           for (size_t i = 0; i < elements; ++i)
@@ -126,17 +127,23 @@ int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* leng
     if (kind == Kind::kReduce) error = smelt_group_reduce(group, &from, &to, own, &fold, 0);
     if (kind == Kind::kAllreduce) error = smelt_group_allreduce(group, &from, &to, own, &fold);
     if (kind == Kind::kAllgather) error = smelt_group_allgather(group, &from, to.base, own * 8);
+    if (kind == Kind::kReduceScatter) error = smelt_group_reduce_scatter_block(group, from.base, to.base, own, &fold);
+    if (kind == Kind::kScan) error = smelt_group_scan(group, &from, &to, own, &fold);
   } else {
     if (kind == Kind::kReduce) error = smelt_group_start_reduce(group, &from, &to, own, &fold, 0, &request);
     if (kind == Kind::kAllreduce) error = smelt_group_start_allreduce(group, &from, &to, own, &fold, &request);
     if (kind == Kind::kAllgather) error = smelt_group_start_allgather(group, &from, to.base, own * 8, &request);
+    if (kind == Kind::kReduceScatter)
+      error = smelt_group_start_reduce_scatter_block(group, from.base, to.base, own, &fold, &request);
+    if (kind == Kind::kScan) error = smelt_group_start_scan(group, &from, &to, own, &fold, &request);
     if (error == 0) error = finish(&request, form == Form::kWaited);
   }
   EXPECT_HERE(error == -EMSGSIZE || (error == 0 && !must_know), "rank %u: %zu elements: %d", seat.me, own, error);
   for (size_t i = 0; i < kGuard; ++i)
     EXPECT_HERE(memory[i] == 0xA5A5 && memory[memory.size() - 1 - i] == 0xA5A5, "rank %u: outside of the result",
                 seat.me);
-  for (size_t i = 0; i < own; ++i) EXPECT_HERE(in[i] == seat.me + 1, "rank %u: the operands were written to", seat.me);
+  for (size_t i = 0; i < in.size(); ++i)
+    EXPECT_HERE(in[i] == seat.me + 1, "rank %u: the operands were written to", seat.me);
   return 0;
 }
 
@@ -158,7 +165,9 @@ int disagreements(unsigned n, Kind kind, const std::vector<Setting>& settings) {
             lengths[odd] = other;
             if (round % 2)  // what long messages need is there already
               if (const int error = still_in_step(group, seat, round)) return error;
-            const bool must_know = kind == Kind::kReduce ? seat.me == 0 : true;
+            // Of a scan nobody hears of who comes after it.
+            const bool hears = kind != Kind::kScan || seat.me > odd || (seat.me == odd && odd > 0);
+            const bool must_know = kind == Kind::kReduce ? seat.me == 0 : hears;
             return disagree(group, seat, kind, lengths, form, must_know);
           },
           kLimit);
@@ -180,6 +189,16 @@ TEST(LengthsOf, AReduce) {
 TEST(LengthsOf, AnAllgather) {
   EXPECT_EQ(disagreements(2, Kind::kAllgather, {}), 0);
   EXPECT_EQ(disagreements(3, Kind::kAllgather, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+
+TEST(LengthsOf, AReduceScatter) {
+  EXPECT_EQ(disagreements(2, Kind::kReduceScatter, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduceScatter, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduceScatter, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AScan) {
+  EXPECT_EQ(disagreements(2, Kind::kScan, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScan, {{"SMELT_CHUNK", "512"}}), 0);
 }
 
 // Short ones are told and forgotten: the group goes on.
