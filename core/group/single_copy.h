@@ -8,6 +8,7 @@
 //   reduce      everybody reads one slice of all operands, combines it and writes the result to the root; of two, one
 //               writes and one reads half of the operands, and the root combines
 //   allreduce   the same, and writes it to everybody
+//   scan        of two, the second reads the first one's
 //   reduce_scatter  everybody reads its block of all operands, combines it and keeps the result
 //   allgather   everybody reads everybody's
 //

@@ -291,7 +291,8 @@ int without_results(smelt_group* group, const Seat& seat) {
   return 0;
 }
 TEST_P(Started, WhoGetsNothingDoesNotRunAhead) {
-  if (GetParam() > 1) EXPECT_EQ(in_group(GetParam(), {}, without_results), 0);
+  if (GetParam() == 1) GTEST_SKIP() << "nobody to run ahead of";
+  EXPECT_EQ(in_group(GetParam(), {}, without_results), 0);
 }
 
 TEST(StartedOf, MoreThanABlock) {
