@@ -264,8 +264,8 @@ TEST_P(Started, ScatteredUnevenly) { expect_every_size(GetParam(), Kind::kReduce
 TEST_P(Started, Scanned) { expect_every_size(GetParam(), Kind::kScan); }
 TEST_P(Started, ScannedWithoutOneself) { expect_every_size(GetParam(), Kind::kExscan); }
 
-// Who has an empty block combines nothing, and who is first in a scan hears nobody; they must not run ahead of those who
-// still have to read what they put.
+// Who has an empty block combines nothing, and who is first in a scan hears nobody; they must not run ahead of those
+// who still have to read what they put.
 int without_results(smelt_group* group, const Seat& seat) {
   const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
   std::vector<size_t> blocks(seat.n, 2);
