@@ -107,16 +107,21 @@ static void check_broadcast(const struct work* work, const char* kernel, long nu
   check_guards(work, kernel, number);
 }
 
-static void check_reduction(const struct work* work, const char* kernel, long number) {
+/* Over the first `ranks`, of their elements from `first` on. */
+static void check_sums(const struct work* work, const char* kernel, long number, int ranks, size_t first) {
   for (size_t i = 0; i < elements(work); i++) {
     unsigned sum = 0, bits = 0;
-    for (int rank = 0; rank < work->ranks; rank++) {
-      sum += value(number, rank, i);
-      bits ^= value(number, rank, i);
+    for (int rank = 0; rank < ranks; rank++) {
+      sum += value(number, rank, first + i);
+      bits ^= value(number, rank, first + i);
     }
     const double should = of_doubles(work) ? sum : (unsigned char)bits;
     if (get(work, work->receive, i) != should) wrong(work, kernel, number, i, get(work, work->receive, i), should);
   }
+}
+
+static void check_reduction(const struct work* work, const char* kernel, long number) {
+  check_sums(work, kernel, number, work->ranks, 0);
 }
 
 /* ---- the kernels ---- */
@@ -255,6 +260,53 @@ static void alltoallv_check(struct work* work, long number) {
   check_gathered(work, "alltoallv", number, true);
 }
 
+/* Everybody gets a block of `bytes`; the row of all ranks' blocks is what allgather's result would be. */
+static void stamp_blocks(const struct work* work, long number) {
+  for (int block = 0; block < work->ranks; block++)
+    put(work, work->gathered + work->bytes * (size_t)block, 0, value(number, work->rank, 0));
+}
+
+static void reduce_scatter_block(const struct work* work, long number) {
+  stamp_blocks(work, number);
+  MPI_Reduce_scatter_block(work->gathered, work->receive, (int)elements(work), type_of(work), op_of(work),
+                           MPI_COMM_WORLD);
+}
+
+static void reduce_scatter_block_check(struct work* work, long number) {
+  fill(work, number);
+  for (int block = 0; block < work->ranks; block++)
+    for (size_t i = 0; i < elements(work); i++)
+      put(work, work->gathered + work->bytes * (size_t)block, i, value(number, work->rank, i + (size_t)block));
+  MPI_Reduce_scatter_block(work->gathered, work->receive, (int)elements(work), type_of(work), op_of(work),
+                           MPI_COMM_WORLD);
+  check_sums(work, "reduce-scatter-block", number, work->ranks, (size_t)work->rank);
+  check_guards(work, "reduce-scatter-block", number);
+}
+
+static void scan(const struct work* work, long number) {
+  stamp(work, number);
+  MPI_Scan(work->send, work->receive, (int)elements(work), type_of(work), op_of(work), MPI_COMM_WORLD);
+}
+
+static void scan_check(struct work* work, long number) {
+  fill(work, number);
+  scan(work, number);
+  check_sums(work, "scan", number, work->rank + 1, 0);
+  check_guards(work, "scan", number);
+}
+
+static void exscan(const struct work* work, long number) {
+  stamp(work, number);
+  MPI_Exscan(work->send, work->receive, (int)elements(work), type_of(work), op_of(work), MPI_COMM_WORLD);
+}
+
+static void exscan_check(struct work* work, long number) {
+  fill(work, number);
+  exscan(work, number);
+  if (work->rank > 0) check_sums(work, "exscan", number, work->rank, 0);
+  check_guards(work, "exscan", number);
+}
+
 /* The barrier makes the library set up what it defers to the first collective. */
 static void duplicate(const struct work* work, long number) {
   MPI_Comm copy;
@@ -284,6 +336,9 @@ const struct kernel kernels[] = {
     {"allgather", true, allgather, allgather_check},
     {"alltoall", true, alltoall, alltoall_check},
     {"alltoallv", true, alltoallv, alltoallv_check},
+    {"reduce-scatter-block", true, reduce_scatter_block, reduce_scatter_block_check},
+    {"scan", true, scan, scan_check},
+    {"exscan", true, exscan, exscan_check},
     {"dup", false, duplicate, duplicate_check},
 };
 const int kernel_count = sizeof kernels / sizeof kernels[0];

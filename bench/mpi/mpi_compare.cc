@@ -26,9 +26,9 @@ using smelt::epcc::FailedRun;
 
 constexpr const char* kMethod = R"(Kernels:
   barrier; bcast and reduce with root 0; bcast-rotating and reduce-rotating, where call i has root i modulo the ranks;
-  allreduce; allgather; alltoall and alltoallv, whose size is that of a block; dup, which is MPI_Comm_dup, a barrier
-  on the copy and MPI_Comm_free. Reductions are sums of doubles from 8 bytes on, exclusive-or of bytes below. Results
-  are checked outside of the timed loops; a wrong one fails the run.
+  allreduce; allgather; alltoall, alltoallv and reduce-scatter-block, whose size is that of one block; scan; exscan;
+  dup, which is MPI_Comm_dup, a barrier on the copy and MPI_Comm_free. Reductions are sums of doubles from 8 bytes on,
+  exclusive-or of bytes below. Results are checked outside of the timed loops; a wrong one fails the run.
 Statistics:
   A run is one mpirun of mpi_sweep with one kernel and all sizes. Per size it measures batches of calls in a tight
   loop, after a warm-up, as IMB and the OSU benchmarks do; time per call is that of the slowest rank, and the run's

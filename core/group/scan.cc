@@ -5,8 +5,10 @@
 //   chain   longer ones over the shelves, in pieces: everybody takes the partial result of the one before it, combines
 //           it with its own operands and puts that on its shelf for the next. The pieces follow each other down the
 //           chain, so that all combine at the same time: n - 1 pieces more than one participant alone would take
+//   single  of two participants long ones are read straight from the first one's memory (single_copy.h), as there is
+//           no chain to gain from
 //
-// Both combine from the left, (a_0 op a_1) op a_2, so a result has the same bits by either. That is what a chain gives,
+// All combine from the left, (a_0 op a_1) op a_2, so a result has the same bits by any. That is what a chain gives,
 // the pipelined scan of Sanders and Träff (Parallel prefix (scan) algorithms for MPI, EuroPVM/MPI 2006): one
 // combination for each operand, where doubling (Hillis and Steele, CACM 29, 1986) takes log n of them to save hops, and
 // reading all operands takes n. For short ones hops are what costs, and combining is nothing, so there all are read.
@@ -14,10 +16,12 @@
 // What a participant has on its shelf only the next one reads. So only that one has to be waited for before a place is
 // used again, but for the first pieces of a call, whose places held something else; and as many pieces may be under way
 // as the chain is long.
+#include <algorithm>
 #include <cerrno>
 
 #include "group/engine.h"
 #include "group/fold.h"
+#include "group/single_copy.h"
 
 namespace smelt {
 namespace {
@@ -83,14 +87,62 @@ struct ScanInline : Machine {
   }
 };
 
-struct ScanChain : Machine {
+// Of two. `served`: false means "take the shelves". error: the kernel refused after all. What is read is not written to
+// by its owner, in place or not: its scan is its operand.
+struct ScanSingle : Machine {
+  bool served = false;
+  ExchangeNotices notices;
+
+  template <typename How>
+  bool step(How how, const Scanning& job) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        ++group.episode;
+        notices.all[group.me] = {address(job.in), 0, job.bytes()};
+        SMELT_AWAIT(notices.step(how));
+        served = true;
+        if (!notices.are_as_long(group)) return true;
+        served = notices.all[0].in != 0;
+        if (!served) return true;
+        if (group.me == 1)
+          combine(group, job);
+        else if (job.takes_own() && job.in.base != job.out.base)
+          unpack(job.out, 0, job.bytes(), job.in.base);
+        // The first one may not go on before the other has read.
+        group.finish_now();
+        SMELT_AWAIT(how.all_finished(group, group.episode));
+    }
+    return true;
+  }
+
+ private:
+  void combine(Group& group, const Scanning& job) {
+    const size_t width = job.fold.element_bytes, step = group.plan.limits.read_bytes / width;
+    char* const theirs = group.scratch;
+    char* const room = group.scratch + kReadBytes;
+    for (size_t from = 0; from < job.elements; from += step) {
+      const size_t count = std::min(step, job.elements - from), bytes = count * width, offset = from * width;
+      char* const out = job.out.base ? static_cast<char*>(job.out.base) + offset : nullptr;
+      char* const to = out ? out : room;
+      char* const read = job.takes_own() ? theirs : to;
+      note(read_from(group.introduction(0), read, notices.all[0].in + offset, bytes), &error);
+      if (job.takes_own())
+        Combiner(job.fold, count, nullptr, nullptr).combine(read, packed_view(job.in, offset, bytes, to), to, to);
+      if (!out) unpack(job.out, offset, bytes, to);
+    }
+  }
+};
+
+struct ScanLong : Machine {
   static constexpr int kRooms = 1;
   const Scanning job;
+  ScanSingle single;
   const Pieces pieces;
   uint64_t k = 0, piece = 0;
   size_t count = 0, offset = 0, length = 0;
 
-  ScanChain(InlineRoom*, const Group& group, const Scanning& job)
+  ScanLong(InlineRoom*, const Group& group, const Scanning& job)
       : job(job), pieces(job.elements, job.fold.element_bytes, group.piece_bytes) {}
 
   template <typename How>
@@ -102,6 +154,14 @@ struct ScanChain : Machine {
         if (!group.shelves) {
           error = -ENOTSUP;
           return true;
+        }
+        if (group.n == 2 && may_copy_once(group, SMELT_COLLECTIVE_SCAN, job.bytes())) {
+          SMELT_AWAIT(how.single_copy_agreed());
+          if (group.single_copy()) {
+            SMELT_AWAIT(single.step(how, job));
+            error = single.error;
+            if (single.served) return true;
+          }
         }
         for (; k < pieces.count; ++k) {
           piece = group.pieces++;
@@ -156,7 +216,7 @@ template <typename Way>
 int scan(Way way, const Scanning& job) {
   if (job.bytes() <= kInlineBytes) return way.template run<ScanInline>(job);
   if (job.fold.element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
-  return way.template run<ScanChain>(way.group, job);
+  return way.template run<ScanLong>(way.group, job);
 }
 
 }  // namespace

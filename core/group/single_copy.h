@@ -8,6 +8,7 @@
 //   reduce      everybody reads one slice of all operands, combines it and writes the result to the root; short ones of
 //               two the root reads and combines alone
 //   allreduce   the same, and writes it to everybody
+//   scan        of two, the second reads the first one's
 //   reduce_scatter  everybody reads its block of all operands, combines it and keeps the result
 //   allgather   everybody reads everybody's
 //   alltoall    everybody reads its block of everybody's; exchange: its blocks, after their lists

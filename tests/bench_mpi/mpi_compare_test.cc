@@ -47,9 +47,9 @@ struct Directory {
 TEST(MpiSweep, TalksWithoutMpirun) {
   const Finished listed = run("MPI_SWEEP", {"--list"});
   ASSERT_TRUE(listed.ok) << listed.failure;
-  EXPECT_EQ(
-      listed.out,
-      "barrier\nbcast\nbcast-rotating\nreduce\nreduce-rotating\nallreduce\nallgather\nalltoall\nalltoallv\ndup\n");
+  EXPECT_EQ(listed.out,
+            "barrier\nbcast\nbcast-rotating\nreduce\nreduce-rotating\nallreduce\nallgather\nalltoall\nalltoallv\n"
+            "reduce-scatter-block\nscan\nexscan\ndup\n");
   EXPECT_NE(run("MPI_SWEEP", {"--help"}).out.find("--kernels"), std::string::npos);
 }
 
@@ -67,7 +67,8 @@ Finished sweep_with_broken(const std::string& collective, const std::string& ker
 
 TEST(MpiSweep, NoticesWrongResults) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
-  const Finished sound = sweep_with_broken("none", "bcast,reduce,allreduce,allgather,alltoall,alltoallv,barrier");
+  const Finished sound = sweep_with_broken(
+      "none", "bcast,reduce,allreduce,allgather,alltoall,alltoallv,reduce-scatter-block,scan,exscan,barrier");
   ASSERT_TRUE(sound.ok) << sound.failure << sound.err;
   for (const auto& [collective, kernel] : {std::pair{"bcast", "bcast"},
                                            {"bcast", "bcast-rotating"},
@@ -76,6 +77,9 @@ TEST(MpiSweep, NoticesWrongResults) {
                                            {"allgather", "allgather"},
                                            {"alltoall", "alltoall"},
                                            {"alltoallv", "alltoallv"},
+                                           {"reduce-scatter-block", "reduce-scatter-block"},
+                                           {"scan", "scan"},
+                                           {"exscan", "exscan"},
                                            {"overrun", "allreduce"},
                                            {"barrier", "barrier"}}) {
     const Finished broken = sweep_with_broken(collective, kernel);

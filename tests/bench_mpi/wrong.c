@@ -63,6 +63,24 @@ int MPI_Alltoallv(const void* send, const int* send_counts, const int* from, MPI
   return result;
 }
 
+int MPI_Reduce_scatter_block(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const int result = PMPI_Reduce_scatter_block(send, receive, count, type, op, comm);
+  if (broken("reduce-scatter-block") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
+int MPI_Scan(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const int result = PMPI_Scan(send, receive, count, type, op, comm);
+  if (broken("scan") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
+int MPI_Exscan(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const int result = PMPI_Exscan(send, receive, count, type, op, comm);
+  if (broken("exscan") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
 int MPI_Barrier(MPI_Comm comm) {
   if (!broken("barrier")) return PMPI_Barrier(comm);
   if (rank_of(comm) != 0) usleep(2000);

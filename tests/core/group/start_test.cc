@@ -333,6 +333,37 @@ TEST_P(Started, ExchangedByAll) {
   EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "512"}}, exchanges), 0) << "many pieces";
 }
 
+// Who has an empty block combines nothing, and who is first in a scan hears nobody; they must not run ahead of those
+// who still have to read what they put.
+int without_results(smelt_group* group, const Seat& seat) {
+  const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
+  std::vector<size_t> blocks(seat.n, 2);
+  blocks[0] = 0;
+  const size_t row = 2 * size_t{seat.n} - 2;
+  std::vector<Map> in(row), out(2);
+  const smelt_data from{in.data(), nullptr, nullptr, nullptr}, to{out.data(), nullptr, nullptr, nullptr};
+  for (uint32_t round = 0; round < 600; ++round) {
+    for (size_t i = 0; i < row; ++i) in[i] = operand(seat.me, i, round);
+    const bool scans = round / 200 == 1;
+    const int error = scans ? smelt_group_scan(group, &from, &to, 2, &fold)
+                            : smelt_group_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold);
+    EXPECT_HERE(error == 0, "round %u: %d", round, error);
+    if (!scans && seat.me == 0) continue;
+    const size_t first = scans ? 0 : 2 * size_t{seat.me} - 2;
+    for (size_t i = 0; i < 2; ++i) {
+      Map expected = operand(0, first + i, round);
+      for (unsigned r = 1; r < (scans ? seat.me + 1 : seat.n); ++r)
+        expected = compose(expected, operand(r, first + i, round));
+      EXPECT_HERE(out[i] == expected, "rank %u of %u: round %u: %zu", seat.me, seat.n, round, i);
+    }
+  }
+  return 0;
+}
+TEST_P(Started, WhoGetsNothingDoesNotRunAhead) {
+  if (GetParam() == 1) GTEST_SKIP() << "nobody to run ahead of";
+  EXPECT_EQ(in_group(GetParam(), {}, without_results), 0);
+}
+
 TEST(StartedOf, MoreThanABlock) {
   for (const unsigned n : {17u, 18u}) {
     EXPECT_EQ(failures(n, {}), 0);
