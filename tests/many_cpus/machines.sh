@@ -24,7 +24,7 @@ machine() {
       pairs="same_core=16 same_last-level_cache=96 other_package=128"
       qemu="-smp 16,sockets=2,cores=4,threads=2 -m 3G $(nodes_of 2 8 1536M) $(distance 0 1 21)" ;;
     x86_64-64)  # 4 packages of 8 cores with 2 threads, a node each, two of them nearer to each other than to the others
-      arch=amd64 cpus=64 cores=32 caches=4 nodes=4 packages=4 teams="33 64" ranks="16 64" all_with=
+      arch=amd64 cpus=64 cores=32 caches=4 nodes=4 packages=4 teams="33 64" ranks="16" all_with=
       close="0 1 2 3" spread="[01] 1[67] 3[23] 4[89]"
       pairs="same_core=64 same_last-level_cache=896 other_package=3072"
       qemu="-smp 64,sockets=4,cores=8,threads=2 -m 4G $(nodes_of 4 16 1G) $(distance 0 1 16) $(distance 2 3 16)
