@@ -132,8 +132,8 @@ printf '#!/bin/sh\necho $$ >%s/cgroup.procs && exec "$@"\n' $group >"$in_group"
 chmod +x "$in_group"
 changes() {
   unbound="env LD_PRELOAD=$shim $waiting" bound="env LD_PRELOAD=$shim $waiting OMP_PROC_BIND=true"
-  meanwhile "threads, CPUs offline and back" offline_and_back $unbound "$omp/constructs" 8 100
-  meanwhile "bound threads, CPUs offline and back" offline_and_back $bound "$omp/constructs" 8 100
+  meanwhile "threads, CPUs offline and back" offline_and_back $unbound "$omp/constructs" 8 $rounds_meanwhile
+  meanwhile "bound threads, CPUs offline and back" offline_and_back $bound "$omp/constructs" 8 $rounds_meanwhile
   online 3 1 && online 5 0
   check "smelt info, a CPU offline" 0 "^CPUs +$((cpus - 1)) " "$smelt" info
   check "smelt doctor, a CPU offline" 0 '^.* CPUs offline +.*5' sh -c '"$1" doctor; [ $? -le 1 ]' - "$smelt"
@@ -144,10 +144,10 @@ changes() {
   [ "$(cat /sys/devices/system/cpu/online)" = "0-$((cpus - 1))" ] || fails "not all CPUs are back"
   echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
   mkdir $group
-  meanwhile "threads, cpusets" narrow_and_back "$in_group" $unbound "$omp/constructs" 8 100
-  meanwhile "bound threads, cpusets" narrow_and_back "$in_group" $bound "$omp/constructs" 8 100
+  meanwhile "threads, cpusets" narrow_and_back "$in_group" $unbound "$omp/constructs" 8 $rounds_meanwhile
+  meanwhile "bound threads, cpusets" narrow_and_back "$in_group" $bound "$omp/constructs" 8 $rounds_meanwhile
   meanwhile "ranks, cpusets" narrow_and_back "$in_group" mpirun -n 8 --oversubscribe \
-    --bind-to none "$mpi/barrier" --light --rounds 100 --mixed 20
+    --bind-to none "$mpi/barrier" --light --rounds $rounds_meanwhile --mixed $((rounds_meanwhile / 5))
 }
 
 # --- its costs
