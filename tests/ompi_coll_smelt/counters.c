@@ -2,6 +2,7 @@
 // those of the collectives must rise by exactly the calls made here, blocking, nonblocking and persistent ("used"), or
 // not at all ("unused", where the variables may be missing altogether). "refused": nothing is served, and the variable
 // of refused groups is not zero.
+//   counters used|unused|refused [--calls N]
 #include "check.h"
 
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
@@ -11,7 +12,7 @@
 #define INIT(name) MPI_##name##_init
 #endif
 
-enum { kFirst = 20, kCalls = 100, kMost = 256 };
+enum { kFirst = 20, kMost = 256 };
 
 typedef struct variable {
   char name[128];
@@ -229,6 +230,7 @@ int main(int argc, char **argv) {
   int provided;
   start(&argc, &argv);
   const int used = has_argument(argc, argv, "used"), refused = has_argument(argc, argv, "refused");
+  const int calls = (int)number_argument(argc, argv, "--calls", 100);
   CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
   CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
   list_variables();
@@ -237,9 +239,9 @@ int main(int argc, char **argv) {
   call_all(kFirst);  // a new communicator's first calls may go elsewhere (SMELT_PATIENCE)
   call_rows(kFirst);
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
-  call_all(kCalls);
-  call_rows(kCalls);
-  call_neighbours(kCalls);
+  call_all(calls);
+  call_rows(calls);
+  call_neighbours(calls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
   static const char *const collectives[] = {
 #define SMELT_COLLECTIVE(NAME, name, mpi, ...) #mpi,
@@ -248,7 +250,7 @@ int main(int argc, char **argv) {
   };
   static const char *const forms[] = {"%s", "i%s", "%s_init"};
   for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i)
-    for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);
+    for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? (unsigned long long)calls : 0);
   const variable *refusals = named("coll_smelt_groups_refused");
   if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");
   if (used && refusals != NULL && refusals->after != 0) fail("%llu groups were refused", refusals->after);
