@@ -23,7 +23,7 @@ random_programs() {
   last=$((seed + ${RANDOM_SEEDS:-24} - 1))
   while [ "$seed" -le "$last" ]; do
     n=$(pick "$seed" 2 3 4 2 3 4 2 8) steps=400 threads=1
-    setting=$(pick $((seed / 2)) PATIENCE=8 PATIENCE=0 CHUNK=256 COPY_LIMIT=0 FLAT_LIMIT=0)
+    setting=$(pick $((seed / 2)) PATIENCE=8 PATIENCE=0 CHUNK=256 COPY_LIMIT=0 COPY_LIMIT=1000000 FLAT_LIMIT=0)
     if [ $((seed % 6)) -eq 0 ] && [ "$n" -le 4 ]; then threads=2 steps=150; fi
     ok "seed $seed, $n ranks, $threads threads, SMELT_$setting" "$n" -x "SMELT_$setting" random_collectives \
       --seconds "$seconds" --seed "$seed" --steps $steps --threads $threads "$@"
