@@ -25,9 +25,9 @@ static bool is_open_mpis_own(const struct ompi_datatype_t *type, coll_smelt_leng
   return count == 1 && type == &ompi_mpi_int.dt && (op == &ompi_mpi_op_max.op || op == &ompi_mpi_op_min.op);
 }
 
-/* The intracommunicator within an intercommunicator is used by Open MPI alone, for that as well. From 5.0 on, a place that
- * is about to be given to a communicator holds OMPI_COMM_SENTINEL, 1. With the array's lock held none can be freed
- * by another thread, as a communicator leaves its place before. */
+/* The intracommunicator within an intercommunicator is used by Open MPI alone, for that as well. From 5.0 on, a place
+ * of the list that is about to be given to a communicator holds OMPI_COMM_SENTINEL, which is 1. With the list's lock
+ * held no other thread can free one of them, as a communicator leaves its place before. */
 static bool is_within_another(const struct ompi_communicator_t *comm) {
   bool found = false;
   OPAL_THREAD_LOCK(&ompi_mpi_communicators.lock);
