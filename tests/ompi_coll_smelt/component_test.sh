@@ -1,8 +1,8 @@
 #!/bin/sh
 # End-to-end: MPI programs under real mpirun, with the component and without.
-#   component_test.sh COMPONENT BROKEN PROGRAM_DIRECTORY SMELT [--full]
+#   component_test.sh COMPONENT BROKEN PROGRAM_DIRECTORY SMELT [--full | --random]
 # COMPONENT is the file of the component; "stock" runs the general programs on Open MPI alone, to test the tests. BROKEN
-# is the negative control to preload. Exit 77: skipped, there is no mpirun.
+# is the negative control to preload. --random: random programs alone (random.sh). Exit 77: skipped, there is no mpirun.
 set -u
 component=$1 broken=$(realpath "$2") smelt=$(realpath "$4")
 length=${5:---quick}
@@ -155,13 +155,18 @@ summary() {
 
 # Jobs that are ended by force leave Open MPI's own shared memory behind: where it is removed with everything else.
 export OMPI_MCA_btl_vader_backing_directory="$scratch/session"
-controls
+if [ "$length" = --random ]; then . "$here/random.sh"; else controls; fi
 unset OMPI_MCA_btl_vader_backing_directory
 if [ "$component" = stock ]; then
-  every_program
+  if [ "$length" = --random ]; then random_programs; else every_program; fi
 else
   folder=$(cd "$(dirname "$component")" && pwd) || exit 1
   export OMPI_MCA_mca_base_component_path="$folder:SYSTEM_DEFAULT" OMPI_MCA_coll_smelt_priority=90
+  if [ "$length" = --random ]; then
+    random_programs --order --smelt
+    summary
+    exit
+  fi
   every_program
   for part in settings placement canary failures; do . "$here/$part.sh"; done
   "$here/two_nodes.sh" "$folder" "$programs" >"$output" 2>&1
