@@ -6,9 +6,9 @@
  *   COLL_SMELT_EXPORT         what makes the component's struct visible
  *   COLL_SMELT_POINTER        a definition that the series wants beside the struct, or nothing
  *   coll_smelt_length          the type of an element count
- *   COLL_SMELT_OFFER(module, name)             when the module is made: announces the function `name`
- *   COLL_SMELT_INSTALL(module, comm, name)     when it is enabled: puts the function into the communicator
- *   COLL_SMELT_UNINSTALL(module, comm, name)   when it is disabled: puts the one that was saved back
+ *   COLL_SMELT_OFFER_AS(module, name, function)          when the module is made: announces the function `name`
+ *   COLL_SMELT_INSTALL_AS(module, comm, name, function)  when it is enabled: puts the function into the communicator
+ *   COLL_SMELT_UNINSTALL(module, comm, name)             when it is disabled: puts the one that was saved back
  * where OFFER or the other two do nothing, as the framework or the component does that work in this series. */
 #ifndef COLL_SMELT_COMPAT_H
 #define COLL_SMELT_COMPAT_H
@@ -28,5 +28,9 @@
 #else
 #error "coll/smelt knows Open MPI 4.1, 5.0 and 6; write a compat_<series>.h for this one (see compat.h)"
 #endif
+
+/* A function of the component's own name. */
+#define COLL_SMELT_OFFER(module, name) COLL_SMELT_OFFER_AS(module, name, coll_smelt_##name)
+#define COLL_SMELT_INSTALL(module, comm, name) COLL_SMELT_INSTALL_AS(module, comm, name, coll_smelt_##name)
 
 #endif
