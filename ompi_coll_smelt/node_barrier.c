@@ -26,8 +26,7 @@ static int cross(coll_smelt_nodes *nodes) {
   if (nodes->group)
     coll_smelt_note(&error, coll_smelt_nodes_code(smelt_group_reduce(nodes->group, &in, &out, 1, &arrive, 0)));
   if (coll_smelt_nodes_leads(nodes))
-    coll_smelt_note(&error,
-                    nodes->leaders->c_coll->coll_barrier(nodes->leaders, nodes->leaders->c_coll->coll_barrier_module));
+    coll_smelt_note(&error, nodes->rail->c_coll->coll_barrier(nodes->rail, nodes->rail->c_coll->coll_barrier_module));
   if (nodes->group) coll_smelt_note(&error, coll_smelt_nodes_code(smelt_group_broadcast(nodes->group, &in, 1, 0)));
   return error;
 }

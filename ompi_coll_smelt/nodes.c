@@ -16,9 +16,11 @@
  *      node cannot, all ranks step aside
  *   4. disabled: both communicators are freed
  *
- * The leaders' communicator is made without us, so the components below serve it. The hierarchy of broadcasts and
- * reductions over clusters is that of T. Kielmann et al., MagPIe: MPI's collective communication operations for
- * clustered wide area systems, PPoPP 1999. */
+ * One rank of each node is one path over the network. A long message is shared out among several, so that all of a node
+ * combine and copy: the ranks of the same place on every node are a rail, as many as the smallest node has ranks, four
+ * at most. The rails' communicators are made without us, so the components below serve them. The hierarchy of
+ * broadcasts and reductions over clusters is that of T. Kielmann et al., MagPIe: MPI's collective communication
+ * operations for clustered wide area systems, PPoPP 1999. */
 #include "nodes.h"
 
 #include "counters.h"
@@ -55,7 +57,7 @@ static void free_communicator(struct ompi_communicator_t **comm) {
 
 static void free_hierarchy(coll_smelt_nodes *nodes) {
   nodes->group = NULL; /* freed with its communicator */
-  free_communicator(&nodes->leaders);
+  free_communicator(&nodes->rail);
   free_communicator(&nodes->node);
   free(nodes->seats);
   nodes->seats = NULL;
@@ -92,7 +94,8 @@ static void construct(coll_smelt_nodes *nodes) {
   nodes->state = COLL_SMELT_UNUSED;
   nodes->patience = 0;
   memset(&nodes->lower, 0, sizeof nodes->lower);
-  nodes->node = nodes->leaders = MPI_COMM_NULL;
+  nodes->node = nodes->rail = MPI_COMM_NULL;
+  nodes->rails = 0;
   nodes->group = NULL;
   nodes->seats = NULL;
   nodes->mine = (coll_smelt_seat){0, 0};
@@ -184,6 +187,9 @@ static int number(coll_smelt_nodes *nodes, int *lowest, int n) {
     if (nodes->seats[rank].node != nodes->seats[rank - 1].node) nodes->consecutive = false;
   }
   nodes->mine = nodes->seats[ompi_comm_rank(nodes->comm)];
+  nodes->rails = COLL_SMELT_MOST_RAILS;
+  for (int rank = 0; rank < n; ++rank)
+    if (nodes->seats[rank].place == 0 && lowest[rank] < nodes->rails) nodes->rails = lowest[rank];
   return largest;
 }
 
@@ -209,13 +215,12 @@ static const char *find_seats(coll_smelt_nodes *nodes, int *largest) {
   return NULL;
 }
 
-static struct ompi_communicator_t *split(coll_smelt_nodes *nodes, int color, const char *preference) {
+static struct ompi_communicator_t *split(coll_smelt_nodes *nodes, int color, int key, const char *preference) {
   struct ompi_communicator_t *made = MPI_COMM_NULL;
   opal_info_t info;
   OBJ_CONSTRUCT(&info, opal_info_t);
   if (preference) opal_info_set(&info, "ompi_comm_coll_preference", preference);
-  if (ompi_comm_split_with_info(nodes->comm, color, ompi_comm_rank(nodes->comm), &info, &made, false) != OMPI_SUCCESS)
-    made = MPI_COMM_NULL;
+  if (ompi_comm_split_with_info(nodes->comm, color, key, &info, &made, false) != OMPI_SUCCESS) made = MPI_COMM_NULL;
   OBJ_DESTRUCT(&info);
   keep(made);
   return made;
@@ -228,10 +233,10 @@ static smelt_group *group_of_node(struct ompi_communicator_t *node) {
 }
 
 static const char *make_hierarchy(coll_smelt_nodes *nodes) {
-  const bool leads = nodes->mine.place == 0;
-  nodes->node = split(nodes, nodes->mine.node, NULL);
-  nodes->leaders = split(nodes, leads ? 0 : MPI_UNDEFINED, "^smelt");
-  bool made = nodes->node != MPI_COMM_NULL && (!leads || nodes->leaders != MPI_COMM_NULL);
+  const bool carries = nodes->mine.place < nodes->rails;
+  nodes->node = split(nodes, nodes->mine.node, nodes->mine.place, NULL);
+  nodes->rail = split(nodes, carries ? nodes->mine.place : MPI_UNDEFINED, nodes->mine.node, "^smelt");
+  const bool made = nodes->node != MPI_COMM_NULL && (!carries || nodes->rail != MPI_COMM_NULL);
   int64_t limits[3] = {made, INT64_MAX, INT64_MAX};
   if (made && ompi_comm_size(nodes->node) > 1) {
     nodes->group = group_of_node(nodes->node);

@@ -28,8 +28,13 @@ typedef struct coll_smelt_seat {
   int node, place;
 } coll_smelt_seat;
 
-/* Memory of a leader for one piece on its way: packed bytes. */
-enum { COLL_SMELT_NODES_SLOTS = 3 };
+/* Memory of a rank for one piece on its way: packed bytes. */
+enum { COLL_SMELT_NODES_SLOTS = 3, COLL_SMELT_MOST_RAILS = 4 };
+
+/* Bytes of a piece, and from which length on a message is shared out among the rails. Each piece, and each rail, is one
+ * more meeting of a node's ranks: at 1 MiB, on two pretended nodes whose ranks share two busy CPUs, one piece and one
+ * rail took half the time of four pieces, and of two rails. */
+enum { COLL_SMELT_NODES_PIECE = 1 << 20, COLL_SMELT_NODES_SHARED = 2 << 20 };
 
 typedef struct coll_smelt_nodes {
   mca_coll_base_module_t super;
@@ -38,9 +43,11 @@ typedef struct coll_smelt_nodes {
   int patience;
   coll_smelt_nodes_lower lower;
   /* From here on only while SERVING. */
-  struct ompi_communicator_t *node, *leaders; /* of the node's ranks; of the leaders, MPI_COMM_NULL on the others */
-  smelt_group *group;                         /* the node's, owned by the module of `node`; NULL: one rank, alone */
-  coll_smelt_seat *seats;                     /* of every rank */
+  struct ompi_communicator_t *node; /* of the node's ranks */
+  struct ompi_communicator_t *rail; /* of the ranks of this place on every node; MPI_COMM_NULL from place `rails` on */
+  int rails;                        /* long messages are shared out among so many places; place 0's has the leaders */
+  smelt_group *group;               /* the node's, owned by the module of `node`; NULL: one rank, alone */
+  coll_smelt_seat *seats;           /* of every rank */
   coll_smelt_seat mine;
   int nodes;
   bool consecutive;     /* each node's ranks follow each other: combining node by node keeps the order of the ranks */
@@ -62,6 +69,14 @@ char *coll_smelt_nodes_scratch(coll_smelt_nodes *nodes, size_t bytes);
 /* Counts a call that goes to the component below; those of the hierarchy's own making are not the program's. */
 void coll_smelt_nodes_passed_on(const coll_smelt_nodes *nodes, smelt_collective which);
 static inline bool coll_smelt_nodes_leads(const coll_smelt_nodes *nodes) { return nodes->mine.place == 0; }
+/* Of `amount`, shared out among `rails`: where part `i` begins, and how long it is. */
+static inline size_t coll_smelt_part_at(size_t amount, int rails, int i) {
+  const size_t at = (amount + (size_t)rails - 1) / (size_t)rails * (size_t)i;
+  return at < amount ? at : amount;
+}
+static inline size_t coll_smelt_part(size_t amount, int rails, int i) {
+  return coll_smelt_part_at(amount, rails, i + 1) - coll_smelt_part_at(amount, rails, i);
+}
 
 /* node_barrier.c, node_broadcast.c, node_reductions.c: the functions that Open MPI calls. */
 int coll_smelt_nodes_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
