@@ -8,9 +8,9 @@
  *   coll_smelt_length          the type of an element count
  *   coll_smelt_counts, coll_smelt_places, coll_smelt_far_places   arrays of counts, and of displacements, which
  *                             MPI_Neighbor_alltoallw has of another type; coll_smelt_count_of and so on: one of them
- *   COLL_SMELT_OFFER(module, name)             when the module is made: announces the function `name`
- *   COLL_SMELT_INSTALL(module, comm, name)     when it is enabled: puts the function into the communicator
- *   COLL_SMELT_UNINSTALL(module, comm, name)   when it is disabled: puts the one that was saved back
+ *   COLL_SMELT_OFFER_AS(module, name, function)          when the module is made: announces the function `name`
+ *   COLL_SMELT_INSTALL_AS(module, comm, name, function)  when it is enabled: puts the function into the communicator
+ *   COLL_SMELT_UNINSTALL(module, comm, name)             when it is disabled: puts the one that was saved back
  * where OFFER or the other two do nothing, as the framework or the component does that work in this series. */
 #ifndef COLL_SMELT_COMPAT_H
 #define COLL_SMELT_COMPAT_H
@@ -41,5 +41,9 @@ SAME_TYPES(allgatherv, neighbor_allgatherv)
 SAME_TYPES(alltoall, neighbor_alltoall)
 SAME_TYPES(alltoallv, neighbor_alltoallv)
 #undef SAME_TYPES
+
+/* A function of the component's own name. */
+#define COLL_SMELT_OFFER(module, name) COLL_SMELT_OFFER_AS(module, name, coll_smelt_##name)
+#define COLL_SMELT_INSTALL(module, comm, name) COLL_SMELT_INSTALL_AS(module, comm, name, coll_smelt_##name)
 
 #endif

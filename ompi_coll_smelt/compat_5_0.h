@@ -18,8 +18,8 @@ static inline ptrdiff_t coll_smelt_far_place_of(coll_smelt_far_places places, in
 
 #define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
 
-#define COLL_SMELT_OFFER(module, name) ((module)->super.coll_##name = coll_smelt_##name)
-#define COLL_SMELT_INSTALL(module, comm, name) ((void)0)
+#define COLL_SMELT_OFFER_AS(module, name, function) ((module)->super.coll_##name = (function))
+#define COLL_SMELT_INSTALL_AS(module, comm, name, function) ((void)0)
 #define COLL_SMELT_UNINSTALL(module, comm, name) ((void)0)
 
 #endif

@@ -27,9 +27,9 @@ static inline ptrdiff_t coll_smelt_far_place_of(coll_smelt_far_places places, in
 #define COLL_SMELT_BUILT_IN(framework, i) \
   ((framework)->framework_static_components[i] ? *(framework)->framework_static_components[i] : NULL)
 
-#define COLL_SMELT_OFFER(module, name) ((void)0)
-#define COLL_SMELT_INSTALL(module, comm, name) \
-  MCA_COLL_INSTALL_API(comm, name, coll_smelt_##name, &(module)->super, "smelt")
+#define COLL_SMELT_OFFER_AS(module, name, function) ((void)0)
+#define COLL_SMELT_INSTALL_AS(module, comm, name, function) \
+  MCA_COLL_INSTALL_API(comm, name, function, &(module)->super, "smelt")
 /* Another component may stand above us; then it is the owner, and puts us back before this is reached. */
 #define COLL_SMELT_UNINSTALL(module, comm, name)                                                      \
   do {                                                                                                \
