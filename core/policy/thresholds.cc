@@ -92,7 +92,7 @@ Threshold from_curves(Id id, const CurveSet& set) {
 }
 
 Threshold method_limit(Id id, const Profile* profile, const Situation& situation) {
-  const bool copies = id == Id::kCopyBroadcast || id == Id::kCopyReduce || id == Id::kCopyAllreduce;
+  const bool copies = id != Id::kFlatReduce && id != Id::kFlatAllreduce;
   const int64_t set = copies ? options().copy_limit : options().flat_limit;
   if (set >= 0) return of(id, static_cast<uint64_t>(set), Origin::kSetting);
   // For single copy all must be there at the same time (measured, 8 processes on 2 CPUs, 1 MiB: shelf / single copy,
@@ -100,7 +100,8 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
   if (copies && situation.crowded)
     return of(id, kNever, Origin::kSituation,
               "more participants than CPUs: for single copy all would have to run at the same time");
-  const CurveSet* curves = curves_for(profile, situation.participants);
+  // Exchanges are not measured.
+  const CurveSet* curves = id == Id::kCopyExchange ? nullptr : curves_for(profile, situation.participants);
   Threshold out = curves ? from_curves(id, *curves) : of(id, typical(id), Origin::kTypical);
   if (out.origin == Origin::kTypical && id == Id::kFlatReduce && situation.participants == 2) {
     out.value = kNever;
@@ -237,7 +238,8 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kFlatAllreduce:
     case Id::kCopyBroadcast:
     case Id::kCopyReduce:
-    case Id::kCopyAllreduce: return method_limit(id, profile, situation);
+    case Id::kCopyAllreduce:
+    case Id::kCopyExchange: return method_limit(id, profile, situation);
     case Id::kReadBytes: return read_bytes(profile);
     case Id::kPiece:
     case Id::kCrowdPiece: return piece(id);

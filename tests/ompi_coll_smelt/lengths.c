@@ -1,8 +1,8 @@
 // Proves what becomes of ranks that disagree about a length, as some programs do: a broadcast whose root sends less
 // than the others have room for leaves the rest of their buffers as it was, and everything works afterwards. With
 // --all, which Open MPI's own components do not bear: of a root that sends more than there is room for, who has too
-// little is told MPI_ERR_TRUNCATE, and no byte is written beyond it; and allreduces of different lengths are errors and
-// do not hang, on communicators of one use; and of an alltoallv in which one rank sends another length than expected, who
+// little is told MPI_ERR_TRUNCATE, and no byte is written beyond it; allreduces of different lengths are errors and do
+// not hang, on communicators of one use; and of an alltoallv in which one rank sends another length than expected, who
 // gets it is told so, nothing is written beyond, and everything works afterwards.
 #include "check.h"
 
