@@ -109,9 +109,9 @@ typedef struct smelt_block {
  * looked at where the block is empty. scan: into `out` of participant i, `in` of participants 0 .. i; exscan: of 0 ..
  * i-1, and out of participant 0 stays as it is; in and out as of allreduce. alltoall: rows of n blocks of `bytes` each,
  * which do not overlap; the i-th of `in` becomes the me-th of participant i's `out`. exchange: blocks of any length to
- * some, and from some; both lists ascend by peer, and no two blocks overlap. All that one participant has for another is
- * taken as one row of bytes, in the order of the lists, and so is the place for it: -EMSGSIZE for who is sent more or
- * less than that, which gets what fits.
+ * some, and from some; both lists ascend by peer, and no two blocks overlap. All that one participant has for another
+ * is taken as one row of bytes, in the order of the lists, and so is the place for it: -EMSGSIZE for who is sent more
+ * or less than that, which gets what fits.
  *
  * Of reductions, scans, allgather and alltoall all must give the same length (of a reduce_scatter: of the row). Where
  * they do not, nobody waits for ever and nothing is written elsewhere than in the result: who finds it out returns
@@ -179,8 +179,8 @@ SMELT_API int smelt_group_start_exchange(smelt_group *group, const smelt_block *
 
 /* Memory for long messages is taken, or refused, when the first of them needs it, by all participants alike; so a start
  * may be refused when it is too late for the caller to do something else. Who cannot have that asks beforehand: a
- * message of at most start_limit bytes (an allgather's: of each participant; a reduce_scatter's: the row; an alltoall's:
- * to all others; an exchange's: only where that is SIZE_MAX) is not refused for want of memory.
+ * message of at most start_limit bytes (an allgather's: of each participant; a reduce_scatter's: the row; an
+ * alltoall's: to all others; an exchange's: only where that is SIZE_MAX) is not refused for want of memory.
  *   smelt_group_prepare      like a blocking collective, in the same place of the order for all: asks for that memory
  *                            now. 0, or -ENOTSUP for all: there is none.
  *   smelt_group_start_limit  the same for all after the same blocking collective, where longer ones were not started
