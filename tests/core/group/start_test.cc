@@ -114,7 +114,9 @@ struct Operation {
     return blocks;
   }
   size_t results(const Seat& seat) const {
-    return kind == Kind::kAllgather ? count * seat.n : scatters() ? blocks[seat.me] + 1 : count * width();
+    return kind == Kind::kAllgather || kind == Kind::kAlltoall ? count * seat.n
+           : scatters()                                        ? blocks[seat.me] + 1
+                                                               : count * width();
   }
   bool scatters() const { return kind == Kind::kReduceScatterBlock || kind == Kind::kReduceScatter; }
   bool scans() const { return kind == Kind::kScan || kind == Kind::kExscan; }
