@@ -14,7 +14,7 @@
  *   module.c             the life of a module
  *   slots.def            the functions that are offered
  *   form.h               what a collective's file defines, and the blocking form of it
- *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c   the collectives
+ *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c, gather.c, scatter.c   the collectives
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   nonblocking.c        the nonblocking and the persistent forms
  *   requests.c           what of these is under way, and how it advances

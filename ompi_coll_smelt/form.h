@@ -38,8 +38,8 @@ typedef struct coll_smelt_terms {
   char *packed; /* what the group writes, where the type leaves gaps */
 } coll_smelt_terms;
 
-/* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run, start:
- * of the group, 0 or a negative errno. close: with what came of it. */
+/* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run,
+ * start: of the group, 0 or a negative errno. close: with what came of it. */
 struct coll_smelt_form {
   int (*open)(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call);
   int (*run)(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call);
@@ -55,6 +55,12 @@ static inline int coll_smelt_me(const coll_smelt_module *module) { return ompi_c
 static inline int coll_smelt_size(const coll_smelt_module *module) { return ompi_comm_size(module->comm); }
 static inline bool coll_smelt_is_root(const coll_smelt_module *module, const coll_smelt_call *call) {
   return coll_smelt_me(module) == call->root;
+}
+
+/* Where the data of that rank lie in a row of blocks of so many elements. */
+static inline char *coll_smelt_block(const void *row, coll_smelt_length count, const struct ompi_datatype_t *type,
+                                     int rank) {
+  return (char *)row + (type->super.ub - type->super.lb) * (ptrdiff_t)count * rank;
 }
 
 /* What the group's own creation passes on is not the program's. */

@@ -18,7 +18,7 @@ void copy_through(const smelt_data& in, const smelt_data& out, size_t bytes) {
   }
 }
 
-smelt_data at(void* base) { return {base, nullptr, nullptr, nullptr}; }
+smelt_data at(const void* base) { return {const_cast<void*>(base), nullptr, nullptr, nullptr}; }
 
 const smelt_data kNowhere{};  // for who is not the root, whatever it names
 
@@ -35,6 +35,13 @@ int check_allreduce(const smelt_group* group, const smelt_data* in, const smelt_
 }
 int check_allgather(const smelt_group* group, const smelt_data* in, const void* out) {
   return !group || !in || !out ? -EINVAL : 0;
+}
+
+int check_gather(const smelt_group* group, const smelt_data* in, const void* out, unsigned root) {
+  return !group || !in || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
+}
+int check_scatter(const smelt_group* group, const void* in, const smelt_data* out, unsigned root) {
+  return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
 }
 
 bool is_busy(const smelt_group& group) { return group.completed != group.started || group.broken; }
@@ -120,6 +127,26 @@ int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, s
   return 0;
 }
 
+int smelt_group_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root) {
+  if (const int error = check_gather(group, in, out, root)) return error;
+  if (bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_gather(group, in, out, bytes, root); });
+  if (group->n > 1) return group_gather(*group, *in, out, bytes, root);
+  copy_through(*in, at(out), bytes);
+  return 0;
+}
+
+int smelt_group_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root) {
+  if (const int error = check_scatter(group, in, out, root)) return error;
+  if (bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_scatter(group, in, out, bytes, root); });
+  if (group->n > 1) return group_scatter(*group, in, *out, bytes, root);
+  copy_through(at(in), *out, bytes);
+  return 0;
+}
+
 int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
   if (!request) return -EINVAL;
   if (!group) return complete(request, -EINVAL);
@@ -171,6 +198,32 @@ int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* 
     return start(*group, request, in, &all, nullptr,
                  [&](Pending& place) { return start_allgather(*group, place, bytes); });
   copy_through(*in, all, bytes);
+  return complete(request);
+}
+
+int smelt_group_start_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root,
+                             smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_gather(group, in, out, root)) return complete(request, error);
+  if (bytes == 0) return complete(request);
+  const smelt_data all = at(out);
+  if (group->n > 1)
+    return start(*group, request, in, &all, nullptr,
+                 [&](Pending& place) { return start_gather(*group, place, bytes, root); });
+  copy_through(*in, all, bytes);
+  return complete(request);
+}
+
+int smelt_group_start_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root,
+                              smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_scatter(group, in, out, root)) return complete(request, error);
+  if (bytes == 0) return complete(request);
+  const smelt_data all = at(in);
+  if (group->n > 1)
+    return start(*group, request, &all, out, nullptr,
+                 [&](Pending& place) { return start_scatter(*group, place, bytes, root); });
+  copy_through(all, *out, bytes);
   return complete(request);
 }
 

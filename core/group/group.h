@@ -1,8 +1,8 @@
 // A group as one participant sees it: what lies where in its memory, what is under way, how it waits.
 //
-// The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc, allgather.cc), written over the
-// rings (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a
-// group comes into being, create.cc's.
+// The collectives are one file each (barrier.cc, broadcast.cc, ...), written over the rings (transport/ring.h) as
+// machines that the engine runs (engine.h); how they are put to use is plan.h's; how a group comes into being,
+// create.cc's.
 #pragma once
 
 #include <smelt/group.h>
@@ -118,6 +118,8 @@ int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size
                  uint32_t root);
 int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold);
 int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes);
+int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root);
+int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root);
 
 // The same, started: what they are told lies in `place`, where the machine is made as well. 0, or what the blocking one
 // returns where that is known at once.
@@ -126,6 +128,8 @@ int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_reduce(Group& group, Pending& place, size_t elements, uint32_t root);
 int start_allreduce(Group& group, Pending& place, size_t elements);
 int start_allgather(Group& group, Pending& place, size_t bytes);
+int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root);
+int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root);
 
 }  // namespace smelt
 

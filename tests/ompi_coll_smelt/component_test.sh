@@ -77,6 +77,7 @@ every_program() {
     ok "user operations, $n ranks" $n user_operations "$length"
     ok "broadcasts, $n ranks" $n broadcasts "$length" $mixed_empty
     ok "allgathers, $n ranks" $n allgathers "$length"
+    ok "gathers, $n ranks" $n gathers "$length"
     ok "communicators, $n ranks" $n communicators "$length"
     ok "progress, $n ranks" $n progress "$length"
     ok "barrier and mixed, $n ranks" $n barrier "$length" --seed $n
@@ -95,6 +96,7 @@ every_program() {
       other_form $n user_operations --light
       other_form $n broadcasts --light $mixed_empty
       other_form $n allgathers --light
+      other_form $n gathers --light
       other_form $n barrier --light --rounds 500
       other_form $n progress
       if [ -n "$order" ]; then other_form $n same_bits --light --order; fi
@@ -122,6 +124,7 @@ controls() {
     negative_control bit 3 --oversubscribe $program
   done
   negative_control bit 3 --oversubscribe allgathers
+  negative_control bit 3 --oversubscribe gathers
   negative_control order 3 --oversubscribe user_operations
   negative_control early 3 --oversubscribe barrier
   negative_control spill 2 --oversubscribe broadcasts

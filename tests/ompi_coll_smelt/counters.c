@@ -11,7 +11,7 @@
 #define INIT(name) MPI_##name##_init
 #endif
 
-enum { kFirst = 20, kCalls = 100, kMost = 64 };
+enum { kFirst = 20, kCalls = 100, kMost = 256 };
 
 typedef struct variable {
   char name[128];
@@ -56,45 +56,76 @@ static variable *named(const char *name) {
   return NULL;
 }
 
-static void verify(const char *form, int sum, int word, const int *ranks) {
-  if (sum != world_size || word != 5 || ranks[world_size - 1] != world_size - 1)
-    fail("%s allreduce, bcast or allgather of an int: %d, %d, %d", form, sum, word, ranks[world_size - 1]);
+// What rank 0 .. n-1 sent, or was sent, one int each; and what the others have of that.
+static void verify(const char *form, const char *collective, int got, int wanted) {
+  if (got != wanted) fail("%s %s of an int: %d instead of %d", form, collective, got, wanted);
+}
+
+typedef struct results {
+  int one, sum, all, word, block;
+  int *ranks, *gathered;
+} results;
+
+static void clear(results *r, int root) {
+  r->sum = r->all = 0;
+  r->word = world_rank == root ? 5 : 0;
+  r->block = -1;
+  for (int i = 0; i < world_size; ++i) r->ranks[i] = r->gathered[i] = -1;
+}
+
+static void verify_all(const char *form, const results *r, int root) {
+  const int last = world_size - 1;
+  verify(form, "bcast", r->word, 5);
+  if (world_rank == root) verify(form, "reduce", r->sum, world_size);
+  verify(form, "allreduce", r->all, world_size);
+  verify(form, "allgather", r->ranks[last], last);
+  if (world_rank == root) verify(form, "gather", r->gathered[last], last);
+  verify(form, "scatter", r->block, world_rank);
 }
 
 static void call_all(int calls) {
-  enum { kForms = 5 };
+  enum { kForms = 7 };
   const MPI_Comm world = MPI_COMM_WORLD;
-  int one = 1, sum = 0, all = 0, word = 5;
-  int *const ranks = calloc((size_t)world_size, sizeof *ranks);
+  results v = {.one = 1};
+  int *const row = calloc(3 * (size_t)world_size, sizeof *row);
+  v.ranks = row + world_size, v.gathered = row + 2 * world_size;
+  for (int i = 0; i < world_size; ++i) row[i] = i;
   MPI_Request r[kForms];
   for (int i = 0; i < calls; ++i) {
     const int root = i % world_size;
+    clear(&v, root);
     MPI_Barrier(world);
-    MPI_Bcast(&word, 1, MPI_INT, root, world);
-    MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, root, world);
-    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
-    MPI_Allgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world);
-    verify("blocking", sum, word, ranks);
-    all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
+    MPI_Bcast(&v.word, 1, MPI_INT, root, world);
+    MPI_Reduce(&v.one, &v.sum, 1, MPI_INT, MPI_SUM, root, world);
+    MPI_Allreduce(&v.one, &v.all, 1, MPI_INT, MPI_SUM, world);
+    MPI_Allgather(&world_rank, 1, MPI_INT, v.ranks, 1, MPI_INT, world);
+    MPI_Gather(&world_rank, 1, MPI_INT, v.gathered, 1, MPI_INT, root, world);
+    MPI_Scatter(row, 1, MPI_INT, &v.block, 1, MPI_INT, root, world);
+    verify_all("blocking", &v, root);
+    clear(&v, root);
     MPI_Ibarrier(world, &r[0]);
-    MPI_Ibcast(&word, 1, MPI_INT, root, world, &r[1]);
-    MPI_Ireduce(&one, &sum, 1, MPI_INT, MPI_SUM, root, world, &r[2]);
-    MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, world, &r[3]);
-    MPI_Iallgather(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, &r[4]);
+    MPI_Ibcast(&v.word, 1, MPI_INT, root, world, &r[1]);
+    MPI_Ireduce(&v.one, &v.sum, 1, MPI_INT, MPI_SUM, root, world, &r[2]);
+    MPI_Iallreduce(&v.one, &v.all, 1, MPI_INT, MPI_SUM, world, &r[3]);
+    MPI_Iallgather(&world_rank, 1, MPI_INT, v.ranks, 1, MPI_INT, world, &r[4]);
+    MPI_Igather(&world_rank, 1, MPI_INT, v.gathered, 1, MPI_INT, root, world, &r[5]);
+    MPI_Iscatter(row, 1, MPI_INT, &v.block, 1, MPI_INT, root, world, &r[6]);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
-    verify("nonblocking", all, word, ranks);
-    all = 0, ranks[world_size - 1] = -1, word = world_rank == root ? 5 : 0;
+    verify_all("nonblocking", &v, root);
+    clear(&v, root);
     INIT(Barrier)(world, MPI_INFO_NULL, &r[0]);
-    INIT(Bcast)(&word, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[1]);
-    INIT(Reduce)(&one, &sum, 1, MPI_INT, MPI_SUM, root, world, MPI_INFO_NULL, &r[2]);
-    INIT(Allreduce)(&one, &all, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &r[3]);
-    INIT(Allgather)(&world_rank, 1, MPI_INT, ranks, 1, MPI_INT, world, MPI_INFO_NULL, &r[4]);
+    INIT(Bcast)(&v.word, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[1]);
+    INIT(Reduce)(&v.one, &v.sum, 1, MPI_INT, MPI_SUM, root, world, MPI_INFO_NULL, &r[2]);
+    INIT(Allreduce)(&v.one, &v.all, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &r[3]);
+    INIT(Allgather)(&world_rank, 1, MPI_INT, v.ranks, 1, MPI_INT, world, MPI_INFO_NULL, &r[4]);
+    INIT(Gather)(&world_rank, 1, MPI_INT, v.gathered, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[5]);
+    INIT(Scatter)(row, 1, MPI_INT, &v.block, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[6]);
     MPI_Startall(kForms, r);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
     for (int k = 0; k < kForms; ++k) MPI_Request_free(&r[k]);
-    verify("persistent", all, word, ranks);
+    verify_all("persistent", &v, root);
   }
-  free(ranks);
+  free(row);
 }
 
 // `form`: of the collective's name.
@@ -119,9 +150,10 @@ int main(int argc, char **argv) {
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
-  static const char *const collectives[] = {"barrier", "bcast", "reduce", "allreduce", "allgather"};
+  static const char *const collectives[] = {"barrier",   "bcast",  "reduce", "allreduce",
+                                            "allgather", "gather", "scatter"};
   static const char *const forms[] = {"%s", "i%s", "%s_init"};
-  for (int i = 0; i < 5; ++i)
+  for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i)
     for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);
   const variable *refusals = named("coll_smelt_groups_refused");
   if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");

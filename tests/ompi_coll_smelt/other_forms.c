@@ -101,3 +101,21 @@ int MPI_Allgather(const void *in, int send, MPI_Datatype send_type, void *out, i
                    2);
   return completed(MPI_Iallgather(in, send, send_type, out, count, type, comm, &request), &request);
 }
+
+int MPI_Gather(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type, int root,
+               MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Gather)(in, send, send_type, out, count, type, root, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Igather(in, send, send_type, out, count, type, root, comm, &request), &request);
+}
+
+int MPI_Scatter(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type, int root,
+                MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Scatter)(in, send, send_type, out, count, type, root, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Iscatter(in, send, send_type, out, count, type, root, comm, &request), &request);
+}

@@ -63,6 +63,7 @@ for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 
   ok "$method: user operations" 3 -x $method user_operations --light
   ok "$method: broadcasts" 3 -x $method broadcasts --light --mixed-empty
   ok "$method: allgathers" 3 -x $method allgathers --light
+  ok "$method: gathers" 3 -x $method gathers --light
   ok "$method: lengths that differ" 3 -x $method lengths --all
   ok "$method: first calls" 3 -x $method first_calls
   ok "$method: mixed" 3 -x $method barrier --light --rounds 500

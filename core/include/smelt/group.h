@@ -95,9 +95,12 @@ typedef struct smelt_fold {
  * and -EMSGSIZE; 0 only on all. reduce: `in` of all into `out` of root (out is not looked at
  * elsewhere and may be NULL). allreduce: into `out` of all. in and out may be the same memory, and overlap in no other
  * way. allgather: `bytes` of each, to `out` of all, which has room for n times as many, in the order of the
- * participants; `in` may lie where it goes (out + me * bytes), and does not overlap otherwise.
+ * participants; `in` may lie where it goes (out + me * bytes), and does not overlap otherwise. gather: the same, to
+ * `out` of root alone. scatter: from `in` of root, which has n times `bytes` in the order of the participants, to
+ * everybody its own; the root's `out` may lie where that is (in + root * bytes). out of gather and in of scatter are
+ * not looked at elsewhere and may be NULL.
  *
- * Of reduce, allreduce and allgather all must give the same length. Where they do not, nobody waits for ever and
+ * Of all but broadcast everybody must give the same length. Where they do not, nobody waits for ever and
  * nothing is written elsewhere than in the result: who finds it out returns -EMSGSIZE, with nothing of use in its
  * result, and a group that could not go on without losing step returns -EMSGSIZE from then on. */
 SMELT_API int smelt_group_barrier(smelt_group *group);
@@ -107,6 +110,9 @@ SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const
 SMELT_API int smelt_group_allreduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
                                     const smelt_fold *fold);
 SMELT_API int smelt_group_allgather(smelt_group *group, const smelt_data *in, void *out, size_t bytes);
+SMELT_API int smelt_group_gather(smelt_group *group, const smelt_data *in, void *out, size_t bytes, unsigned root);
+SMELT_API int smelt_group_scatter(smelt_group *group, const void *in, const smelt_data *out, size_t bytes,
+                                  unsigned root);
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
 
 /* The same, started now and completed later. The caller owns the request, and leaves it where it is until it is
@@ -135,10 +141,15 @@ SMELT_API int smelt_group_start_allreduce(smelt_group *group, const smelt_data *
                                           size_t elements, const smelt_fold *fold, smelt_request *request);
 SMELT_API int smelt_group_start_allgather(smelt_group *group, const smelt_data *in, void *out, size_t bytes,
                                           smelt_request *request);
+SMELT_API int smelt_group_start_gather(smelt_group *group, const smelt_data *in, void *out, size_t bytes, unsigned root,
+                                       smelt_request *request);
+SMELT_API int smelt_group_start_scatter(smelt_group *group, const void *in, const smelt_data *out, size_t bytes,
+                                        unsigned root, smelt_request *request);
 
 /* Memory for long messages is taken, or refused, when the first of them needs it, by all participants alike; so a start
  * may be refused when it is too late for the caller to do something else. Who cannot have that asks beforehand: a
- * message of at most start_limit bytes (an allgather's: of each participant) is not refused for want of memory.
+ * message of at most start_limit bytes (an allgather's and a gather's: of each participant; a scatter's: of all
+ * together) is not refused for want of memory.
  *   smelt_group_prepare      like a blocking collective, in the same place of the order for all: asks for that memory
  *                            now. 0, or -ENOTSUP for all: there is none.
  *   smelt_group_start_limit  the same for all after the same blocking collective, where longer ones were not started

@@ -32,8 +32,8 @@ Map operand(unsigned rank, size_t i, uint32_t round) {
   return {static_cast<uint32_t>(2 * (rank * 7 + i) + 1), static_cast<uint32_t>(rank * 1000003 + i * 17 + round)};
 }
 
-enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather };
-constexpr uint32_t kKinds = 5;
+enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather, kGather, kScatter };
+constexpr uint32_t kKinds = 7;
 
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
@@ -42,8 +42,9 @@ struct Operation {
   unsigned root;
   uint32_t round;
   bool apart;
+  bool in_place = false;  // our block of a row is not apart, but where it belongs in it
   std::vector<Map> in, out;
-  Map* mine = nullptr;  // of an allgather's result
+  unsigned me;
   smelt_request request{};
 
   Operation(Kind kind, size_t count, unsigned root, uint32_t round, bool apart, const Seat& seat)
@@ -52,57 +53,84 @@ struct Operation {
         root(root),
         round(round),
         apart(apart),
-        in(count * width(), Map{5, 5}),
-        out(kind == Kind::kAllgather ? count * seat.n : count * width(), Map{9, 9}) {
-    for (size_t i = 0; i < count; ++i) in[i * width()] = operand(seat.me, i, round);
-    if (in_place()) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(seat.me * count));
-    mine = out.data() + seat.me * count;
-    if (kind == Kind::kBroadcast && seat.me == root) out = in;
+        in(kind == Kind::kScatter ? count * seat.n : count * width(), Map{5, 5}),
+        out(gathers() ? count * seat.n : count * width(), Map{9, 9}),
+        me(seat.me) {
+    in_place =
+        (kind == Kind::kAllgather || ((gathers() || kind == Kind::kScatter) && me == root)) && !apart && round % 2;
+    if (kind == Kind::kScatter) {
+      for (size_t i = 0; i < in.size() && me == root; ++i)
+        in[i] = operand(static_cast<unsigned>(i / count), i % count, round);
+      return;
+    }
+    for (size_t i = 0; i < count; ++i) in[i * width()] = operand(me, i, round);
+    if (in_place) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(me * count));
+    if (kind == Kind::kBroadcast && me == root) out = in;
   }
+  bool gathers() const { return kind == Kind::kAllgather || kind == Kind::kGather; }
   size_t width() const { return apart ? 2 : 1; }
-  bool in_place() const { return kind == Kind::kAllgather && !apart && round % 2; }
   smelt_data data(std::vector<Map>& memory) const {
     if (apart) return {nullptr, Apart::pack, Apart::unpack, memory.data()};
     return {memory.data(), nullptr, nullptr, nullptr};
   }
+  smelt_data block_of(std::vector<Map>& row) const { return {row.data() + me * count, nullptr, nullptr, nullptr}; }
+  smelt_data from() { return in_place && gathers() ? block_of(out) : data(in); }
+  smelt_data to() { return in_place && !gathers() ? block_of(in) : data(out); }
+  // What only the root has.
+  void* row(std::vector<Map>& memory) {
+    return me != root ? nullptr : count > 0 ? static_cast<void*>(memory.data()) : this;
+  }
 
   // The structs are gone when these return: only what they describe may still be looked at.
   int start(smelt_group* group) {
-    const smelt_data from = in_place() ? smelt_data{mine, nullptr, nullptr, nullptr} : data(in), to = data(out);
+    const smelt_data from = this->from(), to = this->to();
+    const size_t bytes = count * sizeof(Map);
     const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
     switch (kind) {
       case Kind::kBarrier: return smelt_group_start_barrier(group, &request);
-      case Kind::kBroadcast: return smelt_group_start_broadcast(group, &to, count * sizeof(Map), root, &request);
+      case Kind::kBroadcast: return smelt_group_start_broadcast(group, &to, bytes, root, &request);
       case Kind::kReduce: return smelt_group_start_reduce(group, &from, &to, count, &fold, root, &request);
       case Kind::kAllreduce: return smelt_group_start_allreduce(group, &from, &to, count, &fold, &request);
-      case Kind::kAllgather:
-        return smelt_group_start_allgather(group, &from, out.data(), count * sizeof(Map), &request);
+      case Kind::kAllgather: return smelt_group_start_allgather(group, &from, out.data(), bytes, &request);
+      case Kind::kGather: return smelt_group_start_gather(group, &from, row(out), bytes, root, &request);
+      case Kind::kScatter: return smelt_group_start_scatter(group, row(in), &to, bytes, root, &request);
     }
     return -1;
   }
   int block(smelt_group* group) {
-    const smelt_data from = in_place() ? smelt_data{mine, nullptr, nullptr, nullptr} : data(in), to = data(out);
+    const smelt_data from = this->from(), to = this->to();
+    const size_t bytes = count * sizeof(Map);
     const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
     switch (kind) {
       case Kind::kBarrier: return smelt_group_barrier(group);
-      case Kind::kBroadcast: return smelt_group_broadcast(group, &to, count * sizeof(Map), root);
+      case Kind::kBroadcast: return smelt_group_broadcast(group, &to, bytes, root);
       case Kind::kReduce: return smelt_group_reduce(group, &from, &to, count, &fold, root);
       case Kind::kAllreduce: return smelt_group_allreduce(group, &from, &to, count, &fold);
-      case Kind::kAllgather: return smelt_group_allgather(group, &from, out.data(), count * sizeof(Map));
+      case Kind::kAllgather: return smelt_group_allgather(group, &from, out.data(), bytes);
+      case Kind::kGather: return smelt_group_gather(group, &from, row(out), bytes, root);
+      case Kind::kScatter: return smelt_group_scatter(group, row(in), &to, bytes, root);
     }
     return -1;
   }
 
   int check(const Seat& seat) const {
-    if (kind == Kind::kAllgather) {
+    if (gathers()) {
+      const bool here = kind == Kind::kAllgather || seat.me == root;
       for (unsigned r = 0; r < seat.n; ++r)
         for (size_t i = 0; i < count; ++i)
-          EXPECT_HERE(out[r * count + i] == operand(r, i, round), "rank %u of %u: round %u: %zu elements of %u: %zu",
-                      seat.me, seat.n, round, count, r, i);
+          EXPECT_HERE(out[r * count + i] == (here ? operand(r, i, round) : Map{9, 9}),
+                      "rank %u of %u: round %u: root %u: %zu elements of %u: %zu", seat.me, seat.n, round, root, count,
+                      r, i);
       return 0;
+    }
+    if (kind == Kind::kScatter && seat.me == root) {
+      for (size_t i = 0; i < in.size(); ++i)
+        EXPECT_HERE(in[i] == operand(static_cast<unsigned>(i / count), i % count, round), "what was scattered: %zu", i);
+      if (in_place) return 0;
     }
     for (size_t i = 0; i < count; ++i) {
       Map expected{9, 9};
+      if (kind == Kind::kScatter) expected = operand(seat.me, i, round);
       if (kind == Kind::kBroadcast) expected = operand(root, i, round);
       if (kind == Kind::kAllreduce || (kind == Kind::kReduce && seat.me == root)) {
         expected = operand(0, i, round);
@@ -180,32 +208,40 @@ TEST_P(Started, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knom
 INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u), testing::PrintToStringParamName());
 
 // Every size about the borders of the methods, from memory in one piece, in place and with gaps.
-int gathers(smelt_group* group, const Seat& seat) {
+int rows_up_to(size_t most, smelt_group* group, const Seat& seat) {
   uint32_t round = 0;
-  for (const size_t count : {1, 3, 7, 8, 27, 28, 29, 255, 256, 257, 3000, 20000})
-    for (const bool apart : {false, false, true, true}) {
-      Operation operation(Kind::kAllgather, count, 0, ++round, apart, seat);
-      EXPECT_HERE(operation.block(group) == 0, "round %u", round);
-      if (const int wrong = operation.check(seat)) return wrong;
-    }
+  for (const Kind kind : {Kind::kAllgather, Kind::kGather, Kind::kScatter})
+    for (const size_t count : {1, 3, 4, 7, 8, 9, 14, 15, 27, 28, 29, 255, 256, 257, 3000, 20000})
+      for (const bool apart : {false, false, true, true}) {
+        if (count > most) continue;
+        ++round;
+        Operation operation(kind, count, round / 4 % seat.n, round, apart, seat);
+        EXPECT_HERE(operation.block(group) == 0, "round %u", round);
+        if (const int wrong = operation.check(seat)) return wrong;
+      }
   return 0;
 }
-TEST_P(Started, GatheredByAll) {
-  EXPECT_EQ(in_group(GetParam(), {}, gathers), 0);
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, gathers), 0) << "single copy";
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "64"}}, gathers), 0) << "many pieces";
+int rows(smelt_group* group, const Seat& seat) { return rows_up_to(SIZE_MAX, group, seat); }
+int short_rows(smelt_group* group, const Seat& seat) { return rows_up_to(300, group, seat); }
+TEST_P(Started, RowsOfBlocks) {
+  EXPECT_EQ(in_group(GetParam(), {}, rows), 0);
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, rows), 0) << "single copy";
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "1000000000"}}, rows), 0) << "pieces";
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "64"}}, short_rows), 0) << "many pieces";
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "192"}}, short_rows), 0) << "many pieces, ends within blocks";
 }
 
 TEST(StartedOf, MoreThanABlock) {
   EXPECT_EQ(failures(18, {}), 0);
-  EXPECT_EQ(in_group(18, {}, gathers), 0);
+  EXPECT_EQ(in_group(18, {}, rows), 0);
 }
 
 // Participant 1 comes only when 0 has started, and tested, everything: who waited anywhere would wait for ever. Long
 // messages among them, so that the first use of memory for them does not wait either.
 int alone(smelt_group* group, Seat& seat) {
   std::vector<std::unique_ptr<Operation>> all;
-  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather})
+  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather,
+                          Kind::kGather, Kind::kScatter})
     for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
       all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
                                                 static_cast<uint32_t>(all.size()), false, seat));
@@ -301,6 +337,15 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     EXPECT_HERE(smelt_group_start_allgather(group, nullptr, &done, 8, &request) == -EINVAL &&
                     smelt_group_allgather(group, nullptr, &done, 8) == -EINVAL,
                 "nothing to gather");
+    const smelt_data word{&done, nullptr, nullptr, nullptr};
+    EXPECT_HERE(smelt_group_start_gather(group, &word, &done, 4, 2, &request) == -EINVAL &&
+                    smelt_group_gather(group, nullptr, &done, 4, 0) == -EINVAL &&
+                    smelt_group_gather(group, &word, nullptr, 4, seat.me) == -EINVAL,
+                "a gather to nobody, of nothing, to nowhere");
+    EXPECT_HERE(smelt_group_start_scatter(group, &done, &word, 4, 2, &request) == -EINVAL &&
+                    smelt_group_scatter(group, &done, nullptr, 4, 0) == -EINVAL &&
+                    smelt_group_scatter(group, nullptr, &word, 4, seat.me) == -EINVAL,
+                "a scatter from nobody, to nowhere, of nothing");
     EXPECT_HERE(smelt_group_test(nullptr, &done) == -EINVAL && smelt_group_test(&request, nullptr) == -EINVAL &&
                     smelt_group_wait(nullptr) == -EINVAL,
                 "test and wait of nothing");
