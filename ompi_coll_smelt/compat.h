@@ -6,6 +6,8 @@
  *   COLL_SMELT_EXPORT         what makes the component's struct visible
  *   COLL_SMELT_POINTER        a definition that the series wants beside the struct, or nothing
  *   coll_smelt_length          the type of an element count
+ *   coll_smelt_counts, coll_smelt_places   of an array of these, and of displacements; with coll_smelt_count_at and
+ *                              coll_smelt_place_at
  *   COLL_SMELT_OFFER(module, name)             when the module is made: announces the function `name`
  *   COLL_SMELT_INSTALL(module, comm, name)     when it is enabled: puts the function into the communicator
  *   COLL_SMELT_UNINSTALL(module, comm, name)   when it is disabled: puts the one that was saved back

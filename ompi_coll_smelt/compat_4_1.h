@@ -8,6 +8,10 @@
 #define COLL_SMELT_POINTER
 
 typedef int coll_smelt_length;
+typedef const int *coll_smelt_counts;
+typedef const int *coll_smelt_places;
+static inline coll_smelt_length coll_smelt_count_at(coll_smelt_counts counts, int i) { return counts[i]; }
+static inline ptrdiff_t coll_smelt_place_at(coll_smelt_places places, int i) { return places[i]; }
 
 #define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
 

@@ -8,6 +8,14 @@
 #define COLL_SMELT_POINTER MCA_BASE_COMPONENT_INIT(ompi, coll, smelt)
 
 typedef size_t coll_smelt_length;
+typedef ompi_count_array_t coll_smelt_counts;
+typedef ompi_disp_array_t coll_smelt_places;
+static inline coll_smelt_length coll_smelt_count_at(coll_smelt_counts counts, int i) {
+  return ompi_count_array_get(counts, (size_t)i);
+}
+static inline ptrdiff_t coll_smelt_place_at(coll_smelt_places places, int i) {
+  return ompi_disp_array_get(places, (size_t)i);
+}
 
 #define COLL_SMELT_BUILT_IN(framework, i) \
   ((framework)->framework_static_components[i] ? *(framework)->framework_static_components[i] : NULL)

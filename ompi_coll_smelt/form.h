@@ -29,13 +29,22 @@ typedef struct coll_smelt_call {
   struct ompi_datatype_t *type;
   struct ompi_op_t *op;
   int root;
+  /* The vector forms: of the row of blocks. They belong to the program, which must leave them as they are until the
+   * call is complete, or its persistent request freed. */
+  coll_smelt_counts counts;
+  coll_smelt_places places;
 } coll_smelt_call;
+
+/* Blocks that need no memory of their own. */
+enum { COLL_SMELT_FEW = 16 };
 
 /* The same in the group's terms, until the call is complete; which of these a collective uses is its own matter. */
 typedef struct coll_smelt_terms {
   coll_smelt_data in, out;
   coll_smelt_fold fold;
-  char *packed; /* what the group writes, where the type leaves gaps */
+  char *packed;        /* the root's or everybody's row of blocks, where the type leaves gaps */
+  smelt_block *blocks; /* of it, in the vector forms (blocks.h) */
+  smelt_block few[COLL_SMELT_FEW];
 } coll_smelt_terms;
 
 /* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run,

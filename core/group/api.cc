@@ -37,11 +37,20 @@ int check_allgather(const smelt_group* group, const smelt_data* in, const void* 
   return !group || !in || !out ? -EINVAL : 0;
 }
 
+int check_allgatherv(const smelt_group* group, const smelt_data* in, const void* out, const smelt_block* blocks) {
+  return !group || !in || !out || !blocks ? -EINVAL : 0;
+}
 int check_gather(const smelt_group* group, const smelt_data* in, const void* out, unsigned root) {
   return !group || !in || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
 }
 int check_scatter(const smelt_group* group, const void* in, const smelt_data* out, unsigned root) {
   return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
+}
+
+size_t sum_of(const smelt_group& group, const smelt_block* blocks) {
+  size_t sum = 0;
+  for (uint32_t i = 0; i < group.n; ++i) sum += blocks[i].bytes;
+  return sum;
 }
 
 bool is_busy(const smelt_group& group) { return group.completed != group.started || group.broken; }
@@ -127,6 +136,17 @@ int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, s
   return 0;
 }
 
+int smelt_group_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_block* blocks) {
+  if (const int error = check_allgatherv(group, in, out, blocks)) return error;
+  const size_t sum = sum_of(*group, blocks);
+  if (sum == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_allgatherv(group, in, out, blocks); });
+  if (group->n > 1) return group_allgatherv(*group, *in, out, blocks, sum);
+  copy_through(*in, at(static_cast<char*>(out) + blocks->offset), sum);
+  return 0;
+}
+
 int smelt_group_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root) {
   if (const int error = check_gather(group, in, out, root)) return error;
   if (bytes == 0) return 0;
@@ -198,6 +218,20 @@ int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* 
     return start(*group, request, in, &all, nullptr,
                  [&](Pending& place) { return start_allgather(*group, place, bytes); });
   copy_through(*in, all, bytes);
+  return complete(request);
+}
+
+int smelt_group_start_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_block* blocks,
+                                 smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_allgatherv(group, in, out, blocks)) return complete(request, error);
+  const size_t sum = sum_of(*group, blocks);
+  if (sum == 0) return complete(request);
+  const smelt_data all = at(out);
+  if (group->n > 1)
+    return start(*group, request, in, &all, nullptr,
+                 [&](Pending& place) { return start_allgatherv(*group, place, blocks, sum); });
+  copy_through(*in, at(static_cast<char*>(out) + blocks->offset), sum);
   return complete(request);
 }
 

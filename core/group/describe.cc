@@ -108,6 +108,10 @@ void allgather_table(const Group& group, Table* table) {
   add_moves(group, SMELT_COLLECTIVE_ALLGATHER, "everybody reads everybody's", table);
 }
 
+void allgatherv_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_ALLGATHERV, "everybody reads everybody's", table);
+}
+
 void gather_table(const Group& group, Table* table) {
   add_moves(group, SMELT_COLLECTIVE_GATHER, "the root reads everybody's", table);
 }

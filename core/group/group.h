@@ -118,6 +118,7 @@ int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size
                  uint32_t root);
 int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold);
 int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes);
+int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_block* blocks, size_t sum);
 int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root);
 int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root);
 
@@ -128,6 +129,7 @@ int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_reduce(Group& group, Pending& place, size_t elements, uint32_t root);
 int start_allreduce(Group& group, Pending& place, size_t elements);
 int start_allgather(Group& group, Pending& place, size_t bytes);
+int start_allgatherv(Group& group, Pending& place, const smelt_block* blocks, size_t sum);
 int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root);
 

@@ -1,11 +1,11 @@
-// Proves that gather and scatter bring everybody's data to the root, and the root's to everybody, in the order of the
-// ranks, at all lengths, for every root, whatever datatypes describe the two sides (layouts.h); in place; count zero;
+// Proves that gather, scatter and allgatherv bring everybody's data to the root, or to everybody, and the root's to everybody, to the
+// places that the call names, at all lengths, for every root, whatever datatypes describe the two sides (layouts.h); in place; count zero;
 // in a communicator of reversed order; with arguments that mean nothing where MPI says that nobody looks at them. What
 // is between, around and elsewhere than on who receives must stay as it was.
 #include "layouts.h"
 
-typedef enum kind { kGather, kScatter, kKinds } kind;
-static const char *const kNames[] = {"gather", "scatter"};
+typedef enum kind { kGather, kScatter, kAllgatherv, kKinds } kind;
+static const char *const kNames[] = {"gather", "scatter", "allgatherv"};
 
 enum { kMostRanks = 64 };
 
@@ -22,14 +22,22 @@ typedef struct work {
 } work;
 
 static int is_scatter(const work *w) { return w->which == kScatter; }
+static int is_vector(const work *w) { return w->which == kAllgatherv; }
+// Does this rank have the row?
+static int has_row(const work *w) { return w->which == kAllgatherv || w->rank == w->root; }
 
+// Of the vector forms: some empty, some shorter, in descending order, with an element between them that is nobody's.
 static void make_blocks(work *w, int units) {
-  for (int i = 0; i < w->size; ++i) {
-    w->units[i] = units;
-    w->count[i] = units * kUnit / w->row_layout->unit;
-    w->at[i] = i * w->count[i];
+  int end = 0;
+  for (int k = 0; k < w->size; ++k) {
+    const int i = is_vector(w) ? w->size - 1 - k : k;
+    const int shorter = is_vector(w) ? (i + w->salt) % 3 : 2;
+    w->units[i] = shorter == 2 ? units : shorter * ((units + 1) / 2);
+    w->count[i] = w->units[i] * kUnit / w->row_layout->unit;
+    w->at[i] = end;
+    end += w->count[i] + is_vector(w);
   }
-  w->elements = (size_t)w->size * (size_t)w->count[0];
+  w->elements = (size_t)end;
 }
 
 static void put_row(const work *w, const guarded *row) {
@@ -37,7 +45,7 @@ static void put_row(const work *w, const guarded *row) {
 }
 
 static void call(const work *w, const guarded *row, const guarded *own) {
-  const int mine = w->units[w->rank] * kUnit / w->own_layout->unit, is_root = w->rank == w->root;
+  const int mine = w->units[w->rank] * kUnit / w->own_layout->unit, is_root = has_row(w);
   // What is not looked at is not there.
   void *const whole = is_root ? element(row, w->row_layout, 0) : NULL;
   const int count = is_root ? w->count[0] : -1;
@@ -48,6 +56,7 @@ static void call(const work *w, const guarded *row, const guarded *own) {
   const MPI_Datatype own_type = leaves_out ? MPI_DATATYPE_NULL : w->own_layout->type;
   switch (w->which) {
     case kGather: MPI_Gather(block, own_count, own_type, whole, count, type, w->root, w->comm); break;
+    case kAllgatherv: MPI_Allgatherv(block, own_count, own_type, whole, w->count, w->at, type, w->comm); break;
     default: MPI_Scatter(whole, count, type, block, own_count, own_type, w->root, w->comm);
   }
 }
@@ -57,8 +66,9 @@ static void compare(const work *w, const char *what, const guarded *got, const g
   int intact;
   const ptrdiff_t damage = guarded_damage(got, &intact);
   if (at >= 0 || !intact)
-    fail("%s of %d x %s, own %s%s, root %d of %d: %s: byte %td", kNames[w->which], w->count[0], w->row_layout->name,
-         w->own_layout->name, w->in_place ? ", in place" : "", w->root, w->size, what, at >= 0 ? at : damage);
+    fail("%s of %d x %s, own %s%s, root %d of %d: %s: byte %td", kNames[w->which], w->count[w->root],
+         w->row_layout->name, w->own_layout->name, w->in_place ? ", in place" : "", w->root, w->size, what,
+         at >= 0 ? at : damage);
 }
 
 static void run(kind which, MPI_Comm comm, const layout *row_layout, const layout *own_layout, int units, int in_place,
@@ -74,7 +84,7 @@ static void run(kind which, MPI_Comm comm, const layout *row_layout, const layou
   if (w.size > kMostRanks) fail("more than %d ranks", kMostRanks);
   w.root = salt % w.size;
   make_blocks(&w, units);
-  const int is_root = w.rank == w.root, mine = w.units[w.rank] * kUnit / own_layout->unit;
+  const int is_root = has_row(&w), mine = w.units[w.rank] * kUnit / own_layout->unit;
   guarded row = room_for(row_layout, w.elements), row_wanted = room_for(row_layout, w.elements);
   guarded own = room_for(own_layout, (size_t)mine), own_wanted = room_for(own_layout, (size_t)mine);
   const int apart = !(is_root && in_place);

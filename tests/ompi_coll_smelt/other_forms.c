@@ -119,3 +119,12 @@ int MPI_Scatter(const void *in, int send, MPI_Datatype send_type, void *out, int
                    &request, 2);
   return completed(MPI_Iscatter(in, send, send_type, out, count, type, root, comm, &request), &request);
 }
+
+int MPI_Allgatherv(const void *in, int send, MPI_Datatype send_type, void *out, const int *counts, const int *at,
+                   MPI_Datatype type, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Allgatherv)(in, send, send_type, out, counts, at, type, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Iallgatherv(in, send, send_type, out, counts, at, type, comm, &request), &request);
+}

@@ -68,6 +68,12 @@ typedef struct smelt_data {
   void *context;
 } smelt_data;
 
+/* Where a participant's block lies in a row of blocks, and how long it is. */
+typedef struct smelt_block {
+  ptrdiff_t offset; /* bytes from the beginning of the row */
+  size_t bytes;
+} smelt_block;
+
 /* What is known of an operation besides that it associates; the same on all participants. */
 enum {
   /* the result has the same bits in whatever order operands are combined: integers, not floating point */
@@ -100,6 +106,9 @@ typedef struct smelt_fold {
  * everybody its own; the root's `out` may lie where that is (in + root * bytes). out of gather and in of scatter are
  * not looked at elsewhere and may be NULL.
  *
+ * allgatherv: allgather of blocks of any lengths, to any places of `out`: `blocks` says of each participant in their
+ * order how long its block is, the same to all, and where it goes here; they do not overlap.
+ *
  * Of all but broadcast everybody must give the same length. Where they do not, nobody waits for ever and
  * nothing is written elsewhere than in the result: who finds it out returns -EMSGSIZE, with nothing of use in its
  * result, and a group that could not go on without losing step returns -EMSGSIZE from then on. */
@@ -110,6 +119,7 @@ SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const
 SMELT_API int smelt_group_allreduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
                                     const smelt_fold *fold);
 SMELT_API int smelt_group_allgather(smelt_group *group, const smelt_data *in, void *out, size_t bytes);
+SMELT_API int smelt_group_allgatherv(smelt_group *group, const smelt_data *in, void *out, const smelt_block *blocks);
 SMELT_API int smelt_group_gather(smelt_group *group, const smelt_data *in, void *out, size_t bytes, unsigned root);
 SMELT_API int smelt_group_scatter(smelt_group *group, const void *in, const smelt_data *out, size_t bytes,
                                   unsigned root);
@@ -141,6 +151,8 @@ SMELT_API int smelt_group_start_allreduce(smelt_group *group, const smelt_data *
                                           size_t elements, const smelt_fold *fold, smelt_request *request);
 SMELT_API int smelt_group_start_allgather(smelt_group *group, const smelt_data *in, void *out, size_t bytes,
                                           smelt_request *request);
+SMELT_API int smelt_group_start_allgatherv(smelt_group *group, const smelt_data *in, void *out,
+                                           const smelt_block *blocks, smelt_request *request);
 SMELT_API int smelt_group_start_gather(smelt_group *group, const smelt_data *in, void *out, size_t bytes, unsigned root,
                                        smelt_request *request);
 SMELT_API int smelt_group_start_scatter(smelt_group *group, const void *in, const smelt_data *out, size_t bytes,

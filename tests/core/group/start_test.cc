@@ -32,8 +32,8 @@ Map operand(unsigned rank, size_t i, uint32_t round) {
   return {static_cast<uint32_t>(2 * (rank * 7 + i) + 1), static_cast<uint32_t>(rank * 1000003 + i * 17 + round)};
 }
 
-enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather, kGather, kScatter };
-constexpr uint32_t kKinds = 7;
+enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather, kGather, kScatter, kAllgatherv };
+constexpr uint32_t kKinds = 8;
 
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
@@ -43,42 +43,64 @@ struct Operation {
   uint32_t round;
   bool apart;
   bool in_place = false;  // our block of a row is not apart, but where it belongs in it
+  std::vector<smelt_block> blocks;
+  size_t row_elements = 0;
   std::vector<Map> in, out;
   unsigned me;
   smelt_request request{};
 
-  Operation(Kind kind, size_t count, unsigned root, uint32_t round, bool apart, const Seat& seat)
-      : kind(kind),
-        count(count),
-        root(root),
-        round(round),
-        apart(apart),
-        in(kind == Kind::kScatter ? count * seat.n : count * width(), Map{5, 5}),
-        out(gathers() ? count * seat.n : count * width(), Map{9, 9}),
-        me(seat.me) {
-    in_place =
-        (kind == Kind::kAllgather || ((gathers() || kind == Kind::kScatter) && me == root)) && !apart && round % 2;
-    if (kind == Kind::kScatter) {
-      for (size_t i = 0; i < in.size() && me == root; ++i)
-        in[i] = operand(static_cast<unsigned>(i / count), i % count, round);
+  Operation(Kind kind, size_t most, unsigned root, uint32_t round, bool apart, const Seat& seat)
+      : kind(kind), count(most), root(root), round(round), apart(apart), me(seat.me) {
+    if (has_row()) make_blocks(most, seat.n);
+    in.assign(scatters() ? row_elements : count * width(), Map{5, 5});
+    out.assign(gathers() ? row_elements : count * width(), Map{9, 9});
+    in_place = has_row() && (is_for_all() || me == root) && !apart && round % 2;
+    if (scatters()) {
+      for (unsigned r = 0; r < seat.n && me == root; ++r)
+        for (size_t i = 0; i < count_of(r); ++i) in[place_of(r) + i] = operand(r, i, round);
       return;
     }
     for (size_t i = 0; i < count; ++i) in[i * width()] = operand(me, i, round);
-    if (in_place) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(me * count));
+    if (in_place) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(place_of(me)));
     if (kind == Kind::kBroadcast && me == root) out = in;
   }
-  bool gathers() const { return kind == Kind::kAllgather || kind == Kind::kGather; }
+  // In rows of different blocks every third is empty and every third half as long, they lie in descending order, and
+  // before each lies an element that is nobody's.
+  void make_blocks(size_t most, unsigned n) {
+    blocks.resize(n);
+    for (unsigned r = n; r-- > 0;) {
+      const size_t own = is_various() ? (r + round) % 3 * most / 2 : most;
+      row_elements += is_various();
+      blocks[is_various() ? r : n - 1 - r] = {static_cast<ptrdiff_t>(row_elements * sizeof(Map)), own * sizeof(Map)};
+      row_elements += own;
+    }
+    count = count_of(me);
+  }
+  bool gathers() const { return kind == Kind::kAllgather || kind == Kind::kGather || kind == Kind::kAllgatherv; }
+  bool scatters() const { return kind == Kind::kScatter; }
+  bool has_row() const { return gathers() || scatters(); }
+  bool is_various() const { return kind == Kind::kAllgatherv; }
+  bool is_for_all() const { return kind == Kind::kAllgather || kind == Kind::kAllgatherv; }
+  bool does_nothing() const {
+    if (!has_row()) return count == 0 && kind != Kind::kBarrier;
+    size_t sum = 0;
+    for (const smelt_block& b : blocks) sum += b.bytes;
+    return sum == 0;
+  }
+  size_t count_of(unsigned r) const { return blocks[r].bytes / sizeof(Map); }
+  size_t place_of(unsigned r) const { return static_cast<size_t>(blocks[r].offset) / sizeof(Map); }
   size_t width() const { return apart ? 2 : 1; }
   smelt_data data(std::vector<Map>& memory) const {
     if (apart) return {nullptr, Apart::pack, Apart::unpack, memory.data()};
     return {memory.data(), nullptr, nullptr, nullptr};
   }
-  smelt_data block_of(std::vector<Map>& row) const { return {row.data() + me * count, nullptr, nullptr, nullptr}; }
+  smelt_data block_of(std::vector<Map>& row) const { return {row.data() + place_of(me), nullptr, nullptr, nullptr}; }
   smelt_data from() { return in_place && gathers() ? block_of(out) : data(in); }
   smelt_data to() { return in_place && !gathers() ? block_of(in) : data(out); }
-  // What only the root has.
+  // What only the root has, or everybody.
   void* row(std::vector<Map>& memory) {
-    return me != root ? nullptr : count > 0 ? static_cast<void*>(memory.data()) : this;
+    if (!is_for_all() && me != root) return nullptr;
+    return memory.empty() ? static_cast<void*>(this) : memory.data();
   }
 
   // The structs are gone when these return: only what they describe may still be looked at.
@@ -91,9 +113,10 @@ struct Operation {
       case Kind::kBroadcast: return smelt_group_start_broadcast(group, &to, bytes, root, &request);
       case Kind::kReduce: return smelt_group_start_reduce(group, &from, &to, count, &fold, root, &request);
       case Kind::kAllreduce: return smelt_group_start_allreduce(group, &from, &to, count, &fold, &request);
-      case Kind::kAllgather: return smelt_group_start_allgather(group, &from, out.data(), bytes, &request);
+      case Kind::kAllgather: return smelt_group_start_allgather(group, &from, row(out), bytes, &request);
       case Kind::kGather: return smelt_group_start_gather(group, &from, row(out), bytes, root, &request);
       case Kind::kScatter: return smelt_group_start_scatter(group, row(in), &to, bytes, root, &request);
+      case Kind::kAllgatherv: return smelt_group_start_allgatherv(group, &from, row(out), blocks.data(), &request);
     }
     return -1;
   }
@@ -106,31 +129,20 @@ struct Operation {
       case Kind::kBroadcast: return smelt_group_broadcast(group, &to, bytes, root);
       case Kind::kReduce: return smelt_group_reduce(group, &from, &to, count, &fold, root);
       case Kind::kAllreduce: return smelt_group_allreduce(group, &from, &to, count, &fold);
-      case Kind::kAllgather: return smelt_group_allgather(group, &from, out.data(), bytes);
+      case Kind::kAllgather: return smelt_group_allgather(group, &from, row(out), bytes);
       case Kind::kGather: return smelt_group_gather(group, &from, row(out), bytes, root);
       case Kind::kScatter: return smelt_group_scatter(group, row(in), &to, bytes, root);
+      case Kind::kAllgatherv: return smelt_group_allgatherv(group, &from, row(out), blocks.data());
     }
     return -1;
   }
 
   int check(const Seat& seat) const {
-    if (gathers()) {
-      const bool here = kind == Kind::kAllgather || seat.me == root;
-      for (unsigned r = 0; r < seat.n; ++r)
-        for (size_t i = 0; i < count; ++i)
-          EXPECT_HERE(out[r * count + i] == (here ? operand(r, i, round) : Map{9, 9}),
-                      "rank %u of %u: round %u: root %u: %zu elements of %u: %zu", seat.me, seat.n, round, root, count,
-                      r, i);
-      return 0;
-    }
-    if (kind == Kind::kScatter && seat.me == root) {
-      for (size_t i = 0; i < in.size(); ++i)
-        EXPECT_HERE(in[i] == operand(static_cast<unsigned>(i / count), i % count, round), "what was scattered: %zu", i);
-      if (in_place) return 0;
-    }
+    if (has_row() && check_row(gathers() ? out : in)) return -1;
+    if (gathers() || in_place) return 0;
     for (size_t i = 0; i < count; ++i) {
       Map expected{9, 9};
-      if (kind == Kind::kScatter) expected = operand(seat.me, i, round);
+      if (scatters()) expected = operand(seat.me, i, round);
       if (kind == Kind::kBroadcast) expected = operand(root, i, round);
       if (kind == Kind::kAllreduce || (kind == Kind::kReduce && seat.me == root)) {
         expected = operand(0, i, round);
@@ -141,6 +153,16 @@ struct Operation {
       EXPECT_HERE(!apart || out[i * 2 + 1] == (kind == Kind::kBroadcast && seat.me == root ? Map{5, 5} : Map{9, 9}),
                   "rank %u: round %u: between the elements, %zu", seat.me, round, i);
     }
+    return 0;
+  }
+  // The row, with what is between the blocks.
+  int check_row(const std::vector<Map>& row) const {
+    std::vector<Map> expected(row_elements, gathers() ? Map{9, 9} : Map{5, 5});
+    for (unsigned r = 0; r < blocks.size() && (is_for_all() || me == root); ++r)
+      for (size_t i = 0; i < count_of(r); ++i) expected[place_of(r) + i] = operand(r, i, round);
+    for (size_t i = 0; i < row_elements; ++i)
+      EXPECT_HERE(row[i] == expected[i], "rank %u of %zu: round %u, kind %d, root %u: element %zu of the row", me,
+                  blocks.size(), round, static_cast<int>(kind), root, i);
     return 0;
   }
 };
@@ -175,7 +197,7 @@ int mixed(smelt_group* group, const Seat& seat) {
       if (blocking) {
         if (const int wrong = operation->check(seat)) return wrong;
         for (const auto& before : outstanding)
-          EXPECT_HERE(!before->request.group || (count == 0 && kind != Kind::kBarrier),
+          EXPECT_HERE(!before->request.group || operation->does_nothing(),
                       "a blocking one came back before what was started");
       }
       outstanding.push_back(std::move(operation));
@@ -210,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u)
 // Every size about the borders of the methods, from memory in one piece, in place and with gaps.
 int rows_up_to(size_t most, smelt_group* group, const Seat& seat) {
   uint32_t round = 0;
-  for (const Kind kind : {Kind::kAllgather, Kind::kGather, Kind::kScatter})
+  for (const Kind kind : {Kind::kAllgather, Kind::kGather, Kind::kScatter, Kind::kAllgatherv})
     for (const size_t count : {1, 3, 4, 7, 8, 9, 14, 15, 27, 28, 29, 255, 256, 257, 3000, 20000})
       for (const bool apart : {false, false, true, true}) {
         if (count > most) continue;
