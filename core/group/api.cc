@@ -47,6 +47,11 @@ int check_scatter(const smelt_group* group, const void* in, const smelt_data* ou
   return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
 }
 
+int check_scatterv(const smelt_group* group, const void* in, const smelt_block* blocks, const smelt_data* out,
+                   unsigned root) {
+  return !group || !out || root >= group->n || (group->me == root && (!in || !blocks)) ? -EINVAL : 0;
+}
+
 size_t sum_of(const smelt_group& group, const smelt_block* blocks) {
   size_t sum = 0;
   for (uint32_t i = 0; i < group.n; ++i) sum += blocks[i].bytes;
@@ -167,6 +172,16 @@ int smelt_group_scatter(smelt_group* group, const void* in, const smelt_data* ou
   return 0;
 }
 
+int smelt_group_scatterv(smelt_group* group, const void* in, const smelt_block* blocks, const smelt_data* out,
+                         size_t bytes, unsigned root) {
+  if (const int error = check_scatterv(group, in, blocks, out, root)) return error;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_scatterv(group, in, blocks, out, bytes, root); });
+  if (group->n > 1) return group_scatterv(*group, in, blocks, *out, bytes, root);
+  copy_through(at(static_cast<const char*>(in) + blocks->offset), *out, blocks->bytes);
+  return 0;
+}
+
 int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
   if (!request) return -EINVAL;
   if (!group) return complete(request, -EINVAL);
@@ -258,6 +273,18 @@ int smelt_group_start_scatter(smelt_group* group, const void* in, const smelt_da
     return start(*group, request, &all, out, nullptr,
                  [&](Pending& place) { return start_scatter(*group, place, bytes, root); });
   copy_through(all, *out, bytes);
+  return complete(request);
+}
+
+int smelt_group_start_scatterv(smelt_group* group, const void* in, const smelt_block* blocks, const smelt_data* out,
+                               size_t bytes, unsigned root, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_scatterv(group, in, blocks, out, root)) return complete(request, error);
+  const smelt_data all = at(in);
+  if (group->n > 1)
+    return start(*group, request, &all, out, nullptr,
+                 [&](Pending& place) { return start_scatterv(*group, place, blocks, bytes, root); });
+  copy_through(at(static_cast<const char*>(in) + blocks->offset), *out, blocks->bytes);
   return complete(request);
 }
 

@@ -117,13 +117,16 @@ void gather_table(const Group& group, Table* table) {
 }
 
 // The limits are those of a block, but inline is what the root sends in all.
-void scatter_table(const Group& group, Table* table) {
+void add_scatter(const Group& group, smelt_collective which, Table* table) {
   table->add(kInlineBytes / (group.n - 1), "inline, flags in the lines, everybody reads the root's");
   const Limits& limits = group.plan.limits;
-  table->add(group.n <= kDirectCopyParticipants ? limits.of[SMELT_COLLECTIVE_SCATTER].copy : UINT64_MAX,
+  table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
              "through shared memory in pieces of %u B, everybody reads the root's", limits.piece);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
+
+void scatter_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTER, table); }
+void scatterv_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTERV, table); }
 
 void bytes_text(uint64_t bytes, char* text, size_t room) {
   if (bytes >= 1 << 20 && bytes % (1 << 20) == 0)

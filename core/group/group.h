@@ -121,6 +121,8 @@ int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes)
 int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_block* blocks, size_t sum);
 int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root);
 int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root);
+int group_scatterv(Group& group, const void* in, const smelt_block* blocks, const smelt_data& out, size_t bytes,
+                   uint32_t root);
 
 // The same, started: what they are told lies in `place`, where the machine is made as well. 0, or what the blocking one
 // returns where that is known at once.
@@ -132,6 +134,7 @@ int start_allgather(Group& group, Pending& place, size_t bytes);
 int start_allgatherv(Group& group, Pending& place, const smelt_block* blocks, size_t sum);
 int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root);
+int start_scatterv(Group& group, Pending& place, const smelt_block* blocks, size_t bytes, uint32_t root);
 
 }  // namespace smelt
 

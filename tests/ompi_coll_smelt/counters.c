@@ -62,7 +62,7 @@ static void verify(const char *form, const char *collective, int got, int wanted
 }
 
 typedef struct results {
-  int one, sum, all, word, block;
+  int one, sum, all, word, block, own;
   int *ranks, *gathered, *vector;
   int *ones, *at;  // counts and displacements
 } results;
@@ -70,7 +70,7 @@ typedef struct results {
 static void clear(results *r, int root) {
   r->sum = r->all = 0;
   r->word = world_rank == root ? 5 : 0;
-  r->block = -1;
+  r->block = r->own = -1;
   for (int i = 0; i < world_size; ++i) r->ranks[i] = r->gathered[i] = r->vector[i] = -1;
 }
 
@@ -83,10 +83,11 @@ static void verify_all(const char *form, const results *r, int root) {
   verify(form, "allgatherv", r->vector[last], last);
   if (world_rank == root) verify(form, "gather", r->gathered[last], last);
   verify(form, "scatter", r->block, world_rank);
+  verify(form, "scatterv", r->own, world_rank);
 }
 
 static void call_all(int calls) {
-  enum { kForms = 8 };
+  enum { kForms = 9 };
   const MPI_Comm world = MPI_COMM_WORLD;
   results v = {.one = 1};
   int *const row = calloc(6 * (size_t)world_size, sizeof *row);
@@ -105,6 +106,7 @@ static void call_all(int calls) {
     MPI_Gather(&world_rank, 1, MPI_INT, v.gathered, 1, MPI_INT, root, world);
     MPI_Scatter(row, 1, MPI_INT, &v.block, 1, MPI_INT, root, world);
     MPI_Allgatherv(&world_rank, 1, MPI_INT, v.vector, v.ones, v.at, MPI_INT, world);
+    MPI_Scatterv(row, v.ones, v.at, MPI_INT, &v.own, 1, MPI_INT, root, world);
     verify_all("blocking", &v, root);
     clear(&v, root);
     MPI_Ibarrier(world, &r[0]);
@@ -115,6 +117,7 @@ static void call_all(int calls) {
     MPI_Igather(&world_rank, 1, MPI_INT, v.gathered, 1, MPI_INT, root, world, &r[5]);
     MPI_Iscatter(row, 1, MPI_INT, &v.block, 1, MPI_INT, root, world, &r[6]);
     MPI_Iallgatherv(&world_rank, 1, MPI_INT, v.vector, v.ones, v.at, MPI_INT, world, &r[7]);
+    MPI_Iscatterv(row, v.ones, v.at, MPI_INT, &v.own, 1, MPI_INT, root, world, &r[8]);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
     verify_all("nonblocking", &v, root);
     clear(&v, root);
@@ -126,6 +129,7 @@ static void call_all(int calls) {
     INIT(Gather)(&world_rank, 1, MPI_INT, v.gathered, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[5]);
     INIT(Scatter)(row, 1, MPI_INT, &v.block, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[6]);
     INIT(Allgatherv)(&world_rank, 1, MPI_INT, v.vector, v.ones, v.at, MPI_INT, world, MPI_INFO_NULL, &r[7]);
+    INIT(Scatterv)(row, v.ones, v.at, MPI_INT, &v.own, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[8]);
     MPI_Startall(kForms, r);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
     for (int k = 0; k < kForms; ++k) MPI_Request_free(&r[k]);
@@ -156,8 +160,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
-  static const char *const collectives[] = {"barrier",   "bcast",  "reduce",  "allreduce",
-                                            "allgather", "gather", "scatter", "allgatherv"};
+  static const char *const collectives[] = {"barrier", "bcast",   "reduce",     "allreduce", "allgather",
+                                            "gather",  "scatter", "allgatherv", "scatterv"};
   static const char *const forms[] = {"%s", "i%s", "%s_init"};
   for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i)
     for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);

@@ -1,11 +1,12 @@
-// Proves that gather, scatter and allgatherv bring everybody's data to the root, or to everybody, and the root's to everybody, to the
-// places that the call names, at all lengths, for every root, whatever datatypes describe the two sides (layouts.h); in place; count zero;
-// in a communicator of reversed order; with arguments that mean nothing where MPI says that nobody looks at them. What
-// is between, around and elsewhere than on who receives must stay as it was.
+// Proves that gather, scatter, allgatherv and scatterv bring everybody's data to the root, or to everybody, and the
+// root's to everybody, to the places that the call names, at all lengths, for every root, whatever datatypes describe
+// the two sides (layouts.h); in place; count zero; in a communicator of reversed order; with arguments that mean
+// nothing where MPI says that nobody looks at them. What is between, around and elsewhere than on who receives must
+// stay as it was.
 #include "layouts.h"
 
-typedef enum kind { kGather, kScatter, kAllgatherv, kKinds } kind;
-static const char *const kNames[] = {"gather", "scatter", "allgatherv"};
+typedef enum kind { kGather, kScatter, kAllgatherv, kScatterv, kKinds } kind;
+static const char *const kNames[] = {"gather", "scatter", "allgatherv", "scatterv"};
 
 enum { kMostRanks = 64 };
 
@@ -21,8 +22,8 @@ typedef struct work {
   size_t elements;        // of the row
 } work;
 
-static int is_scatter(const work *w) { return w->which == kScatter; }
-static int is_vector(const work *w) { return w->which == kAllgatherv; }
+static int is_scatter(const work *w) { return w->which == kScatter || w->which == kScatterv; }
+static int is_vector(const work *w) { return w->which == kAllgatherv || w->which == kScatterv; }
 // Does this rank have the row?
 static int has_row(const work *w) { return w->which == kAllgatherv || w->rank == w->root; }
 
@@ -57,6 +58,10 @@ static void call(const work *w, const guarded *row, const guarded *own) {
   switch (w->which) {
     case kGather: MPI_Gather(block, own_count, own_type, whole, count, type, w->root, w->comm); break;
     case kAllgatherv: MPI_Allgatherv(block, own_count, own_type, whole, w->count, w->at, type, w->comm); break;
+    case kScatterv:
+      MPI_Scatterv(whole, is_root ? w->count : NULL, is_root ? w->at : NULL, type, block, own_count, own_type, w->root,
+                   w->comm);
+      break;
     default: MPI_Scatter(whole, count, type, block, own_count, own_type, w->root, w->comm);
   }
 }

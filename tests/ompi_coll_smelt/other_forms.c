@@ -128,3 +128,13 @@ int MPI_Allgatherv(const void *in, int send, MPI_Datatype send_type, void *out, 
                    &request, 2);
   return completed(MPI_Iallgatherv(in, send, send_type, out, counts, at, type, comm, &request), &request);
 }
+
+int MPI_Scatterv(const void *in, const int *counts, const int *at, MPI_Datatype send_type, void *out, int count,
+                 MPI_Datatype type, int root, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Scatterv)(in, counts, at, send_type, out, count, type, root, comm, MPI_INFO_NULL, &request), &request,
+        2);
+  return completed(MPI_Iscatterv(in, counts, at, send_type, out, count, type, root, comm, &request), &request);
+}

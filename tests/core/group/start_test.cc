@@ -32,8 +32,8 @@ Map operand(unsigned rank, size_t i, uint32_t round) {
   return {static_cast<uint32_t>(2 * (rank * 7 + i) + 1), static_cast<uint32_t>(rank * 1000003 + i * 17 + round)};
 }
 
-enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather, kGather, kScatter, kAllgatherv };
-constexpr uint32_t kKinds = 8;
+enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather, kGather, kScatter, kAllgatherv, kScatterv };
+constexpr uint32_t kKinds = 9;
 
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
@@ -77,9 +77,9 @@ struct Operation {
     count = count_of(me);
   }
   bool gathers() const { return kind == Kind::kAllgather || kind == Kind::kGather || kind == Kind::kAllgatherv; }
-  bool scatters() const { return kind == Kind::kScatter; }
+  bool scatters() const { return kind == Kind::kScatter || kind == Kind::kScatterv; }
   bool has_row() const { return gathers() || scatters(); }
-  bool is_various() const { return kind == Kind::kAllgatherv; }
+  bool is_various() const { return kind == Kind::kAllgatherv || kind == Kind::kScatterv; }
   bool is_for_all() const { return kind == Kind::kAllgather || kind == Kind::kAllgatherv; }
   bool does_nothing() const {
     if (!has_row()) return count == 0 && kind != Kind::kBarrier;
@@ -117,6 +117,9 @@ struct Operation {
       case Kind::kGather: return smelt_group_start_gather(group, &from, row(out), bytes, root, &request);
       case Kind::kScatter: return smelt_group_start_scatter(group, row(in), &to, bytes, root, &request);
       case Kind::kAllgatherv: return smelt_group_start_allgatherv(group, &from, row(out), blocks.data(), &request);
+      case Kind::kScatterv:
+        return smelt_group_start_scatterv(group, row(in), me == root ? blocks.data() : nullptr, &to, bytes, root,
+                                          &request);
     }
     return -1;
   }
@@ -133,6 +136,8 @@ struct Operation {
       case Kind::kGather: return smelt_group_gather(group, &from, row(out), bytes, root);
       case Kind::kScatter: return smelt_group_scatter(group, row(in), &to, bytes, root);
       case Kind::kAllgatherv: return smelt_group_allgatherv(group, &from, row(out), blocks.data());
+      case Kind::kScatterv:
+        return smelt_group_scatterv(group, row(in), me == root ? blocks.data() : nullptr, &to, bytes, root);
     }
     return -1;
   }
@@ -232,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u)
 // Every size about the borders of the methods, from memory in one piece, in place and with gaps.
 int rows_up_to(size_t most, smelt_group* group, const Seat& seat) {
   uint32_t round = 0;
-  for (const Kind kind : {Kind::kAllgather, Kind::kGather, Kind::kScatter, Kind::kAllgatherv})
+  for (const Kind kind : {Kind::kAllgather, Kind::kGather, Kind::kScatter, Kind::kAllgatherv, Kind::kScatterv})
     for (const size_t count : {1, 3, 4, 7, 8, 9, 14, 15, 27, 28, 29, 255, 256, 257, 3000, 20000})
       for (const bool apart : {false, false, true, true}) {
         if (count > most) continue;
