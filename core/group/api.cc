@@ -52,6 +52,11 @@ int check_scatterv(const smelt_group* group, const void* in, const smelt_block* 
   return !group || !out || root >= group->n || (group->me == root && (!in || !blocks)) ? -EINVAL : 0;
 }
 
+int check_gatherv(const smelt_group* group, const void* in, size_t bytes, const void* out, const smelt_block* blocks,
+                  unsigned root) {
+  return !group || (!in && bytes > 0) || root >= group->n || (group->me == root && (!out || !blocks)) ? -EINVAL : 0;
+}
+
 size_t sum_of(const smelt_group& group, const smelt_block* blocks) {
   size_t sum = 0;
   for (uint32_t i = 0; i < group.n; ++i) sum += blocks[i].bytes;
@@ -182,6 +187,16 @@ int smelt_group_scatterv(smelt_group* group, const void* in, const smelt_block* 
   return 0;
 }
 
+int smelt_group_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_block* blocks,
+                        unsigned root) {
+  if (const int error = check_gatherv(group, in, bytes, out, blocks, root)) return error;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_gatherv(group, in, bytes, out, blocks, root); });
+  if (group->n > 1) return group_gatherv(*group, in, bytes, out, blocks, root);
+  copy_through(at(in), at(static_cast<char*>(out) + blocks->offset), bytes);
+  return 0;
+}
+
 int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
   if (!request) return -EINVAL;
   if (!group) return complete(request, -EINVAL);
@@ -285,6 +300,18 @@ int smelt_group_start_scatterv(smelt_group* group, const void* in, const smelt_b
     return start(*group, request, &all, out, nullptr,
                  [&](Pending& place) { return start_scatterv(*group, place, blocks, bytes, root); });
   copy_through(at(static_cast<const char*>(in) + blocks->offset), *out, blocks->bytes);
+  return complete(request);
+}
+
+int smelt_group_start_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_block* blocks,
+                              unsigned root, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_gatherv(group, in, bytes, out, blocks, root)) return complete(request, error);
+  const smelt_data own = at(in), all = at(out);
+  if (group->n > 1)
+    return start(*group, request, &own, &all, nullptr,
+                 [&](Pending& place) { return start_gatherv(*group, place, bytes, blocks, root); });
+  copy_through(own, at(static_cast<char*>(out) + blocks->offset), bytes);
   return complete(request);
 }
 

@@ -116,6 +116,11 @@ void gather_table(const Group& group, Table* table) {
   add_moves(group, SMELT_COLLECTIVE_GATHER, "the root reads everybody's", table);
 }
 
+void gatherv_table(const Group&, Table* table) {
+  table->add(kInlineBytes, "inline, flags in the lines, the root reads everybody's");
+  table->add(UINT64_MAX, "single copy, the root reads; or through shared memory");
+}
+
 // The limits are those of a block, but inline is what the root sends in all.
 void add_scatter(const Group& group, smelt_collective which, Table* table) {
   table->add(kInlineBytes / (group.n - 1), "inline, flags in the lines, everybody reads the root's");

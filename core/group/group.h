@@ -123,6 +123,7 @@ int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, ui
 int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root);
 int group_scatterv(Group& group, const void* in, const smelt_block* blocks, const smelt_data& out, size_t bytes,
                    uint32_t root);
+int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_block* blocks, uint32_t root);
 
 // The same, started: what they are told lies in `place`, where the machine is made as well. 0, or what the blocking one
 // returns where that is known at once.
@@ -134,6 +135,7 @@ int start_allgather(Group& group, Pending& place, size_t bytes);
 int start_allgatherv(Group& group, Pending& place, const smelt_block* blocks, size_t sum);
 int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root);
+int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_block* blocks, uint32_t root);
 int start_scatterv(Group& group, Pending& place, const smelt_block* blocks, size_t bytes, uint32_t root);
 
 }  // namespace smelt

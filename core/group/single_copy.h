@@ -9,6 +9,7 @@
 //               writes and one reads half of the operands, and the root combines
 //   allreduce   the same, and writes it to everybody
 //   allgather   everybody reads everybody's
+//   gatherv     the root reads everybody's
 //   scatterv    everybody reads its own block
 //   gather, scatter   the root copies the first n-th of every block, and everybody the rest of its own
 //

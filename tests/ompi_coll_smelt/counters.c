@@ -63,7 +63,7 @@ static void verify(const char *form, const char *collective, int got, int wanted
 
 typedef struct results {
   int one, sum, all, word, block, own;
-  int *ranks, *gathered, *vector;
+  int *ranks, *gathered, *vector, *to_root;
   int *ones, *at;  // counts and displacements
 } results;
 
@@ -71,7 +71,7 @@ static void clear(results *r, int root) {
   r->sum = r->all = 0;
   r->word = world_rank == root ? 5 : 0;
   r->block = r->own = -1;
-  for (int i = 0; i < world_size; ++i) r->ranks[i] = r->gathered[i] = r->vector[i] = -1;
+  for (int i = 0; i < world_size; ++i) r->ranks[i] = r->gathered[i] = r->vector[i] = r->to_root[i] = -1;
 }
 
 static void verify_all(const char *form, const results *r, int root) {
@@ -84,15 +84,16 @@ static void verify_all(const char *form, const results *r, int root) {
   if (world_rank == root) verify(form, "gather", r->gathered[last], last);
   verify(form, "scatter", r->block, world_rank);
   verify(form, "scatterv", r->own, world_rank);
+  if (world_rank == root) verify(form, "gatherv", r->to_root[last], last);
 }
 
 static void call_all(int calls) {
-  enum { kForms = 9 };
+  enum { kForms = 10 };
   const MPI_Comm world = MPI_COMM_WORLD;
   results v = {.one = 1};
-  int *const row = calloc(6 * (size_t)world_size, sizeof *row);
+  int *const row = calloc(7 * (size_t)world_size, sizeof *row);
   v.ranks = row + world_size, v.gathered = row + 2 * world_size, v.vector = row + 3 * world_size;
-  v.ones = row + 4 * world_size, v.at = row + 5 * world_size;
+  v.ones = row + 4 * world_size, v.at = row + 5 * world_size, v.to_root = row + 6 * world_size;
   for (int i = 0; i < world_size; ++i) row[i] = v.at[i] = i, v.ones[i] = 1;
   MPI_Request r[kForms];
   for (int i = 0; i < calls; ++i) {
@@ -107,6 +108,7 @@ static void call_all(int calls) {
     MPI_Scatter(row, 1, MPI_INT, &v.block, 1, MPI_INT, root, world);
     MPI_Allgatherv(&world_rank, 1, MPI_INT, v.vector, v.ones, v.at, MPI_INT, world);
     MPI_Scatterv(row, v.ones, v.at, MPI_INT, &v.own, 1, MPI_INT, root, world);
+    MPI_Gatherv(&world_rank, 1, MPI_INT, v.to_root, v.ones, v.at, MPI_INT, root, world);
     verify_all("blocking", &v, root);
     clear(&v, root);
     MPI_Ibarrier(world, &r[0]);
@@ -118,6 +120,7 @@ static void call_all(int calls) {
     MPI_Iscatter(row, 1, MPI_INT, &v.block, 1, MPI_INT, root, world, &r[6]);
     MPI_Iallgatherv(&world_rank, 1, MPI_INT, v.vector, v.ones, v.at, MPI_INT, world, &r[7]);
     MPI_Iscatterv(row, v.ones, v.at, MPI_INT, &v.own, 1, MPI_INT, root, world, &r[8]);
+    MPI_Igatherv(&world_rank, 1, MPI_INT, v.to_root, v.ones, v.at, MPI_INT, root, world, &r[9]);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
     verify_all("nonblocking", &v, root);
     clear(&v, root);
@@ -130,6 +133,7 @@ static void call_all(int calls) {
     INIT(Scatter)(row, 1, MPI_INT, &v.block, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[6]);
     INIT(Allgatherv)(&world_rank, 1, MPI_INT, v.vector, v.ones, v.at, MPI_INT, world, MPI_INFO_NULL, &r[7]);
     INIT(Scatterv)(row, v.ones, v.at, MPI_INT, &v.own, 1, MPI_INT, root, world, MPI_INFO_NULL, &r[8]);
+    INIT(Gatherv)(&world_rank, 1, MPI_INT, v.to_root, v.ones, v.at, MPI_INT, root, world, MPI_INFO_NULL, &r[9]);
     MPI_Startall(kForms, r);
     MPI_Waitall(kForms, r, MPI_STATUSES_IGNORE);
     for (int k = 0; k < kForms; ++k) MPI_Request_free(&r[k]);
@@ -161,7 +165,7 @@ int main(int argc, char **argv) {
   call_all(kCalls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
   static const char *const collectives[] = {"barrier", "bcast",   "reduce",     "allreduce", "allgather",
-                                            "gather",  "scatter", "allgatherv", "scatterv"};
+                                            "gather",  "scatter", "allgatherv", "scatterv",  "gatherv"};
   static const char *const forms[] = {"%s", "i%s", "%s_init"};
   for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i)
     for (int form = 0; form < 3; ++form) judge(forms[form], collectives[i], used ? kCalls : 0);

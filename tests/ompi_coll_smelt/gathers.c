@@ -1,12 +1,12 @@
-// Proves that gather, scatter, allgatherv and scatterv bring everybody's data to the root, or to everybody, and the
-// root's to everybody, to the places that the call names, at all lengths, for every root, whatever datatypes describe
+// Proves that gather, scatter and the vector forms bring everybody's data to the root, or to everybody, and the root's
+// to everybody, to the places that the call names, at all lengths, for every root, whatever datatypes describe
 // the two sides (layouts.h); in place; count zero; in a communicator of reversed order; with arguments that mean
 // nothing where MPI says that nobody looks at them. What is between, around and elsewhere than on who receives must
 // stay as it was.
 #include "layouts.h"
 
-typedef enum kind { kGather, kScatter, kAllgatherv, kScatterv, kKinds } kind;
-static const char *const kNames[] = {"gather", "scatter", "allgatherv", "scatterv"};
+typedef enum kind { kGather, kScatter, kAllgatherv, kScatterv, kGatherv, kKinds } kind;
+static const char *const kNames[] = {"gather", "scatter", "allgatherv", "scatterv", "gatherv"};
 
 enum { kMostRanks = 64 };
 
@@ -23,7 +23,7 @@ typedef struct work {
 } work;
 
 static int is_scatter(const work *w) { return w->which == kScatter || w->which == kScatterv; }
-static int is_vector(const work *w) { return w->which == kAllgatherv || w->which == kScatterv; }
+static int is_vector(const work *w) { return w->which >= kAllgatherv; }
 // Does this rank have the row?
 static int has_row(const work *w) { return w->which == kAllgatherv || w->rank == w->root; }
 
@@ -58,6 +58,10 @@ static void call(const work *w, const guarded *row, const guarded *own) {
   switch (w->which) {
     case kGather: MPI_Gather(block, own_count, own_type, whole, count, type, w->root, w->comm); break;
     case kAllgatherv: MPI_Allgatherv(block, own_count, own_type, whole, w->count, w->at, type, w->comm); break;
+    case kGatherv:
+      MPI_Gatherv(block, own_count, own_type, whole, is_root ? w->count : NULL, is_root ? w->at : NULL, type, w->root,
+                  w->comm);
+      break;
     case kScatterv:
       MPI_Scatterv(whole, is_root ? w->count : NULL, is_root ? w->at : NULL, type, block, own_count, own_type, w->root,
                    w->comm);

@@ -138,3 +138,12 @@ int MPI_Scatterv(const void *in, const int *counts, const int *at, MPI_Datatype 
         2);
   return completed(MPI_Iscatterv(in, counts, at, send_type, out, count, type, root, comm, &request), &request);
 }
+
+int MPI_Gatherv(const void *in, int send, MPI_Datatype send_type, void *out, const int *counts, const int *at,
+                MPI_Datatype type, int root, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Gatherv)(in, send, send_type, out, counts, at, type, root, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Igatherv(in, send, send_type, out, counts, at, type, root, comm, &request), &request);
+}

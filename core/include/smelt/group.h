@@ -109,8 +109,10 @@ typedef struct smelt_fold {
  * allgatherv: allgather of blocks of any lengths, to any places of `out`: `blocks` says of each participant in their
  * order how long its block is, the same to all, and where it goes here; they do not overlap.
  *
- * scatterv: scatter of blocks of any lengths from any places of `in`: `blocks`, which is the root's alone, as `in`, says
- * of each participant where its block is and how long; everybody says of its own `bytes`, which is 0 where it has none.
+ * scatterv: scatter of blocks of any lengths from any places of `in`: `blocks`, which is the root's alone, as `in`,
+ * says of each participant where its block is and how long; everybody says of its own `bytes`, which is 0 where it has
+ * none.
+ * gatherv: the other way round; `in` lies in one piece.
  *
  * But for a broadcast, lengths must agree. Where they do not, nobody waits for ever and nothing is written elsewhere
  * than in the result: who finds it out returns -EMSGSIZE, with nothing of use in its result, and a group that could not
@@ -128,6 +130,8 @@ SMELT_API int smelt_group_scatter(smelt_group *group, const void *in, const smel
                                   unsigned root);
 SMELT_API int smelt_group_scatterv(smelt_group *group, const void *in, const smelt_block *blocks, const smelt_data *out,
                                    size_t bytes, unsigned root);
+SMELT_API int smelt_group_gatherv(smelt_group *group, const void *in, size_t bytes, void *out,
+                                  const smelt_block *blocks, unsigned root);
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
 
 /* The same, started now and completed later. The caller owns the request, and leaves it where it is until it is
@@ -164,6 +168,8 @@ SMELT_API int smelt_group_start_scatter(smelt_group *group, const void *in, cons
                                         unsigned root, smelt_request *request);
 SMELT_API int smelt_group_start_scatterv(smelt_group *group, const void *in, const smelt_block *blocks,
                                          const smelt_data *out, size_t bytes, unsigned root, smelt_request *request);
+SMELT_API int smelt_group_start_gatherv(smelt_group *group, const void *in, size_t bytes, void *out,
+                                        const smelt_block *blocks, unsigned root, smelt_request *request);
 
 /* Memory for long messages is taken, or refused, when the first of them needs it, by all participants alike; so a start
  * may be refused when it is too late for the caller to do something else. Who cannot have that asks beforehand: a

@@ -32,8 +32,19 @@ Map operand(unsigned rank, size_t i, uint32_t round) {
   return {static_cast<uint32_t>(2 * (rank * 7 + i) + 1), static_cast<uint32_t>(rank * 1000003 + i * 17 + round)};
 }
 
-enum class Kind { kBarrier, kBroadcast, kReduce, kAllreduce, kAllgather, kGather, kScatter, kAllgatherv, kScatterv };
-constexpr uint32_t kKinds = 9;
+enum class Kind {
+  kBarrier,
+  kBroadcast,
+  kReduce,
+  kAllreduce,
+  kAllgather,
+  kGather,
+  kScatter,
+  kAllgatherv,
+  kScatterv,
+  kGatherv
+};
+constexpr uint32_t kKinds = 10;
 
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
@@ -50,11 +61,11 @@ struct Operation {
   smelt_request request{};
 
   Operation(Kind kind, size_t most, unsigned root, uint32_t round, bool apart, const Seat& seat)
-      : kind(kind), count(most), root(root), round(round), apart(apart), me(seat.me) {
+      : kind(kind), count(most), root(root), round(round), apart(apart && kind != Kind::kGatherv), me(seat.me) {
     if (has_row()) make_blocks(most, seat.n);
     in.assign(scatters() ? row_elements : count * width(), Map{5, 5});
     out.assign(gathers() ? row_elements : count * width(), Map{9, 9});
-    in_place = has_row() && (is_for_all() || me == root) && !apart && round % 2;
+    in_place = has_row() && (is_for_all() || me == root) && !this->apart && round % 2;
     if (scatters()) {
       for (unsigned r = 0; r < seat.n && me == root; ++r)
         for (size_t i = 0; i < count_of(r); ++i) in[place_of(r) + i] = operand(r, i, round);
@@ -76,10 +87,10 @@ struct Operation {
     }
     count = count_of(me);
   }
-  bool gathers() const { return kind == Kind::kAllgather || kind == Kind::kGather || kind == Kind::kAllgatherv; }
+  bool gathers() const { return is_for_all() || kind == Kind::kGather || kind == Kind::kGatherv; }
   bool scatters() const { return kind == Kind::kScatter || kind == Kind::kScatterv; }
   bool has_row() const { return gathers() || scatters(); }
-  bool is_various() const { return kind == Kind::kAllgatherv || kind == Kind::kScatterv; }
+  bool is_various() const { return kind >= Kind::kAllgatherv; }
   bool is_for_all() const { return kind == Kind::kAllgather || kind == Kind::kAllgatherv; }
   bool does_nothing() const {
     if (!has_row()) return count == 0 && kind != Kind::kBarrier;
@@ -117,6 +128,9 @@ struct Operation {
       case Kind::kGather: return smelt_group_start_gather(group, &from, row(out), bytes, root, &request);
       case Kind::kScatter: return smelt_group_start_scatter(group, row(in), &to, bytes, root, &request);
       case Kind::kAllgatherv: return smelt_group_start_allgatherv(group, &from, row(out), blocks.data(), &request);
+      case Kind::kGatherv:
+        return smelt_group_start_gatherv(group, from.base, bytes, row(out), me == root ? blocks.data() : nullptr, root,
+                                         &request);
       case Kind::kScatterv:
         return smelt_group_start_scatterv(group, row(in), me == root ? blocks.data() : nullptr, &to, bytes, root,
                                           &request);
@@ -136,6 +150,8 @@ struct Operation {
       case Kind::kGather: return smelt_group_gather(group, &from, row(out), bytes, root);
       case Kind::kScatter: return smelt_group_scatter(group, row(in), &to, bytes, root);
       case Kind::kAllgatherv: return smelt_group_allgatherv(group, &from, row(out), blocks.data());
+      case Kind::kGatherv:
+        return smelt_group_gatherv(group, from.base, bytes, row(out), me == root ? blocks.data() : nullptr, root);
       case Kind::kScatterv:
         return smelt_group_scatterv(group, row(in), me == root ? blocks.data() : nullptr, &to, bytes, root);
     }
@@ -237,7 +253,8 @@ INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u)
 // Every size about the borders of the methods, from memory in one piece, in place and with gaps.
 int rows_up_to(size_t most, smelt_group* group, const Seat& seat) {
   uint32_t round = 0;
-  for (const Kind kind : {Kind::kAllgather, Kind::kGather, Kind::kScatter, Kind::kAllgatherv, Kind::kScatterv})
+  for (const Kind kind :
+       {Kind::kAllgather, Kind::kGather, Kind::kScatter, Kind::kAllgatherv, Kind::kScatterv, Kind::kGatherv})
     for (const size_t count : {1, 3, 4, 7, 8, 9, 14, 15, 27, 28, 29, 255, 256, 257, 3000, 20000})
       for (const bool apart : {false, false, true, true}) {
         if (count > most) continue;
