@@ -44,7 +44,7 @@ typedef struct coll_smelt_terms {
   coll_smelt_fold fold;
   char *packed;        /* the root's or everybody's row of blocks, where the type leaves gaps */
   smelt_block *blocks; /* of it, in the vector forms (blocks.h) */
-  char *own; /* what is sent, in one piece: gatherv.c */
+  char *own;           /* what is sent, in one piece: gatherv.c */
   smelt_block few[COLL_SMELT_FEW];
 } coll_smelt_terms;
 

@@ -20,7 +20,8 @@
 namespace smelt {
 namespace {
 
-// What a participant contributes, and where all of it goes. In place, its own is there already. As many bytes of each ...
+// What a participant contributes, and where all of it goes. In place, its own is there already. As many bytes of
+// each ...
 struct Equal {
   const smelt_data& in;
   char* out;

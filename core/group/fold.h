@@ -11,8 +11,8 @@
 
 namespace smelt {
 
-// Reads the packed bytes of a caller's data; a caller's buffer is used in place where it can be. Nothing (bytes == 0) may
-// lie nowhere: no base and no functions.
+// Reads the packed bytes of a caller's data; a caller's buffer is used in place where it can be. Nothing (bytes == 0)
+// may lie nowhere: no base and no functions.
 inline const void* packed_view(const smelt_data& data, size_t offset, size_t bytes, void* room) {
   if (data.base) return static_cast<const char*>(data.base) + offset;
   if (bytes > 0) data.pack(data.context, offset, bytes, room);

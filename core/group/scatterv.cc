@@ -1,12 +1,13 @@
-// Scatterv: to everybody its block of the root's row, of any length and from any place. Only the root knows all lengths,
-// and everybody its own; so the root says with its first line what the longest is, and all blocks get as much room.
+// Scatterv: to everybody its block of the root's row, of any length and from any place. Only the root knows all
+// lengths, and everybody its own; so the root says with its first line what the longest is, and all blocks get as much
+// room.
 //
 //   inline  up to 224 bytes for all together: that line and its likes carry the data already
 //   shelf   over the root's shelf: several blocks in a piece, or several pieces for a block
 //   single  long ones are read straight from the root's memory, which tells where each block is
 //
-// Who is not the root looks at the pieces alone that are its own, and says at once that it has done with the others. The
-// root waits for nobody to receive, but where its memory is being read; it may be up to kRing calls, or kPieceRing
+// Who is not the root looks at the pieces alone that are its own, and says at once that it has done with the others.
+// The root waits for nobody to receive, but where its memory is being read; it may be up to kRing calls, or kPieceRing
 // pieces, ahead.
 #include <algorithm>
 #include <cerrno>
