@@ -21,19 +21,19 @@ static int open_allgatherv(coll_smelt_terms *terms, const coll_smelt_module *mod
   if (error != OMPI_SUCCESS) return error;
   if (call->send == MPI_IN_PLACE)
     coll_smelt_data_open(&terms->in, coll_smelt_place(call, call->receive, call->type, me),
-                         coll_smelt_count_at(call->counts, me), call->type, false);
+                         (coll_smelt_length)coll_smelt_count_of(call->counts, me), call->type, false);
   else
     coll_smelt_data_open(&terms->in, call->send, call->send_count, call->send_type, false);
   return OMPI_SUCCESS;
 }
 static int run_allgatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
   return smelt_group_allgatherv(group, &terms->in.data, coll_smelt_row(terms, call->receive, call->type),
-                                terms->blocks);
+                                terms->places);
 }
 static int start_allgatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
                             smelt_request *request) {
   return smelt_group_start_allgatherv(group, &terms->in.data, coll_smelt_row(terms, call->receive, call->type),
-                                      terms->blocks, request);
+                                      terms->places, request);
 }
 static void close_allgatherv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
                              int error) {

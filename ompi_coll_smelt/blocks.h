@@ -6,7 +6,7 @@
 #include "form.h"
 
 static inline size_t coll_smelt_block_bytes(const coll_smelt_call *call, const struct ompi_datatype_t *type, int rank) {
-  return type->super.size * (size_t)coll_smelt_count_at(call->counts, rank);
+  return type->super.size * coll_smelt_count_of(call->counts, rank);
 }
 /* Of all together, and of the longest. */
 static inline size_t coll_smelt_sum_of_blocks(const coll_smelt_call *call, const struct ompi_datatype_t *type, int n) {
@@ -26,10 +26,10 @@ static inline size_t coll_smelt_longest_block(const coll_smelt_call *call, const
 /* Where that rank's block begins in the program's own row. */
 static inline char *coll_smelt_place(const coll_smelt_call *call, const void *row, const struct ompi_datatype_t *type,
                                      int rank) {
-  return (char *)row + (type->super.ub - type->super.lb) * coll_smelt_place_at(call->places, rank);
+  return (char *)row + (type->super.ub - type->super.lb) * coll_smelt_place_of(call->places, rank);
 }
 
-/* terms->blocks and, with gaps, terms->packed; both released by close. OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE. */
+/* terms->places and, with gaps, terms->packed; both released by close. OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE. */
 int coll_smelt_blocks_open(coll_smelt_terms *terms, const coll_smelt_call *call, const struct ompi_datatype_t *type,
                            int n);
 void coll_smelt_blocks_close(coll_smelt_terms *terms);

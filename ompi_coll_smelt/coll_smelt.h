@@ -14,7 +14,11 @@
  *   module.c             the life of a module
  *   slots.def            the functions that are offered
  *   form.h               what a collective's file defines, and the blocking form of it
- *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c, gather.c, scatter.c, ...   the collectives
+ *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c, reduce_scatter.c, scan.c, alltoall.c, gather.c, scatter.c
+ *                        the collectives
+ *   allgatherv.c, gatherv.c, scatterv.c                                  those of rows of blocks that differ (blocks.h)
+ *   alltoallv.c, alltoallw.c                                             those whose blocks differ, over exchange.c
+ *   neighbours.c         those of neighbours, over exchange.c, and who they are
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   nonblocking.c        the nonblocking and the persistent forms
  *   requests.c           what of these is under way, and how it advances
@@ -38,7 +42,8 @@ typedef struct coll_smelt_component {
   mca_coll_base_component_t super;
   int priority; /* 0: not used */
   int verbose;
-  int patience; /* calls of a new communicator that set nothing up yet */
+  int patience;       /* calls of a new communicator that set nothing up yet */
+  bool several_nodes; /* communicators that span several are served, too */
 } coll_smelt_component;
 
 extern COLL_SMELT_EXPORT coll_smelt_component mca_coll_smelt_component;
@@ -72,6 +77,8 @@ typedef struct coll_smelt_module {
   bool wants_room;     /* the next blocking call is to ask for the memory that long messages need */
   bool asked_for_room; /* there is nothing to ask any more */
   enum { COLL_SMELT_NOT_KNOWN, COLL_SMELT_PROGRAM, COLL_SMELT_OPEN_MPI } used_by;
+  _Atomic(struct coll_smelt_lists *) lists; /* exchange.c: memory of an earlier call, for the next */
+  struct coll_smelt_neighbours *neighbours; /* neighbours.c: NULL, not looked for yet */
   coll_smelt_lower lower;
 } coll_smelt_module;
 OBJ_CLASS_DECLARATION(coll_smelt_module);
@@ -111,10 +118,17 @@ void coll_smelt_abandon(coll_smelt_module *module);
  * counts as one, and is to be served by the function of its name. */
 bool coll_smelt_is_first_reduction(coll_smelt_module *module, const struct ompi_op_t *op,
                                    const struct ompi_datatype_t *type, coll_smelt_length count);
+/* The same of a reduction that has no such function: is it one whose result does not depend on the order? Then the
+ * component below is to be called. */
+bool coll_smelt_is_first_of_any_order(coll_smelt_module *module, const struct ompi_op_t *op,
+                                      const struct ompi_datatype_t *type);
 int coll_smelt_first_allreduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
                                struct ompi_datatype_t *type, struct ompi_op_t *op);
 int coll_smelt_first_reduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
                             struct ompi_datatype_t *type, struct ompi_op_t *op, int root);
+
+/* exchange.c: what it keeps of the module goes. */
+void coll_smelt_exchange_end(coll_smelt_module *module);
 
 /* parameters.c: registers them and hands what the user set to Smelt. */
 void coll_smelt_register_parameters(const mca_base_component_t *component);
@@ -124,7 +138,9 @@ int coll_smelt_setting(const char *name, bool *set);
 /* lower_components.c */
 /* The user's `--mca coll` is a list of what to take, and we are in it. */
 bool coll_smelt_selected_by_name(void);
-/* To be called once, while the framework opens us: completes such a list where it could not serve a communicator. */
+/* What such a list lacks to serve every communicator, "basic,self"; "": nothing. */
+const char *coll_smelt_missing_components(void);
+/* To be called once, while the framework opens us: adds them. */
 void coll_smelt_add_lower_components(const mca_base_component_t *component);
 
 /* say.c: one line to standard error, "smelt: coll/smelt: ...", in one write. */

@@ -6,11 +6,11 @@
  *   COLL_SMELT_EXPORT         what makes the component's struct visible
  *   COLL_SMELT_POINTER        a definition that the series wants beside the struct, or nothing
  *   coll_smelt_length          the type of an element count
- *   coll_smelt_counts, coll_smelt_places   of an array of these, and of displacements; with coll_smelt_count_at and
- *                              coll_smelt_place_at
- *   COLL_SMELT_OFFER(module, name)             when the module is made: announces the function `name`
- *   COLL_SMELT_INSTALL(module, comm, name)     when it is enabled: puts the function into the communicator
- *   COLL_SMELT_UNINSTALL(module, comm, name)   when it is disabled: puts the one that was saved back
+ *   coll_smelt_counts, coll_smelt_places, coll_smelt_far_places   arrays of counts, and of displacements, which
+ *                             MPI_Neighbor_alltoallw has of another type; coll_smelt_count_of and so on: one of them
+ *   COLL_SMELT_OFFER_AS(module, name, function)          when the module is made: announces the function `name`
+ *   COLL_SMELT_INSTALL_AS(module, comm, name, function)  when it is enabled: puts the function into the communicator
+ *   COLL_SMELT_UNINSTALL(module, comm, name)             when it is disabled: puts the one that was saved back
  * where OFFER or the other two do nothing, as the framework or the component does that work in this series. */
 #ifndef COLL_SMELT_COMPAT_H
 #define COLL_SMELT_COMPAT_H
@@ -30,5 +30,20 @@
 #else
 #error "coll/smelt knows Open MPI 4.1, 5.0 and 6; write a compat_<series>.h for this one (see compat.h)"
 #endif
+
+/* Collectives of neighbours have the types of their namesakes, all but one. */
+#define SAME_TYPES(name, neighbours)                                                     \
+  typedef mca_coll_base_module_##name##_fn_t mca_coll_base_module_##neighbours##_fn_t;   \
+  typedef mca_coll_base_module_i##name##_fn_t mca_coll_base_module_i##neighbours##_fn_t; \
+  typedef mca_coll_base_module_##name##_init_fn_t mca_coll_base_module_##neighbours##_init_fn_t;
+SAME_TYPES(allgather, neighbor_allgather)
+SAME_TYPES(allgatherv, neighbor_allgatherv)
+SAME_TYPES(alltoall, neighbor_alltoall)
+SAME_TYPES(alltoallv, neighbor_alltoallv)
+#undef SAME_TYPES
+
+/* A function of the component's own name. */
+#define COLL_SMELT_OFFER(module, name) COLL_SMELT_OFFER_AS(module, name, coll_smelt_##name)
+#define COLL_SMELT_INSTALL(module, comm, name) COLL_SMELT_INSTALL_AS(module, comm, name, coll_smelt_##name)
 
 #endif

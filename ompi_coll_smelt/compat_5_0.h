@@ -7,15 +7,19 @@
 #define COLL_SMELT_POINTER
 
 typedef int coll_smelt_length;
+
+/* Of each block: its count, and its place in elements, or bytes, or those of MPI_Neighbor_alltoallw. */
 typedef const int *coll_smelt_counts;
 typedef const int *coll_smelt_places;
-static inline coll_smelt_length coll_smelt_count_at(coll_smelt_counts counts, int i) { return counts[i]; }
-static inline ptrdiff_t coll_smelt_place_at(coll_smelt_places places, int i) { return places[i]; }
+typedef const MPI_Aint *coll_smelt_far_places;
+static inline size_t coll_smelt_count_of(coll_smelt_counts counts, int i) { return (size_t)counts[i]; }
+static inline ptrdiff_t coll_smelt_place_of(coll_smelt_places places, int i) { return places[i]; }
+static inline ptrdiff_t coll_smelt_far_place_of(coll_smelt_far_places places, int i) { return places[i]; }
 
 #define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
 
-#define COLL_SMELT_OFFER(module, name) ((module)->super.coll_##name = coll_smelt_##name)
-#define COLL_SMELT_INSTALL(module, comm, name) ((void)0)
+#define COLL_SMELT_OFFER_AS(module, name, function) ((module)->super.coll_##name = (function))
+#define COLL_SMELT_INSTALL_AS(module, comm, name, function) ((void)0)
 #define COLL_SMELT_UNINSTALL(module, comm, name) ((void)0)
 
 #endif

@@ -6,6 +6,7 @@
 #include "coll_smelt.h"
 
 #include "counters.h"
+#include "nodes.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/group/group.h"
 
@@ -36,6 +37,7 @@ static int register_component(void) {
   coll_smelt_register_counters(component);
   mca_coll_smelt_component.verbose = coll_smelt_setting("SMELT_VERBOSE", NULL);
   mca_coll_smelt_component.patience = coll_smelt_setting("SMELT_PATIENCE", NULL);
+  mca_coll_smelt_component.several_nodes = coll_smelt_setting("SMELT_NODES", NULL) != 0;
   return OMPI_SUCCESS;
 }
 
@@ -73,13 +75,17 @@ static bool of_one_job(ompi_group_t *group) {
 
 static bool is_ours(struct ompi_communicator_t *comm) {
   const int size = ompi_comm_size(comm);
-  return !OMPI_COMM_IS_INTER(comm) && size > 1 && size <= SMELT_MAX_PARTICIPANTS &&
-         !ompi_group_have_remote_peers(comm->c_local_group) && of_one_job(comm->c_local_group);
+  return !OMPI_COMM_IS_INTER(comm) && size > 1 && of_one_job(comm->c_local_group);
 }
 
 static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int *priority) {
   *priority = mca_coll_smelt_component.priority;
   if (*priority == 0 || !is_ours(comm)) return NULL;
+  if (ompi_group_have_remote_peers(comm->c_local_group)) {
+    coll_smelt_nodes *nodes = mca_coll_smelt_component.several_nodes ? coll_smelt_nodes_new(comm) : NULL;
+    return nodes ? &nodes->super : NULL;
+  }
+  if (ompi_comm_size(comm) > SMELT_MAX_PARTICIPANTS) return NULL;
   coll_smelt_module *module = coll_smelt_module_new(comm);
   return module ? &module->super : NULL;
 }

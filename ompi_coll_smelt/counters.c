@@ -57,4 +57,8 @@ void coll_smelt_register_counters(const mca_base_component_t *component) {
   for (int i = 0; i < SMELT_COLLECTIVES; ++i) offer_forms(component, i, names[i]);
   offer(component, "groups_created", "communicators that Smelt serves or served", &coll_smelt_tally.groups_created);
   offer(component, "groups_refused", "communicators on which Smelt stepped aside", &coll_smelt_tally.groups_refused);
+  offer(component, "hierarchies_created", "communicators over several nodes that Smelt serves or served",
+        &coll_smelt_tally.hierarchies_created);
+  offer(component, "hierarchies_refused", "communicators over several nodes on which Smelt stepped aside",
+        &coll_smelt_tally.hierarchies_refused);
 }

@@ -19,6 +19,8 @@ typedef struct coll_smelt_counters {
   coll_smelt_counter persistent_passed_on[SMELT_COLLECTIVES];
   coll_smelt_counter groups_created;
   coll_smelt_counter groups_refused;
+  coll_smelt_counter hierarchies_created;
+  coll_smelt_counter hierarchies_refused;
   bool threads; /* several threads may count at once */
 } coll_smelt_counters;
 

@@ -9,6 +9,8 @@
  *
  *   anything else                       not here: making the group costs little beside so long a message
  *
+ * Scans and reduce_scatters, which are rarer, are left to the component below in the first case only.
+ *
  * Not even of two ranks may a floating-point sum be left to the component below: of two NaNs the processor keeps the
  * first, so a + b and b + a are the same numbers, but not the same bits, and components that exchange operands combine
  * them the other way round on the other rank.
@@ -35,6 +37,13 @@ bool coll_smelt_is_first_reduction(coll_smelt_module *module, const struct ompi_
                                    const struct ompi_datatype_t *type, coll_smelt_length count) {
   if (module->state != COLL_SMELT_UNUSED || module->patience <= 0) return false;
   if (!coll_smelt_any_order(op, type) && gathered_bytes(module, type, count) > kMostGathered) return false;
+  --module->patience;
+  return true;
+}
+
+bool coll_smelt_is_first_of_any_order(coll_smelt_module *module, const struct ompi_op_t *op,
+                                      const struct ompi_datatype_t *type) {
+  if (module->state != COLL_SMELT_UNUSED || module->patience <= 0 || !coll_smelt_any_order(op, type)) return false;
   --module->patience;
   return true;
 }

@@ -17,6 +17,7 @@
 #include "ompi/communicator/communicator.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* The arguments of a call; those that a collective does not have are 0. broadcast: its buffer is `receive`. */
@@ -26,13 +27,14 @@ typedef struct coll_smelt_call {
   struct ompi_datatype_t *send_type;
   void *receive;
   coll_smelt_length count;
+  coll_smelt_counts counts; /* of each rank, where they may differ */
   struct ompi_datatype_t *type;
   struct ompi_op_t *op;
   int root;
-  /* The vector forms: of the row of blocks. They belong to the program, which must leave them as they are until the
-   * call is complete, or its persistent request freed. */
-  coll_smelt_counts counts;
-  coll_smelt_places places;
+  /* Counts and places belong to the program, which must leave them as they are until the call is complete, or its
+   * persistent request freed. */
+  coll_smelt_places places;                   /* of a row of blocks, where counts may differ */
+  const struct coll_smelt_exchange *exchange; /* exchange.h; instead of all the others */
 } coll_smelt_call;
 
 /* Blocks that need no memory of their own. */
@@ -42,10 +44,13 @@ enum { COLL_SMELT_FEW = 16 };
 typedef struct coll_smelt_terms {
   coll_smelt_data in, out;
   coll_smelt_fold fold;
-  char *packed;        /* the root's or everybody's row of blocks, where the type leaves gaps */
-  smelt_block *blocks; /* of it, in the vector forms (blocks.h) */
-  char *own;           /* what is sent, in one piece: gatherv.c */
-  smelt_block few[COLL_SMELT_FEW];
+  char *packed; /* what the group writes, or a row of blocks, where the type leaves gaps */
+  size_t *counts, few_counts[COLL_SMELT_FEW];      /* of each rank; `counts` is the other one, or allocated */
+  char *aside;                                     /* what it reads, where that leaves gaps or is overwritten */
+  struct coll_smelt_lists *lists;                  /* exchange.c */
+  size_t outgoing, incoming;                       /* blocks in them */
+  smelt_place *places, few_places[COLL_SMELT_FEW]; /* blocks.h; of each rank's block, in the same way */
+  char *own;                                       /* what is sent, in one piece: gatherv.c */
 } coll_smelt_terms;
 
 /* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run,

@@ -20,14 +20,14 @@ static char *row_of(const coll_smelt_terms *terms, const coll_smelt_call *call) 
   return call->type ? coll_smelt_row(terms, call->receive, call->type) : NULL;
 }
 static size_t bytes_of(const coll_smelt_terms *terms, const coll_smelt_call *call) {
-  return call->send_type ? coll_smelt_bytes(call->send_type, call->send_count) : terms->blocks[call->root].bytes;
+  return call->send_type ? coll_smelt_bytes(call->send_type, call->send_count) : terms->places[call->root].bytes;
 }
 
 /* What is sent: terms->in, in one piece. */
 static bool open_own(coll_smelt_terms *terms, const coll_smelt_call *call) {
   terms->own = NULL;
   if (!call->send_type) { /* in place: where it lies in the row, and nobody looks at it where that is another one */
-    terms->in.data.base = row_of(terms, call) + terms->blocks[call->root].offset;
+    terms->in.data.base = row_of(terms, call) + terms->places[call->root].offset;
     return true;
   }
   coll_smelt_data_open(&terms->in, call->send, call->send_count, call->send_type, false);
@@ -42,7 +42,7 @@ static bool open_own(coll_smelt_terms *terms, const coll_smelt_call *call) {
 
 static int open_gatherv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
   terms->packed = NULL;
-  terms->blocks = NULL;
+  terms->places = NULL;
   if (call->type) {
     const int error = coll_smelt_blocks_open(terms, call, call->type, coll_smelt_size(module));
     if (error != OMPI_SUCCESS) return error;
@@ -52,13 +52,13 @@ static int open_gatherv(coll_smelt_terms *terms, const coll_smelt_module *module
   return OMPI_ERR_OUT_OF_RESOURCE;
 }
 static int run_gatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_gatherv(group, terms->in.data.base, bytes_of(terms, call), row_of(terms, call), terms->blocks,
+  return smelt_group_gatherv(group, terms->in.data.base, bytes_of(terms, call), row_of(terms, call), terms->places,
                              (unsigned)call->root);
 }
 static int start_gatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
                          smelt_request *request) {
   return smelt_group_start_gatherv(group, terms->in.data.base, bytes_of(terms, call), row_of(terms, call),
-                                   terms->blocks, (unsigned)call->root, request);
+                                   terms->places, (unsigned)call->root, request);
 }
 static void close_gatherv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
                           int error) {

@@ -7,14 +7,14 @@
  *   1. which components are missing: those without which a communicator cannot be made, and where smelt is the only
  *      name, also those that Open MPI would take if it were not told anything
  *   2. Open MPI's own search is asked for exactly these, by a selection that is theirs for the moment; what it finds,
- *   it
- *      appends to the framework's list
+ *      it appends to the framework's list
  *   3. each gets its parameters registered, which has been done for the others long before
  *   4. each is opened, unless the framework's loop over that list, which is calling us, will come to it. That loop took
  *      the item after ours before it called, so it comes to the new ones only where ours was not the last */
 #include "coll_smelt.h"
 
 #include "opal/mca/base/mca_base_component_repository.h"
+#include "opal/util/proc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,9 +58,9 @@ static void collect(const char *const *wanted, size_t count, char *missing, size
   }
 }
 
-static void find(char *missing) {
+static void find(const char *missing) {
   char *selection = FRAMEWORK->framework_selection;
-  FRAMEWORK->framework_selection = missing;
+  FRAMEWORK->framework_selection = (char *)missing;
   (void)mca_base_component_find(NULL, FRAMEWORK, false, true);
   FRAMEWORK->framework_selection = selection;
 }
@@ -78,14 +78,20 @@ static bool is_last(const mca_base_component_t *component) {
   return ((mca_base_component_list_item_t *)opal_list_get_last(components))->cli_component == component;
 }
 
-void coll_smelt_add_lower_components(const mca_base_component_t *component) {
-  if (!coll_smelt_selected_by_name()) return;
-  char missing[64] = "";
+const char *coll_smelt_missing_components(void) {
+  static char missing[64];
+  if (*missing || !coll_smelt_selected_by_name()) return missing;
   collect(required, sizeof required / sizeof required[0], missing, sizeof missing);
-  if (!*missing) return;
-  if (strcmp(FRAMEWORK->framework_selection, "smelt") == 0)
+  if (*missing && strcmp(FRAMEWORK->framework_selection, "smelt") == 0)
     collect(usual, sizeof usual / sizeof usual[0], missing, sizeof missing);
+  return missing;
+}
 
+void coll_smelt_add_lower_components(const mca_base_component_t *component) {
+  const char *missing = coll_smelt_missing_components();
+  if (!*missing) return;
+  if (mca_coll_smelt_component.verbose >= 1 && OPAL_PROC_MY_NAME.vpid == 0)
+    coll_smelt_say("--mca coll names no component for what smelt does not serve; added: %s", missing);
   opal_list_t *components = &FRAMEWORK->framework_components;
   const bool open = is_last(component);
   opal_list_item_t *before = opal_list_get_last(components);

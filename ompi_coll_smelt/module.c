@@ -44,6 +44,7 @@ static void let_go(coll_smelt_module *module) {
   }
   module->group = NULL;
   module->state = COLL_SMELT_STEPPED_ASIDE;
+  coll_smelt_exchange_end(module);
 #define COLL_SMELT_SLOT(name) RELEASE(module, name);
 #include "slots.def"
 }
@@ -66,6 +67,8 @@ static void construct(coll_smelt_module *module) {
   atomic_init(&module->behind, 0);
   module->wants_room = module->asked_for_room = false;
   module->used_by = COLL_SMELT_NOT_KNOWN;
+  atomic_init(&module->lists, NULL);
+  module->neighbours = NULL;
   memset(&module->lower, 0, sizeof module->lower);
 }
 

@@ -13,13 +13,18 @@
  * intracommunicators by their arguments (allreduce.c), the others here. */
 #include "nonblocking.h"
 
-/* The intracommunicator within an intercommunicator is used by Open MPI alone, for that. */
+/* The intracommunicator within an intercommunicator is used by Open MPI alone, for that. From 5.0 on, a place of the
+ * list that is about to be given to a communicator holds OMPI_COMM_SENTINEL, which is 1. With the list's lock held no
+ * other thread can free one of them, as a communicator leaves its place before. */
 static bool is_within_another(const struct ompi_communicator_t *comm) {
-  for (int i = 0; i < opal_pointer_array_get_size(&ompi_mpi_communicators); ++i) {
-    const struct ompi_communicator_t *other = opal_pointer_array_get_item(&ompi_mpi_communicators, i);
-    if (other && OMPI_COMM_IS_INTER(other) && other->c_local_comm == comm) return true;
+  bool found = false;
+  OPAL_THREAD_LOCK(&ompi_mpi_communicators.lock);
+  for (int i = 0; i < ompi_mpi_communicators.size && !found; ++i) {
+    const struct ompi_communicator_t *other = ompi_mpi_communicators.addr[i];
+    if ((uintptr_t)other > 1) found = OMPI_COMM_IS_INTER(other) && other->c_local_comm == comm;
   }
-  return false;
+  OPAL_THREAD_UNLOCK(&ompi_mpi_communicators.lock);
+  return found;
 }
 
 static bool is_of_program(coll_smelt_module *module) {

@@ -3,7 +3,7 @@
 #ifndef COLL_SMELT_NONBLOCKING_H
 #define COLL_SMELT_NONBLOCKING_H
 
-#include "form.h"
+#include "exchange.h"
 #include "ompi/mca/coll/base/coll_base_util.h"
 
 typedef struct coll_smelt_operation {
@@ -12,9 +12,10 @@ typedef struct coll_smelt_operation {
   coll_smelt_module *module;
   smelt_collective which;
   coll_smelt_call call;
-  bool begun;             /* given to the group */
-  smelt_request request;  /* then */
-  coll_smelt_terms terms; /* from the start on until it is complete */
+  coll_smelt_exchange exchange; /* what `call` points to, where it does */
+  bool begun;                   /* given to the group */
+  smelt_request request;        /* then */
+  coll_smelt_terms terms;       /* from the start on until it is complete */
 } coll_smelt_operation;
 OBJ_CLASS_DECLARATION(coll_smelt_operation);
 

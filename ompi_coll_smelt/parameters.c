@@ -85,6 +85,13 @@ void coll_smelt_register_parameters(const mca_base_component_t *component) {
   unsigned used = 0;
   for (unsigned i = 0; smelt_option_get(i, &option) == 0; ++i)
     if (option.scope != SMELT_OPTION_THREADS && used < kMost) offer(component, &option, &values[used++]);
+  static const char *added;
+  added = coll_smelt_missing_components();
+  (void)mca_base_component_var_register(
+      component, "added",
+      "components that are added where --mca coll names smelt without them: they serve what it does not",
+      MCA_BASE_VAR_TYPE_STRING, NULL, 0, MCA_BASE_VAR_FLAG_DEFAULT_ONLY, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_CONSTANT,
+      &added);
 }
 
 int coll_smelt_setting(const char *name, bool *set) {

@@ -208,8 +208,16 @@ static coll_smelt_operation *obtain(void) {
 
 coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_collective which,
                                                const coll_smelt_call *call, bool persistent) {
+  coll_smelt_exchange exchange;
+  if (call->exchange) {
+    exchange = *call->exchange;
+    if (persistent && coll_smelt_exchange_keep(module, &exchange) != OMPI_SUCCESS) return NULL;
+  }
   coll_smelt_operation *operation = obtain();
-  if (OPAL_UNLIKELY(!operation)) return NULL;
+  if (OPAL_UNLIKELY(!operation)) {
+    if (call->exchange && persistent) coll_smelt_exchange_forget(module, &exchange);
+    return NULL;
+  }
   ompi_request_t *request = &operation->super.super;
   OMPI_REQUEST_INIT(request, persistent);
   request->req_free = free_operation; /* MPI may have put its own before it */
@@ -218,6 +226,7 @@ coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_
   operation->module = module;
   operation->which = which;
   operation->call = *call;
+  if (call->exchange) operation->exchange = exchange, operation->call.exchange = &operation->exchange;
   if (persistent) retain(call);
   return operation;
 }
@@ -225,7 +234,10 @@ coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_
 void coll_smelt_operation_discard(coll_smelt_operation *operation) {
   ompi_request_t *request = &operation->super.super;
   struct ompi_communicator_t *comm = request->req_mpi_object.comm;
-  if (request->req_persistent) release(&operation->call);
+  if (request->req_persistent) {
+    release(&operation->call);
+    if (operation->call.exchange) coll_smelt_exchange_forget(operation->module, &operation->exchange);
+  }
   OMPI_REQUEST_FINI(request);
   OPAL_THREAD_LOCK(&lock);
   operation->next = unused;

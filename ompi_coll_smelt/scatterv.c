@@ -19,12 +19,12 @@ static char *row_of(const coll_smelt_terms *terms, const coll_smelt_call *call) 
   return call->send_type ? coll_smelt_row(terms, call->send, call->send_type) : NULL;
 }
 static size_t bytes_of(const coll_smelt_terms *terms, const coll_smelt_call *call) {
-  return call->type ? coll_smelt_bytes(call->type, call->count) : terms->blocks[call->root].bytes;
+  return call->type ? coll_smelt_bytes(call->type, call->count) : terms->places[call->root].bytes;
 }
 
 static int open_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
   terms->packed = NULL;
-  terms->blocks = NULL;
+  terms->places = NULL;
   if (call->send_type) {
     const int n = coll_smelt_size(module), error = coll_smelt_blocks_open(terms, call, call->send_type, n);
     if (error != OMPI_SUCCESS) return error;
@@ -33,16 +33,16 @@ static int open_scatterv(coll_smelt_terms *terms, const coll_smelt_module *modul
   if (call->type)
     coll_smelt_data_open(&terms->out, call->receive, call->count, call->type, true);
   else /* in place: where it lies in the row */
-    terms->out.data = (smelt_data){.base = row_of(terms, call) + terms->blocks[call->root].offset};
+    terms->out.data = (smelt_data){.base = row_of(terms, call) + terms->places[call->root].offset};
   return OMPI_SUCCESS;
 }
 static int run_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_scatterv(group, row_of(terms, call), terms->blocks, &terms->out.data, bytes_of(terms, call),
+  return smelt_group_scatterv(group, row_of(terms, call), terms->places, &terms->out.data, bytes_of(terms, call),
                               (unsigned)call->root);
 }
 static int start_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
                           smelt_request *request) {
-  return smelt_group_start_scatterv(group, row_of(terms, call), terms->blocks, &terms->out.data, bytes_of(terms, call),
+  return smelt_group_start_scatterv(group, row_of(terms, call), terms->places, &terms->out.data, bytes_of(terms, call),
                                     (unsigned)call->root, request);
 }
 static void close_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,

@@ -63,6 +63,7 @@ class Campaign {
           std::to_string(request_.batches), std::string("--timeout"), fmt::format("{:.0f}", request_.timeout_s)})
       words.push_back(word);
     if (request_.skew_ns > 0) words.insert(words.end(), {"--skew", fmt::format("{}", request_.skew_ns)});
+    if (request_.strict) words.push_back("--strict");
     if (request_.oversubscribed()) words.push_back("--no-hop");  // the two ranks may share a CPU
     if (!request_.verify) words.push_back("--no-verify");
     return words;

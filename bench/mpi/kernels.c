@@ -29,6 +29,16 @@ static void put(const struct work* work, unsigned char* buffer, size_t element, 
 
 static void stamp(const struct work* work, long number) { put(work, work->send, 0, value(number, work->rank, 0)); }
 
+/* Of a row, what is for rank `to`; the first `count` elements of each block. */
+static unsigned value_for(long number, int rank, int to, size_t element) {
+  return value(number, rank, element + 3 * (size_t)to);
+}
+static void stamp_row(const struct work* work, long number, size_t count) {
+  for (int to = 0; to < work->ranks; to++)
+    for (size_t i = 0; i < count; i++)
+      put(work, work->row + work->bytes * (size_t)to, i, value_for(number, work->rank, to, i));
+}
+
 static void fill(struct work* work, long number) {
   for (size_t i = 0; i < elements(work); i++) put(work, work->send, i, value(number, work->rank, i));
   memset(work->receive, 0, work->bytes);
@@ -45,18 +55,26 @@ void work_open(struct work* work, struct node* node, size_t bytes) {
   work->send = aligned_alloc(kPage, room);
   work->receive = aligned_alloc(kPage, room);
   work->gathered = aligned_alloc(kPage, room * (size_t)work->ranks);
-  if (!work->send || !work->receive || !work->gathered) {
+  work->row = aligned_alloc(kPage, room * (size_t)work->ranks);
+  work->counts = malloc((size_t)work->ranks * sizeof(int));
+  work->places = malloc((size_t)work->ranks * sizeof(int));
+  if (!work->send || !work->receive || !work->gathered || !work->row || !work->counts || !work->places) {
     fprintf(stderr, "mpi_sweep: no memory for messages of %zu bytes\n", bytes);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   fill(work, 0);
   memset(work->gathered, 0, room * (size_t)work->ranks);
+  memset(work->row, 0, room * (size_t)work->ranks);
+  for (int i = 0; i < work->ranks; i++) work->counts[i] = (int)bytes, work->places[i] = i * (int)bytes;
 }
 
 void work_close(struct work* work) {
   free(work->send);
   free(work->receive);
   free(work->gathered);
+  free(work->row);
+  free(work->counts);
+  free(work->places);
 }
 
 /* ---- complaints ---- */
@@ -89,16 +107,21 @@ static void check_broadcast(const struct work* work, const char* kernel, long nu
   check_guards(work, kernel, number);
 }
 
-static void check_reduction(const struct work* work, const char* kernel, long number) {
+/* Over the first `ranks`, of their elements from `first` on. */
+static void check_sums(const struct work* work, const char* kernel, long number, int ranks, size_t first) {
   for (size_t i = 0; i < elements(work); i++) {
     unsigned sum = 0, bits = 0;
-    for (int rank = 0; rank < work->ranks; rank++) {
-      sum += value(number, rank, i);
-      bits ^= value(number, rank, i);
+    for (int rank = 0; rank < ranks; rank++) {
+      sum += value(number, rank, first + i);
+      bits ^= value(number, rank, first + i);
     }
     const double should = of_doubles(work) ? sum : (unsigned char)bits;
     if (get(work, work->receive, i) != should) wrong(work, kernel, number, i, get(work, work->receive, i), should);
   }
+}
+
+static void check_reduction(const struct work* work, const char* kernel, long number) {
+  check_sums(work, kernel, number, work->ranks, 0);
 }
 
 /* ---- the kernels ---- */
@@ -184,22 +207,104 @@ static void allgather(const struct work* work, long number) {
   MPI_Allgather(work->send, (int)work->bytes, MPI_BYTE, work->gathered, (int)work->bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
-static void allgather_check(struct work* work, long number) {
-  fill(work, number);
-  memset(work->gathered + work->bytes * (size_t)work->ranks, kGuardByte, kGuard);
-  allgather(work, number);
+/* What everybody sent, each in its place: to all, or a row of which a block is for us. */
+static void check_gathered(const struct work* work, const char* kernel, long number, bool rows) {
   for (int rank = 0; rank < work->ranks; rank++)
     for (size_t i = 0; i < elements(work); i++) {
-      const unsigned sent = value(number, rank, i);
+      const unsigned sent = rows ? value_for(number, rank, work->rank, i) : value(number, rank, i);
       const double should = of_doubles(work) ? sent : (unsigned char)sent;
       const double is = get(work, work->gathered + work->bytes * (size_t)rank, i);
-      if (is != should) wrong(work, "allgather", number, i, is, should);
+      if (is != should) wrong(work, kernel, number, i, is, should);
     }
   for (size_t i = 0; i < kGuard; i++) {
     const unsigned char behind = work->gathered[work->bytes * (size_t)work->ranks + i];
-    if (behind != kGuardByte) wrong(work, "allgather", number, i, behind, kGuardByte);
+    if (behind != kGuardByte) wrong(work, kernel, number, i, behind, kGuardByte);
   }
-  check_guards(work, "allgather", number);
+  check_guards(work, kernel, number);
+}
+
+static void guard_gathered(struct work* work, long number) {
+  fill(work, number);
+  memset(work->gathered + work->bytes * (size_t)work->ranks, kGuardByte, kGuard);
+}
+
+static void allgather_check(struct work* work, long number) {
+  guard_gathered(work, number);
+  allgather(work, number);
+  check_gathered(work, "allgather", number, false);
+}
+
+static void alltoall(const struct work* work, long number) {
+  stamp_row(work, number, 1);
+  MPI_Alltoall(work->row, (int)work->bytes, MPI_BYTE, work->gathered, (int)work->bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void alltoall_check(struct work* work, long number) {
+  guard_gathered(work, number);
+  stamp_row(work, number, elements(work));
+  alltoall(work, number);
+  check_gathered(work, "alltoall", number, true);
+}
+
+/* All blocks have the same length, which the ranks do not know of each other. */
+static void alltoallv(const struct work* work, long number) {
+  stamp_row(work, number, 1);
+  MPI_Alltoallv(work->row, work->counts, work->places, MPI_BYTE, work->gathered, work->counts, work->places, MPI_BYTE,
+                MPI_COMM_WORLD);
+}
+
+static void alltoallv_check(struct work* work, long number) {
+  guard_gathered(work, number);
+  stamp_row(work, number, elements(work));
+  alltoallv(work, number);
+  check_gathered(work, "alltoallv", number, true);
+}
+
+/* Everybody gets a block of `bytes`; the row of all ranks' blocks is what allgather's result would be. */
+static void stamp_blocks(const struct work* work, long number) {
+  for (int block = 0; block < work->ranks; block++)
+    put(work, work->gathered + work->bytes * (size_t)block, 0, value(number, work->rank, 0));
+}
+
+static void reduce_scatter_block(const struct work* work, long number) {
+  stamp_blocks(work, number);
+  MPI_Reduce_scatter_block(work->gathered, work->receive, (int)elements(work), type_of(work), op_of(work),
+                           MPI_COMM_WORLD);
+}
+
+static void reduce_scatter_block_check(struct work* work, long number) {
+  fill(work, number);
+  for (int block = 0; block < work->ranks; block++)
+    for (size_t i = 0; i < elements(work); i++)
+      put(work, work->gathered + work->bytes * (size_t)block, i, value(number, work->rank, i + (size_t)block));
+  MPI_Reduce_scatter_block(work->gathered, work->receive, (int)elements(work), type_of(work), op_of(work),
+                           MPI_COMM_WORLD);
+  check_sums(work, "reduce-scatter-block", number, work->ranks, (size_t)work->rank);
+  check_guards(work, "reduce-scatter-block", number);
+}
+
+static void scan(const struct work* work, long number) {
+  stamp(work, number);
+  MPI_Scan(work->send, work->receive, (int)elements(work), type_of(work), op_of(work), MPI_COMM_WORLD);
+}
+
+static void scan_check(struct work* work, long number) {
+  fill(work, number);
+  scan(work, number);
+  check_sums(work, "scan", number, work->rank + 1, 0);
+  check_guards(work, "scan", number);
+}
+
+static void exscan(const struct work* work, long number) {
+  stamp(work, number);
+  MPI_Exscan(work->send, work->receive, (int)elements(work), type_of(work), op_of(work), MPI_COMM_WORLD);
+}
+
+static void exscan_check(struct work* work, long number) {
+  fill(work, number);
+  exscan(work, number);
+  if (work->rank > 0) check_sums(work, "exscan", number, work->rank, 0);
+  check_guards(work, "exscan", number);
 }
 
 /* The barrier makes the library set up what it defers to the first collective. */
@@ -229,6 +334,11 @@ const struct kernel kernels[] = {
     {"reduce-rotating", true, reduce_rotating, reduce_rotating_check},
     {"allreduce", true, allreduce, allreduce_check},
     {"allgather", true, allgather, allgather_check},
+    {"alltoall", true, alltoall, alltoall_check},
+    {"alltoallv", true, alltoallv, alltoallv_check},
+    {"reduce-scatter-block", true, reduce_scatter_block, reduce_scatter_block_check},
+    {"scan", true, scan, scan_check},
+    {"exscan", true, exscan, exscan_check},
     {"dup", false, duplicate, duplicate_check},
 };
 const int kernel_count = sizeof kernels / sizeof kernels[0];

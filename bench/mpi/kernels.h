@@ -23,6 +23,8 @@ struct work {
   unsigned char* send; /* also what bcast overwrites */
   unsigned char* receive;
   unsigned char* gathered; /* of all ranks */
+  unsigned char* row;      /* for each */
+  int *counts, *places;    /* of the blocks of both, in bytes */
 };
 
 struct kernel {

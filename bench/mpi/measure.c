@@ -16,10 +16,13 @@ static double slowest(double mine) {
   return most;
 }
 
-static struct batch tight_batch(const struct kernel* kernel, const struct work* work, long calls) {
+static struct batch tight_batch(const struct kernel* kernel, const struct work* work, long calls, bool strict) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = now_ns();
-  for (long i = 0; i < calls; i++) kernel->call(work, i);
+  for (long i = 0; i < calls; i++) {
+    kernel->call(work, i);
+    if (strict) MPI_Barrier(MPI_COMM_WORLD);
+  }
   const double wall = slowest(now_ns() - start);
   return (struct batch){wall / (double)calls, wall};
 }
@@ -78,7 +81,7 @@ static struct batch skewed_batch(const struct kernel* kernel, const struct work*
 static struct batch one_batch(const struct kernel* kernel, const struct work* work, const struct plan* plan,
                               long calls) {
   if (plan->skew_ns > 0) return skewed_batch(kernel, work, calls, plan->skew_ns);
-  return tight_batch(kernel, work, calls);
+  return tight_batch(kernel, work, calls, plan->strict);
 }
 
 static long clamp(double calls, long most) {

@@ -5,6 +5,11 @@
  * 2. A batch is a barrier and a tight loop. Its time per call is (loop's time / calls) of the slowest rank.
  * 3. The figure is the median over the batches, beside it the fastest and the slowest batch.
  *
+ * Such a loop is loose (HotPar'09): ranks run ahead of each other, as far as the collective lets them. Strict, a
+ * barrier follows every call and is part of its time: what a program sees that needs everybody's result before it goes
+ * on. (The OSU benchmarks put a barrier there as well and leave it out of the time; then who leaves the barrier first
+ * decides what a call seems to cost.)
+ *
  * With a skew, every rank waits a random time, at most the skew, before each call, from a common start on. The time of
  * a call is then from the arrival of the last rank to the exit of the last rank, so the waiting for the last one is not
  * counted: what is left is what the collective still has to do once all are there. A batch's time is the median over
@@ -19,6 +24,7 @@ struct plan {
   double batch_ns;
   int batches;
   double skew_ns; /* 0: tight loop */
+  bool strict;
 };
 
 struct timing {

@@ -26,16 +26,17 @@ using smelt::epcc::FailedRun;
 
 constexpr const char* kMethod = R"(Kernels:
   barrier; bcast and reduce with root 0; bcast-rotating and reduce-rotating, where call i has root i modulo the ranks;
-  allreduce; allgather; dup, which is MPI_Comm_dup, a barrier on the copy and MPI_Comm_free. Reductions are sums of
-  doubles from 8 bytes on, exclusive-or of bytes below. Results are checked outside of the timed loops; a wrong one
-  fails the run.
+  allreduce; allgather; alltoall, alltoallv and reduce-scatter-block, whose size is that of one block; scan; exscan;
+  dup, which is MPI_Comm_dup, a barrier on the copy and MPI_Comm_free. Reductions are sums of doubles from 8 bytes on,
+  exclusive-or of bytes below. Results are checked outside of the timed loops; a wrong one fails the run.
 Statistics:
   A run is one mpirun of mpi_sweep with one kernel and all sizes. Per size it measures batches of calls in a tight
   loop, after a warm-up, as IMB and the OSU benchmarks do; time per call is that of the slowest rank, and the run's
   figure is the median over the batches. Mind that in such a loop the root of bcast runs ahead of the others, and the
   leaves of reduce ahead of the root: with a fixed root the figure is the rate of a pipeline, not the time of one
-  call. The rotating kernels and --skew stop that. With --skew NS all ranks start each call together, each waits a
-  random time up to NS, and the time is from the arrival of the last rank to the exit of the last rank.
+  call. The rotating kernels, --strict and --skew stop that. With --strict a barrier follows each call, and its time
+  counts: ratios of short calls are nearer to the barrier's then. With --skew NS all ranks start each call together,
+  each waits a random time up to NS, and the time is from the arrival of the last rank to the exit of the last rank.
   A round is one run of each side, directly one after the other; every second round goes the other way round. A ratio
   is made within a round: the fastest other side / Smelt, or / the first side where Smelt does not take part. Shown
   are the median over the rounds, the least and the greatest.
@@ -71,6 +72,7 @@ void describe_options(CLI::App& app, Arguments& a) {
       ->check(CLI::IsMember({"tuned", "sm", "mpich", "smelt"}));
   app.add_option("--skew", r.skew_ns, "random delay of each rank before each call, at most so many ns (0: tight loop)")
       ->check(CLI::Range(0.0, 1e9));
+  app.add_flag("--strict", r.strict, "a barrier after each call, which is part of its time")->excludes("--skew");
   app.add_flag("--no-bind", a.no_bind, "let the ranks wander (default: a core each when there are enough)");
   app.add_option("--batch-ms", r.batch_ms, "length of a batch (default 5, with --quick 2)")
       ->check(CLI::Range(0.001, 1e5));

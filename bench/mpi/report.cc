@@ -121,7 +121,8 @@ class Text {
   void legend() {
     text_ += request_.skew_ns > 0
                  ? "\nµs: from the last rank's arrival to the last rank's exit, median over a batch's calls, "
-                 : "\nµs per call of the slowest rank in a tight loop, ";
+             : request_.strict ? "\nµs per call of the slowest rank with a barrier after each, "
+                               : "\nµs per call of the slowest rank in a tight loop, ";
     text_ += "median over the batches of a run,\nthen over the rounds. ";
     text_ += fmt::format("{} rounds: least and greatest round. ", reference());
     if (several())
@@ -148,11 +149,12 @@ class Text {
 }  // namespace
 
 std::string method(const Request& request) {
-  return fmt::format(
-      "{} interleaved rounds; {} batches of {:g} ms per size after warm-up; {}; results {}", request.rounds,
-      request.batches, request.batch_ms,
-      request.skew_ns > 0 ? fmt::format("each rank delayed at random by up to {:g} ns", request.skew_ns) : "tight loop",
-      request.verify ? "verified" : "not verified");
+  return fmt::format("{} interleaved rounds; {} batches of {:g} ms per size after warm-up; {}; results {}",
+                     request.rounds, request.batches, request.batch_ms,
+                     request.skew_ns > 0 ? fmt::format("each rank delayed at random by up to {:g} ns", request.skew_ns)
+                     : request.strict    ? "a barrier after each call"
+                                         : "tight loop",
+                     request.verify ? "verified" : "not verified");
 }
 
 std::string placement(const Request& request) {

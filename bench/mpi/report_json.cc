@@ -81,6 +81,7 @@ std::string report_json(const Request& request, const Results& results, const st
                {"placement", placement(request)},
                {"oversubscribed", request.oversubscribed()},
                {"skew_ns", request.skew_ns},
+               {"strict", request.strict},
                {"rounds", request.rounds},
                {"method", method(request)},
                {"sides", sides_json(results)},

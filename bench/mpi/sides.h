@@ -23,6 +23,7 @@ struct Request {
   double batch_ms = 5;
   int batches = 5;
   double skew_ns = 0;
+  bool strict = false;     // with a barrier after each call
   double timeout_s = 120;  // of one run
   bool bind = true;
   bool verify = true;

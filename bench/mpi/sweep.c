@@ -38,6 +38,7 @@ static const char kHelp[] =
     "  --batches N           batches; the median is the figure (5)\n"
     "  --skew NS             every rank waits a random time up to NS before each call; the time is then from the last\n"
     "                        arrival to the last exit; all ranks on one machine\n"
+    "  --strict              a barrier after each call, which is part of its time\n"
     "  --no-hop              no ping-pong\n"
     "  --no-verify           do not check the results\n"
     "  --timeout S           end after S seconds\n"
@@ -95,6 +96,7 @@ static const char* take_option(struct request* request, int option, char* value)
     case 'm': return parse_bound(value, &request->min);
     case 'M': return parse_bound(value, &request->max);
     case 'w': return parse_number(value, 0, 1e9, &request->plan.skew_ns);
+    case 'B': request->plan.strict = true; return NULL;
     case 'H': request->hop = false; return NULL;
     case 'V': request->verify = false; return NULL;
     case 'b':
@@ -117,10 +119,10 @@ static void use_all_sizes(struct request* request) {
 
 /* Returns 0, or 2 after a complaint on the rank that may speak. */
 static int parse(struct request* request, int argc, char** argv, bool speaks) {
-  static const struct option options[] = {
-      {"kernels", 1, 0, 'k'},   {"sizes", 1, 0, 's'},   {"min", 1, 0, 'm'},  {"max", 1, 0, 'M'},
-      {"batch-ms", 1, 0, 'b'},  {"batches", 1, 0, 'n'}, {"skew", 1, 0, 'w'}, {"no-hop", 0, 0, 'H'},
-      {"no-verify", 0, 0, 'V'}, {"timeout", 1, 0, 't'}, {0, 0, 0, 0}};
+  static const struct option options[] = {{"kernels", 1, 0, 'k'}, {"sizes", 1, 0, 's'},    {"min", 1, 0, 'm'},
+                                          {"max", 1, 0, 'M'},     {"batch-ms", 1, 0, 'b'}, {"batches", 1, 0, 'n'},
+                                          {"skew", 1, 0, 'w'},    {"no-hop", 0, 0, 'H'},   {"no-verify", 0, 0, 'V'},
+                                          {"timeout", 1, 0, 't'}, {"strict", 0, 0, 'B'},   {0, 0, 0, 0}};
   int option, index = 0;
   opterr = 0;
   while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
@@ -134,6 +136,10 @@ static int parse(struct request* request, int argc, char** argv, bool speaks) {
   }
   if (optind < argc) {
     if (speaks) fprintf(stderr, "mpi_sweep: \"%s\": not expected; see --help\n", argv[optind]);
+    return 2;
+  }
+  if (request->plan.strict && request->plan.skew_ns > 0) {
+    if (speaks) fprintf(stderr, "mpi_sweep: --strict and --skew exclude each other; see --help\n");
     return 2;
   }
   if (request->size_count == 0) use_all_sizes(request);
@@ -222,7 +228,7 @@ static void time_is_over(int number) {
 }
 
 int main(int argc, char** argv) {
-  struct request request = {.min = 1, .max = 16u << 20, .plan = {5e6, 5, 0}, .hop = true, .verify = true};
+  struct request request = {.min = 1, .max = 16u << 20, .plan = {5e6, 5, 0, false}, .hop = true, .verify = true};
   int rank, ranks;
   if (only_talks(argc, argv)) return 0;
   MPI_Init(&argc, &argv);

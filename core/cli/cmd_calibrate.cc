@@ -179,7 +179,6 @@ void measure_groups(const CalibrateArguments& arguments, const TimeBudget& time,
   ProgressLine progress("groups of processes", !arguments.quiet && !arguments.json);
   MethodEffort effort;
   effort.until_ns = time.until_ns();
-  effort.limit_s = alarm_seconds(time, effort.limit_s);
   MeasuredMethods methods = measure_methods(
       found->image, [&](uint32_t done, uint32_t total) { progress.show(done, total, -1, time.remark()); }, effort);
   found->image.curves = std::move(methods.sets);

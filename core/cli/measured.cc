@@ -13,112 +13,30 @@
 
 #include "cli/command.h"
 #include "cli/live.h"
-#include "discover/machine_file.h"
-#include "generate/tree.h"
-#include "profile/api.h"
-#include "profile/text/json_checks.h"
-#include "profile/text/read.h"
-#include "schedule/choose.h"
-#include "schedule/predict.h"
+#include "cli/measured_file.h"
+#include "cli/picture_request.h"
+#include "profile/text/error.h"
 
 namespace smelt {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-enum Way { kDown, kUp };
-struct MeasuredOperation {
-  const char* name;
-  std::vector<Way> ways;  // one after the other over the same tree
-};
-const std::vector<MeasuredOperation>& operations() {
-  static const std::vector<MeasuredOperation> all = {
-      {"broadcast", {kDown}}, {"reduce", {kUp}}, {"barrier", {kUp, kDown}}, {"agreement", {kDown, kUp, kDown}}};
-  return all;
-}
-
-struct MeasuredTree {
-  std::string name;
-  const MeasuredOperation* operation;
-  uint16_t root;
-  std::vector<std::vector<uint16_t>> children;
-  double time;
-};
-
-// The rows of one file, one operation and one model.
+// The rows of one file, one operation, the same CPUs and one model.
 struct MeasuredSet {
-  std::string machine, model;
+  std::string machine, model, cpus;
   const MeasuredOperation* operation = nullptr;
+  bool loop = false, counts = true;  // false: with the costs of another machine, so not in the mean
   std::string unit;
-  std::vector<const MeasuredTree*> trees;
+  std::vector<const MeasuredRow*> rows;
   std::vector<double> predicted, measured;
   double spearman = 0, error = 0, scale = 0, chosen_over_best = 0;
   size_t chosen = 0;
 };
 
-MeasuredTree read_tree(const nlohmann::json& row, uint32_t n, const JsonChecks& checks) {
-  MeasuredTree tree;
-  tree.name = one_line(checks.text(row, "tree"));
-  const std::string name = checks.text(row, "operation");
-  const auto known = std::find_if(operations().begin(), operations().end(),
-                                  [&](const MeasuredOperation& operation) { return name == operation.name; });
-  if (known == operations().end())
-    checks.fail("\"operation\" is \"{}\", not \"broadcast\", \"reduce\", \"barrier\" or \"agreement\"", name);
-  tree.operation = &*known;
-  tree.root = static_cast<uint16_t>(checks.whole(checks.member(row, "root"), "\"root\"", n - 1));
-  tree.time = checks.number(row, "time");
-  if (tree.time <= 0) checks.fail("\"time\" of {} \"{}\" is not more than 0", name, tree.name);
-  const nlohmann::json& lists = checks.member(row, "children");
-  if (!lists.is_array() || lists.size() != n) checks.fail("\"children\" of \"{}\" is not a list of {}", tree.name, n);
-  for (const nlohmann::json& list : lists) {
-    if (!list.is_array()) checks.fail("\"children\" of \"{}\" is not a list of lists", tree.name);
-    std::vector<uint16_t> below;
-    for (const nlohmann::json& child : list)
-      below.push_back(static_cast<uint16_t>(checks.whole(child, "a child", n - 1)));
-    tree.children.push_back(std::move(below));
-  }
-  return tree;
-}
-
-// Down: everybody hears it from the parent; up: everybody's news reaches the root. The next way begins for everybody
-// when it is through with the one before.
-double predicted_time(const MeasuredTree& given, const Costs& machine, const JsonChecks& checks) {
-  std::vector<uint16_t> members{given.root};
-  std::vector<uint16_t> place(machine.n, kNobody);
-  place[given.root] = 0;
-  for (size_t k = 0; k < members.size(); ++k)
-    for (const uint16_t child : given.children[members[k]]) {
-      if (place[child] != kNobody) checks.fail("\"children\" of \"{}\": {} has two parents", given.name, child);
-      place[child] = static_cast<uint16_t>(members.size());
-      members.push_back(child);
-    }
-  const auto n = static_cast<uint32_t>(members.size());
-  MappedArena arena(2 * generation_bytes(n));
-  Costs costs;
-  Tree tree;
-  Schedule down, up;
-  Pricer release, gather;
-  std::vector<uint16_t> identity(n);
-  for (uint32_t i = 0; i < n; ++i) identity[i] = static_cast<uint16_t>(i);
-  int error = arena.ok() ? subset_costs(machine, members, arena, &costs) : -1;
-  if (!error) error = make_tree(n, 0, arena, &tree);
-  for (uint32_t i = 0; i < n && !error; ++i)
-    for (const uint16_t child : given.children[members[i]]) append_child(tree, static_cast<uint16_t>(i), place[child]);
-  if (!error) error = broadcast_schedule(tree, arena, &down);
-  if (!error) error = reduce_schedule(tree, arena, &up);
-  if (!error) error = release.make(down, arena);
-  if (!error) error = gather.make(up, arena);
-  std::vector<double> done(n, 0);
-  double makespan = 0;
-  for (const Way way : given.operation->ways)
-    if (!error) error = (way == kDown ? release : gather).price_next(costs, identity.data(), done.data(), &makespan);
-  if (error) throw UserError("out of memory");
-  return makespan;
-}
-
 void judge(MeasuredSet& set) {
-  for (const MeasuredTree* tree : set.trees) set.measured.push_back(tree->time);
-  const size_t count = set.trees.size();
+  for (const MeasuredRow* row : set.rows) set.measured.push_back(row->time);
+  const size_t count = set.rows.size();
   double logarithms = 0, least = std::numeric_limits<double>::infinity();
   for (size_t k = 0; k < count; ++k) {
     logarithms += std::log(set.measured[k] / set.predicted[k]);
@@ -137,52 +55,42 @@ void judge(MeasuredSet& set) {
   set.chosen_over_best = slowest / *std::min_element(set.measured.begin(), set.measured.end());
 }
 
-struct MeasuredFile {
-  MachineFile machine;
-  std::vector<MeasuredTree> trees;
-};
-
-MeasuredFile read_measured(const std::string& path) {
-  MeasuredFile file;
-  const JsonChecks checks(path);
-  const nlohmann::json root = checks.parse(read_text_file(path));
-  checks.member(root, "t_send");
-  file.machine = read_machine_file(path);
-  const nlohmann::json& rows = checks.member(root, "measured");
-  if (!rows.is_array() || rows.empty()) checks.fail("\"measured\" is not a list of trees");
-  const auto n = static_cast<uint32_t>(file.machine.cpus.size());
-  for (const nlohmann::json& row : rows) file.trees.push_back(read_tree(row, n, checks));
-  return file;
+bool belongs(const MeasuredRow& row, const MeasuredSet& set) {
+  return row.operation == set.operation && row.loop == set.loop && row.cpus == set.cpus;
 }
 
-std::vector<MeasuredSet> sets_of(const MeasuredFile& file, const std::string& path) {
+std::vector<MeasuredSet> sets_of(const MeasuredFile& file) {
   std::vector<MeasuredSet> sets;
-  const JsonChecks checks(path);
-  for (const MeasuredOperation& operation : operations())
+  const auto begin = [&](const MeasuredRow& row) {
+    MeasuredSet set;
+    set.machine = file.name;
+    set.operation = row.operation;
+    set.loop = row.loop;
+    set.cpus = row.cpus;
+    set.counts = file.stand_in.empty();
+    set.unit = cost_unit_name(file.machine.overlap.unit);
+    for (const MeasuredRow& other : file.rows)
+      if (belongs(other, set)) set.rows.push_back(&other);
+    if (set.rows.size() < 2)
+      throw UserError(fmt::format("{}: \"measured\" has one row of operation {}{}{}; an order takes two", file.path,
+                                  row.operation->name, set.cpus.empty() ? "" : " on CPUs ", set.cpus));
     for (const bool paper : {false, true}) {
-      MeasuredSet set;
-      set.machine = one_line(file.machine.name);
-      set.model = paper ? "paper" : "overlap";
-      set.operation = &operation;
-      const Costs& costs = paper ? file.machine.paper : file.machine.overlap;
-      set.unit = cost_unit_name(costs.unit);
-      for (const MeasuredTree& tree : file.trees) {
-        if (tree.operation != &operation) continue;
-        set.trees.push_back(&tree);
-        set.predicted.push_back(predicted_time(tree, costs, checks));
-        if (set.predicted.back() <= 0)
-          checks.fail("\"{}\" of {}: by the file's costs it takes no time", tree.name, operation.name);
-      }
-      if (set.trees.empty()) continue;
-      if (set.trees.size() < 2)
-        checks.fail("\"measured\" has one tree of operation {}; an order takes two", operation.name);
-      judge(set);
-      sets.push_back(std::move(set));
+      MeasuredSet one = set;
+      one.model = paper ? "paper" : "overlap";
+      for (const MeasuredRow* each : one.rows) one.predicted.push_back(predicted_time(file, *each, paper));
+      judge(one);
+      sets.push_back(std::move(one));
     }
+  };
+  for (const MeasuredOperation& operation : measured_operations())
+    for (const MeasuredRow& row : file.rows)
+      if (row.operation == &operation &&
+          std::none_of(sets.begin(), sets.end(), [&](const MeasuredSet& set) { return belongs(row, set); }))
+        begin(row);
   return sets;
 }
 
-// Over all sets of one model.
+// Over all sets of one model that count.
 struct ModelSummary {
   std::string model;
   size_t sets = 0;
@@ -194,13 +102,14 @@ std::vector<ModelSummary> summaries(const std::vector<MeasuredSet>& sets) {
     ModelSummary all;
     all.model = model;
     for (const MeasuredSet& set : sets) {
-      if (set.model != model) continue;
+      if (set.model != model || !set.counts) continue;
       ++all.sets;
       all.spearman += set.spearman;
       all.error += set.error;
       all.chosen_over_best += std::log(set.chosen_over_best);
       all.worst = std::max(all.worst, set.chosen_over_best);
     }
+    if (all.sets == 0) return {};
     const auto count = static_cast<double>(all.sets);
     all.spearman /= count;
     all.error /= count;
@@ -214,18 +123,21 @@ void put_json(const std::vector<MeasuredSet>& sets) {
   Json rows = Json::array(), models = Json::array();
   for (const MeasuredSet& set : sets) {
     Json patterns = Json::array();
-    for (size_t k = 0; k < set.trees.size(); ++k)
-      patterns.push_back({{"tree", set.trees[k]->name},
-                          {"root", set.trees[k]->root},
+    for (size_t k = 0; k < set.rows.size(); ++k)
+      patterns.push_back({{"tree", set.rows[k]->name},
+                          {"root", set.rows[k]->root},
                           {"predicted", set.predicted[k]},
                           {"measured", set.measured[k]}});
     rows.push_back({{"name", set.machine},
                     {"operation", set.operation->name},
                     {"model", set.model},
+                    {"loop", set.loop},
+                    {"cpus", set.cpus},
+                    {"counts", set.counts},
                     {"spearman", set.spearman},
                     {"error", set.error},
                     {"scale", set.scale},
-                    {"chosen", set.trees[set.chosen]->name},
+                    {"chosen", set.rows[set.chosen]->name},
                     {"chosen_over_best", set.chosen_over_best},
                     {"unit", set.unit},
                     {"patterns", std::move(patterns)}});
@@ -240,19 +152,28 @@ void put_json(const std::vector<MeasuredSet>& sets) {
   put(Json{{"sets", std::move(rows)}, {"models", std::move(models)}}.dump(2) + "\n");
 }
 
-void put_text(const std::vector<MeasuredSet>& sets) {
+// "ziger", or "SB 4 x 8 x 2 /32" where only so many CPUs took part; with a star where the costs are another machine's.
+std::string label_of(const MeasuredSet& set) {
+  std::string out = set.machine;
+  if (!set.cpus.empty()) out += fmt::format(" /{}", parse_cpu_list(set.cpus).size());
+  return set.counts ? out : out + " *";
+}
+
+void put_text(const std::vector<MeasuredFile>& files, const std::vector<MeasuredSet>& sets) {
   constexpr auto kHead = "{:<24} {:<10} {:<8} {:>9} {:>7} {:>10}  {}\n";
   constexpr auto kRow = "{:<24} {:<10} {:<8} {:>9.2f} {:>6.0f}% {:>10.2f}  {}\n";
   std::string out = fmt::format(kHead, "machine", "operation", "model", "spearman", "error", "over best", "chosen");
   for (const MeasuredSet& set : sets)
-    out += fmt::format(kRow, set.machine, set.operation->name, set.model, set.spearman, 100 * set.error,
-                       set.chosen_over_best, set.trees[set.chosen]->name);
+    out += fmt::format(kRow, label_of(set), set.operation->name, set.model, set.spearman, 100 * set.error,
+                       set.chosen_over_best, set.rows[set.chosen]->name);
   for (const ModelSummary& all : summaries(sets))
     out += fmt::format(kRow, fmt::format("all {} sets", all.sets), "", all.model, all.spearman, 100 * all.error,
                        all.chosen_over_best, fmt::format("worst {:.2f}", all.worst));
   out +=
       "spearman: rank correlation of predicted with measured. error: mean, after one factor for the set.\n"
       "over best: measured time of the tree that the model finds cheapest over the shortest; of all, geometric mean.\n";
+  for (const MeasuredFile& file : files)
+    if (!file.stand_in.empty()) out += fmt::format("* {}: {}; not in the mean.\n", file.name, file.stand_in);
   put(out);
 }
 
@@ -260,14 +181,14 @@ void put_text(const std::vector<MeasuredSet>& sets) {
 
 void put_measured(const std::vector<std::string>& paths, bool json) {
   std::vector<MeasuredFile> files;
-  for (const std::string& path : paths) files.push_back(read_measured(path));
+  for (const std::string& path : paths) files.push_back(read_measured_file(path));
   std::vector<MeasuredSet> sets;
-  for (size_t k = 0; k < files.size(); ++k)
-    for (MeasuredSet& set : sets_of(files[k], paths[k])) sets.push_back(std::move(set));
+  for (const MeasuredFile& file : files)
+    for (MeasuredSet& set : sets_of(file)) sets.push_back(std::move(set));
   if (json)
     put_json(sets);
   else
-    put_text(sets);
+    put_text(files, sets);
 }
 
 }  // namespace smelt

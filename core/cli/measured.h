@@ -1,4 +1,4 @@
-// smelt compare --measured: the models' prices of given trees against what those trees took on a real machine.
+// smelt compare --measured: the models' prices of given trees and patterns against what those took on a real machine.
 #pragma once
 
 #include <string>
@@ -9,7 +9,11 @@ namespace smelt {
 // A file is a matrix file (t_send, t_receive, unit, numa_node) that also says what trees took on that machine:
 // "measured": [{"operation", "tree", "root", "children": [the children of participant i, in order], "time"}].
 // Operations: broadcast, reduce, barrier (one tree gathers and releases), agreement (two-phase commit: the question
-// down the tree, the votes up, the outcome down). Who is not below the root takes no part. Throws UserError.
+// down the tree, the votes up, the outcome down). Who is not below the root takes no part.
+// Or it is a table out of a paper: {"name", "source", "machine": as --machine takes it, "measured": [{"operation",
+// "pattern", "name", "cpus", "loop", "time"}]}; name, cpus and loop of a row may be missing. Where the costs are not
+// those of the machine that was timed, "stand_in" says whose they are, and the file is not in the mean.
+// Throws UserError.
 void put_measured(const std::vector<std::string>& paths, bool json);
 
 }  // namespace smelt

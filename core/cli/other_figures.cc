@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 #include "cli/methods.h"
 #include "model/curves.h"
 #include "model/distance.h"
@@ -18,16 +20,9 @@ static_assert(kSampledBytes[kShownSize] == 64 << 10);
 
 const char* name_of(uint32_t distance) { return distance_name(static_cast<Distance>(distance)); }
 
-uint32_t measured_children(const FanCurves& fan) {
-  uint32_t count = 0;
-  while (count < kFanSizes && fan.gather[count] > 0) ++count;
-  return count;
-}
-
-uint32_t measured_pairs(const QueueCurves& queue) {
-  uint32_t count = 0;
-  while (count < kQueueSizes && queue.line[count] > 0) ++count;
-  return count;
+// The sizes come in rising order, and a measurement that ends early has the first of them.
+uint32_t measured_sizes(const auto& figures) {
+  return static_cast<uint32_t>(std::find(std::begin(figures), std::end(figures), 0.0f) - std::begin(figures));
 }
 
 Json row_of(const auto& curves, const char* axis, const auto& at, uint32_t count) {
@@ -53,7 +48,7 @@ const char* shared_by(uint32_t distance) {
 std::string queues_text(const std::vector<QueueCurves>& queues, float all_to_all) {
   std::string out;
   for (const QueueCurves& queue : queues) {
-    const uint32_t count = measured_pairs(queue);
+    const uint32_t count = measured_sizes(queue.line);
     if (count == 0) continue;
     out += fmt::format("queueing    {}: {}, a message takes {}{} (up to {} pairs at once, fitted within {:.0f} %)\n",
                        name_of(queue.distance), shared_by(queue.distance), queue.reached ? "" : "at most ",
@@ -68,7 +63,7 @@ std::string queues_text(const std::vector<QueueCurves>& queues, float all_to_all
 Json queues_json(const std::vector<QueueCurves>& queues) {
   auto out = Json::array();
   for (const QueueCurves& queue : queues) {
-    Json row = row_of(queue, "pairs", kQueuePairs, measured_pairs(queue));
+    Json row = row_of(queue, "pairs", kQueuePairs, measured_sizes(queue.line));
     row.update({{"service", queue.service}, {"reached", queue.reached != 0}, {"residual", queue.residual}});
     out.push_back(std::move(row));
   }
@@ -91,7 +86,7 @@ std::string other_figures_text(const WaitFigures& wait, const std::vector<FanCur
     out += "\n";
   }
   for (const FanCurves& fan : fans) {
-    const uint32_t count = measured_children(fan);
+    const uint32_t count = measured_sizes(fan.gather);
     if (count == 0) continue;
     out += fmt::format("fan         {}: round trips with", name_of(fan.distance));
     const auto add = [&](uint32_t i) {
@@ -123,7 +118,7 @@ void add_other_figures(Json& report, const WaitFigures& wait, const std::vector<
   }
   report["fans"] = Json::array();
   for (const FanCurves& fan : fans)
-    report["fans"].push_back(row_of(fan, "children", kFanChildren, measured_children(fan)));
+    report["fans"].push_back(row_of(fan, "children", kFanChildren, measured_sizes(fan.gather)));
   report["copying"] = Json::array();
   for (const DistanceCurves& curves : distances)
     report["copying"].push_back(row_of(curves, "bytes", kSampledBytes, kCurveSizes));

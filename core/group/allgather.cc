@@ -35,7 +35,7 @@ struct Equal {
 struct Various {
   const smelt_data& in;
   char* out;
-  const smelt_block* blocks;
+  const smelt_place* blocks;
   size_t most;
 
   size_t length(uint32_t i) const { return blocks[i].bytes; }
@@ -200,7 +200,7 @@ int allgather(Way way, const Job& job) {
   return way.template run<AllgatherLong<Job, kWhich>>(way.group, job);
 }
 
-Various various(const Group& group, const smelt_data& in, void* out, const smelt_block* blocks) {
+Various various(const Group& group, const smelt_data& in, void* out, const smelt_place* blocks) {
   size_t most = 0;
   for (uint32_t i = 0; i < group.n; ++i) most = std::max(most, blocks[i].bytes);
   return {in, static_cast<char*>(out), blocks, most};
@@ -218,11 +218,11 @@ int start_allgather(Group& group, Pending& place, size_t bytes) {
 }
 
 // What all must give alike is the sum.
-int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_block* blocks, size_t sum) {
+int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks, size_t sum) {
   group.begin(sum);
   return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Running{group}, various(group, in, out, blocks));
 }
-int start_allgatherv(Group& group, Pending& place, const smelt_block* blocks, size_t sum) {
+int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks, size_t sum) {
   return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Starting{group, place, sum},
                                                 various(group, place.in, place.out.base, blocks));
 }

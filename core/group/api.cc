@@ -33,11 +33,34 @@ int check_reduce(const smelt_group* group, const smelt_data* in, const smelt_dat
 int check_allreduce(const smelt_group* group, const smelt_data* in, const smelt_data* out, const smelt_fold* fold) {
   return !group || !in || !out || !fold ? -EINVAL : 0;
 }
-int check_allgather(const smelt_group* group, const smelt_data* in, const void* out) {
-  return !group || !in || !out ? -EINVAL : 0;
+int check_allgather(const smelt_group* group, const smelt_data* in, const void* out, size_t bytes) {
+  return !group || !in || (!out && bytes > 0) ? -EINVAL : 0;
 }
 
-int check_allgatherv(const smelt_group* group, const smelt_data* in, const void* out, const smelt_block* blocks) {
+int check_alltoall(const smelt_group* group, const void* in, const void* out, size_t bytes) {
+  return !group || ((!in || !out) && bytes > 0) ? -EINVAL : 0;
+}
+bool is_list(const smelt_group& group, const smelt_block* blocks, size_t count) {
+  if (!blocks && count > 0) return false;
+  for (size_t i = 0; i < count; ++i)
+    if (blocks[i].peer >= group.n || (i > 0 && blocks[i - 1].peer > blocks[i].peer)) return false;
+  return true;
+}
+int check_exchange(const smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                   size_t incoming) {
+  return !group || !is_list(*group, out, outgoing) || !is_list(*group, in, incoming) ? -EINVAL : 0;
+}
+
+// Has nothing to combine, and nobody anything to wait for?
+bool is_nothing(const smelt_group& group, Blocks blocks, const smelt_fold& fold) {
+  return fold.element_bytes == 0 || blocks.before(group.n) == 0;
+}
+int check_blocks(const smelt_group* group, const void* in, const void* out, const smelt_fold* fold, Blocks blocks) {
+  if (!group || !fold) return -EINVAL;
+  return is_nothing(*group, blocks, *fold) || (in && (out || blocks.of(group->me) == 0)) ? 0 : -EINVAL;
+}
+
+int check_allgatherv(const smelt_group* group, const smelt_data* in, const void* out, const smelt_place* blocks) {
   return !group || !in || !out || !blocks ? -EINVAL : 0;
 }
 int check_gather(const smelt_group* group, const smelt_data* in, const void* out, unsigned root) {
@@ -47,17 +70,17 @@ int check_scatter(const smelt_group* group, const void* in, const smelt_data* ou
   return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
 }
 
-int check_scatterv(const smelt_group* group, const void* in, const smelt_block* blocks, const smelt_data* out,
+int check_scatterv(const smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
                    unsigned root) {
   return !group || !out || root >= group->n || (group->me == root && (!in || !blocks)) ? -EINVAL : 0;
 }
 
-int check_gatherv(const smelt_group* group, const void* in, size_t bytes, const void* out, const smelt_block* blocks,
+int check_gatherv(const smelt_group* group, const void* in, size_t bytes, const void* out, const smelt_place* blocks,
                   unsigned root) {
   return !group || (!in && bytes > 0) || root >= group->n || (group->me == root && (!out || !blocks)) ? -EINVAL : 0;
 }
 
-size_t sum_of(const smelt_group& group, const smelt_block* blocks) {
+size_t sum_of(const smelt_group& group, const smelt_place* blocks) {
   size_t sum = 0;
   for (uint32_t i = 0; i < group.n; ++i) sum += blocks[i].bytes;
   return sum;
@@ -94,6 +117,51 @@ int start(smelt_group& group, smelt_request* request, const smelt_data* in, cons
   ++group.started;
   advance(group);
   return 0;
+}
+
+// Both forms of reduce-scatter, and both scans.
+int scatter(smelt_group* group, const void* in, void* out, Blocks blocks, const smelt_fold* fold) {
+  if (const int error = check_blocks(group, in, out, fold, blocks)) return error;
+  if (is_nothing(*group, blocks, *fold)) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return scatter(group, in, out, blocks, fold); });
+  if (group->n > 1) return group_reduce_scatter(*group, in, out, blocks, *fold);
+  std::memcpy(out, in, blocks.of(0) * fold->element_bytes);
+  return 0;
+}
+int start_scatter(smelt_group* group, const void* in, void* out, Blocks blocks, const smelt_fold* fold,
+                  smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_blocks(group, in, out, fold, blocks)) return complete(request, error);
+  if (is_nothing(*group, blocks, *fold)) return complete(request);
+  const smelt_data row = at(const_cast<void*>(in)), own = at(out);
+  if (group->n > 1)
+    return start(*group, request, &row, &own, fold,
+                 [&](Pending& place) { return start_reduce_scatter(*group, place, blocks); });
+  std::memcpy(out, in, blocks.of(0) * fold->element_bytes);
+  return complete(request);
+}
+
+int scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements, const smelt_fold* fold,
+         Prefix prefix) {
+  if (const int error = check_allreduce(group, in, out, fold)) return error;
+  if (elements == 0 || fold->element_bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return scan(group, in, out, elements, fold, prefix); });
+  if (group->n > 1) return group_scan(*group, *in, *out, elements, *fold, prefix);
+  if (prefix == Prefix::kInclusive) copy_through(*in, *out, elements * fold->element_bytes);
+  return 0;
+}
+int start_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements, const smelt_fold* fold,
+               Prefix prefix, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_allreduce(group, in, out, fold)) return complete(request, error);
+  if (elements == 0 || fold->element_bytes == 0) return complete(request);
+  if (group->n > 1)
+    return start(*group, request, in, out, fold,
+                 [&](Pending& place) { return smelt::start_scan(*group, place, elements, prefix); });
+  if (prefix == Prefix::kInclusive) copy_through(*in, *out, elements * fold->element_bytes);
+  return complete(request);
 }
 
 }  // namespace
@@ -137,7 +205,7 @@ int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_
 }
 
 int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes) {
-  if (const int error = check_allgather(group, in, out)) return error;
+  if (const int error = check_allgather(group, in, out, bytes)) return error;
   if (bytes == 0) return 0;
   if (is_busy(*group)) [[unlikely]]
     return after_started(*group, [=] { return smelt_group_allgather(group, in, out, bytes); });
@@ -146,7 +214,42 @@ int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, s
   return 0;
 }
 
-int smelt_group_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_block* blocks) {
+int smelt_group_reduce_scatter_block(smelt_group* group, const void* in, void* out, size_t elements,
+                                     const smelt_fold* fold) {
+  return scatter(group, in, out, {nullptr, elements}, fold);
+}
+int smelt_group_reduce_scatter(smelt_group* group, const void* in, void* out, const size_t* elements,
+                               const smelt_fold* fold) {
+  return elements ? scatter(group, in, out, {elements, 0}, fold) : -EINVAL;
+}
+int smelt_group_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                     const smelt_fold* fold) {
+  return scan(group, in, out, elements, fold, Prefix::kInclusive);
+}
+int smelt_group_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                       const smelt_fold* fold) {
+  return scan(group, in, out, elements, fold, Prefix::kExclusive);
+}
+
+int smelt_group_alltoall(smelt_group* group, const void* in, void* out, size_t bytes) {
+  if (const int error = check_alltoall(group, in, out, bytes)) return error;
+  if (bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_alltoall(group, in, out, bytes); });
+  if (group->n > 1) return group_alltoall(*group, in, out, bytes);
+  std::memcpy(out, in, bytes);
+  return 0;
+}
+
+int smelt_group_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                         size_t incoming) {
+  if (const int error = check_exchange(group, out, outgoing, in, incoming)) return error;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_exchange(group, out, outgoing, in, incoming); });
+  return group_exchange(*group, out, outgoing, in, incoming);
+}
+
+int smelt_group_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_place* blocks) {
   if (const int error = check_allgatherv(group, in, out, blocks)) return error;
   const size_t sum = sum_of(*group, blocks);
   if (sum == 0) return 0;
@@ -177,7 +280,7 @@ int smelt_group_scatter(smelt_group* group, const void* in, const smelt_data* ou
   return 0;
 }
 
-int smelt_group_scatterv(smelt_group* group, const void* in, const smelt_block* blocks, const smelt_data* out,
+int smelt_group_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
                          size_t bytes, unsigned root) {
   if (const int error = check_scatterv(group, in, blocks, out, root)) return error;
   if (is_busy(*group)) [[unlikely]]
@@ -187,7 +290,7 @@ int smelt_group_scatterv(smelt_group* group, const void* in, const smelt_block* 
   return 0;
 }
 
-int smelt_group_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_block* blocks,
+int smelt_group_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
                         unsigned root) {
   if (const int error = check_gatherv(group, in, bytes, out, blocks, root)) return error;
   if (is_busy(*group)) [[unlikely]]
@@ -241,7 +344,7 @@ int smelt_group_start_allreduce(smelt_group* group, const smelt_data* in, const 
 int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes,
                                 smelt_request* request) {
   if (!request) return -EINVAL;
-  if (const int error = check_allgather(group, in, out)) return complete(request, error);
+  if (const int error = check_allgather(group, in, out, bytes)) return complete(request, error);
   if (bytes == 0) return complete(request);
   const smelt_data all = at(out);
   if (group->n > 1)
@@ -251,7 +354,46 @@ int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* 
   return complete(request);
 }
 
-int smelt_group_start_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_block* blocks,
+int smelt_group_start_reduce_scatter_block(smelt_group* group, const void* in, void* out, size_t elements,
+                                           const smelt_fold* fold, smelt_request* request) {
+  return start_scatter(group, in, out, {nullptr, elements}, fold, request);
+}
+int smelt_group_start_reduce_scatter(smelt_group* group, const void* in, void* out, const size_t* elements,
+                                     const smelt_fold* fold, smelt_request* request) {
+  if (!request) return -EINVAL;
+  return elements ? start_scatter(group, in, out, {elements, 0}, fold, request) : complete(request, -EINVAL);
+}
+int smelt_group_start_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                           const smelt_fold* fold, smelt_request* request) {
+  return start_scan(group, in, out, elements, fold, Prefix::kInclusive, request);
+}
+int smelt_group_start_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                             const smelt_fold* fold, smelt_request* request) {
+  return start_scan(group, in, out, elements, fold, Prefix::kExclusive, request);
+}
+
+int smelt_group_start_alltoall(smelt_group* group, const void* in, void* out, size_t bytes, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_alltoall(group, in, out, bytes)) return complete(request, error);
+  if (bytes == 0) return complete(request);
+  const smelt_data from = at(const_cast<void*>(in)), to = at(out);
+  if (group->n > 1)
+    return start(*group, request, &from, &to, nullptr,
+                 [&](Pending& place) { return start_alltoall(*group, place, bytes); });
+  std::memcpy(out, in, bytes);
+  return complete(request);
+}
+
+int smelt_group_start_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                               size_t incoming, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_exchange(group, out, outgoing, in, incoming)) return complete(request, error);
+  if (group->n == 1) return complete(request, group_exchange(*group, out, outgoing, in, incoming));
+  return start(*group, request, nullptr, nullptr, nullptr,
+               [&](Pending& place) { return start_exchange(*group, place, out, outgoing, in, incoming); });
+}
+
+int smelt_group_start_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_place* blocks,
                                  smelt_request* request) {
   if (!request) return -EINVAL;
   if (const int error = check_allgatherv(group, in, out, blocks)) return complete(request, error);
@@ -291,7 +433,7 @@ int smelt_group_start_scatter(smelt_group* group, const void* in, const smelt_da
   return complete(request);
 }
 
-int smelt_group_start_scatterv(smelt_group* group, const void* in, const smelt_block* blocks, const smelt_data* out,
+int smelt_group_start_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
                                size_t bytes, unsigned root, smelt_request* request) {
   if (!request) return -EINVAL;
   if (const int error = check_scatterv(group, in, blocks, out, root)) return complete(request, error);
@@ -303,7 +445,7 @@ int smelt_group_start_scatterv(smelt_group* group, const void* in, const smelt_b
   return complete(request);
 }
 
-int smelt_group_start_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_block* blocks,
+int smelt_group_start_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
                               unsigned root, smelt_request* request) {
   if (!request) return -EINVAL;
   if (const int error = check_gatherv(group, in, bytes, out, blocks, root)) return complete(request, error);

@@ -4,10 +4,12 @@
 // 2. Everybody maps the block, takes and clears its own desk, and introduces itself there.
 // 3. One minimum over all: did that work everywhere, and have all the same version? It also makes the introductions
 //    visible.
-// 4. Everybody plans, from the same introductions, the same thing.
+// 4. Everybody plans, from the same introductions, the same thing; for the first group, once more if the machine is not
+//    what its profile says (machine.h).
 // A group that is refused is refused by the minimum alone: the leader may put the memory to another use as soon as it
 // has heard, while others have yet to, so after a refusal nobody looks at the block.
-// So a group costs two collectives of the host's, whatever its size, and nobody is a member of half a group.
+// So a group costs two collectives of the host, the first one three, whatever its size, and nobody is a member of half
+// a group.
 #include <pthread.h>
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +19,8 @@
 #include "base/os/os.h"
 #include "base/os/shared_memory.h"
 #include "group/engine.h"
+#include "group/machine.h"
+#include "policy/canary.h"
 #include "profile/api.h"
 #include "transport/direct_copy.h"
 
@@ -31,18 +35,17 @@ void attach(Group& group) {
 
 // What does not change while the process lives, and takes system calls to find out.
 uint32_t quota;
-uint64_t hash_of_profile;
 pthread_once_t self_once = PTHREAD_ONCE_INIT;
-void look_at_self() {
-  quota = os::cgroup_cpu_quota();
-  hash_of_profile = profile_hash();
-}
+void look_at_self() { quota = os::cgroup_cpu_quota(); }
 
 void introduce(Group& group) {
   auto* mine = reinterpret_cast<Introduction*>(group.introductions + group.me * kIntroductionBytes);
   std::memset(mine, 0, kIntroductionBytes);
   pthread_once(&self_once, look_at_self);
-  mine->profile = hash_of_profile;
+  group.machine = known_machine();
+  mine->profile = group.machine->hash;
+  mine->seen_on = os::current_cpu();
+  mine->checked = machine_is_checked();
   mine->quota = quota;
   mine->local_processes = group.host.local_processes;
   mine->crowded = group.host.crowded != 0;
@@ -75,6 +78,7 @@ int offer(Group& group, Ticket* ticket) {
                                    &group.block, ticket);
   if (error) return error;
   attach(group);
+  if (!machine_is_checked()) new (group.front->canary) Canary;
   group.front->probe = ticket->segment;
   return 0;
 }
@@ -111,13 +115,14 @@ constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint
 smelt_group* make_group(uint32_t n) {
   const size_t planning = generation_bytes(n);
   smelt_group* group = make_object<smelt_group>(arena_bytes(n) + kOutstanding * sizeof(Pending) + alignof(Pending) +
-                                                children_bytes(n) + kPage + planning);
+                                                children_bytes(n) + exchange_bytes(n) + kPage + planning);
   if (!group) return nullptr;
   const auto end = reinterpret_cast<uintptr_t>(group) + group->mapped_bytes;
   group->planning = reinterpret_cast<char*>((end - planning) / kPage * kPage);
   group->planning_bytes = planning;
-  // Not taken from the arena, which would write them: pages of operations that nobody starts are not held.
-  char* const lists = group->planning - children_bytes(n);
+  // Not taken from the arena, which would write them: pages of what nobody starts or exchanges are not held.
+  group->exchange = group->planning - exchange_bytes(n);
+  char* const lists = group->exchange - children_bytes(n);
   char* const pending = lists - kOutstanding * sizeof(Pending);
   group->pending =
       reinterpret_cast<Pending*>(reinterpret_cast<uintptr_t>(pending) / alignof(Pending) * alignof(Pending));
@@ -128,6 +133,17 @@ smelt_group* make_group(uint32_t n) {
   group->reduce_routes = group->arena.make<ReduceRoute>(n);
   for (uint32_t i = 0; i < n; ++i) group->routes[i].parent = group->reduce_routes[i].parent = kUnrouted;
   return group;
+}
+
+// Step 4.
+int plan(Group& group, Arena& arena) {
+  char* const begin = arena.mark();
+  int error = plan_group(group, arena, &group.plan);
+  if (error) return error;
+  const int changed = check_machine(group);
+  if (changed <= 0) return changed;
+  arena.rewind(begin);
+  return plan_group(group, arena, &group.plan);
 }
 
 }  // namespace
@@ -209,7 +225,7 @@ int smelt_group_create(const smelt_host* host, unsigned n, unsigned me, smelt_gr
   if (error && error != -EIO) {
     abandon_block(&made.block);
   } else {
-    if (!error) error = plan_group(made, object->arena, &made.plan);
+    if (!error) error = plan(made, object->arena);
     made.piece_bytes = made.plan.limits.piece;
     // The others may still be reading the introductions, or, where the host failed, writing theirs.
     if (error) release_block(&made.block);

@@ -50,9 +50,10 @@ struct Combining {
 };
 
 // What moves without being combined.
-void add_moves(const Group& group, smelt_collective which, const char* how, Table* table) {
+void add_moves(const Group& group, smelt_collective which, const char* how, Table* table,
+               uint64_t upto_inline = kInlineBytes) {
   const Limits& limits = group.plan.limits;
-  table->add(kInlineBytes, "inline, flags in the lines, %s", how);
+  table->add(upto_inline, "inline, flags in the lines, %s", how);
   table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
              "through shared memory in pieces of %u B, %s", limits.piece, how);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
@@ -108,6 +109,34 @@ void allgather_table(const Group& group, Table* table) {
   add_moves(group, SMELT_COLLECTIVE_ALLGATHER, "everybody reads everybody's", table);
 }
 
+void reduce_scatter_table(const Group& group, Table* table) {
+  const Limits& limits = group.plan.limits;
+  table->add(kInlineBytes, "inline, flags in the lines, everybody combines its block");
+  table->add(group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[SMELT_COLLECTIVE_REDUCE_SCATTER].copy,
+             "through shared memory in pieces of %u B, everybody combines its block", limits.piece);
+  table->add(UINT64_MAX, "single copy, everybody combines its block (limit %s)", limits.origin);
+}
+void reduce_scatter_block_table(const Group& group, Table* table) { reduce_scatter_table(group, table); }
+
+void scan_table(const Group& group, Table* table) {
+  table->add(kInlineBytes, "inline, flags in the lines, everybody reads those before it");
+  const Limits& limits = group.plan.limits;
+  table->add(group.n == 2 ? limits.of[SMELT_COLLECTIVE_SCAN].copy : UINT64_MAX,
+             "through shared memory in pieces of %u B, down a chain", limits.piece);
+  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
+}
+void exscan_table(const Group& group, Table* table) { scan_table(group, table); }
+
+void alltoall_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALL, "everybody reads a block of everybody's", table,
+            kInlineBytes / (group.n - 1));
+}
+
+// Sizes: of the longest of all messages, short where all of a participant's together are.
+void exchange_table(const Group& group, Table* table) {
+  const uint64_t upto_inline = group.n < kInlineBytes ? (kInlineBytes - group.n) / (group.n - 1) : 0;
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALLV, "everybody reads what is for it of everybody's", table, upto_inline);
+}
 void allgatherv_table(const Group& group, Table* table) {
   add_moves(group, SMELT_COLLECTIVE_ALLGATHERV, "everybody reads everybody's", table);
 }

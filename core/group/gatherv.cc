@@ -25,7 +25,7 @@ struct Collecting {
   const char* own;  // our block
   size_t bytes;     // of it
   char* row;
-  const smelt_block* blocks;
+  const smelt_place* blocks;
   uint32_t root;
 
   char* block(uint32_t i) const { return row + blocks[i].offset; }
@@ -149,12 +149,12 @@ struct Gatherv : Machine {
 
 }  // namespace
 
-int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_block* blocks, uint32_t root) {
+int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_place* blocks, uint32_t root) {
   group.begin(0);
   return Running{group}.run<Gatherv>(
       Collecting{static_cast<const char*>(in), bytes, static_cast<char*>(out), blocks, root});
 }
-int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_block* blocks, uint32_t root) {
+int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_place* blocks, uint32_t root) {
   return Starting{group, place}.run<Gatherv>(
       Collecting{static_cast<const char*>(place.in.base), bytes, static_cast<char*>(place.out.base), blocks, root});
 }

@@ -1,8 +1,9 @@
 // A group as one participant sees it: what lies where in its memory, what is under way, how it waits.
 //
-// The collectives are one file each (barrier.cc, broadcast.cc, ...), written over the rings (transport/ring.h) as
-// machines that the engine runs (engine.h); how they are put to use is plan.h's; how a group comes into being,
-// create.cc's.
+// The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc, allgather.cc,
+// reduce_scatter.cc, scan.cc, alltoall.cc, exchange.cc, gather.cc, gatherv.cc, scatter.cc, scatterv.cc), written over
+// the rings (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a
+// group comes into being, create.cc's.
 #pragma once
 
 #include <smelt/group.h>
@@ -13,9 +14,13 @@
 
 namespace smelt {
 
-struct Pending;  // engine.h
+struct KnownMachine;  // machine.h
+struct Pending;       // engine.h
 
 inline constexpr uint64_t kOutstanding = 64;  // operations that may be started and not complete
+
+// exchange.cc: an entry of a table and what is known of a message, for each.
+constexpr size_t exchange_bytes(uint32_t n) { return size_t{n} * 7 * sizeof(uint64_t); }
 
 struct Group : Rings {
   smelt_host host{};
@@ -24,6 +29,7 @@ struct Group : Rings {
   Block block, shelf_block;
   char* introductions = nullptr;
   char* scratch = nullptr;   // this process's own: kScratchBytes
+  char* exchange = nullptr;  // exchange_bytes(n): what an exchange knows of everybody
   char* planning = nullptr;  // memory for generating patterns, reserved but not kept
   size_t planning_bytes = 0;
   uint64_t probe = 0;  // Introduction::probe_address
@@ -47,8 +53,9 @@ struct Group : Rings {
   void begin(uint64_t bytes) { ++calls, operand_bytes = bytes; }
   [[gnu::noinline, gnu::cold]] bool give_up();  // false
 
-  // 5. What the plan says.
+  // 5. What the plan says, and of what it was made.
   GroupPlan plan;
+  const KnownMachine* machine = nullptr;
   Route* routes = nullptr;               // [n] by root, filled at first use
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
   Arena children{nullptr, 0};            // of those, with room for all of them
@@ -111,6 +118,22 @@ struct Group : Rings {
   void find_reduce_route(uint32_t root);
 };
 
+// How long everybody's block of a row is, in elements: as the array says, or all alike.
+struct Blocks {
+  const size_t* counts;  // [n]; nullptr: `each`
+  size_t each;
+
+  size_t of(uint32_t i) const { return counts ? counts[i] : each; }
+  // Of all those before block i.
+  size_t before(uint32_t i) const {
+    if (!counts) return each * i;
+    size_t sum = 0;
+    for (uint32_t k = 0; k < i; ++k) sum += counts[k];
+    return sum;
+  }
+};
+enum class Prefix : bool { kInclusive, kExclusive };
+
 // The collectives; each is in the file of its name. A reduction's `out` is empty elsewhere than on the root.
 int group_barrier(Group& group);
 int group_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root);
@@ -118,12 +141,17 @@ int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size
                  uint32_t root);
 int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold);
 int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes);
-int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_block* blocks, size_t sum);
+int group_reduce_scatter(Group& group, const void* in, void* out, Blocks blocks, const smelt_fold& fold);
+int group_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
+               Prefix prefix);
+int group_alltoall(Group& group, const void* in, void* out, size_t bytes);
+int group_exchange(Group& group, const smelt_block* out, size_t outgoing, const smelt_block* in, size_t incoming);
+int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks, size_t sum);
 int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root);
 int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root);
-int group_scatterv(Group& group, const void* in, const smelt_block* blocks, const smelt_data& out, size_t bytes,
+int group_scatterv(Group& group, const void* in, const smelt_place* blocks, const smelt_data& out, size_t bytes,
                    uint32_t root);
-int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_block* blocks, uint32_t root);
+int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_place* blocks, uint32_t root);
 
 // The same, started: what they are told lies in `place`, where the machine is made as well. 0, or what the blocking one
 // returns where that is known at once.
@@ -132,11 +160,16 @@ int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_reduce(Group& group, Pending& place, size_t elements, uint32_t root);
 int start_allreduce(Group& group, Pending& place, size_t elements);
 int start_allgather(Group& group, Pending& place, size_t bytes);
-int start_allgatherv(Group& group, Pending& place, const smelt_block* blocks, size_t sum);
+int start_reduce_scatter(Group& group, Pending& place, Blocks blocks);
+int start_scan(Group& group, Pending& place, size_t elements, Prefix prefix);
+int start_alltoall(Group& group, Pending& place, size_t bytes);
+int start_exchange(Group& group, Pending& place, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                   size_t incoming);
+int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks, size_t sum);
 int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root);
-int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_block* blocks, uint32_t root);
-int start_scatterv(Group& group, Pending& place, const smelt_block* blocks, size_t bytes, uint32_t root);
+int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_place* blocks, uint32_t root);
+int start_scatterv(Group& group, Pending& place, const smelt_place* blocks, size_t bytes, uint32_t root);
 
 }  // namespace smelt
 

@@ -1,6 +1,5 @@
 #include "group/plan.h"
 
-#include <pthread.h>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,8 +11,8 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "group/group.h"
+#include "group/machine.h"
 #include "policy/thresholds.h"
-#include "profile/api.h"
 #include "schedule/choose.h"
 #include "schedule/predict.h"
 #include "schedule/programs.h"
@@ -23,34 +22,6 @@
 
 namespace smelt {
 namespace {
-
-// One profile per process, and the guess for when the processes do not see the same one.
-Profile profile, guess;
-bool have_profile = false, have_guess = false;
-bool may_be_moved = false;  // known before any plan: introductions carry the hash of the profile
-pthread_once_t profile_once = PTHREAD_ONCE_INIT, guess_once = PTHREAD_ONCE_INIT;
-
-void load_once() {
-  Refusal why;
-  have_profile = load_profile(&profile, &why) == 0;
-  may_be_moved = is_virtual_machine();
-}
-void guess_only_once() { have_guess = guess_profile(nullptr, &guess) == 0; }
-
-const Profile* process_profile() {
-  pthread_once(&profile_once, load_once);
-  return have_profile ? &profile : nullptr;
-}
-
-const Profile* common_profile(const Group& group) {
-  for (uint32_t i = 1; i < group.n; ++i) {
-    if (group.introduction(i).profile == group.introduction(0).profile) continue;
-    // Somebody calibrated between two processes' starts. What the kernel says is the same for all.
-    pthread_once(&guess_once, guess_only_once);
-    return have_guess ? &guess : nullptr;
-  }
-  return process_profile();
-}
 
 bool may_run_on(const Introduction& who, uint32_t cpu) {
   return cpu < kMaxParticipants && (who.cpus[cpu / 64] >> cpu % 64 & 1);
@@ -310,7 +281,7 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   if (made.profile && !made.crowded) made.cpus = cpus;
   made.star = made.crowded && best;
   if (group.n > 2 && !made.star) made.free_folds = SMELT_FOLD_ANY_ORDER | (tree_for_all() ? SMELT_FOLD_COMMUTES : 0);
-  made.limits = group_limits(made.profile, group.n, made.crowded, may_be_moved);
+  made.limits = group_limits(made.profile, group.n, made.crowded, machine_may_be_moved());
   made.burst = static_cast<int>(find_threshold(ThresholdId::kBurst, made.profile).value);
   made.turn =
       static_cast<int>(find_threshold(made.crowded ? ThresholdId::kCrowdTurn : ThresholdId::kTurn, made.profile).value);
@@ -375,15 +346,6 @@ ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* child
   }
   os::discard_pages(group.planning, group.planning_bytes);
   return route;
-}
-
-uint64_t profile_hash() {
-  const Profile* machine = process_profile();
-  if (!machine) return 0;
-  // The file's own checksum covers everything in it; a guess has none.
-  if (machine->header.checksum != 0) return machine->header.checksum;
-  const uint64_t hash = fnv1a(machine->os_cpu, machine->header.cpus * sizeof *machine->os_cpu);
-  return fnv1a(machine->costs.hop, size_t{machine->header.cpus} * machine->header.cpus * sizeof(float), hash);
 }
 
 uint64_t settings_hash() {

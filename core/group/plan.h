@@ -67,8 +67,7 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room);
 // taken as it is.
 ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* children, char* pattern, size_t room);
 
-// This process's profile and settings, as hashes that participants compare.
-uint64_t profile_hash();
+// This process's settings, as a hash that participants compare.
 uint64_t settings_hash();
 
 }  // namespace smelt

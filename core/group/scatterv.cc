@@ -24,7 +24,7 @@ struct Scattering {
   const smelt_data& own;  // our block
   size_t bytes;           // of it
   char* row;
-  const smelt_block* blocks;
+  const smelt_place* blocks;
   uint32_t root;
 
   char* block(uint32_t i) const { return row + blocks[i].offset; }
@@ -99,14 +99,14 @@ struct ScattervShelf : Machine {
     const uint64_t piece = piece_of(turn) + number;
     char* to = group.down_piece(group.me, piece);
     if (per_block > 1) {
-      const smelt_block& block = job.blocks[of_turn(group)];
+      const smelt_place& block = job.blocks[of_turn(group)];
       const size_t offset = number * group.piece_bytes;
       std::memcpy(to, job.row + block.offset + offset, std::min<size_t>(group.piece_bytes, block.bytes - offset));
       group.fill(&Desk::filled_down, piece, block.bytes);
       return;
     }
     for (uint64_t k = 0; k < per_piece && turn + k < group.n; ++k, to += longest) {
-      const smelt_block& block = job.blocks[(job.root + turn + k) % group.n];
+      const smelt_place& block = job.blocks[(job.root + turn + k) % group.n];
       if (block.bytes > 0) std::memcpy(to, job.row + block.offset, block.bytes);
     }
     group.fill(&Desk::filled_down, piece);
@@ -216,7 +216,7 @@ struct Scatterv : Machine {
   }
   void read_own(Group& group) {
     const Introduction& whose = group.introduction(job.root);
-    smelt_block block{};
+    smelt_place block{};
     note(read_from(whose, &block, heading.blocks + group.me * sizeof block, sizeof block), &error);
     if (error) return;
     if (block.bytes != job.bytes) error = -EMSGSIZE;
@@ -232,12 +232,12 @@ struct Scatterv : Machine {
 
 }  // namespace
 
-int group_scatterv(Group& group, const void* in, const smelt_block* blocks, const smelt_data& out, size_t bytes,
+int group_scatterv(Group& group, const void* in, const smelt_place* blocks, const smelt_data& out, size_t bytes,
                    uint32_t root) {
   group.begin(0);
   return Running{group}.run<Scatterv>(Scattering{out, bytes, static_cast<char*>(const_cast<void*>(in)), blocks, root});
 }
-int start_scatterv(Group& group, Pending& place, const smelt_block* blocks, size_t bytes, uint32_t root) {
+int start_scatterv(Group& group, Pending& place, const smelt_place* blocks, size_t bytes, uint32_t root) {
   return Starting{group, place}.run<Scatterv>(
       Scattering{place.out, bytes, static_cast<char*>(place.in.base), blocks, root});
 }

@@ -5,10 +5,13 @@
 // and what we need of others we read, at the same time.
 //
 //   broadcast   the root writes the first n-th to everybody, everybody reads the rest
-//   reduce      everybody reads one slice of all operands, combines it and writes the result to the root; of two, one
-//               writes and one reads half of the operands, and the root combines
+//   reduce      everybody reads one slice of all operands, combines it and writes the result to the root; short ones of
+//               two the root reads and combines alone
 //   allreduce   the same, and writes it to everybody
+//   scan        of two, the second reads the first one's
+//   reduce_scatter  everybody reads its block of all operands, combines it and keeps the result
 //   allgather   everybody reads everybody's
+//   alltoall    everybody reads its block of everybody's; exchange: its blocks, after their lists
 //   gatherv     the root reads everybody's
 //   scatterv    everybody reads its own block
 //   gather, scatter   the root copies the first n-th of every block, and everybody the rest of its own
@@ -173,10 +176,14 @@ struct BroadcastSingle : Machine {
   }
 };
 
+// Elements [begin, end) of everybody's operands, which lie where the notices say, combined to `out`, which is a place
+// for just these.
+void combine_range(Group& group, const Notice* operands, const smelt_fold& fold, size_t begin, size_t end, char* out,
+                   int* error);
+
 // `served`: false means "take the shelves". error: the kernel refused after all.
 struct ReduceSingle : Machine {
   bool served = false;
-  bool of_two = false;
   ExchangeNotices notices;
 
   template <typename How>
@@ -191,25 +198,19 @@ struct ReduceSingle : Machine {
         if (!notices.are_as_long(group)) return true;
         for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in && (notices.all[i].out || !wants(job, i));
         if (!served) return true;
-        of_two = group.n == 2 && job.root != kEverybody && notices.all[job.root].in != notices.all[job.root].out;
-        if (of_two)
-          exchange_halves(group, job);
-        else
-          combine_slice(group, job);
+        combine_slice(group, job);
         // Nobody may go on before all have read and written what they had to.
         group.finish_now();
         SMELT_AWAIT(how.all_finished(group, group.episode));
-        if (of_two && group.me == job.root) combine_halves(group, job, 0, slice(job.elements, 1, 2));
     }
     return true;
   }
 
  private:
   static bool wants(const Reduction& job, uint32_t i) { return job.root == kEverybody || job.root == i; }
-  void exchange_halves(Group& group, const Reduction& job);
-  void combine_halves(Group& group, const Reduction& job, size_t begin, size_t end);
+  // Participant i combines elements [begin_of(i), begin_of(i + 1)).
+  static size_t begin_of(const Group& group, const Reduction& job, uint32_t i);
   void combine_slice(Group& group, const Reduction& job);
-  void combine_range(Group& group, const Reduction& job, size_t begin, size_t end, char* out);
 };
 
 }  // namespace smelt

@@ -86,10 +86,12 @@ int close(Operation op, const Choice& choice, const Costs& costs, Arena& arena, 
 
 [[noreturn]] void no_memory() { throw UserError("out of memory for the finalists; name fewer CPUs"); }
 
-// A race decides what the last per mille of a search would gain, so large teams are searched for briefly.
-SearchEffort effort_for(uint32_t n) {
+// A race decides what the last per mille of a search would gain, so large teams are searched for briefly; and no longer
+// than the race may last.
+SearchEffort effort_for(uint32_t n, int64_t until_ns) {
   SearchEffort effort = kPatientEffort;
   if (n > 64) effort.moves = 20000;
+  effort.limits.deadline_ns = until_ns;
   return effort;
 }
 
@@ -138,11 +140,12 @@ class Field {
   bool no_memory_ = false;
 };
 
-std::vector<Candidate> find_candidates(const Costs& costs, Operation op, bool distinct, Arena& arena) {
-  std::vector<Candidate> out = Field(costs, op, arena).find(effort_for(costs.n));
+std::vector<Candidate> find_candidates(const Costs& costs, Operation op, const FinalistSettings& settings,
+                                       Arena& arena) {
+  std::vector<Candidate> out = Field(costs, op, arena).find(effort_for(costs.n, settings.race.until_ns));
   std::stable_sort(out.begin(), out.end(),
                    [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
-  if (!distinct) return out;
+  if (!settings.distinct) return out;
   std::vector<Candidate> different;
   for (Candidate& candidate : out) {
     const auto is_it = [&](Candidate& other) { return same(other.schedule.get(), candidate.schedule.get()); };
@@ -223,7 +226,7 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
                       generation_bytes(n));  // one candidate at a time; twice, for costs and validation; lazily backed
     Costs costs;
     if (!arena.ok() || subset_costs(image.costs(), members, arena, &costs) != 0) no_memory();
-    candidates = find_candidates(costs, op, settings.distinct, arena);
+    candidates = find_candidates(costs, op, settings, arena);
   }
   if (settings.finalists > 0) keep_finalists(settings.finalists, &candidates);
 

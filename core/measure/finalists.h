@@ -17,7 +17,7 @@ struct FinalistSettings {
   uint32_t finalists = 10;  // of a race, and who stands for a family (choose_finalists); 0: all, and none is dropped
   bool distinct = true;     // patterns that give the same schedule are one finalist, under the first name
   uint32_t episodes = 48;   // of a lap
-  RaceSettings race{8, 0.25, true};  // its seconds are for both races
+  RaceSettings race{8, 0.25, true};  // its seconds are for both races, its until_ns also for the search before them
   double skew = 4;                   // race_finalists
 };
 

@@ -4,7 +4,8 @@
 // 1. Three groups of the same processes, each forced into its methods by the settings: flat, sliced, single copy.
 // 2. For every size all methods take turns, a batch each, so that a machine that changes in between changes for all of
 //    them. The first round of batches warms up (pages, shelves, frequency) and does not count.
-// 3. Each participant leaves its times in shared memory; the parent does the arithmetic.
+// 3. Each participant leaves its times in shared memory; the parent does the arithmetic. So what was measured is there
+//    however the processes ended.
 #include "measure/methods.h"
 
 #include <algorithm>
@@ -97,9 +98,10 @@ void add_third(void*, const void* left, const void* right, void* result, size_t 
 // One process's part.
 class Participant {
  public:
-  Participant(Seat& seat, const MethodEffort& effort, const Times& times)
+  Participant(Seat& seat, const MethodEffort& effort, int64_t until_ns, const Times& times)
       : seat_(seat),
         effort_(effort),
+        until_ns_(until_ns),
         times_(times),
         // Written, so that every page is there and its own.
         in_(kSampledBytes[effort.sizes - 1] / sizeof(double), 1.0),
@@ -144,8 +146,7 @@ class Participant {
 
   // All go on, or none: a batch needs everybody.
   int look_at_the_clock() {
-    if (effort_.until_ns == 0) return 0;
-    int64_t time_left = os::now_ns() < effort_.until_ns;
+    int64_t time_left = os::now_ns() < until_ns_;
     if (host_minimum(static_cast<Member*>(&seat_), &time_left, 1) != 0) return -EIO;
     over_ = !time_left;
     return 0;
@@ -174,6 +175,7 @@ class Participant {
 
   Seat& seat_;
   const MethodEffort& effort_;
+  const int64_t until_ns_;
   const Times& times_;
   std::vector<double> in_, out_;
   smelt_group* groups_[kForcings] = {};
@@ -184,19 +186,33 @@ class Participant {
 // One decimal: more would be noise, and both forms of the profile must carry the same number.
 float rounded(double ns) { return static_cast<float>(std::round(ns * 10) / 10); }
 
+int64_t after(double seconds) { return os::now_ns() + static_cast<int64_t>(seconds * 1e9); }
+
+double seconds_until(int64_t ns) { return static_cast<double>(ns - os::now_ns()) * 1e-9; }
+
+uint32_t known_sizes(const CurveSet& set) {
+  const float* const shelf = set.ns[kBroadcastShelf];
+  return static_cast<uint32_t>(std::find(shelf, shelf + kCurveSizes, 0.0f) - shelf);
+}
+
 }  // namespace
 
 std::string measure_set(const std::vector<uint32_t>& cpus, const MethodEffort& effort, CurveSet* out) {
+  // The processes look at the clock themselves; the alarm is for those that never come to look.
+  constexpr double kGrace = 3;
   *out = {};
   out->participants = static_cast<uint32_t>(cpus.size());
   const Times times(out->participants, effort);
   if (!times.ok()) return "no memory to share";
+  int64_t until_ns = after(effort.seconds);
+  if (effort.until_ns != 0) until_ns = std::min(until_ns, effort.until_ns);
   const std::string why = run_processes(
-      cpus, [&](Seat& seat) { return Participant(seat, effort, times).run(); }, effort.limit_s);
-  if (!why.empty()) return why;
+      cpus, [&](Seat& seat) { return Participant(seat, effort, until_ns, times).run(); },
+      static_cast<unsigned>(std::ceil(std::max(seconds_until(until_ns), 0.0) + kGrace)));
   for (uint32_t m = 0; m < kCurveMethods; ++m)  // 3.
     for (uint32_t s = 0; s < effort.sizes; ++s) out->ns[m][s] = rounded(times.estimate(m, s));
-  return out->ns[kBroadcastShelf][0] > 0 ? "" : "the time was over";
+  if (!why.empty()) return why;
+  return known_sizes(*out) == effort.sizes ? "" : "the time was over";
 }
 
 std::vector<std::vector<uint32_t>> method_cpus(const ProfileImage& image) {
@@ -227,19 +243,20 @@ MeasuredMethods measure_methods(const ProfileImage& image, const Progress& progr
   MeasuredMethods out;
   const auto sets = method_cpus(image);
   for (size_t i = 0; i < sets.size(); ++i) {
+    MethodEffort share = effort;
+    if (effort.until_ns != 0)
+      share.until_ns = after(seconds_until(effort.until_ns) / static_cast<double>(sets.size() - i));
     CurveSet set;
-    const std::string why = measure_set(sets[i], effort, &set);
-    if (why.empty()) {
-      out.sets.push_back(set);
-      const auto sizes = static_cast<uint32_t>(std::count_if(
-          set.ns[kBroadcastShelf], set.ns[kBroadcastShelf] + effort.sizes, [](float ns) { return ns > 0; }));
-      if (sizes < effort.sizes && out.remark.empty())
-        out.remark = fmt::format("the time was over: the methods for {} processes are known up to {} bytes only",
-                                 sets[i].size(), kSampledBytes[sizes - 1]);
-    } else if (out.remark.empty()) {
-      out.remark = fmt::format("the methods for {} processes could not be measured: {}; typical limits are used",
-                               sets[i].size(), why);
-    }
+    const std::string why = measure_set(sets[i], share, &set);
+    const uint32_t sizes = known_sizes(set);
+    if (sizes > 0) out.sets.push_back(set);
+    if (!why.empty() && out.remark.empty())
+      out.remark = sizes > 0 ? fmt::format("{}: the methods for {} processes are known up to {} bytes only", why,
+                                           sets[i].size(), kSampledBytes[sizes - 1])
+                             : fmt::format(
+                                   "the methods for {} processes could not be measured: {}; typical limits are "
+                                   "used",
+                                   sets[i].size(), why);
     if (progress) progress(static_cast<uint32_t>(i + 1), static_cast<uint32_t>(sets.size()));
   }
   return out;

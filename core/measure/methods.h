@@ -16,12 +16,13 @@ struct MethodEffort {
   uint32_t batches = 9;            // per method and size
   uint64_t batch_bytes = 1 << 20;  // a batch has so many calls that they carry this, but
   uint32_t most_calls = 128;       // no more than these, and at least one
-  unsigned limit_s = 60;           // then it is given up
-  int64_t until_ns = 0;  // as os::now_ns() counts: then no further batches are begun; the sizes that have three of them
-                         // by then are kept, the others stay 0. 0: no such time
+  // When no further batches are begun: so long after its processes were started, and at this time, as os::now_ns()
+  // counts (0: no such time). The sizes that have three batches by then are kept, the others stay 0.
+  double seconds = 60;
+  int64_t until_ns = 0;
 };
 
-// One set, by a process on each of the CPUs (kernel numbers). "", or one line that says why there is none.
+// One set, by a process on each of the CPUs (kernel numbers). "", or one line that says why sizes are missing, or all.
 // The estimator: per batch the time at the slowest participant over the number of calls, and of the batches the median.
 // Sum of doubles; the broadcast's root goes round, the reduction's is participant 0.
 std::string measure_set(const std::vector<uint32_t>& cpus, const MethodEffort& effort, CurveSet* out);
@@ -32,7 +33,8 @@ struct MeasuredMethods {
 };
 
 // For 2 participants (the CPUs of different cores that are nearest by the measured hop) and, from 4 cores on, for
-// min(16, cores), one on each core. A machine of one core has no sets. The caller must have no other threads.
+// min(16, cores), one on each core. A machine of one core has no sets. Of the time until `until_ns` each set gets its
+// share. The caller must have no other threads.
 MeasuredMethods measure_methods(const ProfileImage& image, const Progress& progress = {},
                                 const MethodEffort& effort = {});
 

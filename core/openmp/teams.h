@@ -2,7 +2,7 @@
 // kept.
 #pragma once
 
-#include "team/canary.h"
+#include "policy/canary.h"
 #include "team/team.h"
 
 namespace smelt::openmp {
@@ -38,8 +38,8 @@ Barrier* barrier_for(RegionRecord& region, uint32_t size, bool crowded, bool res
 // Barrier and fork, built anew if threads have been seen elsewhere since. False: no memory.
 bool build_for_hot_team(RegionRecord& region, Team& team);
 
-// The process's one canary (team/canary.h), for a hot team about to start: whoever asks first while there is a measured
-// profile and every thread of the team has one of `cpus` CPUs; nullptr for all others. The workers follow it.
+// The process's one canary (policy/canary.h), for a hot team about to start: whoever asks first while there is a
+// measured profile and every thread of the team has one of `cpus` CPUs; nullptr for all others. The workers follow it.
 Canary* take_canary(const Team& team, uint32_t cpus);
 
 // Master of that team: all its threads have been seen. Teams built from now on are chosen by what the canary found.

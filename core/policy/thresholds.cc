@@ -69,9 +69,15 @@ Threshold from_curves(Id id, const CurveSet& set) {
   SampledRange range;
   Threshold out = of(id, crossing(sides.handing_over, sides.taking_over, &range), Origin::kCurves);
   // Where nothing crosses, the largest or the smallest size at which both were measured shows how far apart they are.
-  if (range.from < 0)
+  if (range.from < 0) {
+    int largest = -1;
     for (int i = 0; i < static_cast<int>(kCurveSizes); ++i)
-      if (sides.handing_over[i] > 0 && sides.taking_over[i] > 0) range.from = i;
+      if (sides.handing_over[i] > 0 && sides.taking_over[i] > 0) largest = i;
+    // Curves that end early, because the time was over, say nothing of what is longer.
+    if (out.value == kNever && largest >= 0 && largest + 1 < static_cast<int>(kCurveSizes))
+      return of(id, std::max(typical(id), kSampledBytes[largest]), Origin::kTypical, "the measured sizes end below it");
+    range.from = largest;
+  }
   out.crossing.method[0] = names.from;
   out.crossing.method[1] = names.to;
   out.crossing.participants = set.participants;
@@ -86,7 +92,7 @@ Threshold from_curves(Id id, const CurveSet& set) {
 }
 
 Threshold method_limit(Id id, const Profile* profile, const Situation& situation) {
-  const bool copies = id == Id::kCopyBroadcast || id == Id::kCopyReduce || id == Id::kCopyAllreduce;
+  const bool copies = id != Id::kFlatReduce && id != Id::kFlatAllreduce;
   const int64_t set = copies ? options().copy_limit : options().flat_limit;
   if (set >= 0) return of(id, static_cast<uint64_t>(set), Origin::kSetting);
   // For single copy all must be there at the same time (measured, 8 processes on 2 CPUs, 1 MiB: shelf / single copy,
@@ -94,16 +100,17 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
   if (copies && situation.crowded)
     return of(id, kNever, Origin::kSituation,
               "more participants than CPUs: for single copy all would have to run at the same time");
-  const CurveSet* curves = curves_for(profile, situation.participants);
+  // Exchanges are not measured.
+  const CurveSet* curves = id == Id::kCopyExchange ? nullptr : curves_for(profile, situation.participants);
   Threshold out = curves ? from_curves(id, *curves) : of(id, typical(id), Origin::kTypical);
-  if (!curves && id == Id::kFlatReduce && situation.participants == 2) {
+  if (out.origin == Origin::kTypical && id == Id::kFlatReduce && situation.participants == 2) {
     out.value = kNever;
     out.note = "of two, one combines while the other puts";
   }
-  const bool moves = situation.moves && (id == Id::kCopyBroadcast || id == Id::kCopyReduce);
-  if (!moves || out.value <= typical(Id::kCopyMoving)) return out;
-  Threshold lowered =
-      of(id, typical(Id::kCopyMoving), Origin::kSituation, "lowered to copy_moving: a virtual machine may be moved");
+  const uint64_t unsure = typical(Id::kCopyUnsure) * situation.participants;
+  if (copies && !curves) out.value = std::min(out.value, unsure);
+  if (!copies || !situation.moves || out.value <= unsure) return out;
+  Threshold lowered = of(id, unsure, Origin::kSituation, "lowered to copy_unsure: a virtual machine may be moved");
   lowered.otherwise = out.value;
   return lowered;
 }
@@ -231,7 +238,8 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kFlatAllreduce:
     case Id::kCopyBroadcast:
     case Id::kCopyReduce:
-    case Id::kCopyAllreduce: return method_limit(id, profile, situation);
+    case Id::kCopyAllreduce:
+    case Id::kCopyExchange: return method_limit(id, profile, situation);
     case Id::kReadBytes: return read_bytes(profile);
     case Id::kPiece:
     case Id::kCrowdPiece: return piece(id);
@@ -253,7 +261,8 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kPassiveYield: return before_sleeping(id, profile, options().yield_us);
     case Id::kForeignSlice: return foreign_slice(profile);
     case Id::kPollersPerLine: return pollers_per_line(profile);
-    case Id::kCopyMoving:
+    case Id::kCopyUnsure:
+    case Id::kReadAlone:
     case Id::kPairCurves:
     case Id::kForeignStay:
     case Id::kYieldPause:

@@ -41,10 +41,10 @@ int search_partners(const Schedule& schedule, const Costs& costs, const SearchEf
   auto* now = arena.make<uint16_t>(n);
   auto* done = arena.make<double>(n);
   Pricer pricer;
-  int error = now && done ? pricer.make(schedule, arena) : -ENOMEM;
+  int error = now && done ? pricer.make(schedule, costs, arena) : -ENOMEM;
   for (uint16_t i = 0; i < n && !error; ++i) place[i] = now[i] = i;
   double value = 0;
-  if (!error) error = pricer.price(costs, now, done, &value);
+  if (!error) error = pricer.price(now, done, &value);
   double best = value;
   SplitMix64 random(effort.seed);
   const uint32_t count = error ? 0 : trials(schedule, effort);
@@ -55,7 +55,7 @@ int search_partners(const Schedule& schedule, const Costs& costs, const SearchEf
     if (a == b || a == schedule.root || b == schedule.root) continue;
     std::swap(now[a], now[b]);
     double then = 0;
-    error = pricer.price(costs, now, done, &then);
+    error = pricer.price(now, done, &then);
     const double left = 1 - (k + 1.0) / count;
     if (then > value + kHottest * best * left * left * left * left * random.exponential()) {
       std::swap(now[a], now[b]);

@@ -36,35 +36,37 @@ uint32_t number_groups(const uint16_t* ids, uint32_t n, uint16_t* known, uint16_
 
 }  // namespace
 
-// What messages queue for (Costs::service), and when each of it is free.
+// What messages queue for (Costs::service), and when each of it is free. For all prices under the same costs.
 struct Queues {
   uint16_t *core, *llc, *node;  // [n] which one is the participant's, numbered by first appearance
   double* core_free;            // [n]
   double* llc_free;             // [n]
   double* llc_out_free;         // [n]
   double* link_free;            // [kLinkEnds * kLinkEnds] from one node to another
-  uint16_t* known;              // [n] scratch
+  bool any;                     // is there anything that messages could queue for?
 
-  int make(uint32_t n, Arena& arena) {
-    for (uint16_t** groups : {&core, &llc, &node, &known}) *groups = arena.make<uint16_t>(n);
+  int make(const Costs& costs, Arena& arena) {
+    const uint32_t n = costs.n;
+    for (uint16_t** groups : {&core, &llc, &node}) *groups = arena.make<uint16_t>(n);
     for (double** free : {&core_free, &llc_free, &llc_out_free}) *free = arena.make<double>(n);
     link_free = arena.make<double>(size_t{kLinkEnds} * kLinkEnds);
-    const bool complete = core && llc && node && known && core_free && llc_free && llc_out_free && link_free;
-    return complete ? 0 : -ENOMEM;
-  }
-
-  // Is there anything that messages could queue for?
-  bool begin(const Costs& costs) {
+    char* const scratch = arena.mark();
+    auto* known = arena.make<uint16_t>(n);
+    if (!core || !llc || !node || !core_free || !llc_free || !llc_out_free || !link_free || !known) return -ENOMEM;
     const auto takes_time = [&](Distance d) { return costs.service[static_cast<uint32_t>(d)] > 0; };
-    bool any = takes_time(Distance::kSameCore) || takes_time(Distance::kSameLlc);
-    if (takes_time(Distance::kSameCore)) number_groups(costs.core, costs.n, known, core);
-    const uint32_t nodes = number_groups(costs.node, costs.n, known, node);
+    any = takes_time(Distance::kSameCore) || takes_time(Distance::kSameLlc);
+    if (takes_time(Distance::kSameCore)) number_groups(costs.core, n, known, core);
+    const uint32_t nodes = number_groups(costs.node, n, known, node);
     any |= nodes > 1 && (takes_time(Distance::kSamePackage) || takes_time(Distance::kOther));
     if (takes_time(Distance::kSameLlc) || takes_time(Distance::kSameNode))
-      any |= number_groups(costs.llc, costs.n, known, llc) > 1 && takes_time(Distance::kSameNode);
-    for (double* free : {core_free, llc_free, llc_out_free}) std::fill_n(free, costs.n, 0.0);
+      any |= number_groups(costs.llc, n, known, llc) > 1 && takes_time(Distance::kSameNode);
+    arena.rewind(scratch);
+    return 0;
+  }
+
+  void begin(uint32_t n) {
+    for (double* free : {core_free, llc_free, llc_out_free}) std::fill_n(free, n, 0.0);
     std::fill_n(link_free, size_t{kLinkEnds} * kLinkEnds, 0.0);
-    return any;
   }
 
   // When a message that is ready at `leaves` is through the last of its queues.
@@ -145,11 +147,13 @@ struct Clock {
 
 }  // namespace
 
-int Pricer::make(const Schedule& schedule, Arena& arena) {
+int Pricer::make(const Schedule& schedule, const Costs& costs, Arena& arena) {
+  if (schedule.n != costs.n) return -EINVAL;
   char* const start = arena.mark();
   uint16_t who = kNobody;
   int error = programs_.match(schedule, arena, &who);
   schedule_ = schedule;
+  costs_ = costs;
   if (error == 0) {
     visible_ = arena.make<double>(programs_.slots);
     arrivals_ = arena.make<Arrival>(schedule.n);
@@ -157,24 +161,25 @@ int Pricer::make(const Schedule& schedule, Arena& arena) {
     if (is_exchange()) {
       queues_ = arena.make<Queues>(1);
       queue_ = arena.make<Turn>(schedule.n);
-      error = queues_ && queue_ ? queues_->make(schedule.n, arena) : -ENOMEM;
+      error = queues_ && queue_ ? queues_->make(costs, arena) : -ENOMEM;
     }
   }
   if (error != 0) arena.rewind(start);
   return error;
 }
 
-int Pricer::price(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace) {
+int Pricer::price(const uint16_t* place, double* done, double* makespan, Trace* trace) {
   std::fill_n(done, schedule_.n, 0.0);
-  return price_next(costs, place, done, makespan, trace);
+  return price_next(place, done, makespan, trace);
 }
 
-int Pricer::price_next(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace) {
+int Pricer::price_next(const uint16_t* place, double* done, double* makespan, Trace* trace) {
   std::fill_n(programs_.sent, programs_.slots, false);
-  Clock clock{schedule_, costs, place, programs_, done, visible_, arrivals_, trace};
+  Clock clock{schedule_, costs_, place, programs_, done, visible_, arrivals_, trace};
   const auto signal = [&](uint16_t i, uint32_t step) { clock.signal(i, schedule_.steps[step]); };
   const auto wait = [&](uint16_t i, uint32_t step) { clock.wait(i, schedule_.steps[step]); };
-  if (is_exchange() && queues_->begin(costs)) {
+  if (is_exchange() && queues_->any) {
+    queues_->begin(schedule_.n);
     clock.queues = queues_;
     programs_.run_in_time(
         queue_, [done](uint16_t i) { return done[i]; }, [place](uint16_t i) { return place[i]; }, signal, wait);
@@ -195,10 +200,10 @@ int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Predicti
   auto* place = arena.make<uint16_t>(costs.n);
   Pricer pricer;
   double makespan = 0;
-  int error = done && place ? pricer.make(schedule, arena) : -ENOMEM;
+  int error = done && place ? pricer.make(schedule, costs, arena) : -ENOMEM;
   if (error == 0) {
     for (uint16_t i = 0; i < costs.n; ++i) place[i] = i;
-    error = pricer.price(costs, place, done, &makespan, trace);
+    error = pricer.price(place, done, &makespan, trace);
   }
   if (error != 0) {
     arena.rewind(start);
@@ -233,15 +238,15 @@ int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, doub
   auto* place = arena.make<uint16_t>(n);
   auto* done = arena.make<double>(n);
   Pricer pricer;
-  int error = place && done ? pricer.make(barrier, arena) : -ENOMEM;
+  int error = place && done ? pricer.make(barrier, costs, arena) : -ENOMEM;
   double now = 0, settled = 0;
   if (!error) {
     for (uint16_t i = 0; i < n; ++i) place[i] = i;
-    error = pricer.price(costs, place, done, &now);
+    error = pricer.price(place, done, &now);
   }
   for (uint32_t k = 1; k < kSettled + kCounted && !error; ++k) {
     if (k == kSettled) settled = now;
-    error = pricer.price_next(costs, place, done, &now);
+    error = pricer.price_next(place, done, &now);
   }
   arena.rewind(start);
   if (!error) *per_episode = (now - settled) / kCounted;

@@ -52,22 +52,24 @@ int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, d
 // all scratch is given back.
 int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode);
 
-// The same for who prices one schedule many times, with other participants in its places: place[i] is who does what the
-// schedule has for i. What does not depend on that is worked out once, and stays in the arena: about 60 bytes per
-// message.
+// The same for who prices one schedule many times under the same costs, with other participants in its places: place[i]
+// is who does what the schedule has for i. What does not depend on that is worked out once, and stays in the arena:
+// about 60 bytes per message.
 class Pricer {
  public:
-  int make(const Schedule& schedule, Arena& arena);  // 0, -EINVAL or -ENOMEM
+  // What both point to must outlive it. 0, -EINVAL (also when n differs) or -ENOMEM.
+  int make(const Schedule& schedule, const Costs& costs, Arena& arena);
   // Everybody starts at 0. In about 20 ns per message. 0 or -EDEADLK; `done` has room for n, by the schedule's numbers.
-  int price(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace = nullptr);
+  int price(const uint16_t* place, double* done, double* makespan, Trace* trace = nullptr);
   // One episode more: everybody starts when `done` says that it has left the last one.
-  int price_next(const Costs& costs, const uint16_t* place, double* done, double* makespan, Trace* trace = nullptr);
+  int price_next(const uint16_t* place, double* done, double* makespan, Trace* trace = nullptr);
 
  private:
   bool is_exchange() const { return schedule_.op == Operation::kBarrier && schedule_.root == kNobody; }
 
   Programs programs_;
   Schedule schedule_;
+  Costs costs_;
   double* visible_ = nullptr;    // [slots] of waits
   Arrival* arrivals_ = nullptr;  // [n] scratch
   // Of exchanges, scratch

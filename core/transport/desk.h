@@ -111,10 +111,14 @@ struct Introduction {
   uint32_t local_processes;
   uint32_t crowded;  // its host was told so
   int32_t process;
+  uint32_t seen_on;        // the CPU it runs on just now
+  uint32_t checked;        // it does not want to ask whether the profile holds (group/machine.h)
   uint64_t probe_address;  // where its memory holds Front::probe + its number, to try whether others may read it
 };
 inline constexpr uint64_t kIntroductionBytes = 256;
 static_assert(sizeof(Introduction) <= kIntroductionBytes);
+
+inline constexpr size_t kCanaryBytes = 1536;
 
 // The leader's page.
 struct Front {
@@ -124,6 +128,7 @@ struct Front {
   Ticket shelf;
   alignas(kLineBytes) PairLine pair_barrier;
   alignas(kLineBytes) PairLine pair[kRing];
+  alignas(kLineBytes) char canary[kCanaryBytes];  // of the first group (policy/canary.h)
 };
 static_assert(sizeof(Front) <= kPage);
 

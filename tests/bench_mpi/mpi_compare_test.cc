@@ -47,7 +47,9 @@ struct Directory {
 TEST(MpiSweep, TalksWithoutMpirun) {
   const Finished listed = run("MPI_SWEEP", {"--list"});
   ASSERT_TRUE(listed.ok) << listed.failure;
-  EXPECT_EQ(listed.out, "barrier\nbcast\nbcast-rotating\nreduce\nreduce-rotating\nallreduce\nallgather\ndup\n");
+  EXPECT_EQ(listed.out,
+            "barrier\nbcast\nbcast-rotating\nreduce\nreduce-rotating\nallreduce\nallgather\nalltoall\nalltoallv\n"
+            "reduce-scatter-block\nscan\nexscan\ndup\n");
   EXPECT_NE(run("MPI_SWEEP", {"--help"}).out.find("--kernels"), std::string::npos);
 }
 
@@ -65,13 +67,19 @@ Finished sweep_with_broken(const std::string& collective, const std::string& ker
 
 TEST(MpiSweep, NoticesWrongResults) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
-  const Finished sound = sweep_with_broken("none", "bcast,reduce,allreduce,allgather,barrier");
+  const Finished sound = sweep_with_broken(
+      "none", "bcast,reduce,allreduce,allgather,alltoall,alltoallv,reduce-scatter-block,scan,exscan,barrier");
   ASSERT_TRUE(sound.ok) << sound.failure << sound.err;
   for (const auto& [collective, kernel] : {std::pair{"bcast", "bcast"},
                                            {"bcast", "bcast-rotating"},
                                            {"reduce", "reduce"},
                                            {"allreduce", "allreduce"},
                                            {"allgather", "allgather"},
+                                           {"alltoall", "alltoall"},
+                                           {"alltoallv", "alltoallv"},
+                                           {"reduce-scatter-block", "reduce-scatter-block"},
+                                           {"scan", "scan"},
+                                           {"exscan", "exscan"},
                                            {"overrun", "allreduce"},
                                            {"barrier", "barrier"}}) {
     const Finished broken = sweep_with_broken(collective, kernel);
@@ -143,6 +151,20 @@ TEST(MpiCompare, SkewIsMeasuredFromTheLastArrival) {
   EXPECT_NE(compared.out.find("from the last rank's arrival"), std::string::npos) << compared.out;
 }
 
+TEST(MpiCompare, StrictIsSaid) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
+  const File file;
+  for (const bool strict : {true, false}) {
+    std::vector<std::string> arguments = {"--quick", "--sides",  "tuned", "--kernels", "bcast",  "--sizes",
+                                          "8",       "--rounds", "1",     "--json",    file.path};
+    if (strict) arguments.push_back("--strict");
+    const Finished compared = run("MPI_COMPARE", arguments);
+    ASSERT_TRUE(compared.ok) << compared.failure;
+    EXPECT_EQ(compared.out.find("with a barrier after each") != std::string::npos, strict) << compared.out;
+    EXPECT_EQ(file.json().at("strict"), strict);
+  }
+}
+
 TEST(MpiCompare, RefusesInOneLine) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--sizes", "x"},
                                                     {"--kernels", "nonsense"},
@@ -150,6 +172,7 @@ TEST(MpiCompare, RefusesInOneLine) {
                                                     {"--ranks", "0"},
                                                     {"--sides", "smelt", "--smelt-dir", "/nonexistent"},
                                                     {"--mpirun", "/nonexistent"},
+                                                    {"--strict", "--skew", "5"},
                                                     {"--json", "/nonexistent/file"}}) {
     const Finished refused = run("MPI_COMPARE", arguments);
     EXPECT_TRUE(refused.failure.starts_with("exit status 2: mpi_compare: ")) << arguments[0] << ": " << refused.failure;

@@ -49,6 +49,38 @@ int MPI_Allgather(const void* send, int send_count, MPI_Datatype send_type, void
   return result;
 }
 
+int MPI_Alltoall(const void* send, int send_count, MPI_Datatype send_type, void* receive, int count, MPI_Datatype type,
+                 MPI_Comm comm) {
+  const int result = PMPI_Alltoall(send, send_count, send_type, receive, count, type, comm);
+  if (broken("alltoall") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
+int MPI_Alltoallv(const void* send, const int* send_counts, const int* from, MPI_Datatype send_type, void* receive,
+                  const int* counts, const int* places, MPI_Datatype type, MPI_Comm comm) {
+  const int result = PMPI_Alltoallv(send, send_counts, from, send_type, receive, counts, places, type, comm);
+  if (broken("alltoallv") && rank_of(comm) == 1) spoil(receive, counts[0], type);
+  return result;
+}
+
+int MPI_Reduce_scatter_block(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const int result = PMPI_Reduce_scatter_block(send, receive, count, type, op, comm);
+  if (broken("reduce-scatter-block") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
+int MPI_Scan(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const int result = PMPI_Scan(send, receive, count, type, op, comm);
+  if (broken("scan") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
+int MPI_Exscan(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const int result = PMPI_Exscan(send, receive, count, type, op, comm);
+  if (broken("exscan") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
 int MPI_Barrier(MPI_Comm comm) {
   if (!broken("barrier")) return PMPI_Barrier(comm);
   if (rank_of(comm) != 0) usleep(2000);

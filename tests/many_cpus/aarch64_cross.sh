@@ -6,10 +6,12 @@ libraries=$root/usr/lib/aarch64-linux-gnu
 # A library's own libraries lie where the program will find them; headers that differ by architecture come last.
 links="['-Wl,-rpath-link,$libraries:$root/lib/aarch64-linux-gnu']"
 arguments="['-idirafter', '$root/usr/include/aarch64-linux-gnu']"
+launcher=
+if command -v ccache >/dev/null; then launcher="'ccache', "; fi  # meson adds it by itself to native compilers alone
 cat <<FILE
 [binaries]
-c = 'aarch64-linux-gnu-gcc'
-cpp = 'aarch64-linux-gnu-g++'
+c = [$launcher'aarch64-linux-gnu-gcc']
+cpp = [$launcher'aarch64-linux-gnu-g++']
 ar = 'aarch64-linux-gnu-gcc-ar'
 strip = 'aarch64-linux-gnu-strip'
 pkgconfig = 'pkg-config'

@@ -46,7 +46,7 @@ case $arch in
     start="qemu-system-aarch64 -machine virt,gic-version=3 -cpu max,pauth-impdef=on -accel tcg,thread=multi"
     options="console=ttyAMA0" ;;
 esac
-timeout "${GUEST_SECONDS:-900}" $start "$@" -nodefaults -display none -no-reboot -serial stdio \
+timeout "${GUEST_SECONDS:-3300}" $start "$@" -nodefaults -display none -no-reboot -serial stdio \
   -kernel "$root"/boot/vmlinuz-* -initrd "$scratch/ramdisk" \
   -append "quiet panic=-1 mitigations=off nowatchdog rcupdate.rcu_cpu_stall_suppress=1 $options" </dev/null 2>&1 |
   sed -u 's/\r//g' | tee "$scratch/console"

@@ -1,11 +1,15 @@
 // Negative control, to be preloaded: an MPI whose collectives are wrong in one way (BROKEN=...), so that the driver
 // sees the test programs fail. Where a call is wrong, it is so on all ranks or in a way that does not deadlock.
-//   bit       every 10th allreduce and allgather has one bit flipped on rank 1, every 10th gather on the root
+//   bit       every 10th allreduce, allgather, alltoall and alltoallw has one bit flipped on rank 1,
+//             every 10th gather on the root
+//   block     every 10th reduce_scatter has one bit flipped on rank 1
+//   prefix    every 10th scan and exscan has one bit flipped on rank 1
 //   order     reductions combine in reversed rank order
 //   early     every 7th barrier is none
 //   spill     bcast writes one byte behind the buffer
 //   stale     bcast leaves the last element alone where it is longer than 100 elements
 //   source    allreduce changes its send buffer
+//   swapped   neighbours get each other's blocks
 //   leak      every communicator leaves a file and a mapping behind
 //   stuck     waiting in a barrier lets nothing else proceed
 #ifndef _GNU_SOURCE
@@ -85,6 +89,56 @@ int MPI_Gather(const void *in, int send, MPI_Datatype send_type, void *out, int 
   return result;
 }
 
+static void flip_every_tenth(atomic_uint *calls, void *out, int count, MPI_Datatype type, MPI_Comm comm) {
+  if (count > 0 && atomic_fetch_add(calls, 1) % 10 == 9 && rank_in(comm) == 1) end_of(out, count, type)[-1] ^= 1;
+}
+
+int MPI_Reduce_scatter(const void *in, void *out, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Reduce_scatter(in, out, counts, type, op, comm);
+  if (is("block")) flip_every_tenth(&calls, out, counts[rank_in(comm)], type, comm);
+  return result;
+}
+
+int MPI_Reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Reduce_scatter_block(in, out, count, type, op, comm);
+  if (is("block")) flip_every_tenth(&calls, out, count, type, comm);
+  return result;
+}
+
+int MPI_Scan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Scan(in, out, count, type, op, comm);
+  if (is("prefix")) flip_every_tenth(&calls, out, count, type, comm);
+  return result;
+}
+
+int MPI_Exscan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Exscan(in, out, count, type, op, comm);
+  if (is("prefix")) flip_every_tenth(&calls, out, count, type, comm);
+  return result;
+}
+
+int MPI_Alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                 MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Alltoall(in, send, send_type, out, count, type, comm);
+  if (count > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
+    end_of(out, count, type)[-1] ^= 1;
+  return result;
+}
+
+int MPI_Alltoallw(const void *in, const int *send, const int *from, const MPI_Datatype *send_types, void *out,
+                  const int *counts, const int *places, const MPI_Datatype *types, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Alltoallw(in, send, from, send_types, out, counts, places, types, comm);
+  if (counts[0] > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
+    end_of((char *)out + places[0], counts[0], types[0])[-1] ^= 1;
+  return result;
+}
+
 int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   if (!is("order") || is_inter(comm)) return PMPI_Reduce(in, out, count, type, op, root, comm);
   int size;
@@ -120,4 +174,20 @@ int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy) {
     if (file >= 0) mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
   }
   return PMPI_Comm_dup(comm, copy);
+}
+
+// Of a ring, what is for above goes below and the other way round.
+int MPI_Neighbor_alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                          MPI_Comm comm) {
+  enum { kMost = 16 };
+  int topology, dimensions, counts[kMost], places[kMost], sends[kMost], sent[kMost];
+  PMPI_Topo_test(comm, &topology);
+  if (!is("swapped") || topology != MPI_CART || count == 0)
+    return PMPI_Neighbor_alltoall(in, send, send_type, out, count, type, comm);
+  PMPI_Cartdim_get(comm, &dimensions);
+  for (int i = 0; i < 2 * dimensions && i < kMost; ++i) {
+    counts[i] = count, places[i] = i * count;
+    sends[i] = send, sent[i] = (i ^ 1) * send;
+  }
+  return PMPI_Neighbor_alltoallv(in, sends, sent, send_type, out, counts, places, type, comm);
 }

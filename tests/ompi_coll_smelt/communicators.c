@@ -250,6 +250,27 @@ static void many_at_once(int n) {
   free(all);
 }
 
+static void sum_ranks(MPI_Comm comm) {
+  int rank, size, sum = -1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+  if (sum != size * (size - 1) / 2) fail("one of many: the sum of all ranks is %d", sum);
+}
+
+// All used while all are alive, with short messages: what a library that duplicates for each of its objects does.
+static void all_alive(int n) {
+  MPI_Comm *all = malloc((size_t)n * sizeof *all);
+  for (int i = 0; i < n; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &all[i]);
+    sum_ranks(all[i]);
+    MPI_Barrier(all[i]);
+  }
+  for (int i = n - 1; i >= 0; --i) sum_ranks(all[i]);
+  for (int i = 0; i < n; ++i) MPI_Comm_free(&all[i]);
+  free(all);
+}
+
 int main(int argc, char **argv) {
   start(&argc, &argv);
   exercise(MPI_COMM_WORLD, "world");
@@ -259,6 +280,7 @@ int main(int argc, char **argv) {
   neighbours();
   with_children();
   many_at_once(full ? 1000 : light ? 20 : 100);  // 7 divides neither
+  all_alive((int)number_argument(argc, argv, "--alive", 10));
   free_at_once(light ? 300 : 2000);
   churn((int)number_argument(argc, argv, "--rounds", full ? 10000 : light ? 400 : 2000));
   return finish();

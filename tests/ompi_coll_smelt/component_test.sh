@@ -1,8 +1,8 @@
 #!/bin/sh
 # End-to-end: MPI programs under real mpirun, with the component and without.
-#   component_test.sh COMPONENT BROKEN PROGRAM_DIRECTORY SMELT [--full]
+#   component_test.sh COMPONENT BROKEN PROGRAM_DIRECTORY SMELT [--full | --random]
 # COMPONENT is the file of the component; "stock" runs the general programs on Open MPI alone, to test the tests. BROKEN
-# is the negative control to preload. Exit 77: skipped, there is no mpirun.
+# is the negative control to preload. --random: random programs alone (random.sh). Exit 77: skipped, there is no mpirun.
 set -u
 component=$1 broken=$(realpath "$2") smelt=$(realpath "$4")
 length=${5:---quick}
@@ -77,6 +77,8 @@ every_program() {
     ok "user operations, $n ranks" $n user_operations "$length"
     ok "broadcasts, $n ranks" $n broadcasts "$length" $mixed_empty
     ok "allgathers, $n ranks" $n allgathers "$length"
+    ok "alltoalls, $n ranks" $n alltoalls "$length"
+    ok "neighbours, $n ranks" $n neighbours "$length"
     ok "gathers, $n ranks" $n gathers "$length"
     ok "communicators, $n ranks" $n communicators "$length"
     ok "progress, $n ranks" $n progress "$length"
@@ -96,6 +98,8 @@ every_program() {
       other_form $n user_operations --light
       other_form $n broadcasts --light $mixed_empty
       other_form $n allgathers --light
+      other_form $n alltoalls --light
+      other_form $n neighbours --light
       other_form $n gathers --light
       other_form $n barrier --light --rounds 500
       other_form $n progress
@@ -124,6 +128,12 @@ controls() {
     negative_control bit 3 --oversubscribe $program
   done
   negative_control bit 3 --oversubscribe allgathers
+  for program in reductions user_operations; do
+    negative_control block 3 --oversubscribe $program
+    negative_control prefix 3 --oversubscribe $program
+  done
+  negative_control bit 3 --oversubscribe alltoalls
+  negative_control swapped 3 --oversubscribe neighbours
   negative_control bit 3 --oversubscribe gathers
   negative_control order 3 --oversubscribe user_operations
   negative_control early 3 --oversubscribe barrier
@@ -148,15 +158,20 @@ summary() {
 
 # Jobs that are ended by force leave Open MPI's own shared memory behind: where it is removed with everything else.
 export OMPI_MCA_btl_vader_backing_directory="$scratch/session"
-controls
+if [ "$length" = --random ]; then . "$here/random.sh"; else controls; fi
 unset OMPI_MCA_btl_vader_backing_directory
 if [ "$component" = stock ]; then
-  every_program
+  if [ "$length" = --random ]; then random_programs; else every_program; fi
 else
   folder=$(cd "$(dirname "$component")" && pwd) || exit 1
   export OMPI_MCA_mca_base_component_path="$folder:SYSTEM_DEFAULT" OMPI_MCA_coll_smelt_priority=90
+  if [ "$length" = --random ]; then
+    random_programs --order --smelt
+    summary
+    exit
+  fi
   every_program
-  for part in settings placement failures; do . "$here/$part.sh"; done
+  for part in settings placement canary failures; do . "$here/$part.sh"; done
   "$here/two_nodes.sh" "$folder" "$programs" >"$output" 2>&1
   case $? in
     0) echo "ok: two nodes"; passed=$((passed + 1)) ;;

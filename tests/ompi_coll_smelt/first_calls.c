@@ -56,6 +56,53 @@ static void sum(MPI_Comm comm, int call, int count) {
   free(out);
 }
 
+// Scans and reduce_scatters of the same numbers.
+static void prefixes(MPI_Comm comm, int call, int count) {
+  double *in = malloc((size_t)count * sizeof *in), *out = malloc((size_t)count * sizeof *out);
+  const int exclusive = call % 2, ranks = world_rank + 1 - exclusive;
+  for (int k = 0; k < count; ++k) in[k] = number(world_rank, (size_t)(k + call));
+  if (exclusive)
+    MPI_Exscan(in, out, count, MPI_DOUBLE, MPI_SUM, comm);
+  else
+    MPI_Scan(in, out, count, MPI_DOUBLE, MPI_SUM, comm);
+  for (int k = 0; k < count && ranks > 0; ++k) {
+    const double wanted = sum_from_left(0, ranks, (size_t)(k + call));
+    if (memcmp(&out[k], &wanted, sizeof wanted) != 0)
+      fail("%s MPI_SUM MPI_DOUBLE count %d, call %d of a communicator: element %d is %a, in the promised order %a",
+           exclusive ? "exscan" : "scan", count, call, k, out[k], wanted);
+  }
+  free(in);
+  free(out);
+}
+static void blocks(MPI_Comm comm, int call, int count) {
+  const int row = count * world_size, first = count * world_rank, even = call % 2;
+  double *in = malloc((size_t)row * sizeof *in), *out = malloc((size_t)count * sizeof *out);
+  int *counts = malloc((size_t)world_size * sizeof *counts);
+  for (int i = 0; i < world_size; ++i) counts[i] = count;
+  for (int k = 0; k < row; ++k) in[k] = number(world_rank, (size_t)(k + call));
+  if (even)
+    MPI_Reduce_scatter_block(in, out, count, MPI_DOUBLE, MPI_SUM, comm);
+  else
+    MPI_Reduce_scatter(in, out, counts, MPI_DOUBLE, MPI_SUM, comm);
+  for (int k = 0; k < count; ++k) {
+    const double wanted = ordered_sum(0, (size_t)(first + k + call));
+    if (memcmp(&out[k], &wanted, sizeof wanted) != 0)
+      fail("%s MPI_SUM MPI_DOUBLE count %d, call %d of a communicator: element %d is %a, in the promised order %a",
+           even ? "reduce_scatter_block" : "reduce_scatter", count, call, k, out[k], wanted);
+  }
+  free(counts);
+  free(in);
+  free(out);
+}
+static void integer_prefixes(MPI_Comm comm, int call) {
+  int in = world_rank + call, upto = 0, before = 0;
+  MPI_Scan(&in, &upto, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Exscan(&in, &before, 1, MPI_INT, MPI_SUM, comm);
+  const int wanted = world_rank * (world_rank - 1) / 2 + call * world_rank;
+  if (upto != wanted + in || (world_rank > 0 && before != wanted))
+    fail("scan or exscan MPI_SUM MPI_INT, call %d of a communicator: %d, %d", call, upto, before);
+}
+
 static void compositions(MPI_Comm comm, int call, MPI_Op op, MPI_Op wide_op, MPI_Datatype type,
                          MPI_Datatype wide_type) {
   enum { kMaps = 5 };
@@ -155,6 +202,12 @@ static void patience(void) {
   sum(comm, 3, 100000);  // an allreduce
   if (groups() != before + 1) fail("no group for a long sum");
   MPI_Comm_free(&comm);
+  comm = fresh();
+  integer_prefixes(comm, 0);
+  if (groups() != before + 1) fail("a group for a scan of integers");
+  prefixes(comm, 0, 1);
+  if (groups() != before + 2) fail("no group for a scan of doubles");
+  MPI_Comm_free(&comm);
   MPI_T_pvar_handle_free(session, &created);
   MPI_T_pvar_session_free(&session);
   MPI_T_finalize();
@@ -180,6 +233,15 @@ int main(int argc, char **argv) {
       nans(mixed, &nan_sum);
       integers(mixed, call);
     }
+    MPI_Comm scanned = fresh(), scattered = fresh(), integral = fresh();
+    for (int call = 0; call < kPatience; ++call) {
+      prefixes(scanned, call, counts[i]);
+      blocks(scattered, call, counts[i]);
+    }
+    for (int call = 0; call < kCalls; ++call) integer_prefixes(integral, call);
+    MPI_Comm_free(&scanned);
+    MPI_Comm_free(&scattered);
+    MPI_Comm_free(&integral);
     MPI_Comm_free(&comm);
     MPI_Comm_free(&maps);
     MPI_Comm_free(&mixed);

@@ -1,8 +1,9 @@
 // Proves what becomes of ranks that disagree about a length, as some programs do: a broadcast whose root sends less
 // than the others have room for leaves the rest of their buffers as it was, and everything works afterwards. With
 // --all, which Open MPI's own components do not bear: of a root that sends more than there is room for, who has too
-// little is told MPI_ERR_TRUNCATE, and no byte is written beyond it; and allreduces of different lengths are errors and
-// do not hang, on communicators of one use.
+// little is told MPI_ERR_TRUNCATE, and no byte is written beyond it; allreduces of different lengths are errors and do
+// not hang, on communicators of one use; and of an alltoallv in which one rank sends another length than expected, who
+// gets it is told so, nothing is written beyond, and everything works afterwards.
 #include "check.h"
 
 static void broadcast(MPI_Comm comm, int root, int sent, int taken) {
@@ -56,6 +57,31 @@ static void allreduce(int mine, int others) {
   MPI_Comm_free(&comm);
 }
 
+// Everybody has `own` ints for everybody, and expects `others`, or as many as it has itself.
+static void alltoallv(MPI_Comm comm, int mine, int others) {
+  const int own = world_rank == 0 ? mine : others;
+  int *counts = malloc((size_t)world_size * sizeof(int)), *places = malloc((size_t)world_size * sizeof(int));
+  for (int i = 0; i < world_size; ++i) counts[i] = own, places[i] = i * own;
+  const size_t ints = (size_t)world_size * (size_t)own;
+  int *in = malloc(ints * sizeof *in);
+  for (size_t i = 0; i < ints; ++i) in[i] = world_rank;
+  guarded out = guarded_new(ints * sizeof *in);
+  const int error = MPI_Alltoallv(in, counts, places, MPI_INT, out.data, counts, places, MPI_INT, comm);
+  int class = MPI_SUCCESS, intact;
+  if (error != MPI_SUCCESS) MPI_Error_class(error, &class);
+  if (class != MPI_ERR_TRUNCATE) fail("alltoallv of %d ints from rank 0, %d elsewhere: class %d", mine, others, class);
+  guarded_damage(&out, &intact);
+  if (!intact) fail("alltoallv of %d ints from rank 0, %d elsewhere: overwritten", mine, others);
+  for (int from = world_rank == 0 ? world_size : 1; from < world_size; ++from)  // which are as expected
+    for (int i = 0; i < own; ++i) {
+      int got;
+      memcpy(&got, out.data + ((size_t)from * (size_t)own + (size_t)i) * sizeof got, sizeof got);
+      if (got != from) fail("alltoallv of %d ints from rank 0, %d elsewhere: %d from %d", mine, others, got, from);
+    }
+  guarded_free(&out);
+  free(in), free(counts), free(places);
+}
+
 int main(int argc, char **argv) {
   start(&argc, &argv);
   const int all = has_argument(argc, argv, "--all");
@@ -73,6 +99,12 @@ int main(int argc, char **argv) {
       for (int root = 0; root < world_size; ++root) broadcast(comm, root, lengths[sent], lengths[taken]);
       in_step(comm, ++round);
     }
+  for (int mine = 0; all && mine < kLengths; ++mine)
+    for (int others = 0; others < kLengths; ++others)
+      if (mine != others) {
+        alltoallv(comm, lengths[mine], lengths[others]);
+        in_step(comm, ++round);
+      }
   MPI_Comm_free(&comm);
   for (int mine = 0; all && mine < kLengths; ++mine)
     for (int others = 0; others < kLengths; ++others)

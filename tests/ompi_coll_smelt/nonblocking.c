@@ -16,8 +16,20 @@
 #define INIT(name) MPI_##name##_init
 #endif
 
-typedef enum kind { kBarrier, kBcast, kReduce, kAllreduce, kAllgather, kKinds } kind;
-static const char *const kNames[] = {"barrier", "bcast", "reduce", "allreduce", "allgather"};
+typedef enum kind {
+  kBarrier,
+  kBcast,
+  kReduce,
+  kAllreduce,
+  kAllgather,
+  kReduceScatterBlock,
+  kReduceScatter,
+  kScan,
+  kExscan,
+  kKinds
+} kind;
+static const char *const kNames[] = {
+    "barrier", "bcast", "reduce", "allreduce", "allgather", "reduce_scatter_block", "reduce_scatter", "scan", "exscan"};
 
 enum { kMostOutstanding = 200, kMostThreads = 4 };
 
@@ -26,18 +38,36 @@ typedef struct collective {
   MPI_Comm comm;
   kind which;
   int rank, size, count, root, in_place, salt;
-  int *in, *out;
+  int *in, *out, *counts;  // counts: of a reduce_scatter
   MPI_Request request;
 } collective;
 
 static int word(int salt, int rank, int k) { return (int)(mix((uint64_t)salt, (uint64_t)rank, (uint64_t)k) & 0xFFFFF); }
+
+// The row of `count` elements, longer where blocks of one length want it.
+static void split_row(collective *c) {
+  const int each = (c->count + c->size - 1) / c->size, even = c->which == kReduceScatterBlock;
+  for (int i = 0; i < c->size; ++i) c->counts[i] = even ? each : c->count * (i + 1) / c->size - c->count * i / c->size;
+  if (!even && c->size > 1) c->counts[1] += c->counts[0], c->counts[0] = 0;
+  if (even) c->count = each * c->size;
+}
+// Where this rank's block begins.
+static int own_block(const collective *c) {
+  int before = 0;
+  for (int i = 0; i < c->rank; ++i) before += c->counts[i];
+  return before;
+}
 
 static void prepare(collective *c, MPI_Comm comm, kind which, int count, int root, int in_place, int salt) {
   *c = (collective){.comm = comm, .which = which, .count = count, .in_place = in_place, .salt = salt};
   MPI_Comm_rank(comm, &c->rank);
   MPI_Comm_size(comm, &c->size);
   c->root = root % c->size;
-  const size_t blocks = which == kAllgather ? (size_t)c->size : 1, ints = (size_t)count * blocks + 1;
+  const size_t blocks = which == kAllgather ? (size_t)c->size : 1;
+  c->counts = malloc((size_t)c->size * sizeof(int));
+  if (which == kReduceScatterBlock || which == kReduceScatter) split_row(c);
+  count = c->count;
+  const size_t ints = (size_t)count * blocks + 1;
   c->in = malloc(((size_t)count + 1) * sizeof(int));
   c->out = malloc(ints * sizeof(int));
   for (size_t k = 0; k < ints; ++k) c->out[k] = -1;
@@ -68,6 +98,12 @@ static void begin(collective *c) {
     case kBcast: MPI_Ibcast(c->out, c->count, MPI_INT, c->root, c->comm, &c->request); break;
     case kReduce: MPI_Ireduce(in, c->out, c->count, MPI_INT, MPI_SUM, c->root, c->comm, &c->request); break;
     case kAllreduce: MPI_Iallreduce(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, &c->request); break;
+    case kReduceScatterBlock:
+      MPI_Ireduce_scatter_block(in, c->out, c->counts[0], MPI_INT, MPI_SUM, c->comm, &c->request);
+      break;
+    case kReduceScatter: MPI_Ireduce_scatter(in, c->out, c->counts, MPI_INT, MPI_SUM, c->comm, &c->request); break;
+    case kScan: MPI_Iscan(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, &c->request); break;
+    case kExscan: MPI_Iexscan(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, &c->request); break;
     default: MPI_Iallgather(in, c->count, MPI_INT, c->out, c->count, MPI_INT, c->comm, &c->request);
   }
 }
@@ -79,6 +115,10 @@ static void block(collective *c) {
     case kBcast: MPI_Bcast(c->out, c->count, MPI_INT, c->root, c->comm); break;
     case kReduce: MPI_Reduce(in, c->out, c->count, MPI_INT, MPI_SUM, c->root, c->comm); break;
     case kAllreduce: MPI_Allreduce(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm); break;
+    case kReduceScatterBlock: MPI_Reduce_scatter_block(in, c->out, c->counts[0], MPI_INT, MPI_SUM, c->comm); break;
+    case kReduceScatter: MPI_Reduce_scatter(in, c->out, c->counts, MPI_INT, MPI_SUM, c->comm); break;
+    case kScan: MPI_Scan(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm); break;
+    case kExscan: MPI_Exscan(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm); break;
     default: MPI_Allgather(in, c->count, MPI_INT, c->out, c->count, MPI_INT, c->comm);
   }
 }
@@ -91,6 +131,14 @@ static void persist(collective *c) {
     case kBcast: INIT(Bcast)(c->out, c->count, MPI_INT, c->root, c->comm, none, &c->request); break;
     case kReduce: INIT(Reduce)(in, c->out, c->count, MPI_INT, MPI_SUM, c->root, c->comm, none, &c->request); break;
     case kAllreduce: INIT(Allreduce)(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, none, &c->request); break;
+    case kReduceScatterBlock:
+      INIT(Reduce_scatter_block)(in, c->out, c->counts[0], MPI_INT, MPI_SUM, c->comm, none, &c->request);
+      break;
+    case kReduceScatter:
+      INIT(Reduce_scatter)(in, c->out, c->counts, MPI_INT, MPI_SUM, c->comm, none, &c->request);
+      break;
+    case kScan: INIT(Scan)(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, none, &c->request); break;
+    case kExscan: INIT(Exscan)(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, none, &c->request); break;
     default: INIT(Allgather)(in, c->count, MPI_INT, c->out, c->count, MPI_INT, c->comm, none, &c->request);
   }
 }
@@ -100,17 +148,28 @@ static int wanted(const collective *c, int k) {
   switch (c->which) {
     case kBcast: return word(c->salt, c->root, k);
     case kAllgather: return word(c->salt, k / c->count, k % c->count);
-    default:
-      for (int rank = 0; rank < c->size; ++rank) sum += word(c->salt, rank, k);
+    default: {
+      const int ranks = c->which == kScan ? c->rank + 1 : c->which == kExscan ? c->rank : c->size;
+      const int first = c->which == kReduceScatterBlock || c->which == kReduceScatter ? own_block(c) : 0;
+      for (int rank = 0; rank < ranks; ++rank) sum += word(c->salt, rank, first + k);
       return sum;
+    }
   }
+}
+
+// How many elements are this rank's result.
+static int results(const collective *c) {
+  if (c->which == kBarrier || (c->which == kReduce && c->rank != c->root) || (c->which == kExscan && c->rank == 0))
+    return 0;
+  if (c->which == kReduceScatterBlock || c->which == kReduceScatter) return c->counts[c->rank];
+  return c->count * (c->which == kAllgather ? c->size : 1);
 }
 
 static void verify(const collective *c, const char *when) {
   const int blocks = c->which == kAllgather ? c->size : 1;
   CHECK(c->in[c->count] == 77 && c->out[c->count * blocks] == 77);
   if (c->which == kBarrier || (c->which == kReduce && c->rank != c->root)) return;
-  for (int k = 0; k < c->count * blocks; ++k)
+  for (int k = 0; k < results(c); ++k)
     if (c->out[k] != wanted(c, k))
       fail("%s: %s MPI_INT count %d root %d%s: element %d is %d instead of %d", when, kNames[c->which], c->count,
            c->root, c->in_place ? " in place" : "", k, c->out[k], wanted(c, k));
@@ -121,6 +180,7 @@ static void done(collective *c, const char *when) {
   verify(c, when);
   free(c->in);
   free(c->out);
+  free(c->counts);
 }
 
 // A communicator's first blocking calls are left to the components below.
@@ -480,6 +540,7 @@ static void persistent(MPI_Comm of, uint64_t seed, int rounds) {
     CHECK(is_null(all[i].request));
     free(all[i].in);
     free(all[i].out);
+    free(all[i].counts);
   }
 }
 

@@ -29,4 +29,12 @@ static inline double ordered_sum(int in_floats, size_t k) {
   return total;
 }
 
+// The sum of the first ranks' in the order that it promises of scans, from the left.
+static inline double sum_from_left(int in_floats, int ranks, size_t k) {
+  double sum = in_floats ? (float)number(0, k) : number(0, k);
+  for (int rank = 1; rank < ranks; ++rank)
+    sum = in_floats ? (double)((float)sum + (float)number(rank, k)) : sum + number(rank, k);
+  return sum;
+}
+
 #endif

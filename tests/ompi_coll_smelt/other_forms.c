@@ -102,6 +102,118 @@ int MPI_Allgather(const void *in, int send, MPI_Datatype send_type, void *out, i
   return completed(MPI_Iallgather(in, send, send_type, out, count, type, comm, &request), &request);
 }
 
+int MPI_Reduce_scatter(const void *in, void *out, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm) && in != out)
+    return started(FORM_INIT(Reduce_scatter)(in, out, counts, type, op, comm, MPI_INFO_NULL, &request), &request, 1);
+  return completed(MPI_Ireduce_scatter(in, out, counts, type, op, comm, &request), &request);
+}
+
+int MPI_Reduce_scatter_block(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm) && in != out)
+    return started(FORM_INIT(Reduce_scatter_block)(in, out, count, type, op, comm, MPI_INFO_NULL, &request), &request,
+                   1);
+  return completed(MPI_Ireduce_scatter_block(in, out, count, type, op, comm, &request), &request);
+}
+
+int MPI_Scan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm) && in != out)
+    return started(FORM_INIT(Scan)(in, out, count, type, op, comm, MPI_INFO_NULL, &request), &request, 1);
+  return completed(MPI_Iscan(in, out, count, type, op, comm, &request), &request);
+}
+
+int MPI_Exscan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm) && in != out)
+    return started(FORM_INIT(Exscan)(in, out, count, type, op, comm, MPI_INFO_NULL, &request), &request, 1);
+  return completed(MPI_Iexscan(in, out, count, type, op, comm, &request), &request);
+}
+
+int MPI_Alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                 MPI_Comm comm) {
+  MPI_Request request;
+  const int times = in == MPI_IN_PLACE ? 1 : 2;
+  if (persistent(comm))
+    return started(FORM_INIT(Alltoall)(in, send, send_type, out, count, type, comm, MPI_INFO_NULL, &request), &request,
+                   times);
+  return completed(MPI_Ialltoall(in, send, send_type, out, count, type, comm, &request), &request);
+}
+
+int MPI_Alltoallv(const void *in, const int *send, const int *from, MPI_Datatype send_type, void *out,
+                  const int *counts, const int *places, MPI_Datatype type, MPI_Comm comm) {
+  MPI_Request request;
+  const int times = in == MPI_IN_PLACE ? 1 : 2;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Alltoallv)(in, send, from, send_type, out, counts, places, type, comm, MPI_INFO_NULL, &request),
+        &request, times);
+  return completed(MPI_Ialltoallv(in, send, from, send_type, out, counts, places, type, comm, &request), &request);
+}
+
+int MPI_Alltoallw(const void *in, const int *send, const int *from, const MPI_Datatype *send_types, void *out,
+                  const int *counts, const int *places, const MPI_Datatype *types, MPI_Comm comm) {
+  MPI_Request request;
+  const int times = in == MPI_IN_PLACE ? 1 : 2;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Alltoallw)(in, send, from, send_types, out, counts, places, types, comm, MPI_INFO_NULL, &request),
+        &request, times);
+  return completed(MPI_Ialltoallw(in, send, from, send_types, out, counts, places, types, comm, &request), &request);
+}
+
+int MPI_Neighbor_allgather(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                           MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Neighbor_allgather)(in, send, send_type, out, count, type, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Ineighbor_allgather(in, send, send_type, out, count, type, comm, &request), &request);
+}
+
+int MPI_Neighbor_allgatherv(const void *in, int send, MPI_Datatype send_type, void *out, const int *counts,
+                            const int *places, MPI_Datatype type, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Neighbor_allgatherv)(in, send, send_type, out, counts, places, type, comm, MPI_INFO_NULL, &request),
+        &request, 2);
+  return completed(MPI_Ineighbor_allgatherv(in, send, send_type, out, counts, places, type, comm, &request), &request);
+}
+
+int MPI_Neighbor_alltoall(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                          MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Neighbor_alltoall)(in, send, send_type, out, count, type, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Ineighbor_alltoall(in, send, send_type, out, count, type, comm, &request), &request);
+}
+
+int MPI_Neighbor_alltoallv(const void *in, const int *send, const int *from, MPI_Datatype send_type, void *out,
+                           const int *counts, const int *places, MPI_Datatype type, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Neighbor_alltoallv)(in, send, from, send_type, out, counts, places, type, comm,
+                                                 MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Ineighbor_alltoallv(in, send, from, send_type, out, counts, places, type, comm, &request),
+                   &request);
+}
+
+int MPI_Neighbor_alltoallw(const void *in, const int *send, const MPI_Aint *from, const MPI_Datatype *send_types,
+                           void *out, const int *counts, const MPI_Aint *places, const MPI_Datatype *types,
+                           MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Neighbor_alltoallw)(in, send, from, send_types, out, counts, places, types, comm,
+                                                 MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Ineighbor_alltoallw(in, send, from, send_types, out, counts, places, types, comm, &request),
+                   &request);
+}
+
 int MPI_Gather(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type, int root,
                MPI_Comm comm) {
   MPI_Request request;

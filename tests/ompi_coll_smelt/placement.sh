@@ -1,4 +1,4 @@
-# Part of component_test.sh: bound, unbound, some bound, all on one CPU, many ranks.
+# Part of component_test.sh: bound, unbound, some bound, all on one CPU, many ranks, many communicators.
 
 same_programs() {  # NAME RANKS [mpirun option...]
   same_name=$1
@@ -17,6 +17,7 @@ mpi "one of three bound" 0 '^ok$' 3 --bind-to none sh -c \
 mpi "all on one CPU: barrier and mixed" 0 '^ok$' 3 --bind-to none taskset -c 0 barrier --light
 mpi "all on one CPU: reductions" 0 '^ok$' 3 --bind-to none taskset -c 0 reductions --light
 mpi "all on one CPU: nonblocking" 0 '^ok$' 3 --bind-to none taskset -c 0 nonblocking --light --smelt
+ok "4,096 communicators alive" 2 -x SMELT_PATIENCE=0 communicators --light --rounds 50 --alive 4096
 first_sum=
 for binding in core none; do
   same_sum "same bits, --bind-to $binding" 2 --bind-to $binding same_bits --light --order

@@ -1,8 +1,8 @@
-// Proves that reduce (to every root) and allreduce compute every predefined operation on every predefined datatype
-// that MPI defines it for, at all lengths around which methods change, with and without MPI_IN_PLACE; that they write
-// nothing else (guards, gaps inside pair types, other ranks' buffers, send buffers). Values are small integers, so
-// that every order of combination is exact and sums of 8-bit numbers stay in range: --full for the long list of
-// lengths.
+// Proves that reduce (to every root), allreduce, reduce_scatter, reduce_scatter_block, scan and exscan compute every
+// predefined operation on every predefined datatype that MPI defines it for, at all lengths around which methods
+// change, with and without MPI_IN_PLACE; that they write nothing else (guards, gaps inside pair types, other ranks'
+// buffers, send buffers). Values are small integers, so that every order of combination is exact and sums of 8-bit
+// numbers stay in range: --full for the long list of lengths.
 #include "predefined.h"
 
 enum { kTile = 1009 };  // operands repeat after so many elements: a prime, so that no power of two hides a shift
@@ -31,6 +31,7 @@ typedef struct test_case {
   const operation *operation;
   const predefined_type *type;
   unsigned char *operands, *expected;  // kTile elements each
+  unsigned char *upto, *before;        // of the ranks up to this one, and of those before it
 } test_case;
 
 typedef struct buffers {
@@ -136,28 +137,43 @@ static void prepare(test_case *c) {
   const predefined_type *t = c->type;
   memset(c->operands, kFill, kTile * t->extent);
   memset(c->expected, kFill, kTile * t->extent);
+  memset(c->upto, kFill, kTile * t->extent);
+  memset(c->before, kFill, kTile * t->extent);
   for (int k = 0; k < kTile; ++k) {
     element all = operand(c->operation, t, 0, k);
-    for (int rank = 1; rank < world_size; ++rank)
+    if (world_rank == 0) store(t, c->upto + (size_t)k * t->extent, all);
+    for (int rank = 1; rank < world_size; ++rank) {
+      if (rank == world_rank) store(t, c->before + (size_t)k * t->extent, all);
       all = combined(c->operation, t, all, operand(c->operation, t, rank, k));
+      if (rank == world_rank) store(t, c->upto + (size_t)k * t->extent, all);
+    }
     // a single participant's operand is its result, unlike 0 || 2, which is 1
     store(t, c->operands + (size_t)k * t->extent, operand(c->operation, t, world_rank, k));
     store(t, c->expected + (size_t)k * t->extent, all);
   }
 }
 
-static void repeat(const predefined_type *t, const unsigned char *tile, unsigned char *to, size_t count) {
-  for (size_t k = 0; k < count; k += kTile)
-    memcpy(to + k * t->extent, tile, (count - k < kTile ? count - k : kTile) * t->extent);
+// Elements [first, first + count) of the endless repetition.
+static void repeat_from(const predefined_type *t, const unsigned char *tile, unsigned char *to, size_t first,
+                        size_t count) {
+  for (size_t k = 0, length; k < count; k += length) {
+    const size_t at = (first + k) % kTile;
+    length = count - k < kTile - at ? count - k : kTile - at;
+    memcpy(to + k * t->extent, tile + at * t->extent, length * t->extent);
+  }
 }
 
-// `got` must be `count` elements of the tile, or untouched where there is no tile. Says what differs.
-static void compare(const test_case *c, const char *name, int count, int root, int in_place, const char *which,
-                    guarded *got, const unsigned char *tile, unsigned char *image) {
+static void repeat(const predefined_type *t, const unsigned char *tile, unsigned char *to, size_t count) {
+  repeat_from(t, tile, to, 0, count);
+}
+
+// `got` must be `count` elements of the tile, from `first` on, or untouched where there is no tile. Says what differs.
+static void compare_from(const test_case *c, const char *name, int count, int root, int in_place, const char *which,
+                         guarded *got, const unsigned char *tile, size_t first, unsigned char *image) {
   const predefined_type *t = c->type;
   const size_t bytes = (size_t)count * t->extent;
   if (tile != NULL) {
-    repeat(t, tile, image, (size_t)count);
+    repeat_from(t, tile, image, first, (size_t)count);
     normalise_row(t, image, (size_t)count);
     normalise_row(t, got->data, (size_t)count);
   } else {
@@ -174,6 +190,11 @@ static void compare(const test_case *c, const char *name, int count, int root, i
   if (!intact)
     fail("%s %s %s count %d root %d%s: %s overwritten at byte %td of %zu", name, c->operation->name, t->name, count,
          root, in_place ? " in place" : "", which, outside, bytes);
+}
+
+static void compare(const test_case *c, const char *name, int count, int root, int in_place, const char *which,
+                    guarded *got, const unsigned char *tile, unsigned char *image) {
+  compare_from(c, name, count, root, in_place, which, got, tile, 0, image);
 }
 
 // Buffers begin where their type may, not where a cache line does.
@@ -204,11 +225,68 @@ static void once(const test_case *c, buffers *b, int count, int root, int in_pla
   compare(c, name, count, root, in_place, "send buffer", &b->in, c->operands, b->image);
 }
 
+// Operands as they are before a call, in place or not.
+static void set_up(const test_case *c, buffers *b, int count, int in_place) {
+  const predefined_type *t = c->type;
+  const size_t bytes = (size_t)count * t->extent;
+  place(&b->in, t, count);
+  place(&b->out, t, count + 3);
+  repeat(t, c->operands, b->in.data, (size_t)count);
+  memset(b->in.data + bytes, kFill, kGuardBytes);
+  memset(b->out.data - kGuardBytes, kFill, bytes + 2 * kGuardBytes);
+  if (in_place) repeat(t, c->operands, b->out.data, (size_t)count);
+}
+
+static void prefix(const test_case *c, buffers *b, int count, int exclusive, int in_place) {
+  const predefined_type *t = c->type;
+  const char *name = exclusive ? "exscan" : "scan";
+  set_up(c, b, count, in_place);
+  const void *in = in_place ? MPI_IN_PLACE : b->in.data;
+  void *out = exclusive && world_rank == 0 && !in_place && count % 2 ? NULL : b->out.data;  // not significant there
+  const int result = exclusive ? MPI_Exscan(in, out, count, t->type, c->operation->op, MPI_COMM_WORLD)
+                               : MPI_Scan(in, out, count, t->type, c->operation->op, MPI_COMM_WORLD);
+  if (result != MPI_SUCCESS) fail("%s %s %s count %d: error %d", name, c->operation->name, t->name, count, result);
+  const unsigned char *untouched = in_place ? c->operands : NULL;
+  const unsigned char *expected = !exclusive ? c->upto : world_rank > 0 ? c->before : untouched;
+  compare(c, name, count, -1, in_place, "result", &b->out, expected, b->image);
+  compare(c, name, count, -1, in_place, "send buffer", &b->in, c->operands, b->image);
+}
+
+// A row of about `most` elements in blocks: of one length, or each longer than the one before, the first ones empty
+// where the row is short. In place only the block is looked at, and what follows the row.
+static void scatter(const test_case *c, buffers *b, int most, int uneven, int in_place) {
+  const predefined_type *t = c->type;
+  const char *name = uneven ? "reduce_scatter" : "reduce_scatter_block";
+  int *counts = malloc((size_t)world_size * sizeof *counts), row = 0, first = 0;
+  for (int i = 0; i < world_size; ++i) {
+    const long long end = (long long)most * (i + 1) * (i + 1) / (world_size * world_size);
+    counts[i] = uneven ? (int)end - row : (most + world_size - 1) / world_size;
+    if (i == world_rank) first = row;
+    row += counts[i];
+  }
+  const int own = counts[world_rank];
+  set_up(c, b, row, in_place);
+  const void *in = in_place ? MPI_IN_PLACE : b->in.data;
+  void *out = !in_place && own == 0 ? NULL : b->out.data;
+  const int result = uneven ? MPI_Reduce_scatter(in, out, counts, t->type, c->operation->op, MPI_COMM_WORLD)
+                            : MPI_Reduce_scatter_block(in, out, counts[0], t->type, c->operation->op, MPI_COMM_WORLD);
+  if (result != MPI_SUCCESS) fail("%s %s %s row of %d: error %d", name, c->operation->name, t->name, row, result);
+  if (in_place) memset(b->out.data + (size_t)own * t->extent, kFill, (size_t)(row - own) * t->extent);
+  compare_from(c, name, own, -1, in_place, "result", &b->out, own > 0 ? c->expected : NULL, (size_t)first, b->image);
+  compare(c, name, row, -1, in_place, "send buffer", &b->in, c->operands, b->image);
+  free(counts);
+}
+
 // Every root for short messages and in --full; two of them, changing from count to count, otherwise.
-static void all_roots(const test_case *c, buffers *b, int count, int turn) {
+static void all_calls(const test_case *c, buffers *b, int count, int turn) {
   const int every = full || (size_t)count * c->type->extent <= (light ? 64 : 4096);
   for (int in_place = 0; in_place < 2; ++in_place) {
     once(c, b, count, -1, in_place);
+    for (int which = 0; which < 2; ++which) {
+      if (light && (turn + which) % 2 != in_place) continue;
+      prefix(c, b, count, which, in_place);
+      scatter(c, b, count, which, in_place);
+    }
     for (int root = 0; root < world_size; ++root)
       if (every || root == turn % world_size || root == (turn + 1) % world_size) once(c, b, count, root, in_place);
   }
@@ -234,7 +312,7 @@ static void run_case(test_case *c, buffers *b) {
   prepare(c);
   const int level = chosen(c->operation, t) ? 1 + (full || !light) : full;
   const int n = counts_of((size_t)bytes, level, counts);
-  for (int i = 0; i < n; ++i) all_roots(c, b, counts[i], i);
+  for (int i = 0; i < n; ++i) all_calls(c, b, counts[i], i);
 }
 
 int main(int argc, char **argv) {
@@ -243,7 +321,7 @@ int main(int argc, char **argv) {
   operation ops[16];
   predefined_type types[64];
   buffers b = {guarded_new(most), guarded_new(most), malloc(most)};
-  test_case c = {NULL, NULL, malloc(kTile * 32), malloc(kTile * 32)};
+  test_case c = {NULL, NULL, malloc(kTile * 32), malloc(kTile * 32), malloc(kTile * 32), malloc(kTile * 32)};
   const int op_count = operations(ops), type_count = predefined_types(types);
   long pairs = 0;
   for (int o = 0; o < op_count; ++o)

@@ -1,9 +1,10 @@
 // Proves what smelt/group.h promises of results: operands are always combined in one order, whatever the length, the
 // root, the method, the binding. Random numbers of wildly different magnitude, so that nearly every other order gives
 // other bits:
-//   - every rank has the same bits, and every repetition, and reduce to every root;
+//   - every rank has the same bits, and every repetition, reduce to every root, and the blocks of reduce_scatter;
 //   - element k of a long vector has the bits of an allreduce of that element alone;
-//   - with --order, the bits are those of  B_0 + (B_1 + ...),  B_j = a_16j + (a_16j+1 + ... a_16j+15).
+//   - with --order, the bits are those of  B_0 + (B_1 + ...),  B_j = a_16j + (a_16j+1 + ... a_16j+15), and a
+//     scan's those of  (a_0 + a_1) + a_2 ...
 // Prints a checksum of everything, which must not change with settings or binding.
 #include "check.h"
 #include "ordered_sums.h"
@@ -51,6 +52,40 @@ static void compare(const number_kind *kind, const char *what, size_t count, con
     fail("%s %s count %zu: other bits at element %zu", what, kind->name, count, (size_t)byte / kind->bytes);
 }
 
+// Blocks of the row whose sum is `all`: of one length, then each longer than the one before.
+static void scattered(const number_kind *kind, const void *in, const unsigned char *all, size_t count) {
+  const size_t n = (size_t)world_size, me = (size_t)world_rank, each = count / n;
+  unsigned char *own = malloc(count * kind->bytes + 1);
+  int *counts = malloc(n * sizeof *counts);
+  for (size_t i = 0; i < n; ++i) counts[i] = (int)(count * (i + 1) * (i + 1) / (n * n) - count * i * i / (n * n));
+  MPI_Reduce_scatter_block(in, own, (int)each, kind->type, MPI_SUM, MPI_COMM_WORLD);
+  compare(kind, "reduce_scatter_block MPI_SUM against allreduce", each, own, all + me * each * kind->bytes);
+  MPI_Reduce_scatter(in, own, counts, kind->type, MPI_SUM, MPI_COMM_WORLD);
+  compare(kind, "reduce_scatter MPI_SUM against allreduce", (size_t)counts[world_rank], own,
+          all + count * me * me / (n * n) * kind->bytes);
+  free(counts);
+  free(own);
+}
+
+static void verify_scan(const number_kind *kind, const void *in, size_t count, size_t known) {
+  const size_t compared = count < known ? count : known;
+  for (int exclusive = 0; exclusive < 2; ++exclusive) {
+    void *got = malloc(count * kind->bytes);
+    if (exclusive)
+      MPI_Exscan(in, got, (int)count, kind->type, MPI_SUM, MPI_COMM_WORLD);
+    else
+      MPI_Scan(in, got, (int)count, kind->type, MPI_SUM, MPI_COMM_WORLD);
+    for (size_t k = 0; k < compared && world_rank + 1 > exclusive; ++k) {
+      const double is = kind->type == MPI_FLOAT ? ((const float *)got)[k] : ((const double *)got)[k];
+      const double wanted = sum_from_left(kind->type == MPI_FLOAT, world_rank + 1 - exclusive, k);
+      if (memcmp(&is, &wanted, sizeof is) != 0)
+        fail("%s MPI_SUM %s count %zu: element %zu is %a, in the documented order %a", exclusive ? "exscan" : "scan",
+             kind->name, count, k, is, wanted);
+    }
+    free(got);
+  }
+}
+
 // `singles`: the result of each element, found alone. Every length gives a prefix of it.
 static void one_count(const number_kind *kind, size_t count, const void *in, void *out, const void *singles,
                       size_t known) {
@@ -58,6 +93,7 @@ static void one_count(const number_kind *kind, size_t count, const void *in, voi
   MPI_Allreduce(in, out, (int)count, kind->type, MPI_SUM, MPI_COMM_WORLD);
   compare(kind, "allreduce MPI_SUM against single elements", compared, out, singles);
   same_everywhere(kind, out, count);
+  scattered(kind, in, out, count);
   void *again = malloc(count * kind->bytes);
   for (int repetition = 0; repetition < 3; ++repetition) {
     memcpy(again, in, count * kind->bytes);
@@ -84,6 +120,7 @@ static void one_kind(const number_kind *kind, int order) {
   const int n = counts_of(kind->bytes, full || !light ? 2 : 1, counts);
   for (int i = 0; i < n; ++i) {
     one_count(kind, (size_t)counts[i], in, out, singles, known);
+    if (order) verify_scan(kind, in, (size_t)counts[i], known);
     if (order && i == n - 1) verify_order(kind, out, (size_t)counts[i]);
   }
   free(in);

@@ -14,6 +14,11 @@ for n in 2 5; do
   ok "--mca coll smelt alone: every collective, $n ranks" $n --mca coll smelt many_collectives
   ok "--mca coll smelt alone: communicators, $n ranks" $n --mca coll smelt communicators --rounds 300
 done
+mpi "--mca coll smelt alone: what is added is said, once" 0 'smelt: coll/smelt: .* added: basic,libnbc,self,tuned' 2 \
+  --mca coll smelt -x SMELT_VERBOSE=1 counters used
+if [ "$(grep -c '; added: ' "$output")" -ne 1 ]; then fail "what is added is said more than once"; fi
+check "ompi_info says what is added" 0 'coll_smelt_added.*"basic,libnbc,self,tuned' env OMPI_MCA_coll=smelt ompi_info --param coll \
+  smelt --level 9
 ok "--mca coll smelt,basic,libnbc,self" 3 --mca coll smelt,basic,libnbc,self many_collectives
 ok "--mca coll ^smelt: not used" 2 --mca coll ^smelt --mca coll_smelt_priority 90 counters unused
 ok "--mca coll_smelt_priority 90" 2 --mca coll_smelt_priority 90 counters used
@@ -39,7 +44,7 @@ check "parameters: those that ranks read" 0 'parameter "coll_smelt_chunk"' ompi_
 for name in cpus pattern profile verbose shm_mb flat_limit reduce_order copy_limit patience priority; do
   grep -q "parameter \"coll_smelt_$name\"" "$output" || fail "parameters: no coll_smelt_$name"
 done
-for name in wait spin_us yield_us gomp hot_team canary stats; do
+for name in wait spin_us yield_us gomp hot_team stats; do
   grep -q "coll_smelt_$name\"" "$output" && fail "parameters: coll_smelt_$name is read by no rank"
 done
 mpi "unknown pattern: said, and the program goes on" 0 'SMELT_PATTERN=nonsense' 2 -x SMELT_PATTERN=nonsense counters \
@@ -63,6 +68,8 @@ for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 
   ok "$method: user operations" 3 -x $method user_operations --light
   ok "$method: broadcasts" 3 -x $method broadcasts --light --mixed-empty
   ok "$method: allgathers" 3 -x $method allgathers --light
+  ok "$method: alltoalls" 3 -x $method alltoalls --light
+  ok "$method: neighbours" 3 -x $method neighbours --light
   ok "$method: gathers" 3 -x $method gathers --light
   ok "$method: lengths that differ" 3 -x $method lengths --all
   ok "$method: first calls" 3 -x $method first_calls

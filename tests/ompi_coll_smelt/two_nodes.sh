@@ -1,6 +1,6 @@
 #!/bin/sh
-# The component on two nodes that are namespaces of this machine: it must leave a communicator that spans nodes alone
-# and serve those within a node.
+# The component on two nodes that are namespaces of this machine: it serves the communicators within a node, and those
+# that span nodes, node by node.
 #   two_nodes.sh COMPONENT_FOLDER PROGRAM_DIRECTORY
 # Exit 77, the last line saying why: skipped. Each node is a network namespace (a veth pair into a bridge, which lies in
 # a third one), with its own hostname, /etc/hosts and empty /dev/shm. The remote daemon is started by a pretended rsh.
@@ -53,11 +53,13 @@ END
   chmod +x "$work/enter" "$work/rsh"
 }
 
-# on_nodes RANKS_PER_NODE [mpirun option...] program...
+# on_nodes RANKS_PER_NODE|RANKS_OF_FIRST+RANKS_OF_SECOND [mpirun option...] program...
+# The nodes share this machine's CPUs, which Open MPI cannot know: hence yield_when_idle.
 on_nodes() {
-  each=$1
+  layout=$1
   shift
-  timeout -k 5 60 "$work/enter" 1 mpirun --allow-run-as-root --oversubscribe --host "node1:$each,node2:$each" \
+  timeout -k 5 60 "$work/enter" 1 mpirun --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 \
+    --host "node1:${layout%+*},node2:${layout#*+}" \
     --mca plm_rsh_agent "$work/rsh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include 10.78.0.0/24 \
     --mca btl_tcp_if_include 10.78.0.0/24 "$@" </dev/null
 }
@@ -71,6 +73,29 @@ expect_ok() {
   status=$?
   cat "$work/output"
   if [ $status -ne 0 ] || ! grep -q '^ok$' "$work/output"; then echo "FAIL: $what: exit status $status"; failed=1; fi
+}
+
+# expect_line WHAT PATTERN on_nodes'_ARGUMENTS...
+expect_line() {
+  what=$1 pattern=$2
+  shift 2
+  echo "--- $what"
+  on_nodes "$@" >"$work/output" 2>&1
+  if [ $? -eq 124 ] || ! grep -q "$pattern" "$work/output"; then
+    cat "$work/output"
+    echo "FAIL: $what: no line matches '$pattern'"
+    failed=1
+  fi
+}
+
+# expect_end WHAT on_nodes'_ARGUMENTS...: the job fails, and does not hang.
+expect_end() {
+  what=$1
+  shift
+  echo "--- $what"
+  on_nodes "$@" >"$work/output" 2>&1
+  status=$?
+  if [ $status -eq 0 ] || [ $status -eq 124 ]; then echo "FAIL: $what: exit status $status"; failed=1; fi
 }
 
 if ! make_nodes 2>"$work/error"; then echo "two nodes need network namespaces: $(tail -n 1 "$work/error")"; exit 77; fi
@@ -87,9 +112,26 @@ export OMPI_MCA_mca_base_component_path="$component:SYSTEM_DEFAULT"
 for map in slot node; do
   expect_ok "2 ranks each, by $map" 2 $use --map-by $map "$programs/nodes"
   expect_ok "2 ranks each, by $map: every collective" 2 $use --map-by $map "$programs/many_collectives"
+  expect_ok "2 ranks each, by $map: order and layouts" 2 $use --map-by $map "$programs/several_nodes"
 done
 expect_ok "3 ranks each, by node" 3 $use --map-by node "$programs/nodes"
-expect_ok "1 rank each" 1 $use "$programs/nodes"
 expect_ok "3 ranks each, by node: every collective" 3 $use --map-by node "$programs/many_collectives"
+expect_ok "3 ranks each, by node: order and layouts" 3 $use --map-by node "$programs/several_nodes"
+expect_ok "3 ranks and 1" 3+1 $use "$programs/nodes"
+expect_ok "3 ranks and 1: order and layouts" 3+1 $use "$programs/several_nodes"
+expect_ok "1 rank and 3: order and layouts" 1+3 $use "$programs/several_nodes"
+expect_ok "1 rank each: left alone" 1 $use "$programs/nodes" alone
+expect_ok "SMELT_NODES=0: left alone" 2 $use -x SMELT_NODES=0 "$programs/nodes" alone
+expect_ok "SMELT_PATIENCE=0" 2 $use -x SMELT_PATIENCE=0 "$programs/several_nodes"
+expect_ok "no shared memory: left alone" 2 $use -x SMELT_SHM_MB=0 "$programs/several_nodes" --any-order
+expect_ok "2 ranks each: operations of programs" 2 $use "$programs/user_operations" --light
+expect_ok "2 ranks each: broadcasts" 2 $use "$programs/broadcasts" --light
 expect_ok "2 ranks each, --mca coll smelt" 2 --mca coll smelt "$programs/many_collectives"
+expect_line "2 ranks each: what is said" "2 nodes, 2 ranks each: barrier" 2 $use -x SMELT_VERBOSE=1 "$programs/nodes"
+expect_line "1 rank each: what is said" "not used, .*each rank has a node of its own" 1 $use -x SMELT_VERBOSE=1 "$programs/nodes" alone
+expect_ok "communicators that are never freed" 2 $use "$programs/crash" forget
+expect_end "a rank that is killed ends the job" 2 $use "$programs/crash" kill
+expect_end "MPI_Abort ends the job" 2 $use "$programs/crash" abort
+# The tests can fail: Open MPI's own order of operands is another one.
+expect_line "control: another order is noticed" "FAILED: .* in the promised order" 2 --mca coll ^smelt "$programs/several_nodes"
 [ $failed -eq 0 ]

@@ -1,7 +1,7 @@
 // Proves that user-defined operations are applied in rank order where they do not commute, and that the user's
-// function sees the datatype of the call with its real layout, never packed bytes: reduce to every root and allreduce,
-// with and without MPI_IN_PLACE, on contiguous types, on a type with gaps and a nonzero lower bound, on large single
-// elements, on MPI_INT.
+// function sees the datatype of the call with its real layout, never packed bytes: reduce to every root, allreduce,
+// reduce_scatter, reduce_scatter_block, scan and exscan, with and without MPI_IN_PLACE, on contiguous types, on a type
+// with gaps and a nonzero lower bound, on large single elements, on MPI_INT.
 #include "check.h"
 
 // One kind of element: how it is made, what the user's function does, how the result of all ranks is found locally.
@@ -118,10 +118,11 @@ static void large_combine(const unsigned char *left, unsigned char *right) {
   memcpy(right, left, (size_t)current->words / 2 * 4);
 }
 
-static void expected_element(const kind *w, int k, unsigned char *at) {
+// Of the first `ranks`.
+static void expected_element(const kind *w, int ranks, int k, unsigned char *at) {
   unsigned char *left = malloc((size_t)w->offset + w->span);
-  w->operand(world_size - 1, k, at);
-  for (int rank = world_size - 2; rank >= 0; --rank) {
+  w->operand(ranks - 1, k, at);
+  for (int rank = ranks - 2; rank >= 0; --rank) {
     w->operand(rank, k, left);
     w->combine(left, at);
   }
@@ -130,7 +131,7 @@ static void expected_element(const kind *w, int k, unsigned char *at) {
 
 typedef struct buffers {
   guarded in, out;
-  unsigned char *operands, *expected;
+  unsigned char *operands, *expected, *upto, *before;  // of all ranks, of those up to this one, of those before it
 } buffers;
 
 // Elements start at `lead` so that a negative lower bound stays inside the guarded bytes.
@@ -139,9 +140,13 @@ enum { kLead = 16 };
 static void fill(const kind *w, int count, buffers *b) {
   memset(b->operands, kFill, b->in.bytes);
   memset(b->expected, kFill, b->in.bytes);
+  memset(b->upto, kFill, b->in.bytes);
+  memset(b->before, kFill, b->in.bytes);
   for (int k = 0; k < count; ++k) {
     w->operand(world_rank, k, b->operands + kLead + k * w->extent);
-    expected_element(w, k, b->expected + kLead + k * w->extent);
+    expected_element(w, world_size, k, b->expected + kLead + k * w->extent);
+    expected_element(w, world_rank + 1, k, b->upto + kLead + k * w->extent);
+    if (world_rank > 0) expected_element(w, world_rank, k, b->before + kLead + k * w->extent);
   }
 }
 
@@ -177,9 +182,52 @@ static void once(const kind *w, buffers *b, unsigned char *untouched, int count,
   compare(w, what, count, root, in_place, "send buffer", &b->in, b->operands);
 }
 
+static void prefix(const kind *w, buffers *b, const unsigned char *untouched, int count, int exclusive, int in_place) {
+  memcpy(b->in.data, b->operands, b->in.bytes);
+  memcpy(b->out.data, in_place ? b->operands : untouched, b->out.bytes);
+  const void *in = in_place ? MPI_IN_PLACE : b->in.data + kLead;
+  if (exclusive)
+    MPI_Exscan(in, b->out.data + kLead, count, w->type, w->op, MPI_COMM_WORLD);
+  else
+    MPI_Scan(in, b->out.data + kLead, count, w->type, w->op, MPI_COMM_WORLD);
+  const unsigned char *first = in_place ? b->operands : untouched;  // rank 0's exscan
+  const unsigned char *expected = !exclusive ? b->upto : world_rank > 0 ? b->before : first;
+  compare(w, exclusive ? "exscan" : "scan", count, -1, in_place, "result", &b->out, expected);
+  compare(w, exclusive ? "exscan" : "scan", count, -1, in_place, "send buffer", &b->in, b->operands);
+}
+
+// A row of `count` elements in blocks: each longer than the one before, or as many of one length as there are. In place
+// only the block is looked at, and what lies around the row.
+static void scatter(const kind *w, buffers *b, const unsigned char *untouched, int count, int uneven, int in_place) {
+  int *counts = malloc((size_t)world_size * sizeof *counts), row = 0, first = 0;
+  for (int i = 0; i < world_size; ++i) {
+    const long long end = (long long)count * (i + 1) * (i + 1) / (world_size * world_size);
+    counts[i] = uneven ? (int)end - row : count / world_size;
+    if (i == world_rank) first = row;
+    row += counts[i];
+  }
+  const size_t own = (size_t)counts[world_rank] * (size_t)w->extent, skipped = (size_t)first * (size_t)w->extent;
+  memcpy(b->in.data, b->operands, b->in.bytes);
+  memcpy(b->out.data, in_place ? b->operands : untouched, b->out.bytes);
+  const void *in = in_place ? MPI_IN_PLACE : b->in.data + kLead;
+  if (uneven)
+    MPI_Reduce_scatter(in, b->out.data + kLead, counts, w->type, w->op, MPI_COMM_WORLD);
+  else
+    MPI_Reduce_scatter_block(in, b->out.data + kLead, counts[0], w->type, w->op, MPI_COMM_WORLD);
+  unsigned char *image = malloc(b->out.bytes);
+  memcpy(image, untouched, b->out.bytes);
+  memcpy(image + kLead, b->expected + kLead + skipped, own);
+  if (in_place) memset(b->out.data + kLead + own, kFill, (size_t)count * (size_t)w->extent - own);
+  const char *what = uneven ? "reduce_scatter" : "reduce_scatter_block";
+  compare(w, what, count, -1, in_place, "result", &b->out, image);
+  compare(w, what, count, -1, in_place, "send buffer", &b->in, b->operands);
+  free(image);
+  free(counts);
+}
+
 static void run_count(const kind *w, int count) {
   const size_t bytes = (size_t)count * (size_t)w->extent + 2 * kLead;
-  buffers b = {guarded_new(bytes), guarded_new(bytes), malloc(bytes), malloc(bytes)};
+  buffers b = {guarded_new(bytes), guarded_new(bytes), malloc(bytes), malloc(bytes), malloc(bytes), malloc(bytes)};
   unsigned char *untouched = malloc(bytes);
   memset(untouched, kFill, bytes);
   current = w, current_count = count;
@@ -187,6 +235,10 @@ static void run_count(const kind *w, int count) {
   const int every = full || bytes < (light ? 100 : 5000);
   for (int in_place = 0; in_place < 2; ++in_place) {
     once(w, &b, untouched, count, -1, in_place);
+    for (int which = 0; which < 2; ++which) {
+      prefix(w, &b, untouched, count, which, in_place);
+      scatter(w, &b, untouched, count, which, in_place);
+    }
     for (int root = 0; root < world_size; ++root)
       if (every || root == count % world_size || root == world_size - 1) once(w, &b, untouched, count, root, in_place);
   }
@@ -194,6 +246,8 @@ static void run_count(const kind *w, int count) {
   guarded_free(&b.out);
   free(b.operands);
   free(b.expected);
+  free(b.upto);
+  free(b.before);
   free(untouched);
 }
 
@@ -229,6 +283,12 @@ static void nothing(kind *w) {
   MPI_Allreduce(&word, &word + 1, 7, empty, w->op, MPI_COMM_WORLD);
   MPI_Allreduce(NULL, NULL, 0, w->type, w->op, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, NULL, 0, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  int *counts = calloc((size_t)world_size, sizeof *counts);
+  MPI_Reduce_scatter(&word, &word + 1, counts, w->type, w->op, MPI_COMM_WORLD);
+  MPI_Reduce_scatter_block(&word, &word + 1, 0, w->type, w->op, MPI_COMM_WORLD);
+  MPI_Scan(&word, &word + 1, 0, w->type, w->op, MPI_COMM_WORLD);
+  MPI_Exscan(&word, &word + 1, 7, empty, w->op, MPI_COMM_WORLD);
+  free(counts);
   if (word != 5) fail("reduction of nothing wrote %d", word);
   MPI_Op_free(&w->op);
   MPI_Type_free(&empty);

@@ -109,10 +109,13 @@ TEST_P(Lengths, OfABroadcastBySingleCopy) {
 
 // Everybody takes part with its own length, in a group that is made for this one call: only the program's end and the
 // guards can be relied on afterwards. `who_must_know`: a bit for each participant that has to be told.
-enum class Kind { kReduce, kAllreduce, kAllgather };
+enum class Kind { kReduce, kAllreduce, kAllgather, kReduceScatter, kScan, kAlltoall, kExchange };
 int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* lengths, Form form, bool must_know) {
-  const size_t own = lengths[seat.me], results = kind == Kind::kAllgather ? seat.n : 1;
-  std::vector<uint64_t> in(own, seat.me + 1), memory(own * results + 2 * kGuard, 0xA5A5);
+  const bool rows = kind == Kind::kReduceScatter || kind >= Kind::kAlltoall;
+  const size_t own = lengths[seat.me], operands = rows ? seat.n * own : own;
+  const bool all = kind == Kind::kAllgather || kind >= Kind::kAlltoall;
+  const size_t results = all ? seat.n * own : own;
+  std::vector<uint64_t> in(operands, seat.me + 1), memory(results + 2 * kGuard, 0xA5A5);
   const smelt_fold fold{sizeof(uint64_t),
                         [](void*, const void* left, void* right, size_t elements) {
                           for (size_t i = 0; i < elements; ++i)
@@ -120,23 +123,39 @@ int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* leng
                         },
                         nullptr, nullptr, 0};
   const smelt_data from{in.data(), nullptr, nullptr, nullptr}, to{memory.data() + kGuard, nullptr, nullptr, nullptr};
+  std::vector<smelt_block> sent, received;
+  for (unsigned r = 0; r < seat.n && kind == Kind::kExchange; ++r) {
+    sent.push_back({r, in.data() + r * own, own * 8});
+    received.push_back({r, memory.data() + kGuard + r * own, own * 8});
+  }
   int error = 0;
   smelt_request request{};
   if (form == Form::kBlocking) {
+    if (kind == Kind::kExchange) error = smelt_group_exchange(group, sent.data(), seat.n, received.data(), seat.n);
     if (kind == Kind::kReduce) error = smelt_group_reduce(group, &from, &to, own, &fold, 0);
     if (kind == Kind::kAllreduce) error = smelt_group_allreduce(group, &from, &to, own, &fold);
     if (kind == Kind::kAllgather) error = smelt_group_allgather(group, &from, to.base, own * 8);
+    if (kind == Kind::kAlltoall) error = smelt_group_alltoall(group, in.data(), to.base, own * 8);
+    if (kind == Kind::kReduceScatter) error = smelt_group_reduce_scatter_block(group, from.base, to.base, own, &fold);
+    if (kind == Kind::kScan) error = smelt_group_scan(group, &from, &to, own, &fold);
   } else {
+    if (kind == Kind::kExchange)
+      error = smelt_group_start_exchange(group, sent.data(), seat.n, received.data(), seat.n, &request);
     if (kind == Kind::kReduce) error = smelt_group_start_reduce(group, &from, &to, own, &fold, 0, &request);
     if (kind == Kind::kAllreduce) error = smelt_group_start_allreduce(group, &from, &to, own, &fold, &request);
     if (kind == Kind::kAllgather) error = smelt_group_start_allgather(group, &from, to.base, own * 8, &request);
+    if (kind == Kind::kAlltoall) error = smelt_group_start_alltoall(group, in.data(), to.base, own * 8, &request);
+    if (kind == Kind::kReduceScatter)
+      error = smelt_group_start_reduce_scatter_block(group, from.base, to.base, own, &fold, &request);
+    if (kind == Kind::kScan) error = smelt_group_start_scan(group, &from, &to, own, &fold, &request);
     if (error == 0) error = finish(&request, form == Form::kWaited);
   }
   EXPECT_HERE(error == -EMSGSIZE || (error == 0 && !must_know), "rank %u: %zu elements: %d", seat.me, own, error);
   for (size_t i = 0; i < kGuard; ++i)
     EXPECT_HERE(memory[i] == 0xA5A5 && memory[memory.size() - 1 - i] == 0xA5A5, "rank %u: outside of the result",
                 seat.me);
-  for (size_t i = 0; i < own; ++i) EXPECT_HERE(in[i] == seat.me + 1, "rank %u: the operands were written to", seat.me);
+  for (size_t i = 0; i < operands; ++i)
+    EXPECT_HERE(in[i] == seat.me + 1, "rank %u: the operands were written to", seat.me);
   return 0;
 }
 
@@ -158,8 +177,11 @@ int disagreements(unsigned n, Kind kind, const std::vector<Setting>& settings) {
             lengths[odd] = other;
             if (round % 2)  // what long messages need is there already
               if (const int error = still_in_step(group, seat, round)) return error;
-            const bool must_know = kind == Kind::kReduce ? seat.me == 0 : true;
-            return disagree(group, seat, kind, lengths, form, must_know);
+            // Of a scan nobody hears of who comes after it.
+            const bool hears = kind != Kind::kScan || seat.me > odd || (seat.me == odd && odd > 0);
+            const bool must_know = kind == Kind::kReduce ? seat.me == 0 : hears;
+            if (const int error = disagree(group, seat, kind, lengths, form, must_know)) return error;
+            return kind == Kind::kExchange ? still_in_step(group, seat, round) : 0;
           },
           kLimit);
     }
@@ -180,6 +202,27 @@ TEST(LengthsOf, AReduce) {
 TEST(LengthsOf, AnAllgather) {
   EXPECT_EQ(disagreements(2, Kind::kAllgather, {}), 0);
   EXPECT_EQ(disagreements(3, Kind::kAllgather, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AnAlltoall) {
+  EXPECT_EQ(disagreements(2, Kind::kAlltoall, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAlltoall, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAlltoall, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+// Wrong ones are told, of any length, and the group goes on.
+TEST(LengthsOf, AnExchange) {
+  EXPECT_EQ(disagreements(2, Kind::kExchange, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kExchange, {{"SMELT_CHUNK", "256"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kExchange, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+
+TEST(LengthsOf, AReduceScatter) {
+  EXPECT_EQ(disagreements(2, Kind::kReduceScatter, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduceScatter, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduceScatter, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AScan) {
+  EXPECT_EQ(disagreements(2, Kind::kScan, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScan, {{"SMELT_CHUNK", "512"}}), 0);
 }
 
 // Short ones are told and forgotten: the group goes on.

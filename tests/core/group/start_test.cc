@@ -38,13 +38,25 @@ enum class Kind {
   kReduce,
   kAllreduce,
   kAllgather,
+  kReduceScatterBlock,
+  kReduceScatter,
+  kScan,
+  kExscan,
+  kAlltoall,
+  kExchange,
   kGather,
   kScatter,
   kAllgatherv,
   kScatterv,
   kGatherv
 };
-constexpr uint32_t kKinds = 10;
+constexpr uint32_t kKinds = 16;
+
+// An exchange's message from one to another: of any length up to `count`, and none to every third.
+size_t between(unsigned from, unsigned to, size_t count, uint32_t round) {
+  return (from + 2 * to + round) % 3 == 0 ? 0 : count - count * ((3 * from + to + round) % 5) / 5;
+}
+constexpr size_t kApart = 100000;  // its elements are told from those to others
 
 // One operation of a test: its data, its request, and what must come of it.
 struct Operation {
@@ -53,61 +65,103 @@ struct Operation {
   unsigned root;
   uint32_t round;
   bool apart;
-  bool in_place = false;  // our block of a row is not apart, but where it belongs in it
-  std::vector<smelt_block> blocks;
+  unsigned me;
+  bool in_place = false;            // of a row our block, of a scan all: not apart, but where the result goes
+  std::vector<size_t> blocks;       // of a reduce_scatter
+  std::vector<smelt_place> places;  // of a row's blocks
   size_t row_elements = 0;
   std::vector<Map> in, out;
-  unsigned me;
+  std::vector<smelt_block> outgoing, incoming;
   smelt_request request{};
 
   Operation(Kind kind, size_t most, unsigned root, uint32_t round, bool apart, const Seat& seat)
-      : kind(kind), count(most), root(root), round(round), apart(apart && kind != Kind::kGatherv), me(seat.me) {
-    if (has_row()) make_blocks(most, seat.n);
-    in.assign(scatters() ? row_elements : count * width(), Map{5, 5});
-    out.assign(gathers() ? row_elements : count * width(), Map{9, 9});
-    in_place = has_row() && (is_for_all() || me == root) && !this->apart && round % 2;
-    if (scatters()) {
-      for (unsigned r = 0; r < seat.n && me == root; ++r)
-        for (size_t i = 0; i < count_of(r); ++i) in[place_of(r) + i] = operand(r, i, round);
-      return;
-    }
-    for (size_t i = 0; i < count; ++i) in[i * width()] = operand(me, i, round);
-    if (in_place) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(place_of(me)));
-    if (kind == Kind::kBroadcast && me == root) out = in;
+      : kind(kind),
+        count(most),
+        root(root),
+        round(round),
+        apart(apart && kind != Kind::kAlltoall && kind != Kind::kExchange && kind != Kind::kGatherv),
+        me(seat.me),
+        blocks(blocks_of(kind, most, round, seat.n)) {
+    if (has_row()) make_places(most, seat.n);
+    in_place = round % 2 && (scans() || (has_row() && !this->apart && (is_for_all() || me == root)));
+    in.assign(operands(seat), Map{5, 5});
+    out.assign(std::max(results(seat), size_t{1}), Map{9, 9});
+    for (unsigned r = 0; r < seat.n && scatters() && me == root; ++r)
+      for (size_t i = 0; i < count_of(r); ++i) in[place_of(r) + i] = operand(r, i, round);
+    for (size_t i = 0; i < in.size() / width() && !scatters(); ++i) in[i * width()] = operand(me, i, round);
+    if (in_place && gathers()) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(place_of(me)));
+    if ((in_place && scans()) || (kind == Kind::kBroadcast && me == root)) out = in;
+    if (kind == Kind::kExchange) list_blocks(seat);
   }
   // In rows of different blocks every third is empty and every third half as long, they lie in descending order, and
   // before each lies an element that is nobody's.
-  void make_blocks(size_t most, unsigned n) {
-    blocks.resize(n);
+  void make_places(size_t most, unsigned n) {
+    places.resize(n);
     for (unsigned r = n; r-- > 0;) {
       const size_t own = is_various() ? (r + round) % 3 * most / 2 : most;
       row_elements += is_various();
-      blocks[is_various() ? r : n - 1 - r] = {static_cast<ptrdiff_t>(row_elements * sizeof(Map)), own * sizeof(Map)};
+      places[is_various() ? r : n - 1 - r] = {static_cast<ptrdiff_t>(row_elements * sizeof(Map)), own * sizeof(Map)};
       row_elements += own;
     }
     count = count_of(me);
+  }
+  // Messages in one or two blocks, which sender and receiver cut elsewhere.
+  void list_blocks(const Seat& seat) {
+    size_t sent = 0, received = 0;
+    for (unsigned r = 0; r < seat.n; ++r)
+      sent += between(seat.me, r, count, round), received += between(r, seat.me, count, round);
+    in.assign(sent, Map{5, 5}), out.assign(received, Map{9, 9});
+    Map *from = in.data(), *to = out.data();
+    for (unsigned r = 0; r < seat.n; ++r) {
+      const size_t there = between(seat.me, r, count, round), here = between(r, seat.me, count, round);
+      for (size_t i = 0; i < there; ++i) from[i] = operand(seat.me, r * kApart + i, round);
+      const size_t cut = there / (1 + r % 3), other_cut = here / (2 + r % 2);
+      outgoing.push_back({r, from, cut * sizeof(Map)});
+      if (cut < there) outgoing.push_back({r, from + cut, (there - cut) * sizeof(Map)});
+      if (here > 0) incoming.push_back({r, to, other_cut * sizeof(Map)});
+      if (here > 0) incoming.push_back({r, to + other_cut, (here - other_cut) * sizeof(Map)});
+      from += there, to += here;
+    }
+  }
+  // All alike, or one of nothing among others that differ.
+  static std::vector<size_t> blocks_of(Kind kind, size_t count, uint32_t round, unsigned n) {
+    std::vector<size_t> blocks(n, count);
+    for (unsigned i = 0; i < n && kind == Kind::kReduceScatter && n > 1 && count > 0; ++i)
+      blocks[i] = i == round % n ? 0 : count + i;
+    return blocks;
+  }
+  size_t operands(const Seat& seat) const {
+    if (scatters()) return row_elements;
+    if (combines_rows()) return before(seat.n);
+    return (kind == Kind::kAlltoall ? count * seat.n : count) * width();
+  }
+  size_t results(const Seat& seat) const {
+    if (gathers()) return row_elements;
+    if (combines_rows()) return blocks[me] + 1;
+    return (kind == Kind::kAlltoall ? count * seat.n : count) * width();
   }
   bool gathers() const { return is_for_all() || kind == Kind::kGather || kind == Kind::kGatherv; }
   bool scatters() const { return kind == Kind::kScatter || kind == Kind::kScatterv; }
   bool has_row() const { return gathers() || scatters(); }
   bool is_various() const { return kind >= Kind::kAllgatherv; }
   bool is_for_all() const { return kind == Kind::kAllgather || kind == Kind::kAllgatherv; }
+  bool combines_rows() const { return kind == Kind::kReduceScatterBlock || kind == Kind::kReduceScatter; }
+  bool scans() const { return kind == Kind::kScan || kind == Kind::kExscan; }
   bool does_nothing() const {
     if (!has_row()) return count == 0 && kind != Kind::kBarrier;
-    size_t sum = 0;
-    for (const smelt_block& b : blocks) sum += b.bytes;
-    return sum == 0;
+    return std::all_of(places.begin(), places.end(), [](const smelt_place& p) { return p.bytes == 0; });
   }
-  size_t count_of(unsigned r) const { return blocks[r].bytes / sizeof(Map); }
-  size_t place_of(unsigned r) const { return static_cast<size_t>(blocks[r].offset) / sizeof(Map); }
-  size_t width() const { return apart ? 2 : 1; }
+  size_t count_of(unsigned r) const { return places[r].bytes / sizeof(Map); }
+  size_t place_of(unsigned r) const { return static_cast<size_t>(places[r].offset) / sizeof(Map); }
+  size_t before(unsigned i) const { return std::accumulate(blocks.begin(), blocks.begin() + i, size_t{0}); }
+  size_t width() const { return apart && !combines_rows() ? 2 : 1; }
   smelt_data data(std::vector<Map>& memory) const {
     if (apart) return {nullptr, Apart::pack, Apart::unpack, memory.data()};
     return {memory.data(), nullptr, nullptr, nullptr};
   }
   smelt_data block_of(std::vector<Map>& row) const { return {row.data() + place_of(me), nullptr, nullptr, nullptr}; }
-  smelt_data from() { return in_place && gathers() ? block_of(out) : data(in); }
-  smelt_data to() { return in_place && !gathers() ? block_of(in) : data(out); }
+  smelt_data from() { return in_place && gathers() ? block_of(out) : data(in_place && scans() ? out : in); }
+  smelt_data to() { return in_place && scatters() ? block_of(in) : data(out); }
   // What only the root has, or everybody.
   void* row(std::vector<Map>& memory) {
     if (!is_for_all() && me != root) return nullptr;
@@ -125,14 +179,24 @@ struct Operation {
       case Kind::kReduce: return smelt_group_start_reduce(group, &from, &to, count, &fold, root, &request);
       case Kind::kAllreduce: return smelt_group_start_allreduce(group, &from, &to, count, &fold, &request);
       case Kind::kAllgather: return smelt_group_start_allgather(group, &from, row(out), bytes, &request);
+      case Kind::kReduceScatterBlock:
+        return smelt_group_start_reduce_scatter_block(group, in.data(), out.data(), count, &fold, &request);
+      case Kind::kReduceScatter:
+        return smelt_group_start_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold, &request);
+      case Kind::kScan: return smelt_group_start_scan(group, &from, &to, count, &fold, &request);
+      case Kind::kExscan: return smelt_group_start_exscan(group, &from, &to, count, &fold, &request);
+      case Kind::kAlltoall: return smelt_group_start_alltoall(group, in.data(), out.data(), bytes, &request);
+      case Kind::kExchange:
+        return smelt_group_start_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size(),
+                                          &request);
       case Kind::kGather: return smelt_group_start_gather(group, &from, row(out), bytes, root, &request);
       case Kind::kScatter: return smelt_group_start_scatter(group, row(in), &to, bytes, root, &request);
-      case Kind::kAllgatherv: return smelt_group_start_allgatherv(group, &from, row(out), blocks.data(), &request);
+      case Kind::kAllgatherv: return smelt_group_start_allgatherv(group, &from, row(out), places.data(), &request);
       case Kind::kGatherv:
-        return smelt_group_start_gatherv(group, from.base, bytes, row(out), me == root ? blocks.data() : nullptr, root,
+        return smelt_group_start_gatherv(group, from.base, bytes, row(out), me == root ? places.data() : nullptr, root,
                                          &request);
       case Kind::kScatterv:
-        return smelt_group_start_scatterv(group, row(in), me == root ? blocks.data() : nullptr, &to, bytes, root,
+        return smelt_group_start_scatterv(group, row(in), me == root ? places.data() : nullptr, &to, bytes, root,
                                           &request);
     }
     return -1;
@@ -147,31 +211,64 @@ struct Operation {
       case Kind::kReduce: return smelt_group_reduce(group, &from, &to, count, &fold, root);
       case Kind::kAllreduce: return smelt_group_allreduce(group, &from, &to, count, &fold);
       case Kind::kAllgather: return smelt_group_allgather(group, &from, row(out), bytes);
+      case Kind::kReduceScatterBlock:
+        return smelt_group_reduce_scatter_block(group, in.data(), out.data(), count, &fold);
+      case Kind::kReduceScatter: return smelt_group_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold);
+      case Kind::kScan: return smelt_group_scan(group, &from, &to, count, &fold);
+      case Kind::kExscan: return smelt_group_exscan(group, &from, &to, count, &fold);
+      case Kind::kAlltoall: return smelt_group_alltoall(group, in.data(), out.data(), bytes);
+      case Kind::kExchange:
+        return smelt_group_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size());
       case Kind::kGather: return smelt_group_gather(group, &from, row(out), bytes, root);
       case Kind::kScatter: return smelt_group_scatter(group, row(in), &to, bytes, root);
-      case Kind::kAllgatherv: return smelt_group_allgatherv(group, &from, row(out), blocks.data());
+      case Kind::kAllgatherv: return smelt_group_allgatherv(group, &from, row(out), places.data());
       case Kind::kGatherv:
-        return smelt_group_gatherv(group, from.base, bytes, row(out), me == root ? blocks.data() : nullptr, root);
+        return smelt_group_gatherv(group, from.base, bytes, row(out), me == root ? places.data() : nullptr, root);
       case Kind::kScatterv:
-        return smelt_group_scatterv(group, row(in), me == root ? blocks.data() : nullptr, &to, bytes, root);
+        return smelt_group_scatterv(group, row(in), me == root ? places.data() : nullptr, &to, bytes, root);
     }
     return -1;
   }
 
   int check(const Seat& seat) const {
+    if (kind == Kind::kExchange) {
+      const Map* at = out.data();
+      for (unsigned r = 0; r < seat.n; ++r)
+        for (size_t i = 0; i < between(r, seat.me, count, round); ++i, ++at)
+          EXPECT_HERE(*at == operand(r, seat.me * kApart + i, round),
+                      "rank %u of %u: round %u, exchange: up to %zu elements, of %u: %zu", seat.me, seat.n, round,
+                      count, r, i);
+      return 0;
+    }
+    if (kind == Kind::kAlltoall) {
+      for (unsigned r = 0; r < seat.n; ++r)
+        for (size_t i = 0; i < count; ++i)
+          EXPECT_HERE(out[r * count + i] == operand(r, seat.me * count + i, round),
+                      "rank %u of %u: round %u, alltoall: %zu elements of %u: %zu", seat.me, seat.n, round, count, r,
+                      i);
+      return 0;
+    }
+    if (combines_rows()) {
+      for (size_t i = 0; i < blocks[seat.me]; ++i)
+        EXPECT_HERE(out[i] == combined(seat.n, before(seat.me) + i),
+                    "rank %u of %u: round %u: block of %zu elements, from %zu on: %zu", seat.me, seat.n, round,
+                    blocks[seat.me], before(seat.me), i);
+      EXPECT_HERE(out.back() == (Map{9, 9}), "rank %u: round %u: after the block", seat.me, round);
+      return 0;
+    }
     if (has_row() && check_row(gathers() ? out : in)) return -1;
-    if (gathers() || in_place) return 0;
+    if (gathers() || (scatters() && in_place)) return 0;
     for (size_t i = 0; i < count; ++i) {
-      Map expected{9, 9};
+      Map expected = scans() && in_place ? operand(seat.me, i, round) : Map{9, 9};
       if (scatters()) expected = operand(seat.me, i, round);
       if (kind == Kind::kBroadcast) expected = operand(root, i, round);
-      if (kind == Kind::kAllreduce || (kind == Kind::kReduce && seat.me == root)) {
-        expected = operand(0, i, round);
-        for (unsigned r = 1; r < seat.n; ++r) expected = compose(expected, operand(r, i, round));
-      }
+      if (kind == Kind::kAllreduce || (kind == Kind::kReduce && seat.me == root)) expected = combined(seat.n, i);
+      if (kind == Kind::kScan) expected = combined(seat.me + 1, i);
+      if (kind == Kind::kExscan && seat.me > 0) expected = combined(seat.me, i);
       EXPECT_HERE(out[i * width()] == expected, "rank %u of %u: round %u, kind %d, %zu elements, root %u: element %zu",
                   seat.me, seat.n, round, static_cast<int>(kind), count, root, i);
-      EXPECT_HERE(!apart || out[i * 2 + 1] == (kind == Kind::kBroadcast && seat.me == root ? Map{5, 5} : Map{9, 9}),
+      const bool was_in = (kind == Kind::kBroadcast && seat.me == root) || (scans() && in_place);
+      EXPECT_HERE(!apart || out[i * 2 + 1] == (was_in ? Map{5, 5} : Map{9, 9}),
                   "rank %u: round %u: between the elements, %zu", seat.me, round, i);
     }
     return 0;
@@ -179,12 +276,20 @@ struct Operation {
   // The row, with what is between the blocks.
   int check_row(const std::vector<Map>& row) const {
     std::vector<Map> expected(row_elements, gathers() ? Map{9, 9} : Map{5, 5});
-    for (unsigned r = 0; r < blocks.size() && (is_for_all() || me == root); ++r)
+    for (unsigned r = 0; r < places.size() && (is_for_all() || me == root); ++r)
       for (size_t i = 0; i < count_of(r); ++i) expected[place_of(r) + i] = operand(r, i, round);
     for (size_t i = 0; i < row_elements; ++i)
       EXPECT_HERE(row[i] == expected[i], "rank %u of %zu: round %u, kind %d, root %u: element %zu of the row", me,
-                  blocks.size(), round, static_cast<int>(kind), root, i);
+                  places.size(), round, static_cast<int>(kind), root, i);
     return 0;
+  }
+
+ private:
+  // Element i of the first `ranks`.
+  Map combined(unsigned ranks, size_t i) const {
+    Map result = operand(0, i, round);
+    for (unsigned r = 1; r < ranks; ++r) result = compose(result, operand(r, i, round));
+    return result;
   }
 };
 
@@ -251,41 +356,107 @@ TEST_P(Started, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knom
 INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u), testing::PrintToStringParamName());
 
 // Every size about the borders of the methods, from memory in one piece, in place and with gaps.
-int rows_up_to(size_t most, smelt_group* group, const Seat& seat) {
+int every_size(smelt_group* group, const Seat& seat, Kind kind, size_t most) {
   uint32_t round = 0;
-  for (const Kind kind :
-       {Kind::kAllgather, Kind::kGather, Kind::kScatter, Kind::kAllgatherv, Kind::kScatterv, Kind::kGatherv})
-    for (const size_t count : {1, 3, 4, 7, 8, 9, 14, 15, 27, 28, 29, 255, 256, 257, 3000, 20000})
-      for (const bool apart : {false, false, true, true}) {
-        if (count > most) continue;
-        ++round;
-        Operation operation(kind, count, round / 4 % seat.n, round, apart, seat);
+  for (const size_t count : {1, 3, 4, 7, 8, 9, 14, 15, 27, 28, 29, 255, 256, 257, 3000, 20000, 50000})
+    for (const bool apart : {false, false, true, true}) {
+      if (count > most) continue;
+      ++round;
+      Operation operation(kind, count, round / 4 % seat.n, round, apart, seat);
+      EXPECT_HERE(operation.block(group) == 0, "round %u", round);
+      if (const int wrong = operation.check(seat)) return wrong;
+    }
+  return 0;
+}
+auto up_to(size_t most, Kind kind) {
+  return [=](smelt_group* group, const Seat& seat) { return every_size(group, seat, kind, most); };
+}
+void expect_every_size(unsigned n, Kind kind) {
+  const size_t most = n <= 2 ? 50000 : 20000;  // of two: more than single copy reads at a time
+  EXPECT_EQ(in_group(n, {}, up_to(most, kind)), 0);
+  EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "0"}}, up_to(most, kind)), 0) << "single copy";
+  EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "1000000000"}}, up_to(most, kind)), 0) << "pieces";
+  EXPECT_EQ(in_group(n, {{"SMELT_CHUNK", "64"}}, up_to(300, kind)), 0) << "many pieces";
+  EXPECT_EQ(in_group(n, {{"SMELT_CHUNK", "192"}}, up_to(300, kind)), 0) << "many pieces, ends within blocks";
+}
+TEST_P(Started, GatheredByAll) { expect_every_size(GetParam(), Kind::kAllgather); }
+TEST_P(Started, ScatteredInBlocks) { expect_every_size(GetParam(), Kind::kReduceScatterBlock); }
+TEST_P(Started, ScatteredUnevenly) { expect_every_size(GetParam(), Kind::kReduceScatter); }
+TEST_P(Started, Scanned) { expect_every_size(GetParam(), Kind::kScan); }
+TEST_P(Started, ScannedWithoutOneself) { expect_every_size(GetParam(), Kind::kExscan); }
+TEST_P(Started, Gathered) { expect_every_size(GetParam(), Kind::kGather); }
+TEST_P(Started, Scattered) { expect_every_size(GetParam(), Kind::kScatter); }
+TEST_P(Started, GatheredByAllUnevenly) { expect_every_size(GetParam(), Kind::kAllgatherv); }
+TEST_P(Started, HandedOutUnevenly) { expect_every_size(GetParam(), Kind::kScatterv); }
+TEST_P(Started, GatheredUnevenly) { expect_every_size(GetParam(), Kind::kGatherv); }
+
+// The same for rows of blocks; a block that begins or ends within a line, and a piece with several blocks among them.
+int exchanges(smelt_group* group, const Seat& seat) {
+  uint32_t round = 0;
+  for (const size_t count : {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 28, 29, 85, 128, 255, 256, 257, 3000, 15000})
+    for (int again = 0; again < (count < 3000 ? 3 : 1); ++again)
+      for (const Kind kind : {Kind::kAlltoall, Kind::kExchange}) {
+        Operation operation(kind, count, 0, ++round, false, seat);
         EXPECT_HERE(operation.block(group) == 0, "round %u", round);
         if (const int wrong = operation.check(seat)) return wrong;
       }
   return 0;
 }
-int rows(smelt_group* group, const Seat& seat) { return rows_up_to(SIZE_MAX, group, seat); }
-int short_rows(smelt_group* group, const Seat& seat) { return rows_up_to(300, group, seat); }
-TEST_P(Started, RowsOfBlocks) {
-  EXPECT_EQ(in_group(GetParam(), {}, rows), 0);
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, rows), 0) << "single copy";
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "1000000000"}}, rows), 0) << "pieces";
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "64"}}, short_rows), 0) << "many pieces";
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "192"}}, short_rows), 0) << "many pieces, ends within blocks";
+TEST_P(Started, ExchangedByAll) {
+  EXPECT_EQ(in_group(GetParam(), {}, exchanges), 0);
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, exchanges), 0) << "single copy";
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "512"}}, exchanges), 0) << "many pieces";
+}
+
+// Who has an empty block combines nothing, and who is first in a scan hears nobody; they must not run ahead of those
+// who still have to read what they put.
+int without_results(smelt_group* group, const Seat& seat) {
+  const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
+  std::vector<size_t> blocks(seat.n, 2);
+  blocks[0] = 0;
+  const size_t row = 2 * size_t{seat.n} - 2;
+  std::vector<Map> in(row), out(2);
+  const smelt_data from{in.data(), nullptr, nullptr, nullptr}, to{out.data(), nullptr, nullptr, nullptr};
+  for (uint32_t round = 0; round < 600; ++round) {
+    for (size_t i = 0; i < row; ++i) in[i] = operand(seat.me, i, round);
+    const bool scans = round / 200 == 1;
+    const int error = scans ? smelt_group_scan(group, &from, &to, 2, &fold)
+                            : smelt_group_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold);
+    EXPECT_HERE(error == 0, "round %u: %d", round, error);
+    if (!scans && seat.me == 0) continue;
+    const size_t first = scans ? 0 : 2 * size_t{seat.me} - 2;
+    for (size_t i = 0; i < 2; ++i) {
+      Map expected = operand(0, first + i, round);
+      for (unsigned r = 1; r < (scans ? seat.me + 1 : seat.n); ++r)
+        expected = compose(expected, operand(r, first + i, round));
+      EXPECT_HERE(out[i] == expected, "rank %u of %u: round %u: %zu", seat.me, seat.n, round, i);
+    }
+  }
+  return 0;
+}
+TEST_P(Started, WhoGetsNothingDoesNotRunAhead) {
+  if (GetParam() == 1) GTEST_SKIP() << "nobody to run ahead of";
+  EXPECT_EQ(in_group(GetParam(), {}, without_results), 0);
 }
 
 TEST(StartedOf, MoreThanABlock) {
-  EXPECT_EQ(failures(18, {}), 0);
-  EXPECT_EQ(in_group(18, {}, rows), 0);
+  for (const unsigned n : {17u, 18u}) {
+    EXPECT_EQ(failures(n, {}), 0);
+    for (const Kind kind : {Kind::kAllgather, Kind::kReduceScatterBlock, Kind::kReduceScatter, Kind::kScan})
+      EXPECT_EQ(in_group(n, {}, up_to(300, kind)), 0);
+    for (const Kind kind : {Kind::kGather, Kind::kScatter, Kind::kAllgatherv, Kind::kScatterv, Kind::kGatherv})
+      EXPECT_EQ(in_group(n, {}, up_to(20000, kind)), 0);
+    EXPECT_EQ(in_group(n, {}, exchanges), 0);
+  }
 }
 
 // Participant 1 comes only when 0 has started, and tested, everything: who waited anywhere would wait for ever. Long
 // messages among them, so that the first use of memory for them does not wait either.
 int alone(smelt_group* group, Seat& seat) {
   std::vector<std::unique_ptr<Operation>> all;
-  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather,
-                          Kind::kGather, Kind::kScatter})
+  for (const Kind kind :
+       {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather, Kind::kReduceScatterBlock,
+        Kind::kReduceScatter, Kind::kAlltoall, Kind::kExchange, Kind::kGather, Kind::kScatter})
     for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
       all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
                                                 static_cast<uint32_t>(all.size()), false, seat));
@@ -381,6 +552,17 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     EXPECT_HERE(smelt_group_start_allgather(group, nullptr, &done, 8, &request) == -EINVAL &&
                     smelt_group_allgather(group, nullptr, &done, 8) == -EINVAL,
                 "nothing to gather");
+    EXPECT_HERE(smelt_group_start_reduce_scatter(group, &done, &done, nullptr, nullptr, &request) == -EINVAL &&
+                    smelt_group_reduce_scatter(group, &done, &done, nullptr, nullptr) == -EINVAL,
+                "no counts to scatter by");
+    EXPECT_HERE(smelt_group_start_alltoall(group, nullptr, &done, 8, &request) == -EINVAL &&
+                    smelt_group_alltoall(group, &done, nullptr, 8) == -EINVAL,
+                "nothing to exchange");
+    const smelt_block wrong[] = {{1, &done, 4}, {0, &done, 4}}, nobody{2, &done, 4};
+    EXPECT_HERE(smelt_group_exchange(group, wrong, 2, nullptr, 0) == -EINVAL &&
+                    smelt_group_exchange(group, nullptr, 0, &nobody, 1) == -EINVAL &&
+                    smelt_group_start_exchange(group, nullptr, 1, nullptr, 0, &request) == -EINVAL,
+                "lists that descend, of nobody, of nothing");
     const smelt_data word{&done, nullptr, nullptr, nullptr};
     EXPECT_HERE(smelt_group_start_gather(group, &word, &done, 4, 2, &request) == -EINVAL &&
                     smelt_group_gather(group, nullptr, &done, 4, 0) == -EINVAL &&
@@ -398,6 +580,9 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
     const smelt_data from{in.data(), nullptr, nullptr, nullptr}, to{out.data(), nullptr, nullptr, nullptr};
     const smelt_fold fold{huge, fold_maps, nullptr, nullptr, 0};
     EXPECT_HERE(smelt_group_start_allreduce(group, &from, &to, 1, &fold, &request) == -ENOTSUP, "a huge element");
+    EXPECT_HERE(smelt_group_scan(group, &from, &to, 1, &fold) == -ENOTSUP &&
+                    smelt_group_start_exscan(group, &from, &to, 1, &fold, &request) == -ENOTSUP,
+                "a scan of it");
     EXPECT_HERE(smelt_group_start_barrier(group, &request) == 0 && smelt_group_wait(&request) == 0, "barrier");
     (void)seat;
     return 0;

@@ -1,8 +1,10 @@
 // The methods of groups, measured for real in small; and processes that fail, which must cost no more than a line.
 #include "measure/methods.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cerrno>
 #include <csignal>
@@ -22,7 +24,10 @@ std::vector<uint32_t> two_cpus() {
   return cpus.size() < 2 ? std::vector<uint32_t>{} : std::vector<uint32_t>{cpus[0], cpus[1]};
 }
 
-constexpr MethodEffort kSmall{4, 3, 1 << 14, 16, 60};  // up to 4 KiB
+constexpr MethodEffort kSmall{4, 3, 1 << 14, 16};  // up to 4 KiB
+
+// More batches than there is time for, of one call each; of a size three are enough to be kept.
+constexpr MethodEffort kEndless{kCurveSizes, 100'000, 1, 1};
 
 class TwoProcesses : public testing::Test {
  protected:
@@ -73,6 +78,58 @@ TEST_F(TwoProcesses, ThatFailLeaveALineAndNoCurves) {
   EXPECT_TRUE(methods.sets.empty());
   EXPECT_NE(methods.remark.find("typical limits are used"), std::string::npos) << methods.remark;
   EXPECT_EQ(methods.remark.find('\n'), std::string::npos);
+}
+
+// Every set has a time of its own, a share of the calibration's or the 60 s: what it has measured by then stays.
+TEST_F(TwoProcesses, KeepTheSizesThatWereMeasuredInTime) {
+  ProfileImage image = guess_image(machine_from_synthetic("core:2 pu:1"));
+  image.os_cpu = cpus;
+  for (const bool by_the_set : {true, false}) {
+    MethodEffort effort = kEndless;
+    if (by_the_set)
+      effort.seconds = 1;
+    else
+      effort.until_ns = os::now_ns() + 1'000'000'000;
+    const MeasuredMethods methods = measure_methods(image, {}, effort);
+    ASSERT_EQ(methods.sets.size(), 1u) << methods.remark;
+    EXPECT_GT(methods.sets[0].ns[kBroadcastShelf][0], 1);
+    EXPECT_EQ(methods.sets[0].ns[kBroadcastShelf][kCurveSizes - 1], 0);
+    EXPECT_TRUE(methods.remark.starts_with("the time was over: the methods for 2 processes are known up to "))
+        << methods.remark;
+  }
+}
+
+TEST_F(TwoProcesses, KeepThemAlsoWhenOneIsKilled) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  // So that it is in the middle of its work: a child's time begins at 0, ours not.
+  rusage used{};
+  rlimit before{};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &used), 0);
+  ASSERT_EQ(::getrlimit(RLIMIT_CPU, &before), 0);
+  const rlimit little{static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec + 2), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_CPU, &little), 0);
+  CurveSet set;
+  const std::string why = measure_set(cpus, kEndless, &set);
+  ::setrlimit(RLIMIT_CPU, &before);
+  EXPECT_NE(why.find(fmt::format("was killed by signal {}", SIGXCPU)), std::string::npos) << why;
+  EXPECT_GT(set.ns[kBroadcastShelf][0], 1);
+#else
+  GTEST_SKIP() << "what a sanitizer does when a process starts counts too";
+#endif
+}
+
+// Two sets share the time: the first does not leave the second without.
+TEST_F(TwoProcesses, OfTheFirstSetLeaveTimeForTheSecond) {
+  ProfileImage image = guess_image(machine_from_synthetic("core:4 pu:1"));
+  image.os_cpu = {cpus[0], cpus[1], cpus[0], cpus[1]};
+  for (uint32_t a = 0; a < 4; ++a)
+    for (uint32_t b = 0; b < 4; ++b) image.hop[a * 4 + b] = a == b ? 0.0f : a + b == 1 ? 50.0f : 100.0f;
+  MethodEffort effort = kEndless;
+  effort.until_ns = os::now_ns() + 5'000'000'000;
+  const MeasuredMethods methods = measure_methods(image, {}, effort);
+  ASSERT_EQ(methods.sets.size(), 2u) << methods.remark;
+  EXPECT_EQ(methods.sets[1].participants, 4u);
+  EXPECT_GT(methods.sets[1].ns[kBroadcastShelf][0], 1);
 }
 
 TEST_F(TwoProcesses, MeetAndEndTogether) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "discover/machine.h"
+#include "here.h"
 #include "profile/text/error.h"
 
 using namespace smelt;
@@ -129,9 +130,7 @@ TEST_F(Parameters, OfCopyingGrowWithTheSize) {
 }
 
 TEST_F(Parameters, GoIntoTheProfile) {
-  Machine machine = discover_machine();
-  std::erase_if(machine.pus, [](const Pu& pu) { return !pu.allowed; });
-  ProfileImage image = guess_image(machine);
+  ProfileImage image = test::guess_here();
   std::vector<uint32_t> seen;
   uint32_t parts = 0;
   const std::string remark = measure_other_figures(

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/arena.h"
-#include "discover/machine.h"
 #include "generate/registry.h"
+#include "here.h"
 #include "measure/skew.h"
 #include "profile/api.h"
 #include "profile/text/image.h"
@@ -24,9 +24,7 @@ namespace {
 class OnTrack : public testing::Test {
  protected:
   void SetUp() override {
-    Machine machine = discover_machine();
-    std::erase_if(machine.pus, [](const Pu& pu) { return !pu.allowed; });
-    image_ = guess_image(machine);
+    image_ = test::guess_here();
     if (image_.n() < 2) GTEST_SKIP() << "one CPU";
     cpus_ = {image_.os_cpu[0], image_.os_cpu[1]};
     Costs costs;

@@ -56,7 +56,7 @@ TEST_F(GroupLimits, AreWhereTheCurvesCross) {
   expect_near(two.of[SMELT_COLLECTIVE_REDUCE].copy, 60'000);
   expect_near(two.of[SMELT_COLLECTIVE_ALLREDUCE].flat, 1'000);
   expect_near(two.of[SMELT_COLLECTIVE_ALLREDUCE].copy, 15'000);
-  EXPECT_EQ(two.piece, 2048u);
+  EXPECT_EQ(two.piece, 16384u);
   expect_near(group_limits(&profile, 4).of[SMELT_COLLECTIVE_REDUCE].flat, 2'000);
   EXPECT_STREQ(group_limits(&profile, 5).origin, "typical") << "nearest to two, but not comparable";
   expect_near(group_limits(&profile, 6).of[SMELT_COLLECTIVE_REDUCE].flat, 4'000);
@@ -66,7 +66,8 @@ TEST_F(GroupLimits, AreWhereTheCurvesCross) {
 TEST_F(GroupLimits, OnAMachineThatMovesSingleCopyComesEarlier) {
   const Limits still = group_limits(&profile, 2), moving = group_limits(&profile, 2, false, true);
   EXPECT_LT(moving.of[SMELT_COLLECTIVE_REDUCE].copy, still.of[SMELT_COLLECTIVE_REDUCE].copy);
-  EXPECT_EQ(moving.of[SMELT_COLLECTIVE_BROADCAST].copy, still.of[SMELT_COLLECTIVE_BROADCAST].copy)
+  EXPECT_EQ(group_limits(&profile, 16, false, true).of[SMELT_COLLECTIVE_BROADCAST].copy,
+            group_limits(&profile, 16).of[SMELT_COLLECTIVE_BROADCAST].copy)
       << "early enough already";
   EXPECT_EQ(moving.of[SMELT_COLLECTIVE_REDUCE].flat, still.of[SMELT_COLLECTIVE_REDUCE].flat);
   EXPECT_EQ(group_limits(&profile, 2, true, true).of[SMELT_COLLECTIVE_REDUCE].copy, UINT64_MAX) << "not in a crowd";

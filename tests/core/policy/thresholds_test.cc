@@ -106,13 +106,15 @@ TEST_F(Thresholds, AllSayWhyInOneLine) {
 TEST_F(Thresholds, AreTypicalWithoutMeasurements) {
   for (uint32_t i = 0; i < kThresholds; ++i) {
     const auto id = static_cast<ThresholdId>(i);
-    const Threshold found = find_threshold(id, nullptr, {8, false, false});
+    const Threshold found = find_threshold(id, nullptr, {22, false, false});
     SCOPED_TRACE(kThresholdTable[i].name);
     EXPECT_TRUE(found.origin == ThresholdOrigin::kTypical || found.origin == ThresholdOrigin::kLayout);
     if (id == ThresholdId::kPollersPerLine) continue;
     EXPECT_EQ(found.value, typical(id));
   }
   EXPECT_EQ(find_threshold(ThresholdId::kFlatReduce, nullptr).value, kNever) << "of two, one combines";
+  EXPECT_EQ(find_threshold(ThresholdId::kCopyBroadcast, nullptr).value, 2 * typical(ThresholdId::kCopyUnsure))
+      << "few have little to tell each other";
 }
 
 TEST_F(Thresholds, OfMethodsStandWhereTheCurvesCross) {
@@ -160,6 +162,30 @@ TEST_F(Thresholds, OfAMethodThatCouldNotBeMeasuredAreNever) {
   EXPECT_EQ(machine.find(ThresholdId::kCopyReduce).value, 0u);
 }
 
+// A calibration whose time was over knows the small sizes alone.
+TEST_F(Thresholds, OfMethodsAreTypicalBeyondWhatWasMeasured) {
+  const auto forget_from = [&](uint32_t size) {
+    for (auto& method : machine.set.ns) std::fill(method + size, method + kCurveSizes, 0.0f);
+  };
+  machine.set.participants = 8;
+  const Situation eight{8, false, false};
+  const uint64_t usual = find_threshold(ThresholdId::kFlatReduce, nullptr, eight).value;
+  forget_from(kCurveSizes - 1);
+  const Threshold late = machine.find(ThresholdId::kFlatReduce, eight);
+  EXPECT_EQ(late.value, kSampledBytes[kCurveSizes - 2]) << "up to there flat was no dearer";
+  EXPECT_EQ(late.origin, ThresholdOrigin::kTypical);
+  EXPECT_EQ(reason(late), "the measured sizes end below it");
+  forget_from(1);
+  EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, eight).value, usual);
+  // What crosses, or gains everywhere, was seen.
+  machine.line(kAllreduceSliced, 500, 0);
+  forget_from(4);
+  machine.set.ns[kAllreduceFlat][0] = machine.set.ns[kAllreduceFlat][1] = 1000;
+  machine.set.ns[kAllreduceSliced][0] = 2000, machine.set.ns[kAllreduceSliced][1] = 500;
+  EXPECT_EQ(machine.find(ThresholdId::kFlatAllreduce, eight).origin, ThresholdOrigin::kCurves);
+  EXPECT_LT(machine.find(ThresholdId::kFlatAllreduce, eight).value, kSampledBytes[2]);
+}
+
 TEST_F(Thresholds, OfTwoSayNothingAboutMany) {
   EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, {4, false, false}).origin, ThresholdOrigin::kCurves);
   EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, {5, false, false}).origin, ThresholdOrigin::kTypical);
@@ -171,11 +197,11 @@ TEST_F(Thresholds, FollowTheSituation) {
                   moving = machine.find(ThresholdId::kCopyBroadcast, {2, false, true});
   EXPECT_EQ(still.origin, ThresholdOrigin::kCurves);
   EXPECT_EQ(moving.origin, ThresholdOrigin::kSituation);
-  EXPECT_EQ(moving.value, typical(ThresholdId::kCopyMoving));
+  EXPECT_EQ(moving.value, 2 * typical(ThresholdId::kCopyUnsure));
   EXPECT_EQ(moving.otherwise, still.value);
   EXPECT_NE(reason(moving).find("virtual machine may be moved; otherwise 20"), std::string::npos) << reason(moving);
-  EXPECT_EQ(machine.find(ThresholdId::kCopyAllreduce, {2, false, true}).origin, ThresholdOrigin::kCurves)
-      << "allreduce is not lowered";
+  EXPECT_EQ(machine.find(ThresholdId::kFlatAllreduce, {2, false, true}).origin, ThresholdOrigin::kCurves)
+      << "only single copy comes earlier";
   const Threshold crowd = machine.find(ThresholdId::kCopyBroadcast, {2, true, true});
   EXPECT_EQ(crowd.value, kNever);
   EXPECT_EQ(crowd.origin, ThresholdOrigin::kSituation);

@@ -1,6 +1,6 @@
 // The canary between two real threads on two CPUs, under profiles that are right, three times too dear and three times
 // too cheap; and what becomes of it when somebody is late, elsewhere, or not there at all.
-#include "team/canary.h"
+#include "policy/canary.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,15 +1,16 @@
-// Does the profile still hold? A few pairs of a team's threads ask their lines, once, when the team comes together.
+// Does the profile still hold? A few pairs of a team's threads, or of a group's processes, ask their lines, once, when
+// they come together.
 //
 // A stored profile tells where CPUs were when it was measured. A virtual machine's may have been moved since, a kernel
 // may limit the frequency now: then the cheapest pattern of the profile is not the cheapest here. So, before the first
-// team is built:
+// team or group is built:
 //
-//   master    sees where everybody runs; picks one pair per class of distance, of different threads; says go
+//   master    sees where everybody runs; picks one pair per class of distance, of different participants; says go
 //   a pair    plays ping-pong over two lines of the transport, batches of 8 round trips; the median, halved, is the hop
 //   master    compares with the profile's hop between these two CPUs, both ways averaged, as a ping-pong cannot tell
 //             them apart
 //   drift     of more than 30 % either way: the costs of that class of distance are scaled by what was measured, for
-//             this process alone, and patterns are chosen by the scaled costs
+//             the threads of this process or the processes of the group, and patterns are chosen by the scaled costs
 //
 // All pairs play at once, on lines of their own. Nobody waits for a pair: at the deadline the master goes on with what
 // it has heard, and a late pair finds the deadline past. So a thread that lost its CPU, moved, or never came costs the
@@ -46,7 +47,8 @@ struct CanaryReport {
   int64_t took_ns = 0;  // of the master's time
 };
 
-// One use. All zero but for its bells, so it may be a static object.
+// One use. All zero but for its bells, so it may be a static object; or made in memory that processes share, which must
+// not sleep on its bells.
 class Canary {
  public:
   // The master: asks pairs of the participants, of which i was last seen on cpus[i], and is back after at most
@@ -56,6 +58,10 @@ class Canary {
   // Every other participant, once, and after the master has seen its CPU. Waits until the master has called lead.
   void follow(uint32_t me, const WaitPolicy& policy);
 
+  // The same for who waits in its own way: play, once asked.
+  bool asked() const { return poll(go_.epoch, 1); }
+  void play(uint32_t me);
+
  private:
   struct Table {
     Line ping, pong;
@@ -63,7 +69,6 @@ class Canary {
     alignas(kLineBytes) std::atomic<uint64_t> answer{0};
     std::atomic<uint32_t> partner{0};  // b's: 0 not yet, 1 stayed on its CPU, 2 moved or late
   };
-  void play(uint32_t me);
   uint64_t ask(Table& table, uint32_t cpu);
   bool reply(Table& table, uint32_t cpu);
   bool await(const Epoch& flag, uint64_t epoch);

@@ -1,4 +1,4 @@
-#include "team/canary.h"
+#include "policy/canary.h"
 
 #include <algorithm>
 #include <cerrno>

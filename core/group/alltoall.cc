@@ -1,0 +1,229 @@
+// Alltoall: a row of blocks from everybody, the i-th of them to participant i.
+//
+// Everybody sends one stream, its blocks in rotation: the next participant's first, its own left out. So whoever reads
+// the others' streams at the same pace reads from another participant than anybody else at any time.
+//
+//   inline  a stream of up to 224 bytes, in lines that carry their own flags: everybody writes its own once and reads
+//           of all others' the lines that hold its block: one hop
+//   shelf   the streams over the shelves, in pieces
+//   single  long blocks are read straight from the others' memory (single_copy.h)
+//
+// That nobody reads where another does is what the rotation of networks is for (Thakur, Rabenseifner, Gropp:
+// Optimization of collective communication operations in MPICH, IJHPCA 19, 2005); the logarithmic algorithm for short
+// blocks (Bruck et al., 1997) saves messages, of which shared memory needs one of each participant in any case.
+#include <algorithm>
+#include <cerrno>
+
+#include "group/engine.h"
+#include "group/fold.h"
+#include "group/single_copy.h"
+
+namespace smelt {
+namespace {
+
+// The rows that are sent and received; they do not overlap.
+struct Rows {
+  const char* in;
+  char* out;
+  size_t bytes;  // of a block
+
+  static uint32_t sender(const Group& group, uint32_t t) { return (group.me + group.n - 1 - t) % group.n; }
+  // Where in that sender's stream our block begins.
+  size_t place(uint32_t t) const { return t * bytes; }
+  size_t stream_bytes(const Group& group) const { return (group.n - 1) * bytes; }
+  char* block(uint32_t i) const { return out + i * bytes; }
+  void keep_own(uint32_t me) const { std::memcpy(block(me), in + me * bytes, bytes); }
+  // A part of our stream: where it lies, or a copy in `room` where it takes both ends of the row.
+  const char* stream(const Group& group, size_t offset, size_t length, char* room) const {
+    const size_t wrap = (group.n - 1 - group.me) * bytes;  // here participant 0's begins
+    if (offset >= wrap) return in + offset - wrap;
+    const char* const from = in + (group.me + 1) * bytes + offset;
+    if (offset + length <= wrap) return from;
+    std::memcpy(room, from, wrap - offset);
+    std::memcpy(room + (wrap - offset), in, offset + length - wrap);
+    return room;
+  }
+};
+
+struct AlltoallInline : Machine {
+  static constexpr int kRooms = 1;
+  char* const room;
+  const Rows job;
+  uint32_t t = 0;
+
+  AlltoallInline(InlineRoom* rooms, const Rows& job) : room(rooms[0].bytes), job(job) {}
+
+  template <typename How>
+  [[gnu::always_inline]] bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        ++group.episode;
+        SMELT_AWAIT(how.put(group.desk().up, own(group), job.stream_bytes(group)));
+        job.keep_own(group.me);
+        for (; t < group.n - 1; ++t) {
+          SMELT_AWAIT(get(how));
+        }
+        group.finish_together();
+    }
+    return true;
+  }
+
+ private:
+  const char* own(const Group& group) const { return job.stream(group, 0, job.stream_bytes(group), room); }
+
+  // Our block, line after line of those that hold it. A stream of another length may end before; its first line says
+  // so.
+  template <typename How>
+  [[gnu::always_inline]] bool get(How how) {
+    Group& group = how.group;
+    const uint32_t i = Rows::sender(group, t);
+    const InlineLine* const lines = group.slot(group.desks[i].up);
+    const uint64_t expected = group.flag_of(job.stream_bytes(group));
+    uint64_t flag = 0;
+    uint32_t polls = 0;
+    char* to = job.block(i);
+    for (size_t at = job.place(t), end = at + job.bytes; at < end;) {
+      const InlineLine& line = lines[at / kLinePayload];
+      const auto ready = [&] {
+        flag = line.flag.load(std::memory_order_acquire);
+        if (flag == expected) return true;
+        if (!How::kStops && ++polls % kPollsHere != 0) return false;
+        flag = lines->flag.load(std::memory_order_acquire);
+        return group.is_here(flag) && flag != expected;
+      };
+      if (!how.until(i, ready)) return false;
+      if (flag != expected) [[unlikely]] {
+        group.lengths_differ = true;
+        return true;
+      }
+      const size_t skipped = at % kLinePayload, length = std::min<size_t>(end - at, kLinePayload - skipped);
+      copy_inline(to, line.payload + skipped, length);
+      to += length, at += length;
+    }
+    return true;
+  }
+};
+
+struct AlltoallShelf : Machine {
+  static constexpr int kRooms = 1;
+  const Rows job;
+  const size_t total;
+  Pieces pieces;
+  uint64_t k = 0, piece = 0;
+  size_t begin = 0, end = 0;  // of the piece in each stream
+  uint32_t t = 0;
+
+  AlltoallShelf(InlineRoom*, const Group& group, const Rows& job)
+      : job(job), total(job.stream_bytes(group)), pieces(total, 1, group.piece_bytes) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        job.keep_own(group.me);
+        for (; k < pieces.count; ++k) {
+          piece = group.pieces++;
+          begin = k * pieces.elements, end = begin + pieces.in(k, total);
+          SMELT_AWAIT(how.piece_free(piece));
+          put(group);
+          for (t = static_cast<uint32_t>(begin / job.bytes); t < group.n - 1 && job.place(t) < end; ++t) {
+            SMELT_AWAIT(how.filled(Rows::sender(group, t), &Desk::filled_up, piece));
+            get(group);
+          }
+          group.consume(piece);
+        }
+    }
+    return true;
+  }
+
+ private:
+  void put(Group& group) const {
+    char* const to = group.up_piece(group.me, piece);
+    const char* const from = job.stream(group, begin, end - begin, to);
+    if (from != to) std::memcpy(to, from, end - begin);
+    group.fill(&Desk::filled_up, piece);
+  }
+  // What the piece has of the t-th block.
+  void get(Group& group) const {
+    const uint32_t i = Rows::sender(group, t);
+    const size_t from = std::max(begin, job.place(t)), upto = std::min(end, job.place(t + 1));
+    std::memcpy(job.block(i) + (from - job.place(t)), group.up_piece(i, piece) + (from - begin), upto - from);
+  }
+};
+
+// `served`: false means "take the shelves". error: the kernel refused after all.
+struct AlltoallSingle : Machine {
+  const Rows job;
+  bool served = false;
+  ExchangeNotices notices;
+
+  explicit AlltoallSingle(const Rows& job) : job(job) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        ++group.episode;
+        notices.all[group.me] = {reinterpret_cast<uint64_t>(job.in), 0, job.stream_bytes(group)};
+        SMELT_AWAIT(notices.step(how));
+        served = true;
+        if (!notices.are_as_long(group)) return true;
+        job.keep_own(group.me);
+        for (uint32_t t = 0; t < group.n - 1; ++t) {
+          const uint32_t i = Rows::sender(group, t);
+          note(read_from(group.introduction(i), job.block(i), notices.all[i].in + group.me * job.bytes, job.bytes),
+               &error);
+        }
+        // Nobody may go on before all have read.
+        group.finish_now();
+        SMELT_AWAIT(how.all_finished(group, group.episode));
+    }
+    return true;
+  }
+};
+
+struct AlltoallLong : Machine {
+  static constexpr int kRooms = 1;
+  const size_t bytes;
+  BeginLong begin;
+  AlltoallShelf shelf;
+  AlltoallSingle single;
+
+  AlltoallLong(InlineRoom* rooms, const Group& group, const Rows& job)
+      : bytes(job.bytes), shelf(rooms, group, job), single(job) {}
+
+  template <typename How>
+  bool step(How how) {
+    switch (resume_at(how)) {
+      case 0:
+        SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_ALLTOALL, bytes, single));
+        error = begin.error;
+        if (begin.done) return true;
+        SMELT_AWAIT(shelf.step(how));
+    }
+    return true;
+  }
+};
+
+template <typename Way>
+int alltoall(Way way, const Rows& job) {
+  if (job.stream_bytes(way.group) <= kInlineBytes) return way.template run<AlltoallInline>(job);
+  return way.template run<AlltoallLong>(way.group, job);
+}
+
+}  // namespace
+
+int group_alltoall(Group& group, const void* in, void* out, size_t bytes) {
+  const Rows job{static_cast<const char*>(in), static_cast<char*>(out), bytes};
+  group.begin(job.stream_bytes(group));
+  return alltoall(Running{group}, job);
+}
+int start_alltoall(Group& group, Pending& place, size_t bytes) {
+  const Rows job{static_cast<const char*>(place.in.base), static_cast<char*>(place.out.base), bytes};
+  return alltoall(Starting{group, place, job.stream_bytes(group)}, job);
+}
+
+}  // namespace smelt

@@ -1,0 +1,338 @@
+// Exchange: blocks of any length between any participants; alltoallv, alltoallw and the neighbourhood collectives of
+// MPI, of which each participant knows only what it sends and receives itself.
+//
+// Everybody sends one stream: its blocks in rotation, those for the next participant first, and before them a table of
+// where what is for each begins. What several blocks from one to another have is one message, cut by either side's
+// list.
+//
+//   1. everybody puts its stream into its up slot, if it is short enough, or else a heading: how long it is, and where
+//      its list lies
+//   2. everybody looks at everybody's, and so all know how long the longest is, and what serves them; only now anything
+//      is written to where the caller wants it
+//   3. short streams are read where they are; so the usual exchange of little is one hop and nothing else
+//   4. long ones go over the shelves, in as many pieces as the longest takes: who has no more to send leaves its out,
+//      and a piece is looked at by those only who know from the table that it has something for them
+//      or, where messages are long, everybody reads everybody's list and then the blocks, straight from the others'
+//      memory (single_copy.h)
+//
+// The receiver compares what it is sent with what it expects, so a wrong call is told and does no harm.
+#include <algorithm>
+#include <cerrno>
+
+#include "group/engine.h"
+#include "group/single_copy.h"
+
+namespace smelt {
+namespace {
+
+// How far a list has been gone through. Its end is followed by its beginning.
+struct Cursor {
+  size_t index = 0;
+  size_t offset = 0;  // in that block
+};
+
+struct List {
+  const smelt_block* blocks;  // ascending by peer
+  size_t count;
+
+  size_t first_from(uint32_t peer) const {
+    size_t i = 0;
+    while (i < count && blocks[i].peer < peer) ++i;
+    return i;
+  }
+  size_t bytes_of(uint32_t peer, size_t first) const {
+    size_t bytes = 0;
+    for (size_t i = first; i < count && blocks[i].peer == peer; ++i) bytes += blocks[i].bytes;
+    return bytes;
+  }
+  // The next `bytes` of it, in parts that lie in one piece.
+  template <typename Move>
+  void go(Cursor* cursor, size_t bytes, Move move) const {
+    while (bytes > 0) {
+      const smelt_block& block = blocks[cursor->index];
+      const size_t length = std::min(bytes, block.bytes - cursor->offset);
+      if (length > 0) move(static_cast<char*>(block.base) + cursor->offset, length);
+      bytes -= length, cursor->offset += length;
+      if (cursor->offset == block.bytes) *cursor = {cursor->index + 1 == count ? 0 : cursor->index + 1, 0};
+    }
+  }
+  void take(Cursor* cursor, size_t bytes, char* to) const {
+    go(cursor, bytes, [&](const char* from, size_t length) { std::memcpy(to, from, length), to += length; });
+  }
+  void fill(Cursor* cursor, size_t bytes, const char* from) const {
+    go(cursor, bytes, [&](char* to, size_t length) { std::memcpy(to, from, length), from += length; });
+  }
+};
+
+struct Lists {
+  List out, in;
+};
+
+// False: we have not as much for ourselves as we expect.
+bool keep_own(const Lists& job, uint32_t me) {
+  const size_t sent = job.out.first_from(me), received = job.in.first_from(me);
+  const size_t bytes = job.out.bytes_of(me, sent), expected = job.in.bytes_of(me, received);
+  Cursor from{sent, 0}, to{received, 0};
+  job.out.go(&from, std::min(bytes, expected),
+             [&](const char* part, size_t length) { job.in.fill(&to, length, part); });
+  return bytes == expected;
+}
+
+// What a participant says of a stream that is too long for its slot.
+struct StreamHeading {
+  uint64_t bytes;    // without the table
+  uint64_t longest;  // message in it
+  uint64_t list;     // in its memory
+  uint64_t list_count;
+};
+static_assert(sizeof(StreamHeading) <= kLinePayload);
+
+// What we know of somebody's message to us.
+struct Incoming {
+  uint64_t place[2];      // where it begins and ends in that stream: two entries of its table
+  uint64_t expected;      // bytes
+  Cursor cursor;          // where it goes
+  uint64_t stream_bytes;  // with the table; 0: it is in the slot
+};
+
+// In the process's own memory, for the exchange that is under way.
+struct Notes {
+  uint64_t* table;     // [n] of our stream
+  Incoming* incoming;  // [n]
+  explicit Notes(const Group& group)
+      : table(reinterpret_cast<uint64_t*>(group.exchange)), incoming(reinterpret_cast<Incoming*>(table + group.n)) {}
+};
+static_assert(sizeof(uint64_t) + sizeof(Incoming) == exchange_bytes(1));
+
+struct ExchangeAny : Machine {
+  static constexpr int kRooms = 1;
+  char* const room;
+  const Lists job;
+  StreamHeading mine{};
+  Cursor sent;                                       // in our list
+  uint64_t longest_stream = 0, longest_message = 0;  // of all that are long
+  uint64_t k = 0, piece = 0;
+  size_t begin = 0, end = 0;  // of the piece in each stream
+  uint32_t t = 0;
+
+  ExchangeAny(InlineRoom* rooms, const Lists& job) : room(rooms[0].bytes), job(job) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        // 1.
+        ++group.episode;
+        prepare(group);
+        if (is_short(group)) {
+          SMELT_AWAIT(how.put(group.desk().up, room, group.n + mine.bytes));
+        } else {
+          SMELT_AWAIT(how.put_special(group.desk().up, mine, kHeadsLong));
+        }
+        // 2.
+        for (t = 0; t < group.n - 1; ++t) {
+          SMELT_AWAIT(how.is_here(sender(group), up_of(group)));
+          hear(group);
+        }
+        group.finish_together();
+        if (longest_stream) {
+          SMELT_AWAIT(how.shelves_agreed());
+          if (!group.shelves) {
+            error = -ENOTSUP;
+            return true;
+          }
+        }
+        // 3.
+        group.lengths_differ |= !keep_own(job, group.me);
+        for (t = 0; t < group.n - 1; ++t) {
+          if (from(group).stream_bytes) continue;
+          SMELT_AWAIT(get_short(how));
+        }
+        if (!longest_stream) return true;
+        // 4.
+        if (may_copy_once(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
+          SMELT_AWAIT(how.single_copy_agreed());
+          if (group.single_copy()) {
+            for (t = 0; t < group.n - 1; ++t)
+              if (from(group).stream_bytes) copy(group);
+            // Nobody may go on before all have read.
+            group.finish_now();
+            SMELT_AWAIT(how.all_finished(group, group.episode));
+            return true;
+          }
+        }
+        for (; k * group.piece_bytes < longest_stream; ++k) {
+          piece = group.pieces++;
+          begin = k * group.piece_bytes, end = begin + group.piece_bytes;
+          if (begin < stream_bytes(group)) {
+            SMELT_AWAIT(how.piece_free(piece));
+            put(group);
+          }
+          for (t = 0; t < group.n - 1; ++t) {
+            if (!has_for_us(group)) continue;
+            SMELT_AWAIT(how.filled(sender(group), &Desk::filled_up, piece));
+            get(group);
+          }
+          group.consume(piece);
+        }
+    }
+    return true;
+  }
+
+ private:
+  static size_t table_bytes(const Group& group) { return group.n * sizeof(uint64_t); }
+  bool is_short(const Group& group) const { return group.n + mine.bytes <= kInlineBytes; }
+  // Of our own, where it is long.
+  size_t stream_bytes(const Group& group) const { return is_short(group) ? 0 : table_bytes(group) + mine.bytes; }
+
+  // The participant in whose stream we are the t-th.
+  uint32_t sender(const Group& group) const { return (group.me + group.n - 1 - t) % group.n; }
+  InlineSlot* up_of(const Group& group) const { return group.desks[sender(group)].up; }
+  Incoming& from(const Group& group) const { return Notes(group).incoming[sender(group)]; }
+
+  // The table of our stream, and what we expect of everybody. Entry t of the table: where the t-th participant after us
+  // begins; after the last, the end.
+  void prepare(Group& group) {
+    uint64_t* const table = Notes(group).table;
+    const size_t after = job.out.first_from(group.me + 1);
+    size_t index = sent.index = after < job.out.count ? after : 0;
+    for (uint32_t to = 0; to < group.n - 1; ++to) {
+      const uint32_t peer = (group.me + 1 + to) % group.n;
+      table[to] = mine.bytes;
+      if (peer == 0) index = 0;
+      const size_t before = mine.bytes;
+      for (; index < job.out.count && job.out.blocks[index].peer == peer; ++index)
+        mine.bytes += job.out.blocks[index].bytes;
+      mine.longest = std::max<uint64_t>(mine.longest, mine.bytes - before);
+    }
+    table[group.n - 1] = mine.bytes;
+    if (is_short(group)) {
+      for (uint32_t i = 0; i < group.n; ++i) room[i] = static_cast<char>(table[i]);
+      job.out.take(&sent, mine.bytes, room + group.n);
+    } else {
+      mine.list = reinterpret_cast<uint64_t>(job.out.blocks), mine.list_count = job.out.count;
+      longest_stream = stream_bytes(group), longest_message = mine.longest;
+    }
+    index = 0;
+    for (uint32_t i = 0; i < group.n; ++i) {
+      Incoming& incoming = Notes(group).incoming[i];
+      incoming.cursor = {index, 0}, incoming.expected = 0;
+      for (; index < job.in.count && job.in.blocks[index].peer == i; ++index)
+        incoming.expected += job.in.blocks[index].bytes;
+    }
+  }
+
+  StreamHeading heading(const Group& group) const {
+    StreamHeading heading;
+    std::memcpy(&heading, group.payload(up_of(group)), sizeof heading);
+    return heading;
+  }
+  void hear(Group& group) {
+    Incoming& incoming = from(group);
+    incoming.stream_bytes = 0;
+    if (group.what_is_here(up_of(group)) != kHeadsLong) return;
+    const StreamHeading theirs = heading(group);
+    incoming.stream_bytes = table_bytes(group) + theirs.bytes;
+    longest_stream = std::max(longest_stream, incoming.stream_bytes);
+    longest_message = std::max(longest_message, theirs.longest);
+  }
+
+  // So much of what has come for us is what we expect.
+  static size_t expected_of(Group& group, const Incoming& incoming, size_t bytes) {
+    group.lengths_differ |= bytes != incoming.expected;
+    return std::min<size_t>(bytes, incoming.expected);
+  }
+
+  template <typename How>
+  bool get_short(How how) {
+    Group& group = how.group;
+    const auto* const stream =
+        static_cast<const unsigned char*>(how.get(sender(group), up_of(group), group.what_is_here(up_of(group)), room));
+    if (!stream) return false;
+    Incoming& incoming = from(group);
+    const size_t bytes = expected_of(group, incoming, size_t{stream[t + 1]} - stream[t]);
+    job.in.fill(&incoming.cursor, bytes, reinterpret_cast<const char*>(stream) + group.n + stream[t]);
+    return true;
+  }
+
+  void put(Group& group) {
+    char* to = group.up_piece(group.me, piece);
+    const size_t table = table_bytes(group), upto = std::min(end, stream_bytes(group));
+    if (begin < table) {
+      const size_t length = std::min(upto, table) - begin;
+      std::memcpy(to, reinterpret_cast<const char*>(Notes(group).table) + begin, length);
+      to += length;
+    }
+    if (upto > table) job.out.take(&sent, upto - std::max(begin, table), to);
+    group.fill(&Desk::filled_up, piece);
+  }
+
+  // Where our two entries of a table are.
+  size_t entries() const { return t * sizeof(uint64_t); }
+  size_t entries_end() const { return entries() + sizeof(Incoming::place); }
+
+  bool has_for_us(const Group& group) const {
+    const Incoming& incoming = from(group);
+    if (begin >= incoming.stream_bytes) return false;
+    if (begin < entries_end()) return end > entries();
+    const size_t table = table_bytes(group);
+    return begin < table + incoming.place[1] && end > table + incoming.place[0];
+  }
+  void get(Group& group) {
+    Incoming& incoming = from(group);
+    const char* const here = group.up_piece(sender(group), piece);
+    if (begin < entries_end()) {
+      const size_t first = std::max(begin, entries()), last = std::min(end, entries_end());
+      std::memcpy(reinterpret_cast<char*>(incoming.place) + (first - entries()), here + (first - begin), last - first);
+      if (end < entries_end()) return;
+    }
+    const size_t place = table_bytes(group) + incoming.place[0];
+    const size_t bytes = expected_of(group, incoming, incoming.place[1] - incoming.place[0]);
+    const size_t first = std::max(begin, place), last = std::min(end, place + bytes);
+    if (first < last) job.in.fill(&incoming.cursor, last - first, here + (first - begin));
+  }
+
+  // All of the sender's blocks for us, by its list.
+  void copy(Group& group) {
+    constexpr size_t kAtATime = kReadBytes / sizeof(smelt_block);
+    auto* const blocks = reinterpret_cast<smelt_block*>(group.scratch);
+    const StreamHeading theirs = heading(group);
+    const Introduction& whose = group.introduction(sender(group));
+    Incoming& incoming = from(group);
+    size_t sent_to_us = 0;
+    for (size_t done = 0; done < theirs.list_count;) {
+      const size_t count = std::min<size_t>(kAtATime, theirs.list_count - done);
+      const bool read = read_from(whose, blocks, theirs.list + done * sizeof(smelt_block), count * sizeof(smelt_block));
+      note(read, &error);
+      if (!read) return;
+      for (size_t i = 0; i < count; ++i) {
+        if (blocks[i].peer != group.me) continue;
+        const size_t wanted = incoming.expected - std::min<size_t>(sent_to_us, incoming.expected);
+        uint64_t at = reinterpret_cast<uint64_t>(blocks[i].base);
+        job.in.go(&incoming.cursor, std::min(blocks[i].bytes, wanted), [&](char* to, size_t length) {
+          note(read_from(whose, to, at, length), &error);
+          at += length;
+        });
+        sent_to_us += blocks[i].bytes;
+      }
+      done += count;
+    }
+    (void)expected_of(group, incoming, sent_to_us);
+  }
+};
+
+}  // namespace
+
+int group_exchange(Group& group, const smelt_block* out, size_t outgoing, const smelt_block* in, size_t incoming) {
+  const Lists job{{out, outgoing}, {in, incoming}};
+  if (group.n == 1) return keep_own(job, 0) ? 0 : -EMSGSIZE;
+  group.begin(0);
+  return Running{group}.run<ExchangeAny>(job);
+}
+int start_exchange(Group& group, Pending& place, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                   size_t incoming) {
+  return Starting{group, place}.run<ExchangeAny>(Lists{{out, outgoing}, {in, incoming}});
+}
+
+}  // namespace smelt

@@ -1,0 +1,234 @@
+// Scan and exscan: to everybody the operands of all up to itself, combined; exscan's without its own, and to
+// participant 0 nothing.
+//
+//   inline  up to 224 bytes, in lines that carry their own flags: everybody reads those of all before it: one hop
+//   chain   longer ones over the shelves, in pieces: everybody takes the partial result of the one before it, combines
+//           it with its own operands and puts that on its shelf for the next. The pieces follow each other down the
+//           chain, so that all combine at the same time: n - 1 pieces more than one participant alone would take
+//   single  of two participants long ones are read straight from the first one's memory (single_copy.h), as there is
+//           no chain to gain from
+//
+// All combine from the left, (a_0 op a_1) op a_2, so a result has the same bits by any. That is what a chain gives,
+// the pipelined scan of Sanders and Träff (Parallel prefix (scan) algorithms for MPI, EuroPVM/MPI 2006): one
+// combination for each operand, where doubling (Hillis and Steele, CACM 29, 1986) takes log n of them to save hops, and
+// reading all operands takes n. For short ones hops are what costs, and combining is nothing, so there all are read.
+//
+// What a participant has on its shelf only the next one reads. So only that one has to be waited for before a place is
+// used again, but for the first pieces of a call, whose places held something else; and as many pieces may be under way
+// as the chain is long.
+#include <algorithm>
+#include <cerrno>
+
+#include "group/engine.h"
+#include "group/fold.h"
+#include "group/single_copy.h"
+
+namespace smelt {
+namespace {
+
+// A scan, as its caller put it.
+struct Scanning {
+  const smelt_data& in;
+  const smelt_data& out;
+  size_t elements;
+  const smelt_fold& fold;
+  Prefix prefix;
+
+  size_t bytes() const { return elements * fold.element_bytes; }
+  bool takes_own() const { return prefix == Prefix::kInclusive; }
+};
+
+struct ScanInline : Machine {
+  static constexpr int kRooms = 4;
+  const Scanning job;
+  char *const packed, *const operand_room;
+  InlineRoom* const partial_rooms;  // [2]: a partial result, and the place of the next
+  uint32_t i = 0;
+  const void* own = nullptr;
+  const void* operand = nullptr;
+  const void* partial = nullptr;  // of those before i
+
+  ScanInline(InlineRoom* rooms, const Scanning& job)
+      : job(job), packed(rooms[0].bytes), operand_room(rooms[1].bytes), partial_rooms(rooms + 2) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        ++group.episode;
+        own = packed_view(job.in, 0, job.bytes(), packed);
+        if (group.me + 1 < group.n) {
+          SMELT_AWAIT(how.put(group.desk().up, own, job.bytes()));
+        }
+        for (; i < group.me; ++i) {
+          SMELT_AWAIT((operand = how.get(i, group.desks[i].up, job.bytes(), room_of_operand())) != nullptr);
+          combine(operand, job.takes_own() ? group.me + 1 : group.me);
+        }
+        if (job.takes_own()) combine(own, group.me + 1);
+        if (partial && partial != job.out.base) unpack(job.out, 0, job.bytes(), partial);
+        group.finish();
+    }
+    return true;
+  }
+
+ private:
+  // The first operand stays until it has been combined with the second.
+  char* room_of_operand() const { return i == 0 ? partial_rooms[1].bytes : operand_room; }
+  // With operand i, of so many.
+  void combine(const void* operand, uint32_t count) {
+    if (i > 0) {
+      char* const room = partial_rooms[i % 2 == 0].bytes;
+      void* const to = i + 1 == count && job.out.base ? job.out.base : room;
+      Combiner(job.fold, job.elements, nullptr, nullptr).combine(partial, operand, to, room);
+      operand = to;
+    }
+    partial = operand;
+  }
+};
+
+// Of two. `served`: false means "take the shelves". error: the kernel refused after all. What is read is not written to
+// by its owner, in place or not: its scan is its operand.
+struct ScanSingle : Machine {
+  bool served = false;
+  ExchangeNotices notices;
+
+  template <typename How>
+  bool step(How how, const Scanning& job) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        ++group.episode;
+        notices.all[group.me] = {address(job.in), 0, job.bytes()};
+        SMELT_AWAIT(notices.step(how));
+        served = true;
+        if (!notices.are_as_long(group)) return true;
+        served = notices.all[0].in != 0;
+        if (!served) return true;
+        if (group.me == 1)
+          combine(group, job);
+        else if (job.takes_own() && job.in.base != job.out.base)
+          unpack(job.out, 0, job.bytes(), job.in.base);
+        // The first one may not go on before the other has read.
+        group.finish_now();
+        SMELT_AWAIT(how.all_finished(group, group.episode));
+    }
+    return true;
+  }
+
+ private:
+  void combine(Group& group, const Scanning& job) {
+    const size_t width = job.fold.element_bytes, step = group.plan.limits.read_bytes / width;
+    char* const theirs = group.scratch;
+    char* const room = group.scratch + kReadBytes;
+    for (size_t from = 0; from < job.elements; from += step) {
+      const size_t count = std::min(step, job.elements - from), bytes = count * width, offset = from * width;
+      char* const out = job.out.base ? static_cast<char*>(job.out.base) + offset : nullptr;
+      char* const to = out ? out : room;
+      char* const read = job.takes_own() ? theirs : to;
+      note(read_from(group.introduction(0), read, notices.all[0].in + offset, bytes), &error);
+      if (job.takes_own())
+        Combiner(job.fold, count, nullptr, nullptr).combine(read, packed_view(job.in, offset, bytes, to), to, to);
+      if (!out) unpack(job.out, offset, bytes, to);
+    }
+  }
+};
+
+struct ScanLong : Machine {
+  static constexpr int kRooms = 1;
+  const Scanning job;
+  ScanSingle single;
+  const Pieces pieces;
+  uint64_t k = 0, piece = 0;
+  size_t count = 0, offset = 0, length = 0;
+
+  ScanLong(InlineRoom*, const Group& group, const Scanning& job)
+      : job(job), pieces(job.elements, job.fold.element_bytes, group.piece_bytes) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        SMELT_AWAIT(how.shelves_agreed());
+        if (!group.shelves) {
+          error = -ENOTSUP;
+          return true;
+        }
+        if (group.n == 2 && may_copy_once(group, SMELT_COLLECTIVE_SCAN, job.bytes())) {
+          SMELT_AWAIT(how.single_copy_agreed());
+          if (group.single_copy()) {
+            SMELT_AWAIT(single.step(how, job));
+            error = single.error;
+            if (single.served) return true;
+          }
+        }
+        for (; k < pieces.count; ++k) {
+          piece = group.pieces++;
+          count = pieces.in(k, job.elements), offset = k * pieces.elements * job.fold.element_bytes;
+          length = count * job.fold.element_bytes;
+          if (has_next(group)) {
+            SMELT_AWAIT(place_free(how));
+          }
+          if (group.me > 0) {
+            SMELT_AWAIT(how.filled(group.me - 1, &Desk::filled_up, piece));
+          }
+          pass_on(group);
+          group.consume(piece);
+        }
+    }
+    return true;
+  }
+
+ private:
+  static bool has_next(const Group& group) { return group.me + 1 < group.n; }
+
+  template <typename How>
+  bool place_free(How how) {
+    const Group& group = how.group;
+    if (k < kPieceRing) return how.piece_free(piece);
+    return how.until(group.me + 1, [&] { return group.has_consumed(group.me + 1, piece - kPieceRing + 1); });
+  }
+
+  void pass_on(Group& group) {
+    const char* const before = group.me > 0 ? group.up_piece(group.me - 1, piece) : nullptr;
+    const void* result = before;
+    if (has_next(group) || job.takes_own()) {
+      // The next one waits for it, so our own result is a copy of that.
+      char* const to = has_next(group) ? group.up_piece(group.me, piece)
+                       : job.out.base  ? static_cast<char*>(job.out.base) + offset
+                                       : group.scratch;
+      const void* const own = packed_view(job.in, offset, length, to);
+      if (before)
+        Combiner(job.fold, count, nullptr, nullptr).combine(before, own, to, to);
+      else if (own != to)
+        std::memcpy(to, own, length);
+      if (has_next(group)) group.fill(&Desk::filled_up, piece);
+      if (job.takes_own()) result = to;
+    }
+    const bool is_there = job.out.base && (result == static_cast<char*>(job.out.base) + offset ||
+                                           (!before && job.in.base == job.out.base));
+    if (result && !is_there) unpack(job.out, offset, length, result);
+  }
+};
+
+template <typename Way>
+int scan(Way way, const Scanning& job) {
+  if (job.bytes() <= kInlineBytes) return way.template run<ScanInline>(job);
+  if (job.fold.element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
+  return way.template run<ScanLong>(way.group, job);
+}
+
+}  // namespace
+
+int group_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
+               Prefix prefix) {
+  group.begin(elements * fold.element_bytes);
+  return scan(Running{group}, {in, out, elements, fold, prefix});
+}
+int start_scan(Group& group, Pending& place, size_t elements, Prefix prefix) {
+  return scan(Starting{group, place, elements * place.fold.element_bytes},
+              {place.in, place.out, elements, place.fold, prefix});
+}
+
+}  // namespace smelt

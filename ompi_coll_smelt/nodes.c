@@ -1,0 +1,324 @@
+/* Communicators that span several nodes: each node's part by shared memory, the part between nodes by one rank of each
+ * node, its leader, through the components below. A collective over the network then has as many partners as there are
+ * nodes, and every other rank waits in memory.
+ *
+ *   node_barrier.c      all of a node have come; the leaders' barrier; all of a node may go
+ *   node_broadcast.c    within the root's node; from its leader to the others; within theirs
+ *   node_reductions.c   within each node, to its leader; between the leaders; back
+ *
+ * The life of a module, which is another one than that of a communicator within one node (module.c):
+ *
+ *   1. made for every communicator with ranks of other nodes, as all of its ranks know that alike
+ *   2. enabled: the functions of the component below are saved
+ *   3. used for a while, or for a reduction whose bits depend on the order, which must not depend on the communicator's
+ *      age: who shares a node with whom is gathered; where some do, the communicator of each node and that of the
+ *      leaders are made, and our module on the node's makes its group. All this with the functions saved. Where any
+ *      node cannot, all ranks step aside
+ *   4. disabled: both communicators are freed
+ *
+ * One rank of each node is one path over the network. A long message is shared out among several, so that all of a node
+ * combine and copy: the ranks of the same place on every node are a rail, as many as the smallest node has ranks, four
+ * at most. The rails' communicators are made without us, so the components below serve them. The hierarchy of
+ * broadcasts and reductions over clusters is that of T. Kielmann et al., MagPIe: MPI's collective communication
+ * operations for clustered wide area systems, PPoPP 1999. */
+#include "nodes.h"
+
+#include "counters.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/group/group.h"
+#include "ompi/op/op.h"
+#include "ompi/proc/proc.h"
+#include "opal/util/info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- 4 */
+
+/* When MPI ends, Open MPI releases the communicators that the program has left, in the order of their numbers; one of
+ * ours may come before the one it belongs to, and would leave a pointer to nothing behind. So it is retained once more,
+ * which is undone here unless that has happened. */
+static void keep(struct ompi_communicator_t *comm) {
+  if (comm == MPI_COMM_NULL) return;
+  OBJ_RETAIN(comm);
+#ifdef OMPI_COMM_SET_EXTRA_RETAIN
+  OMPI_COMM_SET_EXTRA_RETAIN(comm);
+#endif
+}
+
+static void free_communicator(struct ompi_communicator_t **comm) {
+  if (*comm == MPI_COMM_NULL) return;
+  opal_object_t *object = (opal_object_t *)*comm;
+  if (object->obj_reference_count > 1) OBJ_RELEASE(object);
+  (void)ompi_comm_free(comm);
+  *comm = MPI_COMM_NULL;
+}
+
+static void free_hierarchy(coll_smelt_nodes *nodes) {
+  nodes->group = NULL; /* freed with its communicator */
+  free_communicator(&nodes->rail);
+  free_communicator(&nodes->node);
+  free(nodes->seats);
+  nodes->seats = NULL;
+  free(nodes->scratch);
+  nodes->scratch = NULL;
+  nodes->scratch_bytes = 0;
+}
+
+static void let_go(coll_smelt_nodes *nodes) {
+  nodes->state = COLL_SMELT_STEPPED_ASIDE;
+  free_hierarchy(nodes);
+#define RELEASE(name)                                           \
+  if (nodes->lower.name##_module) {                             \
+    mca_coll_base_module_t *below = nodes->lower.name##_module; \
+    nodes->lower.name##_module = NULL;                          \
+    OBJ_RELEASE(below);                                         \
+  }
+  COLL_SMELT_NODES_USED(RELEASE)
+#undef RELEASE
+}
+
+static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
+  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
+  (void)comm;
+#define UNINSTALL(name) COLL_SMELT_UNINSTALL(nodes, comm, name);
+  COLL_SMELT_NODES_OFFERED(UNINSTALL)
+#undef UNINSTALL
+  let_go(nodes);
+  return OMPI_SUCCESS;
+}
+
+static void construct(coll_smelt_nodes *nodes) {
+  nodes->comm = NULL;
+  nodes->state = COLL_SMELT_UNUSED;
+  nodes->patience = 0;
+  memset(&nodes->lower, 0, sizeof nodes->lower);
+  nodes->node = nodes->rail = MPI_COMM_NULL;
+  nodes->rails = 0;
+  nodes->group = NULL;
+  nodes->seats = NULL;
+  nodes->mine = (coll_smelt_seat){0, 0};
+  nodes->nodes = 0;
+  nodes->consecutive = nodes->asked_for_room = false;
+  nodes->element_limit = nodes->length_limit = 0;
+  nodes->scratch = NULL;
+  nodes->scratch_bytes = 0;
+}
+
+static void destruct(coll_smelt_nodes *nodes) { let_go(nodes); }
+
+OBJ_CLASS_INSTANCE(coll_smelt_nodes, mca_coll_base_module_t, construct, destruct);
+
+/* --- 2 */
+
+static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
+  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
+#define CHECK(name) \
+  if (!comm->c_coll->coll_##name##_module) return OMPI_ERR_NOT_FOUND;
+  COLL_SMELT_NODES_USED(CHECK)
+#undef CHECK
+#define SAVE(name)                                                 \
+  nodes->lower.name = comm->c_coll->coll_##name;                   \
+  nodes->lower.name##_module = comm->c_coll->coll_##name##_module; \
+  OBJ_RETAIN(nodes->lower.name##_module);
+  COLL_SMELT_NODES_USED(SAVE)
+#undef SAVE
+#define INSTALL(name) COLL_SMELT_INSTALL_AS(nodes, comm, name, coll_smelt_nodes_##name);
+  COLL_SMELT_NODES_OFFERED(INSTALL)
+#undef INSTALL
+  return OMPI_SUCCESS;
+}
+
+/* --- 1 */
+
+coll_smelt_nodes *coll_smelt_nodes_new(struct ompi_communicator_t *comm) {
+  coll_smelt_nodes *nodes = OBJ_NEW(coll_smelt_nodes);
+  if (!nodes) return NULL;
+  nodes->comm = comm;
+  nodes->patience = mca_coll_smelt_component.patience;
+  nodes->super.coll_module_enable = enable;
+  nodes->super.coll_module_disable = disable;
+#define OFFER(name) COLL_SMELT_OFFER_AS(nodes, name, coll_smelt_nodes_##name);
+  COLL_SMELT_NODES_OFFERED(OFFER)
+#undef OFFER
+  return nodes;
+}
+
+/* --- 3 */
+
+static int lower_minimum(coll_smelt_nodes *nodes, int64_t *values, int count) {
+  return nodes->lower.allreduce(MPI_IN_PLACE, values, (coll_smelt_length)count, &ompi_mpi_int64_t.dt,
+                                &ompi_mpi_op_min.op, nodes->comm, nodes->lower.allreduce_module);
+}
+
+/* The lowest rank that shares this rank's node, which is what the node is known by until it has a number. */
+static int lowest_on_my_node(struct ompi_communicator_t *comm) {
+  for (int rank = 0; rank < ompi_comm_rank(comm); ++rank) {
+    const ompi_proc_t *proc = ompi_group_get_proc_ptr_raw(comm->c_local_group, rank);
+    /* one that is not known yet is elsewhere */
+    if (!ompi_proc_is_sentinel((ompi_proc_t *)proc) && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) return rank;
+  }
+  return ompi_comm_rank(comm);
+}
+
+/* Ranks that share a node must have found the same lowest one, or nobody knows who is where. */
+static bool consistent(const int *lowest, int n) {
+  for (int rank = 0; rank < n; ++rank)
+    if (lowest[rank] < 0 || lowest[rank] > rank || lowest[lowest[rank]] != lowest[rank]) return false;
+  return true;
+}
+
+/* Seats from everybody's lowest rank; `lowest` of a node's first rank is used up as the count of its ranks. Returns how
+ * many ranks the largest node has. */
+static int number(coll_smelt_nodes *nodes, int *lowest, int n) {
+  int largest = 1;
+  nodes->nodes = 0;
+  nodes->consecutive = true;
+  for (int rank = 0; rank < n; ++rank) {
+    const int first = lowest[rank];
+    if (first == rank) {
+      nodes->seats[rank] = (coll_smelt_seat){nodes->nodes++, 0};
+      lowest[rank] = 1;
+      continue;
+    }
+    nodes->seats[rank] = (coll_smelt_seat){nodes->seats[first].node, lowest[first]++};
+    if (lowest[first] > largest) largest = lowest[first];
+    if (nodes->seats[rank].node != nodes->seats[rank - 1].node) nodes->consecutive = false;
+  }
+  nodes->mine = nodes->seats[ompi_comm_rank(nodes->comm)];
+  nodes->rails = COLL_SMELT_MOST_RAILS;
+  for (int rank = 0; rank < n; ++rank)
+    if (nodes->seats[rank].place == 0 && lowest[rank] < nodes->rails) nodes->rails = lowest[rank];
+  return largest;
+}
+
+/* Fills in who sits where; NULL, or why nothing is gained by going node by node, the same text on all ranks. */
+static const char *find_seats(coll_smelt_nodes *nodes, int *largest) {
+  const int n = ompi_comm_size(nodes->comm);
+  int *lowest = malloc((size_t)n * sizeof *lowest);
+  nodes->seats = malloc((size_t)n * sizeof *nodes->seats);
+  int mine = lowest && nodes->seats ? lowest_on_my_node(nodes->comm) : -1;
+  /* Who has no memory cannot take part in the allgather, so that is asked first. */
+  int64_t all_have = mine >= 0;
+  const bool agreed = lower_minimum(nodes, &all_have, 1) == OMPI_SUCCESS && all_have;
+  const bool gathered = agreed && nodes->lower.allgather(&mine, 1, &ompi_mpi_int.dt, lowest, 1, &ompi_mpi_int.dt,
+                                                         nodes->comm, nodes->lower.allgather_module) == OMPI_SUCCESS;
+  const bool known = gathered && consistent(lowest, n);
+  if (known) *largest = number(nodes, lowest, n);
+  free(lowest);
+  if (!gathered) return "not enough memory";
+  if (!known) return "the ranks do not agree on who shares a node";
+  if (*largest == 1) return "each rank has a node of its own";
+  if (*largest > SMELT_MAX_PARTICIPANTS) return "a node has too many ranks";
+  if (nodes->nodes == 1) return "all ranks are on one node, though not all know of it";
+  return NULL;
+}
+
+static struct ompi_communicator_t *split(coll_smelt_nodes *nodes, int color, int key, const char *preference) {
+  struct ompi_communicator_t *made = MPI_COMM_NULL;
+  opal_info_t info;
+  OBJ_CONSTRUCT(&info, opal_info_t);
+  if (preference) opal_info_set(&info, "ompi_comm_coll_preference", preference);
+  if (ompi_comm_split_with_info(nodes->comm, color, key, &info, &made, false) != OMPI_SUCCESS) made = MPI_COMM_NULL;
+  OBJ_DESTRUCT(&info);
+  keep(made);
+  return made;
+}
+
+/* The group that our own module on the node's communicator has made; NULL: none. */
+static smelt_group *group_of_node(struct ompi_communicator_t *node) {
+  opal_object_t *base = (opal_object_t *)node->c_coll->coll_barrier_module;
+  return base->obj_class == OBJ_CLASS(coll_smelt_module) ? coll_smelt_group_now((coll_smelt_module *)base) : NULL;
+}
+
+static const char *make_hierarchy(coll_smelt_nodes *nodes) {
+  const bool carries = nodes->mine.place < nodes->rails;
+  nodes->node = split(nodes, nodes->mine.node, nodes->mine.place, NULL);
+  nodes->rail = split(nodes, carries ? nodes->mine.place : MPI_UNDEFINED, nodes->mine.node, "^smelt");
+  const bool made = nodes->node != MPI_COMM_NULL && (!carries || nodes->rail != MPI_COMM_NULL);
+  int64_t limits[3] = {made, INT64_MAX, INT64_MAX};
+  if (made && ompi_comm_size(nodes->node) > 1) {
+    nodes->group = group_of_node(nodes->node);
+    if (nodes->group) {
+      const size_t start = smelt_group_start_limit(nodes->group), element = smelt_group_element_limit(nodes->group);
+      limits[1] = element < INT64_MAX ? (int64_t)element : INT64_MAX;
+      limits[2] = start < INT64_MAX ? (int64_t)start : INT64_MAX;
+    } else {
+      limits[0] = 0;
+    }
+  }
+  if (lower_minimum(nodes, limits, 3) != OMPI_SUCCESS || !limits[0])
+    return "the ranks of a node cannot share memory, or its communicator could not be made";
+  nodes->element_limit = (size_t)limits[1];
+  nodes->length_limit = (size_t)limits[2];
+  return NULL;
+}
+
+static void say(const coll_smelt_nodes *nodes, int largest, const char *reason) {
+  const char *name = nodes->comm->c_name[0] ? nodes->comm->c_name : "unnamed communicator";
+  const int n = ompi_comm_size(nodes->comm);
+  if (reason) {
+    coll_smelt_say("%s (%d ranks, of several nodes): not used, Open MPI's other components serve it: %s", name, n,
+                   reason);
+    return;
+  }
+  coll_smelt_say(
+      "%s (%d ranks): %d nodes, %s%d ranks each%s: barrier, bcast, reduce and allreduce by shared memory "
+      "within a node, between the nodes' leaders by Open MPI's other components",
+      name, n, nodes->nodes, n == largest * nodes->nodes ? "" : "up to ", largest,
+      nodes->consecutive ? ""
+                         : " (not in the order of their ranks: operations that do not commute are left "
+                           "to Open MPI's other components)");
+}
+
+static void create(coll_smelt_nodes *nodes) {
+  nodes->state = COLL_SMELT_CREATING;
+  int largest = 0;
+  const char *reason = find_seats(nodes, &largest);
+  if (!reason) reason = make_hierarchy(nodes);
+  if (reason) free_hierarchy(nodes);
+  nodes->state = reason ? COLL_SMELT_STEPPED_ASIDE : COLL_SMELT_SERVING;
+  coll_smelt_increment(reason ? &coll_smelt_tally.hierarchies_refused : &coll_smelt_tally.hierarchies_created);
+  if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(nodes->comm) == 0) say(nodes, largest, reason);
+}
+
+/* The memory that long messages need, asked for once, on every node or on none. */
+static void ask_for_room(coll_smelt_nodes *nodes) {
+  int64_t limit = INT64_MAX;
+  nodes->asked_for_room = true;
+  if (nodes->group) {
+    (void)smelt_group_prepare(nodes->group);
+    const size_t start = smelt_group_start_limit(nodes->group);
+    if (start < INT64_MAX) limit = (int64_t)start;
+  }
+  if (lower_minimum(nodes, &limit, 1) == OMPI_SUCCESS) nodes->length_limit = (size_t)limit;
+}
+
+bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, bool at_once, size_t bytes) {
+  if (OPAL_UNLIKELY(nodes->state == COLL_SMELT_UNUSED)) {
+    if (!at_once && nodes->patience > 0) {
+      --nodes->patience;
+      return false;
+    }
+    create(nodes);
+  }
+  /* CREATING: a lower function may itself call a collective of this communicator, which is ours. */
+  if (nodes->state != COLL_SMELT_SERVING) return false;
+  if (OPAL_UNLIKELY(bytes > nodes->length_limit) && !nodes->asked_for_room) ask_for_room(nodes);
+  return bytes <= nodes->length_limit;
+}
+
+void coll_smelt_nodes_passed_on(const coll_smelt_nodes *nodes, smelt_collective which) {
+  if (nodes->state != COLL_SMELT_CREATING) coll_smelt_increment(&coll_smelt_tally.passed_on[which]);
+}
+
+char *coll_smelt_nodes_scratch(coll_smelt_nodes *nodes, size_t bytes) {
+  if (OPAL_LIKELY(bytes <= nodes->scratch_bytes)) return nodes->scratch;
+  enum { kAlignment = 64, kLeast = 4096 };
+  const size_t wanted = bytes < kLeast ? kLeast : (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  free(nodes->scratch);
+  nodes->scratch = aligned_alloc(kAlignment, wanted);
+  nodes->scratch_bytes = nodes->scratch ? wanted : 0;
+  return nodes->scratch;
+}

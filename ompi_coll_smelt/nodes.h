@@ -1,0 +1,102 @@
+/* Communicators that span several nodes. nodes.c says how they are served. */
+#ifndef COLL_SMELT_NODES_H
+#define COLL_SMELT_NODES_H
+
+#include "coll_smelt.h"
+
+#include "ompi/request/request.h"
+
+#include <errno.h>
+
+BEGIN_C_DECLS
+
+/* What is offered on such a communicator, and what is used of the component below besides. */
+#define COLL_SMELT_NODES_OFFERED(X) X(barrier) X(bcast) X(reduce) X(allreduce)
+#define COLL_SMELT_NODES_USED(X) COLL_SMELT_NODES_OFFERED(X) X(allgather)
+
+typedef struct coll_smelt_nodes_lower {
+#define MEMBER(name)                       \
+  mca_coll_base_module_##name##_fn_t name; \
+  mca_coll_base_module_t *name##_module;
+  COLL_SMELT_NODES_USED(MEMBER)
+#undef MEMBER
+} coll_smelt_nodes_lower;
+
+/* Where a rank of the communicator is: nodes are numbered in the order of their lowest ranks, and a node's places in
+ * the order of its ranks; place 0 leads. */
+typedef struct coll_smelt_seat {
+  int node, place;
+} coll_smelt_seat;
+
+/* Memory of a rank for one piece on its way: packed bytes. */
+enum { COLL_SMELT_NODES_SLOTS = 3, COLL_SMELT_MOST_RAILS = 4 };
+
+/* Bytes of a piece, and from which length on a message is shared out among the rails. Each piece, and each rail, is one
+ * more meeting of a node's ranks: at 1 MiB, on two pretended nodes whose ranks share two busy CPUs, one piece and one
+ * rail took half the time of four pieces, and of two rails. */
+enum { COLL_SMELT_NODES_PIECE = 1 << 20, COLL_SMELT_NODES_SHARED = 2 << 20 };
+
+typedef struct coll_smelt_nodes {
+  mca_coll_base_module_t super;
+  struct ompi_communicator_t *comm; /* its owner, so not retained */
+  coll_smelt_state state;
+  int patience;
+  coll_smelt_nodes_lower lower;
+  /* From here on only while SERVING. */
+  struct ompi_communicator_t *node; /* of the node's ranks */
+  struct ompi_communicator_t *rail; /* of the ranks of this place on every node; MPI_COMM_NULL from place `rails` on */
+  int rails;                        /* long messages are shared out among so many places; place 0's has the leaders */
+  smelt_group *group;               /* the node's, owned by the module of `node`; NULL: one rank, alone */
+  coll_smelt_seat *seats;           /* of every rank */
+  coll_smelt_seat mine;
+  int nodes;
+  bool consecutive;     /* each node's ranks follow each other: combining node by node keeps the order of the ranks */
+  size_t element_limit; /* longest element of a reduction that no node refuses */
+  size_t length_limit;  /* longest message */
+  bool asked_for_room;  /* for longer ones */
+  char *scratch;        /* aligned; grows */
+  size_t scratch_bytes;
+} coll_smelt_nodes;
+OBJ_CLASS_DECLARATION(coll_smelt_nodes);
+
+/* nodes.c */
+coll_smelt_nodes *coll_smelt_nodes_new(struct ompi_communicator_t *comm);
+/* Is a message of so many bytes to be served node by node? All ranks are told the same. A module that has no
+ * communicators yet makes them: at once, or when it has been patient. May communicate. */
+bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, bool at_once, size_t bytes);
+/* This rank's scratch memory, of at least so many bytes; NULL: none. */
+char *coll_smelt_nodes_scratch(coll_smelt_nodes *nodes, size_t bytes);
+/* Counts a call that goes to the component below; those of the hierarchy's own making are not the program's. */
+void coll_smelt_nodes_passed_on(const coll_smelt_nodes *nodes, smelt_collective which);
+static inline bool coll_smelt_nodes_leads(const coll_smelt_nodes *nodes) { return nodes->mine.place == 0; }
+/* Of `amount`, shared out among `rails`: where part `i` begins, and how long it is. */
+static inline size_t coll_smelt_part_at(size_t amount, int rails, int i) {
+  const size_t at = (amount + (size_t)rails - 1) / (size_t)rails * (size_t)i;
+  return at < amount ? at : amount;
+}
+static inline size_t coll_smelt_part(size_t amount, int rails, int i) {
+  return coll_smelt_part_at(amount, rails, i + 1) - coll_smelt_part_at(amount, rails, i);
+}
+
+/* node_barrier.c, node_broadcast.c, node_reductions.c: the functions that Open MPI calls. */
+int coll_smelt_nodes_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_smelt_nodes_bcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
+                           struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_smelt_nodes_reduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                            struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
+                            mca_coll_base_module_t *module);
+int coll_smelt_nodes_allreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                               struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* What remains of a call that goes on after a failure, so that the others do not wait: its first one, and its code. */
+static inline void coll_smelt_note(int *first, int error) {
+  if (*first == OMPI_SUCCESS) *first = error;
+}
+/* Of smelt_group's errors. */
+static inline int coll_smelt_nodes_code(int error) {
+  return error == 0 ? OMPI_SUCCESS : error == -EMSGSIZE ? MPI_ERR_TRUNCATE : OMPI_ERROR;
+}
+
+END_C_DECLS
+
+#endif

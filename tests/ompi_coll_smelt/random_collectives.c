@@ -1,0 +1,998 @@
+// Random programs of MPI's collectives, the same for the same seed, each of whose results is checked.
+//   random_collectives [--seed S] [--steps N] [--threads T] [--seconds L] [--order] [--smelt] [--hang | --slow]
+//
+// A program is a sequence of steps over several communicators: duplicates, splits in odd orders, one rank alone, a grid
+// and a graph. A step is a collective (blocking or nonblocking), the making, starting or completion of a persistent
+// one, the completion of what is outstanding, or the replacement of a communicator, with requests outstanding or not.
+// Kinds of data, layouts (another on every rank), counts, displacements, roots, operations and MPI_IN_PLACE are drawn.
+// With --threads each thread has a program and communicators of its own.
+//
+// What a call must give is computed from its seed alone (random_values.h), and all memory is compared: what was to be
+// received, the gaps between, the guards around, and what was to be sent. --order: floating-point sums are held to the
+// order that smelt/group.h promises. --smelt: some calls must have been served by Smelt.
+//
+// A run that is not done after L seconds says what every rank's threads are at and how many steps have been passed,
+// twice, five seconds apart. If nobody made progress in between it is hung (exit status 2), otherwise slow (3). A wrong
+// result: 1. --hang and --slow plant such a fault, to test this very thing.
+#include "random_values.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#define INIT(name) MPIX_##name##_init
+#else
+#define INIT(name) MPI_##name##_init
+#endif
+
+enum {
+  kMostRanks = 16,
+  kMostThreads = 4,
+  kMostPending = 12,
+  kPersistent = 4,
+  kMostBytes = 512 << 10,
+  kMostWithGaps = 16384,
+  kMostCounters = 256
+};
+enum { kBase, kCopy, kHalves, kReversedRanks, kParts, kSelf, kGrid, kGraph, kSlots };
+enum { kBlocking, kNonblocking, kPersistentForm };
+static const char *const form_names[] = {"blocking", "nonblocking", "persistent"};
+
+enum {
+  kBarrier,
+  kBcast,
+  kReduce,
+  kAllreduce,
+  kAllgather,
+  kGather,
+  kGatherv,
+  kScatter,
+  kScatterv,
+  kAllgatherv,
+  kAlltoall,
+  kAlltoallv,
+  kAlltoallw,
+  kReduceScatter,
+  kReduceScatterBlock,
+  kScan,
+  kExscan,
+  kNeighborAllgather,
+  kNeighborAllgatherv,
+  kNeighborAlltoall,
+  kNeighborAlltoallv,
+  kNeighborAlltoallw,
+  kCollectives
+};
+static const char *const names[] = {"barrier",
+                                    "bcast",
+                                    "reduce",
+                                    "allreduce",
+                                    "allgather",
+                                    "gather",
+                                    "gatherv",
+                                    "scatter",
+                                    "scatterv",
+                                    "allgatherv",
+                                    "alltoall",
+                                    "alltoallv",
+                                    "alltoallw",
+                                    "reduce_scatter",
+                                    "reduce_scatter_block",
+                                    "scan",
+                                    "exscan",
+                                    "neighbor_allgather",
+                                    "neighbor_allgatherv",
+                                    "neighbor_alltoall",
+                                    "neighbor_alltoallv",
+                                    "neighbor_alltoallw"};
+
+// One buffer of a call: blocks of elements, each somewhere in it. All bytes start as kFill.
+typedef struct side {
+  int blocks;
+  const layout *of[kMostRanks];
+  int count[kMostRanks];         // elements of that layout
+  int displacement[kMostRanks];  // elements, or bytes (kAlltoallw)
+  ptrdiff_t at[kMostRanks];
+  MPI_Datatype type[kMostRanks];
+  unsigned char *memory, *wanted;  // with guards; `wanted`: as it must be afterwards
+  size_t bytes, base;              // base: where MPI is told that the buffer begins
+} side;
+
+typedef struct place {  // a communicator of a program
+  MPI_Comm comm;
+  int size, me, slot;
+  uint64_t identity;  // the same for its ranks, another one for disjoint ones of the same slot
+  int world[kMostRanks];
+  int sources, from[kMostRanks], destinations, to[kMostRanks];  // of the grid and the graph, -1: nobody
+} place;
+
+typedef struct program program;
+
+typedef struct call {
+  program *owner;
+  place at;
+  int step, round, what, form, root, kind, operation, in_place, fractions, units, varied, whole_layouts;
+  uint64_t seed;
+  const layout *operand;   // reductions: everybody's
+  int counts[kMostRanks];  // reduce_scatter: elements of each rank
+  side send, receive;
+  int loose;  // the receive blocks from here on hold nothing that MPI speaks of
+  int sends, receives;
+  MPI_Request request;
+  MPI_Aint send_bytes[kMostRanks], receive_bytes[kMostRanks];  // displacements of neighbor_alltoallw
+} call;
+
+struct program {
+  int number;
+  uint64_t seed, own;  // own: differs between ranks
+  place places[kSlots];
+  call *pending[kMostPending];
+  int outstanding;
+  call *persistent[kPersistent];
+  int slot[kPersistent];  // of its communicator, plus one; 0: there is none
+  int started[kPersistent], rounds[kPersistent];
+  int step;
+};
+
+// What all ranks of the machine see of each other, for the barriers' check and the watchdog.
+typedef struct board {
+  atomic_long passed;
+  atomic_int at[kMostThreads], what[kMostThreads], slot[kMostThreads];
+  atomic_int entered[kMostThreads][kSlots];
+} board;
+static board *boards[kMostRanks], own_board;
+static atomic_int finished;
+
+static uint64_t seed;
+static int steps, thread_count, ordered, plant_hang, plant_slow;
+static long seconds;
+
+// --- failures
+
+static int replies(const call *c, char *text, size_t bytes) {
+  return snprintf(
+      text, bytes,
+      "step %d.%d: %s %s on slot %d (%d ranks, root %d): %s%s%s, %d units%s%s, send %s x %d, receive %s x %d", c->step,
+      c->round, form_names[c->form], names[c->what], c->at.slot, c->at.size, c->root, kinds[c->kind].name,
+      c->operation >= 0 ? " " : "", c->operation >= 0 ? operation_names[c->operation] : "", c->units,
+      c->varied ? ", varied" : "", c->in_place ? ", in place" : "", c->send.blocks ? c->send.of[0]->name : "-",
+      c->send.blocks ? c->send.count[0] : 0, c->receive.blocks ? c->receive.of[0]->name : "-",
+      c->receive.blocks ? c->receive.count[0] : 0);
+}
+__attribute__((noreturn)) static void wrong(const call *c, const char *which, ptrdiff_t at, size_t bytes) {
+  char text[400];
+  replies(c, text, sizeof text);
+  fail(
+      "thread %d %s: the %s buffer differs at byte %td of %zu; repeat: mpirun -n %d random_collectives --seed %llu "
+      "--steps %d --threads %d%s",
+      c->owner->number, text, which, at, bytes, world_size, (unsigned long long)seed, steps, thread_count,
+      ordered ? " --order" : "");
+}
+static void mpi(const call *c, int error) {
+  if (error != MPI_SUCCESS) wrong(c, "(MPI gave an error) ", error, 0);
+}
+
+// --- what a call sends and receives
+
+static size_t units_between(const call *c, int from, int to) {
+  if (!c->varied) return (size_t)c->units;
+  // Who receives nothing does not send either (4.1.4).
+  if (c->what == kNeighborAllgatherv) return (size_t)c->units * (1 + mix(c->seed, (uint64_t)from, 41) % 2);
+  if (c->in_place && from > to) return units_between(c, to, from);  // alltoallv: they must be equal then
+  return (size_t)c->units * (mix(c->seed, (uint64_t)(from * kMostRanks + to), 41) % 4) / (c->whole_layouts ? 1 : 2);
+}
+
+static const layout *some_layout(const call *c, uint64_t salt) {
+  static const int single[] = {kPlain, kPlain, kSpaced};
+  if (c->what == kBarrier) return NULL;
+  const uint64_t h = mix(c->seed, salt, 43);
+  return &layouts[c->kind][c->whole_layouts ? (int)(h % kShapes) : single[h % 3]];
+}
+
+static void add_block(side *s, const layout *l, size_t units) {
+  s->of[s->blocks] = l;
+  s->type[s->blocks] = l->type;
+  s->count[s->blocks++] = (int)(units / (size_t)l->units);
+}
+
+// Displacements: one after the other, or (`scattered`) in any order with gaps; in bytes where each block has its own
+// layout (`own`).
+static void place_blocks(side *s, int scattered, int own, uint64_t random) {
+  int order[kMostRanks];
+  ptrdiff_t next = 0;
+  for (int i = 0; i < s->blocks; ++i) order[i] = i;
+  for (int i = s->blocks - 1; scattered && i > 0; --i) {
+    const int j = (int)(next_random(&random) % (uint64_t)(i + 1)), other = order[i];
+    order[i] = order[j], order[j] = other;
+  }
+  for (int i = 0; i < s->blocks; ++i) {
+    const int b = order[i];
+    const layout *l = s->of[b];
+    if (scattered) next += (own ? 16 : 1) * (ptrdiff_t)(next_random(&random) % 3);
+    if (own) next -= l->lower;
+    s->displacement[b] = (int)next;
+    s->at[b] = own ? next : next * l->extent;
+    next += own ? s->count[b] * l->extent + 64 : s->count[b];
+  }
+}
+
+static void allocate(side *s) {
+  ptrdiff_t lower = 0, upper = 0;
+  for (int b = 0; b < s->blocks; ++b) {
+    const layout *l = s->of[b];
+    if (s->count[b] == 0) continue;
+    if (s->at[b] + l->lower < lower) lower = s->at[b] + l->lower;
+    const ptrdiff_t end = s->at[b] + (s->count[b] - 1) * l->extent + (l->upper > l->extent ? l->upper : l->extent);
+    if (end > upper) upper = end;
+  }
+  s->base = (size_t)(kGuardBytes - lower + 15) / 16 * 16;
+  s->bytes = s->base + (size_t)upper + kGuardBytes;
+  s->memory = aligned_alloc(16, (s->bytes + 15) / 16 * 16);
+  s->wanted = aligned_alloc(16, (s->bytes + 15) / 16 * 16);
+  if (s->memory == NULL || s->wanted == NULL) fail("no memory for %zu bytes", s->bytes);
+}
+
+static void *start_of(const side *s) { return s->memory ? s->memory + s->base : NULL; }
+
+static void put(const side *s, int block, unsigned char *to, unsigned char *packed) {
+  move(s->of[block], (size_t)s->count[block], to + s->base + s->at[block], packed, 1);
+}
+
+static int is_reduction(int what) {
+  return what == kReduce || what == kAllreduce || (what >= kReduceScatter && what <= kExscan);
+}
+static int is_neighbor(int what) { return what >= kNeighborAllgather; }
+
+static unsigned char *room(size_t units, int kind) {
+  unsigned char *packed = malloc(units * kinds[kind].packed + 1);
+  if (packed == NULL) fail("no memory for %zu units", units);
+  return packed;
+}
+static unsigned char *stream(const call *c, int from, int to, size_t units) {
+  unsigned char *packed = room(units, c->kind);
+  const uint64_t key = mix(c->seed, (uint64_t)c->round, (uint64_t)(from * kMostRanks + to));
+  generate(c->kind, c->operation, c->fractions, key, units, packed);
+  return packed;
+}
+
+static size_t reduced_units(const call *c) {
+  size_t units = (size_t)c->units;
+  if (c->what == kReduceScatterBlock) return units * (size_t)c->at.size;
+  if (c->what != kReduceScatter) return units;
+  units = 0;
+  for (int i = 0; i < c->at.size; ++i) units += (size_t)(c->counts[i] * c->operand->units);
+  return units;
+}
+// The ranks first..last combined, from the right, which is what order it is promised for floating-point sums of up to
+// 16 ranks; everything else is exact.
+static unsigned char *reduced(const call *c, int last) {
+  const size_t units = reduced_units(c), bytes = kinds[c->kind].packed;
+  unsigned char *total = stream(c, last, 0, units);
+  for (int r = last - 1; r >= 0; --r) {
+    unsigned char *left = stream(c, r, 0, units);
+    for (size_t i = 0; i < units; ++i) combine_units(c->kind, c->operation, left + i * bytes, total + i * bytes);
+    free(left);
+  }
+  return total;
+}
+
+// Which streams go where: block b of the buffer. -1: none.
+static int to_of(const call *c, int b) {
+  switch (c->what) {
+    case kScatter:
+    case kScatterv:
+    case kAlltoall:
+    case kAlltoallv:
+    case kAlltoallw: return b;
+    case kGather:
+    case kGatherv: return c->root;
+    case kNeighborAlltoall:
+    case kNeighborAlltoallv:
+    case kNeighborAlltoallw: return c->at.to[b];
+    default: return 0;
+  }
+}
+static int from_of(const call *c, int b) {
+  switch (c->what) {
+    case kBcast:
+    case kScatter:
+    case kScatterv: return c->root;
+    default: return is_neighbor(c->what) ? c->at.from[b] : b;
+  }
+}
+// Whose data are received: those meant for `me`, or for all alike.
+static int receiver(const call *c) {
+  switch (c->what) {
+    case kBcast:
+    case kAllgather:
+    case kAllgatherv:
+    case kNeighborAllgather:
+    case kNeighborAllgatherv: return 0;
+    default: return c->at.me;
+  }
+}
+
+static void describe_reduction(call *c) {
+  int shape = c->kind == kPair ? (int)(mix(c->seed, 1, 47) % kShapes) : kPlain;
+  // Open MPI's own write outside of their memory where a type begins before its address (4.1.4, libnbc).
+  if (shape == kNegative && c->form != kBlocking) shape = kPlain;
+  const layout *l = &layouts[c->kind][shape];
+  const int me = c->at.me, n = c->at.size;
+  size_t all = (size_t)c->units, mine = all;
+  c->operand = l;
+  for (int i = 0; i < n; ++i) c->counts[i] = c->units / l->units;
+  if (c->what == kReduceScatter)
+    for (int i = 0; i < n; ++i) c->counts[i] = (int)(mix(c->seed, (uint64_t)i, 53) % 3) * c->counts[i] / 2;
+  if (c->what == kReduceScatter || c->what == kReduceScatterBlock) {
+    all = 0;
+    for (int i = 0; i < n; ++i) all += (size_t)(c->counts[i] * l->units);
+    mine = (size_t)(c->counts[me] * l->units);
+  }
+  c->receives = c->what != kReduce || me == c->root;
+  c->sends = !c->in_place || (c->what == kReduce && me != c->root);
+  if (c->sends) add_block(&c->send, l, all);
+  if (c->receives) add_block(&c->receive, l, mine);
+  c->loose = c->what == kExscan && me == 0 ? 0 : c->receive.blocks;
+  if (c->receives && !c->sends && all > mine) add_block(&c->receive, l, all - mine);
+}
+
+static void describe_movement(call *c) {
+  const int me = c->at.me, n = c->at.size, what = c->what, at_root = me == c->root;
+  const int w = what == kAlltoallw || what == kNeighborAlltoallw;
+  const int alltoall_in_place = c->in_place && (what == kAlltoall || what == kAlltoallv || what == kAlltoallw);
+  const layout *const mine = some_layout(c, (uint64_t)(me + 1)), *const other = some_layout(c, (uint64_t)(me + 101));
+  int send_blocks = 1, receive_blocks = 1;
+  switch (what) {
+    case kBcast: send_blocks = 0; break;
+    case kGather:
+    case kGatherv: send_blocks = !(c->in_place && at_root), receive_blocks = at_root ? n : 0; break;
+    case kScatter:
+    case kScatterv: send_blocks = at_root ? n : 0, receive_blocks = !(c->in_place && at_root); break;
+    case kAllgather:
+    case kAllgatherv: send_blocks = !c->in_place, receive_blocks = n; break;
+    case kAlltoall:
+    case kAlltoallv:
+    case kAlltoallw: send_blocks = c->in_place ? 0 : n, receive_blocks = n; break;
+    case kNeighborAllgather:
+    case kNeighborAllgatherv: receive_blocks = c->at.sources; break;
+    default: send_blocks = c->at.destinations, receive_blocks = c->at.sources;
+  }
+  c->sends = send_blocks > 0, c->receives = receive_blocks > 0;
+  for (int b = 0; b < send_blocks; ++b) {
+    const int to = to_of(c, b);
+    add_block(&c->send, w ? some_layout(c, (uint64_t)(1000 + me * 20 + b)) : mine,
+              to < 0 ? (size_t)c->units : units_between(c, me, to));
+  }
+  for (int b = 0; b < receive_blocks; ++b) {
+    const int from = from_of(c, b);
+    // In place it is the same type on both sides.
+    const layout *l =
+        w ? some_layout(c, (uint64_t)(3000 + (c->in_place ? (me < b ? me * 20 + b : b * 20 + me) : me * 20 + b)))
+        : alltoall_in_place ? some_layout(c, 999)
+                            : other;
+    add_block(&c->receive, l, from < 0 ? (size_t)c->units : units_between(c, from, receiver(c)));
+  }
+  c->loose = c->receive.blocks;
+}
+
+static void describe(call *c) {
+  const int what = c->what;
+  c->send.blocks = c->receive.blocks = 0;
+  if (what == kBarrier) return;
+  if (is_reduction(what))
+    describe_reduction(c);
+  else
+    describe_movement(c);
+  const int w = what == kAlltoallw || what == kNeighborAlltoallw;
+  const int v = what == kGatherv || what == kScatterv || what == kAllgatherv || what == kAlltoallv ||
+                what == kNeighborAllgatherv || what == kNeighborAlltoallv;
+  const int many_sent = what == kScatterv || what == kAlltoallv || what == kNeighborAlltoallv;
+  place_blocks(&c->send, w || many_sent, w, mix(c->seed, (uint64_t)c->at.me, 59));
+  place_blocks(&c->receive, w || (v && what != kScatterv), w, mix(c->seed, (uint64_t)c->at.me, 61));
+  for (int i = 0; i < kMostRanks; ++i) {
+    c->send_bytes[i] = i < c->send.blocks ? c->send.at[i] : 0;
+    c->receive_bytes[i] = i < c->receive.blocks ? c->receive.at[i] : 0;
+  }
+  allocate(&c->send);
+  allocate(&c->receive);
+}
+
+// Inputs into both images, then what must come of them into `wanted`.
+static void fill_reduction(call *c) {
+  const int me = c->at.me;
+  const size_t bytes = kinds[c->kind].packed;
+  unsigned char *input = stream(c, me, 0, reduced_units(c));
+  const side *from = c->sends ? &c->send : &c->receive;
+  unsigned char *at = input;
+  for (int b = 0; b < from->blocks; ++b) {
+    put(from, b, from->memory, at);
+    put(from, b, from->wanted, at);
+    at += (size_t)from->count[b] * (size_t)from->of[b]->units * bytes;
+  }
+  free(input);
+  if (!c->receives || c->loose == 0) return;
+  unsigned char *total = reduced(c, c->what == kScan ? me : c->what == kExscan ? me - 1 : c->at.size - 1);
+  size_t before = 0;
+  if (c->what == kReduceScatter || c->what == kReduceScatterBlock)
+    for (int i = 0; i < me; ++i) before += (size_t)(c->counts[i] * c->operand->units);
+  put(&c->receive, 0, c->receive.wanted, total + before * bytes);
+  free(total);
+}
+
+static void fill_movement(call *c) {
+  const int me = c->at.me, n = c->at.size;
+  for (int b = 0; b < c->send.blocks; ++b) {
+    const int to = to_of(c, b);
+    unsigned char *data = stream(c, me, to < 0 ? 0 : to, (size_t)(c->send.count[b] * c->send.of[b]->units));
+    put(&c->send, b, c->send.memory, data);
+    put(&c->send, b, c->send.wanted, data);
+    free(data);
+  }
+  for (int b = 0; b < c->receive.blocks; ++b) {
+    const int from = from_of(c, b);
+    if (from < 0) continue;  // nobody sends: it stays as it was
+    const size_t units = (size_t)(c->receive.count[b] * c->receive.of[b]->units);
+    const int to = c->what == kGather || c->what == kGatherv ? c->root : receiver(c);
+    unsigned char *data = stream(c, from, to, units);
+    put(&c->receive, b, c->receive.wanted, data);
+    const int own =
+        c->what == kBcast ? me == c->root : c->in_place && from == me && c->what != kScatter && c->what != kScatterv;
+    if (own) put(&c->receive, b, c->receive.memory, data);
+    free(data);
+    if (c->in_place && n > 1 && (c->what == kAlltoall || c->what == kAlltoallv || c->what == kAlltoallw)) {
+      data = stream(c, me, b, units);
+      put(&c->receive, b, c->receive.memory, data);
+      free(data);
+    }
+  }
+}
+
+static void fill(call *c) {
+  if (c->what == kBarrier) return;
+  memset(c->send.memory, kFill, c->send.bytes), memset(c->send.wanted, kFill, c->send.bytes);
+  memset(c->receive.memory, kFill, c->receive.bytes), memset(c->receive.wanted, kFill, c->receive.bytes);
+  if (is_reduction(c->what))
+    fill_reduction(c);
+  else
+    fill_movement(c);
+}
+
+// --- checks
+
+// Where a predefined operation's result is a struct with a gap, MPI may write the gap.
+static void forget_padding(side *s) {
+  for (int b = 0; b < s->blocks; ++b)
+    for (int i = 0; i < s->count[b]; ++i) memset(s->memory + s->base + s->at[b] + i * 16 + 12, kFill, 4);
+}
+
+static void check(call *c) {
+  if (c->what == kBarrier) {
+    for (int i = 0; i < c->at.size && boards[0] != NULL; ++i)
+      if (atomic_load_explicit(&boards[c->at.world[i]]->entered[c->owner->number][c->at.slot], memory_order_acquire) <
+          c->step + 1)
+        wrong(c, "(rank has not entered) ", i, 0);
+    return;
+  }
+  ptrdiff_t at = first_difference(c->send.memory, c->send.wanted, c->send.bytes);
+  if (at >= 0) wrong(c, "send", at - (ptrdiff_t)c->send.base, c->send.bytes);
+  if (is_reduction(c->what) && c->kind == kDoubleInt) forget_padding(&c->receive);
+  for (int b = c->loose; b < c->receive.blocks; ++b) {
+    const size_t units = (size_t)(c->receive.count[b] * c->receive.of[b]->units);
+    unsigned char *packed = room(units, c->kind);
+    move(c->receive.of[b], (size_t)c->receive.count[b], c->receive.memory + c->receive.base + c->receive.at[b], packed,
+         0);
+    put(&c->receive, b, c->receive.wanted, packed);
+    free(packed);
+  }
+  at = first_difference(c->receive.memory, c->receive.wanted, c->receive.bytes);
+  if (at >= 0) wrong(c, "receive", at - (ptrdiff_t)c->receive.base, c->receive.bytes);
+}
+
+static void discard(call *c) {
+  free(c->send.memory), free(c->send.wanted), free(c->receive.memory), free(c->receive.wanted);
+  free(c);
+}
+
+// --- the calls
+
+#define LAUNCH(Name, name, ...)                                                                  \
+  mpi(c, c->form == kBlocking      ? MPI_##Name(__VA_ARGS__, comm)                               \
+         : c->form == kNonblocking ? MPI_I##name(__VA_ARGS__, comm, &c->request)                 \
+                                   : INIT(Name)(__VA_ARGS__, comm, MPI_INFO_NULL, &c->request)); \
+  break
+
+static void launch(call *c) {
+  MPI_Comm comm = c->at.comm;
+  const side *const s = &c->send, *const r = &c->receive;
+  const void *const in = c->sends ? start_of(s) : c->in_place ? MPI_IN_PLACE : NULL;
+  void *const out = c->receives ? start_of(r) : c->in_place && c->at.me == c->root ? MPI_IN_PLACE : NULL;
+  const int sent = s->blocks ? s->count[0] : 0, received = r->blocks ? r->count[0] : 0;
+  const MPI_Datatype any = c->what == kBarrier ? MPI_INT : kinds[c->kind].type;
+  const MPI_Datatype send_type = s->blocks ? s->type[0] : any, type = r->blocks ? r->type[0] : any;
+  const MPI_Op op = c->operation >= 0 ? operations[c->operation] : MPI_OP_NULL;
+  const MPI_Datatype reduced_type = c->sends ? send_type : type;
+  const int reduced_count = c->sends ? sent : received, root = c->root;
+  switch (c->what) {
+    case kBarrier:
+      if (c->form == kBlocking)
+        mpi(c, MPI_Barrier(comm));
+      else if (c->form == kNonblocking)
+        mpi(c, MPI_Ibarrier(comm, &c->request));
+      else
+        mpi(c, INIT(Barrier)(comm, MPI_INFO_NULL, &c->request));
+      break;
+    case kBcast: LAUNCH(Bcast, bcast, out, received, type, root);
+    case kReduce: LAUNCH(Reduce, reduce, in, out, reduced_count, reduced_type, op, root);
+    case kAllreduce: LAUNCH(Allreduce, allreduce, in, out, received, type, op);
+    case kScan: LAUNCH(Scan, scan, in, out, received, type, op);
+    case kExscan: LAUNCH(Exscan, exscan, in, out, received, type, op);
+    case kReduceScatter: LAUNCH(Reduce_scatter, reduce_scatter, in, out, c->counts, type, op);
+    case kReduceScatterBlock: LAUNCH(Reduce_scatter_block, reduce_scatter_block, in, out, received, type, op);
+    case kAllgather: LAUNCH(Allgather, allgather, in, sent, send_type, out, received, type);
+    case kAllgatherv: LAUNCH(Allgatherv, allgatherv, in, sent, send_type, out, r->count, r->displacement, type);
+    case kGather: LAUNCH(Gather, gather, in, sent, send_type, out, received, type, root);
+    case kGatherv: LAUNCH(Gatherv, gatherv, in, sent, send_type, out, r->count, r->displacement, type, root);
+    case kScatter: LAUNCH(Scatter, scatter, in, sent, send_type, out, received, type, root);
+    case kScatterv: LAUNCH(Scatterv, scatterv, in, s->count, s->displacement, send_type, out, received, type, root);
+    case kAlltoall: LAUNCH(Alltoall, alltoall, in, sent, send_type, out, received, type);
+    case kAlltoallv:
+      LAUNCH(Alltoallv, alltoallv, in, s->count, s->displacement, send_type, out, r->count, r->displacement, type);
+    case kAlltoallw:
+      LAUNCH(Alltoallw, alltoallw, in, s->count, s->displacement, s->type, out, r->count, r->displacement, r->type);
+    case kNeighborAllgather: LAUNCH(Neighbor_allgather, neighbor_allgather, in, sent, send_type, out, received, type);
+    case kNeighborAllgatherv:
+      LAUNCH(Neighbor_allgatherv, neighbor_allgatherv, in, sent, send_type, out, r->count, r->displacement, type);
+    case kNeighborAlltoall: LAUNCH(Neighbor_alltoall, neighbor_alltoall, in, sent, send_type, out, received, type);
+    case kNeighborAlltoallv:
+      LAUNCH(Neighbor_alltoallv, neighbor_alltoallv, in, s->count, s->displacement, send_type, out, r->count,
+             r->displacement, type);
+    default:
+      LAUNCH(Neighbor_alltoallw, neighbor_alltoallw, in, s->count, c->send_bytes, s->type, out, r->count,
+             c->receive_bytes, r->type);
+  }
+}
+
+// --- a program
+
+static void at(program *p, int what, int slot) {
+  board *mine = boards[0] != NULL ? boards[world_rank] : &own_board;
+  atomic_store_explicit(&mine->at[p->number], p->step, memory_order_relaxed);
+  atomic_store_explicit(&mine->what[p->number], what, memory_order_relaxed);
+  atomic_store_explicit(&mine->slot[p->number], slot, memory_order_relaxed);
+  atomic_fetch_add_explicit(&mine->passed, 1, memory_order_relaxed);
+  if (plant_slow) usleep(100000);
+  while (plant_hang && p->step == 20 && world_rank == world_size - 1) pause();
+}
+
+static void delay(program *p) {
+  const uint64_t h = next_random(&p->own);
+  if (h % 32 == 0)
+    usleep((useconds_t)(h >> 8) % 300);
+  else if (h % 8 == 1)
+    for (volatile unsigned i = (unsigned)(h >> 8) % 5000; i > 0; i = i - 1) {
+    }
+}
+
+// release: who sees it knows that this rank has come so far.
+static void enter_barrier(const call *c) {
+  if (c->what == kBarrier && boards[0] != NULL)
+    atomic_store_explicit(&boards[world_rank]->entered[c->owner->number][c->at.slot], c->step + 1,
+                          memory_order_release);
+}
+
+// Waiting, in one of MPI's ways, for one outstanding call or for all of them.
+static void complete(program *p, int all) {
+  at(p, -1, p->outstanding);
+  MPI_Request requests[kMostPending];
+  int done = 0, which[kMostPending], flag = 0;
+  for (int i = 0; i < p->outstanding; ++i) requests[i] = p->pending[i]->request;
+  const uint64_t how = next_random(&p->own);
+  if (p->outstanding == 0) return;
+  if (all) {
+    if (how % 2)
+      MPI_Waitall(p->outstanding, requests, MPI_STATUSES_IGNORE);
+    else
+      while (!flag) MPI_Testall(p->outstanding, requests, &flag, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < p->outstanding; ++i) which[i] = i;
+    done = p->outstanding;
+  } else if (how % 3 == 0) {
+    MPI_Waitany(p->outstanding, requests, &which[0], MPI_STATUS_IGNORE);
+    done = 1;
+  } else if (how % 3 == 1) {
+    MPI_Waitsome(p->outstanding, requests, &done, which, MPI_STATUSES_IGNORE);
+  } else {
+    which[0] = (int)((how >> 8) % (uint64_t)p->outstanding);
+    if (how & 16)
+      MPI_Wait(&requests[which[0]], MPI_STATUS_IGNORE);
+    else
+      while (!flag) MPI_Test(&requests[which[0]], &flag, MPI_STATUS_IGNORE);
+    done = 1;
+  }
+  for (int i = 0; i < done; ++i) {
+    check(p->pending[which[i]]);
+    discard(p->pending[which[i]]);
+    p->pending[which[i]] = NULL;
+  }
+  int kept = 0;
+  for (int i = 0; i < p->outstanding; ++i)
+    if (p->pending[i] != NULL) p->pending[kept++] = p->pending[i];
+  p->outstanding = kept;
+}
+
+// Bytes around the lengths at which methods change, of what one rank gives another.
+static size_t some_bytes(uint64_t *random) {
+  static const int edges[] = {24,   48,   56,   64,    224,   448,   512,    1024,
+                              2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
+  const uint64_t h = next_random(random);
+  if (h % 16 == 0) return 0;
+  if (h % 16 < 6) return 1 + (h >> 8) % 64;
+  // The longer, the rarer.
+  const size_t most = h % 16 < 12 ? 9 : h % 16 < 15 ? 13 : sizeof edges / sizeof *edges;
+  return (size_t)edges[(h >> 16) % most] + (h >> 32) % 17 - 8;
+}
+
+static int can_be_in_place(int what) { return what != kBarrier && what != kBcast && !is_neighbor(what); }
+
+static call *make_call(program *p, place *place, int form, uint64_t call_seed) {
+  uint64_t random = call_seed;
+  call *c = calloc(1, sizeof *c);
+  if (c == NULL) fail("no memory");
+  c->owner = p, c->at = *place, c->step = p->step, c->form = form, c->seed = mix(call_seed, 2, 3);
+  const int has_neighbors = place->slot == kGrid || place->slot == kGraph;
+  // Half of them those that a group serves the longest.
+  c->what =
+      (int)(next_random(&random) % 2 ? next_random(&random) % 5
+                                     : next_random(&random) % (has_neighbors ? kCollectives : kNeighborAllgather));
+  // Open MPI's own takes the displacements of a rank alone for elements (4.1.4).
+  if (c->what == kAlltoallw && place->size == 1) c->what = kAlltoallv;
+  c->root = (int)(next_random(&random) % (uint64_t)place->size);
+  c->kind = (int)(next_random(&random) % kKinds);
+  c->operation = kNone;
+  if (is_reduction(c->what)) {
+    if (c->kind == kRecord) c->kind = kPair;
+    c->operation = some_operation(c->kind, next_random(&random));
+    c->fractions = ordered && form != kNonblocking && c->operation == kSum &&
+                   (c->kind == kFloat || c->kind == kDouble) && (c->what == kReduce || c->what == kAllreduce);
+  }
+  // In place Open MPI's own nonblocking ones take messages for each other's (4.1.4).
+  const int mixes_up = (c->what == kAlltoallv || c->what == kAlltoallw) && form != kBlocking;
+  c->in_place = can_be_in_place(c->what) && next_random(&random) % 4 == 0 && !mixes_up;
+  const int shared =
+      c->what == kBcast || c->what == kReduce || c->what == kAllreduce || c->what == kScan || c->what == kExscan;
+  size_t bytes = some_bytes(&random);
+  if (!shared && bytes > kMostBytes / 4 / (size_t)place->size) bytes = kMostBytes / 4 / (size_t)place->size;
+  size_t units = bytes == 0 ? 0 : (bytes + kinds[c->kind].packed - 1) / kinds[c->kind].packed;
+  // Open MPI's own allgatherv decides by the elements' size what all ranks are to do (4.1.4).
+  c->whole_layouts = next_random(&random) % 2 == 0 && c->what != kAllgatherv;
+  if (c->whole_layouts || is_reduction(c->what)) units = (units + kUnitsOfAll - 1) / kUnitsOfAll * kUnitsOfAll;
+  // Open MPI's own lose the end of long messages of types with gaps (4.1.4: the root's own part of a gather).
+  if (kinds[c->kind].pieces > 1 && bytes > kMostWithGaps)
+    units = kMostWithGaps / kinds[c->kind].extent / kUnitsOfAll * kUnitsOfAll;
+  c->units = (int)units;
+  c->varied = c->what == kGatherv || c->what == kScatterv || c->what == kAllgatherv || c->what == kAlltoallv ||
+              c->what == kAlltoallw || c->what == kNeighborAllgatherv || c->what == kNeighborAlltoallv ||
+              c->what == kNeighborAlltoallw;
+  describe(c);
+  return c;
+}
+
+// The seed of what the ranks of this communicator do in this step.
+static uint64_t seed_of(const program *p, const place *place) {
+  return mix(p->seed, (uint64_t)p->step * kSlots + (uint64_t)place->slot, place->identity);
+}
+
+static void step_collective(program *p, place *place, uint64_t random) {
+  if (place->comm == MPI_COMM_NULL) return;
+  const uint64_t call_seed = seed_of(p, place);
+  const int form = mix(call_seed, random, 67) % 5 < 3 ? kBlocking : kNonblocking;
+  while (form == kNonblocking && p->outstanding == kMostPending) complete(p, 0);
+  call *c = make_call(p, place, form, call_seed);
+  fill(c);
+  at(p, c->what * 3 + form, place->slot);
+  enter_barrier(c);
+  launch(c);
+  if (form == kNonblocking) {
+    p->pending[p->outstanding++] = c;
+  } else {
+    check(c);
+    discard(c);
+  }
+}
+
+// Who is not in the communicator keeps count of these as well, as all ranks are to do the same with the next one.
+static void complete_persistent(program *p, int i) {
+  if (p->started[i] && p->persistent[i] != NULL) {
+    at(p, -2, i);
+    MPI_Wait(&p->persistent[i]->request, MPI_STATUS_IGNORE);
+    check(p->persistent[i]);
+  }
+  p->started[i] = 0;
+}
+static void free_persistent(program *p, int i) {
+  complete_persistent(p, i);
+  if (p->persistent[i] != NULL) {
+    MPI_Request_free(&p->persistent[i]->request);
+    discard(p->persistent[i]);
+  }
+  p->persistent[i] = NULL;
+  p->slot[i] = 0;
+}
+
+// Makes one, starts it, completes it, starts it again ..., frees it.
+static void step_persistent(program *p, int i, place *place, uint64_t random) {
+  call *c = p->persistent[i];
+  if (p->slot[i] == 0) {
+    p->slot[i] = place->slot + 1;
+    p->rounds[i] = 1 + (int)(random % 4);
+    if (place->comm == MPI_COMM_NULL) return;
+    c = p->persistent[i] = make_call(p, place, kPersistentForm, seed_of(p, place));
+    at(p, c->what * 3 + kPersistentForm, place->slot);
+    launch(c);
+  } else if (p->started[i]) {
+    complete_persistent(p, i);
+  } else if (p->rounds[i]-- > 0) {
+    p->started[i] = 1;
+    if (c == NULL) return;
+    c->round += 1, c->step = p->step;
+    fill(c);
+    at(p, c->what * 3 + kPersistentForm, c->at.slot);
+    enter_barrier(c);
+    MPI_Start(&c->request);
+  } else {
+    free_persistent(p, i);
+  }
+}
+
+static void know(place *place, int slot, MPI_Comm comm, uint64_t identity) {
+  *place = (struct place){.comm = comm, .slot = slot, .identity = identity};
+  if (comm == MPI_COMM_NULL) return;
+  MPI_Comm_size(comm, &place->size);
+  MPI_Comm_rank(comm, &place->me);
+  MPI_Group group, world;
+  int ranks[kMostRanks];
+  for (int i = 0; i < place->size; ++i) ranks[i] = i;
+  MPI_Comm_group(comm, &group);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_translate_ranks(group, place->size, ranks, world, place->world);
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+}
+
+static void replace(program *p, int slot, uint64_t random) {
+  place *const old = &p->places[slot];
+  const MPI_Comm from = p->places[random % 4 == 0 ? kCopy : kBase].comm;
+  MPI_Comm comm;
+  int rank;
+  at(p, -3, slot);
+  for (int i = 0; i < kPersistent; ++i)
+    if (p->slot[i] == slot + 1) free_persistent(p, i);
+  // Open MPI's own ends the program where a communicator is freed before (4.1.4, libnbc).
+  complete(p, 1);
+  MPI_Comm_rank(p->places[kBase].comm, &rank);
+  if (old->comm != MPI_COMM_NULL && slot != kCopy) MPI_Comm_free(&old->comm);
+  const uint64_t mine = mix(random, (uint64_t)rank, 71);
+  uint64_t identity = 0;
+  switch (slot) {
+    case kCopy: {
+      // Its copy may be made of it, before it goes.
+      MPI_Comm before = old->comm;
+      MPI_Request request;
+      if (random >> 8 & 1) {
+        MPI_Comm_idup(from != MPI_COMM_NULL ? from : p->places[kBase].comm, &comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+      } else {
+        MPI_Comm_dup(from != MPI_COMM_NULL ? from : p->places[kBase].comm, &comm);
+      }
+      if (before != MPI_COMM_NULL) MPI_Comm_free(&before);
+      break;
+    }
+    case kHalves:
+      identity = (uint64_t)(rank % 2);
+      MPI_Comm_split(from, rank % 2, (int)(mine % 4), &comm);
+      break;
+    case kReversedRanks: MPI_Comm_split(from, 0, -rank, &comm); break;
+    case kParts:
+      identity = mine % 3;
+      MPI_Comm_split(from, mine % 3 == 2 ? MPI_UNDEFINED : (int)(mine % 3), (int)(mine >> 32 & 7), &comm);
+      break;
+    default: identity = (uint64_t)rank; MPI_Comm_split(from, rank, 0, &comm);
+  }
+  know(old, slot, comm, identity);
+}
+
+// A grid without wraparound, so that nobody is a neighbor twice; some have none on a side.
+static void make_grid(program *p) {
+  int sizes[2] = {0, 0}, periods[2] = {0, 0}, n;
+  MPI_Comm comm;
+  MPI_Comm_size(p->places[kBase].comm, &n);
+  MPI_Dims_create(n, 2, sizes);
+  MPI_Cart_create(p->places[kBase].comm, 2, sizes, periods, 0, &comm);
+  place *const grid = &p->places[kGrid];
+  know(grid, kGrid, comm, 0);
+  for (int d = 0; d < 2; ++d) MPI_Cart_shift(comm, d, 1, &grid->from[2 * d], &grid->from[2 * d + 1]);
+  grid->sources = grid->destinations = 4;
+  for (int i = 0; i < 4; ++i) {
+    if (grid->from[i] == MPI_PROC_NULL) grid->from[i] = -1;
+    grid->to[i] = grid->from[i];
+  }
+}
+static void make_graph(program *p) {
+  int n, me;
+  MPI_Comm comm;
+  place edges = {.comm = MPI_COMM_NULL};
+  MPI_Comm_size(p->places[kBase].comm, &n);
+  MPI_Comm_rank(p->places[kBase].comm, &me);
+  // Everybody is a neighbor of its own: who has none leaves the other ranks alone with a nonblocking call (4.1.4).
+#define EDGE(from, to) ((from) == (to) || mix(p->seed, (uint64_t)((from)*kMostRanks + (to)), 73) % 3 == 0)
+  for (int i = n - 1; i >= 0; --i) {
+    if (EDGE(i, me)) edges.from[edges.sources++] = i;
+    if (EDGE(me, i)) edges.to[edges.destinations++] = i;
+  }
+#undef EDGE
+  const int weights[kMostRanks] = {0};
+  MPI_Dist_graph_create_adjacent(p->places[kBase].comm, edges.sources, edges.from, weights, edges.destinations,
+                                 edges.to, weights, MPI_INFO_NULL, 0, &comm);
+  place *const graph = &p->places[kGraph];
+  know(graph, kGraph, comm, 0);
+  graph->sources = edges.sources, graph->destinations = edges.destinations;
+  memcpy(graph->from, edges.from, sizeof edges.from);
+  memcpy(graph->to, edges.to, sizeof edges.to);
+}
+
+static void *run(void *argument) {
+  program *const p = argument;
+  for (int slot = kCopy; slot <= kSelf; ++slot) replace(p, slot, mix(p->seed, (uint64_t)slot, 79));
+  make_grid(p);
+  make_graph(p);
+  uint64_t common = p->seed;
+  for (p->step = 0; p->step < steps; ++p->step) {
+    const uint64_t h = next_random(&common), kind = h % 64;
+    place *const place = &p->places[(h >> 8) % kSlots];
+    delay(p);
+    if (kind < 44)
+      step_collective(p, place, h >> 32);
+    else if (kind < 56)
+      step_persistent(p, (int)((h >> 16) % kPersistent), place, h >> 32);
+    else if (kind < 63)
+      complete(p, kind == 56);
+    else
+      replace(p, kCopy + (int)((h >> 16) % (kSelf - kCopy + 1)), h >> 32);
+  }
+  for (int i = 0; i < kPersistent; ++i) free_persistent(p, i);
+  complete(p, 1);
+  for (int slot = kSlots - 1; slot >= 0; --slot)
+    if (p->places[slot].comm != MPI_COMM_NULL) MPI_Comm_free(&p->places[slot].comm);
+  return NULL;
+}
+
+// --- the watchdog
+
+static long report(int all) {
+  long passed = 0;
+  for (int r = 0; r < world_size; ++r) {
+    if (boards[0] == NULL && r != world_rank) continue;
+    const board *b = boards[0] != NULL ? boards[r] : &own_board;
+    passed += atomic_load(&b->passed);
+    for (int t = 0; all && t < thread_count; ++t) {
+      const int what = atomic_load(&b->what[t]);
+      fprintf(stderr, "  rank %d, thread %d, step %d: %s %s, slot %d\n", r, t, atomic_load(&b->at[t]),
+              what < 0 ? "" : form_names[what % 3],
+              what == -1   ? "completing"
+              : what == -2 ? "completing a persistent one"
+              : what == -3 ? "replacing"
+                           : names[what / 3],
+              atomic_load(&b->slot[t]));
+    }
+  }
+  return passed;
+}
+
+static void *watchdog(void *nothing) {
+  for (long tenths = seconds * 10; tenths > 0; --tenths) {
+    usleep(100000);
+    if (atomic_load(&finished)) return nothing;
+  }
+  // One rank speaks for all whom it sees; the others leave it the time.
+  const int speaks = world_rank == 0 || boards[0] == NULL;
+  if (!speaks) sleep(10);
+  fprintf(stderr, "seed %llu is not done after %ld s:\n", (unsigned long long)seed, seconds);
+  const long before = report(1);
+  sleep(5);
+  if (atomic_load(&finished)) return nothing;  // it was nearly there
+  fprintf(stderr, "5 s later:\n");
+  const int hung = report(1) == before;
+  fprintf(stderr, "%s\n", hung ? "hung: nobody made progress" : "slow: there was progress");
+  _Exit(hung ? 2 : 3);
+}
+
+// --- has Smelt served?
+
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle counters[kMostCounters];
+static int counter_count;
+
+static void begin_counting(void) {
+  int variables, provided;
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+  MPI_T_pvar_session_create(&session);
+  MPI_T_pvar_get_num(&variables);
+  for (int i = 0; i < variables && counter_count < kMostCounters; ++i) {
+    char name[128], help[512];
+    int name_bytes = sizeof name, help_bytes = sizeof help, verbosity, class, bind, read_only, continuous, atomic,
+        count;
+    MPI_Datatype type;
+    MPI_T_enum values;
+    if (MPI_T_pvar_get_info(i, name, &name_bytes, &verbosity, &class, &type, &values, help, &help_bytes, &bind,
+                            &read_only, &continuous, &atomic) == MPI_SUCCESS &&
+        strncmp(name, "coll_smelt_", 11) == 0 && strstr(name, "_served") != NULL)
+      counter_count += MPI_T_pvar_handle_alloc(session, i, NULL, &counters[counter_count], &count) == MPI_SUCCESS;
+  }
+}
+
+static unsigned long long end_counting(void) {
+  unsigned long long total = 0, value;
+  for (int i = 0; i < counter_count; ++i) {
+    if (MPI_T_pvar_read(session, counters[i], &value) == MPI_SUCCESS) total += value;
+    MPI_T_pvar_handle_free(session, &counters[i]);
+  }
+  MPI_T_pvar_session_free(&session);
+  MPI_T_finalize();
+  return total;
+}
+
+static void make_boards(MPI_Win *window) {
+  MPI_Comm node;
+  int size, unit;
+  MPI_Aint bytes;
+  void *mine;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &size);
+  if (size == world_size) {
+    MPI_Win_allocate_shared(sizeof(board), 1, MPI_INFO_NULL, node, &mine, window);
+    memset(mine, 0, sizeof(board));
+    for (int r = 0; r < size; ++r) MPI_Win_shared_query(*window, r, &bytes, &unit, &boards[r]);
+    MPI_Barrier(node);
+  }
+  MPI_Comm_free(&node);
+}
+
+int main(int argc, char **argv) {
+  int provided;
+  const int threads = (int)number_argument(argc, argv, "--threads", 1);
+  start_threaded(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  if (threads > 1 && provided < MPI_THREAD_MULTIPLE) return skip("this MPI has no MPI_THREAD_MULTIPLE");
+  thread_count = threads;
+  seed = (uint64_t)number_argument(argc, argv, "--seed", 1);
+  steps = (int)number_argument(argc, argv, "--steps", 400);
+  seconds = number_argument(argc, argv, "--seconds", 100);
+  ordered = has_argument(argc, argv, "--order");
+  plant_hang = has_argument(argc, argv, "--hang"), plant_slow = has_argument(argc, argv, "--slow");
+  CHECK(threads >= 1 && threads <= kMostThreads && world_size <= kMostRanks);
+  if (has_argument(argc, argv, "--smelt")) begin_counting();
+  make_values();
+  MPI_Win window = MPI_WIN_NULL;
+  make_boards(&window);
+  pthread_t watcher, workers[kMostThreads];
+  CHECK(pthread_create(&watcher, NULL, watchdog, NULL) == 0);
+  static program programs[kMostThreads];
+  for (int t = 0; t < threads; ++t) {
+    program *const p = &programs[t];
+    MPI_Comm base;
+    MPI_Comm_dup(MPI_COMM_WORLD, &base);
+    *p = (program){
+        .number = t, .seed = mix(seed, (uint64_t)t, 83), .own = mix(seed, (uint64_t)(world_rank * 8 + t), 89)};
+    for (int slot = 0; slot < kSlots; ++slot) p->places[slot].comm = MPI_COMM_NULL;
+    know(&p->places[kBase], kBase, base, 0);
+  }
+  for (int t = 1; t < threads; ++t) CHECK(pthread_create(&workers[t], NULL, run, &programs[t]) == 0);
+  run(&programs[0]);
+  for (int t = 1; t < threads; ++t) CHECK(pthread_join(workers[t], NULL) == 0);
+  atomic_store(&finished, 1);
+  CHECK(pthread_join(watcher, NULL) == 0);
+  if (has_argument(argc, argv, "--smelt") && end_counting() == 0) fail("Smelt has served nothing");
+  if (window != MPI_WIN_NULL) MPI_Win_free(&window);
+  free_values();
+  return finish();
+}
