@@ -48,13 +48,17 @@ typedef struct coll_smelt_component {
 
 extern COLL_SMELT_EXPORT coll_smelt_component mca_coll_smelt_component;
 
-/* The next lower component's functions, each with the module that it wants as last argument and that is retained here.
-   */
+/* The next lower component's functions, each with the module that it wants as last argument. These modules are
+ * retained, each once: mostly a few serve all functions, and a communicator that is hardly used should cost nothing. */
+enum { COLL_SMELT_MOST_KEPT = 16 }; /* Open MPI 4.1 has eleven components for all functions together */
+
 typedef struct coll_smelt_lower {
 #define COLL_SMELT_SLOT(name)              \
   mca_coll_base_module_##name##_fn_t name; \
   mca_coll_base_module_t *name##_module;
 #include "slots.def"
+  mca_coll_base_module_t *kept[COLL_SMELT_MOST_KEPT];
+  unsigned kept_count;
 } coll_smelt_lower;
 
 typedef enum coll_smelt_state {
@@ -69,6 +73,7 @@ typedef struct coll_smelt_module {
   struct ompi_communicator_t *comm; /* its owner, so not retained */
   smelt_group *group;               /* NULL unless SERVING */
   coll_smelt_state state;
+  bool gone;    /* let go of: disabled or destroyed */
   int patience; /* blocking calls that may still go to the lower functions before that */
   /* Nonblocking ones: their queue, its place among those that are not empty, and what blocking ones must do first. */
   struct coll_smelt_operation *first, *last;

@@ -27,15 +27,11 @@ unsigned coll_smelt_groups_alive(void) { return atomic_load(&groups_alive); }
 
 /* --- 4 */
 
-#define RELEASE(module, name)                                                      \
-  do {                                                                             \
-    if ((module)->lower.name##_module) OBJ_RELEASE((module)->lower.name##_module); \
-    (module)->lower.name##_module = NULL;                                          \
-  } while (0)
-
 /* Whoever has an operation outstanding has retained the communicator, so there is none but in a program that ends MPI
  * before; then the others may be gone, and the group stays, as there are places that it was told of. */
 static void let_go(coll_smelt_module *module) {
+  if (module->gone) return;
+  module->gone = true;
   if (module->first) {
     coll_smelt_abandon(module);
   } else if (module->group) {
@@ -45,12 +41,12 @@ static void let_go(coll_smelt_module *module) {
   module->group = NULL;
   module->state = COLL_SMELT_STEPPED_ASIDE;
   coll_smelt_exchange_end(module);
-#define COLL_SMELT_SLOT(name) RELEASE(module, name);
-#include "slots.def"
+  while (module->lower.kept_count > 0) OBJ_RELEASE(module->lower.kept[--module->lower.kept_count]);
 }
 
 static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
   coll_smelt_module *module = (coll_smelt_module *)base;
+  if (module->gone) return OMPI_SUCCESS;
   (void)comm;
 #define COLL_SMELT_SLOT(name) COLL_SMELT_UNINSTALL(module, comm, name);
 #include "slots.def"
@@ -62,6 +58,7 @@ static void construct(coll_smelt_module *module) {
   module->comm = NULL;
   module->group = NULL;
   module->state = COLL_SMELT_UNUSED;
+  module->gone = false;
   module->patience = 0;
   module->first = module->last = NULL;
   atomic_init(&module->behind, 0);
@@ -86,12 +83,23 @@ static bool complete(const struct ompi_communicator_t *comm) {
   return true;
 }
 
-#define SAVE(module, comm, name)                                          \
-  do {                                                                    \
-    (module)->lower.name = (comm)->c_coll->coll_##name;                   \
-    (module)->lower.name##_module = (comm)->c_coll->coll_##name##_module; \
-    OBJ_RETAIN((module)->lower.name##_module);                            \
-  } while (0)
+static bool keep_module(coll_smelt_lower *lower, mca_coll_base_module_t *below) {
+  for (unsigned i = lower->kept_count; i-- > 0;)
+    if (lower->kept[i] == below) return true;
+  if (lower->kept_count == COLL_SMELT_MOST_KEPT) return false;
+  OBJ_RETAIN(below);
+  lower->kept[lower->kept_count++] = below;
+  return true;
+}
+
+static bool save(coll_smelt_lower *lower, const struct ompi_communicator_t *comm) {
+#define COLL_SMELT_SLOT(name)                                \
+  lower->name = comm->c_coll->coll_##name;                   \
+  lower->name##_module = comm->c_coll->coll_##name##_module; \
+  if (!keep_module(lower, lower->name##_module)) return false;
+#include "slots.def"
+  return true;
+}
 
 static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
   coll_smelt_module *module = (coll_smelt_module *)base;
@@ -101,8 +109,7 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
                      comm->c_name);
     return OMPI_ERR_NOT_FOUND;
   }
-#define COLL_SMELT_SLOT(name) SAVE(module, comm, name);
-#include "slots.def"
+  if (!save(&module->lower, comm)) return OMPI_ERR_NOT_SUPPORTED;
 #define COLL_SMELT_SLOT(name) COLL_SMELT_INSTALL(module, comm, name);
 #include "slots.def"
   return OMPI_SUCCESS;
