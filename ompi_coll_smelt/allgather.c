@@ -18,7 +18,7 @@ static size_t bytes_of(const coll_smelt_call *call) { return coll_smelt_bytes(ca
 
 /* Where the data of that rank go. */
 static char *block_of(const coll_smelt_call *call, int rank) {
-  return (char *)call->receive + (call->type->super.ub - call->type->super.lb) * (ptrdiff_t)call->count * rank;
+  return coll_smelt_block(call->receive, call->count, call->type, rank);
 }
 
 static int open_allgather(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {

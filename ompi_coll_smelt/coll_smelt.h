@@ -14,13 +14,16 @@
  *   module.c             the life of a module
  *   slots.def            the functions that are offered
  *   form.h               what a collective's file defines, and the blocking form of it
- *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c, reduce_scatter.c, scan.c, alltoall.c   the collectives
+ *   barrier.c, bcast.c, reduce.c, allreduce.c, allgather.c, reduce_scatter.c, scan.c, alltoall.c, gather.c, scatter.c
+ *                        the collectives
+ *   allgatherv.c, gatherv.c, scatterv.c                                  those of rows of blocks that differ (blocks.h)
  *   alltoallv.c, alltoallw.c                                             those whose blocks differ, over exchange.c
  *   neighbours.c         those of neighbours, over exchange.c, and who they are
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   nonblocking.c        the nonblocking and the persistent forms
  *   requests.c           what of these is under way, and how it advances
  *   data.c, fold.c       buffers and operations of MPI as the group wants them
+ *   blocks.c             rows of blocks of different lengths
  *   counters.c           what was served, for MPI_T
  *   say.c                lines for people */
 #ifndef COLL_SMELT_H

@@ -31,18 +31,26 @@ typedef struct coll_smelt_call {
   struct ompi_datatype_t *type;
   struct ompi_op_t *op;
   int root;
+  /* Counts and places belong to the program, which must leave them as they are until the call is complete, or its
+   * persistent request freed. */
+  coll_smelt_places places;                   /* of a row of blocks, where counts may differ */
   const struct coll_smelt_exchange *exchange; /* exchange.h; instead of all the others */
 } coll_smelt_call;
+
+/* Blocks that need no memory of their own. */
+enum { COLL_SMELT_FEW = 16 };
 
 /* The same in the group's terms, until the call is complete; which of these a collective uses is its own matter. */
 typedef struct coll_smelt_terms {
   coll_smelt_data in, out;
   coll_smelt_fold fold;
-  char *packed;                   /* what the group writes, where the type leaves gaps */
-  size_t *counts, few_counts[16]; /* of each rank; `counts` is the other one, or allocated */
-  char *aside;                    /* what it reads, where that leaves gaps or is overwritten */
-  struct coll_smelt_lists *lists; /* exchange.c */
-  size_t outgoing, incoming;      /* blocks in them */
+  char *packed; /* what the group writes, or a row of blocks, where the type leaves gaps */
+  size_t *counts, few_counts[COLL_SMELT_FEW];      /* of each rank; `counts` is the other one, or allocated */
+  char *aside;                                     /* what it reads, where that leaves gaps or is overwritten */
+  struct coll_smelt_lists *lists;                  /* exchange.c */
+  size_t outgoing, incoming;                       /* blocks in them */
+  smelt_place *places, few_places[COLL_SMELT_FEW]; /* blocks.h; of each rank's block, in the same way */
+  char *own;                                       /* what is sent, in one piece: gatherv.c */
 } coll_smelt_terms;
 
 /* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run,
@@ -62,6 +70,12 @@ static inline int coll_smelt_me(const coll_smelt_module *module) { return ompi_c
 static inline int coll_smelt_size(const coll_smelt_module *module) { return ompi_comm_size(module->comm); }
 static inline bool coll_smelt_is_root(const coll_smelt_module *module, const coll_smelt_call *call) {
   return coll_smelt_me(module) == call->root;
+}
+
+/* Where the data of that rank lie in a row of blocks of so many elements. */
+static inline char *coll_smelt_block(const void *row, coll_smelt_length count, const struct ompi_datatype_t *type,
+                                     int rank) {
+  return (char *)row + (type->super.ub - type->super.lb) * (ptrdiff_t)count * rank;
 }
 
 /* What the group's own creation passes on is not the program's. */

@@ -1,4 +1,5 @@
-// Allgather: everybody's data to everybody, one after the other in the order of the participants.
+// Allgather: everybody's data to everybody, one after the other in the order of the participants; or, allgatherv, as
+// many of each, and to such places, as everybody says of all. Then the longest decides.
 //
 //   inline  up to 224 bytes of each, in lines that carry their own flags: everybody writes its own once and reads all
 //           others': one hop
@@ -9,6 +10,7 @@
 // communication operations in MPICH, IJHPCA 19, 2005) save messages by sending a block on together with others; but
 // n - 1 blocks have to come to everybody in any case, and in shared memory a block that is read where it was written
 // costs no more than one that was passed on. Everybody begins with its neighbour, so that not all read the same.
+#include <algorithm>
 #include <cerrno>
 
 #include "group/engine.h"
@@ -18,28 +20,45 @@
 namespace smelt {
 namespace {
 
-// What a participant contributes, and where all of it goes. In place, its own is there already.
-struct Gathering {
+// What a participant contributes, and where all of it goes. In place, its own is there already. As many bytes of
+// each ...
+struct Equal {
   const smelt_data& in;
   char* out;
-  size_t bytes;  // of each
+  size_t bytes;
 
+  size_t length(uint32_t) const { return bytes; }
+  size_t longest() const { return bytes; }
   char* block(uint32_t i) const { return out + i * bytes; }
-  // The k-th that `me` reads.
-  static uint32_t neighbour(const Group& group, uint32_t k) { return (group.me + k) % group.n; }
-  void keep_own(uint32_t me, size_t offset, size_t length, const void* own) const {
-    if (in.base != block(me)) std::memcpy(block(me) + offset, own, length);
-  }
+};
+// ... or as everybody has said of all.
+struct Various {
+  const smelt_data& in;
+  char* out;
+  const smelt_place* blocks;
+  size_t most;
+
+  size_t length(uint32_t i) const { return blocks[i].bytes; }
+  size_t longest() const { return most; }
+  char* block(uint32_t i) const { return out + blocks[i].offset; }
 };
 
+// The k-th that `me` reads.
+uint32_t neighbour(const Group& group, uint32_t k) { return (group.me + k) % group.n; }
+template <typename Job>
+void keep_own(const Job& job, uint32_t me, size_t offset, size_t length, const void* own) {
+  if (job.in.base != job.block(me)) std::memcpy(job.block(me) + offset, own, length);
+}
+
+template <typename Job>
 struct AllgatherInline : Machine {
   static constexpr int kRooms = 1;
   char* const room;
-  const Gathering job;
+  const Job job;
   const void* own = nullptr;
   uint32_t k = 1;
 
-  AllgatherInline(InlineRoom* rooms, const Gathering& job) : room(rooms[0].bytes), job(job) {}
+  AllgatherInline(InlineRoom* rooms, const Job& job) : room(rooms[0].bytes), job(job) {}
 
   template <typename How>
   [[gnu::always_inline]] bool step(How how) {
@@ -47,11 +66,11 @@ struct AllgatherInline : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        own = packed_view(job.in, 0, job.bytes, room);
-        SMELT_AWAIT(how.put(group.desk().up, own, job.bytes));
-        job.keep_own(group.me, 0, job.bytes, own);
+        own = packed_view(job.in, 0, job.length(group.me), room);
+        SMELT_AWAIT(how.put(group.desk().up, own, job.length(group.me)));
+        keep_own(job, group.me, 0, job.length(group.me), own);
         for (; k < group.n; ++k) {
-          SMELT_AWAIT(get(how, Gathering::neighbour(group, k)));
+          SMELT_AWAIT(get(how, neighbour(group, k)));
         }
         group.finish_together();
     }
@@ -62,23 +81,25 @@ struct AllgatherInline : Machine {
   template <typename How>
   [[gnu::always_inline]] bool get(How how, uint32_t i) {
     char* const to = job.block(i);
-    const void* const from = how.get(i, how.group.desks[i].up, job.bytes, to);
+    const void* const from = how.get(i, how.group.desks[i].up, job.length(i), to);
     if (!from) return false;
-    if (from != to) copy_inline(to, from, job.bytes);
+    if (from != to) copy_inline(to, from, job.length(i));
     return true;
   }
 };
 
+// Who has less than the others has nothing in the last pieces.
+template <typename Job>
 struct AllgatherShelf : Machine {
   static constexpr int kRooms = 1;
-  const Gathering job;
-  Pieces pieces;
+  const Job job;
+  const Pieces pieces;
   uint64_t piece_number = 0, piece = 0;
-  size_t offset = 0, length = 0;
-  uint32_t k = 1;
+  size_t offset = 0;
+  uint32_t k = 1, i = 0;
 
-  AllgatherShelf(InlineRoom*, const Group& group, const Gathering& job)
-      : job(job), pieces(job.bytes, 1, group.piece_bytes) {}
+  AllgatherShelf(InlineRoom*, const Group& group, const Job& job)
+      : job(job), pieces(job.longest(), 1, group.piece_bytes) {}
 
   template <typename How>
   bool step(How how) {
@@ -87,30 +108,41 @@ struct AllgatherShelf : Machine {
       case 0:
         for (; piece_number < pieces.count; ++piece_number) {
           piece = group.pieces++;
-          offset = piece_number * pieces.elements, length = pieces.in(piece_number, job.bytes);
-          SMELT_AWAIT(how.piece_free(piece));
-          pack(job.in, offset, length, group.up_piece(group.me, piece));
-          group.fill(&Desk::filled_up, piece);
-          job.keep_own(group.me, offset, length, group.up_piece(group.me, piece));
+          offset = piece_number * pieces.elements;
+          if (part(group.me) > 0) {
+            SMELT_AWAIT(how.piece_free(piece));
+            pack(job.in, offset, part(group.me), group.up_piece(group.me, piece));
+            group.fill(&Desk::filled_up, piece);
+            keep_own(job, group.me, offset, part(group.me), group.up_piece(group.me, piece));
+          }
           for (k = 1; k < group.n; ++k) {
-            SMELT_AWAIT(how.filled(Gathering::neighbour(group, k), &Desk::filled_up, piece));
-            std::memcpy(job.block(Gathering::neighbour(group, k)) + offset,
-                        group.up_piece(Gathering::neighbour(group, k), piece), length);
+            i = neighbour(group, k);
+            if (part(i) == 0) continue;
+            SMELT_AWAIT(how.filled(i, &Desk::filled_up, piece));
+            std::memcpy(job.block(i) + offset, group.up_piece(i, piece), part(i));
           }
           group.consume(piece);
         }
     }
     return true;
   }
+
+ private:
+  // Somebody's bytes in this piece.
+  size_t part(uint32_t i) const {
+    return job.length(i) > offset ? std::min(job.length(i) - offset, pieces.elements) : 0;
+  }
 };
 
 // `served`: false means "take the shelves". error: the kernel refused after all.
+template <typename Job>
 struct AllgatherSingle : Machine {
-  const Gathering job;
+  const Job job;
   bool served = false;
   ExchangeNotices notices;
+  static constexpr uint64_t kNothing = 1;  // the address of who has none
 
-  explicit AllgatherSingle(const Gathering& job) : job(job) {}
+  explicit AllgatherSingle(const Job& job) : job(job) {}
 
   template <typename How>
   bool step(How how) {
@@ -118,16 +150,17 @@ struct AllgatherSingle : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        notices.all[group.me] = {address(job.in), 0, job.bytes};
+        notices.all[group.me] = {job.length(group.me) == 0 ? kNothing : address(job.in), 0, group.operand_bytes};
         SMELT_AWAIT(notices.step(how));
         served = true;
         if (!notices.are_as_long(group)) return true;
         for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in != 0;
         if (!served) return true;
-        job.keep_own(group.me, 0, job.bytes, job.in.base);
+        keep_own(job, group.me, 0, job.length(group.me), job.in.base);
         for (uint32_t n = 1; n < group.n; ++n) {
-          const uint32_t i = Gathering::neighbour(group, n);
-          note(read_from(group.introduction(i), job.block(i), notices.all[i].in, job.bytes), &error);
+          const uint32_t i = neighbour(group, n);
+          if (job.length(i) > 0)
+            note(read_from(group.introduction(i), job.block(i), notices.all[i].in, job.length(i)), &error);
         }
         // Nobody may go on before all have read.
         group.finish_now();
@@ -137,21 +170,22 @@ struct AllgatherSingle : Machine {
   }
 };
 
+template <typename Job, smelt_collective kWhich>
 struct AllgatherLong : Machine {
   static constexpr int kRooms = 1;
-  const size_t bytes;
+  const size_t longest;
   BeginLong begin;
-  AllgatherShelf shelf;
-  AllgatherSingle single;
+  AllgatherShelf<Job> shelf;
+  AllgatherSingle<Job> single;
 
-  AllgatherLong(InlineRoom* rooms, const Group& group, const Gathering& job)
-      : bytes(job.bytes), shelf(rooms, group, job), single(job) {}
+  AllgatherLong(InlineRoom* rooms, const Group& group, const Job& job)
+      : longest(job.longest()), shelf(rooms, group, job), single(job) {}
 
   template <typename How>
   bool step(How how) {
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_ALLGATHER, bytes, single));
+        SMELT_AWAIT(begin.step(how, kWhich, longest, single));
         error = begin.error;
         if (begin.done) return true;
         SMELT_AWAIT(shelf.step(how));
@@ -160,20 +194,37 @@ struct AllgatherLong : Machine {
   }
 };
 
-template <typename Way>
-int allgather(Way way, const Gathering& job) {
-  if (job.bytes <= kInlineBytes) return way.template run<AllgatherInline>(job);
-  return way.template run<AllgatherLong>(way.group, job);
+template <smelt_collective kWhich, typename Way, typename Job>
+int allgather(Way way, const Job& job) {
+  if (job.longest() <= kInlineBytes) return way.template run<AllgatherInline<Job>>(job);
+  return way.template run<AllgatherLong<Job, kWhich>>(way.group, job);
+}
+
+Various various(const Group& group, const smelt_data& in, void* out, const smelt_place* blocks) {
+  size_t most = 0;
+  for (uint32_t i = 0; i < group.n; ++i) most = std::max(most, blocks[i].bytes);
+  return {in, static_cast<char*>(out), blocks, most};
 }
 
 }  // namespace
 
 int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes) {
   group.begin(bytes);
-  return allgather(Running{group}, {in, static_cast<char*>(out), bytes});
+  return allgather<SMELT_COLLECTIVE_ALLGATHER>(Running{group}, Equal{in, static_cast<char*>(out), bytes});
 }
 int start_allgather(Group& group, Pending& place, size_t bytes) {
-  return allgather(Starting{group, place, bytes}, {place.in, static_cast<char*>(place.out.base), bytes});
+  return allgather<SMELT_COLLECTIVE_ALLGATHER>(Starting{group, place, bytes},
+                                               Equal{place.in, static_cast<char*>(place.out.base), bytes});
+}
+
+// What all must give alike is the sum.
+int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks, size_t sum) {
+  group.begin(sum);
+  return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Running{group}, various(group, in, out, blocks));
+}
+int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks, size_t sum) {
+  return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Starting{group, place, sum},
+                                                various(group, place.in, place.out.base, blocks));
 }
 
 }  // namespace smelt

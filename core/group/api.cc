@@ -18,7 +18,7 @@ void copy_through(const smelt_data& in, const smelt_data& out, size_t bytes) {
   }
 }
 
-smelt_data at(void* base) { return {base, nullptr, nullptr, nullptr}; }
+smelt_data at(const void* base) { return {const_cast<void*>(base), nullptr, nullptr, nullptr}; }
 
 const smelt_data kNowhere{};  // for who is not the root, whatever it names
 
@@ -58,6 +58,32 @@ bool is_nothing(const smelt_group& group, Blocks blocks, const smelt_fold& fold)
 int check_blocks(const smelt_group* group, const void* in, const void* out, const smelt_fold* fold, Blocks blocks) {
   if (!group || !fold) return -EINVAL;
   return is_nothing(*group, blocks, *fold) || (in && (out || blocks.of(group->me) == 0)) ? 0 : -EINVAL;
+}
+
+int check_allgatherv(const smelt_group* group, const smelt_data* in, const void* out, const smelt_place* blocks) {
+  return !group || !in || !out || !blocks ? -EINVAL : 0;
+}
+int check_gather(const smelt_group* group, const smelt_data* in, const void* out, unsigned root) {
+  return !group || !in || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
+}
+int check_scatter(const smelt_group* group, const void* in, const smelt_data* out, unsigned root) {
+  return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
+}
+
+int check_scatterv(const smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
+                   unsigned root) {
+  return !group || !out || root >= group->n || (group->me == root && (!in || !blocks)) ? -EINVAL : 0;
+}
+
+int check_gatherv(const smelt_group* group, const void* in, size_t bytes, const void* out, const smelt_place* blocks,
+                  unsigned root) {
+  return !group || (!in && bytes > 0) || root >= group->n || (group->me == root && (!out || !blocks)) ? -EINVAL : 0;
+}
+
+size_t sum_of(const smelt_group& group, const smelt_place* blocks) {
+  size_t sum = 0;
+  for (uint32_t i = 0; i < group.n; ++i) sum += blocks[i].bytes;
+  return sum;
 }
 
 bool is_busy(const smelt_group& group) { return group.completed != group.started || group.broken; }
@@ -223,6 +249,57 @@ int smelt_group_exchange(smelt_group* group, const smelt_block* out, size_t outg
   return group_exchange(*group, out, outgoing, in, incoming);
 }
 
+int smelt_group_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_place* blocks) {
+  if (const int error = check_allgatherv(group, in, out, blocks)) return error;
+  const size_t sum = sum_of(*group, blocks);
+  if (sum == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_allgatherv(group, in, out, blocks); });
+  if (group->n > 1) return group_allgatherv(*group, *in, out, blocks, sum);
+  copy_through(*in, at(static_cast<char*>(out) + blocks->offset), sum);
+  return 0;
+}
+
+int smelt_group_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root) {
+  if (const int error = check_gather(group, in, out, root)) return error;
+  if (bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_gather(group, in, out, bytes, root); });
+  if (group->n > 1) return group_gather(*group, *in, out, bytes, root);
+  copy_through(*in, at(out), bytes);
+  return 0;
+}
+
+int smelt_group_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root) {
+  if (const int error = check_scatter(group, in, out, root)) return error;
+  if (bytes == 0) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_scatter(group, in, out, bytes, root); });
+  if (group->n > 1) return group_scatter(*group, in, *out, bytes, root);
+  copy_through(at(in), *out, bytes);
+  return 0;
+}
+
+int smelt_group_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
+                         size_t bytes, unsigned root) {
+  if (const int error = check_scatterv(group, in, blocks, out, root)) return error;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_scatterv(group, in, blocks, out, bytes, root); });
+  if (group->n > 1) return group_scatterv(*group, in, blocks, *out, bytes, root);
+  copy_through(at(static_cast<const char*>(in) + blocks->offset), *out, blocks->bytes);
+  return 0;
+}
+
+int smelt_group_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
+                        unsigned root) {
+  if (const int error = check_gatherv(group, in, bytes, out, blocks, root)) return error;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, [=] { return smelt_group_gatherv(group, in, bytes, out, blocks, root); });
+  if (group->n > 1) return group_gatherv(*group, in, bytes, out, blocks, root);
+  copy_through(at(in), at(static_cast<char*>(out) + blocks->offset), bytes);
+  return 0;
+}
+
 int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
   if (!request) return -EINVAL;
   if (!group) return complete(request, -EINVAL);
@@ -314,6 +391,70 @@ int smelt_group_start_exchange(smelt_group* group, const smelt_block* out, size_
   if (group->n == 1) return complete(request, group_exchange(*group, out, outgoing, in, incoming));
   return start(*group, request, nullptr, nullptr, nullptr,
                [&](Pending& place) { return start_exchange(*group, place, out, outgoing, in, incoming); });
+}
+
+int smelt_group_start_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_place* blocks,
+                                 smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_allgatherv(group, in, out, blocks)) return complete(request, error);
+  const size_t sum = sum_of(*group, blocks);
+  if (sum == 0) return complete(request);
+  const smelt_data all = at(out);
+  if (group->n > 1)
+    return start(*group, request, in, &all, nullptr,
+                 [&](Pending& place) { return start_allgatherv(*group, place, blocks, sum); });
+  copy_through(*in, at(static_cast<char*>(out) + blocks->offset), sum);
+  return complete(request);
+}
+
+int smelt_group_start_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root,
+                             smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_gather(group, in, out, root)) return complete(request, error);
+  if (bytes == 0) return complete(request);
+  const smelt_data all = at(out);
+  if (group->n > 1)
+    return start(*group, request, in, &all, nullptr,
+                 [&](Pending& place) { return start_gather(*group, place, bytes, root); });
+  copy_through(*in, all, bytes);
+  return complete(request);
+}
+
+int smelt_group_start_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root,
+                              smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_scatter(group, in, out, root)) return complete(request, error);
+  if (bytes == 0) return complete(request);
+  const smelt_data all = at(in);
+  if (group->n > 1)
+    return start(*group, request, &all, out, nullptr,
+                 [&](Pending& place) { return start_scatter(*group, place, bytes, root); });
+  copy_through(all, *out, bytes);
+  return complete(request);
+}
+
+int smelt_group_start_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
+                               size_t bytes, unsigned root, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_scatterv(group, in, blocks, out, root)) return complete(request, error);
+  const smelt_data all = at(in);
+  if (group->n > 1)
+    return start(*group, request, &all, out, nullptr,
+                 [&](Pending& place) { return start_scatterv(*group, place, blocks, bytes, root); });
+  copy_through(at(static_cast<const char*>(in) + blocks->offset), *out, blocks->bytes);
+  return complete(request);
+}
+
+int smelt_group_start_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
+                              unsigned root, smelt_request* request) {
+  if (!request) return -EINVAL;
+  if (const int error = check_gatherv(group, in, bytes, out, blocks, root)) return complete(request, error);
+  const smelt_data own = at(in), all = at(out);
+  if (group->n > 1)
+    return start(*group, request, &own, &all, nullptr,
+                 [&](Pending& place) { return start_gatherv(*group, place, bytes, blocks, root); });
+  copy_through(own, at(static_cast<char*>(out) + blocks->offset), bytes);
+  return complete(request);
 }
 
 int smelt_group_prepare(smelt_group* group) {

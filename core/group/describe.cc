@@ -137,6 +137,30 @@ void exchange_table(const Group& group, Table* table) {
   const uint64_t upto_inline = group.n < kInlineBytes ? (kInlineBytes - group.n) / (group.n - 1) : 0;
   add_moves(group, SMELT_COLLECTIVE_ALLTOALLV, "everybody reads what is for it of everybody's", table, upto_inline);
 }
+void allgatherv_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_ALLGATHERV, "everybody reads everybody's", table);
+}
+
+void gather_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_GATHER, "the root reads everybody's", table);
+}
+
+void gatherv_table(const Group&, Table* table) {
+  table->add(kInlineBytes, "inline, flags in the lines, the root reads everybody's");
+  table->add(UINT64_MAX, "single copy, the root reads; or through shared memory");
+}
+
+// The limits are those of a block, but inline is what the root sends in all.
+void add_scatter(const Group& group, smelt_collective which, Table* table) {
+  table->add(kInlineBytes / (group.n - 1), "inline, flags in the lines, everybody reads the root's");
+  const Limits& limits = group.plan.limits;
+  table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
+             "through shared memory in pieces of %u B, everybody reads the root's", limits.piece);
+  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
+}
+
+void scatter_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTER, table); }
+void scatterv_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTERV, table); }
 
 void bytes_text(uint64_t bytes, char* text, size_t room) {
   if (bytes >= 1 << 20 && bytes % (1 << 20) == 0)

@@ -11,22 +11,23 @@
 
 namespace smelt {
 
-// Reads the packed bytes of a caller's data; a caller's buffer is used in place where it can be.
+// Reads the packed bytes of a caller's data; a caller's buffer is used in place where it can be. Nothing (bytes == 0)
+// may lie nowhere: no base and no functions.
 inline const void* packed_view(const smelt_data& data, size_t offset, size_t bytes, void* room) {
   if (data.base) return static_cast<const char*>(data.base) + offset;
-  data.pack(data.context, offset, bytes, room);
+  if (bytes > 0) data.pack(data.context, offset, bytes, room);
   return room;
 }
 inline void pack(const smelt_data& data, size_t offset, size_t bytes, void* to) {
   if (data.base)
     copy_inline(to, static_cast<const char*>(data.base) + offset, bytes);
-  else
+  else if (bytes > 0)
     data.pack(data.context, offset, bytes, to);
 }
 inline void unpack(const smelt_data& data, size_t offset, size_t bytes, const void* from) {
   if (data.base)
     copy_inline(static_cast<char*>(data.base) + offset, from, bytes);
-  else
+  else if (bytes > 0)
     data.unpack(data.context, offset, bytes, from);
 }
 

@@ -1,8 +1,9 @@
 // A group as one participant sees it: what lies where in its memory, what is under way, how it waits.
 //
 // The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc, allgather.cc,
-// reduce_scatter.cc, scan.cc, alltoall.cc, exchange.cc), written over the rings (transport/ring.h) as machines that the
-// engine runs (engine.h); how they are put to use is plan.h's; how a group comes into being, create.cc's.
+// reduce_scatter.cc, scan.cc, alltoall.cc, exchange.cc, gather.cc, gatherv.cc, scatter.cc, scatterv.cc), written over
+// the rings (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a
+// group comes into being, create.cc's.
 #pragma once
 
 #include <smelt/group.h>
@@ -145,6 +146,12 @@ int group_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t
                Prefix prefix);
 int group_alltoall(Group& group, const void* in, void* out, size_t bytes);
 int group_exchange(Group& group, const smelt_block* out, size_t outgoing, const smelt_block* in, size_t incoming);
+int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks, size_t sum);
+int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root);
+int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root);
+int group_scatterv(Group& group, const void* in, const smelt_place* blocks, const smelt_data& out, size_t bytes,
+                   uint32_t root);
+int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_place* blocks, uint32_t root);
 
 // The same, started: what they are told lies in `place`, where the machine is made as well. 0, or what the blocking one
 // returns where that is known at once.
@@ -158,6 +165,11 @@ int start_scan(Group& group, Pending& place, size_t elements, Prefix prefix);
 int start_alltoall(Group& group, Pending& place, size_t bytes);
 int start_exchange(Group& group, Pending& place, const smelt_block* out, size_t outgoing, const smelt_block* in,
                    size_t incoming);
+int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks, size_t sum);
+int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root);
+int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root);
+int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_place* blocks, uint32_t root);
+int start_scatterv(Group& group, Pending& place, const smelt_place* blocks, size_t bytes, uint32_t root);
 
 }  // namespace smelt
 

@@ -82,12 +82,18 @@ void Group::leave() {
 bool Group::is_ahead(uint32_t peer) const {
   const Desk& desk = desks[peer];
   if (desk.status.call.load(std::memory_order_acquire) > calls) return true;
-  // Who only contributes to a reduction may be gone without ever having waited. What it has left is not of this call as
-  // we know it, if ours is inline and that is a piece, or the other way round.
+  // Who only contributes to a reduction, or is a scatter's root, may be gone without ever having waited. What it has
+  // left is not of this call as we know it, if ours is inline and that is a piece, or the other way round.
   if (operand_bytes == 0) return false;
-  if (operand_bytes <= kInlineBytes) return desk.filled_up.value.load(std::memory_order_acquire) > pieces;
-  const uint64_t flag = desk.up[(episode + 1) % kRing].line->flag.load(std::memory_order_acquire);
-  return (flag ^ (episode + 1)) << (64 - kEpisodeBits) == 0;
+  for (const auto& [channel, filled] : {std::pair{desk.up, &desk.filled_up}, std::pair{desk.down, &desk.filled_down}}) {
+    if (operand_bytes <= kInlineBytes) {
+      if (filled->value.load(std::memory_order_acquire) > pieces) return true;
+      continue;
+    }
+    const uint64_t flag = channel[(episode + 1) % kRing].line->flag.load(std::memory_order_acquire);
+    if ((flag ^ (episode + 1)) << (64 - kEpisodeBits) == 0) return true;
+  }
+  return false;
 }
 
 // It cannot if the peer

@@ -84,6 +84,7 @@ if command -v mpirun >/dev/null && [ -e "$build/ompi_coll_smelt/mca_coll_smelt.s
     check "reductions, $n ranks" 0 '^ok$' mpirun -n $n "$mpi/reductions" --light
     check "broadcasts, $n ranks" 0 '^ok$' mpirun -n $n "$mpi/broadcasts" --light
     check "allgathers, $n ranks" 0 '^ok$' mpirun -n $n "$mpi/allgathers" --light
+    check "gathers, $n ranks" 0 '^ok$' mpirun -n $n "$mpi/gathers" --light
     check "same bits, $n ranks" 0 '^ok$' mpirun -n $n "$mpi/same_bits" --light --order
     there=$(checksum)
     export OMPI_MCA_mca_base_component_path="$native/../../ompi_coll_smelt:SYSTEM_DEFAULT"

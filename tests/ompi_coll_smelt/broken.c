@@ -1,6 +1,7 @@
 // Negative control, to be preloaded: an MPI whose collectives are wrong in one way (BROKEN=...), so that the driver
 // sees the test programs fail. Where a call is wrong, it is so on all ranks or in a way that does not deadlock.
-//   bit       every 10th allreduce, allgather, alltoall and alltoallw has one bit flipped on rank 1
+//   bit       every 10th allreduce, allgather, alltoall and alltoallw has one bit flipped on rank 1,
+//             every 10th gather on the root
 //   block     every 10th reduce_scatter has one bit flipped on rank 1
 //   prefix    every 10th scan and exscan has one bit flipped on rank 1
 //   order     reductions combine in reversed rank order
@@ -75,6 +76,15 @@ int MPI_Allgather(const void *in, int send, MPI_Datatype send_type, void *out, i
   static atomic_uint calls;
   const int result = PMPI_Allgather(in, send, send_type, out, count, type, comm);
   if (count > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
+    end_of(out, count, type)[-1] ^= 1;
+  return result;
+}
+
+int MPI_Gather(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type, int root,
+               MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Gather(in, send, send_type, out, count, type, root, comm);
+  if (rank_in(comm) == root && count > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9)
     end_of(out, count, type)[-1] ^= 1;
   return result;
 }

@@ -79,6 +79,7 @@ every_program() {
     ok "allgathers, $n ranks" $n allgathers "$length"
     ok "alltoalls, $n ranks" $n alltoalls "$length"
     ok "neighbours, $n ranks" $n neighbours "$length"
+    ok "gathers, $n ranks" $n gathers "$length"
     ok "communicators, $n ranks" $n communicators "$length"
     ok "progress, $n ranks" $n progress "$length"
     ok "barrier and mixed, $n ranks" $n barrier "$length" --seed $n
@@ -99,6 +100,7 @@ every_program() {
       other_form $n allgathers --light
       other_form $n alltoalls --light
       other_form $n neighbours --light
+      other_form $n gathers --light
       other_form $n barrier --light --rounds 500
       other_form $n progress
       if [ -n "$order" ]; then other_form $n same_bits --light --order; fi
@@ -132,6 +134,7 @@ controls() {
   done
   negative_control bit 3 --oversubscribe alltoalls
   negative_control swapped 3 --oversubscribe neighbours
+  negative_control bit 3 --oversubscribe gathers
   negative_control order 3 --oversubscribe user_operations
   negative_control early 3 --oversubscribe barrier
   negative_control spill 2 --oversubscribe broadcasts

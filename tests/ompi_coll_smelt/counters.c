@@ -215,6 +215,63 @@ static void call_rows(int calls) {
   free(row), free(rows), free(ones), free(places), free(bytes), free(types);
 }
 
+// What gather and its relatives leave behind; `ranks`: of gather, gatherv, allgatherv.
+enum { kRows = 3 };
+typedef struct rooted {
+  int block, own;
+  int *ranks[kRows];
+} rooted;
+
+static void verify_rooted(const char *form, rooted *r, int root) {
+  const int last = world_size - 1;
+  for (int i = 0; i < kRows; ++i) {
+    if ((i == kRows - 1 || world_rank == root) && r->ranks[i][last] != last)
+      fail("%s gather, gatherv or allgatherv (%d) of an int: %d", form, i, r->ranks[i][last]);
+    r->ranks[i][last] = -1;
+  }
+  if (r->block != world_rank || r->own != world_rank)
+    fail("%s scatter or scatterv of an int: %d, %d", form, r->block, r->own);
+  r->block = r->own = -1;
+}
+
+static void call_rooted(int calls) {
+  enum { kForms = 5 };
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const MPI_Info none = MPI_INFO_NULL;
+  const size_t n = (size_t)world_size;
+  int *const row = malloc(n * sizeof *row), *const ones = malloc(n * sizeof *ones), *const me = &world_rank;
+  int *const results = calloc(kRows * n, sizeof *results);
+  for (int i = 0; i < world_size; ++i) row[i] = i, ones[i] = 1;
+  rooted r = {-1, -1, {results, results + n, results + 2 * n}};
+  MPI_Request q[kForms];
+  for (int i = 0; i < calls; ++i) {
+    const int root = i % world_size;
+    MPI_Gather(me, 1, MPI_INT, r.ranks[0], 1, MPI_INT, root, world);
+    MPI_Gatherv(me, 1, MPI_INT, r.ranks[1], ones, row, MPI_INT, root, world);
+    MPI_Allgatherv(me, 1, MPI_INT, r.ranks[2], ones, row, MPI_INT, world);
+    MPI_Scatter(row, 1, MPI_INT, &r.block, 1, MPI_INT, root, world);
+    MPI_Scatterv(row, ones, row, MPI_INT, &r.own, 1, MPI_INT, root, world);
+    verify_rooted("blocking", &r, root);
+    MPI_Igather(me, 1, MPI_INT, r.ranks[0], 1, MPI_INT, root, world, &q[0]);
+    MPI_Igatherv(me, 1, MPI_INT, r.ranks[1], ones, row, MPI_INT, root, world, &q[1]);
+    MPI_Iallgatherv(me, 1, MPI_INT, r.ranks[2], ones, row, MPI_INT, world, &q[2]);
+    MPI_Iscatter(row, 1, MPI_INT, &r.block, 1, MPI_INT, root, world, &q[3]);
+    MPI_Iscatterv(row, ones, row, MPI_INT, &r.own, 1, MPI_INT, root, world, &q[4]);
+    MPI_Waitall(kForms, q, MPI_STATUSES_IGNORE);
+    verify_rooted("nonblocking", &r, root);
+    INIT(Gather)(me, 1, MPI_INT, r.ranks[0], 1, MPI_INT, root, world, none, &q[0]);
+    INIT(Gatherv)(me, 1, MPI_INT, r.ranks[1], ones, row, MPI_INT, root, world, none, &q[1]);
+    INIT(Allgatherv)(me, 1, MPI_INT, r.ranks[2], ones, row, MPI_INT, world, none, &q[2]);
+    INIT(Scatter)(row, 1, MPI_INT, &r.block, 1, MPI_INT, root, world, none, &q[3]);
+    INIT(Scatterv)(row, ones, row, MPI_INT, &r.own, 1, MPI_INT, root, world, none, &q[4]);
+    MPI_Startall(kForms, q);
+    MPI_Waitall(kForms, q, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < kForms; ++k) MPI_Request_free(&q[k]);
+    verify_rooted("persistent", &r, root);
+  }
+  free(row), free(ones), free(results);
+}
+
 // `form`: of the collective's name.
 static void judge(const char *form, const char *collective, unsigned long long wanted) {
   char called[48], name[96];
@@ -238,9 +295,11 @@ int main(int argc, char **argv) {
   call_neighbours(kFirst);
   call_all(kFirst);  // a new communicator's first calls may go elsewhere (SMELT_PATIENCE)
   call_rows(kFirst);
+  call_rooted(kFirst);
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
   call_all(calls);
   call_rows(calls);
+  call_rooted(calls);
   call_neighbours(calls);
   for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
   static const char *const collectives[] = {

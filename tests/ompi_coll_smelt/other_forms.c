@@ -213,3 +213,49 @@ int MPI_Neighbor_alltoallw(const void *in, const int *send, const MPI_Aint *from
   return completed(MPI_Ineighbor_alltoallw(in, send, from, send_types, out, counts, places, types, comm, &request),
                    &request);
 }
+
+int MPI_Gather(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type, int root,
+               MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Gather)(in, send, send_type, out, count, type, root, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Igather(in, send, send_type, out, count, type, root, comm, &request), &request);
+}
+
+int MPI_Scatter(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type, int root,
+                MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Scatter)(in, send, send_type, out, count, type, root, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Iscatter(in, send, send_type, out, count, type, root, comm, &request), &request);
+}
+
+int MPI_Allgatherv(const void *in, int send, MPI_Datatype send_type, void *out, const int *counts, const int *at,
+                   MPI_Datatype type, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Allgatherv)(in, send, send_type, out, counts, at, type, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Iallgatherv(in, send, send_type, out, counts, at, type, comm, &request), &request);
+}
+
+int MPI_Scatterv(const void *in, const int *counts, const int *at, MPI_Datatype send_type, void *out, int count,
+                 MPI_Datatype type, int root, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(
+        FORM_INIT(Scatterv)(in, counts, at, send_type, out, count, type, root, comm, MPI_INFO_NULL, &request), &request,
+        2);
+  return completed(MPI_Iscatterv(in, counts, at, send_type, out, count, type, root, comm, &request), &request);
+}
+
+int MPI_Gatherv(const void *in, int send, MPI_Datatype send_type, void *out, const int *counts, const int *at,
+                MPI_Datatype type, int root, MPI_Comm comm) {
+  MPI_Request request;
+  if (persistent(comm))
+    return started(FORM_INIT(Gatherv)(in, send, send_type, out, counts, at, type, root, comm, MPI_INFO_NULL, &request),
+                   &request, 2);
+  return completed(MPI_Igatherv(in, send, send_type, out, counts, at, type, root, comm, &request), &request);
+}

@@ -70,6 +70,7 @@ for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 
   ok "$method: allgathers" 3 -x $method allgathers --light
   ok "$method: alltoalls" 3 -x $method alltoalls --light
   ok "$method: neighbours" 3 -x $method neighbours --light
+  ok "$method: gathers" 3 -x $method gathers --light
   ok "$method: lengths that differ" 3 -x $method lengths --all
   ok "$method: first calls" 3 -x $method first_calls
   ok "$method: mixed" 3 -x $method barrier --light --rounds 500

@@ -69,6 +69,12 @@ typedef struct smelt_data {
   void *context;
 } smelt_data;
 
+/* Where a participant's block lies in a row of blocks, and how long it is. */
+typedef struct smelt_place {
+  ptrdiff_t offset; /* bytes from the beginning of the row */
+  size_t bytes;
+} smelt_place;
+
 /* What is known of an operation besides that it associates; the same on all participants. */
 enum {
   /* the result has the same bits in whatever order operands are combined: integers, not floating point */
@@ -107,16 +113,23 @@ typedef struct smelt_block {
  * each is a row of one block for each participant, of elements[i] elements (reduce_scatter_block: all of `elements`),
  * the same on all; of the rows combined participant i gets block i into `out`, which does not overlap `in`; out is not
  * looked at where the block is empty. scan: into `out` of participant i, `in` of participants 0 .. i; exscan: of 0 ..
- * i-1, and out of participant 0 stays as it is; in and out as of allreduce. alltoall: rows of n blocks of `bytes` each,
- * which do not overlap; the i-th of `in` becomes the me-th of participant i's `out`. exchange: blocks of any length to
- * some, and from some; both lists ascend by peer, and no two blocks overlap. All that one participant has for another
- * is taken as one row of bytes, in the order of the lists, and so is the place for it: -EMSGSIZE for who is sent more
- * or less than that, which gets what fits.
+ * i-1, and out of participant 0 stays as it is; in and out as of allreduce. alltoall: rows of n blocks of `bytes`
+ * each, which do not overlap; the i-th of `in` becomes the me-th of participant i's `out`. exchange: blocks of any
+ * length to some, and from some; both lists ascend by peer, and no two blocks overlap. All that one participant has
+ * for another is taken as one row of bytes, in the order of the lists, and so is the place for it: -EMSGSIZE for who
+ * is sent more or less than that, which gets what fits. gather: as allgather, to `out` of root alone. scatter: from
+ * `in` of root, which has n times `bytes` in the order of the participants, to everybody its own; the root's `out` may
+ * lie where that is (in + root * bytes). out of gather and in of scatter are not looked at elsewhere and may be NULL.
+ * allgatherv: allgather of blocks of any lengths, to any places of `out`: `places` says of each participant in their
+ * order how long its block is, the same to all, and where it goes here; they do not overlap. scatterv: scatter of
+ * blocks of any lengths from any places of `in`: `places`, which is the root's alone, as `in`, says of each
+ * participant where its block is and how long; everybody says of its own `bytes`, which is 0 where it has none.
+ * gatherv: the other way round; `in` lies in one piece.
  *
- * Of reductions, scans, allgather and alltoall all must give the same length (of a reduce_scatter: of the row). Where
- * they do not, nobody waits for ever and nothing is written elsewhere than in the result: who finds it out returns
- * -EMSGSIZE, with nothing of use in its result, and a group that could not go on without losing step returns -EMSGSIZE
- * from then on. */
+ * Of reductions, scans, allgather, alltoall, gather and scatter all must give the same length (of a reduce_scatter: of
+ * the row; of allgatherv, gatherv and scatterv: of each block). Where they do not, nobody waits for ever and nothing is
+ * written elsewhere than in the result: who finds it out returns -EMSGSIZE, with nothing of use in its result, and a
+ * group that could not go on without losing step returns -EMSGSIZE from then on. */
 SMELT_API int smelt_group_barrier(smelt_group *group);
 SMELT_API int smelt_group_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root);
 SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
@@ -135,6 +148,14 @@ SMELT_API int smelt_group_exscan(smelt_group *group, const smelt_data *in, const
 SMELT_API int smelt_group_alltoall(smelt_group *group, const void *in, void *out, size_t bytes);
 SMELT_API int smelt_group_exchange(smelt_group *group, const smelt_block *out, size_t outgoing, const smelt_block *in,
                                    size_t incoming);
+SMELT_API int smelt_group_allgatherv(smelt_group *group, const smelt_data *in, void *out, const smelt_place *places);
+SMELT_API int smelt_group_gather(smelt_group *group, const smelt_data *in, void *out, size_t bytes, unsigned root);
+SMELT_API int smelt_group_scatter(smelt_group *group, const void *in, const smelt_data *out, size_t bytes,
+                                  unsigned root);
+SMELT_API int smelt_group_scatterv(smelt_group *group, const void *in, const smelt_place *places, const smelt_data *out,
+                                   size_t bytes, unsigned root);
+SMELT_API int smelt_group_gatherv(smelt_group *group, const void *in, size_t bytes, void *out,
+                                  const smelt_place *places, unsigned root);
 SMELT_API size_t smelt_group_element_limit(const smelt_group *group);
 
 /* The same, started now and completed later. The caller owns the request, and leaves it where it is until it is
@@ -176,11 +197,22 @@ SMELT_API int smelt_group_start_alltoall(smelt_group *group, const void *in, voi
                                          smelt_request *request);
 SMELT_API int smelt_group_start_exchange(smelt_group *group, const smelt_block *out, size_t outgoing,
                                          const smelt_block *in, size_t incoming, smelt_request *request);
+SMELT_API int smelt_group_start_allgatherv(smelt_group *group, const smelt_data *in, void *out,
+                                           const smelt_place *places, smelt_request *request);
+SMELT_API int smelt_group_start_gather(smelt_group *group, const smelt_data *in, void *out, size_t bytes, unsigned root,
+                                       smelt_request *request);
+SMELT_API int smelt_group_start_scatter(smelt_group *group, const void *in, const smelt_data *out, size_t bytes,
+                                        unsigned root, smelt_request *request);
+SMELT_API int smelt_group_start_scatterv(smelt_group *group, const void *in, const smelt_place *places,
+                                         const smelt_data *out, size_t bytes, unsigned root, smelt_request *request);
+SMELT_API int smelt_group_start_gatherv(smelt_group *group, const void *in, size_t bytes, void *out,
+                                        const smelt_place *places, unsigned root, smelt_request *request);
 
 /* Memory for long messages is taken, or refused, when the first of them needs it, by all participants alike; so a start
  * may be refused when it is too late for the caller to do something else. Who cannot have that asks beforehand: a
- * message of at most start_limit bytes (an allgather's: of each participant; a reduce_scatter's: the row; an
- * alltoall's: to all others; an exchange's: only where that is SIZE_MAX) is not refused for want of memory.
+ * message of at most start_limit bytes (an allgather's and a gather's: of each participant; a reduce_scatter's: the
+ * row; a scatter's: of all together; an alltoall's: to all others; an exchange's: only where that is SIZE_MAX) is not
+ * refused for want of memory.
  *   smelt_group_prepare      like a blocking collective, in the same place of the order for all: asks for that memory
  *                            now. 0, or -ENOTSUP for all: there is none.
  *   smelt_group_start_limit  the same for all after the same blocking collective, where longer ones were not started

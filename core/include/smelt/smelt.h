@@ -1,7 +1,7 @@
 /* Smelt: machine-aware barriers between the threads of one machine. This header includes all the others.
  *
  *   model -> tree, schedule -> context -> barrier     between threads
- *   host -> group -> barrier, broadcast, reduce, allreduce, allgather, alltoall, exchange     between processes
+ *   host -> group -> barrier, broadcast, reduce, allreduce, allgather, alltoall, exchange, ...     between processes
  *
  *   openmp: what the OpenMP shim did in this process
  *

@@ -43,9 +43,14 @@ enum class Kind {
   kScan,
   kExscan,
   kAlltoall,
-  kExchange
+  kExchange,
+  kGather,
+  kScatter,
+  kAllgatherv,
+  kScatterv,
+  kGatherv
 };
-constexpr uint32_t kKinds = 11;
+constexpr uint32_t kKinds = 16;
 
 // An exchange's message from one to another: of any length up to `count`, and none to every third.
 size_t between(unsigned from, unsigned to, size_t count, uint32_t round) {
@@ -60,33 +65,45 @@ struct Operation {
   unsigned root;
   uint32_t round;
   bool apart;
-  std::vector<size_t> blocks;  // of a reduce_scatter
+  unsigned me;
+  bool in_place = false;            // of a row our block, of a scan all: not apart, but where the result goes
+  std::vector<size_t> blocks;       // of a reduce_scatter
+  std::vector<smelt_place> places;  // of a row's blocks
+  size_t row_elements = 0;
   std::vector<Map> in, out;
-  Map* mine = nullptr;  // of an allgather's result
   std::vector<smelt_block> outgoing, incoming;
   smelt_request request{};
 
-  Operation(Kind kind, size_t count, unsigned root, uint32_t round, bool apart, const Seat& seat)
+  Operation(Kind kind, size_t most, unsigned root, uint32_t round, bool apart, const Seat& seat)
       : kind(kind),
-        count(count),
+        count(most),
         root(root),
         round(round),
-        apart(apart && kind < Kind::kAlltoall),
-        blocks(blocks_of(kind, count, round, seat.n)),
-        in((scatters()                ? before(seat.n)
-            : kind == Kind::kAlltoall ? count * seat.n
-                                      : count) *
-               width(),
-           Map{5, 5}),
-        out(std::max(results(seat), size_t{1}), Map{9, 9}) {
-    for (size_t i = 0; i < in.size() / width(); ++i) in[i * width()] = operand(seat.me, i, round);
-    if (in_place() && scans())
-      out = in;
-    else if (in_place())
-      std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(seat.me * count));
-    if (kind == Kind::kAllgather) mine = out.data() + seat.me * count;
-    if (kind == Kind::kBroadcast && seat.me == root) out = in;
+        apart(apart && kind != Kind::kAlltoall && kind != Kind::kExchange && kind != Kind::kGatherv),
+        me(seat.me),
+        blocks(blocks_of(kind, most, round, seat.n)) {
+    if (has_row()) make_places(most, seat.n);
+    in_place = round % 2 && (scans() || (has_row() && !this->apart && (is_for_all() || me == root)));
+    in.assign(operands(seat), Map{5, 5});
+    out.assign(std::max(results(seat), size_t{1}), Map{9, 9});
+    for (unsigned r = 0; r < seat.n && scatters() && me == root; ++r)
+      for (size_t i = 0; i < count_of(r); ++i) in[place_of(r) + i] = operand(r, i, round);
+    for (size_t i = 0; i < in.size() / width() && !scatters(); ++i) in[i * width()] = operand(me, i, round);
+    if (in_place && gathers()) std::copy(in.begin(), in.end(), out.begin() + static_cast<ptrdiff_t>(place_of(me)));
+    if ((in_place && scans()) || (kind == Kind::kBroadcast && me == root)) out = in;
     if (kind == Kind::kExchange) list_blocks(seat);
+  }
+  // In rows of different blocks every third is empty and every third half as long, they lie in descending order, and
+  // before each lies an element that is nobody's.
+  void make_places(size_t most, unsigned n) {
+    places.resize(n);
+    for (unsigned r = n; r-- > 0;) {
+      const size_t own = is_various() ? (r + round) % 3 * most / 2 : most;
+      row_elements += is_various();
+      places[is_various() ? r : n - 1 - r] = {static_cast<ptrdiff_t>(row_elements * sizeof(Map)), own * sizeof(Map)};
+      row_elements += own;
+    }
+    count = count_of(me);
   }
   // Messages in one or two blocks, which sender and receiver cut elsewhere.
   void list_blocks(const Seat& seat) {
@@ -113,67 +130,102 @@ struct Operation {
       blocks[i] = i == round % n ? 0 : count + i;
     return blocks;
   }
+  size_t operands(const Seat& seat) const {
+    if (scatters()) return row_elements;
+    if (combines_rows()) return before(seat.n);
+    return (kind == Kind::kAlltoall ? count * seat.n : count) * width();
+  }
   size_t results(const Seat& seat) const {
-    return kind == Kind::kAllgather || kind == Kind::kAlltoall ? count * seat.n
-           : scatters()                                        ? blocks[seat.me] + 1
-                                                               : count * width();
+    if (gathers()) return row_elements;
+    if (combines_rows()) return blocks[me] + 1;
+    return (kind == Kind::kAlltoall ? count * seat.n : count) * width();
   }
-  bool scatters() const { return kind == Kind::kReduceScatterBlock || kind == Kind::kReduceScatter; }
+  bool gathers() const { return is_for_all() || kind == Kind::kGather || kind == Kind::kGatherv; }
+  bool scatters() const { return kind == Kind::kScatter || kind == Kind::kScatterv; }
+  bool has_row() const { return gathers() || scatters(); }
+  bool is_various() const { return kind >= Kind::kAllgatherv; }
+  bool is_for_all() const { return kind == Kind::kAllgather || kind == Kind::kAllgatherv; }
+  bool combines_rows() const { return kind == Kind::kReduceScatterBlock || kind == Kind::kReduceScatter; }
   bool scans() const { return kind == Kind::kScan || kind == Kind::kExscan; }
-  size_t before(unsigned i) const { return std::accumulate(blocks.begin(), blocks.begin() + i, size_t{0}); }
-  size_t width() const { return apart && !scatters() ? 2 : 1; }
-  bool in_place() const { return (kind == Kind::kAllgather && !apart && round % 2) || (scans() && round % 2); }
-  smelt_data source() {
-    if (in_place()) return scans() ? data(out) : smelt_data{mine, nullptr, nullptr, nullptr};
-    return data(in);
+  bool does_nothing() const {
+    if (!has_row()) return count == 0 && kind != Kind::kBarrier;
+    return std::all_of(places.begin(), places.end(), [](const smelt_place& p) { return p.bytes == 0; });
   }
+  size_t count_of(unsigned r) const { return places[r].bytes / sizeof(Map); }
+  size_t place_of(unsigned r) const { return static_cast<size_t>(places[r].offset) / sizeof(Map); }
+  size_t before(unsigned i) const { return std::accumulate(blocks.begin(), blocks.begin() + i, size_t{0}); }
+  size_t width() const { return apart && !combines_rows() ? 2 : 1; }
   smelt_data data(std::vector<Map>& memory) const {
     if (apart) return {nullptr, Apart::pack, Apart::unpack, memory.data()};
     return {memory.data(), nullptr, nullptr, nullptr};
   }
+  smelt_data block_of(std::vector<Map>& row) const { return {row.data() + place_of(me), nullptr, nullptr, nullptr}; }
+  smelt_data from() { return in_place && gathers() ? block_of(out) : data(in_place && scans() ? out : in); }
+  smelt_data to() { return in_place && scatters() ? block_of(in) : data(out); }
+  // What only the root has, or everybody.
+  void* row(std::vector<Map>& memory) {
+    if (!is_for_all() && me != root) return nullptr;
+    return memory.empty() ? static_cast<void*>(this) : memory.data();
+  }
 
   // The structs are gone when these return: only what they describe may still be looked at.
   int start(smelt_group* group) {
-    const smelt_data from = source(), to = data(out);
+    const smelt_data from = this->from(), to = this->to();
+    const size_t bytes = count * sizeof(Map);
     const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
     switch (kind) {
       case Kind::kBarrier: return smelt_group_start_barrier(group, &request);
-      case Kind::kBroadcast: return smelt_group_start_broadcast(group, &to, count * sizeof(Map), root, &request);
+      case Kind::kBroadcast: return smelt_group_start_broadcast(group, &to, bytes, root, &request);
       case Kind::kReduce: return smelt_group_start_reduce(group, &from, &to, count, &fold, root, &request);
       case Kind::kAllreduce: return smelt_group_start_allreduce(group, &from, &to, count, &fold, &request);
-      case Kind::kAllgather:
-        return smelt_group_start_allgather(group, &from, out.data(), count * sizeof(Map), &request);
+      case Kind::kAllgather: return smelt_group_start_allgather(group, &from, row(out), bytes, &request);
       case Kind::kReduceScatterBlock:
         return smelt_group_start_reduce_scatter_block(group, in.data(), out.data(), count, &fold, &request);
       case Kind::kReduceScatter:
         return smelt_group_start_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold, &request);
       case Kind::kScan: return smelt_group_start_scan(group, &from, &to, count, &fold, &request);
       case Kind::kExscan: return smelt_group_start_exscan(group, &from, &to, count, &fold, &request);
-      case Kind::kAlltoall:
-        return smelt_group_start_alltoall(group, in.data(), out.data(), count * sizeof(Map), &request);
+      case Kind::kAlltoall: return smelt_group_start_alltoall(group, in.data(), out.data(), bytes, &request);
       case Kind::kExchange:
         return smelt_group_start_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size(),
+                                          &request);
+      case Kind::kGather: return smelt_group_start_gather(group, &from, row(out), bytes, root, &request);
+      case Kind::kScatter: return smelt_group_start_scatter(group, row(in), &to, bytes, root, &request);
+      case Kind::kAllgatherv: return smelt_group_start_allgatherv(group, &from, row(out), places.data(), &request);
+      case Kind::kGatherv:
+        return smelt_group_start_gatherv(group, from.base, bytes, row(out), me == root ? places.data() : nullptr, root,
+                                         &request);
+      case Kind::kScatterv:
+        return smelt_group_start_scatterv(group, row(in), me == root ? places.data() : nullptr, &to, bytes, root,
                                           &request);
     }
     return -1;
   }
   int block(smelt_group* group) {
-    const smelt_data from = source(), to = data(out);
+    const smelt_data from = this->from(), to = this->to();
+    const size_t bytes = count * sizeof(Map);
     const smelt_fold fold{sizeof(Map), fold_maps, nullptr, nullptr, 0};
     switch (kind) {
       case Kind::kBarrier: return smelt_group_barrier(group);
-      case Kind::kBroadcast: return smelt_group_broadcast(group, &to, count * sizeof(Map), root);
+      case Kind::kBroadcast: return smelt_group_broadcast(group, &to, bytes, root);
       case Kind::kReduce: return smelt_group_reduce(group, &from, &to, count, &fold, root);
       case Kind::kAllreduce: return smelt_group_allreduce(group, &from, &to, count, &fold);
-      case Kind::kAllgather: return smelt_group_allgather(group, &from, out.data(), count * sizeof(Map));
+      case Kind::kAllgather: return smelt_group_allgather(group, &from, row(out), bytes);
       case Kind::kReduceScatterBlock:
         return smelt_group_reduce_scatter_block(group, in.data(), out.data(), count, &fold);
       case Kind::kReduceScatter: return smelt_group_reduce_scatter(group, in.data(), out.data(), blocks.data(), &fold);
       case Kind::kScan: return smelt_group_scan(group, &from, &to, count, &fold);
       case Kind::kExscan: return smelt_group_exscan(group, &from, &to, count, &fold);
-      case Kind::kAlltoall: return smelt_group_alltoall(group, in.data(), out.data(), count * sizeof(Map));
+      case Kind::kAlltoall: return smelt_group_alltoall(group, in.data(), out.data(), bytes);
       case Kind::kExchange:
         return smelt_group_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size());
+      case Kind::kGather: return smelt_group_gather(group, &from, row(out), bytes, root);
+      case Kind::kScatter: return smelt_group_scatter(group, row(in), &to, bytes, root);
+      case Kind::kAllgatherv: return smelt_group_allgatherv(group, &from, row(out), places.data());
+      case Kind::kGatherv:
+        return smelt_group_gatherv(group, from.base, bytes, row(out), me == root ? places.data() : nullptr, root);
+      case Kind::kScatterv:
+        return smelt_group_scatterv(group, row(in), me == root ? places.data() : nullptr, &to, bytes, root);
     }
     return -1;
   }
@@ -188,16 +240,15 @@ struct Operation {
                       count, r, i);
       return 0;
     }
-    if (kind == Kind::kAllgather || kind == Kind::kAlltoall) {
-      const size_t first = kind == Kind::kAlltoall ? seat.me * count : 0;  // of what is for us
+    if (kind == Kind::kAlltoall) {
       for (unsigned r = 0; r < seat.n; ++r)
         for (size_t i = 0; i < count; ++i)
-          EXPECT_HERE(out[r * count + i] == operand(r, first + i, round),
-                      "rank %u of %u: round %u, kind %d: %zu elements of %u: %zu", seat.me, seat.n, round,
-                      static_cast<int>(kind), count, r, i);
+          EXPECT_HERE(out[r * count + i] == operand(r, seat.me * count + i, round),
+                      "rank %u of %u: round %u, alltoall: %zu elements of %u: %zu", seat.me, seat.n, round, count, r,
+                      i);
       return 0;
     }
-    if (scatters()) {
+    if (combines_rows()) {
       for (size_t i = 0; i < blocks[seat.me]; ++i)
         EXPECT_HERE(out[i] == combined(seat.n, before(seat.me) + i),
                     "rank %u of %u: round %u: block of %zu elements, from %zu on: %zu", seat.me, seat.n, round,
@@ -205,18 +256,31 @@ struct Operation {
       EXPECT_HERE(out.back() == (Map{9, 9}), "rank %u: round %u: after the block", seat.me, round);
       return 0;
     }
+    if (has_row() && check_row(gathers() ? out : in)) return -1;
+    if (gathers() || (scatters() && in_place)) return 0;
     for (size_t i = 0; i < count; ++i) {
-      Map expected = scans() && in_place() ? operand(seat.me, i, round) : Map{9, 9};
+      Map expected = scans() && in_place ? operand(seat.me, i, round) : Map{9, 9};
+      if (scatters()) expected = operand(seat.me, i, round);
       if (kind == Kind::kBroadcast) expected = operand(root, i, round);
       if (kind == Kind::kAllreduce || (kind == Kind::kReduce && seat.me == root)) expected = combined(seat.n, i);
       if (kind == Kind::kScan) expected = combined(seat.me + 1, i);
       if (kind == Kind::kExscan && seat.me > 0) expected = combined(seat.me, i);
       EXPECT_HERE(out[i * width()] == expected, "rank %u of %u: round %u, kind %d, %zu elements, root %u: element %zu",
                   seat.me, seat.n, round, static_cast<int>(kind), count, root, i);
-      const bool was_in = (kind == Kind::kBroadcast && seat.me == root) || (scans() && in_place());
+      const bool was_in = (kind == Kind::kBroadcast && seat.me == root) || (scans() && in_place);
       EXPECT_HERE(!apart || out[i * 2 + 1] == (was_in ? Map{5, 5} : Map{9, 9}),
                   "rank %u: round %u: between the elements, %zu", seat.me, round, i);
     }
+    return 0;
+  }
+  // The row, with what is between the blocks.
+  int check_row(const std::vector<Map>& row) const {
+    std::vector<Map> expected(row_elements, gathers() ? Map{9, 9} : Map{5, 5});
+    for (unsigned r = 0; r < places.size() && (is_for_all() || me == root); ++r)
+      for (size_t i = 0; i < count_of(r); ++i) expected[place_of(r) + i] = operand(r, i, round);
+    for (size_t i = 0; i < row_elements; ++i)
+      EXPECT_HERE(row[i] == expected[i], "rank %u of %zu: round %u, kind %d, root %u: element %zu of the row", me,
+                  places.size(), round, static_cast<int>(kind), root, i);
     return 0;
   }
 
@@ -259,7 +323,7 @@ int mixed(smelt_group* group, const Seat& seat) {
       if (blocking) {
         if (const int wrong = operation->check(seat)) return wrong;
         for (const auto& before : outstanding)
-          EXPECT_HERE(!before->request.group || (count == 0 && kind != Kind::kBarrier),
+          EXPECT_HERE(!before->request.group || operation->does_nothing(),
                       "a blocking one came back before what was started");
       }
       outstanding.push_back(std::move(operation));
@@ -294,10 +358,11 @@ INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u)
 // Every size about the borders of the methods, from memory in one piece, in place and with gaps.
 int every_size(smelt_group* group, const Seat& seat, Kind kind, size_t most) {
   uint32_t round = 0;
-  for (const size_t count : {1, 3, 7, 8, 27, 28, 29, 255, 256, 257, 3000, 20000, 50000})
+  for (const size_t count : {1, 3, 4, 7, 8, 9, 14, 15, 27, 28, 29, 255, 256, 257, 3000, 20000, 50000})
     for (const bool apart : {false, false, true, true}) {
       if (count > most) continue;
-      Operation operation(kind, count, 0, ++round, apart, seat);
+      ++round;
+      Operation operation(kind, count, round / 4 % seat.n, round, apart, seat);
       EXPECT_HERE(operation.block(group) == 0, "round %u", round);
       if (const int wrong = operation.check(seat)) return wrong;
     }
@@ -310,13 +375,20 @@ void expect_every_size(unsigned n, Kind kind) {
   const size_t most = n <= 2 ? 50000 : 20000;  // of two: more than single copy reads at a time
   EXPECT_EQ(in_group(n, {}, up_to(most, kind)), 0);
   EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "0"}}, up_to(most, kind)), 0) << "single copy";
+  EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "1000000000"}}, up_to(most, kind)), 0) << "pieces";
   EXPECT_EQ(in_group(n, {{"SMELT_CHUNK", "64"}}, up_to(300, kind)), 0) << "many pieces";
+  EXPECT_EQ(in_group(n, {{"SMELT_CHUNK", "192"}}, up_to(300, kind)), 0) << "many pieces, ends within blocks";
 }
 TEST_P(Started, GatheredByAll) { expect_every_size(GetParam(), Kind::kAllgather); }
 TEST_P(Started, ScatteredInBlocks) { expect_every_size(GetParam(), Kind::kReduceScatterBlock); }
 TEST_P(Started, ScatteredUnevenly) { expect_every_size(GetParam(), Kind::kReduceScatter); }
 TEST_P(Started, Scanned) { expect_every_size(GetParam(), Kind::kScan); }
 TEST_P(Started, ScannedWithoutOneself) { expect_every_size(GetParam(), Kind::kExscan); }
+TEST_P(Started, Gathered) { expect_every_size(GetParam(), Kind::kGather); }
+TEST_P(Started, Scattered) { expect_every_size(GetParam(), Kind::kScatter); }
+TEST_P(Started, GatheredByAllUnevenly) { expect_every_size(GetParam(), Kind::kAllgatherv); }
+TEST_P(Started, HandedOutUnevenly) { expect_every_size(GetParam(), Kind::kScatterv); }
+TEST_P(Started, GatheredUnevenly) { expect_every_size(GetParam(), Kind::kGatherv); }
 
 // The same for rows of blocks; a block that begins or ends within a line, and a piece with several blocks among them.
 int exchanges(smelt_group* group, const Seat& seat) {
@@ -372,6 +444,8 @@ TEST(StartedOf, MoreThanABlock) {
     EXPECT_EQ(failures(n, {}), 0);
     for (const Kind kind : {Kind::kAllgather, Kind::kReduceScatterBlock, Kind::kReduceScatter, Kind::kScan})
       EXPECT_EQ(in_group(n, {}, up_to(300, kind)), 0);
+    for (const Kind kind : {Kind::kGather, Kind::kScatter, Kind::kAllgatherv, Kind::kScatterv, Kind::kGatherv})
+      EXPECT_EQ(in_group(n, {}, up_to(20000, kind)), 0);
     EXPECT_EQ(in_group(n, {}, exchanges), 0);
   }
 }
@@ -380,8 +454,9 @@ TEST(StartedOf, MoreThanABlock) {
 // messages among them, so that the first use of memory for them does not wait either.
 int alone(smelt_group* group, Seat& seat) {
   std::vector<std::unique_ptr<Operation>> all;
-  for (const Kind kind : {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather,
-                          Kind::kReduceScatterBlock, Kind::kReduceScatter, Kind::kAlltoall, Kind::kExchange})
+  for (const Kind kind :
+       {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather, Kind::kReduceScatterBlock,
+        Kind::kReduceScatter, Kind::kAlltoall, Kind::kExchange, Kind::kGather, Kind::kScatter})
     for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
       all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
                                                 static_cast<uint32_t>(all.size()), false, seat));
@@ -488,6 +563,15 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
                     smelt_group_exchange(group, nullptr, 0, &nobody, 1) == -EINVAL &&
                     smelt_group_start_exchange(group, nullptr, 1, nullptr, 0, &request) == -EINVAL,
                 "lists that descend, of nobody, of nothing");
+    const smelt_data word{&done, nullptr, nullptr, nullptr};
+    EXPECT_HERE(smelt_group_start_gather(group, &word, &done, 4, 2, &request) == -EINVAL &&
+                    smelt_group_gather(group, nullptr, &done, 4, 0) == -EINVAL &&
+                    smelt_group_gather(group, &word, nullptr, 4, seat.me) == -EINVAL,
+                "a gather to nobody, of nothing, to nowhere");
+    EXPECT_HERE(smelt_group_start_scatter(group, &done, &word, 4, 2, &request) == -EINVAL &&
+                    smelt_group_scatter(group, &done, nullptr, 4, 0) == -EINVAL &&
+                    smelt_group_scatter(group, nullptr, &word, 4, seat.me) == -EINVAL,
+                "a scatter from nobody, to nowhere, of nothing");
     EXPECT_HERE(smelt_group_test(nullptr, &done) == -EINVAL && smelt_group_test(&request, nullptr) == -EINVAL &&
                     smelt_group_wait(nullptr) == -EINVAL,
                 "test and wait of nothing");

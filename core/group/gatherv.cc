@@ -1,0 +1,162 @@
+// Gatherv: everybody's data to the root, of any length and to any place. Only the root knows all lengths, and everybody
+// its own; so everybody says with its first line what it has.
+//
+//   inline  up to 224 bytes: that line and its likes carry the data already
+//   single  a longer one is read by the root straight from its owner's memory, and that one waits for it
+//   shelf   where single copy does not serve: all must count pieces alike, so the root says what the longest block is,
+//           and everybody waits for that; then as gather.cc
+//
+// With single copy nobody else waits for the root but for flow control.
+#include <algorithm>
+#include <cerrno>
+
+#include "group/engine.h"
+#include "group/fold.h"
+#include "group/single_copy.h"
+
+namespace smelt {
+namespace {
+
+// Who sets a greater limit to what passes shared memory wants no single copy.
+constexpr uint64_t kGreatestLimit = 1 << 20;
+
+// A gatherv, as its caller put it. `row` and `blocks` are the root's.
+struct Collecting {
+  const char* own;  // our block
+  size_t bytes;     // of it
+  char* row;
+  const smelt_place* blocks;
+  uint32_t root;
+
+  char* block(uint32_t i) const { return row + blocks[i].offset; }
+};
+
+struct Gatherv : Machine {
+  static constexpr int kRooms = 1;
+  char* const room;
+  const Collecting job;
+  bool reads = false;  // the root does
+  uint32_t k = 1, i = 0;
+  Heading heading{};
+  const void* from = nullptr;
+  uint64_t longest = 0, number = 0, piece = 0;
+
+  Gatherv(InlineRoom* rooms, const Collecting& job) : room(rooms[0].bytes), job(job) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        SMELT_AWAIT(how.shelves_agreed());
+        if (!group.shelves) {
+          error = -ENOTSUP;
+          return true;
+        }
+        reads = group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy <= kGreatestLimit;
+        if (reads) {
+          SMELT_AWAIT(how.single_copy_agreed());
+          reads = group.single_copy();
+        }
+        ++group.episode;
+        if (group.me != job.root) {
+          if (job.bytes <= kInlineBytes) {
+            SMELT_AWAIT(how.put(group.desk().up, job.bytes > 0 ? job.own : room, job.bytes));
+          } else {
+            heading = {job.bytes, reinterpret_cast<uint64_t>(job.own)};
+            SMELT_AWAIT(how.put_special(group.desk().up, heading, kHeadsLong));
+          }
+          if (!reads) {
+            SMELT_AWAIT(how.is_here(job.root, group.desks[job.root].down));
+            std::memcpy(&longest, group.payload(group.desks[job.root].down), sizeof longest);
+          } else if (job.bytes > kInlineBytes) {
+            SMELT_AWAIT(how.until(job.root, [&] { return group.has_finished(job.root, group.episode); }));
+          }
+        } else {
+          keep_own();
+          for (; k < group.n; ++k) {
+            i = (group.me + k) % group.n;
+            SMELT_AWAIT(how.is_here(i, group.desks[i].up));
+            heading.bytes = group.what_is_here(group.desks[i].up);
+            if (heading.bytes == kHeadsLong) {
+              std::memcpy(&heading, group.payload(group.desks[i].up), sizeof heading);
+              longest = std::max(longest, heading.bytes);
+              if (reads && expected())
+                note(read_from(group.introduction(i), job.block(i), heading.address, heading.bytes), &error);
+            } else {
+              SMELT_AWAIT((from = how.get(i, group.desks[i].up, heading.bytes, room)) != nullptr);
+              if (expected()) copy_inline(job.block(i), from, heading.bytes);
+            }
+          }
+          group.settled = group.episode - 1;  // everybody has been heard, who has finished everything before
+          if (!reads) {
+            SMELT_AWAIT(how.put_special(group.desk().down, longest, sizeof longest));
+          }
+        }
+        // Who has less than the longest has nothing in the last pieces.
+        for (number = 0; !reads && number * group.piece_bytes < longest; ++number) {
+          piece = group.pieces++;
+          if (group.me != job.root) {
+            if (job.bytes > kInlineBytes && part(group, job.bytes) > 0) {
+              SMELT_AWAIT(how.piece_free(piece));
+              std::memcpy(group.up_piece(group.me, piece), job.own + number * group.piece_bytes,
+                          part(group, job.bytes));
+              group.fill(&Desk::filled_up, piece, job.bytes);
+            }
+          } else {
+            for (k = 1; k < group.n; ++k) {
+              i = (group.me + k) % group.n;
+              if (sent_long(group) <= number * group.piece_bytes) continue;
+              SMELT_AWAIT(how.filled(i, &Desk::filled_up, piece));
+              if (sent_long(group) == job.blocks[i].bytes)
+                std::memcpy(job.block(i) + number * group.piece_bytes, group.up_piece(i, piece),
+                            part(group, job.blocks[i].bytes));
+            }
+          }
+          group.consume(piece);
+        }
+        if (group.me == job.root)
+          group.finish_now();  // the others may wait for it
+        else
+          group.finish();
+    }
+    return true;
+  }
+
+ private:
+  void keep_own() const {
+    if (job.bytes > 0 && job.own != job.block(job.root)) std::memcpy(job.block(job.root), job.own, job.bytes);
+  }
+  // Is what somebody sends as long as the root has been told?
+  bool expected() {
+    if (heading.bytes == job.blocks[i].bytes) return true;
+    error = -EMSGSIZE;
+    return false;
+  }
+  // What the i-th has said of this call, if that was a heading; else 0. Nobody has gone on since.
+  uint64_t sent_long(const Group& group) const {
+    const InlineSlot* const up = group.desks[i].up;
+    if (group.what_is_here(up) != kHeadsLong) return 0;
+    Heading said;
+    std::memcpy(&said, group.payload(up), sizeof said);
+    return said.bytes;
+  }
+  size_t part(const Group& group, size_t bytes) const {
+    const size_t offset = number * group.piece_bytes;
+    return bytes > offset ? std::min<size_t>(bytes - offset, group.piece_bytes) : 0;
+  }
+};
+
+}  // namespace
+
+int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_place* blocks, uint32_t root) {
+  group.begin(0);
+  return Running{group}.run<Gatherv>(
+      Collecting{static_cast<const char*>(in), bytes, static_cast<char*>(out), blocks, root});
+}
+int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_place* blocks, uint32_t root) {
+  return Starting{group, place}.run<Gatherv>(
+      Collecting{static_cast<const char*>(place.in.base), bytes, static_cast<char*>(place.out.base), blocks, root});
+}
+
+}  // namespace smelt

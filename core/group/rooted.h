@@ -1,0 +1,113 @@
+// What gather and scatter share: a row of blocks on the root, one for each participant, and the block that each has of
+// its own.
+#pragma once
+
+#include "group/engine.h"
+#include "group/fold.h"
+#include "group/single_copy.h"
+
+namespace smelt {
+
+enum class Towards : uint8_t { kRoot, kOthers };  // gather, scatter
+
+// A gather or scatter, as its caller put it.
+struct Rooted {
+  const smelt_data& own;  // our block
+  char* row;              // the root's: all blocks, by participant
+  size_t bytes;           // of each
+  uint32_t root;
+
+  char* block(uint32_t i) const { return row + i * bytes; }
+  // The k-th that the root serves: it begins with its neighbour, so that roots that change do not all begin with the
+  // same.
+  static uint32_t neighbour(const Group& group, uint32_t k) { return (group.me + k) % group.n; }
+  // The root's own block, which in place is where it belongs.
+  void keep_own(Towards towards) const {
+    if (own.base == block(root)) return;
+    if (towards == Towards::kRoot)
+      pack(own, 0, bytes, block(root));
+    else
+      unpack(own, 0, bytes, block(root));
+  }
+};
+
+// The root copies the first n-th of every block and everybody the rest of its own, at the same time. `served`: false
+// means "take the shelves". error: the kernel refused after all.
+struct RootedSingle : Machine {
+  const Towards towards;
+  const Rooted job;
+  bool served = false;
+  ExchangeNotices notices;
+
+  RootedSingle(Towards towards, const Rooted& job) : towards(towards), job(job) {}
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        ++group.episode;
+        notices.all[group.me] = {group.me == job.root ? reinterpret_cast<uint64_t>(job.row) : address(job.own), 0,
+                                 group.operand_bytes};
+        SMELT_AWAIT(notices.step(how));
+        served = true;
+        if (!notices.are_as_long(group)) return true;
+        for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in != 0;
+        if (!served) return true;
+        copy(group);
+        // Nobody may go on before all have read and written what they had to.
+        group.finish_now();
+        SMELT_AWAIT(how.all_finished(group, group.episode));
+    }
+    return true;
+  }
+
+ private:
+  // So many bytes between our memory and somebody's.
+  void move(const Group& group, bool away, uint32_t i, char* here, uint64_t there, size_t length) {
+    if (length == 0) return;
+    const Introduction& whose = group.introduction(i);
+    note(away ? write_to(whose, here, there, length) : read_from(whose, here, there, length), &error);
+  }
+  void copy(const Group& group) {
+    const size_t of_root = slice(job.bytes, 1, group.n);
+    const bool to_root = towards == Towards::kRoot;
+    if (group.me != job.root) {
+      move(group, to_root, job.root, static_cast<char*>(job.own.base) + of_root,
+           notices.all[job.root].in + group.me * job.bytes + of_root, job.bytes - of_root);
+      return;
+    }
+    job.keep_own(towards);
+    for (uint32_t k = 1; k < group.n; ++k) {
+      const uint32_t i = Rooted::neighbour(group, k);
+      move(group, !to_root, i, job.block(i), notices.all[i].in, of_root);
+    }
+  }
+};
+
+// A long one: by single copy, or else through the shelves.
+template <typename Shelf, smelt_collective kWhich, Towards kTowards>
+struct RootedLong : Machine {
+  static constexpr int kRooms = 1;
+  const size_t bytes;
+  BeginLong begin;
+  Shelf shelf;
+  RootedSingle single;
+
+  RootedLong(InlineRoom*, const Group& group, const Rooted& job)
+      : bytes(job.bytes), shelf(group, job), single(kTowards, job) {}
+
+  template <typename How>
+  bool step(How how) {
+    switch (resume_at(how)) {
+      case 0:
+        SMELT_AWAIT(begin.step(how, kWhich, bytes, single));
+        error = begin.error;
+        if (begin.done) return true;
+        SMELT_AWAIT(shelf.step(how));
+    }
+    return true;
+  }
+};
+
+}  // namespace smelt
