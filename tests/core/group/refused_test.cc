@@ -61,6 +61,7 @@ void in_a_child(Body body) {
 
 struct Sleeper {
   explicit Sleeper(uint64_t awaited) : epoch(awaited) {
+    const uint64_t sleeps_before = sleeps();
     policy.spin_ns = 1000;
     pthread_create(
         &thread, nullptr,
@@ -70,8 +71,8 @@ struct Sleeper {
           return nullptr;
         },
         this);
-    // Announced, and very likely asleep by then.
-    while (line.bell.sleepers.load() == 0) os::yield_cpu();
+    // Asleep, or just about to be: counted on the way into the kernel.
+    while (sleeps() == sleeps_before) os::yield_cpu();
     ::usleep(20'000);
   }
   void join() { pthread_join(thread, nullptr); }
