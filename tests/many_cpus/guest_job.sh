@@ -156,7 +156,8 @@ calibration() {
   check "smelt calibrate" 0 '^written' "$smelt" calibrate --limit 120
   cat "$output"
   for pair in $pairs; do
-    pattern="^  $(echo "${pair%=*}" | tr _ ' ') +$((${pair#*=} / 2)) +[0-9]+ "  # of both directions together
+    # In the table of hops, where a class is whole: a guest with more CPUs than there really are may have it taken apart.
+    pattern="^  $(echo "${pair%=*}" | tr _ ' ') +${pair#*=} +[0-9.]+ +[0-9.]+ +[0-9.]+\$"
     if grep -Eq "$pattern" "$output"; then passes "a class: $pair"; else fails "a class: $pair"; fi
   done
   check "smelt info, calibrated" 0 '^measured' "$smelt" info
