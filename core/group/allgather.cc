@@ -170,34 +170,10 @@ struct AllgatherSingle : Machine {
   }
 };
 
-template <typename Job, smelt_collective kWhich>
-struct AllgatherLong : Machine {
-  static constexpr int kRooms = 1;
-  const size_t longest;
-  BeginLong begin;
-  AllgatherShelf<Job> shelf;
-  AllgatherSingle<Job> single;
-
-  AllgatherLong(InlineRoom* rooms, const Group& group, const Job& job)
-      : longest(job.longest()), shelf(rooms, group, job), single(job) {}
-
-  template <typename How>
-  bool step(How how) {
-    switch (resume_at(how)) {
-      case 0:
-        SMELT_AWAIT(begin.step(how, kWhich, longest, single));
-        error = begin.error;
-        if (begin.done) return true;
-        SMELT_AWAIT(shelf.step(how));
-    }
-    return true;
-  }
-};
-
 template <smelt_collective kWhich, typename Way, typename Job>
 int allgather(Way way, const Job& job) {
   if (job.longest() <= kInlineBytes) return way.template run<AllgatherInline<Job>>(job);
-  return way.template run<AllgatherLong<Job, kWhich>>(way.group, job);
+  return way.template run<LongMessage<kWhich, AllgatherShelf<Job>, AllgatherSingle<Job>>>(way.group, job);
 }
 
 Various various(const Group& group, const smelt_data& in, void* out, const smelt_place* blocks) {

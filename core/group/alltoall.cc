@@ -27,6 +27,8 @@ struct Rows {
   char* out;
   size_t bytes;  // of a block
 
+  size_t longest() const { return bytes; }
+
   static uint32_t sender(const Group& group, uint32_t t) { return (group.me + group.n - 1 - t) % group.n; }
   // Where in that sender's stream our block begins.
   size_t place(uint32_t t) const { return t * bytes; }
@@ -185,28 +187,7 @@ struct AlltoallSingle : Machine {
   }
 };
 
-struct AlltoallLong : Machine {
-  static constexpr int kRooms = 1;
-  const size_t bytes;
-  BeginLong begin;
-  AlltoallShelf shelf;
-  AlltoallSingle single;
-
-  AlltoallLong(InlineRoom* rooms, const Group& group, const Rows& job)
-      : bytes(job.bytes), shelf(rooms, group, job), single(job) {}
-
-  template <typename How>
-  bool step(How how) {
-    switch (resume_at(how)) {
-      case 0:
-        SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_ALLTOALL, bytes, single));
-        error = begin.error;
-        if (begin.done) return true;
-        SMELT_AWAIT(shelf.step(how));
-    }
-    return true;
-  }
-};
+using AlltoallLong = LongMessage<SMELT_COLLECTIVE_ALLTOALL, AlltoallShelf, AlltoallSingle>;
 
 template <typename Way>
 int alltoall(Way way, const Rows& job) {

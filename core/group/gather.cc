@@ -60,7 +60,7 @@ struct GatherShelf : Machine {
   size_t offset = 0, length = 0;
   uint32_t k = 1;
 
-  GatherShelf(const Group& group, const Rooted& job) : job(job), pieces(job.bytes, 1, group.piece_bytes) {}
+  GatherShelf(InlineRoom*, const Group& group, const Rooted& job) : job(job), pieces(job.bytes, 1, group.piece_bytes) {}
 
   template <typename How>
   bool step(How how) {
@@ -89,7 +89,7 @@ struct GatherShelf : Machine {
   }
 };
 
-using GatherLong = RootedLong<GatherShelf, SMELT_COLLECTIVE_GATHER, Towards::kRoot>;
+using GatherLong = LongMessage<SMELT_COLLECTIVE_GATHER, GatherShelf, RootedSingle<Towards::kRoot>>;
 
 template <typename Way>
 int gather(Way way, const Rooted& job) {

@@ -34,6 +34,7 @@ struct Scattering {
   const smelt_fold& fold;
 
   size_t bytes() const { return elements * fold.element_bytes; }
+  size_t longest() const { return bytes(); }
 };
 
 struct ReduceScatterInline : Machine {
@@ -144,7 +145,7 @@ struct ReduceScatterShelf : Machine {
   Cut::Part own{};
   Whole whole;
 
-  ReduceScatterShelf(const Group& group, const Scattering& job)
+  ReduceScatterShelf(InlineRoom*, const Group& group, const Scattering& job)
       : job(job), cut(job, group.n, group.piece_bytes), own_begin(job.blocks.before(group.me)) {
     for (uint32_t i = 0; i < group.me; ++i) own_before += cut.width(job.blocks.of(i));
   }
@@ -233,28 +234,7 @@ struct ReduceScatterSingle : Machine {
   }
 };
 
-struct ReduceScatterLong : Machine {
-  static constexpr int kRooms = 1;
-  const size_t bytes;
-  BeginLong begin;
-  ReduceScatterSingle single;
-  ReduceScatterShelf shelf;
-
-  ReduceScatterLong(InlineRoom*, const Group& group, const Scattering& job)
-      : bytes(job.bytes()), single(job), shelf(group, job) {}
-
-  template <typename How>
-  bool step(How how) {
-    switch (resume_at(how)) {
-      case 0:
-        SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_REDUCE_SCATTER, bytes, single));
-        error = begin.error;
-        if (begin.done) return true;
-        SMELT_AWAIT(shelf.step(how));
-    }
-    return true;
-  }
-};
+using ReduceScatterLong = LongMessage<SMELT_COLLECTIVE_REDUCE_SCATTER, ReduceScatterShelf, ReduceScatterSingle>;
 
 template <typename Way>
 int reduce_scatter(Way way, const Scattering& job) {

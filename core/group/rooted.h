@@ -17,6 +17,7 @@ struct Rooted {
   size_t bytes;           // of each
   uint32_t root;
 
+  size_t longest() const { return bytes; }
   char* block(uint32_t i) const { return row + i * bytes; }
   // The k-th that the root serves: it begins with its neighbour, so that roots that change do not all begin with the
   // same.
@@ -33,13 +34,13 @@ struct Rooted {
 
 // The root copies the first n-th of every block and everybody the rest of its own, at the same time. `served`: false
 // means "take the shelves". error: the kernel refused after all.
+template <Towards towards>
 struct RootedSingle : Machine {
-  const Towards towards;
   const Rooted job;
   bool served = false;
   ExchangeNotices notices;
 
-  RootedSingle(Towards towards, const Rooted& job) : towards(towards), job(job) {}
+  explicit RootedSingle(const Rooted& job) : job(job) {}
 
   template <typename How>
   bool step(How how) {
@@ -82,31 +83,6 @@ struct RootedSingle : Machine {
       const uint32_t i = Rooted::neighbour(group, k);
       move(group, !to_root, i, job.block(i), notices.all[i].in, of_root);
     }
-  }
-};
-
-// A long one: by single copy, or else through the shelves.
-template <typename Shelf, smelt_collective kWhich, Towards kTowards>
-struct RootedLong : Machine {
-  static constexpr int kRooms = 1;
-  const size_t bytes;
-  BeginLong begin;
-  Shelf shelf;
-  RootedSingle single;
-
-  RootedLong(InlineRoom*, const Group& group, const Rooted& job)
-      : bytes(job.bytes), shelf(group, job), single(kTowards, job) {}
-
-  template <typename How>
-  bool step(How how) {
-    switch (resume_at(how)) {
-      case 0:
-        SMELT_AWAIT(begin.step(how, kWhich, bytes, single));
-        error = begin.error;
-        if (begin.done) return true;
-        SMELT_AWAIT(shelf.step(how));
-    }
-    return true;
   }
 };
 

@@ -71,7 +71,7 @@ struct ScatterShelf : Machine {
   uint64_t number = 0, last = 0;  // of the pieces that we look at
   size_t offset = 0, length = 0;
 
-  ScatterShelf(const Group& group, const Rooted& job)
+  ScatterShelf(InlineRoom*, const Group& group, const Rooted& job)
       : job(job), pieces(sent_bytes(group, job.bytes), 1, group.piece_bytes), sent(sent_bytes(group, job.bytes)) {}
 
   template <typename How>
@@ -115,7 +115,7 @@ struct ScatterShelf : Machine {
   }
 };
 
-using ScatterLong = RootedLong<ScatterShelf, SMELT_COLLECTIVE_SCATTER, Towards::kOthers>;
+using ScatterLong = LongMessage<SMELT_COLLECTIVE_SCATTER, ScatterShelf, RootedSingle<Towards::kOthers>>;
 
 template <typename Way>
 int scatter(Way way, const Rooted& job) {

@@ -70,6 +70,32 @@ struct BeginLong : Machine {
   }
 };
 
+// A long message of which everybody knows that it is one: by single copy, or else through the shelves.
+template <smelt_collective kWhich, typename Shelf, typename Single>
+struct LongMessage : Machine {
+  static constexpr int kRooms = 1;
+  const size_t longest;
+  BeginLong begin;
+  Shelf shelf;
+  Single single;
+
+  template <typename Job>
+  LongMessage(InlineRoom* rooms, const Group& group, const Job& job)
+      : longest(job.longest()), shelf(rooms, group, job), single(job) {}
+
+  template <typename How>
+  bool step(How how) {
+    switch (resume_at(how)) {
+      case 0:
+        SMELT_AWAIT(begin.step(how, kWhich, longest, single));
+        error = begin.error;
+        if (begin.done) return true;
+        SMELT_AWAIT(shelf.step(how));
+    }
+    return true;
+  }
+};
+
 // What a participant says of its memory. 0: not in one piece.
 struct Notice {
   uint64_t in;     // what the others may read; a broadcast's: where the root may write
