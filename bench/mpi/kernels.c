@@ -58,7 +58,9 @@ void work_open(struct work* work, struct node* node, size_t bytes) {
   work->row = aligned_alloc(kPage, room * (size_t)work->ranks);
   work->counts = malloc((size_t)work->ranks * sizeof(int));
   work->places = malloc((size_t)work->ranks * sizeof(int));
-  if (!work->send || !work->receive || !work->gathered || !work->row || !work->counts || !work->places) {
+  work->shares = malloc((size_t)work->ranks * sizeof(int));
+  if (!work->send || !work->receive || !work->gathered || !work->row || !work->counts || !work->places ||
+      !work->shares) {
     fprintf(stderr, "mpi_sweep: no memory for messages of %zu bytes\n", bytes);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
@@ -66,6 +68,7 @@ void work_open(struct work* work, struct node* node, size_t bytes) {
   memset(work->gathered, 0, room * (size_t)work->ranks);
   memset(work->row, 0, room * (size_t)work->ranks);
   for (int i = 0; i < work->ranks; i++) work->counts[i] = (int)bytes, work->places[i] = i * (int)bytes;
+  for (int i = 0; i < work->ranks; i++) work->shares[i] = (int)(i % 2 ? elements(work) / 2 : elements(work));
 }
 
 void work_close(struct work* work) {
@@ -75,6 +78,7 @@ void work_close(struct work* work) {
   free(work->row);
   free(work->counts);
   free(work->places);
+  free(work->shares);
 }
 
 /* ---- complaints ---- */
@@ -107,9 +111,10 @@ static void check_broadcast(const struct work* work, const char* kernel, long nu
   check_guards(work, kernel, number);
 }
 
-/* Over the first `ranks`, of their elements from `first` on. */
-static void check_sums(const struct work* work, const char* kernel, long number, int ranks, size_t first) {
-  for (size_t i = 0; i < elements(work); i++) {
+/* Over the first `ranks`, of `count` of their elements from `first` on. */
+static void check_sums(const struct work* work, const char* kernel, long number, int ranks, size_t first,
+                       size_t count) {
+  for (size_t i = 0; i < count; i++) {
     unsigned sum = 0, bits = 0;
     for (int rank = 0; rank < ranks; rank++) {
       sum += value(number, rank, first + i);
@@ -121,7 +126,7 @@ static void check_sums(const struct work* work, const char* kernel, long number,
 }
 
 static void check_reduction(const struct work* work, const char* kernel, long number) {
-  check_sums(work, kernel, number, work->ranks, 0);
+  check_sums(work, kernel, number, work->ranks, 0, elements(work));
 }
 
 /* ---- the kernels ---- */
@@ -234,6 +239,79 @@ static void allgather_check(struct work* work, long number) {
   check_gathered(work, "allgather", number, false);
 }
 
+static void gather(const struct work* work, long number) {
+  stamp(work, number);
+  MPI_Gather(work->send, (int)work->bytes, MPI_BYTE, work->gathered, (int)work->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void gather_check(struct work* work, long number) {
+  guard_gathered(work, number);
+  gather(work, number);
+  if (work->rank == 0) check_gathered(work, "gather", number, false);
+  check_guards(work, "gather", number);
+}
+
+/* Of the vector forms all blocks have the same length, which the ranks do not know of each other. */
+static void allgatherv(const struct work* work, long number) {
+  stamp(work, number);
+  MPI_Allgatherv(work->send, (int)work->bytes, MPI_BYTE, work->gathered, work->counts, work->places, MPI_BYTE,
+                 MPI_COMM_WORLD);
+}
+
+static void allgatherv_check(struct work* work, long number) {
+  guard_gathered(work, number);
+  allgatherv(work, number);
+  check_gathered(work, "allgatherv", number, false);
+}
+
+static void gatherv(const struct work* work, long number) {
+  stamp(work, number);
+  MPI_Gatherv(work->send, (int)work->bytes, MPI_BYTE, work->gathered, work->counts, work->places, MPI_BYTE, 0,
+              MPI_COMM_WORLD);
+}
+
+static void gatherv_check(struct work* work, long number) {
+  guard_gathered(work, number);
+  gatherv(work, number);
+  if (work->rank == 0) check_gathered(work, "gatherv", number, false);
+  check_guards(work, "gatherv", number);
+}
+
+/* Of the row of rank 0. */
+static void check_scattered(const struct work* work, const char* kernel, long number) {
+  for (size_t i = 0; i < elements(work); i++) {
+    const unsigned sent = value_for(number, 0, work->rank, i);
+    const double should = of_doubles(work) ? sent : (unsigned char)sent;
+    if (get(work, work->receive, i) != should) wrong(work, kernel, number, i, get(work, work->receive, i), should);
+  }
+  check_guards(work, kernel, number);
+}
+
+static void scatter(const struct work* work, long number) {
+  if (work->rank == 0) stamp_row(work, number, 1);
+  MPI_Scatter(work->row, (int)work->bytes, MPI_BYTE, work->receive, (int)work->bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void scatter_check(struct work* work, long number) {
+  fill(work, number);
+  stamp_row(work, number, elements(work));
+  scatter(work, number);
+  check_scattered(work, "scatter", number);
+}
+
+static void scatterv(const struct work* work, long number) {
+  if (work->rank == 0) stamp_row(work, number, 1);
+  MPI_Scatterv(work->row, work->counts, work->places, MPI_BYTE, work->receive, (int)work->bytes, MPI_BYTE, 0,
+               MPI_COMM_WORLD);
+}
+
+static void scatterv_check(struct work* work, long number) {
+  fill(work, number);
+  stamp_row(work, number, elements(work));
+  scatterv(work, number);
+  check_scattered(work, "scatterv", number);
+}
+
 static void alltoall(const struct work* work, long number) {
   stamp_row(work, number, 1);
   MPI_Alltoall(work->row, (int)work->bytes, MPI_BYTE, work->gathered, (int)work->bytes, MPI_BYTE, MPI_COMM_WORLD);
@@ -246,7 +324,6 @@ static void alltoall_check(struct work* work, long number) {
   check_gathered(work, "alltoall", number, true);
 }
 
-/* All blocks have the same length, which the ranks do not know of each other. */
 static void alltoallv(const struct work* work, long number) {
   stamp_row(work, number, 1);
   MPI_Alltoallv(work->row, work->counts, work->places, MPI_BYTE, work->gathered, work->counts, work->places, MPI_BYTE,
@@ -279,8 +356,34 @@ static void reduce_scatter_block_check(struct work* work, long number) {
       put(work, work->gathered + work->bytes * (size_t)block, i, value(number, work->rank, i + (size_t)block));
   MPI_Reduce_scatter_block(work->gathered, work->receive, (int)elements(work), type_of(work), op_of(work),
                            MPI_COMM_WORLD);
-  check_sums(work, "reduce-scatter-block", number, work->ranks, (size_t)work->rank);
+  check_sums(work, "reduce-scatter-block", number, work->ranks, (size_t)work->rank, elements(work));
   check_guards(work, "reduce-scatter-block", number);
+}
+
+/* Every other rank gets half a block: of one element, none. The row has the blocks one behind the other. */
+static void stamp_shares(const struct work* work, long number, bool all) {
+  size_t at = 0;
+  for (int block = 0; block < work->ranks; at += (size_t)work->shares[block++])
+    for (size_t i = 0; i < (size_t)work->shares[block] && (all || i == 0); i++)
+      put(work, work->gathered, at + i, value(number, work->rank, at + i));
+}
+
+static void reduce_scatter(const struct work* work, long number) {
+  stamp_shares(work, number, false);
+  MPI_Reduce_scatter(work->gathered, work->receive, work->shares, type_of(work), op_of(work), MPI_COMM_WORLD);
+}
+
+static void reduce_scatter_check(struct work* work, long number) {
+  const size_t own = (size_t)work->shares[work->rank];
+  size_t first = 0;
+  for (int block = 0; block < work->rank; block++) first += (size_t)work->shares[block];
+  fill(work, number);
+  stamp_shares(work, number, true);
+  reduce_scatter(work, number);
+  check_sums(work, "reduce-scatter", number, work->ranks, first, own);
+  for (size_t i = own; i < elements(work); i++)
+    if (get(work, work->receive, i) != 0) wrong(work, "reduce-scatter", number, i, get(work, work->receive, i), 0);
+  check_guards(work, "reduce-scatter", number);
 }
 
 static void scan(const struct work* work, long number) {
@@ -291,7 +394,7 @@ static void scan(const struct work* work, long number) {
 static void scan_check(struct work* work, long number) {
   fill(work, number);
   scan(work, number);
-  check_sums(work, "scan", number, work->rank + 1, 0);
+  check_sums(work, "scan", number, work->rank + 1, 0, elements(work));
   check_guards(work, "scan", number);
 }
 
@@ -303,7 +406,7 @@ static void exscan(const struct work* work, long number) {
 static void exscan_check(struct work* work, long number) {
   fill(work, number);
   exscan(work, number);
-  if (work->rank > 0) check_sums(work, "exscan", number, work->rank, 0);
+  if (work->rank > 0) check_sums(work, "exscan", number, work->rank, 0, elements(work));
   check_guards(work, "exscan", number);
 }
 
@@ -334,9 +437,15 @@ const struct kernel kernels[] = {
     {"reduce-rotating", true, reduce_rotating, reduce_rotating_check},
     {"allreduce", true, allreduce, allreduce_check},
     {"allgather", true, allgather, allgather_check},
+    {"gather", true, gather, gather_check},
+    {"scatter", true, scatter, scatter_check},
+    {"allgatherv", true, allgatherv, allgatherv_check},
+    {"gatherv", true, gatherv, gatherv_check},
+    {"scatterv", true, scatterv, scatterv_check},
     {"alltoall", true, alltoall, alltoall_check},
     {"alltoallv", true, alltoallv, alltoallv_check},
     {"reduce-scatter-block", true, reduce_scatter_block, reduce_scatter_block_check},
+    {"reduce-scatter", true, reduce_scatter, reduce_scatter_check},
     {"scan", true, scan, scan_check},
     {"exscan", true, exscan, exscan_check},
     {"dup", false, duplicate, duplicate_check},

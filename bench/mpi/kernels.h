@@ -25,6 +25,7 @@ struct work {
   unsigned char* gathered; /* of all ranks */
   unsigned char* row;      /* for each */
   int *counts, *places;    /* of the blocks of both, in bytes */
+  int* shares;             /* of a reduce-scatter: everybody's block, in elements, the longest of `bytes` */
 };
 
 struct kernel {

@@ -26,14 +26,15 @@ using smelt::epcc::FailedRun;
 
 constexpr const char* kMethod = R"(Kernels:
   barrier; bcast and reduce with root 0; bcast-rotating and reduce-rotating, where call i has root i modulo the ranks;
-  allreduce; allgather; alltoall, alltoallv and reduce-scatter-block, whose size is that of one block; scan; exscan;
-  dup, which is MPI_Comm_dup, a barrier on the copy and MPI_Comm_free. Reductions are sums of doubles from 8 bytes on,
-  exclusive-or of bytes below. Results are checked outside of the timed loops; a wrong one fails the run.
+  allreduce; allgather, gather and scatter (root 0), their vector forms, alltoall, alltoallv and reduce-scatter-block,
+  whose size is that of one block; reduce-scatter, where every other rank has half a block; scan; exscan; dup, which is
+  MPI_Comm_dup, a barrier on the copy and MPI_Comm_free. Reductions are sums of doubles from 8 bytes on, exclusive-or of
+  bytes below. Results are checked outside of the timed loops; a wrong one fails the run.
 Statistics:
   A run is one mpirun of mpi_sweep with one kernel and all sizes. Per size it measures batches of calls in a tight
   loop, after a warm-up, as IMB and the OSU benchmarks do; time per call is that of the slowest rank, and the run's
-  figure is the median over the batches. Mind that in such a loop the root of bcast runs ahead of the others, and the
-  leaves of reduce ahead of the root: with a fixed root the figure is the rate of a pipeline, not the time of one
+  figure is the median over the batches. Mind that in such a loop the root of bcast or scatter runs ahead of the others, and the
+  leaves of reduce or gather ahead of the root: with a fixed root the figure is the rate of a pipeline, not the time of one
   call. The rotating kernels, --strict and --skew stop that. With --strict a barrier follows each call, and its time
   counts: ratios of short calls are nearer to the barrier's then. With --skew NS all ranks start each call together,
   each waits a random time up to NS, and the time is from the arrival of the last rank to the exit of the last rank.

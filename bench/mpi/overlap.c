@@ -25,7 +25,8 @@ enum { kSlices = 8, kMostBatches = 101, kGuard = 64, kPage = 4096 };
 struct work {
   int rank, ranks;
   size_t bytes;
-  double *send, *receive; /* receive: room for all ranks */
+  double *send, *receive, *row; /* receive: room for all ranks; row: a block for each */
+  int *counts, *places;         /* of the blocks of both: all alike */
 };
 
 struct kernel {
@@ -38,6 +39,8 @@ struct kernel {
 };
 
 static double value(int rank, size_t element) { return (double)(rank * 131 + (int)(element * 5 & 1023)); }
+/* Of a row, what is for rank `to`. */
+static double value_for(int rank, int to, size_t element) { return value(rank, element + 3 * (size_t)to); }
 static size_t elements(const struct work* w) { return w->bytes / sizeof(double); }
 
 static void start_barrier(const struct work* w, MPI_Request* r) {
@@ -57,6 +60,41 @@ static void start_allgather(const struct work* w, MPI_Request* r) {
   MPI_Iallgather(w->send, (int)elements(w), MPI_DOUBLE, w->receive, (int)elements(w), MPI_DOUBLE, MPI_COMM_WORLD, r);
 }
 
+static void start_gather(const struct work* w, MPI_Request* r) {
+  MPI_Igather(w->send, (int)elements(w), MPI_DOUBLE, w->receive, (int)elements(w), MPI_DOUBLE, 0, MPI_COMM_WORLD, r);
+}
+static void start_scatter(const struct work* w, MPI_Request* r) {
+  MPI_Iscatter(w->row, (int)elements(w), MPI_DOUBLE, w->receive, (int)elements(w), MPI_DOUBLE, 0, MPI_COMM_WORLD, r);
+}
+static void start_allgatherv(const struct work* w, MPI_Request* r) {
+  MPI_Iallgatherv(w->send, (int)elements(w), MPI_DOUBLE, w->receive, w->counts, w->places, MPI_DOUBLE, MPI_COMM_WORLD,
+                  r);
+}
+static void start_gatherv(const struct work* w, MPI_Request* r) {
+  MPI_Igatherv(w->send, (int)elements(w), MPI_DOUBLE, w->receive, w->counts, w->places, MPI_DOUBLE, 0, MPI_COMM_WORLD,
+               r);
+}
+static void start_scatterv(const struct work* w, MPI_Request* r) {
+  MPI_Iscatterv(w->row, w->counts, w->places, MPI_DOUBLE, w->receive, (int)elements(w), MPI_DOUBLE, 0, MPI_COMM_WORLD,
+                r);
+}
+static void start_alltoall(const struct work* w, MPI_Request* r) {
+  MPI_Ialltoall(w->row, (int)elements(w), MPI_DOUBLE, w->receive, (int)elements(w), MPI_DOUBLE, MPI_COMM_WORLD, r);
+}
+static void start_alltoallv(const struct work* w, MPI_Request* r) {
+  MPI_Ialltoallv(w->row, w->counts, w->places, MPI_DOUBLE, w->receive, w->counts, w->places, MPI_DOUBLE, MPI_COMM_WORLD,
+                 r);
+}
+static void start_reduce_scatter_block(const struct work* w, MPI_Request* r) {
+  MPI_Ireduce_scatter_block(w->row, w->receive, (int)elements(w), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, r);
+}
+static void start_reduce_scatter(const struct work* w, MPI_Request* r) {
+  MPI_Ireduce_scatter(w->row, w->receive, w->counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, r);
+}
+static void start_scan(const struct work* w, MPI_Request* r) {
+  MPI_Iscan(w->send, w->receive, (int)elements(w), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, r);
+}
+
 static double of_root(const struct work* w, size_t element) { return (void)w, value(0, element); }
 static double sum(const struct work* w, size_t element) {
   double result = 0;
@@ -66,11 +104,37 @@ static double sum(const struct work* w, size_t element) {
 static double of_rank(const struct work* w, size_t element) {
   return value((int)(element / elements(w)), element % elements(w));
 }
+static double of_root_for_me(const struct work* w, size_t element) { return value_for(0, w->rank, element); }
+static double of_rank_for_me(const struct work* w, size_t element) {
+  return value_for((int)(element / elements(w)), w->rank, element % elements(w));
+}
+static double sum_for_me(const struct work* w, size_t element) {
+  double result = 0;
+  for (int rank = 0; rank < w->ranks; rank++) result += value_for(rank, w->rank, element);
+  return result;
+}
+static double sum_so_far(const struct work* w, size_t element) {
+  double result = 0;
+  for (int rank = 0; rank <= w->rank; rank++) result += value(rank, element);
+  return result;
+}
 
 static const struct kernel kernels[] = {
-    {"ibarrier", 0, start_barrier, NULL, 0, 0},        {"ibcast", 1, start_bcast, of_root, 0, 0},
-    {"ireduce", 1, start_reduce, sum, 0, 1},           {"iallreduce", 1, start_allreduce, sum, 0, 0},
+    {"ibarrier", 0, start_barrier, NULL, 0, 0},
+    {"ibcast", 1, start_bcast, of_root, 0, 0},
+    {"ireduce", 1, start_reduce, sum, 0, 1},
+    {"iallreduce", 1, start_allreduce, sum, 0, 0},
     {"iallgather", 1, start_allgather, of_rank, 1, 0},
+    {"igather", 1, start_gather, of_rank, 1, 1},
+    {"iscatter", 1, start_scatter, of_root_for_me, 0, 0},
+    {"iallgatherv", 1, start_allgatherv, of_rank, 1, 0},
+    {"igatherv", 1, start_gatherv, of_rank, 1, 1},
+    {"iscatterv", 1, start_scatterv, of_root_for_me, 0, 0},
+    {"ialltoall", 1, start_alltoall, of_rank_for_me, 1, 0},
+    {"ialltoallv", 1, start_alltoallv, of_rank_for_me, 1, 0},
+    {"ireduce_scatter_block", 1, start_reduce_scatter_block, sum_for_me, 0, 0},
+    {"ireduce_scatter", 1, start_reduce_scatter, sum_for_me, 0, 0},
+    {"iscan", 1, start_scan, sum_so_far, 0, 0},
 };
 
 static void* memory(size_t bytes) {
@@ -169,7 +233,15 @@ static void measure_one(const struct kernel* kernel, struct node* node, size_t b
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   w.send = memory(w.bytes + kGuard);
   w.receive = memory(w.bytes * (size_t)w.ranks + kGuard);
+  w.row = memory(w.bytes * (size_t)w.ranks + kGuard);
+  w.counts = memory((size_t)w.ranks * sizeof(int));
+  w.places = memory((size_t)w.ranks * sizeof(int));
   for (size_t i = 0; i < elements(&w); i++) w.send[i] = value(w.rank, i);
+  for (int to = 0; to < w.ranks; to++) {
+    const size_t place = elements(&w) * (size_t)to;
+    w.counts[to] = (int)elements(&w), w.places[to] = (int)place;
+    for (size_t i = 0; i < elements(&w); i++) w.row[place + i] = value_for(w.rank, to, i);
+  }
   check(kernel, &w);
   const struct loop pure = {kernel, 0, 1}, calibration = {NULL, 100000, 1};
   (void)run(&pure, &w, 50);
@@ -202,12 +274,17 @@ static void measure_one(const struct kernel* kernel, struct node* node, size_t b
   }
   free(w.send);
   free(w.receive);
+  free(w.row);
+  free(w.counts);
+  free(w.places);
 }
 
 static const char kHelp[] =
     "mpi_overlap [options]   run with mpirun; prints one line of JSON per nonblocking collective and size,\n"
     "                        times as [fastest, median, slowest batch]\n"
-    "  --kernels A,B         which collectives (default all): ibarrier, ibcast, ireduce, iallreduce, iallgather\n"
+    "  --kernels A,B         which collectives (default all): ibarrier, ibcast, ireduce, iallreduce, iallgather,\n"
+    "                        igather, iscatter, iallgatherv, igatherv, iscatterv, ialltoall, ialltoallv,\n"
+    "                        ireduce_scatter_block, ireduce_scatter, iscan\n"
     "  --sizes N,N           bytes, multiples of 8 (8,1024,65536,1048576)\n"
     "  --batch-ms MS         length of a batch of pure calls (5)\n"
     "  --batches N           batches; the median is the figure (7)\n";

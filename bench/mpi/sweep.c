@@ -15,7 +15,7 @@
 #include "kernels.h"
 #include "measure.h"
 
-enum { kMostSizes = 64, kMostKernels = 16 };
+enum { kMostSizes = 64, kMostKernels = 32 };
 
 struct request {
   const struct kernel* chosen[kMostKernels];

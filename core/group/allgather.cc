@@ -182,6 +182,14 @@ Various various(const Group& group, const smelt_data& in, void* out, const smelt
   return {in, static_cast<char*>(out), blocks, most};
 }
 
+// Tells lists of lengths apart, though two may have the same sum (multiplicative hashing: Knuth, The Art of Computer
+// Programming 3, 6.4). Greater than any length.
+uint64_t all_lengths(const Group& group, const smelt_place* blocks) {
+  uint64_t number = 0;
+  for (uint32_t i = 0; i < group.n; ++i) number = (number ^ blocks[i].bytes) * 0x9E3779B97F4A7C15;
+  return number | uint64_t{1} << 63;
+}
+
 }  // namespace
 
 int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes) {
@@ -193,13 +201,13 @@ int start_allgather(Group& group, Pending& place, size_t bytes) {
                                                Equal{place.in, static_cast<char*>(place.out.base), bytes});
 }
 
-// What all must give alike is the sum.
-int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks, size_t sum) {
-  group.begin(sum);
+// What all must give alike are all lengths.
+int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks) {
+  group.begin(all_lengths(group, blocks));
   return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Running{group}, various(group, in, out, blocks));
 }
-int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks, size_t sum) {
-  return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Starting{group, place, sum},
+int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks) {
+  return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Starting{group, place, all_lengths(group, blocks)},
                                                 various(group, place.in, place.out.base, blocks));
 }
 

@@ -255,7 +255,7 @@ int smelt_group_allgatherv(smelt_group* group, const smelt_data* in, void* out, 
   if (sum == 0) return 0;
   if (is_busy(*group)) [[unlikely]]
     return after_started(*group, [=] { return smelt_group_allgatherv(group, in, out, blocks); });
-  if (group->n > 1) return group_allgatherv(*group, *in, out, blocks, sum);
+  if (group->n > 1) return group_allgatherv(*group, *in, out, blocks);
   copy_through(*in, at(static_cast<char*>(out) + blocks->offset), sum);
   return 0;
 }
@@ -402,7 +402,7 @@ int smelt_group_start_allgatherv(smelt_group* group, const smelt_data* in, void*
   const smelt_data all = at(out);
   if (group->n > 1)
     return start(*group, request, in, &all, nullptr,
-                 [&](Pending& place) { return start_allgatherv(*group, place, blocks, sum); });
+                 [&](Pending& place) { return start_allgatherv(*group, place, blocks); });
   copy_through(*in, at(static_cast<char*>(out) + blocks->offset), sum);
   return complete(request);
 }

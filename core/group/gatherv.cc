@@ -81,7 +81,7 @@ struct Gatherv : Machine {
             if (heading.bytes == kHeadsLong) {
               std::memcpy(&heading, group.payload(group.desks[i].up), sizeof heading);
               longest = std::max(longest, heading.bytes);
-              if (reads && expected())
+              if (expected() && reads)
                 note(read_from(group.introduction(i), job.block(i), heading.address, heading.bytes), &error);
             } else {
               SMELT_AWAIT((from = how.get(i, group.desks[i].up, heading.bytes, room)) != nullptr);

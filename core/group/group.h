@@ -146,7 +146,7 @@ int group_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t
                Prefix prefix);
 int group_alltoall(Group& group, const void* in, void* out, size_t bytes);
 int group_exchange(Group& group, const smelt_block* out, size_t outgoing, const smelt_block* in, size_t incoming);
-int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks, size_t sum);
+int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks);
 int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root);
 int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root);
 int group_scatterv(Group& group, const void* in, const smelt_place* blocks, const smelt_data& out, size_t bytes,
@@ -165,7 +165,7 @@ int start_scan(Group& group, Pending& place, size_t elements, Prefix prefix);
 int start_alltoall(Group& group, Pending& place, size_t bytes);
 int start_exchange(Group& group, Pending& place, const smelt_block* out, size_t outgoing, const smelt_block* in,
                    size_t incoming);
-int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks, size_t sum);
+int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks);
 int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_place* blocks, uint32_t root);

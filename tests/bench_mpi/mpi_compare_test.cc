@@ -47,9 +47,10 @@ struct Directory {
 TEST(MpiSweep, TalksWithoutMpirun) {
   const Finished listed = run("MPI_SWEEP", {"--list"});
   ASSERT_TRUE(listed.ok) << listed.failure;
-  EXPECT_EQ(listed.out,
-            "barrier\nbcast\nbcast-rotating\nreduce\nreduce-rotating\nallreduce\nallgather\nalltoall\nalltoallv\n"
-            "reduce-scatter-block\nscan\nexscan\ndup\n");
+  EXPECT_EQ(
+      listed.out,
+      "barrier\nbcast\nbcast-rotating\nreduce\nreduce-rotating\nallreduce\nallgather\ngather\nscatter\nallgatherv\n"
+      "gatherv\nscatterv\nalltoall\nalltoallv\nreduce-scatter-block\nreduce-scatter\nscan\nexscan\ndup\n");
   EXPECT_NE(run("MPI_SWEEP", {"--help"}).out.find("--kernels"), std::string::npos);
 }
 
@@ -68,16 +69,24 @@ Finished sweep_with_broken(const std::string& collective, const std::string& ker
 TEST(MpiSweep, NoticesWrongResults) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
   const Finished sound = sweep_with_broken(
-      "none", "bcast,reduce,allreduce,allgather,alltoall,alltoallv,reduce-scatter-block,scan,exscan,barrier");
+      "none",
+      "bcast,reduce,allreduce,allgather,gather,scatter,allgatherv,gatherv,scatterv,alltoall,alltoallv,"
+      "reduce-scatter-block,reduce-scatter,scan,exscan,barrier");
   ASSERT_TRUE(sound.ok) << sound.failure << sound.err;
   for (const auto& [collective, kernel] : {std::pair{"bcast", "bcast"},
                                            {"bcast", "bcast-rotating"},
                                            {"reduce", "reduce"},
                                            {"allreduce", "allreduce"},
                                            {"allgather", "allgather"},
+                                           {"gather", "gather"},
+                                           {"scatter", "scatter"},
+                                           {"allgatherv", "allgatherv"},
+                                           {"gatherv", "gatherv"},
+                                           {"scatterv", "scatterv"},
                                            {"alltoall", "alltoall"},
                                            {"alltoallv", "alltoallv"},
                                            {"reduce-scatter-block", "reduce-scatter-block"},
+                                           {"reduce-scatter", "reduce-scatter"},
                                            {"scan", "scan"},
                                            {"exscan", "exscan"},
                                            {"overrun", "allreduce"},

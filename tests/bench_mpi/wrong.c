@@ -49,6 +49,41 @@ int MPI_Allgather(const void* send, int send_count, MPI_Datatype send_type, void
   return result;
 }
 
+int MPI_Gather(const void* send, int send_count, MPI_Datatype send_type, void* receive, int count, MPI_Datatype type,
+               int root, MPI_Comm comm) {
+  const int result = PMPI_Gather(send, send_count, send_type, receive, count, type, root, comm);
+  if (broken("gather") && rank_of(comm) == root) spoil(receive, count, type);
+  return result;
+}
+
+int MPI_Scatter(const void* send, int send_count, MPI_Datatype send_type, void* receive, int count, MPI_Datatype type,
+                int root, MPI_Comm comm) {
+  const int result = PMPI_Scatter(send, send_count, send_type, receive, count, type, root, comm);
+  if (broken("scatter") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
+int MPI_Allgatherv(const void* send, int send_count, MPI_Datatype send_type, void* receive, const int* counts,
+                   const int* places, MPI_Datatype type, MPI_Comm comm) {
+  const int result = PMPI_Allgatherv(send, send_count, send_type, receive, counts, places, type, comm);
+  if (broken("allgatherv") && rank_of(comm) == 1) spoil(receive, counts[0], type);
+  return result;
+}
+
+int MPI_Gatherv(const void* send, int send_count, MPI_Datatype send_type, void* receive, const int* counts,
+                const int* places, MPI_Datatype type, int root, MPI_Comm comm) {
+  const int result = PMPI_Gatherv(send, send_count, send_type, receive, counts, places, type, root, comm);
+  if (broken("gatherv") && rank_of(comm) == root) spoil(receive, counts[0], type);
+  return result;
+}
+
+int MPI_Scatterv(const void* send, const int* counts, const int* places, MPI_Datatype send_type, void* receive,
+                 int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const int result = PMPI_Scatterv(send, counts, places, send_type, receive, count, type, root, comm);
+  if (broken("scatterv") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
 int MPI_Alltoall(const void* send, int send_count, MPI_Datatype send_type, void* receive, int count, MPI_Datatype type,
                  MPI_Comm comm) {
   const int result = PMPI_Alltoall(send, send_count, send_type, receive, count, type, comm);
@@ -66,6 +101,13 @@ int MPI_Alltoallv(const void* send, const int* send_counts, const int* from, MPI
 int MPI_Reduce_scatter_block(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const int result = PMPI_Reduce_scatter_block(send, receive, count, type, op, comm);
   if (broken("reduce-scatter-block") && rank_of(comm) == 1) spoil(receive, count, type);
+  return result;
+}
+
+int MPI_Reduce_scatter(const void* send, void* receive, const int* counts, MPI_Datatype type, MPI_Op op,
+                       MPI_Comm comm) {
+  const int result = PMPI_Reduce_scatter(send, receive, counts, type, op, comm);
+  if (broken("reduce-scatter") && rank_of(comm) == 1) spoil(receive, counts[1], type);
   return result;
 }
 

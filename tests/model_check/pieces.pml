@@ -5,9 +5,12 @@
  * and for those who use them: KIND
  *   1 core/group/broadcast.cc BroadcastShelf, of participant 0   2 reduce_flat.h, to everybody
  *   3 reduce_sliced.h, to everybody   4 1 and 2 in turn
+ *   5 scan.cc, ScanLong: BEFORE pieces of 2, then a scan's along the chain, of which only the next participant's
+ *     `consumed` is waited for once the call has used every slot, then AFTER pieces of 2
  * What is on the shelves is plain data. Checked: no race, every piece is the one that is meant, nobody hangs.
  * Mutants: FILL, FILLED, CONSUME, HAS, NOTE =RELAXED; NOWAIT nobody waits for a free slot; ONE_MORE one piece
- * further ahead than there are slots; RING=2 with 3, which overlaps the stages of three pieces. N participants, RING
+ * further ahead than there are slots; NEXT_ONLY, with 5, only the next participant is waited for from the first piece
+ * on; RING=2 with 3, which overlaps the stages of three pieces. N participants, RING
  * slots (kPieceRing), L pieces. */
 #ifndef N
 #define N 2
@@ -20,6 +23,12 @@
 #endif
 #ifndef KIND
 #define KIND 1
+#endif
+#ifndef BEFORE
+#define BEFORE 1
+#endif
+#ifndef AFTER
+#define AFTER 1
 #endif
 #define THREADS N
 #define LOCATIONS (3*N)
@@ -74,6 +83,20 @@ inline consume(p) { store(consumed(me), p+1, CONSUME) }
 inline take_all(channel, p) {
   i=0; do :: i<N && i!=me -> take(i, channel, p); i++ :: i<N && i==me -> i++ :: i>=N -> break od; i=0 }
 
+/* Is our slot for this piece of the scan free? Only the next one has read what is in it, if that is of this call. */
+inline place_free(p) {
+#ifndef NOWAIT
+#ifndef NEXT_ONLY
+  if :: p-BEFORE<RING -> piece_free(p)
+     :: else -> await(consumed(me+1), NEED(p), HAS) fi
+#else
+  if :: p>=RING -> await(consumed(me+1), NEED(p), HAS) :: else fi
+#endif
+#else
+  skip
+#endif
+}
+
 proctype P(byte me) { byte k=0, v, i, j, drained=0;
 #if KIND==3
   piece_free(0); fill(0, 0);
@@ -91,6 +114,14 @@ proctype P(byte me) { byte k=0, v, i, j, drained=0;
      if :: k%2==0 && me==0 -> piece_free(k); fill(1, k)
         :: k%2==0 && me!=0 -> take(0, 1, k)
         :: k%2==1 -> piece_free(k); fill(0, k); take_all(0, k) fi;
+     consume(k);
+#elif KIND==5
+     if :: k<BEFORE || k>=L-AFTER -> piece_free(k); fill(0, k); take_all(0, k)
+        :: else ->
+           if :: me+1<N -> place_free(k) :: else fi;
+           if :: me>0 -> take((me-1), 0, k) :: else fi;
+           if :: me+1<N -> fill(0, k) :: else fi
+     fi;
      consume(k);
 #else /* put k+1, combine k, get k-1 */
      if :: k+1<L -> piece_free((k+1)); fill(0, (k+1)) :: else fi;

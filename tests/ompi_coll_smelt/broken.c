@@ -10,6 +10,8 @@
 //   stale     bcast leaves the last element alone where it is longer than 100 elements
 //   source    allreduce changes its send buffer
 //   swapped   neighbours get each other's blocks
+//   NAME      every 10th scatter, scatterv, gatherv, allgatherv, neighbor_allgather, neighbor_allgatherv,
+//             neighbor_alltoallv or neighbor_alltoallw has one bit flipped where something arrives
 //   leak      every communicator leaves a file and a mapping behind
 //   stuck     waiting in a barrier lets nothing else proceed
 #ifndef _GNU_SOURCE
@@ -86,6 +88,57 @@ int MPI_Gather(const void *in, int send, MPI_Datatype send_type, void *out, int 
   const int result = PMPI_Gather(in, send, send_type, out, count, type, root, comm);
   if (rank_in(comm) == root && count > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9)
     end_of(out, count, type)[-1] ^= 1;
+  return result;
+}
+
+// One bit of the first block that has anything, every tenth time.
+static void flip_in_row(atomic_uint *calls, void *out, int blocks, const int *counts, const int *places,
+                        MPI_Datatype type) {
+  MPI_Aint lower, extent;
+  PMPI_Type_get_extent(type, &lower, &extent);
+  if (atomic_fetch_add(calls, 1) % 10 != 9) return;
+  for (int i = 0; i < blocks; ++i)
+    if (counts[i] > 0) {
+      end_of((char *)out + places[i] * extent, counts[i], type)[-1] ^= 1;
+      return;
+    }
+}
+
+static int size_of(MPI_Comm comm) {
+  int size;
+  PMPI_Comm_size(comm, &size);
+  return size;
+}
+
+int MPI_Scatter(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type, int root,
+                MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Scatter(in, send, send_type, out, count, type, root, comm);
+  if (is("scatter") && rank_in(comm) != root) flip_in_row(&calls, out, 1, &count, (int[]){0}, type);
+  return result;
+}
+
+int MPI_Scatterv(const void *in, const int *sends, const int *from, MPI_Datatype send_type, void *out, int count,
+                 MPI_Datatype type, int root, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Scatterv(in, sends, from, send_type, out, count, type, root, comm);
+  if (is("scatterv") && rank_in(comm) != root) flip_in_row(&calls, out, 1, &count, (int[]){0}, type);
+  return result;
+}
+
+int MPI_Gatherv(const void *in, int send, MPI_Datatype send_type, void *out, const int *counts, const int *places,
+                MPI_Datatype type, int root, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Gatherv(in, send, send_type, out, counts, places, type, root, comm);
+  if (is("gatherv") && rank_in(comm) == root) flip_in_row(&calls, out, size_of(comm), counts, places, type);
+  return result;
+}
+
+int MPI_Allgatherv(const void *in, int send, MPI_Datatype send_type, void *out, const int *counts, const int *places,
+                   MPI_Datatype type, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Allgatherv(in, send, send_type, out, counts, places, type, comm);
+  if (is("allgatherv") && rank_in(comm) == 1) flip_in_row(&calls, out, size_of(comm), counts, places, type);
   return result;
 }
 
@@ -190,4 +243,48 @@ int MPI_Neighbor_alltoall(const void *in, int send, MPI_Datatype send_type, void
     sends[i] = send, sent[i] = (i ^ 1) * send;
   }
   return PMPI_Neighbor_alltoallv(in, sends, sent, send_type, out, counts, places, type, comm);
+}
+
+// How many blocks arrive.
+static int incoming(MPI_Comm comm) {
+  int topology, count = 0, ignored;
+  PMPI_Topo_test(comm, &topology);
+  if (topology == MPI_CART) PMPI_Cartdim_get(comm, &count), count *= 2;
+  if (topology == MPI_GRAPH) PMPI_Graph_neighbors_count(comm, rank_in(comm), &count);
+  if (topology == MPI_DIST_GRAPH) PMPI_Dist_graph_neighbors_count(comm, &count, &ignored, &ignored);
+  return count;
+}
+
+int MPI_Neighbor_allgather(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,
+                           MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Neighbor_allgather(in, send, send_type, out, count, type, comm);
+  if (is("neighbor_allgather")) flip_in_row(&calls, out, incoming(comm) > 0, &count, (int[]){0}, type);
+  return result;
+}
+
+int MPI_Neighbor_allgatherv(const void *in, int send, MPI_Datatype send_type, void *out, const int *counts,
+                            const int *places, MPI_Datatype type, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Neighbor_allgatherv(in, send, send_type, out, counts, places, type, comm);
+  if (is("neighbor_allgatherv")) flip_in_row(&calls, out, incoming(comm), counts, places, type);
+  return result;
+}
+
+int MPI_Neighbor_alltoallv(const void *in, const int *sends, const int *from, MPI_Datatype send_type, void *out,
+                           const int *counts, const int *places, MPI_Datatype type, MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Neighbor_alltoallv(in, sends, from, send_type, out, counts, places, type, comm);
+  if (is("neighbor_alltoallv")) flip_in_row(&calls, out, incoming(comm), counts, places, type);
+  return result;
+}
+
+int MPI_Neighbor_alltoallw(const void *in, const int *sends, const MPI_Aint *from, const MPI_Datatype *send_types,
+                           void *out, const int *counts, const MPI_Aint *places, const MPI_Datatype *types,
+                           MPI_Comm comm) {
+  static atomic_uint calls;
+  const int result = PMPI_Neighbor_alltoallw(in, sends, from, send_types, out, counts, places, types, comm);
+  if (is("neighbor_alltoallw") && incoming(comm) > 0)
+    flip_in_row(&calls, (char *)out + places[0], 1, counts, (int[]){0}, types[0]);
+  return result;
 }

@@ -135,6 +135,10 @@ controls() {
   negative_control bit 3 --oversubscribe alltoalls
   negative_control swapped 3 --oversubscribe neighbours
   negative_control bit 3 --oversubscribe gathers
+  for how in scatter scatterv gatherv allgatherv; do negative_control $how 3 --oversubscribe gathers; done
+  for how in neighbor_allgather neighbor_allgatherv neighbor_alltoallv neighbor_alltoallw; do
+    negative_control $how 3 --oversubscribe neighbours
+  done
   negative_control order 3 --oversubscribe user_operations
   negative_control early 3 --oversubscribe barrier
   negative_control spill 2 --oversubscribe broadcasts

@@ -44,20 +44,36 @@ gone() {
   done
   return 1
 }
-limit=30
+limit=120
 export OMPI_MCA_btl_vader_backing_directory="$scratch/session"
+# ends NAME STATUS PATTERN command...: as check, and nothing is left behind.
+ends() {
+  ends_name=$1
+  named_files >"$scratch/before"
+  check "$@"
+  gone || fail "$ends_name: processes are left"
+  named_files >"$scratch/after"
+  if [ -n "$(comm -13 "$scratch/before" "$scratch/after")" ]; then
+    fail "$ends_name: left behind: $(comm -13 "$scratch/before" "$scratch/after" | head -n 3)"
+  fi
+}
 for how in kill abort leave forget; do
-  for n in 2 5; do
-    named_files >"$scratch/before"
-    status=any
-    [ $how = forget ] && status=0
-    check "$how, $n ranks: ends" $status '' mpirun -n $n "$programs/crash" $how
-    gone || fail "$how, $n ranks: processes are left"
-    named_files >"$scratch/after"
-    if [ -n "$(comm -13 "$scratch/before" "$scratch/after")" ]; then
-      fail "$how, $n ranks: left behind: $(comm -13 "$scratch/before" "$scratch/after" | head -n 3)"
-    fi
-  done
+  status=any
+  [ $how = forget ] && status=0
+  for n in 2 5; do ends "$how, $n ranks: ends" $status '' mpirun -n $n "$programs/crash" $how; done
+done
+# In the midst of every collective: mpirun ends the others; who waits for one that is stopped waits until the job is ended, or that one goes on.
+end_when_stopped='is_stopped() { ps -o stat= -p "$(pgrep -d , -f "^$0")" 2>/dev/null | grep -q "^T"; }
+"$@" & job=$!
+until is_stopped || ! kill -0 $job; do sleep 0.1; done
+sleep 0.3
+is_stopped && echo one is stopped
+kill -TERM $job; wait $job'
+for collective in $("$programs/crash" list); do
+  ends "killed in $collective" any '' mpirun -n 3 "$programs/crash" kill $collective
+  ends "stopped in $collective" any '^one is stopped$' \
+    sh -c "$end_when_stopped" "$programs/crash" mpirun -n 3 "$programs/crash" stop $collective
+  ends "stopped in $collective, and goes on" 0 '^ok$' mpirun -n 3 "$programs/crash" pause $collective
 done
 unset OMPI_MCA_btl_vader_backing_directory
 # In a /dev/shm of its own, so that other jobs' files do not count. The segments of vader, from 5.0 on sm, are Open MPI's.

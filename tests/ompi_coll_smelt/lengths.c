@@ -1,9 +1,10 @@
 // Proves what becomes of ranks that disagree about a length, as some programs do: a broadcast whose root sends less
 // than the others have room for leaves the rest of their buffers as it was, and everything works afterwards. With
 // --all, which Open MPI's own components do not bear: of a root that sends more than there is room for, who has too
-// little is told MPI_ERR_TRUNCATE, and no byte is written beyond it; allreduces of different lengths are errors and do
-// not hang, on communicators of one use; and of an alltoallv in which one rank sends another length than expected, who
-// gets it is told so, nothing is written beyond, and everything works afterwards.
+// little is told MPI_ERR_TRUNCATE, and no byte is written beyond it; allreduces, allgathers, allgathervs, gathers and
+// scatters of different lengths are errors and do not hang, on communicators of one use; and of an alltoallv in which
+// one rank sends another length than expected, a gatherv, or a scatterv that has less than somebody wants, who gets it
+// is told so, nothing is written beyond, and everything works afterwards.
 #include "check.h"
 
 static void broadcast(MPI_Comm comm, int root, int sent, int taken) {
@@ -38,22 +39,56 @@ static void in_step(MPI_Comm comm, int round) {
   if (sum != world_size * (world_size - 1) / 2 || word != round) fail("round %d: sum %d, word %d", round, sum, word);
 }
 
-static void allreduce(int mine, int others) {
+typedef enum kind { kAllreduce, kAllgather, kAllgatherv, kGather, kScatter, kGatherv, kScatterv, kKinds } kind;
+static const char *const names[] = {"allreduce", "allgather", "allgatherv", "gather", "scatter", "gatherv", "scatterv"};
+
+// Must this rank be told that rank 0, the root, has another length than the others?
+static int is_told(kind which, int mine, int others) {
+  switch (which) {
+    case kGather:
+    case kGatherv: return world_rank == 0;
+    case kScatter: return world_rank != 0;
+    case kScatterv: return world_rank != 0 && others > mine;
+    default: return 1;
+  }
+}
+
+// Rank 0 says `mine` ints, of everything, and the others `others`.
+static void differ(MPI_Comm comm, kind which, int mine, int others) {
+  const int own = world_rank == 0 ? mine : others;
+  const size_t ints = (size_t)own * (size_t)world_size;
+  int *in = calloc(ints, sizeof *in), *counts = malloc((size_t)world_size * sizeof(int)),
+      *places = malloc((size_t)world_size * sizeof(int));
+  for (int i = 0; i < world_size; ++i) counts[i] = own, places[i] = i * own;
+  const int one = which == kAllreduce || which == kScatter || which == kScatterv;
+  guarded out = guarded_new((one ? (size_t)own : ints) * sizeof *in);
+  void *const to = out.data;
+  int error = MPI_SUCCESS, class = MPI_SUCCESS, intact;
+  switch (which) {
+    case kAllreduce: error = MPI_Allreduce(in, to, own, MPI_INT, MPI_SUM, comm); break;
+    case kAllgather: error = MPI_Allgather(in, own, MPI_INT, to, own, MPI_INT, comm); break;
+    case kAllgatherv: error = MPI_Allgatherv(in, own, MPI_INT, to, counts, places, MPI_INT, comm); break;
+    case kGather: error = MPI_Gather(in, own, MPI_INT, to, own, MPI_INT, 0, comm); break;
+    case kScatter: error = MPI_Scatter(in, own, MPI_INT, to, own, MPI_INT, 0, comm); break;
+    case kGatherv: error = MPI_Gatherv(in, own, MPI_INT, to, counts, places, MPI_INT, 0, comm); break;
+    default: error = MPI_Scatterv(in, counts, places, MPI_INT, to, own, MPI_INT, 0, comm);
+  }
+  if (error != MPI_SUCCESS) MPI_Error_class(error, &class);
+  if (class != MPI_ERR_TRUNCATE && (class != MPI_SUCCESS || is_told(which, mine, others)))
+    fail("%s of %d ints on rank 0 and %d elsewhere: class %d", names[which], mine, others, class);
+  guarded_damage(&out, &intact);
+  if (!intact) fail("%s of %d ints on rank 0 and %d elsewhere: overwritten", names[which], mine, others);
+  guarded_free(&out);
+  free(in), free(counts), free(places);
+}
+
+// On a communicator of its own, of which nothing is expected afterwards.
+static void differ_once(kind which, int mine, int others) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   for (int i = 0; i < 10; ++i) in_step(comm, i);  // the component serves it now
-  const int own = world_rank == 0 ? mine : others;
-  int *in = calloc((size_t)own, sizeof *in);
-  guarded out = guarded_new((size_t)own * sizeof *in);
-  const int error = MPI_Allreduce(in, out.data, own, MPI_INT, MPI_SUM, comm);
-  int class = MPI_SUCCESS, intact;
-  if (error != MPI_SUCCESS) MPI_Error_class(error, &class);
-  if (class != MPI_ERR_TRUNCATE) fail("allreduce of %d ints on rank 0 and %d elsewhere: class %d", mine, others, class);
-  guarded_damage(&out, &intact);
-  if (!intact) fail("allreduce of %d ints on rank 0 and %d elsewhere: overwritten", mine, others);
-  guarded_free(&out);
-  free(in);
+  differ(comm, which, mine, others);
   MPI_Comm_free(&comm);
 }
 
@@ -104,10 +139,15 @@ int main(int argc, char **argv) {
       if (mine != others) {
         alltoallv(comm, lengths[mine], lengths[others]);
         in_step(comm, ++round);
+        differ(comm, kGatherv, lengths[mine], lengths[others]);
+        in_step(comm, ++round);
+        differ(comm, kScatterv, lengths[mine], lengths[others]);
+        in_step(comm, ++round);
       }
   MPI_Comm_free(&comm);
   for (int mine = 0; all && mine < kLengths; ++mine)
     for (int others = 0; others < kLengths; ++others)
-      if (mine != others) allreduce(lengths[mine], lengths[others]);
+      for (kind which = kAllreduce; mine != others && which <= kScatter; ++which)
+        differ_once(which, lengths[mine], lengths[others]);
   return finish();
 }

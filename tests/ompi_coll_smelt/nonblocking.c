@@ -21,15 +21,24 @@ typedef enum kind {
   kBcast,
   kReduce,
   kAllreduce,
-  kAllgather,
   kReduceScatterBlock,
   kReduceScatter,
   kScan,
   kExscan,
+  kAllgather,  // from here on blocks, of which there are rows
+  kAllgatherv,
+  kGather,
+  kGatherv,
+  kScatter,
+  kScatterv,
+  kAlltoall,
+  kAlltoallv,
   kKinds
 } kind;
-static const char *const kNames[] = {
-    "barrier", "bcast", "reduce", "allreduce", "allgather", "reduce_scatter_block", "reduce_scatter", "scan", "exscan"};
+static const char *const kNames[] = {"barrier",        "bcast",   "reduce",  "allreduce", "reduce_scatter_block",
+                                     "reduce_scatter", "scan",    "exscan",  "allgather", "allgatherv",
+                                     "gather",         "gatherv", "scatter", "scatterv",  "alltoall",
+                                     "alltoallv"};
 
 enum { kMostOutstanding = 200, kMostThreads = 4 };
 
@@ -38,11 +47,23 @@ typedef struct collective {
   MPI_Comm comm;
   kind which;
   int rank, size, count, root, in_place, salt;
-  int *in, *out, *counts;  // counts: of a reduce_scatter
+  int *in, *out, *counts, *places;  // of everybody's block
   MPI_Request request;
 } collective;
 
 static int word(int salt, int rank, int k) { return (int)(mix((uint64_t)salt, (uint64_t)rank, (uint64_t)k) & 0xFFFFF); }
+
+static int is_scatter(const collective *c) { return c->which == kScatter || c->which == kScatterv; }
+static int is_alltoall(const collective *c) { return c->which == kAlltoall || c->which == kAlltoallv; }
+static int is_allgather(const collective *c) { return c->which == kAllgather || c->which == kAllgatherv; }
+static int is_gather(const collective *c) { return c->which == kGather || c->which == kGatherv; }
+static int is_reduce_scatter(const collective *c) {
+  return c->which == kReduceScatterBlock || c->which == kReduceScatter;
+}
+static int has_row_in(const collective *c) { return is_scatter(c) || is_alltoall(c); }
+static int has_row_out(const collective *c) { return is_gather(c) || is_allgather(c) || is_alltoall(c); }
+static int ints_in(const collective *c) { return c->count * (has_row_in(c) ? c->size : 1); }
+static int ints_out(const collective *c) { return c->count * (has_row_out(c) ? c->size : 1); }
 
 // The row of `count` elements, longer where blocks of one length want it.
 static void split_row(collective *c) {
@@ -51,30 +72,51 @@ static void split_row(collective *c) {
   if (!even && c->size > 1) c->counts[1] += c->counts[0], c->counts[0] = 0;
   if (even) c->count = each * c->size;
 }
-// Where this rank's block begins.
+// All of `count`; or some shorter, some empty, in descending order.
+static void make_blocks(collective *c) {
+  const int uneven = c->which == kAllgatherv || c->which == kGatherv || c->which == kScatterv;
+  int place = 0;
+  for (int k = 0; k < c->size; ++k) {
+    const int i = uneven ? c->size - 1 - k : k, shorter = (i + c->salt % 3) % 3;
+    c->counts[i] = !uneven || shorter == 2 ? c->count : shorter * ((c->count + 1) / 2);
+    c->places[i] = place;
+    place += c->counts[i];
+  }
+}
+// Where this rank's block of a reduce_scatter begins.
 static int own_block(const collective *c) {
   int before = 0;
   for (int i = 0; i < c->rank; ++i) before += c->counts[i];
   return before;
 }
 
+// What is there before the call.
+static void fill(collective *c, int salt) {
+  const int own = is_allgather(c) || is_gather(c) ? c->places[c->rank] : 0;
+  const int length = is_allgather(c) || is_gather(c) ? c->counts[c->rank] : c->count;
+  c->salt = salt;
+  for (int k = 0; k < ints_in(c); ++k) c->in[k] = word(salt, c->rank, k);
+  for (int k = 0; k < ints_out(c); ++k) c->out[k] = -1;
+  if (c->in_place || (c->which == kBcast && c->rank == c->root))
+    memcpy(c->out + own, c->in, (size_t)length * sizeof(int));
+}
+
 static void prepare(collective *c, MPI_Comm comm, kind which, int count, int root, int in_place, int salt) {
-  *c = (collective){.comm = comm, .which = which, .count = count, .in_place = in_place, .salt = salt};
+  *c = (collective){.comm = comm, .which = which, .count = count, .salt = salt};
   MPI_Comm_rank(comm, &c->rank);
   MPI_Comm_size(comm, &c->size);
   c->root = root % c->size;
-  const size_t blocks = which == kAllgather ? (size_t)c->size : 1;
+  c->in_place = in_place && !is_alltoall(c);
   c->counts = malloc((size_t)c->size * sizeof(int));
-  if (which == kReduceScatterBlock || which == kReduceScatter) split_row(c);
-  count = c->count;
-  const size_t ints = (size_t)count * blocks + 1;
-  c->in = malloc(((size_t)count + 1) * sizeof(int));
-  c->out = malloc(ints * sizeof(int));
-  for (size_t k = 0; k < ints; ++k) c->out[k] = -1;
-  for (int k = 0; k < count; ++k) c->in[k] = word(salt, c->rank, k);
-  const int own = which == kAllgather ? c->rank * count : 0;
-  if (in_place || (which == kBcast && c->rank == c->root)) memcpy(c->out + own, c->in, (size_t)count * sizeof(int));
-  c->in[count] = c->out[ints - 1] = 77;
+  c->places = malloc((size_t)c->size * sizeof(int));
+  if (is_reduce_scatter(c))
+    split_row(c);
+  else
+    make_blocks(c);
+  c->in = malloc(((size_t)ints_in(c) + 1) * sizeof(int));
+  c->out = malloc(((size_t)ints_out(c) + 1) * sizeof(int));
+  fill(c, salt);
+  c->in[ints_in(c)] = c->out[ints_out(c)] = 77;
 }
 
 // From random numbers, short more often than long.
@@ -86,101 +128,96 @@ static void prepare_random(collective *c, MPI_Comm comm, uint64_t r, int most) {
 }
 
 static const void *operand(const collective *c) {
-  if (!c->in_place || c->which == kBcast) return c->in;
-  if (c->which == kReduce && c->rank != c->root) return c->in;
+  if (!c->in_place || c->which == kBcast || is_scatter(c)) return c->in;
+  if ((c->which == kReduce || is_gather(c)) && c->rank != c->root) return c->in;
   return MPI_IN_PLACE;
 }
+static void *result(const collective *c) {
+  return c->in_place && is_scatter(c) && c->rank == c->root ? MPI_IN_PLACE : c->out;
+}
+
+// CALL(name of the blocking one, of the nonblocking one, their common arguments)
+#define CALL_IT(CALL)                                                                                                 \
+  do {                                                                                                                \
+    const void *const in = operand(c);                                                                                \
+    void *const out = result(c);                                                                                      \
+    const int count = c->count, own = c->counts[c->rank], root = c->root, *counts = c->counts, *places = c->places;   \
+    switch (c->which) {                                                                                               \
+      case kBarrier: CALL(Barrier, barrier, c->comm); break;                                                          \
+      case kBcast: CALL(Bcast, bcast, out, count, MPI_INT, root, c->comm); break;                                     \
+      case kReduce: CALL(Reduce, reduce, in, out, count, MPI_INT, MPI_SUM, root, c->comm); break;                     \
+      case kAllreduce: CALL(Allreduce, allreduce, in, out, count, MPI_INT, MPI_SUM, c->comm); break;                  \
+      case kReduceScatterBlock:                                                                                       \
+        CALL(Reduce_scatter_block, reduce_scatter_block, in, out, own, MPI_INT, MPI_SUM, c->comm);                    \
+        break;                                                                                                        \
+      case kReduceScatter: CALL(Reduce_scatter, reduce_scatter, in, out, counts, MPI_INT, MPI_SUM, c->comm); break;   \
+      case kScan: CALL(Scan, scan, in, out, count, MPI_INT, MPI_SUM, c->comm); break;                                 \
+      case kExscan: CALL(Exscan, exscan, in, out, count, MPI_INT, MPI_SUM, c->comm); break;                           \
+      case kAllgather: CALL(Allgather, allgather, in, count, MPI_INT, out, count, MPI_INT, c->comm); break;           \
+      case kAllgatherv: CALL(Allgatherv, allgatherv, in, own, MPI_INT, out, counts, places, MPI_INT, c->comm); break; \
+      case kGather: CALL(Gather, gather, in, count, MPI_INT, out, count, MPI_INT, root, c->comm); break;              \
+      case kGatherv: CALL(Gatherv, gatherv, in, own, MPI_INT, out, counts, places, MPI_INT, root, c->comm); break;    \
+      case kScatter: CALL(Scatter, scatter, in, count, MPI_INT, out, count, MPI_INT, root, c->comm); break;           \
+      case kScatterv: CALL(Scatterv, scatterv, in, counts, places, MPI_INT, out, own, MPI_INT, root, c->comm); break; \
+      case kAlltoall: CALL(Alltoall, alltoall, in, count, MPI_INT, out, count, MPI_INT, c->comm); break;              \
+      default: CALL(Alltoallv, alltoallv, in, counts, places, MPI_INT, out, counts, places, MPI_INT, c->comm);        \
+    }                                                                                                                 \
+  } while (0)
 
 static void begin(collective *c) {
-  const void *in = operand(c);
-  switch (c->which) {
-    case kBarrier: MPI_Ibarrier(c->comm, &c->request); break;
-    case kBcast: MPI_Ibcast(c->out, c->count, MPI_INT, c->root, c->comm, &c->request); break;
-    case kReduce: MPI_Ireduce(in, c->out, c->count, MPI_INT, MPI_SUM, c->root, c->comm, &c->request); break;
-    case kAllreduce: MPI_Iallreduce(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, &c->request); break;
-    case kReduceScatterBlock:
-      MPI_Ireduce_scatter_block(in, c->out, c->counts[0], MPI_INT, MPI_SUM, c->comm, &c->request);
-      break;
-    case kReduceScatter: MPI_Ireduce_scatter(in, c->out, c->counts, MPI_INT, MPI_SUM, c->comm, &c->request); break;
-    case kScan: MPI_Iscan(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, &c->request); break;
-    case kExscan: MPI_Iexscan(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, &c->request); break;
-    default: MPI_Iallgather(in, c->count, MPI_INT, c->out, c->count, MPI_INT, c->comm, &c->request);
-  }
+#define BEGIN(name, lower, ...) MPI_I##lower(__VA_ARGS__, &c->request)
+  CALL_IT(BEGIN);
 }
-
 static void block(collective *c) {
-  const void *in = operand(c);
-  switch (c->which) {
-    case kBarrier: MPI_Barrier(c->comm); break;
-    case kBcast: MPI_Bcast(c->out, c->count, MPI_INT, c->root, c->comm); break;
-    case kReduce: MPI_Reduce(in, c->out, c->count, MPI_INT, MPI_SUM, c->root, c->comm); break;
-    case kAllreduce: MPI_Allreduce(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm); break;
-    case kReduceScatterBlock: MPI_Reduce_scatter_block(in, c->out, c->counts[0], MPI_INT, MPI_SUM, c->comm); break;
-    case kReduceScatter: MPI_Reduce_scatter(in, c->out, c->counts, MPI_INT, MPI_SUM, c->comm); break;
-    case kScan: MPI_Scan(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm); break;
-    case kExscan: MPI_Exscan(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm); break;
-    default: MPI_Allgather(in, c->count, MPI_INT, c->out, c->count, MPI_INT, c->comm);
-  }
+#define BLOCK(name, lower, ...) MPI_##name(__VA_ARGS__)
+  CALL_IT(BLOCK);
 }
-
 static void persist(collective *c) {
-  const void *in = operand(c);
-  const MPI_Info none = MPI_INFO_NULL;
-  switch (c->which) {
-    case kBarrier: INIT(Barrier)(c->comm, none, &c->request); break;
-    case kBcast: INIT(Bcast)(c->out, c->count, MPI_INT, c->root, c->comm, none, &c->request); break;
-    case kReduce: INIT(Reduce)(in, c->out, c->count, MPI_INT, MPI_SUM, c->root, c->comm, none, &c->request); break;
-    case kAllreduce: INIT(Allreduce)(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, none, &c->request); break;
-    case kReduceScatterBlock:
-      INIT(Reduce_scatter_block)(in, c->out, c->counts[0], MPI_INT, MPI_SUM, c->comm, none, &c->request);
-      break;
-    case kReduceScatter:
-      INIT(Reduce_scatter)(in, c->out, c->counts, MPI_INT, MPI_SUM, c->comm, none, &c->request);
-      break;
-    case kScan: INIT(Scan)(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, none, &c->request); break;
-    case kExscan: INIT(Exscan)(in, c->out, c->count, MPI_INT, MPI_SUM, c->comm, none, &c->request); break;
-    default: INIT(Allgather)(in, c->count, MPI_INT, c->out, c->count, MPI_INT, c->comm, none, &c->request);
-  }
+#define PERSIST(name, lower, ...) INIT(name)(__VA_ARGS__, MPI_INFO_NULL, &c->request)
+  CALL_IT(PERSIST);
 }
 
 static int wanted(const collective *c, int k) {
-  int sum = 0;
-  switch (c->which) {
-    case kBcast: return word(c->salt, c->root, k);
-    case kAllgather: return word(c->salt, k / c->count, k % c->count);
-    default: {
-      const int ranks = c->which == kScan ? c->rank + 1 : c->which == kExscan ? c->rank : c->size;
-      const int first = c->which == kReduceScatterBlock || c->which == kReduceScatter ? own_block(c) : 0;
-      for (int rank = 0; rank < ranks; ++rank) sum += word(c->salt, rank, first + k);
-      return sum;
-    }
+  if (c->which == kBcast) return word(c->salt, c->root, k);
+  if (is_scatter(c)) return word(c->salt, c->root, c->places[c->rank] + k);
+  if (has_row_out(c)) {
+    int i = 0;
+    while (k < c->places[i] || k >= c->places[i] + c->counts[i]) ++i;
+    return word(c->salt, i, k - c->places[i] + (is_alltoall(c) ? c->places[c->rank] : 0));
   }
+  const int ranks = c->which == kScan ? c->rank + 1 : c->which == kExscan ? c->rank : c->size;
+  const int first = is_reduce_scatter(c) ? own_block(c) : 0;
+  int sum = 0;
+  for (int rank = 0; rank < ranks; ++rank) sum += word(c->salt, rank, first + k);
+  return sum;
 }
 
 // How many elements are this rank's result.
 static int results(const collective *c) {
-  if (c->which == kBarrier || (c->which == kReduce && c->rank != c->root) || (c->which == kExscan && c->rank == 0))
-    return 0;
-  if (c->which == kReduceScatterBlock || c->which == kReduceScatter) return c->counts[c->rank];
-  return c->count * (c->which == kAllgather ? c->size : 1);
+  const int is_root = c->rank == c->root;
+  if (c->which == kBarrier || (c->which == kReduce && !is_root) || (c->which == kExscan && c->rank == 0)) return 0;
+  if (is_reduce_scatter(c)) return c->counts[c->rank];
+  if (is_scatter(c)) return c->in_place && is_root ? 0 : c->counts[c->rank];
+  if (!has_row_out(c)) return c->count;
+  int sum = 0;
+  for (int i = 0; i < c->size; ++i) sum += c->counts[i];
+  return is_gather(c) && !is_root ? 0 : sum;
 }
 
 static void verify(const collective *c, const char *when) {
-  const int blocks = c->which == kAllgather ? c->size : 1;
-  CHECK(c->in[c->count] == 77 && c->out[c->count * blocks] == 77);
-  if (c->which == kBarrier || (c->which == kReduce && c->rank != c->root)) return;
+  CHECK(c->in[ints_in(c)] == 77 && c->out[ints_out(c)] == 77);
   for (int k = 0; k < results(c); ++k)
     if (c->out[k] != wanted(c, k))
       fail("%s: %s MPI_INT count %d root %d%s: element %d is %d instead of %d", when, kNames[c->which], c->count,
            c->root, c->in_place ? " in place" : "", k, c->out[k], wanted(c, k));
-  for (int k = 0; k < c->count; ++k) CHECK(c->in[k] == word(c->salt, c->rank, k));
+  if (c->which == kBarrier) return;
+  for (int k = 0; k < ints_in(c); ++k) CHECK(c->in[k] == word(c->salt, c->rank, k));
 }
 
+static void release(collective *c) { free(c->in), free(c->out), free(c->counts), free(c->places); }
 static void done(collective *c, const char *when) {
   verify(c, when);
-  free(c->in);
-  free(c->out);
-  free(c->counts);
+  release(c);
 }
 
 // A communicator's first blocking calls are left to the components below.
@@ -307,7 +344,7 @@ static void nobody_waits(MPI_Comm comm, int n, int count) {
   free(all);
 }
 
-// --- among blocking ones, other communicators, messages, and nonblocking collectives that are not Smelt's
+// --- among blocking ones, other communicators and messages
 
 static void among_others(MPI_Comm comm, MPI_Comm other, uint64_t seed, int rounds) {
   enum { kEach = 12 };
@@ -492,18 +529,8 @@ static void freed_at_once(MPI_Comm comm, int rounds) {
 
 // --- persistent requests: started again and again, several at once, among others; freed after their communicator
 
-static void again(collective *c, int salt) {
-  const int own = c->which == kAllgather ? c->rank * c->count : 0;
-  const int blocks = c->which == kAllgather ? c->size : 1;
-  c->salt = salt;
-  for (int k = 0; k < c->count; ++k) c->in[k] = word(salt, c->rank, k);
-  for (int k = 0; k < c->count * blocks; ++k) c->out[k] = -1;
-  if (c->in_place || (c->which == kBcast && c->rank == c->root))
-    memcpy(c->out + own, c->in, (size_t)c->count * sizeof(int));
-}
-
 static void persistent(MPI_Comm of, uint64_t seed, int rounds) {
-  enum { kEach = 15 };
+  enum { kEach = 2 * kKinds };  // in place and not
   collective all[kEach];
   MPI_Request requests[kEach];
   MPI_Comm comm;
@@ -511,11 +538,12 @@ static void persistent(MPI_Comm of, uint64_t seed, int rounds) {
   MPI_Comm_dup(of, &comm);
   for (int i = 0; i < kEach; ++i) {
     const uint64_t r = next_random(&random);
-    prepare(&all[i], comm, (kind)(i % kKinds), 1 + (int)(r % (i % 2 ? 20 : 3000)), (int)(r >> 32 & 7), i / 5 % 2, 0);
+    prepare(&all[i], comm, (kind)(i % kKinds), 1 + (int)(r % (r >> 40 & 1 ? 20 : 3000)), (int)(r >> 32 & 7), i / kKinds,
+            0);
     persist(&all[i]);
   }
   for (int round = 0; round < rounds; ++round) {
-    for (int i = 0; i < kEach; ++i) again(&all[i], round * 100 + i);
+    for (int i = 0; i < kEach; ++i) fill(&all[i], round * 100 + i);
     if (round % 3 == 0) {
       for (int i = 0; i < kEach; ++i) requests[i] = all[i].request;
       MPI_Startall(kEach, requests);
@@ -538,9 +566,7 @@ static void persistent(MPI_Comm of, uint64_t seed, int rounds) {
   for (int i = 0; i < kEach; ++i) {
     MPI_Request_free(&all[i].request);
     CHECK(is_null(all[i].request));
-    free(all[i].in);
-    free(all[i].out);
-    free(all[i].counts);
+    release(&all[i]);
   }
 }
 

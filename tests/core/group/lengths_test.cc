@@ -108,13 +108,30 @@ TEST_P(Lengths, OfABroadcastBySingleCopy) {
 }
 
 // Everybody takes part with its own length, in a group that is made for this one call: only the program's end and the
-// guards can be relied on afterwards. `who_must_know`: a bit for each participant that has to be told.
-enum class Kind { kReduce, kAllreduce, kAllgather, kReduceScatter, kScan, kAlltoall, kExchange };
+// guards can be relied on afterwards. `who_must_know`: a bit for each participant that has to be told. Where there is a
+// root it is participant 0.
+enum class Kind {
+  kReduce,  // of and to one length
+  kAllreduce,
+  kScan,
+  kAllgather,  // to a row
+  kAllgatherv,
+  kGather,
+  kGatherv,
+  kReduceScatter,  // of a row
+  kScatter,
+  kScatterv,
+  kAlltoall,  // of a row to a row
+  kExchange
+};
+bool of_row(Kind kind) { return kind >= Kind::kReduceScatter; }
+bool to_row(Kind kind) { return kind >= Kind::kAlltoall || (kind >= Kind::kAllgather && kind < Kind::kReduceScatter); }
+// Wrong lengths are no more than wrong lengths: the group goes on.
+bool stays_in_step(Kind kind) { return kind == Kind::kExchange || kind == Kind::kGatherv || kind == Kind::kScatterv; }
+
 int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* lengths, Form form, bool must_know) {
-  const bool rows = kind == Kind::kReduceScatter || kind >= Kind::kAlltoall;
-  const size_t own = lengths[seat.me], operands = rows ? seat.n * own : own;
-  const bool all = kind == Kind::kAllgather || kind >= Kind::kAlltoall;
-  const size_t results = all ? seat.n * own : own;
+  const size_t own = lengths[seat.me], operands = of_row(kind) ? seat.n * own : own;
+  const size_t results = to_row(kind) ? seat.n * own : own, bytes = own * 8;
   std::vector<uint64_t> in(operands, seat.me + 1), memory(results + 2 * kGuard, 0xA5A5);
   const smelt_fold fold{sizeof(uint64_t),
                         [](void*, const void* left, void* right, size_t elements) {
@@ -124,9 +141,12 @@ int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* leng
                         nullptr, nullptr, 0};
   const smelt_data from{in.data(), nullptr, nullptr, nullptr}, to{memory.data() + kGuard, nullptr, nullptr, nullptr};
   std::vector<smelt_block> sent, received;
-  for (unsigned r = 0; r < seat.n && kind == Kind::kExchange; ++r) {
-    sent.push_back({r, in.data() + r * own, own * 8});
-    received.push_back({r, memory.data() + kGuard + r * own, own * 8});
+  std::vector<smelt_place> places;
+  for (unsigned r = 0; r < seat.n; ++r) {
+    places.push_back({static_cast<ptrdiff_t>(r * bytes), bytes});
+    if (kind != Kind::kExchange) continue;
+    sent.push_back({r, in.data() + r * own, bytes});
+    received.push_back({r, memory.data() + kGuard + r * own, bytes});
   }
   int error = 0;
   smelt_request request{};
@@ -134,8 +154,13 @@ int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* leng
     if (kind == Kind::kExchange) error = smelt_group_exchange(group, sent.data(), seat.n, received.data(), seat.n);
     if (kind == Kind::kReduce) error = smelt_group_reduce(group, &from, &to, own, &fold, 0);
     if (kind == Kind::kAllreduce) error = smelt_group_allreduce(group, &from, &to, own, &fold);
-    if (kind == Kind::kAllgather) error = smelt_group_allgather(group, &from, to.base, own * 8);
-    if (kind == Kind::kAlltoall) error = smelt_group_alltoall(group, in.data(), to.base, own * 8);
+    if (kind == Kind::kAllgather) error = smelt_group_allgather(group, &from, to.base, bytes);
+    if (kind == Kind::kAllgatherv) error = smelt_group_allgatherv(group, &from, to.base, places.data());
+    if (kind == Kind::kGather) error = smelt_group_gather(group, &from, to.base, bytes, 0);
+    if (kind == Kind::kGatherv) error = smelt_group_gatherv(group, from.base, bytes, to.base, places.data(), 0);
+    if (kind == Kind::kScatter) error = smelt_group_scatter(group, from.base, &to, bytes, 0);
+    if (kind == Kind::kScatterv) error = smelt_group_scatterv(group, from.base, places.data(), &to, bytes, 0);
+    if (kind == Kind::kAlltoall) error = smelt_group_alltoall(group, in.data(), to.base, bytes);
     if (kind == Kind::kReduceScatter) error = smelt_group_reduce_scatter_block(group, from.base, to.base, own, &fold);
     if (kind == Kind::kScan) error = smelt_group_scan(group, &from, &to, own, &fold);
   } else {
@@ -143,8 +168,15 @@ int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* leng
       error = smelt_group_start_exchange(group, sent.data(), seat.n, received.data(), seat.n, &request);
     if (kind == Kind::kReduce) error = smelt_group_start_reduce(group, &from, &to, own, &fold, 0, &request);
     if (kind == Kind::kAllreduce) error = smelt_group_start_allreduce(group, &from, &to, own, &fold, &request);
-    if (kind == Kind::kAllgather) error = smelt_group_start_allgather(group, &from, to.base, own * 8, &request);
-    if (kind == Kind::kAlltoall) error = smelt_group_start_alltoall(group, in.data(), to.base, own * 8, &request);
+    if (kind == Kind::kAllgather) error = smelt_group_start_allgather(group, &from, to.base, bytes, &request);
+    if (kind == Kind::kAllgatherv) error = smelt_group_start_allgatherv(group, &from, to.base, places.data(), &request);
+    if (kind == Kind::kGather) error = smelt_group_start_gather(group, &from, to.base, bytes, 0, &request);
+    if (kind == Kind::kGatherv)
+      error = smelt_group_start_gatherv(group, from.base, bytes, to.base, places.data(), 0, &request);
+    if (kind == Kind::kScatter) error = smelt_group_start_scatter(group, from.base, &to, bytes, 0, &request);
+    if (kind == Kind::kScatterv)
+      error = smelt_group_start_scatterv(group, from.base, places.data(), &to, bytes, 0, &request);
+    if (kind == Kind::kAlltoall) error = smelt_group_start_alltoall(group, in.data(), to.base, bytes, &request);
     if (kind == Kind::kReduceScatter)
       error = smelt_group_start_reduce_scatter_block(group, from.base, to.base, own, &fold, &request);
     if (kind == Kind::kScan) error = smelt_group_start_scan(group, &from, &to, own, &fold, &request);
@@ -157,6 +189,19 @@ int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* leng
   for (size_t i = 0; i < operands; ++i)
     EXPECT_HERE(in[i] == seat.me + 1, "rank %u: the operands were written to", seat.me);
   return 0;
+}
+
+// Does this one hear of somebody whose length is another one? `odd` is the one who differs from all others.
+bool is_told(Kind kind, unsigned me, unsigned odd, const size_t* lengths) {
+  switch (kind) {
+    case Kind::kReduce:
+    case Kind::kGather:
+    case Kind::kGatherv: return me == 0;
+    case Kind::kScatter: return me != 0 && (odd == 0 || odd == me);
+    case Kind::kScatterv: return lengths[me] > lengths[0];  // who takes less need not see that there was more
+    case Kind::kScan: return me > odd || (me == odd && odd > 0);
+    default: return true;
+  }
 }
 
 constexpr size_t kElements[] = {1, 3, 5, 28, 29, 300, 5000, 60000};
@@ -177,11 +222,9 @@ int disagreements(unsigned n, Kind kind, const std::vector<Setting>& settings) {
             lengths[odd] = other;
             if (round % 2)  // what long messages need is there already
               if (const int error = still_in_step(group, seat, round)) return error;
-            // Of a scan nobody hears of who comes after it.
-            const bool hears = kind != Kind::kScan || seat.me > odd || (seat.me == odd && odd > 0);
-            const bool must_know = kind == Kind::kReduce ? seat.me == 0 : hears;
+            const bool must_know = is_told(kind, seat.me, odd, lengths);
             if (const int error = disagree(group, seat, kind, lengths, form, must_know)) return error;
-            return kind == Kind::kExchange ? still_in_step(group, seat, round) : 0;
+            return stays_in_step(kind) ? still_in_step(group, seat, round) : 0;
           },
           kLimit);
     }
@@ -203,6 +246,21 @@ TEST(LengthsOf, AnAllgather) {
   EXPECT_EQ(disagreements(2, Kind::kAllgather, {}), 0);
   EXPECT_EQ(disagreements(3, Kind::kAllgather, {{"SMELT_COPY_LIMIT", "0"}}), 0);
 }
+TEST(LengthsOf, AnAllgatherv) {
+  EXPECT_EQ(disagreements(2, Kind::kAllgatherv, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllgatherv, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllgatherv, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AGather) {
+  EXPECT_EQ(disagreements(2, Kind::kGather, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kGather, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kGather, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AScatter) {
+  EXPECT_EQ(disagreements(2, Kind::kScatter, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScatter, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScatter, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
 TEST(LengthsOf, AnAlltoall) {
   EXPECT_EQ(disagreements(2, Kind::kAlltoall, {}), 0);
   EXPECT_EQ(disagreements(3, Kind::kAlltoall, {}), 0);
@@ -213,6 +271,55 @@ TEST(LengthsOf, AnExchange) {
   EXPECT_EQ(disagreements(2, Kind::kExchange, {}), 0);
   EXPECT_EQ(disagreements(3, Kind::kExchange, {{"SMELT_CHUNK", "256"}}), 0);
   EXPECT_EQ(disagreements(3, Kind::kExchange, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AGatherv) {
+  EXPECT_EQ(disagreements(2, Kind::kGatherv, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kGatherv, {{"SMELT_COPY_LIMIT", "1000000000"}, {"SMELT_CHUNK", "256"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kGatherv, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AScatterv) {
+  EXPECT_EQ(disagreements(2, Kind::kScatterv, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScatterv, {{"SMELT_COPY_LIMIT", "1000000000"}, {"SMELT_CHUNK", "256"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScatterv, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+
+// An allgatherv of which all give the same lengths, but one of them in another order: as many bytes in all.
+int other_order(smelt_group* group, const Seat& seat, size_t unit, unsigned odd, Form form) {
+  std::vector<smelt_place> places;
+  size_t sum = 0;
+  for (unsigned i = 0; i < seat.n; ++i) {
+    const size_t length = unit * (1 + (seat.me == odd ? (i + 1) % seat.n : i));
+    places.push_back({static_cast<ptrdiff_t>(sum * 8), length * 8});
+    sum += length;
+  }
+  std::vector<uint64_t> in(places[seat.me].bytes / 8 + 1, seat.me), memory(sum + 2 * kGuard, 0xA5A5);
+  const smelt_data from{in.data(), nullptr, nullptr, nullptr};
+  int error = 0;
+  smelt_request request{};
+  if (form == Form::kBlocking)
+    error = smelt_group_allgatherv(group, &from, memory.data() + kGuard, places.data());
+  else if ((error = smelt_group_start_allgatherv(group, &from, memory.data() + kGuard, places.data(), &request)) == 0)
+    error = finish(&request, form == Form::kWaited);
+  EXPECT_HERE(error == -EMSGSIZE || (error == 0 && seat.me != odd), "rank %u: units of %zu: %d", seat.me, unit, error);
+  for (size_t i = 0; i < kGuard; ++i)
+    EXPECT_HERE(memory[i] == 0xA5A5 && memory[memory.size() - 1 - i] == 0xA5A5, "rank %u: outside", seat.me);
+  return 0;
+}
+
+TEST(LengthsOf, AnAllgathervInAnotherOrder) {
+  unsigned round = 0;
+  for (const char* limit : {"1000000000", "0"})
+    for (const unsigned n : {2u, 3u})
+      for (const size_t unit : kElements) {
+        ++round;
+        const auto body = [&](smelt_group* group, Seat& seat) {
+          if (round % 2)
+            if (const int error = still_in_step(group, seat, round)) return error;
+          return other_order(group, seat, unit, round % n, static_cast<Form>(round % 3));
+        };
+        EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", limit}, {"SMELT_CHUNK", "1024"}}, body, kLimit), 0)
+            << n << " of " << unit;
+      }
 }
 
 TEST(LengthsOf, AReduceScatter) {
