@@ -5,6 +5,7 @@
  *   node_barrier.c      all of a node have come; the leaders' barrier; all of a node may go
  *   node_broadcast.c    within the root's node; from its leader to the others; within theirs
  *   node_reductions.c   within each node, to its leader; between the leaders; back
+ *   node_allgather.c    within each node; between the leaders; what they have got, within each node
  *
  * The life of a module, which is another one than that of a communicator within one node (module.c):
  *
@@ -14,7 +15,7 @@
  *      age: who shares a node with whom is gathered; where some do, the communicator of each node and that of the
  *      leaders are made, and our module on the node's makes its group. All this with the functions saved. Where any
  *      node cannot, all ranks step aside
- *   4. disabled: both communicators are freed
+ *   4. disabled or destroyed, perhaps both, and perhaps several times: both communicators are freed
  *
  * One rank of each node is one path over the network. A long message is shared out among several, so that all of a node
  * combine and copy: the ranks of the same place on every node are a rail, as many as the smallest node has ranks, four
@@ -61,26 +62,24 @@ static void free_hierarchy(coll_smelt_nodes *nodes) {
   free_communicator(&nodes->node);
   free(nodes->seats);
   nodes->seats = NULL;
+  free(nodes->before);
+  nodes->before = NULL;
   free(nodes->scratch);
   nodes->scratch = NULL;
   nodes->scratch_bytes = 0;
 }
 
 static void let_go(coll_smelt_nodes *nodes) {
+  if (nodes->gone) return;
+  nodes->gone = true;
   nodes->state = COLL_SMELT_STEPPED_ASIDE;
   free_hierarchy(nodes);
-#define RELEASE(name)                                           \
-  if (nodes->lower.name##_module) {                             \
-    mca_coll_base_module_t *below = nodes->lower.name##_module; \
-    nodes->lower.name##_module = NULL;                          \
-    OBJ_RELEASE(below);                                         \
-  }
-  COLL_SMELT_NODES_USED(RELEASE)
-#undef RELEASE
+  coll_smelt_release_all(&nodes->lower.retained);
 }
 
 static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
+  if (nodes->gone) return OMPI_SUCCESS;
   (void)comm;
 #define UNINSTALL(name) COLL_SMELT_UNINSTALL(nodes, comm, name);
   COLL_SMELT_NODES_OFFERED(UNINSTALL)
@@ -92,12 +91,14 @@ static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *com
 static void construct(coll_smelt_nodes *nodes) {
   nodes->comm = NULL;
   nodes->state = COLL_SMELT_UNUSED;
+  nodes->gone = false;
   nodes->patience = 0;
   memset(&nodes->lower, 0, sizeof nodes->lower);
   nodes->node = nodes->rail = MPI_COMM_NULL;
   nodes->rails = 0;
   nodes->group = NULL;
   nodes->seats = NULL;
+  nodes->before = NULL;
   nodes->mine = (coll_smelt_seat){0, 0};
   nodes->nodes = 0;
   nodes->consecutive = nodes->asked_for_room = false;
@@ -116,13 +117,13 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
 #define CHECK(name) \
   if (!comm->c_coll->coll_##name##_module) return OMPI_ERR_NOT_FOUND;
-  COLL_SMELT_NODES_USED(CHECK)
+  COLL_SMELT_NODES_OFFERED(CHECK)
 #undef CHECK
 #define SAVE(name)                                                 \
   nodes->lower.name = comm->c_coll->coll_##name;                   \
   nodes->lower.name##_module = comm->c_coll->coll_##name##_module; \
-  OBJ_RETAIN(nodes->lower.name##_module);
-  COLL_SMELT_NODES_USED(SAVE)
+  if (!coll_smelt_retain(&nodes->lower.retained, nodes->lower.name##_module)) return OMPI_ERR_NOT_SUPPORTED;
+  COLL_SMELT_NODES_OFFERED(SAVE)
 #undef SAVE
 #define INSTALL(name) COLL_SMELT_INSTALL_AS(nodes, comm, name, coll_smelt_nodes_##name);
   COLL_SMELT_NODES_OFFERED(INSTALL)
@@ -186,6 +187,9 @@ static int number(coll_smelt_nodes *nodes, int *lowest, int n) {
     if (lowest[first] > largest) largest = lowest[first];
     if (nodes->seats[rank].node != nodes->seats[rank - 1].node) nodes->consecutive = false;
   }
+  memset(nodes->before, 0, ((size_t)nodes->nodes + 1) * sizeof *nodes->before);
+  for (int rank = 0; rank < n; ++rank) ++nodes->before[nodes->seats[rank].node + 1];
+  for (int node = 0; node < nodes->nodes; ++node) nodes->before[node + 1] += nodes->before[node];
   nodes->mine = nodes->seats[ompi_comm_rank(nodes->comm)];
   nodes->rails = COLL_SMELT_MOST_RAILS;
   for (int rank = 0; rank < n; ++rank)
@@ -198,7 +202,8 @@ static const char *find_seats(coll_smelt_nodes *nodes, int *largest) {
   const int n = ompi_comm_size(nodes->comm);
   int *lowest = malloc((size_t)n * sizeof *lowest);
   nodes->seats = malloc((size_t)n * sizeof *nodes->seats);
-  int mine = lowest && nodes->seats ? lowest_on_my_node(nodes->comm) : -1;
+  nodes->before = malloc(((size_t)n + 1) * sizeof *nodes->before);
+  int mine = lowest && nodes->seats && nodes->before ? lowest_on_my_node(nodes->comm) : -1;
   /* Who has no memory cannot take part in the allgather, so that is asked first. */
   int64_t all_have = mine >= 0;
   const bool agreed = lower_minimum(nodes, &all_have, 1) == OMPI_SUCCESS && all_have;
@@ -264,7 +269,7 @@ static void say(const coll_smelt_nodes *nodes, int largest, const char *reason) 
     return;
   }
   coll_smelt_say(
-      "%s (%d ranks): %d nodes, %s%d ranks each%s: barrier, bcast, reduce and allreduce by shared memory "
+      "%s (%d ranks): %d nodes, %s%d ranks each%s: barrier, bcast, reduce, allreduce and allgather by shared memory "
       "within a node, between the nodes' leaders by Open MPI's other components",
       name, n, nodes->nodes, n == largest * nodes->nodes ? "" : "up to ", largest,
       nodes->consecutive ? ""

@@ -5,7 +5,7 @@
 // rank on each node, or with SMELT_NODES=0.
 #include "check.h"
 
-enum { kCounters = 4 };
+enum { kCounters = 5 };
 
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handles[kCounters];
@@ -14,7 +14,8 @@ static int found;
 // Handles are kept: Open MPI counts from a handle's creation on.
 static void open_counters(void) {
   static const char *const names[kCounters] = {"coll_smelt_barrier_served", "coll_smelt_bcast_served",
-                                               "coll_smelt_reduce_served", "coll_smelt_allreduce_served"};
+                                               "coll_smelt_reduce_served", "coll_smelt_allreduce_served",
+                                               "coll_smelt_allgather_served"};
   int provided, index, count;
   CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
   CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
@@ -45,8 +46,8 @@ static int exercise(MPI_Comm comm, const char *name) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   for (int count = 1; count <= 100000; count *= 10) {
-    int *in = malloc((size_t)count * sizeof *in), *out = malloc((size_t)count * sizeof *out);
-    for (int root = 0; root < size; ++root, calls += 4) {
+    int *in = malloc((size_t)count * sizeof *in), *out = malloc((size_t)count * (size_t)size * sizeof *out);
+    for (int root = 0; root < size; ++root, calls += 5) {
       for (int k = 0; k < count; ++k) in[k] = rank == root ? root + k : -1;
       MPI_Bcast(in, count, MPI_INT, root, comm);
       for (int k = 0; k < count; ++k)
@@ -62,6 +63,10 @@ static int exercise(MPI_Comm comm, const char *name) {
       for (int k = 0; k < count; ++k)
         if (out[k] != size - 1 + k)
           fail("%s: allreduce MPI_MAX MPI_INT count %d: element %d is %d", name, count, k, out[k]);
+      MPI_Allgather(in, count, MPI_INT, out, count, MPI_INT, comm);
+      for (int k = 0; k < count * size; ++k)
+        if (out[k] != k / count + k % count)
+          fail("%s: allgather MPI_INT count %d: element %d is %d", name, count, k, out[k]);
     }
     free(in);
     free(out);
