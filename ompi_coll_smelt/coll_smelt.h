@@ -42,8 +42,8 @@ typedef struct coll_smelt_component {
   mca_coll_base_component_t super;
   int priority; /* 0: not used */
   int verbose;
-  int patience;       /* calls of a new communicator that set nothing up yet */
-  bool several_nodes; /* communicators that span several are served, too */
+  int patience;      /* calls of a new communicator that set nothing up yet */
+  int several_nodes; /* communicators that span several are served; 2: as if no node were crowded */
 } coll_smelt_component;
 
 extern COLL_SMELT_EXPORT coll_smelt_component mca_coll_smelt_component;

@@ -191,7 +191,7 @@ int coll_smelt_nodes_allgather(const void *send, coll_smelt_length send_count, s
   const size_t bytes = coll_smelt_bytes(type, count), all = bytes * (size_t)ompi_comm_size(comm);
   if (bytes == 0) return OMPI_SUCCESS;
   /* The places of allgatherv are ints. */
-  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, false, all) && all <= INT_MAX)) {
+  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, SMELT_COLLECTIVE_ALLGATHER, false, all) && all <= INT_MAX)) {
     coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_ALLGATHER]);
     return serve(nodes, send, send_count, send_type, receive, count, type);
   }

@@ -53,6 +53,7 @@ typedef struct coll_smelt_nodes {
   coll_smelt_seat mine;
   int nodes;
   bool consecutive;     /* each node's ranks follow each other: combining node by node keeps the order of the ranks */
+  bool crowded;         /* somewhere ranks share CPUs */
   size_t element_limit; /* longest element of a reduction that no node refuses */
   size_t length_limit;  /* longest message */
   bool asked_for_room;  /* for longer ones */
@@ -63,9 +64,10 @@ OBJ_CLASS_DECLARATION(coll_smelt_nodes);
 
 /* nodes.c */
 coll_smelt_nodes *coll_smelt_nodes_new(struct ompi_communicator_t *comm);
-/* Is a message of so many bytes to be served node by node? All ranks are told the same. A module that has no
- * communicators yet makes them: at once, or when it has been patient. May communicate. */
-bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, bool at_once, size_t bytes);
+/* Is a message of so many bytes, or a piece of it that long, to be served node by node? All ranks are told the same.
+ * `ordered`: a reduction whose bits depend on the order of operands, and so must not depend on the communicator's age or
+ * the message's length. Else a module that has no communicators yet is patient before it makes them. May communicate. */
+bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes);
 /* This rank's scratch memory, of at least so many bytes; NULL: none. */
 char *coll_smelt_nodes_scratch(coll_smelt_nodes *nodes, size_t bytes);
 /* Counts a call that goes to the component below; those of the hierarchy's own making are not the program's. */

@@ -10,10 +10,14 @@ on_pretended() {
 }
 # by slot, by node, unequal, neither; three nodes
 for nodes in 0011 0101 0001 0110 0112 00112 010122; do
-  on_pretended $nodes nodes
-  on_pretended $nodes many_collectives
-  on_pretended $nodes several_nodes
+  on_pretended $nodes -x SMELT_NODES=2 nodes
+  on_pretended $nodes -x SMELT_NODES=2 many_collectives
+  on_pretended $nodes -x SMELT_NODES=2 several_nodes
 done
 on_pretended 0123 nodes alone
+# Crowded: the machine has two CPUs, whatever it has.
+on_pretended 0112 -x SMELT_CPUS=2 nodes crowded
+on_pretended 0112 -x SMELT_CPUS=2 many_collectives
+on_pretended 0112 -x SMELT_CPUS=2 several_nodes
 wrong "control: another order of nodes' operands is noticed" 4 -x LD_PRELOAD="$pretended" -x PRETENDED_NODES=0011 \
   --mca coll ^smelt several_nodes
