@@ -65,8 +65,9 @@ OBJ_CLASS_DECLARATION(coll_smelt_nodes);
 /* nodes.c */
 coll_smelt_nodes *coll_smelt_nodes_new(struct ompi_communicator_t *comm);
 /* Is a message of so many bytes, or a piece of it that long, to be served node by node? All ranks are told the same.
- * `ordered`: a reduction whose bits depend on the order of operands, and so must not depend on the communicator's age or
- * the message's length. Else a module that has no communicators yet is patient before it makes them. May communicate. */
+ * `ordered`: a reduction whose bits depend on the order of operands, and so must not depend on the communicator's age
+ * or the message's length. Else a module that has no communicators yet is patient before it makes them. May
+ * communicate. */
 bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes);
 /* This rank's scratch memory, of at least so many bytes; NULL: none. */
 char *coll_smelt_nodes_scratch(coll_smelt_nodes *nodes, size_t bytes);
