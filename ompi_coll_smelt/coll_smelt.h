@@ -42,23 +42,27 @@ typedef struct coll_smelt_component {
   mca_coll_base_component_t super;
   int priority; /* 0: not used */
   int verbose;
-  int patience;       /* calls of a new communicator that set nothing up yet */
-  bool several_nodes; /* communicators that span several are served, too */
+  int patience;      /* calls of a new communicator that set nothing up yet */
+  int several_nodes; /* communicators that span several are served; 2: as if no node were crowded */
 } coll_smelt_component;
 
 extern COLL_SMELT_EXPORT coll_smelt_component mca_coll_smelt_component;
 
-/* The next lower component's functions, each with the module that it wants as last argument. These modules are
- * retained, each once: mostly a few serve all functions, and a communicator that is hardly used should cost nothing. */
-enum { COLL_SMELT_MOST_KEPT = 16 }; /* Open MPI 4.1 has eleven components for all functions together */
+/* Modules of the components below that are retained, each once: mostly a few serve all functions, and a communicator
+ * that is hardly used should cost nothing. */
+enum { COLL_SMELT_MOST_RETAINED = 16 }; /* Open MPI 4.1 has eleven components for all functions together */
+typedef struct coll_smelt_retained {
+  mca_coll_base_module_t *modules[COLL_SMELT_MOST_RETAINED];
+  unsigned count;
+} coll_smelt_retained;
 
+/* The next lower component's functions, each with the module that it wants as last argument. */
 typedef struct coll_smelt_lower {
 #define COLL_SMELT_SLOT(name)              \
   mca_coll_base_module_##name##_fn_t name; \
   mca_coll_base_module_t *name##_module;
 #include "slots.def"
-  mca_coll_base_module_t *kept[COLL_SMELT_MOST_KEPT];
-  unsigned kept_count;
+  coll_smelt_retained retained;
 } coll_smelt_lower;
 
 typedef enum coll_smelt_state {
@@ -91,6 +95,9 @@ OBJ_CLASS_DECLARATION(coll_smelt_module);
 /* module.c */
 coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm);
 unsigned coll_smelt_groups_alive(void);
+/* False: there are too many. */
+bool coll_smelt_retain(coll_smelt_retained *retained, mca_coll_base_module_t *module);
+void coll_smelt_release_all(coll_smelt_retained *retained);
 /* What a blocking call does first, where there is anything. Nonblocking ones that are outstanding are completed. A
  * module without a group creates it, on all ranks in the same call, or none. NULL: the lower functions are to be used,
  * as they are while the module is patient with calls of this collective. */

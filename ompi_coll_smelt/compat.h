@@ -7,7 +7,8 @@
  *   COLL_SMELT_POINTER        a definition that the series wants beside the struct, or nothing
  *   coll_smelt_length          the type of an element count
  *   coll_smelt_counts, coll_smelt_places, coll_smelt_far_places   arrays of counts, and of displacements, which
- *                             MPI_Neighbor_alltoallw has of another type; coll_smelt_count_of and so on: one of them
+ *                             MPI_Neighbor_alltoallw has of another type; coll_smelt_count_of and so on: one of them;
+ *                             coll_smelt_counts_of, coll_smelt_places_of: from an array of ints
  *   COLL_SMELT_OFFER_AS(module, name, function)          when the module is made: announces the function `name`
  *   COLL_SMELT_INSTALL_AS(module, comm, name, function)  when it is enabled: puts the function into the communicator
  *   COLL_SMELT_UNINSTALL(module, comm, name)             when it is disabled: puts the one that was saved back

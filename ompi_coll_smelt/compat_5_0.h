@@ -15,6 +15,8 @@ typedef const MPI_Aint *coll_smelt_far_places;
 static inline size_t coll_smelt_count_of(coll_smelt_counts counts, int i) { return (size_t)counts[i]; }
 static inline ptrdiff_t coll_smelt_place_of(coll_smelt_places places, int i) { return places[i]; }
 static inline ptrdiff_t coll_smelt_far_place_of(coll_smelt_far_places places, int i) { return places[i]; }
+static inline coll_smelt_counts coll_smelt_counts_of(const int *counts) { return counts; }
+static inline coll_smelt_places coll_smelt_places_of(const int *places) { return places; }
 
 #define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
 

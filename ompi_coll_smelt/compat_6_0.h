@@ -23,6 +23,16 @@ static inline ptrdiff_t coll_smelt_place_of(coll_smelt_places places, int i) {
 static inline ptrdiff_t coll_smelt_far_place_of(coll_smelt_far_places places, int i) {
   return ompi_disp_array_get(places, (size_t)i);
 }
+static inline coll_smelt_counts coll_smelt_counts_of(const int *counts) {
+  ompi_count_array_t made;
+  ompi_count_array_init(&made, counts);
+  return made;
+}
+static inline coll_smelt_places coll_smelt_places_of(const int *places) {
+  ompi_disp_array_t made;
+  ompi_disp_array_init(&made, places);
+  return made;
+}
 
 #define COLL_SMELT_BUILT_IN(framework, i) \
   ((framework)->framework_static_components[i] ? *(framework)->framework_static_components[i] : NULL)

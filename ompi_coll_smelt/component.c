@@ -37,7 +37,7 @@ static int register_component(void) {
   coll_smelt_register_counters(component);
   mca_coll_smelt_component.verbose = coll_smelt_setting("SMELT_VERBOSE", NULL);
   mca_coll_smelt_component.patience = coll_smelt_setting("SMELT_PATIENCE", NULL);
-  mca_coll_smelt_component.several_nodes = coll_smelt_setting("SMELT_NODES", NULL) != 0;
+  mca_coll_smelt_component.several_nodes = coll_smelt_setting("SMELT_NODES", NULL);
   return OMPI_SUCCESS;
 }
 
@@ -82,7 +82,7 @@ static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int 
   *priority = mca_coll_smelt_component.priority;
   if (*priority == 0 || !is_ours(comm)) return NULL;
   if (ompi_group_have_remote_peers(comm->c_local_group)) {
-    coll_smelt_nodes *nodes = mca_coll_smelt_component.several_nodes ? coll_smelt_nodes_new(comm) : NULL;
+    coll_smelt_nodes *nodes = mca_coll_smelt_component.several_nodes != 0 ? coll_smelt_nodes_new(comm) : NULL;
     return nodes ? &nodes->super : NULL;
   }
   if (ompi_comm_size(comm) > SMELT_MAX_PARTICIPANTS) return NULL;

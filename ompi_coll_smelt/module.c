@@ -41,7 +41,7 @@ static void let_go(coll_smelt_module *module) {
   module->group = NULL;
   module->state = COLL_SMELT_STEPPED_ASIDE;
   coll_smelt_exchange_end(module);
-  while (module->lower.kept_count > 0) OBJ_RELEASE(module->lower.kept[--module->lower.kept_count]);
+  coll_smelt_release_all(&module->lower.retained);
 }
 
 static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
@@ -83,20 +83,24 @@ static bool complete(const struct ompi_communicator_t *comm) {
   return true;
 }
 
-static bool keep_module(coll_smelt_lower *lower, mca_coll_base_module_t *below) {
-  for (unsigned i = lower->kept_count; i-- > 0;)
-    if (lower->kept[i] == below) return true;
-  if (lower->kept_count == COLL_SMELT_MOST_KEPT) return false;
-  OBJ_RETAIN(below);
-  lower->kept[lower->kept_count++] = below;
+bool coll_smelt_retain(coll_smelt_retained *retained, mca_coll_base_module_t *module) {
+  for (unsigned i = retained->count; i-- > 0;)
+    if (retained->modules[i] == module) return true;
+  if (retained->count == COLL_SMELT_MOST_RETAINED) return false;
+  OBJ_RETAIN(module);
+  retained->modules[retained->count++] = module;
   return true;
+}
+
+void coll_smelt_release_all(coll_smelt_retained *retained) {
+  while (retained->count > 0) OBJ_RELEASE(retained->modules[--retained->count]);
 }
 
 static bool save(coll_smelt_lower *lower, const struct ompi_communicator_t *comm) {
 #define COLL_SMELT_SLOT(name)                                \
   lower->name = comm->c_coll->coll_##name;                   \
   lower->name##_module = comm->c_coll->coll_##name##_module; \
-  if (!keep_module(lower, lower->name##_module)) return false;
+  if (!coll_smelt_retain(&lower->retained, lower->name##_module)) return false;
 #include "slots.def"
   return true;
 }

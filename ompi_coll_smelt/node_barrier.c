@@ -33,7 +33,7 @@ static int cross(coll_smelt_nodes *nodes) {
 
 int coll_smelt_nodes_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, false, 0))) {
+  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, SMELT_COLLECTIVE_BARRIER, false, 0))) {
     coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_BARRIER]);
     return cross(nodes);
   }

@@ -154,7 +154,7 @@ int coll_smelt_nodes_bcast(void *buffer, coll_smelt_length count, struct ompi_da
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
   const size_t bytes = coll_smelt_bytes(type, count);
   if (bytes == 0) return OMPI_SUCCESS;
-  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, false, bytes < kPiece ? bytes : kPiece))) {
+  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, SMELT_COLLECTIVE_BROADCAST, false, bytes < kPiece ? bytes : kPiece))) {
     coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_BROADCAST]);
     return serve(nodes, buffer, count, type, root);
   }

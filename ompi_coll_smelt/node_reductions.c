@@ -323,11 +323,11 @@ static int serve(coll_smelt_nodes *nodes, const void *send, void *receive, coll_
 }
 
 /* May this reduction be served so? All ranks say the same. */
-static bool takes(coll_smelt_nodes *nodes, coll_smelt_length count, const struct ompi_datatype_t *type,
-                  const struct ompi_op_t *op) {
+static bool takes(coll_smelt_nodes *nodes, smelt_collective which, coll_smelt_length count,
+                  const struct ompi_datatype_t *type, const struct ompi_op_t *op) {
   const size_t bytes = coll_smelt_bytes(type, count), element = type->super.size;
   const size_t longest = element > kPiece ? element : kPiece;
-  return coll_smelt_nodes_serve(nodes, !coll_smelt_any_order(op, type), bytes < longest ? bytes : longest) &&
+  return coll_smelt_nodes_serve(nodes, which, !coll_smelt_any_order(op, type), bytes < longest ? bytes : longest) &&
          element <= nodes->element_limit && (nodes->consecutive || (op->o_flags & OMPI_OP_FLAGS_COMMUTE));
 }
 
@@ -336,7 +336,7 @@ int coll_smelt_nodes_reduce(const void *send, void *receive, coll_smelt_length c
                             mca_coll_base_module_t *base) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
   if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  if (OPAL_LIKELY(takes(nodes, count, type, op))) {
+  if (OPAL_LIKELY(takes(nodes, SMELT_COLLECTIVE_REDUCE, count, type, op))) {
     coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_REDUCE]);
     return serve(nodes, send, receive, count, type, op, root);
   }
@@ -348,7 +348,7 @@ int coll_smelt_nodes_allreduce(const void *send, void *receive, coll_smelt_lengt
                                struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
   if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  if (OPAL_LIKELY(takes(nodes, count, type, op))) {
+  if (OPAL_LIKELY(takes(nodes, SMELT_COLLECTIVE_ALLREDUCE, count, type, op))) {
     coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_ALLREDUCE]);
     return serve(nodes, send, receive, count, type, op, kToAll);
   }

@@ -5,6 +5,7 @@
  *   node_barrier.c      all of a node have come; the leaders' barrier; all of a node may go
  *   node_broadcast.c    within the root's node; from its leader to the others; within theirs
  *   node_reductions.c   within each node, to its leader; between the leaders; back
+ *   node_allgather.c    within each node; between the leaders; what they have got, within each node
  *
  * The life of a module, which is another one than that of a communicator within one node (module.c):
  *
@@ -14,13 +15,20 @@
  *      age: who shares a node with whom is gathered; where some do, the communicator of each node and that of the
  *      leaders are made, and our module on the node's makes its group. All this with the functions saved. Where any
  *      node cannot, all ranks step aside
- *   4. disabled: both communicators are freed
+ *   4. disabled or destroyed, perhaps both, and perhaps several times: both communicators are freed
  *
  * One rank of each node is one path over the network. A long message is shared out among several, so that all of a node
  * combine and copy: the ranks of the same place on every node are a rail, as many as the smallest node has ranks, four
  * at most. The rails' communicators are made without us, so the components below serve them. The hierarchy of
  * broadcasts and reductions over clusters is that of T. Kielmann et al., MagPIe: MPI's collective communication
- * operations for clustered wide area systems, PPoPP 1999. */
+ * operations for clustered wide area systems, PPoPP 1999.
+ *
+ * Where ranks share CPUs it is not always quicker. A rank that waits gives its CPU away, so a call costs as many time
+ * slices as ranks wait for each other one after the other: within a node, then its leader for the others, then the
+ * others for the leader, where messages from everybody to everybody take as many steps as a tree has levels. And in a
+ * row of broadcasts who sends to its node may be no more than the ring of a group ahead (16 messages, or 4 pieces: of
+ * more than 224 bytes), where messages of Open MPI's are stored. So some are left to the components below then
+ * (longest_in_crowd), but no reduction whose bits depend on the order. */
 #include "nodes.h"
 
 #include "counters.h"
@@ -61,26 +69,24 @@ static void free_hierarchy(coll_smelt_nodes *nodes) {
   free_communicator(&nodes->node);
   free(nodes->seats);
   nodes->seats = NULL;
+  free(nodes->before);
+  nodes->before = NULL;
   free(nodes->scratch);
   nodes->scratch = NULL;
   nodes->scratch_bytes = 0;
 }
 
 static void let_go(coll_smelt_nodes *nodes) {
+  if (nodes->gone) return;
+  nodes->gone = true;
   nodes->state = COLL_SMELT_STEPPED_ASIDE;
   free_hierarchy(nodes);
-#define RELEASE(name)                                           \
-  if (nodes->lower.name##_module) {                             \
-    mca_coll_base_module_t *below = nodes->lower.name##_module; \
-    nodes->lower.name##_module = NULL;                          \
-    OBJ_RELEASE(below);                                         \
-  }
-  COLL_SMELT_NODES_USED(RELEASE)
-#undef RELEASE
+  coll_smelt_release_all(&nodes->lower.retained);
 }
 
 static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
+  if (nodes->gone) return OMPI_SUCCESS;
   (void)comm;
 #define UNINSTALL(name) COLL_SMELT_UNINSTALL(nodes, comm, name);
   COLL_SMELT_NODES_OFFERED(UNINSTALL)
@@ -92,15 +98,17 @@ static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *com
 static void construct(coll_smelt_nodes *nodes) {
   nodes->comm = NULL;
   nodes->state = COLL_SMELT_UNUSED;
+  nodes->gone = false;
   nodes->patience = 0;
   memset(&nodes->lower, 0, sizeof nodes->lower);
   nodes->node = nodes->rail = MPI_COMM_NULL;
   nodes->rails = 0;
   nodes->group = NULL;
   nodes->seats = NULL;
+  nodes->before = NULL;
   nodes->mine = (coll_smelt_seat){0, 0};
   nodes->nodes = 0;
-  nodes->consecutive = nodes->asked_for_room = false;
+  nodes->consecutive = nodes->crowded = nodes->asked_for_room = false;
   nodes->element_limit = nodes->length_limit = 0;
   nodes->scratch = NULL;
   nodes->scratch_bytes = 0;
@@ -116,13 +124,13 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
 #define CHECK(name) \
   if (!comm->c_coll->coll_##name##_module) return OMPI_ERR_NOT_FOUND;
-  COLL_SMELT_NODES_USED(CHECK)
+  COLL_SMELT_NODES_OFFERED(CHECK)
 #undef CHECK
 #define SAVE(name)                                                 \
   nodes->lower.name = comm->c_coll->coll_##name;                   \
   nodes->lower.name##_module = comm->c_coll->coll_##name##_module; \
-  OBJ_RETAIN(nodes->lower.name##_module);
-  COLL_SMELT_NODES_USED(SAVE)
+  if (!coll_smelt_retain(&nodes->lower.retained, nodes->lower.name##_module)) return OMPI_ERR_NOT_SUPPORTED;
+  COLL_SMELT_NODES_OFFERED(SAVE)
 #undef SAVE
 #define INSTALL(name) COLL_SMELT_INSTALL_AS(nodes, comm, name, coll_smelt_nodes_##name);
   COLL_SMELT_NODES_OFFERED(INSTALL)
@@ -186,6 +194,9 @@ static int number(coll_smelt_nodes *nodes, int *lowest, int n) {
     if (lowest[first] > largest) largest = lowest[first];
     if (nodes->seats[rank].node != nodes->seats[rank - 1].node) nodes->consecutive = false;
   }
+  memset(nodes->before, 0, ((size_t)nodes->nodes + 1) * sizeof *nodes->before);
+  for (int rank = 0; rank < n; ++rank) ++nodes->before[nodes->seats[rank].node + 1];
+  for (int node = 0; node < nodes->nodes; ++node) nodes->before[node + 1] += nodes->before[node];
   nodes->mine = nodes->seats[ompi_comm_rank(nodes->comm)];
   nodes->rails = COLL_SMELT_MOST_RAILS;
   for (int rank = 0; rank < n; ++rank)
@@ -198,7 +209,8 @@ static const char *find_seats(coll_smelt_nodes *nodes, int *largest) {
   const int n = ompi_comm_size(nodes->comm);
   int *lowest = malloc((size_t)n * sizeof *lowest);
   nodes->seats = malloc((size_t)n * sizeof *nodes->seats);
-  int mine = lowest && nodes->seats ? lowest_on_my_node(nodes->comm) : -1;
+  nodes->before = malloc(((size_t)n + 1) * sizeof *nodes->before);
+  int mine = lowest && nodes->seats && nodes->before ? lowest_on_my_node(nodes->comm) : -1;
   /* Who has no memory cannot take part in the allgather, so that is asked first. */
   int64_t all_have = mine >= 0;
   const bool agreed = lower_minimum(nodes, &all_have, 1) == OMPI_SUCCESS && all_have;
@@ -237,21 +249,23 @@ static const char *make_hierarchy(coll_smelt_nodes *nodes) {
   nodes->node = split(nodes, nodes->mine.node, nodes->mine.place, NULL);
   nodes->rail = split(nodes, carries ? nodes->mine.place : MPI_UNDEFINED, nodes->mine.node, "^smelt");
   const bool made = nodes->node != MPI_COMM_NULL && (!carries || nodes->rail != MPI_COMM_NULL);
-  int64_t limits[3] = {made, INT64_MAX, INT64_MAX};
+  int64_t limits[4] = {made, INT64_MAX, INT64_MAX, true}; /* the last: is no node crowded? */
   if (made && ompi_comm_size(nodes->node) > 1) {
     nodes->group = group_of_node(nodes->node);
     if (nodes->group) {
       const size_t start = smelt_group_start_limit(nodes->group), element = smelt_group_element_limit(nodes->group);
       limits[1] = element < INT64_MAX ? (int64_t)element : INT64_MAX;
       limits[2] = start < INT64_MAX ? (int64_t)start : INT64_MAX;
+      limits[3] = !smelt_group_crowded(nodes->group);
     } else {
       limits[0] = 0;
     }
   }
-  if (lower_minimum(nodes, limits, 3) != OMPI_SUCCESS || !limits[0])
+  if (lower_minimum(nodes, limits, 4) != OMPI_SUCCESS || !limits[0])
     return "the ranks of a node cannot share memory, or its communicator could not be made";
   nodes->element_limit = (size_t)limits[1];
   nodes->length_limit = (size_t)limits[2];
+  nodes->crowded = !limits[3];
   return NULL;
 }
 
@@ -264,12 +278,18 @@ static void say(const coll_smelt_nodes *nodes, int largest, const char *reason) 
     return;
   }
   coll_smelt_say(
-      "%s (%d ranks): %d nodes, %s%d ranks each%s: barrier, bcast, reduce and allreduce by shared memory "
+      "%s (%d ranks): %d nodes, %s%d ranks each%s: barrier, bcast, reduce, allreduce and allgather by shared memory "
       "within a node, between the nodes' leaders by Open MPI's other components",
       name, n, nodes->nodes, n == largest * nodes->nodes ? "" : "up to ", largest,
       nodes->consecutive ? ""
                          : " (not in the order of their ranks: operations that do not commute are left "
                            "to Open MPI's other components)");
+  if (nodes->crowded)
+    coll_smelt_say("%s (%d ranks): a node is crowded: %s", name, n,
+                   mca_coll_smelt_component.several_nodes == 2
+                       ? "served all the same (SMELT_NODES=2)"
+                       : "what is slower there is left to Open MPI's other components: broadcasts, allgathers, longer "
+                         "reductions whose result does not depend on the order");
 }
 
 static void create(coll_smelt_nodes *nodes) {
@@ -295,9 +315,33 @@ static void ask_for_room(coll_smelt_nodes *nodes) {
   if (lower_minimum(nodes, &limit, 1) == OMPI_SUCCESS) nodes->length_limit = (size_t)limit;
 }
 
-bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, bool at_once, size_t bytes) {
+/* The longest messages that are served where a node is crowded, in bytes; collectives without a row: any. Measured on
+ * two pretended nodes of two ranks each, which yield, on 2 CPUs, tuned / Smelt:
+ *   broadcast   8 B 0.62, 256 B 0.24, 1 MiB 0.86
+ *   reduce      1 MiB 0.61
+ *   allreduce   256 B 0.59, 4 KiB 0.88, 1 MiB 0.53
+ * Shorter reductions were not found to be slower; where between those lengths the limits lie was not measured, nor was
+ * an allgather, which ends in a broadcast. */
+static const struct {
+  smelt_collective which;
+  size_t longest;
+} longest_in_crowd[] = {
+    {SMELT_COLLECTIVE_BROADCAST, 0},
+    {SMELT_COLLECTIVE_REDUCE, 64 << 10},
+    {SMELT_COLLECTIVE_ALLREDUCE, 128},
+    {SMELT_COLLECTIVE_ALLGATHER, 0},
+};
+
+static bool too_long_for_crowd(const coll_smelt_nodes *nodes, smelt_collective which, size_t bytes) {
+  if (OPAL_LIKELY(!nodes->crowded) || mca_coll_smelt_component.several_nodes == 2) return false;
+  for (size_t i = 0; i < sizeof longest_in_crowd / sizeof longest_in_crowd[0]; ++i)
+    if (longest_in_crowd[i].which == which) return bytes > longest_in_crowd[i].longest;
+  return false;
+}
+
+bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes) {
   if (OPAL_UNLIKELY(nodes->state == COLL_SMELT_UNUSED)) {
-    if (!at_once && nodes->patience > 0) {
+    if (!ordered && nodes->patience > 0) {
       --nodes->patience;
       return false;
     }
@@ -305,6 +349,7 @@ bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, bool at_once, size_t bytes)
   }
   /* CREATING: a lower function may itself call a collective of this communicator, which is ours. */
   if (nodes->state != COLL_SMELT_SERVING) return false;
+  if (!ordered && too_long_for_crowd(nodes, which, bytes)) return false;
   if (OPAL_UNLIKELY(bytes > nodes->length_limit) && !nodes->asked_for_room) ask_for_room(nodes);
   return bytes <= nodes->length_limit;
 }

@@ -10,16 +10,16 @@
 
 BEGIN_C_DECLS
 
-/* What is offered on such a communicator, and what is used of the component below besides. */
-#define COLL_SMELT_NODES_OFFERED(X) X(barrier) X(bcast) X(reduce) X(allreduce)
-#define COLL_SMELT_NODES_USED(X) COLL_SMELT_NODES_OFFERED(X) X(allgather)
+/* What is offered on such a communicator. */
+#define COLL_SMELT_NODES_OFFERED(X) X(barrier) X(bcast) X(reduce) X(allreduce) X(allgather)
 
 typedef struct coll_smelt_nodes_lower {
 #define MEMBER(name)                       \
   mca_coll_base_module_##name##_fn_t name; \
   mca_coll_base_module_t *name##_module;
-  COLL_SMELT_NODES_USED(MEMBER)
+  COLL_SMELT_NODES_OFFERED(MEMBER)
 #undef MEMBER
+  coll_smelt_retained retained;
 } coll_smelt_nodes_lower;
 
 /* Where a rank of the communicator is: nodes are numbered in the order of their lowest ranks, and a node's places in
@@ -40,6 +40,7 @@ typedef struct coll_smelt_nodes {
   mca_coll_base_module_t super;
   struct ompi_communicator_t *comm; /* its owner, so not retained */
   coll_smelt_state state;
+  bool gone; /* let go of: disabled or destroyed */
   int patience;
   coll_smelt_nodes_lower lower;
   /* From here on only while SERVING. */
@@ -48,9 +49,11 @@ typedef struct coll_smelt_nodes {
   int rails;                        /* long messages are shared out among so many places; place 0's has the leaders */
   smelt_group *group;               /* the node's, owned by the module of `node`; NULL: one rank, alone */
   coll_smelt_seat *seats;           /* of every rank */
+  int *before;                      /* [nodes + 1] of each node: how many ranks are on those before it */
   coll_smelt_seat mine;
   int nodes;
   bool consecutive;     /* each node's ranks follow each other: combining node by node keeps the order of the ranks */
+  bool crowded;         /* somewhere ranks share CPUs */
   size_t element_limit; /* longest element of a reduction that no node refuses */
   size_t length_limit;  /* longest message */
   bool asked_for_room;  /* for longer ones */
@@ -61,9 +64,11 @@ OBJ_CLASS_DECLARATION(coll_smelt_nodes);
 
 /* nodes.c */
 coll_smelt_nodes *coll_smelt_nodes_new(struct ompi_communicator_t *comm);
-/* Is a message of so many bytes to be served node by node? All ranks are told the same. A module that has no
- * communicators yet makes them: at once, or when it has been patient. May communicate. */
-bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, bool at_once, size_t bytes);
+/* Is a message of so many bytes, or a piece of it that long, to be served node by node? All ranks are told the same.
+ * `ordered`: a reduction whose bits depend on the order of operands, and so must not depend on the communicator's age
+ * or the message's length. Else a module that has no communicators yet is patient before it makes them. May
+ * communicate. */
+bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes);
 /* This rank's scratch memory, of at least so many bytes; NULL: none. */
 char *coll_smelt_nodes_scratch(coll_smelt_nodes *nodes, size_t bytes);
 /* Counts a call that goes to the component below; those of the hierarchy's own making are not the program's. */
@@ -78,7 +83,7 @@ static inline size_t coll_smelt_part(size_t amount, int rails, int i) {
   return coll_smelt_part_at(amount, rails, i + 1) - coll_smelt_part_at(amount, rails, i);
 }
 
-/* node_barrier.c, node_broadcast.c, node_reductions.c: the functions that Open MPI calls. */
+/* node_barrier.c, node_broadcast.c, node_reductions.c, node_allgather.c: the functions that Open MPI calls. */
 int coll_smelt_nodes_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int coll_smelt_nodes_bcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
                            struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
@@ -87,6 +92,9 @@ int coll_smelt_nodes_reduce(const void *send, void *receive, coll_smelt_length c
                             mca_coll_base_module_t *module);
 int coll_smelt_nodes_allreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
                                struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_smelt_nodes_allgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
+                               void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
+                               struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* What remains of a call that goes on after a failure, so that the others do not wait: its first one, and its code. */
 static inline void coll_smelt_note(int *first, int error) {

@@ -487,3 +487,4 @@ int smelt_group_wait(smelt_request* request) {
 }
 
 size_t smelt_group_element_limit(const smelt_group* group) { return group->plan.limits.piece; }
+int smelt_group_crowded(const smelt_group* group) { return group->plan.crowded; }

@@ -1,7 +1,7 @@
 // Collectives of communicators that span several nodes, against what the program itself computes: the promised order
 // of a reduction's operands (ompi_coll_smelt/node_reductions.c), to the bit, from a communicator's first call on;
-// operations that do not commute; types with gaps; messages of several pieces; any root; ranks in any order; and a
-// barrier that nobody leaves before all have come (the pretended nodes share a clock).
+// operations that do not commute; types with gaps; messages of several pieces; any root; ranks in any order; every
+// block of an allgather; and a barrier that nobody leaves before all have come (the pretended nodes share a clock).
 //   several_nodes [--any-order]
 // --any-order: the component is absent, so bits are not compared.
 #include "check.h"
@@ -198,6 +198,37 @@ static void broadcasts(MPI_Comm comm, MPI_Datatype spaced, int count, int salt) 
   free(memory);
 }
 
+// --- allgather
+
+// Senders' and receivers' layouts differ, from rank to rank too: ints with a gap after each, and ints without. `gaps`:
+// bit 0, what even ranks receive; bit 1, what odd ones do; bit 2: in place, else bit 3, what all send.
+static void allgathers(MPI_Comm comm, MPI_Datatype spaced, int count, int salt) {
+  const size_t n = (size_t)size * (size_t)count;
+  int *in = malloc(2 * (size_t)count * sizeof *in), *out = malloc(2 * n * sizeof *out);
+  for (int gaps = 0; gaps < 16; ++gaps) {
+    if (count >= kMany && gaps != 0 && gaps != 1 && gaps != 6) continue;
+    const int in_place = (gaps & 4) != 0, step = gaps >> rank % 2 & 1 ? 2 : 1, in_step = gaps & 8 ? 2 : 1;
+    for (size_t k = 0; k < 2 * n; ++k) out[k] = -1;
+    for (int k = 0; k < count; ++k) {
+      const int value = salt + 1000 * rank + k;
+      in[k * in_step] = value;
+      if (in_place) out[((size_t)rank * (size_t)count + (size_t)k) * (size_t)step] = value;
+    }
+    MPI_Allgather(in_place ? MPI_IN_PLACE : in, count, in_step == 2 ? spaced : MPI_INT, out, count,
+                  step == 2 ? spaced : MPI_INT, comm);
+    for (size_t k = 0; k < 2 * n; ++k) {
+      const size_t at = k / (size_t)step;
+      const int of = (int)(at / (size_t)count), element = (int)(at % (size_t)count);
+      const int wanted = k % (size_t)step == 0 && at < n ? salt + 1000 * of + element : -1;
+      if (out[k] != wanted)
+        fail("allgather of %d ints, %d, %d ranks on %d nodes: place %zu is %d instead of %d", count, gaps, size, nodes,
+             k, out[k], wanted);
+    }
+  }
+  free(in);
+  free(out);
+}
+
 // --- barrier
 
 static double now(void) {
@@ -226,6 +257,7 @@ static void nothing(MPI_Comm comm) {
   MPI_Bcast(&untouched, 0, MPI_CHAR, 0, comm);
   MPI_Allreduce(&untouched, &untouched, 0, MPI_CHAR, MPI_SUM, comm);
   MPI_Reduce(&untouched, &untouched, 0, MPI_CHAR, MPI_SUM, size - 1, comm);
+  MPI_Allgather(&untouched, 0, MPI_CHAR, &untouched, 0, MPI_CHAR, comm);
   CHECK(untouched == 1);
 }
 
@@ -241,6 +273,7 @@ static void exercise(MPI_Comm comm, MPI_Datatype gap, MPI_Datatype spaced, MPI_O
       ordered(comm, gap, op, counts[i], pass);
       integers(comm, counts[i], pass + 3);
       broadcasts(comm, spaced, counts[i], pass);
+      allgathers(comm, spaced, counts[i], pass);
       barriers(comm, 3);
     }
 }
@@ -256,6 +289,7 @@ int main(int argc, char **argv) {
   MPI_Op op;
   MPI_Op_create(compose, 0, &op);
   exercise(MPI_COMM_WORLD, gap, spaced, op, 40000);
+  allgathers(MPI_COMM_WORLD, spaced, 300000, 9);  // rows of several pieces, without scratch memory by slot
   MPI_Comm comm;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &comm);  // reversed
   exercise(comm, gap, spaced, op, 3000);

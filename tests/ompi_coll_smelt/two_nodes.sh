@@ -107,7 +107,9 @@ if ! on_nodes 1 "$programs/many_collectives" >"$work/output" 2>&1; then
   echo "stock Open MPI does not run on two pretended nodes here"
   exit 77
 fi
-use="--mca mca_base_component_path $component:SYSTEM_DEFAULT --mca coll_smelt_priority 90"
+# The nodes are crowded, and everything is to be served nevertheless, but where it says otherwise.
+crowd="--mca mca_base_component_path $component:SYSTEM_DEFAULT --mca coll_smelt_priority 90"
+use="$crowd -x SMELT_NODES=2"
 export OMPI_MCA_mca_base_component_path="$component:SYSTEM_DEFAULT"
 for map in slot node; do
   expect_ok "2 ranks each, by $map" 2 $use --map-by $map "$programs/nodes"
@@ -121,7 +123,10 @@ expect_ok "3 ranks and 1" 3+1 $use "$programs/nodes"
 expect_ok "3 ranks and 1: order and layouts" 3+1 $use "$programs/several_nodes"
 expect_ok "1 rank and 3: order and layouts" 1+3 $use "$programs/several_nodes"
 expect_ok "1 rank each: left alone" 1 $use "$programs/nodes" alone
-expect_ok "SMELT_NODES=0: left alone" 2 $use -x SMELT_NODES=0 "$programs/nodes" alone
+expect_ok "SMELT_NODES=0: left alone" 2 $crowd -x SMELT_NODES=0 "$programs/nodes" alone
+expect_ok "crowded: what is slower is left alone" 2 $crowd "$programs/nodes" crowded
+expect_ok "crowded: every collective" 2 $crowd "$programs/many_collectives"
+expect_ok "crowded: order and layouts" 2 $crowd "$programs/several_nodes"
 expect_ok "SMELT_PATIENCE=0" 2 $use -x SMELT_PATIENCE=0 "$programs/several_nodes"
 expect_ok "no shared memory: left alone" 2 $use -x SMELT_SHM_MB=0 "$programs/several_nodes" --any-order
 expect_ok "2 ranks each: operations of programs" 2 $use "$programs/user_operations" --light

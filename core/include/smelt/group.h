@@ -242,6 +242,8 @@ SMELT_API int smelt_group_describe(const smelt_group *group, smelt_collective co
                                    size_t room);
 /* One line about the group as a whole: participants, CPUs, crowded or not and why, profile. Returns its length. */
 SMELT_API int smelt_group_summary(const smelt_group *group, char *line, size_t room);
+/* 1: participants share CPUs, as far as is known, and who waits gives its own away; 0. The same for all. */
+SMELT_API int smelt_group_crowded(const smelt_group *group);
 
 SMELT_END
 

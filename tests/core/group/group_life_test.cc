@@ -217,9 +217,27 @@ TEST(GroupLife, DescribesItself) {
       EXPECT_HERE(text.find(wanted) != std::string::npos, "'%s' is missing in\n%s", wanted, text.c_str());
     EXPECT_HERE(smelt_group_describe(group, SMELT_COLLECTIVE_REDUCE, 99, line, sizeof line) == -ENOENT, "past the end");
     EXPECT_HERE(smelt_group_summary(group, line, sizeof line) > 0 && std::strstr(line, "2 participants"), "%s", line);
+    EXPECT_HERE(smelt_group_crowded(group) == (std::strstr(line, "crowded") != nullptr), "%s", line);
     return 0;
   });
   EXPECT_EQ(failed, 0);
+}
+
+// One participant's host says so, and all know.
+TEST(GroupLife, KnowsACrowd) {
+  for (const bool told : {false, true}) {
+    const int failed = run_processes(2, [&](Seat& seat) {
+      setenv("SMELT_CPUS", "2", 1);
+      smelt_host host = host_of(&seat);
+      host.local_processes = 2;
+      host.crowded = told && seat.me == 1;
+      smelt_group* group = nullptr;
+      EXPECT_HERE(smelt_group_create(&host, 2, seat.me, &group) == 0, "create");
+      EXPECT_HERE(smelt_group_crowded(group) == told, "told: %d", told);
+      return 0;
+    });
+    EXPECT_EQ(failed, 0);
+  }
 }
 
 }  // namespace
