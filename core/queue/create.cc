@@ -13,7 +13,7 @@
 namespace smelt::queue {
 
 constinit const KindRow kKinds[] = {
-#define QUEUE_KIND(identifier, name, pair, help) {&identifier, name, pair, help},
+#define QUEUE_KIND(identifier, name, pair, help) {&(identifier), name, pair, help},
 #include "queue/kinds.def"
 #undef QUEUE_KIND
 };
