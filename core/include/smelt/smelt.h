@@ -3,13 +3,14 @@
  *   model -> tree, schedule -> context -> barrier     between threads
  *   host -> group -> barrier, broadcast, reduce, allreduce, allgather, alltoall, exchange, ...     between processes
  *
+ *   queue: messages from end to end     between threads or processes
  *   openmp: what the OpenMP shim did in this process
  *
  * Conventions, for every function of every header:
  *   - returns 0 or a negative errno value; nothing is written to an out parameter on failure unless said;
  *   - objects are opaque, created by *_create or *_load and released by the matching *_free; releasing NULL is allowed;
  *   - an object may be read by several threads at once; creating and releasing is not synchronised;
- *   - nothing prints or exits; only *_create and *_load allocate;
+ *   - nothing prints or exits; only what creates, loads, opens or attaches allocates;
  *   - CPUs are the kernel's numbers (hwloc's os_index), participants are 0 .. n-1, costs are in nanoseconds unless the
  *     model says cycles (smelt_model_unit).
  */
@@ -22,6 +23,7 @@
 #include <smelt/model.h>
 #include <smelt/openmp.h>
 #include <smelt/options.h>
+#include <smelt/queue.h>
 #include <smelt/schedule.h>
 #include <smelt/tree.h>
 

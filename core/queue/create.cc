@@ -1,0 +1,252 @@
+// Making queues, in the caller's memory, in memory for threads, or in a file without a name for processes; and the
+// ends.
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "base/os/os.h"
+#include "base/os/shared_memory.h"
+#include "queue/queue.h"
+
+namespace smelt::queue {
+
+constinit const KindRow kKinds[] = {
+#define QUEUE_KIND(identifier, name, pair, help) {&(identifier), name, pair, help},
+#include "queue/kinds.def"
+#undef QUEUE_KIND
+};
+uint32_t kinds() { return sizeof kKinds / sizeof kKinds[0]; }
+
+namespace {
+
+constexpr uint64_t kFormat = 0x31307565'7565716d;  // "mqueue01": another layout has another number
+static_assert(kLineBytes <= SMELT_QUEUE_ALIGNMENT);
+
+struct Shape {
+  uint32_t kind, capacity, members;
+
+  bool pair() const { return kKinds[kind].pair; }
+  // Less than a quarter of the ring may be read and not given back yet (messages.h), and is not there for messages.
+  uint32_t ring() const {
+    uint32_t ring = std::max(4u, std::bit_ceil(capacity));
+    if (ring - ring / 4 + 1 < capacity) ring *= 2;
+    return ring;
+  }
+  size_t channel_bytes() const { return sizeof(Channel) + ring() * sizeof(Slot); }
+  size_t channels_at() const { return kLineBytes + members * sizeof(Member); }
+  size_t bytes() const { return channels_at() + (pair() ? 2 : 1) * channel_bytes(); }
+};
+static_assert(sizeof(Shared) <= kLineBytes && sizeof(Channel) % kLineBytes == 0 && sizeof(Member) == kLineBytes);
+
+int shape_of(const char* kind, unsigned capacity, unsigned ends, Shape* shape) {
+  if (capacity < 1 || capacity > SMELT_QUEUE_MAX_CAPACITY || ends < 2 || ends > SMELT_MAX_PARTICIPANTS) return -EINVAL;
+  for (uint32_t i = 0; i < kinds(); ++i) {
+    if (std::strcmp(kKinds[i].name, kind ? kind : "ump") != 0) continue;
+    *shape = {i, capacity, ends};
+    return shape->pair() && ends != 2 ? -EINVAL : 0;
+  }
+  return -ENOENT;
+}
+
+Member* members_of(Shared* shared) { return reinterpret_cast<Member*>(reinterpret_cast<char*>(shared) + kLineBytes); }
+Channel* channel_of(Shared* shared, const Shape& shape, uint32_t i) {
+  return reinterpret_cast<Channel*>(reinterpret_cast<char*>(shared) + shape.channels_at() + i * shape.channel_bytes());
+}
+Slot* slots_behind(Channel* channel) { return reinterpret_cast<Slot*>(channel + 1); }
+
+// The channel over which this member sends, or receives; nullptr: none.
+Channel* outgoing(Shared* shared, const Shape& shape, uint32_t member) {
+  return shape.pair() || member == 0 ? channel_of(shared, shape, member) : nullptr;
+}
+Channel* incoming(Shared* shared, const Shape& shape, uint32_t member) {
+  return shape.pair() ? channel_of(shared, shape, 1 - member) : member != 0 ? channel_of(shared, shape, 0) : nullptr;
+}
+
+Shared* write_empty(void* memory, const Shape& shape, uint64_t name) {
+  auto* shared = new (memory) Shared;
+  shared->name = name;
+  shared->kind = shape.kind;
+  shared->members = shape.members;
+  shared->capacity = shape.capacity;
+  shared->ring = shape.ring();
+  // relaxed: whoever reads any of it hears of the queue from us, in a way that orders it.
+  shared->users.store(shape.members, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < shape.members; ++i) {
+    auto* member = new (members_of(shared) + i) Member;
+    member->read.store(shared->ring, std::memory_order_relaxed);  // where positions begin
+  }
+  for (uint32_t i = 0; i < (shape.pair() ? 2u : 1u); ++i) {
+    auto* channel = new (channel_of(shared, shape, i)) Channel;
+    channel->receivers.store(shape.pair() ? 1 : shape.members - 1, std::memory_order_relaxed);
+    std::memset(static_cast<void*>(slots_behind(channel)), 0, shared->ring * sizeof(Slot));
+  }
+  shared->format = kFormat;
+  return shared;
+}
+
+// Is that a queue, and does it lie within so many bytes? Looked at once: others write this memory too.
+bool read_shape(const Shared* shared, size_t bytes, Shape* shape) {
+  if (bytes < sizeof(Shared) || shared->format != kFormat || shared->kind >= kinds()) return false;
+  Shape found;
+  if (shape_of(kKinds[shared->kind].name, shared->capacity, shared->members, &found) != 0) return false;
+  *shape = found;
+  return found.ring() == shared->ring && found.bytes() <= bytes;
+}
+
+int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout_ns, smelt_queue** out) {
+  if (index >= shape.members) return -EINVAL;
+  auto* end = make_object<smelt_queue>(0);
+  if (!end) return -ENOMEM;
+  // relaxed: only who of several comes first is told.
+  if (members_of(shared)[index].taken.exchange(1, std::memory_order_relaxed) != 0) {
+    free_object(end);
+    return -EBUSY;
+  }
+  end->kind = kKinds[shape.kind].kind;
+  end->index = index;
+  end->limit = shape.capacity * kPayload;
+  end->timeout_ns = timeout_ns;
+  end->policy = wait_policy(shape.members > usable_cpus(), shape.members);
+  end->shared = shared;
+  const uint32_t ring = shape.ring();
+  if (Channel* channel = outgoing(shared, shape, index)) {
+    const uint32_t first = shape.pair() ? 1 - index : 1;
+    end->sender = {
+        slots_behind(channel), channel, members_of(shared) + first, shape.pair() ? 1 : shape.members - 1, ring, ring,
+        2 * uint64_t{ring},    0};
+  }
+  if (Channel* channel = incoming(shared, shape, index))
+    end->receiver = {slots_behind(channel), channel, members_of(shared) + index, ring, ring, ring};
+  *out = end;
+  return 0;
+}
+
+// The bells are rung whether somebody is seen to sleep or not: who comes to sleep finds either what was stored here, or
+// a word that has changed.
+void close_end(End* end) {
+  if (end->sender.slots) {
+    // release: what was sent before is seen by whoever finds nobody left to send.
+    end->sender.channel->senders.fetch_sub(1, std::memory_order_release);
+    wake_sleepers(end->sender.channel->sent);
+  }
+  if (end->receiver.slots) {
+    const bool pair = kKinds[end->shared->kind].pair;
+    // release: our reads of the slots come before they may be overwritten.
+    if (!pair) end->receiver.own->read.store(kGone, std::memory_order_release);
+    end->receiver.channel->receivers.fetch_sub(1, std::memory_order_release);
+    wake_sleepers(end->receiver.channel->read);
+  }
+}
+
+struct Ticket {
+  uint64_t name;
+  int32_t process, descriptor;
+  uint64_t bytes;
+};
+static_assert(sizeof(Ticket) == sizeof(smelt_queue_ticket));
+
+}  // namespace
+}  // namespace smelt::queue
+
+using namespace smelt;
+using namespace smelt::queue;
+
+size_t smelt_queue_size(const char* kind, unsigned capacity, unsigned ends) {
+  Shape shape;
+  return shape_of(kind, capacity, ends, &shape) == 0 ? shape.bytes() : 0;
+}
+
+int smelt_queue_init(void* memory, size_t bytes, const char* kind, unsigned capacity, unsigned ends) {
+  Shape shape;
+  if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
+  if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_QUEUE_ALIGNMENT != 0 || bytes < shape.bytes())
+    return -EINVAL;
+  write_empty(memory, shape, 0);
+  return 0;
+}
+
+int smelt_queue_open(void* memory, size_t bytes, unsigned end, int64_t timeout_ns, smelt_queue** queue) {
+  if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_QUEUE_ALIGNMENT != 0 || !queue) return -EINVAL;
+  Shape shape;
+  auto* shared = static_cast<Shared*>(memory);
+  if (!read_shape(shared, bytes, &shape)) return -EPROTO;
+  return make_end(shared, shape, end, timeout_ns, queue);
+}
+
+int smelt_queue_create(const char* kind, unsigned capacity, unsigned ends, int64_t timeout_ns, smelt_queue** queue) {
+  if (!queue) return -EINVAL;
+  Shape shape;
+  if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
+  void* memory = os::map_pages(shape.bytes());
+  if (!memory) return -ENOMEM;
+  Shared* shared = write_empty(memory, shape, 0);
+  smelt_queue* made[SMELT_MAX_PARTICIPANTS];
+  for (uint32_t i = 0; i < ends; ++i) {
+    if (const int error = make_end(shared, shape, i, timeout_ns, &made[i])) {
+      while (i-- > 0) free_object(made[i]);
+      os::unmap_pages(memory, shape.bytes());
+      return error;
+    }
+    made[i]->threads = true;
+    made[i]->mapped = shape.bytes();
+  }
+  std::copy(made, made + ends, queue);
+  return 0;
+}
+
+int smelt_queue_create_shared(const char* kind, unsigned capacity, unsigned ends, int64_t timeout_ns,
+                              smelt_queue_ticket* ticket, smelt_queue** queue) {
+  if (!ticket || !queue) return -EINVAL;
+  Shape shape;
+  if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
+  const size_t bytes = shape.bytes();
+  const int descriptor = os::create_memory_file("smelt-queue", bytes);
+  if (descriptor < 0) return -ENOMEM;
+  // Its pages now, so that a full machine is an error here and not a signal later.
+  void* memory = os::take_pages(descriptor, 0, bytes) == 0 ? os::map_file(descriptor, bytes) : nullptr;
+  smelt_queue* end = nullptr;
+  const Ticket told{os::random_number(), os::process_id(), descriptor, bytes};
+  if (!memory || make_end(write_empty(memory, shape, told.name), shape, 0, timeout_ns, &end) != 0) {
+    if (memory) os::unmap_pages(memory, bytes);
+    os::close_file(descriptor);
+    return -ENOMEM;
+  }
+  end->mapped = bytes;
+  end->descriptor = descriptor;
+  std::memcpy(ticket, &told, sizeof told);
+  *queue = end;
+  return 0;
+}
+
+int smelt_queue_attach(const smelt_queue_ticket* ticket, unsigned end, int64_t timeout_ns, smelt_queue** queue) {
+  if (!ticket || !queue || end == 0) return -EINVAL;
+  Ticket told;
+  std::memcpy(&told, ticket, sizeof told);
+  const int descriptor = os::open_memory_file(told.process, told.descriptor, told.bytes);
+  if (descriptor < 0) return -ENOTSUP;
+  void* memory = told.bytes >= sizeof(Shared) ? os::map_file(descriptor, told.bytes) : nullptr;
+  os::close_file(descriptor);
+  if (!memory) return -ENOTSUP;
+  auto* shared = static_cast<Shared*>(memory);
+  Shape shape;
+  const bool ours = read_shape(shared, told.bytes, &shape) && shared->name == told.name;
+  const int error = ours ? make_end(shared, shape, end, timeout_ns, queue) : -ENOTSUP;
+  if (error) {
+    os::unmap_pages(memory, told.bytes);
+    return error;
+  }
+  (*queue)->mapped = told.bytes;
+  return 0;
+}
+
+void smelt_queue_free(smelt_queue* queue) {
+  if (!queue) return;
+  close_end(queue);
+  if (queue->descriptor >= 0) os::close_file(queue->descriptor);
+  // acq_rel: the last of the threads unmaps what all of them have left.
+  const bool last = queue->shared->users.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  if (queue->mapped != 0 && (last || !queue->threads)) os::unmap_pages(queue->shared, queue->mapped);
+  free_object(queue);
+}

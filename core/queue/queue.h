@@ -1,0 +1,144 @@
+// A queue's memory and its ends.
+//
+//   Shared | Member 0 | Member 1 ... | Channel 0 | slots ... | [Channel 1 | slots ...]
+//
+// A pair has two members and two channels, each from one member to the other; a queue with one writer and many readers
+// has one channel, from member 0 to all others. There are no addresses in the memory, so each process may have it
+// elsewhere. What only one member needs (where it reads and writes) is in its End, in its own memory.
+//
+// A message takes slots in a row: the first has its length in the word, and of all of them the word of the first is
+// written last. So a message is there as a whole or not at all, and who is killed while sending leaves nothing behind.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <smelt/queue.h>
+
+#include "base/arch/cpu.h"
+#include "base/object.h"
+#include "policy/wait.h"
+#include "transport/line.h"
+
+namespace smelt::queue {
+
+inline constexpr size_t kSlotBytes = 64, kPayload = kSlotBytes - sizeof(uint64_t);
+static_assert(kPayload == SMELT_QUEUE_SLOT);
+
+struct alignas(kSlotBytes) Slot {
+  std::atomic<uint64_t> word;  // upper half: the kind's mark of a message that is there; lower half: its length
+  unsigned char payload[kPayload];
+};
+static_assert(sizeof(Slot) == kSlotBytes);
+
+inline uint64_t slots_of(size_t bytes) { return bytes <= kPayload ? 1 : (bytes + kPayload - 1) / kPayload; }
+
+struct Shared {
+  uint64_t format = 0;  // kFormat, once the rest is there
+  uint64_t name = 0;    // a random number, also in the ticket: a recycled process id is noticed
+  uint32_t kind = 0;    // index in kinds.def
+  uint32_t members = 0;
+  uint32_t capacity = 0;  // one-slot messages that it holds at least
+  uint32_t ring = 0;      // slots of a channel, a power of two
+  std::atomic<uint32_t> users{
+      0};  // ends that are not freed yet; of memory that is made for threads, the last unmaps it
+};
+
+struct alignas(kLineBytes) Member {
+  std::atomic<uint64_t> read{0};  // the line in which it acknowledges: all before this position may be overwritten
+  alignas(64) std::atomic<uint32_t> taken{0};
+};
+inline constexpr uint64_t kGone = uint64_t{1} << 62;  // a reader that has left
+
+struct Channel {
+  alignas(kLineBytes) Bell sent;                         // rung by the sender
+  alignas(kLineBytes) Bell read;                         // rung by the receivers
+  alignas(kLineBytes) std::atomic<uint32_t> senders{1};  // that have not closed; who has not come yet counts
+  std::atomic<uint32_t> receivers{1};
+};
+
+// Positions count slots since the beginning, which is at `ring`: so no slot's word, at first 0, is a sequence number.
+struct alignas(kLineBytes) Sender {
+  Slot* slots = nullptr;  // nullptr: this end does not send
+  Channel* channel = nullptr;
+  const Member* readers = nullptr;
+  uint32_t count = 0;  // of the readers
+  uint32_t ring = 0;
+  uint64_t next = 0;      // the position to write
+  uint64_t free = 0;      // ... those before this one are known to be free
+  uint64_t reserved = 0;  // the position that smelt_queue_reserve gave out
+
+  Slot& at(uint64_t position) const { return slots[position & (ring - 1)]; }
+};
+
+struct alignas(kLineBytes) Receiver {
+  Slot* slots = nullptr;  // nullptr: this end does not receive
+  Channel* channel = nullptr;
+  Member* own = nullptr;
+  uint32_t ring = 0;
+  uint64_t next = 0;          // the position to read
+  uint64_t acknowledged = 0;  // what own->read says
+
+  Slot& at(uint64_t position) const { return slots[position & (ring - 1)]; }
+};
+
+struct End;
+
+// What a kind does; messages.h makes it from what is its own. All are tries: 0 or, where they would have to wait,
+// -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
+struct Kind {
+  int (*try_send)(End&, const void* data, size_t bytes);
+  int (*try_receive)(End&, void* data, size_t room, size_t* bytes);
+  int (*reserve)(End&, void** payload);
+  int (*commit)(End&, size_t bytes);
+  int (*peek)(End&, const void** payload, size_t* bytes);
+  int (*consume)(End&);
+  int (*can_send)(End&, uint64_t slots);
+  int (*can_receive)(End&);
+};
+
+// kUmp, kFastForward, ...: one per kind, in a file of its own.
+#define QUEUE_KIND(identifier, ...) extern const Kind identifier;
+#include "queue/kinds.def"
+#undef QUEUE_KIND
+
+struct KindRow {
+  const Kind* kind;
+  const char* name;
+  bool pair;
+  const char* help;
+};
+extern const KindRow kKinds[];
+uint32_t kinds();
+
+struct End : Object {
+  const Kind* kind = nullptr;
+  uint32_t index = 0;  // of the member
+  size_t limit = 0;    // bytes of the longest message
+  int64_t timeout_ns = -1;
+  WaitPolicy policy;
+  bool threads = false;  // made for threads of this process: membarrier reaches all of them
+  Shared* shared = nullptr;
+  // Whose memory it is: the caller's (0), that of all ends, which the last unmaps, or a mapping of a file.
+  size_t mapped = 0;
+  int descriptor = -1;  // the creator's, of a shared one
+  Sender sender;
+  Receiver receiver;
+};
+
+// Wakes who sleeps because of what has just been stored, if somebody does: line.h says how that is seen without a
+// fence.
+inline void ring(Bell& bell) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // only the compiler must keep the order
+  if (bell.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    wake_sleepers(bell);
+}
+
+// Waits until so many slots are free, or a message is there: 0, -EPIPE, -ETIMEDOUT.
+int wait_to_send(End& end, uint64_t slots);
+int wait_to_receive(End& end);
+
+}  // namespace smelt::queue
+
+struct smelt_queue : smelt::queue::End {};
