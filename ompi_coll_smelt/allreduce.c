@@ -4,6 +4,7 @@
 static int open_allreduce(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
   return (void)module, coll_smelt_open_reduction(terms, call, true);
 }
+
 /* MPI_Comm_idup agrees on numbers, one at a time (nonblocking.c). */
 static bool is_open_mpis_own(const coll_smelt_call *call) {
   return call->count == 1 && call->type == &ompi_mpi_int.dt &&
