@@ -14,7 +14,7 @@
 //   alltoall    everybody reads its block of everybody's; exchange: its blocks, after their lists
 //   gatherv     the root reads everybody's
 //   scatterv    everybody reads its own block
-//   gather, scatter   the root copies the first n-th of every block, and everybody the rest of its own
+//   gather, scatter   everybody copies its own block, and the root some of the others' where it has nothing to copy
 //
 // Everybody must know the addresses, and everybody must know when its memory has been read and written. Whether a
 // participant's data are in one piece nobody else knows, so that is told with the address; if they are not, the shelves
