@@ -5,15 +5,16 @@
 // where what is for each begins. What several blocks from one to another have is one message, cut by either side's
 // list.
 //
-//   1. everybody puts its stream into its up slot, if it is short enough, or else a heading: how long it is, and where
-//      its list lies
+//   1. everybody puts its stream into its up slot, if it is short enough, or else a heading: how long it is, where its
+//      list lies, and, in a group so small that the slot has room for all, where each message lies
 //   2. everybody looks at everybody's, and so all know how long the longest is, and what serves them; only now anything
 //      is written to where the caller wants it
 //   3. short streams are read where they are; so the usual exchange of little is one hop and nothing else
 //   4. long ones go over the shelves, in as many pieces as the longest takes: who has no more to send leaves its out,
 //      and a piece is looked at by those only who know from the table that it has something for them
-//      or, where messages are long, everybody reads everybody's list and then the blocks, straight from the others'
-//      memory (single_copy.h)
+//      or, where messages are long, everybody reads its blocks straight from the others' memory (single_copy.h): by
+//      what the heading says of it, or, in a larger group and of a message in several parts, by everybody's list, which
+//      is a system call more
 //
 // The receiver compares what it is sent with what it expects, so a wrong call is told and does no harm.
 #include <algorithm>
@@ -87,6 +88,13 @@ struct StreamHeading {
 };
 static_assert(sizeof(StreamHeading) <= kLinePayload);
 
+// What follows it in a group that is small enough, in the order of the stream.
+struct MessagePlace {
+  uint64_t address;  // 0: in several parts
+  uint64_t bytes;
+};
+constexpr uint32_t kPlaces = (kInlineBytes - sizeof(StreamHeading)) / sizeof(MessagePlace);
+
 // What we know of somebody's message to us.
 struct Incoming {
   uint64_t place[2];      // where it begins and ends in that stream: two entries of its table
@@ -128,7 +136,7 @@ struct ExchangeAny : Machine {
         if (is_short(group)) {
           SMELT_AWAIT(how.put(group.desk().up, room, group.n + mine.bytes));
         } else {
-          SMELT_AWAIT(how.put_special(group.desk().up, mine, kHeadsLong));
+          SMELT_AWAIT(how.put(group.desk().up, room, heading_bytes(group, group.n - 1), kHeadsLong));
         }
         // 2.
         for (t = 0; t < group.n - 1; ++t) {
@@ -154,8 +162,11 @@ struct ExchangeAny : Machine {
         if (may_copy_once(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
           SMELT_AWAIT(how.single_copy_agreed());
           if (group.single_copy()) {
-            for (t = 0; t < group.n - 1; ++t)
-              if (from(group).stream_bytes) copy(group);
+            for (t = 0; t < group.n - 1; ++t) {
+              if (!from(group).stream_bytes) continue;
+              SMELT_AWAIT(how.until(sender(group), [&] { return hear_all(group); }));
+              copy(group);
+            }
             // Nobody may go on before all have read.
             group.finish_now();
             SMELT_AWAIT(how.all_finished(group, group.episode));
@@ -212,6 +223,8 @@ struct ExchangeAny : Machine {
       job.out.take(&sent, mine.bytes, room + group.n);
     } else {
       mine.list = reinterpret_cast<uint64_t>(job.out.blocks), mine.list_count = job.out.count;
+      std::memcpy(room, &mine, sizeof mine);
+      if (has_places(group)) tell_places(group);
       longest_stream = stream_bytes(group), longest_message = mine.longest;
     }
     index = 0;
@@ -223,16 +236,33 @@ struct ExchangeAny : Machine {
     }
   }
 
-  StreamHeading heading(const Group& group) const {
-    StreamHeading heading;
-    std::memcpy(&heading, group.payload(up_of(group)), sizeof heading);
-    return heading;
+  static bool has_places(const Group& group) { return group.n - 1 <= kPlaces; }
+  static size_t place_of(uint32_t message) { return sizeof(StreamHeading) + message * sizeof(MessagePlace); }
+  // With the places of so many messages.
+  static size_t heading_bytes(const Group& group, uint32_t messages) {
+    return has_places(group) ? place_of(messages) : sizeof(StreamHeading);
+  }
+  void tell_places(const Group& group) {
+    const uint64_t* const table = Notes(group).table;
+    Cursor cursor = sent;
+    for (uint32_t to = 0; to < group.n - 1; ++to) {
+      MessagePlace place{0, table[to + 1] - table[to]};
+      job.out.go(&cursor, place.bytes, [&](const char* part, size_t length) {
+        if (length == place.bytes) place.address = reinterpret_cast<uint64_t>(part);
+      });
+      std::memcpy(room + place_of(to), &place, sizeof place);
+    }
+  }
+  // What the sender's heading tells us, into `room`, which nothing else needs any more.
+  bool hear_all(Group& group) {
+    return group.try_get_lines(group.slot(up_of(group)), heading_bytes(group, t + 1), room) != nullptr;
   }
   void hear(Group& group) {
     Incoming& incoming = from(group);
     incoming.stream_bytes = 0;
     if (group.what_is_here(up_of(group)) != kHeadsLong) return;
-    const StreamHeading theirs = heading(group);
+    StreamHeading theirs;
+    std::memcpy(&theirs, group.payload(up_of(group)), sizeof theirs);
     incoming.stream_bytes = table_bytes(group) + theirs.bytes;
     longest_stream = std::max(longest_stream, incoming.stream_bytes);
     longest_message = std::max(longest_message, theirs.longest);
@@ -293,32 +323,47 @@ struct ExchangeAny : Machine {
     if (first < last) job.in.fill(&incoming.cursor, last - first, here + (first - begin));
   }
 
-  // All of the sender's blocks for us, by its list.
+  // All that the sender has for us.
   void copy(Group& group) {
+    StreamHeading theirs;
+    std::memcpy(&theirs, room, sizeof theirs);
+    Incoming& incoming = from(group);
+    MessagePlace place{};
+    if (has_places(group)) std::memcpy(&place, room + place_of(t), sizeof place);
+    size_t sent_to_us = place.bytes;
+    if (place.address)
+      fetch(group, place.address, std::min<size_t>(place.bytes, incoming.expected));
+    else if (place.bytes > 0 || !has_places(group))
+      sent_to_us = copy_by_list(group, theirs);
+    (void)expected_of(group, incoming, sent_to_us);
+  }
+  // So much.
+  size_t copy_by_list(Group& group, const StreamHeading& theirs) {
     constexpr size_t kAtATime = kReadBytes / sizeof(smelt_block);
     auto* const blocks = reinterpret_cast<smelt_block*>(group.scratch);
-    const StreamHeading theirs = heading(group);
-    const Introduction& whose = group.introduction(sender(group));
-    Incoming& incoming = from(group);
+    const uint64_t expected = from(group).expected;
     size_t sent_to_us = 0;
     for (size_t done = 0; done < theirs.list_count;) {
       const size_t count = std::min<size_t>(kAtATime, theirs.list_count - done);
-      const bool read = read_from(whose, blocks, theirs.list + done * sizeof(smelt_block), count * sizeof(smelt_block));
+      const bool read = read_from(group.introduction(sender(group)), blocks, theirs.list + done * sizeof(smelt_block),
+                                  count * sizeof(smelt_block));
       note(read, &error);
-      if (!read) return;
+      if (!read) return expected;
       for (size_t i = 0; i < count; ++i) {
         if (blocks[i].peer != group.me) continue;
-        const size_t wanted = incoming.expected - std::min<size_t>(sent_to_us, incoming.expected);
-        uint64_t at = reinterpret_cast<uint64_t>(blocks[i].base);
-        job.in.go(&incoming.cursor, std::min(blocks[i].bytes, wanted), [&](char* to, size_t length) {
-          note(read_from(whose, to, at, length), &error);
-          at += length;
-        });
+        const size_t wanted = expected - std::min<size_t>(sent_to_us, expected);
+        fetch(group, reinterpret_cast<uint64_t>(blocks[i].base), std::min(blocks[i].bytes, wanted));
         sent_to_us += blocks[i].bytes;
       }
       done += count;
     }
-    (void)expected_of(group, incoming, sent_to_us);
+    return sent_to_us;
+  }
+  void fetch(Group& group, uint64_t at, size_t bytes) {
+    job.in.go(&from(group).cursor, bytes, [&](char* to, size_t length) {
+      note(read_from(group.introduction(sender(group)), to, at, length), &error);
+      at += length;
+    });
   }
 };
 

@@ -408,6 +408,11 @@ TEST_P(Started, ExchangedByAll) {
   EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "512"}}, exchanges), 0) << "many pieces";
 }
 
+// The largest group whose slots have room for the place of every message, and the next, which reads lists.
+TEST(StartedOf, ExchangedWithPlacesAndByLists) {
+  for (const unsigned n : {13u, 14u}) EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "0"}}, exchanges), 0) << n;
+}
+
 // Who has an empty block combines nothing, and who is first in a scan hears nobody; they must not run ahead of those
 // who still have to read what they put.
 int without_results(smelt_group* group, const Seat& seat) {
