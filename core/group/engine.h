@@ -48,7 +48,7 @@ struct Machine {
 };
 
 // One's own memory for an inline message. Operands lie there as group.h promises, which is why two of them do not
-// follow each other after 224 bytes. A machine is given as many as it wants (kRooms) and keeps no other memory whose
+// follow each other after 280 bytes. A machine is given as many as it wants (kRooms) and keeps no other memory whose
 // address it tells others: so the compiler may keep all the rest of it in registers.
 struct alignas(64) InlineRoom {
   char bytes[kInlineBytes];

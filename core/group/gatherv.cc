@@ -1,7 +1,7 @@
 // Gatherv: everybody's data to the root, of any length and to any place. Only the root knows all lengths, and everybody
 // its own; so everybody says with its first line what it has.
 //
-//   inline  up to 224 bytes: that line and its likes carry the data already
+//   inline  up to 280 bytes: that line and its likes carry the data already
 //   single  a longer one is read by the root straight from its owner's memory, and that one waits for it
 //   shelf   where single copy does not serve: all must count pieces alike, so the root says what the longest block is,
 //           and everybody waits for that; then as gather.cc

@@ -72,7 +72,7 @@ int still_in_step(smelt_group* group, const Seat& seat, uint32_t round) {
 
 // Every way to send against every way to expect, each participant another.
 int broadcasts(smelt_group* group, const Seat& seat) {
-  static const size_t kLengths[] = {1, 8, 56, 57, 224, 225, 2048, 2049, 5000, 40000, 200000};
+  static const size_t kLengths[] = {1, 8, 56, 57, 280, 281, 2048, 2049, 5000, 40000, 200000};
   constexpr size_t kMany = std::size(kLengths);
   uint32_t round = 0;
   for (size_t sent = 0; sent < kMany; ++sent)
@@ -206,7 +206,7 @@ bool is_told(Kind kind, unsigned me, unsigned odd, const size_t* lengths) {
   }
 }
 
-constexpr size_t kElements[] = {1, 3, 5, 28, 29, 300, 5000, 60000};
+constexpr size_t kElements[] = {1, 3, 5, 35, 36, 300, 5000, 60000};
 
 int disagreements(unsigned n, Kind kind, const std::vector<Setting>& settings) {
   int failures = 0;
