@@ -33,11 +33,12 @@ constexpr const char* kMethod = R"(Kernels:
 Statistics:
   A run is one mpirun of mpi_sweep with one kernel and all sizes. Per size it measures batches of calls in a tight
   loop, after a warm-up, as IMB and the OSU benchmarks do; time per call is that of the slowest rank, and the run's
-  figure is the median over the batches. Mind that in such a loop the root of bcast or scatter runs ahead of the others, and the
-  leaves of reduce or gather ahead of the root: with a fixed root the figure is the rate of a pipeline, not the time of one
-  call. The rotating kernels, --strict and --skew stop that. With --strict a barrier follows each call, and its time
-  counts: ratios of short calls are nearer to the barrier's then. With --skew NS all ranks start each call together,
-  each waits a random time up to NS, and the time is from the arrival of the last rank to the exit of the last rank.
+  figure is the median over the batches. Mind that in such a loop the root of bcast or scatter runs ahead of the
+  others, and the leaves of reduce or gather ahead of the root: with a fixed root the figure is the rate of a pipeline,
+  not the time of one call. The rotating kernels, --strict and --skew stop that. With --strict a barrier follows each
+  call, and its time counts: ratios of short calls are nearer to the barrier's then. With --skew NS all ranks start
+  each call together, each waits a random time up to NS, and the time is from the arrival of the last rank to the exit
+  of the last rank.
   A round is one run of each side, directly one after the other; every second round goes the other way round. A ratio
   is made within a round: the fastest other side / Smelt, or / the first side where Smelt does not take part. Shown
   are the median over the rounds, the least and the greatest.

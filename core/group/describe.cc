@@ -146,8 +146,9 @@ void gather_table(const Group& group, Table* table) {
   add_moves(group, SMELT_COLLECTIVE_GATHER, "the root reads everybody's", table);
 }
 
-void gatherv_table(const Group&, Table* table) {
+void gatherv_table(const Group& group, Table* table) {
   table->add(kInlineBytes, "inline, flags in the lines, the root reads everybody's");
+  table->add(sent_ahead(group), "through shared memory in a piece, the root reads everybody's");
   table->add(UINT64_MAX, "single copy, the root reads; or through shared memory");
 }
 

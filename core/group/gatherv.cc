@@ -2,11 +2,14 @@
 // its own; so everybody says with its first line what it has.
 //
 //   inline  up to 280 bytes: that line and its likes carry the data already
-//   single  a longer one is read by the root straight from its owner's memory, and that one waits for it
+//   ahead   a longer one that fits into a piece is on its owner's shelf by then: each gatherv has one piece, whoever
+//           uses it
+//   single  one that single copy serves better is read by the root straight from its owner's memory, and that one waits
+//           for it
 //   shelf   where single copy does not serve: all must count pieces alike, so the root says what the longest block is,
 //           and everybody waits for that; then as gather.cc
 //
-// With single copy nobody else waits for the root but for flow control.
+// With single copy nobody else waits for the root but for flow control: who sends ahead may be kPieceRing calls so.
 #include <algorithm>
 #include <cerrno>
 
@@ -19,6 +22,8 @@ namespace {
 
 // Who sets a greater limit to what passes shared memory wants no single copy.
 constexpr uint64_t kGreatestLimit = 1 << 20;
+// Instead of the address of what lies on the shelf already.
+constexpr uint64_t kAhead = 0;
 
 // A gatherv, as its caller put it. `row` and `blocks` are the root's.
 struct Collecting {
@@ -35,7 +40,8 @@ struct Gatherv : Machine {
   static constexpr int kRooms = 1;
   char* const room;
   const Collecting job;
-  bool reads = false;  // the root does
+  bool reads = false;    // the root does
+  bool awaited = false;  // it, by somebody from whom it has read
   uint32_t k = 1, i = 0;
   Heading heading{};
   const void* from = nullptr;
@@ -59,17 +65,23 @@ struct Gatherv : Machine {
           reads = group.single_copy();
         }
         ++group.episode;
+        if (reads) piece = group.pieces++;
         if (group.me != job.root) {
           if (job.bytes <= kInlineBytes) {
             SMELT_AWAIT(how.put(group.desk().up, job.bytes > 0 ? job.own : room, job.bytes));
           } else {
             heading = {job.bytes, reinterpret_cast<uint64_t>(job.own)};
-            SMELT_AWAIT(how.put_special(group.desk().up, heading, kHeadsLong));
+            if (reads && job.bytes <= sent_ahead(group)) {
+              SMELT_AWAIT(how.piece_free(piece));
+              std::memcpy(group.up_piece(group.me, piece), job.own, job.bytes);
+              heading.address = kAhead;
+            }
+            SMELT_AWAIT(how.put_special(group.desk().up, heading, kHeadsLong));  // releases the piece, too
           }
           if (!reads) {
             SMELT_AWAIT(how.is_here(job.root, group.desks[job.root].down));
             std::memcpy(&longest, group.payload(group.desks[job.root].down), sizeof longest);
-          } else if (job.bytes > kInlineBytes) {
+          } else if (job.bytes > kInlineBytes && heading.address != kAhead) {
             SMELT_AWAIT(how.until(job.root, [&] { return group.has_finished(job.root, group.episode); }));
           }
         } else {
@@ -81,8 +93,8 @@ struct Gatherv : Machine {
             if (heading.bytes == kHeadsLong) {
               std::memcpy(&heading, group.payload(group.desks[i].up), sizeof heading);
               longest = std::max(longest, heading.bytes);
-              if (expected() && reads)
-                note(read_from(group.introduction(i), job.block(i), heading.address, heading.bytes), &error);
+              awaited |= reads && heading.address != kAhead;
+              if (expected() && reads) take(group);
             } else {
               SMELT_AWAIT((from = how.get(i, group.desks[i].up, heading.bytes, room)) != nullptr);
               if (expected()) copy_inline(job.block(i), from, heading.bytes);
@@ -115,8 +127,9 @@ struct Gatherv : Machine {
           }
           group.consume(piece);
         }
-        if (group.me == job.root)
-          group.finish_now();  // the others may wait for it
+        if (reads) group.consume(piece);
+        if (awaited)
+          group.finish_now();
         else
           group.finish();
     }
@@ -126,6 +139,13 @@ struct Gatherv : Machine {
  private:
   void keep_own() const {
     if (job.bytes > 0 && job.own != job.block(job.root)) std::memcpy(job.block(job.root), job.own, job.bytes);
+  }
+  // What the i-th has announced, from its shelf or its memory.
+  void take(Group& group) {
+    if (heading.address == kAhead)
+      std::memcpy(job.block(i), group.up_piece(i, piece), std::min<uint64_t>(heading.bytes, group.piece_bytes));
+    else
+      note(read_from(group.introduction(i), job.block(i), heading.address, heading.bytes), &error);
   }
   // Is what somebody sends as long as the root has been told?
   bool expected() {

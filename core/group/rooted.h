@@ -23,8 +23,9 @@ struct Rooted {
   // same.
   static uint32_t neighbour(const Group& group, uint32_t k) { return (group.me + k) % group.n; }
   // The root's own block, which in place is where it belongs.
+  bool in_place() const { return own.base == block(root); }
   void keep_own(Towards towards) const {
-    if (own.base == block(root)) return;
+    if (in_place()) return;
     if (towards == Towards::kRoot)
       pack(own, 0, bytes, block(root));
     else
@@ -32,8 +33,8 @@ struct Rooted {
   }
 };
 
-// The root copies the first n-th of every block and everybody the rest of its own, at the same time. `served`: false
-// means "take the shelves". error: the kernel refused after all.
+// Everybody copies its own block, at the same time. Where the root has it in place, it copies the first n-th of all
+// others instead, and says so. `served`: false means "take the shelves". error: the kernel refused after all.
 template <Towards towards>
 struct RootedSingle : Machine {
   const Rooted job;
@@ -48,8 +49,11 @@ struct RootedSingle : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        notices.all[group.me] = {group.me == job.root ? reinterpret_cast<uint64_t>(job.row) : address(job.own), 0,
-                                 group.operand_bytes};
+        if (group.me == job.root)
+          notices.all[group.me] = {reinterpret_cast<uint64_t>(job.row),
+                                   job.in_place() ? slice(job.bytes, 1, group.n) : 0, group.operand_bytes};
+        else
+          notices.all[group.me] = {address(job.own), 0, group.operand_bytes};
         SMELT_AWAIT(notices.step(how));
         served = true;
         if (!notices.are_as_long(group)) return true;
@@ -71,7 +75,7 @@ struct RootedSingle : Machine {
     note(away ? write_to(whose, here, there, length) : read_from(whose, here, there, length), &error);
   }
   void copy(const Group& group) {
-    const size_t of_root = slice(job.bytes, 1, group.n);
+    const size_t of_root = notices.all[job.root].out;
     const bool to_root = towards == Towards::kRoot;
     if (group.me != job.root) {
       move(group, to_root, job.root, static_cast<char*>(job.own.base) + of_root,

@@ -22,6 +22,7 @@
 #include "group/engine.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
+#include "policy/thresholds.h"
 
 namespace smelt {
 namespace {
@@ -88,7 +89,7 @@ struct ScanInline : Machine {
 };
 
 // Of two. `served`: false means "take the shelves". error: the kernel refused after all. What is read is not written to
-// by its owner, in place or not: its scan is its operand.
+// by its owner, in place or not: its scan is its operand. A long exscan is shared as RootedSingle shares (rooted.h).
 struct ScanSingle : Machine {
   bool served = false;
   ExchangeNotices notices;
@@ -99,7 +100,8 @@ struct ScanSingle : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        notices.all[group.me] = {address(job.in), 0, job.bytes()};
+        // Participant 0 has no result of an exscan.
+        notices.all[group.me] = {address(job.in), group.me == 0 ? 0 : address(job.out), job.bytes()};
         SMELT_AWAIT(notices.step(how));
         served = true;
         if (!notices.are_as_long(group)) return true;
@@ -107,6 +109,8 @@ struct ScanSingle : Machine {
         if (!served) return true;
         if (group.me == 1)
           combine(group, job);
+        else if (written(job) > 0)
+          note(write_to(group.introduction(1), job.in.base, notices.all[1].out, written(job)), &error);
         else if (job.takes_own() && job.in.base != job.out.base)
           unpack(job.out, 0, job.bytes(), job.in.base);
         // The first one may not go on before the other has read.
@@ -117,11 +121,16 @@ struct ScanSingle : Machine {
   }
 
  private:
+  // By participant 0, of a long exscan, which is a copy and no more: half of it, so that both copy at the same time.
+  size_t written(const Scanning& job) const {
+    const bool shared = !job.takes_own() && notices.all[1].out && job.bytes() > typical(ThresholdId::kReadAlone);
+    return shared ? job.elements / 2 * job.fold.element_bytes : 0;
+  }
   void combine(Group& group, const Scanning& job) {
     const size_t width = job.fold.element_bytes, step = group.plan.limits.read_bytes / width;
     char* const theirs = group.scratch;
     char* const room = group.scratch + kReadBytes;
-    for (size_t from = 0; from < job.elements; from += step) {
+    for (size_t from = written(job) / width; from < job.elements; from += step) {
       const size_t count = std::min(step, job.elements - from), bytes = count * width, offset = from * width;
       char* const out = job.out.base ? static_cast<char*>(job.out.base) + offset : nullptr;
       char* const to = out ? out : room;

@@ -158,8 +158,8 @@ struct Scatterv : Machine {
           if (is_long) {
             SMELT_AWAIT(how.put_special(group.desk().down, heading, kHeadsLong));
           } else {
-            put_together(group);
-            SMELT_AWAIT(how.put(group.desk().down, room, heading.longest * (group.n - 1)));
+            from = group.n == 2 && heading.longest > 0 ? job.block(1 - job.root) : put_together(group);
+            SMELT_AWAIT(how.put(group.desk().down, from, heading.longest * (group.n - 1)));
             job.keep_own();
           }
         } else {
@@ -199,11 +199,12 @@ struct Scatterv : Machine {
   }
 
  private:
-  void put_together(const Group& group) {
+  const char* put_together(const Group& group) {
     std::memset(room, 0, heading.longest * (group.n - 1));
     for (uint32_t i = 0; i < group.n; ++i)
       if (i != job.root && job.blocks[i].bytes > 0)
         std::memcpy(room + (turn_of(group, job.root, i) - 1) * heading.longest, job.block(i), job.blocks[i].bytes);
+    return room;
   }
   void hear(const Group& group) {
     const InlineSlot* const down = group.desks[job.root].down;

@@ -14,7 +14,7 @@
 //   alltoall    everybody reads its block of everybody's; exchange: its blocks
 //   gatherv     the root reads everybody's
 //   scatterv    everybody reads its own block
-//   gather, scatter   the root copies the first n-th of every block, and everybody the rest of its own
+//   gather, scatter   everybody copies its own block, and the root some of the others' where it has nothing to copy
 //
 // Everybody must know the addresses, and everybody must know when its memory has been read and written. Whether a
 // participant's data are in one piece nobody else knows, so that is told with the address; if they are not, the shelves
@@ -39,6 +39,11 @@ static_assert(kDirectCopyParticipants <= kBlockSize);
 // Is a message so long that single copy is worth asking for?
 inline bool may_copy_once(const Group& group, smelt_collective which, size_t bytes) {
   return bytes > group.plan.limits.of[which].copy && group.n <= kDirectCopyParticipants;
+}
+
+// gatherv.cc: the longest block that is copied to the shelf before the root is told of it.
+inline uint64_t sent_ahead(const Group& group) {
+  return std::min<uint64_t>(group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy, group.piece_bytes);
 }
 
 // What all long messages begin with: are there shelves, and does single copy serve? `done`: it did, or there is no
