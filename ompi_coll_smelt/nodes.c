@@ -27,7 +27,7 @@
  * slices as ranks wait for each other one after the other: within a node, then its leader for the others, then the
  * others for the leader, where messages from everybody to everybody take as many steps as a tree has levels. And in a
  * row of broadcasts who sends to its node may be no more than the ring of a group ahead (16 messages, or 4 pieces: of
- * more than 224 bytes), where messages of Open MPI's are stored. So some are left to the components below then
+ * more than 280 bytes), where messages of Open MPI's are stored. So some are left to the components below then
  * (longest_in_crowd), but no reduction whose bits depend on the order. */
 #include "nodes.h"
 

@@ -1,7 +1,7 @@
 // Allgather: everybody's data to everybody, one after the other in the order of the participants; or, allgatherv, as
 // many of each, and to such places, as everybody says of all. Then the longest decides.
 //
-//   inline  up to 224 bytes of each, in lines that carry their own flags: everybody writes its own once and reads all
+//   inline  up to 280 bytes of each, in lines that carry their own flags: everybody writes its own once and reads all
 //           others': one hop
 //   shelf   the same over the shelves, in pieces
 //   single  longer ones are read straight from the others' memory (single_copy.h)

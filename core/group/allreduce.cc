@@ -1,7 +1,7 @@
 // Allreduce: the operands of all, combined, to everybody.
 //
 //   pair    two participants, up to 24 bytes: both operands in one line
-//   inline  up to 224 bytes, in lines that carry their own flags; everybody reads everybody's and combines for itself:
+//   inline  up to 280 bytes, in lines that carry their own flags; everybody reads everybody's and combines for itself:
 //           one hop.
 //           Beyond 16 participants: reduced to participant 0, in blocks or along the tree, then broadcast
 //   flat    the same over the shelves, in pieces: no more communication than a barrier, but everybody does all the

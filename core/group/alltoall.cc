@@ -3,7 +3,7 @@
 // Everybody sends one stream, its blocks in rotation: the next participant's first, its own left out. So whoever reads
 // the others' streams at the same pace reads from another participant than anybody else at any time.
 //
-//   inline  a stream of up to 224 bytes, in lines that carry their own flags: everybody writes its own once and reads
+//   inline  a stream of up to 280 bytes, in lines that carry their own flags: everybody writes its own once and reads
 //           of all others' the lines that hold its block: one hop
 //   shelf   the streams over the shelves, in pieces
 //   single  long blocks are read straight from the others' memory (single_copy.h)

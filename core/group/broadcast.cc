@@ -1,6 +1,6 @@
 // Broadcast: the root's data to everybody, down the tree that the plan has for this root.
 //
-//   inline  up to 224 bytes in lines that carry their own flags: one hop per level of the tree and nothing else
+//   inline  up to 280 bytes in lines that carry their own flags: one hop per level of the tree and nothing else
 //   shelf   copied in by the root and out by its children, in pieces, so that both copies run at the same time; who has
 //           children puts every piece on its own shelf for them before it serves itself
 //   single  long ones go straight from the root's memory to everybody's (single_copy.h)

@@ -134,7 +134,8 @@ void alltoall_table(const Group& group, Table* table) {
 
 // Sizes: of the longest of all messages, short where all of a participant's together are.
 void exchange_table(const Group& group, Table* table) {
-  const uint64_t upto_inline = group.n < kInlineBytes ? (kInlineBytes - group.n) / (group.n - 1) : 0;
+  const uint64_t table_bytes = uint64_t{group.n} * sizeof(uint16_t);  // exchange.cc
+  const uint64_t upto_inline = table_bytes < kInlineBytes ? (kInlineBytes - table_bytes) / (group.n - 1) : 0;
   add_moves(group, SMELT_COLLECTIVE_ALLTOALLV, "everybody reads what is for it of everybody's", table, upto_inline);
 }
 void allgatherv_table(const Group& group, Table* table) {

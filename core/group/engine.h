@@ -48,7 +48,7 @@ struct Machine {
 };
 
 // One's own memory for an inline message. Operands lie there as group.h promises, which is why two of them do not
-// follow each other after 224 bytes. A machine is given as many as it wants (kRooms) and keeps no other memory whose
+// follow each other after 280 bytes. A machine is given as many as it wants (kRooms) and keeps no other memory whose
 // address it tells others: so the compiler may keep all the rest of it in registers.
 struct alignas(64) InlineRoom {
   char bytes[kInlineBytes];
@@ -62,18 +62,17 @@ template <typename Self>
 struct Asking {
   Group& group;
 
-  bool put(InlineSlot* channel, const void* from, size_t bytes) {
+  bool put(InlineSlot* channel, const void* from, size_t bytes) { return put(channel, from, bytes, bytes); }
+  bool put(InlineSlot* channel, const void* from, size_t bytes, uint64_t what) {
     if (!slots_free()) return false;
-    group.put(channel, from, bytes);
+    group.put(channel, from, bytes, what);
     return true;
   }
   // What is no message of so many bytes.
   template <typename T>
   bool put_special(InlineSlot* channel, const T& special, uint64_t what) {
     static_assert(sizeof special <= kLinePayload);
-    if (!slots_free()) return false;
-    group.put(channel, &special, sizeof special, what);
-    return true;
+    return put(channel, &special, sizeof special, what);
   }
   // nullptr: not yet; kOtherLength, also where elsewhere() holds: who sends something else may do it in another place.
   template <typename Elsewhere>

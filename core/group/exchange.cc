@@ -5,15 +5,15 @@
 // where what is for each begins. What several blocks from one to another have is one message, cut by either side's
 // list.
 //
-//   1. everybody puts its stream into its up slot, if it is short enough, or else a heading: how long it is, and where
-//      its list lies
+//   1. everybody puts its stream into its up slot, if it is short enough, or else a heading: how long it is, where its
+//      list lies, and, in a group that may take single copy, where each message lies
 //   2. everybody looks at everybody's, and so all know how long the longest is, and what serves them; only now anything
 //      is written to where the caller wants it
 //   3. short streams are read where they are; so the usual exchange of little is one hop and nothing else
 //   4. long ones go over the shelves, in as many pieces as the longest takes: who has no more to send leaves its out,
 //      and a piece is looked at by those only who know from the table that it has something for them
-//      or, where messages are long, everybody reads everybody's list and then the blocks, straight from the others'
-//      memory (single_copy.h)
+//      or, where messages are long, everybody reads its blocks straight from the others' memory (single_copy.h): from
+//      where the heading says, or, of a message in several parts, the list, which is a system call more
 //
 // The receiver compares what it is sent with what it expects, so a wrong call is told and does no harm.
 #include <algorithm>
@@ -87,6 +87,17 @@ struct StreamHeading {
 };
 static_assert(sizeof(StreamHeading) <= kLinePayload);
 
+// What follows it in a group that may take single copy, in the order of the stream.
+struct MessagePlace {
+  uint64_t address;  // 0: in several parts
+  uint64_t bytes;
+};
+static_assert(sizeof(StreamHeading) + (kDirectCopyParticipants - 1) * sizeof(MessagePlace) <= kInlineBytes);
+
+// Of the table of a stream that is in its slot.
+using ShortEntry = uint16_t;
+static_assert(kInlineBytes <= UINT16_MAX);
+
 // What we know of somebody's message to us.
 struct Incoming {
   uint64_t place[2];      // where it begins and ends in that stream: two entries of its table
@@ -126,9 +137,9 @@ struct ExchangeAny : Machine {
         ++group.episode;
         prepare(group);
         if (is_short(group)) {
-          SMELT_AWAIT(how.put(group.desk().up, room, group.n + mine.bytes));
+          SMELT_AWAIT(how.put(group.desk().up, room, short_bytes(group)));
         } else {
-          SMELT_AWAIT(how.put_special(group.desk().up, mine, kHeadsLong));
+          SMELT_AWAIT(how.put(group.desk().up, room, heading_bytes(group, group.n - 1), kHeadsLong));
         }
         // 2.
         for (t = 0; t < group.n - 1; ++t) {
@@ -154,8 +165,11 @@ struct ExchangeAny : Machine {
         if (may_copy_once(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
           SMELT_AWAIT(how.single_copy_agreed());
           if (group.single_copy()) {
-            for (t = 0; t < group.n - 1; ++t)
-              if (from(group).stream_bytes) copy(group);
+            for (t = 0; t < group.n - 1; ++t) {
+              if (!from(group).stream_bytes) continue;
+              SMELT_AWAIT(how.until(sender(group), [&] { return hear_all(group); }));
+              copy(group);
+            }
             // Nobody may go on before all have read.
             group.finish_now();
             SMELT_AWAIT(how.all_finished(group, group.episode));
@@ -182,7 +196,8 @@ struct ExchangeAny : Machine {
 
  private:
   static size_t table_bytes(const Group& group) { return group.n * sizeof(uint64_t); }
-  bool is_short(const Group& group) const { return group.n + mine.bytes <= kInlineBytes; }
+  size_t short_bytes(const Group& group) const { return group.n * sizeof(ShortEntry) + mine.bytes; }
+  bool is_short(const Group& group) const { return short_bytes(group) <= kInlineBytes; }
   // Of our own, where it is long.
   size_t stream_bytes(const Group& group) const { return is_short(group) ? 0 : table_bytes(group) + mine.bytes; }
 
@@ -208,10 +223,13 @@ struct ExchangeAny : Machine {
     }
     table[group.n - 1] = mine.bytes;
     if (is_short(group)) {
-      for (uint32_t i = 0; i < group.n; ++i) room[i] = static_cast<char>(table[i]);
-      job.out.take(&sent, mine.bytes, room + group.n);
+      auto* const entries = reinterpret_cast<ShortEntry*>(room);
+      for (uint32_t i = 0; i < group.n; ++i) entries[i] = static_cast<ShortEntry>(table[i]);
+      job.out.take(&sent, mine.bytes, reinterpret_cast<char*>(entries + group.n));
     } else {
       mine.list = reinterpret_cast<uint64_t>(job.out.blocks), mine.list_count = job.out.count;
+      std::memcpy(room, &mine, sizeof mine);
+      if (has_places(group)) tell_places(group);
       longest_stream = stream_bytes(group), longest_message = mine.longest;
     }
     index = 0;
@@ -223,16 +241,33 @@ struct ExchangeAny : Machine {
     }
   }
 
-  StreamHeading heading(const Group& group) const {
-    StreamHeading heading;
-    std::memcpy(&heading, group.payload(up_of(group)), sizeof heading);
-    return heading;
+  static bool has_places(const Group& group) { return group.n <= kDirectCopyParticipants; }
+  static size_t place_of(uint32_t message) { return sizeof(StreamHeading) + message * sizeof(MessagePlace); }
+  // With the places of so many messages.
+  static size_t heading_bytes(const Group& group, uint32_t messages) {
+    return has_places(group) ? place_of(messages) : sizeof(StreamHeading);
+  }
+  void tell_places(const Group& group) {
+    const uint64_t* const table = Notes(group).table;
+    Cursor cursor = sent;
+    for (uint32_t to = 0; to < group.n - 1; ++to) {
+      MessagePlace place{0, table[to + 1] - table[to]};
+      job.out.go(&cursor, place.bytes, [&](const char* part, size_t length) {
+        if (length == place.bytes) place.address = reinterpret_cast<uint64_t>(part);
+      });
+      std::memcpy(room + place_of(to), &place, sizeof place);
+    }
+  }
+  // What the sender's heading tells us, into `room`, which nothing else needs any more.
+  bool hear_all(Group& group) {
+    return group.try_get_lines(group.slot(up_of(group)), heading_bytes(group, t + 1), room) != nullptr;
   }
   void hear(Group& group) {
     Incoming& incoming = from(group);
     incoming.stream_bytes = 0;
     if (group.what_is_here(up_of(group)) != kHeadsLong) return;
-    const StreamHeading theirs = heading(group);
+    StreamHeading theirs;
+    std::memcpy(&theirs, group.payload(up_of(group)), sizeof theirs);
     incoming.stream_bytes = table_bytes(group) + theirs.bytes;
     longest_stream = std::max(longest_stream, incoming.stream_bytes);
     longest_message = std::max(longest_message, theirs.longest);
@@ -247,12 +282,12 @@ struct ExchangeAny : Machine {
   template <typename How>
   bool get_short(How how) {
     Group& group = how.group;
-    const auto* const stream =
-        static_cast<const unsigned char*>(how.get(sender(group), up_of(group), group.what_is_here(up_of(group)), room));
-    if (!stream) return false;
+    const auto* const entries =
+        static_cast<const ShortEntry*>(how.get(sender(group), up_of(group), group.what_is_here(up_of(group)), room));
+    if (!entries) return false;
     Incoming& incoming = from(group);
-    const size_t bytes = expected_of(group, incoming, size_t{stream[t + 1]} - stream[t]);
-    job.in.fill(&incoming.cursor, bytes, reinterpret_cast<const char*>(stream) + group.n + stream[t]);
+    const size_t bytes = expected_of(group, incoming, size_t{entries[t + 1]} - entries[t]);
+    job.in.fill(&incoming.cursor, bytes, reinterpret_cast<const char*>(entries + group.n) + entries[t]);
     return true;
   }
 
@@ -293,32 +328,43 @@ struct ExchangeAny : Machine {
     if (first < last) job.in.fill(&incoming.cursor, last - first, here + (first - begin));
   }
 
-  // All of the sender's blocks for us, by its list.
+  // All that the sender has for us.
   void copy(Group& group) {
+    StreamHeading theirs;
+    std::memcpy(&theirs, room, sizeof theirs);
+    Incoming& incoming = from(group);
+    MessagePlace place;
+    std::memcpy(&place, room + place_of(t), sizeof place);
+    if (place.address)
+      fetch(group, place.address, std::min<size_t>(place.bytes, incoming.expected));
+    else if (place.bytes > 0)
+      copy_by_list(group, theirs);
+    (void)expected_of(group, incoming, place.bytes);
+  }
+  void copy_by_list(Group& group, const StreamHeading& theirs) {
     constexpr size_t kAtATime = kReadBytes / sizeof(smelt_block);
     auto* const blocks = reinterpret_cast<smelt_block*>(group.scratch);
-    const StreamHeading theirs = heading(group);
-    const Introduction& whose = group.introduction(sender(group));
-    Incoming& incoming = from(group);
-    size_t sent_to_us = 0;
+    size_t wanted = from(group).expected;
     for (size_t done = 0; done < theirs.list_count;) {
       const size_t count = std::min<size_t>(kAtATime, theirs.list_count - done);
-      const bool read = read_from(whose, blocks, theirs.list + done * sizeof(smelt_block), count * sizeof(smelt_block));
+      const bool read = read_from(group.introduction(sender(group)), blocks, theirs.list + done * sizeof(smelt_block),
+                                  count * sizeof(smelt_block));
       note(read, &error);
       if (!read) return;
       for (size_t i = 0; i < count; ++i) {
         if (blocks[i].peer != group.me) continue;
-        const size_t wanted = incoming.expected - std::min<size_t>(sent_to_us, incoming.expected);
-        uint64_t at = reinterpret_cast<uint64_t>(blocks[i].base);
-        job.in.go(&incoming.cursor, std::min(blocks[i].bytes, wanted), [&](char* to, size_t length) {
-          note(read_from(whose, to, at, length), &error);
-          at += length;
-        });
-        sent_to_us += blocks[i].bytes;
+        const size_t bytes = std::min<size_t>(blocks[i].bytes, wanted);
+        fetch(group, reinterpret_cast<uint64_t>(blocks[i].base), bytes);
+        wanted -= bytes;
       }
       done += count;
     }
-    (void)expected_of(group, incoming, sent_to_us);
+  }
+  void fetch(Group& group, uint64_t at, size_t bytes) {
+    job.in.go(&from(group).cursor, bytes, [&](char* to, size_t length) {
+      note(read_from(group.introduction(sender(group)), to, at, length), &error);
+      at += length;
+    });
   }
 };
 

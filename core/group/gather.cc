@@ -1,6 +1,6 @@
 // Gather: everybody's data to the root, one after the other in the order of the participants.
 //
-//   inline  up to 224 bytes of each, in lines that carry their own flags: everybody writes its own, the root reads all
+//   inline  up to 280 bytes of each, in lines that carry their own flags: everybody writes its own, the root reads all
 //   shelf   the same over the shelves, in pieces
 //   single  longer ones go straight from memory to memory (rooted.h)
 //

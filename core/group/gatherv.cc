@@ -1,7 +1,7 @@
 // Gatherv: everybody's data to the root, of any length and to any place. Only the root knows all lengths, and everybody
 // its own; so everybody says with its first line what it has.
 //
-//   inline  up to 224 bytes: that line and its likes carry the data already
+//   inline  up to 280 bytes: that line and its likes carry the data already
 //   ahead   a longer one that fits into a piece is on its owner's shelf by then: each gatherv has one piece, whoever
 //           uses it
 //   single  one that single copy serves better is read by the root straight from its owner's memory, and that one waits

@@ -1,6 +1,6 @@
 // Reduction: the operands of all, combined, to the root. And what it shares with allreduce.
 //
-//   inline  up to 224 bytes, in lines that carry their own flags; the root reads everybody's. Beyond 16 participants
+//   inline  up to 280 bytes, in lines that carry their own flags; the root reads everybody's. Beyond 16 participants
 //   the first of each
 //           block of 16 combines its block and the root the blocks, which is the order that is promised anyway
 //   tree    either of inline and flat along the generator's tree, for operations that may be combined in any order

@@ -1,6 +1,6 @@
 // Reduce-scatter: the operands of all, combined, and of the result everybody gets its own block.
 //
-//   inline  the whole operand up to 224 bytes, in lines that carry their own flags: everybody reads everybody's and
+//   inline  the whole operand up to 280 bytes, in lines that carry their own flags: everybody reads everybody's and
 //           combines its own block: one hop
 //   shelf   longer ones in pieces: everybody puts its operands on its shelf, but for its own block, and combines its
 //           block of all operands straight into its result

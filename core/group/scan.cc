@@ -1,7 +1,7 @@
 // Scan and exscan: to everybody the operands of all up to itself, combined; exscan's without its own, and to
 // participant 0 nothing.
 //
-//   inline  up to 224 bytes, in lines that carry their own flags: everybody reads those of all before it: one hop
+//   inline  up to 280 bytes, in lines that carry their own flags: everybody reads those of all before it: one hop
 //   chain   longer ones over the shelves, in pieces: everybody takes the partial result of the one before it, combines
 //           it with its own operands and puts that on its shelf for the next. The pieces follow each other down the
 //           chain, so that all combine at the same time: n - 1 pieces more than one participant alone would take

@@ -1,6 +1,6 @@
 // Scatter: to everybody its block of the root's row.
 //
-//   inline  up to 224 bytes for all together, in lines that carry their own flags: the root writes the row once, and
+//   inline  up to 280 bytes for all together, in lines that carry their own flags: the root writes the row once, and
 //           everybody takes its block out of it
 //   shelf   the same over the root's shelf, in pieces
 //   single  longer ones go straight from memory to memory (rooted.h)

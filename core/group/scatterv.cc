@@ -2,7 +2,7 @@
 // lengths, and everybody its own; so the root says with its first line what the longest is, and all blocks get as much
 // room.
 //
-//   inline  up to 224 bytes for all together: that line and its likes carry the data already
+//   inline  up to 280 bytes for all together: that line and its likes carry the data already
 //   shelf   over the root's shelf: several blocks in a piece, or several pieces for a block
 //   single  long ones are read straight from the root's memory, which tells where each block is
 //

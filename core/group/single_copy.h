@@ -11,7 +11,7 @@
 //   scan        of two, the second reads the first one's
 //   reduce_scatter  everybody reads its block of all operands, combines it and keeps the result
 //   allgather   everybody reads everybody's
-//   alltoall    everybody reads its block of everybody's; exchange: its blocks, after their lists
+//   alltoall    everybody reads its block of everybody's; exchange: its blocks
 //   gatherv     the root reads everybody's
 //   scatterv    everybody reads its own block
 //   gather, scatter   everybody copies its own block, and the root some of the others' where it has nothing to copy

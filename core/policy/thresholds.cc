@@ -107,10 +107,11 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
     out.value = kNever;
     out.note = "of two, one combines while the other puts";
   }
-  const uint64_t unsure = typical(Id::kCopyUnsure) * situation.participants;
+  const uint64_t unsure =
+      typical(id == Id::kCopyBroadcast ? Id::kCopyUnsureBroadcast : Id::kCopyUnsure) * situation.participants;
   if (copies && !curves) out.value = std::min(out.value, unsure);
   if (!copies || !situation.moves || out.value <= unsure) return out;
-  Threshold lowered = of(id, unsure, Origin::kSituation, "lowered to copy_unsure: a virtual machine may be moved");
+  Threshold lowered = of(id, unsure, Origin::kSituation, "lowered, see copy_unsure: a virtual machine may be moved");
   lowered.otherwise = out.value;
   return lowered;
 }
@@ -262,6 +263,7 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kForeignSlice: return foreign_slice(profile);
     case Id::kPollersPerLine: return pollers_per_line(profile);
     case Id::kCopyUnsure:
+    case Id::kCopyUnsureBroadcast:
     case Id::kReadAlone:
     case Id::kPairCurves:
     case Id::kForeignStay:

@@ -33,16 +33,16 @@ inline constexpr uint32_t kPieceRing = 4;     // pieces ahead: put, combine and 
 
 struct alignas(64) InlineLine {
   char payload[kLinePayload];
-  // The episode, and in the uppermost byte what the message is, the same in all its lines: so many bytes, or the
-  // heading of a longer one. Release by the owner after the payload; acquire by readers. 56 bits do not wrap: 10^8
-  // episodes a second for 22 years.
+  // The episode, and in the uppermost 9 bits what the message is, the same in all its lines: so many bytes, or the
+  // heading of a longer one. Release by the owner after the payload; acquire by readers. 55 bits do not wrap: 10^8
+  // episodes a second for 11 years.
   std::atomic<uint64_t> flag;
 };
 static_assert(sizeof(InlineLine) == 64);
 
-inline constexpr uint32_t kEpisodeBits = 56;
-inline constexpr uint64_t kAddresses = 253;  // where data lie, and how long they are (group/single_copy.h)
-inline constexpr uint64_t kHeadsLong = 254;  // a Heading
+inline constexpr uint32_t kEpisodeBits = 55;
+inline constexpr uint64_t kAddresses = 509;  // where data lie, and how long they are (group/single_copy.h)
+inline constexpr uint64_t kHeadsLong = 510;  // a Heading
 static_assert(kInlineBytes < kAddresses);
 
 // What a message begins with of which something has to be found out before any data go.
@@ -98,9 +98,9 @@ struct Desk {
   Counter signal[kSignalLines];  // of the barrier
   Status status;
   Filled filled_up, filled_down;
-  Counter consumed;   // pieces that the owner has done with: read all it wants of everybody's
-  char unused[2048];  // a desk begins where a page does, and its pages lie on its owner's NUMA node
+  Counter consumed;  // pieces that the owner has done with: read all it wants of everybody's
 };
+// A desk begins where a page does, and its pages lie on its owner's NUMA node.
 static_assert(sizeof(Desk) % kPage == 0);
 
 // What each tells the others about itself while the group is made; never changed afterwards.

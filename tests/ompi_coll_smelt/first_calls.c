@@ -223,7 +223,7 @@ int main(int argc, char **argv) {
   wide_type = committed(wide_type);
   MPI_Op_create(compose, 0, &op);
   MPI_Op_create(compose_wide, 0, &wide_op);
-  static const int counts[] = {1, 2, 3, 28, 29, 100, 1000, 30000};
+  static const int counts[] = {1, 2, 3, 35, 36, 100, 1000, 30000};
   uint64_t nan_sum = 0;
   for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
     MPI_Comm comm = fresh(), maps = fresh(), mixed = fresh();

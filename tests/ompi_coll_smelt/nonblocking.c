@@ -121,7 +121,7 @@ static void prepare(collective *c, MPI_Comm comm, kind which, int count, int roo
 
 // From random numbers, short more often than long.
 static void prepare_random(collective *c, MPI_Comm comm, uint64_t r, int most) {
-  const int limits[] = {3, 14, 57, 600, most};
+  const int limits[] = {3, 14, 71, 600, most};
   const int limit = limits[(r >> 20) % 5];
   prepare(c, comm, (kind)(r % kKinds), 1 + (int)((r >> 32) % (uint64_t)limit), (int)(r >> 8 & 15), (int)(r >> 12 & 1),
           (int)(r >> 33));

@@ -228,7 +228,7 @@ static void complete(program *p, int all) {
 
 // Bytes around the lengths at which methods change, of what one rank gives another.
 static size_t some_bytes(uint64_t *random) {
-  static const int edges[] = {24,   48,   56,   64,    224,   448,   512,    1024,
+  static const int edges[] = {24,   48,   56,   64,    280,   448,   512,    1024,
                               2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
   const uint64_t h = next_random(random);
   if (h % 16 == 0) return 0;

@@ -99,7 +99,7 @@ for n in 4 5; do
   ok "SMELT_REDUCE_ORDER=tree: what commutes along the tree, $n ranks" $n -x SMELT_PATTERN=knomial:1 -x SMELT_REDUCE_ORDER=tree \
     reduce_order --tree
 done
-mpi "verbose: the tree of reductions" 0 'reduce: <= 224 B: inline, .*by the root, order-free operations along binomial' 4 -x \
+mpi "verbose: the tree of reductions" 0 'reduce: <= 280 B: inline, .*by the root, order-free operations along binomial' 4 -x \
   SMELT_VERBOSE=1 -x SMELT_PATTERN=binomial counters used
 for pattern in binomial optimised knomial:1; do
   ok "SMELT_PATTERN=$pattern: reductions" 4 -x SMELT_PATTERN=$pattern reductions --light

@@ -230,7 +230,7 @@ SMELT_API int smelt_group_test(smelt_request *request, int *done);
 SMELT_API int smelt_group_wait(smelt_request *request);
 
 /* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes; trees are those of root
- * 0. Writes one line ("<= 224 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */
+ * 0. Writes one line ("<= 280 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */
 typedef enum smelt_collective {
 /* SMELT_COLLECTIVE_BARRIER = 0, and so on */
 #define SMELT_COLLECTIVE(NAME, name, mpi, ...) SMELT_COLLECTIVE_##NAME,

@@ -176,7 +176,7 @@ int check_alignment(smelt_group* group, const Seat& seat, bool third, bool packe
   auto* out = static_cast<uint8_t*>(std::aligned_alloc(64, kMost));
   std::string found;
   for (const size_t element : {8, 12, 24, 64, 128, 192})
-    for (const size_t bytes : {24, 128, 192, 224, 4000, 70000}) {
+    for (const size_t bytes : {24, 128, 192, 280, 4000, 70000}) {
       const size_t count = (bytes + element - 1) / element;
       Alignment alignment{element, element & -element};
       if (alignment.power > 64) alignment.power = 64;

@@ -358,7 +358,7 @@ INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u)
 // Every size about the borders of the methods, from memory in one piece, in place and with gaps.
 int every_size(smelt_group* group, const Seat& seat, Kind kind, size_t most) {
   uint32_t round = 0;
-  for (const size_t count : {1, 3, 4, 7, 8, 9, 14, 15, 27, 28, 29, 255, 256, 257, 3000, 20000, 50000})
+  for (const size_t count : {1, 3, 4, 7, 8, 9, 14, 15, 27, 28, 29, 34, 35, 36, 255, 256, 257, 3000, 20000, 50000})
     for (const bool apart : {false, false, true, true}) {
       if (count > most) continue;
       ++round;
@@ -393,7 +393,8 @@ TEST_P(Started, GatheredUnevenly) { expect_every_size(GetParam(), Kind::kGatherv
 // The same for rows of blocks; a block that begins or ends within a line, and a piece with several blocks among them.
 int exchanges(smelt_group* group, const Seat& seat) {
   uint32_t round = 0;
-  for (const size_t count : {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 28, 29, 85, 128, 255, 256, 257, 3000, 15000})
+  for (const size_t count :
+       {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 15, 28, 29, 34, 35, 36, 85, 128, 255, 256, 257, 3000, 15000})
     for (int again = 0; again < (count < 3000 ? 3 : 1); ++again)
       for (const Kind kind : {Kind::kAlltoall, Kind::kExchange}) {
         Operation operation(kind, count, 0, ++round, false, seat);
@@ -406,6 +407,11 @@ TEST_P(Started, ExchangedByAll) {
   EXPECT_EQ(in_group(GetParam(), {}, exchanges), 0);
   EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, exchanges), 0) << "single copy";
   EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "512"}}, exchanges), 0) << "many pieces";
+}
+
+// The largest group that takes single copy: the heading of its streams fills a slot.
+TEST(StartedOf, ExchangedByAsManyAsTakeSingleCopy) {
+  for (const unsigned n : {15u, 16u}) EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "0"}}, exchanges), 0) << n;
 }
 
 // Who has an empty block combines nothing, and who is first in a scan hears nobody; they must not run ahead of those

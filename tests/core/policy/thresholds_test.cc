@@ -113,7 +113,7 @@ TEST_F(Thresholds, AreTypicalWithoutMeasurements) {
     EXPECT_EQ(found.value, typical(id));
   }
   EXPECT_EQ(find_threshold(ThresholdId::kFlatReduce, nullptr).value, kNever) << "of two, one combines";
-  EXPECT_EQ(find_threshold(ThresholdId::kCopyBroadcast, nullptr).value, 2 * typical(ThresholdId::kCopyUnsure))
+  EXPECT_EQ(find_threshold(ThresholdId::kCopyBroadcast, nullptr).value, 2 * typical(ThresholdId::kCopyUnsureBroadcast))
       << "few have little to tell each other";
 }
 
@@ -197,7 +197,7 @@ TEST_F(Thresholds, FollowTheSituation) {
                   moving = machine.find(ThresholdId::kCopyBroadcast, {2, false, true});
   EXPECT_EQ(still.origin, ThresholdOrigin::kCurves);
   EXPECT_EQ(moving.origin, ThresholdOrigin::kSituation);
-  EXPECT_EQ(moving.value, 2 * typical(ThresholdId::kCopyUnsure));
+  EXPECT_EQ(moving.value, 2 * typical(ThresholdId::kCopyUnsureBroadcast));
   EXPECT_EQ(moving.otherwise, still.value);
   EXPECT_NE(reason(moving).find("virtual machine may be moved; otherwise 20"), std::string::npos) << reason(moving);
   EXPECT_EQ(machine.find(ThresholdId::kFlatAllreduce, {2, false, true}).origin, ThresholdOrigin::kCurves)
