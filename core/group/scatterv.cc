@@ -4,7 +4,7 @@
 //
 //   inline  up to 280 bytes for all together: that line and its likes carry the data already
 //   shelf   over the root's shelf: several blocks in a piece, or several pieces for a block
-//   single  long ones are read straight from the root's memory, which tells where each block is
+//   single  long ones are read straight from the root's memory; its first lines tell where each block is
 //
 // Who is not the root looks at the pieces alone that are its own, and says at once that it has done with the others.
 // The root waits for nobody to receive, but where its memory is being read; it may be up to kRing calls, or kPieceRing
@@ -37,11 +37,17 @@ struct Scattering {
 // The root first.
 uint32_t turn_of(const Group& group, uint32_t root, uint32_t i) { return (i + group.n - root) % group.n; }
 
-// What the root says where the blocks are not in its lines.
+// What the root says where the blocks are not in its lines: the longest one's length and, where single copy may serve,
+// a BlockPlace for each participant.
 struct RowHeading {
   uint64_t longest;
-  uint64_t row, blocks;  // where these are in its memory
 };
+struct BlockPlace {
+  uint64_t address;  // in the root's memory
+  uint64_t bytes;
+};
+constexpr size_t heading_bytes(size_t places) { return sizeof(RowHeading) + places * sizeof(BlockPlace); }
+static_assert(heading_bytes(kDirectCopyParticipants) <= kInlineBytes);
 
 struct ScattervShelf : Machine {
   const Scattering job;
@@ -152,11 +158,10 @@ struct Scatterv : Machine {
         if (group.me == job.root) {
           for (uint32_t i = 0; i < group.n; ++i)
             if (i != job.root) heading.longest = std::max<uint64_t>(heading.longest, job.blocks[i].bytes);
-          heading.row = reinterpret_cast<uint64_t>(job.row);
-          heading.blocks = reinterpret_cast<uint64_t>(job.blocks);
           is_long = heading.longest * (group.n - 1) > kInlineBytes;
           if (is_long) {
-            SMELT_AWAIT(how.put_special(group.desk().down, heading, kHeadsLong));
+            write_heading(group);
+            SMELT_AWAIT(how.put(group.desk().down, room, heading_bytes(reads(group) ? group.n : 0), kHeadsLong));
           } else {
             from = group.n == 2 && heading.longest > 0 ? job.block(1 - job.root) : put_together(group);
             SMELT_AWAIT(how.put(group.desk().down, from, heading.longest * (group.n - 1)));
@@ -175,13 +180,15 @@ struct Scatterv : Machine {
           // Of two, who hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
-        if (is_long && may_copy_once(group, SMELT_COLLECTIVE_SCATTERV, heading.longest)) {
+        if (is_long && reads(group)) {
           SMELT_AWAIT(how.single_copy_agreed());
           if (group.single_copy()) {
-            if (group.me == job.root)
+            if (group.me == job.root) {
               job.keep_own();
-            else
+            } else {
+              SMELT_AWAIT(how.until(job.root, [&] { return hear_places(group); }));
               read_own(group);
+            }
             group.finish_now();
             if (group.me == job.root) {
               SMELT_AWAIT(how.all_finished(group, group.episode));
@@ -215,17 +222,29 @@ struct Scatterv : Machine {
     else
       heading.longest = what / (group.n - 1);
   }
+  bool reads(const Group& group) const { return may_copy_once(group, SMELT_COLLECTIVE_SCATTERV, heading.longest); }
+  void write_heading(const Group& group) {
+    std::memcpy(room, &heading, sizeof heading);
+    for (uint32_t i = 0; reads(group) && i < group.n; ++i) {
+      const BlockPlace place{reinterpret_cast<uint64_t>(job.block(i)), job.blocks[i].bytes};
+      std::memcpy(room + heading_bytes(i), &place, sizeof place);
+    }
+  }
+  // The heading up to our place, into `room`.
+  bool hear_places(Group& group) {
+    const InlineSlot* const down = group.desks[job.root].down;
+    return group.try_get_lines(group.slot(down), heading_bytes(group.me + 1), room) != nullptr;
+  }
   void read_own(Group& group) {
     const Introduction& whose = group.introduction(job.root);
-    smelt_place block{};
-    note(read_from(whose, &block, heading.blocks + group.me * sizeof block, sizeof block), &error);
-    if (error) return;
+    BlockPlace block;
+    std::memcpy(&block, room + heading_bytes(group.me), sizeof block);
     if (block.bytes != job.bytes) error = -EMSGSIZE;
     const size_t length = std::min(block.bytes, job.bytes), step = job.own.base ? length : kReadBytes;
     for (size_t offset = 0; offset < length; offset += step) {
       const size_t part = std::min(step, length - offset);
       char* const to = job.own.base ? static_cast<char*>(job.own.base) : group.scratch;
-      note(read_from(whose, to, heading.row + static_cast<uint64_t>(block.offset) + offset, part), &error);
+      note(read_from(whose, to, block.address + offset, part), &error);
       if (!job.own.base) unpack(job.own, offset, part, to);
     }
   }
