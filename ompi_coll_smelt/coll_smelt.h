@@ -25,6 +25,7 @@
  *   data.c, fold.c       buffers and operations of MPI as the group wants them
  *   blocks.c             rows of blocks of different lengths
  *   counters.c           what was served, for MPI_T
+ *   sync.c               the info key that says what follows the calls
  *   say.c                lines for people */
 #ifndef COLL_SMELT_H
 #define COLL_SMELT_H
@@ -139,6 +140,13 @@ int coll_smelt_first_allreduce(coll_smelt_module *module, const void *send, void
 int coll_smelt_first_reduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
                             struct ompi_datatype_t *type, struct ompi_op_t *op, int root);
 
+/* sync.c: the info key smelt_sync. What it says of this communicator; AUTO: nothing. */
+smelt_sync coll_smelt_sync_of(const struct ompi_communicator_t *comm);
+/* To be called once for a communicator, when it is made: MPI_Comm_set_info is listened to. */
+void coll_smelt_subscribe(struct ompi_communicator_t *comm);
+/* Puts what it says of this communicator into `info`, for one that is made of it. */
+void coll_smelt_hand_sync_on(const struct ompi_communicator_t *comm, opal_info_t *info);
+
 /* exchange.c: what it keeps of the module goes. */
 void coll_smelt_exchange_end(coll_smelt_module *module);
 
@@ -160,6 +168,8 @@ __attribute__((format(printf, 1, 2))) void coll_smelt_say(const char *format, ..
 /* What a new group does for its communicator, or why there is none (a negative errno of smelt_group_create). */
 void coll_smelt_say_serving(const coll_smelt_module *module);
 void coll_smelt_say_stepped_aside(const coll_smelt_module *module, int error);
+/* Which limits hold from here on: what the group has seen. */
+void coll_smelt_say_sync(const coll_smelt_module *module);
 
 END_C_DECLS
 

@@ -19,6 +19,11 @@ static inline ptrdiff_t coll_smelt_far_place_of(coll_smelt_far_places places, in
 static inline coll_smelt_counts coll_smelt_counts_of(const int *counts) { return counts; }
 static inline coll_smelt_places coll_smelt_places_of(const int *places) { return places; }
 
+static inline bool coll_smelt_info_get(opal_info_t *info, const char *key, char *text, size_t room) {
+  int found = 0;
+  return opal_info_get(info, key, (int)room - 1, text, &found) == OPAL_SUCCESS && found;
+}
+
 #define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
 
 #define COLL_SMELT_OFFER_AS(module, name, function) ((module)->super.coll_##name = (function))

@@ -116,6 +116,7 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
   if (!save(&module->lower, comm)) return OMPI_ERR_NOT_SUPPORTED;
 #define COLL_SMELT_SLOT(name) COLL_SMELT_INSTALL(module, comm, name);
 #include "slots.def"
+  coll_smelt_subscribe(comm);
   return OMPI_SUCCESS;
 }
 
@@ -158,6 +159,12 @@ static int lower_minimum(void *context, int64_t *values, int count) {
                                  &ompi_mpi_op_min.op, module->comm, module->lower.allreduce_module);
 }
 
+static void sync_seen(void *context, smelt_sync sync) {
+  const coll_smelt_module *module = context;
+  (void)sync;
+  if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(module->comm) == 0) coll_smelt_say_sync(module);
+}
+
 static int create_group(coll_smelt_module *module, smelt_group **group) {
   const smelt_host host = {
       .context = module,
@@ -166,6 +173,8 @@ static int create_group(coll_smelt_module *module, smelt_group **group) {
       .minimum = lower_minimum,
       .local_processes = (unsigned)opal_process_info.num_local_peers + 1,
       .crowded = opal_progress_yield_when_idle,
+      .sync = coll_smelt_sync_of(module->comm),
+      .sync_seen = sync_seen,
   };
   return smelt_group_create(&host, (unsigned)ompi_comm_size(module->comm), (unsigned)ompi_comm_rank(module->comm),
                             group);

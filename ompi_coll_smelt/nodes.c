@@ -135,6 +135,7 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
 #define INSTALL(name) COLL_SMELT_INSTALL_AS(nodes, comm, name, coll_smelt_nodes_##name);
   COLL_SMELT_NODES_OFFERED(INSTALL)
 #undef INSTALL
+  coll_smelt_subscribe(comm);
   return OMPI_SUCCESS;
 }
 
@@ -232,6 +233,7 @@ static struct ompi_communicator_t *split(coll_smelt_nodes *nodes, int color, int
   opal_info_t info;
   OBJ_CONSTRUCT(&info, opal_info_t);
   if (preference) opal_info_set(&info, "ompi_comm_coll_preference", preference);
+  coll_smelt_hand_sync_on(nodes->comm, &info);
   if (ompi_comm_split_with_info(nodes->comm, color, key, &info, &made, false) != OMPI_SUCCESS) made = MPI_COMM_NULL;
   OBJ_DESTRUCT(&info);
   keep(made);

@@ -46,6 +46,16 @@ static void say_collective(const coll_smelt_module *module, smelt_collective col
 /* Programs that make communicators by the thousand would drown in lines. */
 enum { kToldOfAtMost = 16 };
 
+void coll_smelt_say_sync(const coll_smelt_module *module) {
+  static atomic_uint told;
+  if (mca_coll_smelt_component.verbose < 2 && atomic_fetch_add(&told, 1) >= kToldOfAtMost) return;
+  const char *why;
+  const smelt_sync sync = smelt_group_sync(module->group, &why);
+  coll_smelt_say("%s (%d ranks): %s synchronisation: %s%s", name_of(module->comm), ompi_comm_size(module->comm),
+                 sync == SMELT_SYNC_STRICT ? "strict" : "loose", why,
+                 smelt_group_sync_matters(module->group) ? "" : "; the limits between methods are the same for both");
+}
+
 void coll_smelt_say_serving(const coll_smelt_module *module) {
   static atomic_uint told;
   const unsigned before = atomic_fetch_add(&told, 1);
@@ -56,6 +66,9 @@ void coll_smelt_say_serving(const coll_smelt_module *module) {
   char line[384];
   if (smelt_group_summary(module->group, line, sizeof line) >= 0)
     coll_smelt_say("%s (%d ranks): %s", name_of(module->comm), ompi_comm_size(module->comm), line);
+  const char *why;
+  (void)smelt_group_sync(module->group, &why);
+  if (*why) coll_smelt_say_sync(module);
 #define SMELT_COLLECTIVE(NAME, name, mpi, ...) say_collective(module, SMELT_COLLECTIVE_##NAME, #mpi);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE

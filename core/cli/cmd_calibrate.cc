@@ -72,13 +72,13 @@ struct TimeBudget {
 };
 
 TimeBudget budget_time(const CalibrateArguments& arguments, const Machine& machine, const CalibrationOptions& options) {
-  constexpr double kSetOfMethods = 0.3, kOthersBase = 0.3, kOthersByDistance = 0.25;  // s
+  constexpr double kSetsOfMethods = 0.6, kOthersBase = 0.3, kOthersByDistance = 0.25;  // s
   constexpr double kSlack = 10, kTimes = 4;
   TimeBudget time;
   time.pairs = estimate_seconds(machine, options);
   const ProfileImage guess = guess_image(machine);
   time.all = time.pairs + kOthersBase + kOthersByDistance * static_cast<double>(fan_cpus(guess).size());
-  if (!arguments.no_methods) time.all += kSetOfMethods * static_cast<double>(method_cpus(guess).size());
+  if (!arguments.no_methods) time.all += kSetsOfMethods * static_cast<double>(method_cpus(guess).size());
   time.all += arguments.race_seconds;
   time.limit = arguments.limit_seconds > 0 ? arguments.limit_seconds : kSlack + kTimes * time.all;
   return time;

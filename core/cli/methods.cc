@@ -47,7 +47,8 @@ std::string bytes_text(uint64_t bytes) {
 std::string methods_text(const std::vector<CurveSet>& sets) {
   std::string out;
   for (const CurveSet& set : sets) {
-    out += fmt::format("{:<12}for {} processes, measured:", &set == &sets.front() ? "methods" : "", set.participants);
+    out += fmt::format("{:<12}for {} processes{}, measured:", &set == &sets.front() ? "methods" : "", set.participants,
+                       set.sync ? ", a barrier after each call" : "");
     for (const Collective& collective : collectives_of(set)) {
       out += fmt::format(" {}", collective.name);
       for (const Step& step : collective.steps)
@@ -63,7 +64,7 @@ std::string methods_text(const std::vector<CurveSet>& sets) {
 nlohmann::ordered_json methods_json(const std::vector<CurveSet>& sets) {
   auto out = nlohmann::ordered_json::array();
   for (const CurveSet& set : sets) {
-    nlohmann::ordered_json row = {{"participants", set.participants}};
+    nlohmann::ordered_json row = {{"participants", set.participants}, {"sync", kSyncNames[set.sync]}};
     for (const Collective& collective : collectives_of(set))
       for (const Step& step : collective.steps)
         row[collective.name].push_back({{"method", step.method}, {"from_bytes", step.from}});

@@ -1,11 +1,14 @@
 #include "cli/thresholds.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/fingerprint.h"
+#include "base/options.h"
 #include "cli/methods.h"
 #include "cli/other_figures.h"
 
@@ -41,6 +44,15 @@ std::string reason_text(const Threshold& threshold) {
   return text;
 }
 
+// The same of calls that a barrier follows, where that is another value; nothing where it is not, or was asked for.
+std::optional<Threshold> strict_one(const Threshold& loose, const MachineFile& machine, Situation situation) {
+  if (situation.strict) return {};
+  situation.strict = true;
+  const Profile profile = profile_of(machine);
+  const Threshold strict = find_threshold(loose.id, &profile, situation);
+  return strict.value == loose.value ? std::nullopt : std::optional(strict);
+}
+
 template <typename Row>
 void for_each_threshold(const MachineFile& machine, const Situation& situation, Row row) {
   const Profile profile = profile_of(machine);
@@ -54,6 +66,7 @@ Situation situation_of(size_t cpus, uint32_t participants, bool this_machine) {
   out.participants = participants ? participants : std::max<uint32_t>(2, static_cast<uint32_t>(cpus));
   out.crowded = out.participants > cpus;
   out.moves = this_machine && is_virtual_machine();
+  out.strict = std::string_view(options().sync) == "strict";
   return out;
 }
 
@@ -61,11 +74,14 @@ std::string thresholds_text(const MachineFile& machine, const Situation& situati
   std::string out =
       fmt::format("machine     {}\nfor         groups of {} processes{}{}\n", machine.name, situation.participants,
                   situation.crowded ? ", more than CPUs" : "", situation.moves ? ", on a virtual machine" : "");
-  for_each_threshold(machine, situation, [&out](const Threshold& threshold) {
+  if (situation.strict) out.insert(out.size() - 1, ", a barrier after each call");
+  for_each_threshold(machine, situation, [&](const Threshold& threshold) {
     const ThresholdInfo& info = threshold_info(threshold.id);
     out += fmt::format("{} {}  [{}]{}{}\n    {}\n    {}\n", info.name, value_text(threshold),
                        threshold_origin_name(threshold.origin), info.setting[0] ? "  " : "", info.setting, info.decides,
                        reason_text(threshold));
+    if (const auto strict = strict_one(threshold, machine, situation))
+      out += fmt::format("    strict {}: {}\n", value_text(*strict), reason_text(*strict));
   });
   return out;
 }
@@ -73,10 +89,14 @@ std::string thresholds_text(const MachineFile& machine, const Situation& situati
 std::string thresholds_json(const MachineFile& machine, const Situation& situation) {
   using Json = nlohmann::ordered_json;
   Json rows = Json::array();
-  for_each_threshold(machine, situation, [&rows](const Threshold& threshold) {
+  const auto value = [](const Threshold& threshold) {
+    return threshold.value == kNever ? Json(nullptr) : Json(threshold.value);
+  };
+  for_each_threshold(machine, situation, [&](const Threshold& threshold) {
     const ThresholdInfo& info = threshold_info(threshold.id);
     rows.push_back({{"name", info.name},
-                    {"value", threshold.value == kNever ? Json(nullptr) : Json(threshold.value)},
+                    {"value", value(threshold)},
+                    {"strict", value(strict_one(threshold, machine, situation).value_or(threshold))},
                     {"unit", info.unit},
                     {"origin", threshold_origin_name(threshold.origin)},
                     {"setting", info.setting[0] ? Json(info.setting) : Json(nullptr)},

@@ -109,6 +109,7 @@ int start(smelt_group& group, smelt_request* request, const smelt_data* in, cons
   if (group.broken) return complete(request, -EMSGSIZE);
   Pending& place = group.pending[group.started % kOutstanding];
   place.request = request;
+  place.is_barrier = false;
   place.in = in ? *in : kNowhere;
   place.out = out ? *out : kNowhere;
   if (fold) place.fold = *fold;
@@ -461,7 +462,7 @@ int smelt_group_prepare(smelt_group* group) {
   if (!group) return -EINVAL;
   if (group->n == 1) return 0;
   if (is_busy(*group)) complete_until(*group, group->started);
-  group->begin(0);
+  group->begin_apart(0);
   Waiting{{*group}}.shelves_agreed();
   return group->shelves ? 0 : -ENOTSUP;
 }
@@ -487,4 +488,11 @@ int smelt_group_wait(smelt_request* request) {
 }
 
 size_t smelt_group_element_limit(const smelt_group* group) { return group->plan.limits.piece; }
+smelt_sync smelt_group_sync(const smelt_group* group, const char** why) {
+  if (why) *why = group->sync_why;
+  return group->sync == Sync::kStrict ? SMELT_SYNC_STRICT : SMELT_SYNC_LOOSE;
+}
+int smelt_group_sync_matters(const smelt_group* group) {
+  return !same_limits(group->plan.limits_of[0], group->plan.limits_of[1]);
+}
 int smelt_group_crowded(const smelt_group* group) { return group->plan.crowded; }

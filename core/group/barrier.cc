@@ -66,9 +66,12 @@ int barrier(Way way) {
 }  // namespace
 
 int group_barrier(Group& group) {
-  group.begin(0);
+  group.begin_barrier();
   return barrier(Running{group});
 }
-int start_barrier(Group& group, Pending& place) { return barrier(Starting{group, place}); }
+int start_barrier(Group& group, Pending& place) {
+  place.is_barrier = true;
+  return barrier(Starting{group, place});
+}
 
 }  // namespace smelt

@@ -83,6 +83,26 @@ int offer(Group& group, Ticket* ticket) {
   return 0;
 }
 
+// How this participant has been told that the group is used.
+smelt_sync asked_sync(const smelt_host& host) {
+  if (host.sync == SMELT_SYNC_LOOSE || host.sync == SMELT_SYNC_STRICT) return host.sync;
+  const char* const set = options().sync;
+  return std::strcmp(set, "loose") == 0    ? SMELT_SYNC_LOOSE
+         : std::strcmp(set, "strict") == 0 ? SMELT_SYNC_STRICT
+                                           : SMELT_SYNC_AUTO;
+}
+
+// What all make of that. It only says which method serves a size, so a group that disagrees is no failure.
+void settle_sync(Group& group, smelt_sync asked, bool agreed) {
+  group.sync = agreed && asked == SMELT_SYNC_STRICT ? Sync::kStrict : Sync::kLoose;
+  if (!agreed)
+    group.sync_why = "what smelt_sync or SMELT_SYNC says differs between the participants";
+  else if (asked == SMELT_SYNC_AUTO)
+    group.watch.begin(false);
+  else
+    group.sync_why = group.host.sync == asked ? "smelt_sync says so" : "SMELT_SYNC says so";
+}
+
 // Steps 1 to 3. `error` is what this participant has to bring in already: it must not stay away, the others wait for
 // it.
 int join(Group& group, int error) {
@@ -92,11 +112,14 @@ int join(Group& group, int error) {
   if (group.host.broadcast(group.host.context, &ticket, sizeof ticket) != 0) return -EIO;
   if (!error) error = ticket.segment ? take_seat(group, ticket) : -ENOMEM;
   const auto version = static_cast<int64_t>(settings_hash());
+  const auto sync = static_cast<int64_t>(asked_sync(group.host));
   // ~ turns the order round: the least of the last is the greatest version.
-  int64_t least[] = {error, version, ~version};
-  if (group.host.minimum(group.host.context, least, 3) != 0) return -EIO;
+  int64_t least[] = {error, version, ~version, sync, ~sync};
+  if (group.host.minimum(group.host.context, least, 5) != 0) return -EIO;
   if (least[0] != 0) return static_cast<int>(least[0]);
-  return least[1] == ~least[2] ? 0 : -EINVAL;
+  if (least[1] != ~least[2]) return -EINVAL;
+  settle_sync(group, static_cast<smelt_sync>(sync), least[3] == ~least[4]);
+  return 0;
 }
 
 void free_memory(smelt_group* group) {
@@ -195,6 +218,19 @@ bool Group::agree_on_single_copy() {
   return true;
 }
 
+void Group::choose_sync(Sync chosen) {
+  sync = chosen;
+  plan.limits = plan.limits_of[static_cast<uint32_t>(chosen)];
+}
+
+void Group::turn() {
+  const bool strict = sync == Sync::kLoose;
+  choose_sync(strict ? Sync::kStrict : Sync::kLoose);
+  sync_why = strict ? "a barrier followed each of the last 32 calls" : "no barrier followed any of the last 32 calls";
+  watch.begin(strict);
+  if (host.sync_seen) host.sync_seen(host.context, strict ? SMELT_SYNC_STRICT : SMELT_SYNC_LOOSE);
+}
+
 void Group::find_route(uint32_t root) {
   char pattern[40];
   routes[root] = plan_route(*this, root, pattern, sizeof pattern);
@@ -226,6 +262,7 @@ int smelt_group_create(const smelt_host* host, unsigned n, unsigned me, smelt_gr
     abandon_block(&made.block);
   } else {
     if (!error) error = plan(made, object->arena);
+    made.choose_sync(made.sync);
     made.piece_bytes = made.plan.limits.piece;
     // The others may still be reading the introductions, or, where the host failed, writing theirs.
     if (error) release_block(&made.block);

@@ -18,7 +18,7 @@ void advance(Group& group, bool look) {
     Pending& first = group.pending[group.completed % kOutstanding];
     if (!first.begun) {
       first.begun = true;
-      group.begin(first.operand_bytes);
+      group.begin_started(first.operand_bytes, first.is_barrier);
     }
     const bool done = !group.broken && first.step(group, first);
     if (!done && may_come(group, look)) break;

@@ -196,6 +196,7 @@ struct Pending {
   smelt_fold fold;
   bool (*step)(Group& group, Pending& self);
   uint64_t operand_bytes;  // Group::begin
+  bool is_barrier;
   bool begun;
   InlineRoom rooms[kMostRooms];
   alignas(64) char machine[1024];

@@ -10,6 +10,7 @@
 
 #include "base/object.h"
 #include "group/plan.h"
+#include "group/watch.h"
 #include "transport/ring.h"
 
 namespace smelt {
@@ -50,10 +51,34 @@ struct Group : Rings {
   uint64_t calls = 0;
   bool broken = false;                      // they did not, and nothing can be made of it any more
   uint64_t ahead_call = 0, ahead_peer = 0;  // Group::may_come
-  void begin(uint64_t bytes) { ++calls, operand_bytes = bytes; }
+  void begin_apart(uint64_t bytes) { ++calls, operand_bytes = bytes; }  // no collective of the caller's
+  void begin_started(uint64_t bytes, bool is_barrier) {
+    is_barrier ? watch.barrier() : watch.call();
+    begin_apart(bytes);
+  }
+  // Blocking ones, before they look at any limit.
+  void begin(uint64_t bytes) {
+    watch.call();
+    if (watch.has_turned()) [[unlikely]]
+      turn();
+    begin_apart(bytes);
+  }
+  void begin_barrier() {
+    watch.barrier();
+    if (watch.has_turned()) [[unlikely]]
+      turn();
+    begin_apart(0);
+  }
   [[gnu::noinline, gnu::cold]] bool give_up();  // false
 
-  // 5. What the plan says, and of what it was made.
+  // 5. What follows the calls, and so which limits hold.
+  Watch watch;
+  Sync sync = Sync::kLoose;
+  const char* sync_why = "";
+  void choose_sync(Sync chosen);
+  [[gnu::noinline, gnu::cold]] void turn();  // the other regime, from this call on
+
+  // 6. What the plan says, and of what it was made.
   GroupPlan plan;
   const KnownMachine* machine = nullptr;
   Route* routes = nullptr;               // [n] by root, filled at first use

@@ -281,7 +281,8 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   if (made.profile && !made.crowded) made.cpus = cpus;
   made.star = made.crowded && best;
   if (group.n > 2 && !made.star) made.free_folds = SMELT_FOLD_ANY_ORDER | (tree_for_all() ? SMELT_FOLD_COMMUTES : 0);
-  made.limits = group_limits(made.profile, group.n, made.crowded, machine_may_be_moved());
+  for (const bool strict : {false, true})
+    made.limits_of[strict] = group_limits(made.profile, group.n, made.crowded, machine_may_be_moved(), strict);
   made.burst = static_cast<int>(find_threshold(ThresholdId::kBurst, made.profile).value);
   made.turn =
       static_cast<int>(find_threshold(made.crowded ? ThresholdId::kCrowdTurn : ThresholdId::kTurn, made.profile).value);

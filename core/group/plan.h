@@ -48,7 +48,8 @@ struct GroupPlan {
   bool star = false;             // broadcasts go from the root to everybody straight, and reductions the other way
   unsigned free_folds = 0;  // SMELT_FOLD_...: operations with one of these flags may go along a tree; 0: there is none
   const uint32_t* cpus = nullptr;  // [n] where each is expected to run; nullptr: nowhere in particular
-  Limits limits;
+  Limits limits;                   // of the regime that holds: one of these
+  Limits limits_of[kSyncs];        // loose, strict
   const Profile* profile = nullptr;
 };
 

@@ -2,8 +2,9 @@
 // between processes, which threads would not show.
 //
 // 1. Three groups of the same processes, each forced into its methods by the settings: flat, sliced, single copy.
-// 2. For every size all methods take turns, a batch each, so that a machine that changes in between changes for all of
-//    them. The first round of batches warms up (pages, shelves, frequency) and does not count.
+// 2. For every size all methods take turns, a batch each, loose and strict (a barrier after each call, whose time
+//    counts), so that a machine that changes in between changes for all of them. The first round of batches warms up
+//    (pages, shelves, frequency) and does not count.
 // 3. Each participant leaves its times in shared memory; the parent does the arithmetic. So what was measured is there
 //    however the processes ended.
 #include "measure/methods.h"
@@ -42,12 +43,14 @@ constexpr Measured kAll[kCurveMethods] = {
     {kAllreduceSliced, What::kAllreduce, kSliced}, {kAllreduceSingle, What::kAllreduce, kSingle},
 };
 
-// ns of one batch of each participant: [method][size][batch][participant], in memory that all processes share. 0: not
-// measured.
+// ns of one batch of each participant: [sync][method][size][batch][participant], in memory that all processes share. 0:
+// not measured.
 class Times {
  public:
   Times(uint32_t n, const MethodEffort& effort)
-      : n_(n), batches_(effort.batches), bytes_(size_t{kCurveMethods} * kCurveSizes * batches_ * n * sizeof(double)) {
+      : n_(n),
+        batches_(effort.batches),
+        bytes_(size_t{kSyncs} * kCurveMethods * kCurveSizes * batches_ * n * sizeof(double)) {
     void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) times_ = static_cast<double*>(memory);
   }
@@ -58,15 +61,16 @@ class Times {
   Times& operator=(const Times&) = delete;
 
   bool ok() const { return times_ != nullptr; }
-  double& at(uint32_t method, uint32_t size, uint32_t batch, uint32_t participant) const {
-    return times_[((size_t{method} * kCurveSizes + size) * batches_ + batch) * n_ + participant];
+  double& at(uint32_t sync, uint32_t method, uint32_t size, uint32_t batch, uint32_t participant) const {
+    return times_[(((size_t{sync} * kCurveMethods + method) * kCurveSizes + size) * batches_ + batch) * n_ +
+                  participant];
   }
 
   // The estimator of methods.h.
-  double estimate(uint32_t method, uint32_t size) const {
+  double estimate(uint32_t sync, uint32_t method, uint32_t size) const {
     std::vector<double> slowest;
     for (uint32_t b = 0; b < batches_; ++b) {
-      const double* batch = &at(method, size, b, 0);
+      const double* batch = &at(sync, method, size, b, 0);
       if (*std::min_element(batch, batch + n_) > 0) slowest.push_back(*std::max_element(batch, batch + n_));
     }
     return slowest.size() < std::min(kLeastBatches, batches_) ? 0 : median(slowest);
@@ -136,9 +140,11 @@ class Participant {
       if (const int error = look_at_the_clock(); error || over_) return error;
       for (const Measured& each : kAll) {
         if (!groups_[each.forcing]) continue;
-        double ns = 0;
-        if (const int error = batch(each, bytes, calls, &ns)) return error;
-        if (round > 0) times_.at(each.method, s, round - 1, seat_.me) = ns / calls;
+        for (uint32_t sync = 0; sync < kSyncs; ++sync) {
+          double ns = 0;
+          if (const int error = batch(each, static_cast<Sync>(sync), bytes, calls, &ns)) return error;
+          if (round > 0) times_.at(sync, each.method, s, round - 1, seat_.me) = ns / calls;
+        }
       }
     }
     return 0;
@@ -152,11 +158,14 @@ class Participant {
     return 0;
   }
 
-  int batch(const Measured& each, uint64_t bytes, uint32_t calls, double* ns) {
+  int batch(const Measured& each, Sync sync, uint64_t bytes, uint32_t calls, double* ns) {
     smelt_group* const group = groups_[each.forcing];
     int error = smelt_group_barrier(group);
     const int64_t begin = os::now_ns();
-    for (uint32_t k = 0; k < calls && !error; ++k) error = call(each.what, group, bytes, k % seat_.n);
+    for (uint32_t k = 0; k < calls && !error; ++k) {
+      error = call(each.what, group, bytes, k % seat_.n);
+      if (!error && sync == Sync::kStrict) error = smelt_group_barrier(group);
+    }
     *ns = static_cast<double>(os::now_ns() - begin);
     return error;
   }
@@ -197,22 +206,23 @@ uint32_t known_sizes(const CurveSet& set) {
 
 }  // namespace
 
-std::string measure_set(const std::vector<uint32_t>& cpus, const MethodEffort& effort, CurveSet* out) {
+std::string measure_sets(const std::vector<uint32_t>& cpus, const MethodEffort& effort, CurveSet (&out)[kSyncs]) {
   // The processes look at the clock themselves; the alarm is for those that never come to look.
   constexpr double kGrace = 3;
-  *out = {};
-  out->participants = static_cast<uint32_t>(cpus.size());
-  const Times times(out->participants, effort);
+  const auto n = static_cast<uint32_t>(cpus.size());
+  for (uint32_t sync = 0; sync < kSyncs; ++sync) out[sync] = {n, sync, {}};
+  const Times times(n, effort);
   if (!times.ok()) return "no memory to share";
   int64_t until_ns = after(effort.seconds);
   if (effort.until_ns != 0) until_ns = std::min(until_ns, effort.until_ns);
   const std::string why = run_processes(
       cpus, [&](Seat& seat) { return Participant(seat, effort, until_ns, times).run(); },
       static_cast<unsigned>(std::ceil(std::max(seconds_until(until_ns), 0.0) + kGrace)));
-  for (uint32_t m = 0; m < kCurveMethods; ++m)  // 3.
-    for (uint32_t s = 0; s < effort.sizes; ++s) out->ns[m][s] = rounded(times.estimate(m, s));
+  for (CurveSet& set : out)  // 3.
+    for (uint32_t m = 0; m < kCurveMethods; ++m)
+      for (uint32_t s = 0; s < effort.sizes; ++s) set.ns[m][s] = rounded(times.estimate(set.sync, m, s));
   if (!why.empty()) return why;
-  return known_sizes(*out) == effort.sizes ? "" : "the time was over";
+  return known_sizes(out[0]) == effort.sizes ? "" : "the time was over";
 }
 
 std::vector<std::vector<uint32_t>> method_cpus(const ProfileImage& image) {
@@ -246,10 +256,10 @@ MeasuredMethods measure_methods(const ProfileImage& image, const Progress& progr
     MethodEffort share = effort;
     if (effort.until_ns != 0)
       share.until_ns = after(seconds_until(effort.until_ns) / static_cast<double>(sets.size() - i));
-    CurveSet set;
-    const std::string why = measure_set(sets[i], share, &set);
-    const uint32_t sizes = known_sizes(set);
-    if (sizes > 0) out.sets.push_back(set);
+    CurveSet measured[kSyncs];
+    const std::string why = measure_sets(sets[i], share, measured);
+    const uint32_t sizes = known_sizes(measured[0]);
+    if (sizes > 0) out.sets.insert(out.sets.end(), std::begin(measured), std::end(measured));
     if (!why.empty() && out.remark.empty())
       out.remark = sizes > 0 ? fmt::format("{}: the methods for {} processes are known up to {} bytes only", why,
                                            sets[i].size(), kSampledBytes[sizes - 1])

@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-// How much is measured. The defaults take 0.1 to 0.2 s for two participants on a machine of today.
+// How much is measured. The defaults take 0.2 to 0.4 s for two participants on a machine of today.
 struct MethodEffort {
   uint32_t sizes = kCurveSizes;    // the smallest so many; the others stay 0
   uint32_t batches = 9;            // per method and size
@@ -22,18 +22,18 @@ struct MethodEffort {
   int64_t until_ns = 0;
 };
 
-// One set, by a process on each of the CPUs (kernel numbers). "", or one line that says why sizes are missing, or all.
-// The estimator: per batch the time at the slowest participant over the number of calls, and of the batches the median.
-// Sum of doubles; the broadcast's root goes round, the reduction's is participant 0.
-std::string measure_set(const std::vector<uint32_t>& cpus, const MethodEffort& effort, CurveSet* out);
+// Two sets, loose and strict, by a process on each of the CPUs (kernel numbers). "", or one line that says why sizes
+// are missing, or all. The estimator: per batch the time at the slowest participant over the number of calls, and of
+// the batches the median. Sum of doubles; the broadcast's root goes round, the reduction's is participant 0.
+std::string measure_sets(const std::vector<uint32_t>& cpus, const MethodEffort& effort, CurveSet (&out)[kSyncs]);
 
 struct MeasuredMethods {
-  std::vector<CurveSet> sets;
-  std::string remark;  // what could not be measured and why; "" for nothing
+  std::vector<CurveSet> sets;  // of each group the loose one, then the strict one
+  std::string remark;          // what could not be measured and why; "" for nothing
 };
 
 // For 2 participants (the CPUs of different cores that are nearest by the measured hop) and, from 4 cores on, for
-// min(16, cores), one on each core. A machine of one core has no sets. Of the time until `until_ns` each set gets its
+// min(16, cores), one on each core. A machine of one core has no sets. Of the time until `until_ns` each group gets its
 // share. The caller must have no other threads.
 MeasuredMethods measure_methods(const ProfileImage& image, const Progress& progress = {},
                                 const MethodEffort& effort = {});

@@ -39,10 +39,16 @@ inline constexpr uint32_t kCurveSizes = 9;
 inline constexpr uint64_t kSampledBytes[kCurveSizes] = {64,       256,       1 << 10, 4 << 10, 16 << 10,
                                                         64 << 10, 256 << 10, 1 << 20, 4 << 20};
 
+// What follows a call: the next one ("loose" synchronisation), or a barrier ("strict"; Nishtala & Yelick, "Optimizing
+// Collective Communication on Multicores", HotPar 2009). A strict curve is the time of a call and its barrier.
+enum class Sync : uint32_t { kLoose, kStrict };
+inline constexpr uint32_t kSyncs = 2;
+inline constexpr const char* kSyncNames[kSyncs] = {"loose", "strict"};
+
 // Part of the packed profile.
 struct CurveSet {
   uint32_t participants;  // 2 .. kMaxParticipants
-  uint32_t reserved;      // 0
+  uint32_t sync;          // Sync
   float ns[kCurveMethods]
           [kCurveSizes];  // of one call, at its slowest participant; 0: not measured, or no such method here
 };
@@ -84,8 +90,8 @@ struct Crossings {
 };
 Crossings crossings_of(const CurveSet& set);
 
-// The set measured with a number of participants nearest to n, as a ratio; of two as near the first. nullptr: there is
-// none.
-const CurveSet* nearest_curves(const CurveSet* sets, uint32_t count, uint32_t n);
+// The set measured with a number of participants nearest to n, as a ratio; of two as near the first. Strict: the one
+// of as many participants as the loose one has, or where there is none, that. nullptr: there are no loose ones.
+const CurveSet* nearest_curves(const CurveSet* sets, uint32_t count, uint32_t n, Sync sync = Sync::kLoose);
 
 }  // namespace smelt

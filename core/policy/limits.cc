@@ -8,8 +8,14 @@
 
 namespace smelt {
 
-Limits group_limits(const Profile* profile, uint32_t n, bool crowded, bool moves) {
-  const Situation situation{n, crowded, moves};
+bool same_limits(const Limits& a, const Limits& b) {
+  for (int which = 0; which < SMELT_COLLECTIVES; ++which)
+    if (a.of[which].flat != b.of[which].flat || a.of[which].copy != b.of[which].copy) return false;
+  return true;
+}
+
+Limits group_limits(const Profile* profile, uint32_t n, bool crowded, bool moves, bool strict) {
+  const Situation situation{n, crowded, moves, strict};
   Limits limits;
   bool lowered = false, measured = false;
   const auto value = [&](ThresholdId id) {

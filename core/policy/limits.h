@@ -22,7 +22,9 @@ struct Limits {
 };
 
 // Sizes at which the methods hand over to each other, from the profile's measured curves.
-// `moves`: the machine may be moved under us (base/fingerprint.h).
-Limits group_limits(const Profile* profile, uint32_t n, bool crowded = false, bool moves = false);
+// `moves`: the machine may be moved under us (base/fingerprint.h). `strict`: a barrier follows each call.
+Limits group_limits(const Profile* profile, uint32_t n, bool crowded = false, bool moves = false, bool strict = false);
+// Of one group, loose and strict: what else it has counts for both.
+bool same_limits(const Limits& a, const Limits& b);
 
 }  // namespace smelt

@@ -54,14 +54,15 @@ int crossing_text(const Threshold& t, char* text, size_t room) {
                ? std::snprintf(text, room, "%s was not measured with %u participants: the kernel does not permit it",
                                to, at.participants)
                : std::snprintf(text, room, "%s was not measured with %u participants", from, at.participants);
+  const char* const after = at.strict ? ", a barrier after each" : "";
   if (t.value == kNever)
-    return std::snprintf(text, room, "%s gains nothing on %s that lasts: %s, %u participants", to, from,
-                         sample_text(at, 1).text, at.participants);
+    return std::snprintf(text, room, "%s gains nothing on %s that lasts: %s, %u participants%s", to, from,
+                         sample_text(at, 1).text, at.participants, after);
   if (at.bytes[0] == 0)
-    return std::snprintf(text, room, "%s gains on %s at all sizes measured, from %s on, %u participants", to, from,
-                         sample_text(at, 1).text, at.participants);
-  return std::snprintf(text, room, "%s overtakes %s between %s and %s, %u participants", to, from,
-                       sample_text(at, 0).text, sample_text(at, 1).text, at.participants);
+    return std::snprintf(text, room, "%s gains on %s at all sizes measured, from %s on, %u participants%s", to, from,
+                         sample_text(at, 1).text, at.participants, after);
+  return std::snprintf(text, room, "%s overtakes %s between %s and %s, %u participants%s", to, from,
+                       sample_text(at, 0).text, sample_text(at, 1).text, at.participants, after);
 }
 
 int figure_text(const Threshold& t, char* text, size_t room) {

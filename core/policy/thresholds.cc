@@ -1,6 +1,7 @@
 // How each threshold follows from the profile.
 //
-//   sizes     where two methods' curves cross, of the set measured with the nearest number of participants
+//   sizes     where two methods' curves cross, of the set measured with the nearest number of participants, loose or
+//             strict
 //   polls     the typical count is a time, so many polls of 20 ns; a machine whose pause is longer gets fewer of them
 //             for the same time
 //   sleeping  spinning or yielding for no longer than a sleep and its wake-up take is metastable: one slow episode
@@ -30,10 +31,11 @@ using Origin = ThresholdOrigin;
 const WaitFigures* waiting(const Profile* profile) { return profile ? profile->wait : nullptr; }
 
 // What two participants do says little about many.
-const CurveSet* curves_for(const Profile* profile, uint32_t participants) {
-  const CurveSet* curves =
-      profile ? nearest_curves(profile->curves, profile->header.curve_sets, participants) : nullptr;
-  return curves && curves->participants == 2 && participants > typical(Id::kPairCurves) ? nullptr : curves;
+const CurveSet* curves_for(const Profile* profile, const Situation& situation) {
+  const uint32_t n = situation.participants;
+  const Sync sync = situation.strict ? Sync::kStrict : Sync::kLoose;
+  const CurveSet* curves = profile ? nearest_curves(profile->curves, profile->header.curve_sets, n, sync) : nullptr;
+  return curves && curves->participants == 2 && n > typical(Id::kPairCurves) ? nullptr : curves;
 }
 
 Threshold of(Id id, uint64_t value, Origin origin, const char* note = "") {
@@ -81,6 +83,7 @@ Threshold from_curves(Id id, const CurveSet& set) {
   out.crossing.method[0] = names.from;
   out.crossing.method[1] = names.to;
   out.crossing.participants = set.participants;
+  out.crossing.strict = set.sync == static_cast<uint32_t>(Sync::kStrict);
   for (const int which : {0, 1}) {
     const int i = which == 0 ? range.below : range.from;
     if (i < 0) continue;
@@ -101,7 +104,7 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
     return of(id, kNever, Origin::kSituation,
               "more participants than CPUs: for single copy all would have to run at the same time");
   // Exchanges are not measured.
-  const CurveSet* curves = id == Id::kCopyExchange ? nullptr : curves_for(profile, situation.participants);
+  const CurveSet* curves = id == Id::kCopyExchange ? nullptr : curves_for(profile, situation);
   Threshold out = curves ? from_curves(id, *curves) : of(id, typical(id), Origin::kTypical);
   if (out.origin == Origin::kTypical && id == Id::kFlatReduce && situation.participants == 2) {
     out.value = kNever;

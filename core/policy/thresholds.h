@@ -12,9 +12,9 @@
 //   layout      the same, and nothing can change it: shared memory is laid out for it
 //
 // What only bounds a search or a buffer is no threshold, and whatever is chosen by price (which pattern, which width of
-// a tree) needs none. The curves are those of calls that follow each other at once: "loose" synchronisation (Nishtala &
-// Yelick, "Optimizing Collective Communication on Multicores", HotPar 2009). There is no second table for calls that
-// end with everybody synchronised, because a call does not know what follows it.
+// a tree) needs none. There are curves for calls that follow each other at once and for calls that a barrier follows
+// (curves.h, Sync); Situation::strict says which count, and a group knows that by what it was told or has seen
+// (group/watch.h).
 //
 // Computing one takes some ten nanoseconds: no memory, no system call. Thread-safe once options() was called.
 #pragma once
@@ -61,6 +61,7 @@ struct Situation {
   uint32_t participants = 2;
   bool crowded = false;  // they are more than the CPUs
   bool moves = false;    // a virtual machine, whose CPUs may be moved apart
+  bool strict = false;   // a barrier follows each call
 };
 
 struct Threshold {
@@ -78,6 +79,7 @@ struct Threshold {
     uint64_t bytes[2];
     float ns[2][2];  // [size][method]
     uint32_t participants;
+    bool strict;
   } crossing{};
 };
 

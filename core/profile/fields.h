@@ -47,6 +47,7 @@ struct Rule {
   const char* const* names = nullptr;
   uint32_t least = 0, most = UINT32_MAX;  // names: how many there are
   const Axis* axis = nullptr;
+  bool optional = false;  // kName: JSON says nothing of 0
 };
 
 struct Field {
@@ -73,6 +74,7 @@ constexpr Rule distance(const char* otherwise) { return {Form::kName, otherwise,
 constexpr Rule operation(const char* otherwise) {
   return {Form::kName, otherwise, kWinnerOperationNames, 0, kWinnerOperations};
 }
+constexpr Rule sync(const char* otherwise) { return {Form::kName, otherwise, kSyncNames, 0, kSyncs, nullptr, true}; }
 constexpr Rule marks(const char* otherwise) { return {Form::kMarks, otherwise, kClassMarkNames, 0, kClassMarks}; }
 constexpr Rule text() { return {Form::kText, "its texts are not plain text"}; }
 constexpr Rule hexadecimal() { return {Form::kHexadecimal}; }

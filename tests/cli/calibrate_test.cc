@@ -91,7 +91,7 @@ TEST(Calibrate, ThenInfoSaysMeasured) {
   EXPECT_LT(out["profile"]["age_seconds"].get<double>(), 300);
   EXPECT_EQ(out["hops"].size(), report["hops"].size());
   EXPECT_EQ(out["methods"], report["methods"]);
-  EXPECT_EQ(out["methods"].size(), out["cores"] < 2 ? 0u : out["cores"] < 4 ? 1u : 2u);
+  EXPECT_EQ(out["methods"].size(), out["cores"] < 2 ? 0u : out["cores"] < 4 ? 2u : 4u) << "loose and strict";
   for (const json& set : out["methods"])
     for (const char* collective : {"broadcast", "reduce", "allreduce"}) {
       EXPECT_EQ(set[collective][0]["from_bytes"], 0) << set;
@@ -173,6 +173,50 @@ TEST(Calibrate, InfoShowsWhatTheProfileHas) {
   if (profile["classes"].empty()) return;
   EXPECT_NE(text.out.find("unsteady, wide"), std::string::npos) << text.out;
   EXPECT_EQ(out["classes"][0]["marks"], (json{"unsteady", "wide"}));
+}
+
+// Methods of two processes: slicing is worth it from above 1 KiB on, and with a barrier after each call always.
+json loose_and_strict() {
+  constexpr uint64_t kSizes[] = {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
+  json loose = {{"participants", 2}, {"sizes", kSizes}};
+  for (const char* method : {"broadcast_shelf", "broadcast_single", "reduce_flat", "reduce_sliced", "reduce_single",
+                             "allreduce_flat", "allreduce_sliced", "allreduce_single"})
+    loose["ns"][method] = std::vector<int>(std::size(kSizes), 1000);
+  json strict = loose;
+  strict["sync"] = "strict";
+  for (size_t i = 0; i < std::size(kSizes); ++i) {
+    if (kSizes[i] > 1024) loose["ns"]["reduce_sliced"][i] = 500;
+    strict["ns"]["reduce_sliced"][i] = 500;
+  }
+  return {loose, strict};
+}
+
+TEST(Calibrate, InfoShowsLooseAndStrictMethods) {
+  Environment here = cache("strict");
+  ASSERT_EQ(run({{"calibrate", "--no-methods", "--race", "0", "--quiet"}, here}).code, 0);
+  json profile = json::parse(run({{"profile", "export"}, here}).out);
+  profile["methods"] = loose_and_strict();
+  const std::string file = write_file("strict.json", profile.dump());
+  ASSERT_EQ(run({{"profile", "import", file, "--replace"}, here}).code, 0);
+  EXPECT_EQ(json::parse(run({{"profile", "export"}, here}).out)["methods"], profile["methods"]);
+  const std::string text = run({{"info"}, here}).out;
+  EXPECT_NE(text.find("for 2 processes, measured: broadcast shelf; reduce flat, sliced from"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("for 2 processes, a barrier after each call, measured: broadcast shelf; reduce sliced;"),
+            std::string::npos)
+      << text;
+  const Call listed{{"info", "--thresholds", "--participants", "2"}, here};
+  const std::string both = run(listed).out;
+  EXPECT_NE(
+      both.find("    strict 0 B: sliced gains on flat at all sizes measured, from 64 B (500 ns against 1 µs) on, 2 "
+                "participants, a barrier after each\n"),
+      std::string::npos)
+      << both;
+  EXPECT_EQ(both.find("    strict"), both.rfind("    strict")) << "no other limit differs";
+  here["SMELT_SYNC"] = "strict";
+  const std::string strict = run({listed.arguments, here}).out;
+  EXPECT_EQ(strict.find("    strict"), std::string::npos) << strict;
+  EXPECT_NE(strict.find("flat_reduce 0 B  [curves]"), std::string::npos) << strict;
 }
 
 // The races once reserved memory for all candidates at a time, and what they could not get lost the whole calibration.

@@ -148,6 +148,7 @@ TEST(Info, ListsTheThresholdsAndTheirReasons) {
   EXPECT_EQ(set.at("copy_reduce").at("value"), 12345);
   EXPECT_EQ(set.at("copy_reduce").at("origin"), "setting");
   EXPECT_EQ(set.at("yield").at("value"), 7000);
+  for (const auto& [name, row] : elsewhere) EXPECT_EQ(row.at("strict"), row.at("value")) << name << ": not measured";
   const Outcome text = smelt({"info", "--thresholds"});
   for (const auto& [name, row] : elsewhere) EXPECT_NE(text.out.find("\n" + name + " "), std::string::npos) << name;
   EXPECT_EQ(smelt({"info", "--participants", "3"}).code, 2) << "of thresholds only";

@@ -175,7 +175,7 @@ else
     exit
   fi
   every_program
-  for part in settings placement pretended_nodes canary failures; do . "$here/$part.sh"; done
+  for part in settings loose_strict placement pretended_nodes canary failures; do . "$here/$part.sh"; done
   "$here/two_nodes.sh" "$folder" "$programs" >"$output" 2>&1
   case $? in
     0) echo "ok: two nodes"; passed=$((passed + 1)) ;;

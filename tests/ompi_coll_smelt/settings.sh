@@ -41,7 +41,7 @@ if ! grep -q 'FLAT_LIMIT' "$output"; then fail "bad value of a parameter: not sa
 mpi "bad piece: said, and the program goes on" 0 '^ok$' 2 -x SMELT_CHUNK=1001 aligned_operands
 grep -q 'SMELT_CHUNK=1001 is not a multiple of 64' "$output" || fail "bad piece: not said"
 check "parameters: those that ranks read" 0 'parameter "coll_smelt_chunk"' ompi_info --param coll smelt --level 9
-for name in cpus pattern profile verbose shm_mb flat_limit reduce_order copy_limit patience priority; do
+for name in cpus pattern profile verbose shm_mb flat_limit reduce_order copy_limit sync patience priority; do
   grep -q "parameter \"coll_smelt_$name\"" "$output" || fail "parameters: no coll_smelt_$name"
 done
 for name in wait spin_us yield_us gomp hot_team stats; do

@@ -26,6 +26,11 @@ SMELT_BEGIN
 
 typedef struct smelt_group smelt_group;
 
+/* What mostly follows a collective of a group: the next one (loose), or a barrier (strict). There are limits between
+ * methods for both. AUTO: a group watches, and takes its calls for strict when a barrier has followed each of the last
+ * 32, and for loose again when none has; that begins with a blocking call, the same for all. */
+typedef enum smelt_sync { SMELT_SYNC_AUTO, SMELT_SYNC_LOOSE, SMELT_SYNC_STRICT } smelt_sync;
+
 /* What the host lends. All functions are called on the calling thread, from within a function of this header. */
 typedef struct smelt_host {
   void *context; /* first argument of each */
@@ -42,6 +47,12 @@ typedef struct smelt_host {
    * itself was told that there are more of them than CPUs. */
   unsigned local_processes;
   int crowded;
+
+  /* What it knows of how this group will be used. AUTO, which is 0: nothing, the setting SMELT_SYNC holds. Where
+   * participants come to different values, all take LOOSE. */
+  smelt_sync sync;
+  /* Once when the group has seen that its calls are of the other kind (LOOSE or STRICT). May be NULL. */
+  void (*sync_seen)(void *context, smelt_sync sync);
 } smelt_host;
 
 /* Creates this process's part of a group of n (1 .. SMELT_MAX_PARTICIPANTS); `me` is 0 .. n-1. Collective. The memory
@@ -242,6 +253,10 @@ SMELT_API int smelt_group_describe(const smelt_group *group, smelt_collective co
                                    size_t room);
 /* One line about the group as a whole: participants, CPUs, crowded or not and why, profile. Returns its length. */
 SMELT_API int smelt_group_summary(const smelt_group *group, char *line, size_t room);
+/* Which limits the group takes now: LOOSE or STRICT, the same for all. `why`, where it is not NULL: half a sentence. */
+SMELT_API smelt_sync smelt_group_sync(const smelt_group *group, const char **why);
+/* 1: its limits are others loose than strict; 0: they are the same, as where nobody measured. The same for all. */
+SMELT_API int smelt_group_sync_matters(const smelt_group *group);
 /* 1: participants share CPUs, as far as is known, and who waits gives its own away; 0. The same for all. */
 SMELT_API int smelt_group_crowded(const smelt_group *group);
 

@@ -119,6 +119,7 @@ void read_value(const Json& object, const JsonChecks& checks, const Field& field
       break;
     case Form::kOrderedPairs: number = whole(cpus * (cpus - 1)); break;
     case Form::kName:
+      if (rule.optional && !object.contains(name)) break;
       number = checks.one_of(checks.member(object, name), fmt::format("\"{}\"", name).c_str(), rule.names, rule.most);
       break;
     case Form::kUnit: number = static_cast<uint32_t>(checks.unit(object, name)); break;
@@ -149,7 +150,8 @@ void read_value(const Json& object, const JsonChecks& checks, const Field& field
 std::vector<std::string> json_members(const Description& description, const void* row) {
   std::vector<std::string> members;
   for (const Field* field : fields_in_json_order(description))
-    members.push_back(fmt::format("\"{}\": {}", field->name, value_text(*field, row)));
+    if (!field->rule.optional || *values_of<uint32_t>(*field, row) != 0)
+      members.push_back(fmt::format("\"{}\": {}", field->name, value_text(*field, row)));
   return members;
 }
 

@@ -124,4 +124,17 @@ TEST(NearestCurves, AreNearestAsARatio) {
   EXPECT_EQ(nearest_curves(sets, 2, 4), &sets[0]) << "of two as near the first";
 }
 
+TEST(NearestCurves, OfStrictCallsAreThoseOfAsManyParticipants) {
+  CurveSet sets[4]{};
+  const auto strict = static_cast<uint32_t>(Sync::kStrict);
+  sets[0].participants = 2, sets[1].participants = 2, sets[1].sync = strict;
+  sets[2].participants = 16, sets[3].participants = 16, sets[3].sync = strict;
+  EXPECT_EQ(nearest_curves(sets, 4, 3), &sets[0]);
+  EXPECT_EQ(nearest_curves(sets, 4, 3, Sync::kStrict), &sets[1]);
+  EXPECT_EQ(nearest_curves(sets, 4, 20), &sets[2]);
+  EXPECT_EQ(nearest_curves(sets, 4, 20, Sync::kStrict), &sets[3]);
+  EXPECT_EQ(nearest_curves(sets, 3, 20, Sync::kStrict), &sets[2]) << "there is none";
+  EXPECT_EQ(nearest_curves(sets + 1, 1, 2), nullptr);
+}
+
 }  // namespace

@@ -63,6 +63,24 @@ TEST_F(GroupLimits, AreWhereTheCurvesCross) {
   expect_near(group_limits(&profile, 200).of[SMELT_COLLECTIVE_BROADCAST].copy, 32'000);
 }
 
+// Strict curves of two participants, none of sixteen: that is what profiles of before they were measured have of all.
+TEST_F(GroupLimits, OfStrictCallsAreWhereTheStrictCurvesCross) {
+  const auto strict = [this](uint32_t n) { return group_limits(&profile, n, false, false, true); };
+  EXPECT_TRUE(same_limits(group_limits(&profile, 2), strict(2))) << "no strict curves";
+  CurveSet three[3] = {sets[0], sets[0], sets[1]};
+  three[1].sync = static_cast<uint32_t>(Sync::kStrict);
+  for (uint32_t i = 0; i < kCurveSizes; ++i)
+    three[1].ns[kReduceSliced][i] = static_cast<float>(97 + 0.094 * 500 + 0.1 * static_cast<double>(kSampledBytes[i]));
+  profile.curves = three;
+  profile.header.curve_sets = 3;
+  expect_near(group_limits(&profile, 2).of[SMELT_COLLECTIVE_REDUCE].flat, 2'000);
+  expect_near(strict(2).of[SMELT_COLLECTIVE_REDUCE].flat, 500);
+  expect_near(strict(2).of[SMELT_COLLECTIVE_ALLREDUCE].flat, 1'000);
+  EXPECT_FALSE(same_limits(group_limits(&profile, 2), strict(2)));
+  expect_near(strict(16).of[SMELT_COLLECTIVE_REDUCE].flat, 4'000);
+  EXPECT_TRUE(same_limits(group_limits(&profile, 16), strict(16)));
+}
+
 TEST_F(GroupLimits, OnAMachineThatMovesSingleCopyComesEarlier) {
   const Limits still = group_limits(&profile, 2), moving = group_limits(&profile, 2, false, true);
   EXPECT_LT(moving.of[SMELT_COLLECTIVE_REDUCE].copy, still.of[SMELT_COLLECTIVE_REDUCE].copy);

@@ -89,8 +89,8 @@ TEST_F(Thresholds, AllSayWhyInOneLine) {
   const Profile empty;
   for (const Profile* profile :
        {static_cast<const Profile*>(nullptr), &empty, static_cast<const Profile*>(&machine.profile)})
-    for (const Situation& situation :
-         {Situation{}, Situation{8, false, false}, Situation{2, true, false}, Situation{2, false, true}})
+    for (const Situation& situation : {Situation{}, Situation{8, false, false}, Situation{2, true, false},
+                                       Situation{2, false, true}, Situation{2, false, false, true}})
       for (uint32_t i = 0; i < kThresholds; ++i) {
         const Threshold found = find_threshold(static_cast<ThresholdId>(i), profile, situation);
         SCOPED_TRACE(kThresholdTable[i].name);
@@ -131,6 +131,13 @@ TEST_F(Thresholds, OfMethodsStandWhereTheCurvesCross) {
       why,
       "single copy overtakes the shelf between 16 KiB (3.62 µs against 3.38 µs) and 64 KiB (8.53 µs against 13.2 µs), "
       "2 participants");
+  machine.set.sync = static_cast<uint32_t>(Sync::kStrict);
+  CurveSet both[2] = {machine.set, machine.set};
+  both[0].sync = static_cast<uint32_t>(Sync::kLoose);
+  machine.profile.curves = both;
+  machine.profile.header.curve_sets = 2;
+  EXPECT_EQ(reason(machine.find(ThresholdId::kCopyBroadcast)), why);
+  EXPECT_EQ(reason(machine.find(ThresholdId::kCopyBroadcast, {2, false, false, true})), why + ", a barrier after each");
 }
 
 TEST_F(Thresholds, OfMethodsThatGainNothingAreNever) {

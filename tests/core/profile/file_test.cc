@@ -301,6 +301,12 @@ TEST_F(ProfileFile, UnbelievableCurvesAreRefused) {
     spoilt.seal();
     expect_refused(load_bytes(spoilt.bytes), -EINVAL, "curves are of an impossible group");
   }
+  for (uint32_t sync : {kSyncs, UINT32_MAX}) {
+    Packed spoilt;
+    spoilt.curves()[0].sync = sync;
+    spoilt.seal();
+    expect_refused(load_bytes(spoilt.bytes), -EINVAL, "curves are of an unknown synchronisation");
+  }
   for (float bad : {std::nanf(""), kInfinity, -kInfinity, -1.0f, 1e9f}) {
     Packed spoilt;
     spoilt.curves()[1].ns[kReduceSingle][3] = bad;

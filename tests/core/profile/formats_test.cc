@@ -63,4 +63,20 @@ TEST(Formats, PackedIsAsItWas) {
   EXPECT_EQ(image_from_profile(profile).pack(), again);
 }
 
+// Profiles of before there were strict curves say nothing of it, and hold loose ones.
+TEST(Formats, OnlyStrictCurvesSaySo) {
+  for (const CurveSet& set : profile_from_json(golden_json(), "golden").curves) EXPECT_EQ(set.sync, 0u);
+  Packed packed = sample();
+  packed.curves()[1].sync = static_cast<uint32_t>(Sync::kStrict);
+  packed.seal();
+  Profile profile;
+  attach_image(packed.bytes.data(), &profile);
+  const std::string json = profile_to_json(image_from_profile(profile));
+  EXPECT_EQ(json.find("\"sync\""), json.find("\"sync\": \"strict\", \"participants\": 16"));
+  EXPECT_NE(json.find("\"sync\""), std::string::npos);
+  EXPECT_EQ(json.find("\"sync\""), json.rfind("\"sync\""));
+  const std::vector<std::byte> again = profile_from_json(json, "strict").pack();
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(again.data()), again.size()), packed.bytes);
+}
+
 }  // namespace

@@ -1,0 +1,71 @@
+/* What follows a communicator's collectives, as far as the program says so: the info key smelt_sync, "loose" (the next
+ * one) or "strict" (a barrier), given to MPI_Comm_dup_with_info, MPI_Comm_split_type and the like, or to
+ * MPI_Comm_set_info before the communicator's first calls.
+ *
+ * Open MPI keeps of MPI_Comm_set_info only what somebody has subscribed to, and stores what the subscriber makes of it.
+ * The key is looked at once, when the communicator's group is made: that is the place where all ranks compare what they
+ * have been told. Later it has no effect, which is said to who asks for lines. */
+#include "coll_smelt.h"
+
+#include "nodes.h"
+#include "ompi/communicator/communicator.h"
+#include "opal/util/info_subscriber.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { kRoom = 16 };
+static char key[] = "smelt_sync", nothing[] = "";
+
+static smelt_sync sync_of(const char *text) {
+  return strcmp(text, "loose") == 0    ? SMELT_SYNC_LOOSE
+         : strcmp(text, "strict") == 0 ? SMELT_SYNC_STRICT
+                                       : SMELT_SYNC_AUTO;
+}
+
+/* As Open MPI wants it, a text that stays: NULL for nothing. */
+static char *text_of(smelt_sync sync) {
+  static char loose[] = "loose", strict[] = "strict";
+  return sync == SMELT_SYNC_LOOSE ? loose : sync == SMELT_SYNC_STRICT ? strict : NULL;
+}
+
+smelt_sync coll_smelt_sync_of(const struct ompi_communicator_t *comm) {
+  char text[kRoom];
+  return comm->super.s_info && coll_smelt_info_get(comm->super.s_info, key, text, sizeof text) ? sync_of(text)
+                                                                                               : SMELT_SYNC_AUTO;
+}
+
+void coll_smelt_hand_sync_on(const struct ompi_communicator_t *comm, opal_info_t *info) {
+  const char *text = text_of(coll_smelt_sync_of(comm));
+  if (text) (void)opal_info_set(info, key, text);
+}
+
+/* Has the communicator a group, or none for good? */
+static bool is_settled(const struct ompi_communicator_t *comm) {
+  opal_object_t *module = comm->c_coll ? (opal_object_t *)comm->c_coll->coll_barrier_module : NULL;
+  if (!module) return false;
+  if (module->obj_class == OBJ_CLASS(coll_smelt_module))
+    return ((coll_smelt_module *)module)->state != COLL_SMELT_UNUSED;
+  return module->obj_class == OBJ_CLASS(coll_smelt_nodes) && ((coll_smelt_nodes *)module)->state != COLL_SMELT_UNUSED;
+}
+
+/* Returns what is to be kept as the key's value. */
+static char *hear(opal_infosubscriber_t *object, char *name, char *value) {
+  (void)name;
+  static atomic_flag said = ATOMIC_FLAG_INIT;
+  struct ompi_communicator_t *comm = (struct ompi_communicator_t *)object;
+  const smelt_sync asked = sync_of(value);
+  if (asked == SMELT_SYNC_AUTO && *value && !atomic_flag_test_and_set(&said))
+    coll_smelt_say("info key smelt_sync=%s is not one of loose|strict, and is ignored", value);
+  if (!is_settled(comm)) return text_of(asked);
+  const smelt_sync before = coll_smelt_sync_of(comm);
+  if (asked != before && mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(comm) == 0)
+    coll_smelt_say("%s (%d ranks): smelt_sync=%s comes after the first calls and has no effect", comm->c_name,
+                   ompi_comm_size(comm), value);
+  return text_of(before);
+}
+
+void coll_smelt_subscribe(struct ompi_communicator_t *comm) {
+  /* Its texts are const from 5.0 on. */
+  (void)opal_infosubscribe_subscribe(&comm->super, key, nothing, (opal_key_interest_callback_t *)hear);
+}
