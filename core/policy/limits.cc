@@ -31,7 +31,10 @@ Limits group_limits(const Profile* profile, uint32_t n, bool crowded, bool moves
   limits.of[SMELT_COLLECTIVE_##NAME] = {limit(flat), limit(copy)};
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
-  limits.origin = lowered ? "lowered: a virtual machine may be moved" : measured ? "measured" : "typical";
+  limits.origin = crowded    ? "in a crowd"
+                  : lowered  ? "lowered: a virtual machine may be moved"
+                  : measured ? "measured"
+                             : "typical";
   limits.piece = static_cast<uint32_t>(value(crowded ? ThresholdId::kCrowdPiece : ThresholdId::kPiece));
   limits.read_bytes = value(ThresholdId::kReadBytes);
   return limits;

@@ -59,7 +59,8 @@ Names names_of(Id id) {
   switch (id) {
     case Id::kFlatReduce: return {MethodLimit::kFlatReduce, "flat", "sliced"};
     case Id::kFlatAllreduce: return {MethodLimit::kFlatAllreduce, "flat", "sliced"};
-    case Id::kCopyBroadcast: return {MethodLimit::kCopyBroadcast, "the shelf", "single copy"};
+    case Id::kCopyBroadcast:
+    case Id::kCopyRooted: return {MethodLimit::kCopyBroadcast, "the shelf", "single copy"};
     case Id::kCopyReduce: return {MethodLimit::kCopyReduce, "the shelf", "single copy"};
     default: return {MethodLimit::kCopyAllreduce, "the shelf", "single copy"};
   }
@@ -94,12 +95,17 @@ Threshold from_curves(Id id, const CurveSet& set) {
   return out;
 }
 
+// Is each message for one participant only?
+bool is_for_one(Id id) { return id == Id::kCopyExchange || id == Id::kCopyRooted; }
+
 Threshold method_limit(Id id, const Profile* profile, const Situation& situation) {
   const bool copies = id != Id::kFlatReduce && id != Id::kFlatAllreduce;
   const int64_t set = copies ? options().copy_limit : options().flat_limit;
   if (set >= 0) return of(id, static_cast<uint64_t>(set), Origin::kSetting);
   // For single copy all must be there at the same time (measured, 8 processes on 2 CPUs, 1 MiB: shelf / single copy,
   // broadcast 263 / 429 µs, allreduce 631 / 1097, reduce 567 / 542).
+  if (copies && situation.crowded && is_for_one(id))
+    return of(id, typical(Id::kCopyCrowd), Origin::kSituation, "more participants than CPUs");
   if (copies && situation.crowded)
     return of(id, kNever, Origin::kSituation,
               "more participants than CPUs: for single copy all would have to run at the same time");
@@ -111,7 +117,8 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
     out.note = "of two, one combines while the other puts";
   }
   const uint64_t unsure =
-      typical(id == Id::kCopyBroadcast ? Id::kCopyUnsureBroadcast : Id::kCopyUnsure) * situation.participants;
+      typical(id == Id::kCopyBroadcast || id == Id::kCopyRooted ? Id::kCopyUnsureBroadcast : Id::kCopyUnsure) *
+      situation.participants;
   if (copies && !curves) out.value = std::min(out.value, unsure);
   if (!copies || !situation.moves || out.value <= unsure) return out;
   Threshold lowered = of(id, unsure, Origin::kSituation, "lowered, see copy_unsure: a virtual machine may be moved");
@@ -243,6 +250,7 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kCopyBroadcast:
     case Id::kCopyReduce:
     case Id::kCopyAllreduce:
+    case Id::kCopyRooted:
     case Id::kCopyExchange: return method_limit(id, profile, situation);
     case Id::kReadBytes: return read_bytes(profile);
     case Id::kPiece:
@@ -265,6 +273,7 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kPassiveYield: return before_sleeping(id, profile, options().yield_us);
     case Id::kForeignSlice: return foreign_slice(profile);
     case Id::kPollersPerLine: return pollers_per_line(profile);
+    case Id::kCopyCrowd:
     case Id::kCopyUnsure:
     case Id::kCopyUnsureBroadcast:
     case Id::kReadAlone:
