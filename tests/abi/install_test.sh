@@ -16,7 +16,9 @@ LD_LIBRARY_PATH=$(dirname "$library") "$source/tests/abi/guide_test.py" "$source
 smelt=$(find "$place" -path '*/bin/smelt')
 "$smelt" run --dry-run -- true | grep "$place.*libsmelt_gomp.so" || { echo "FAIL: smelt run does not find the shim"; exit 1; }
 "$smelt" run --verbose -- true 2>&1 | grep 'took nothing' || { echo "FAIL: smelt run does not load the shim"; exit 1; }
-find "$place" -name smelt.1 | grep -q . || { echo "FAIL: no manual page"; exit 1; }
+for page in smelt.1 smelt.3 smelt_barrier.3 smelt_barrier_wait.3; do
+  [ -n "$(find "$place" -path "*/man${page##*.}/$page")" ] || { echo "FAIL: no manual page $page"; exit 1; }
+done
 if [ -n "${3-}" ]; then
   "$smelt" run --dry-run -- true | grep "OMPI_MCA_mca_base_component_path=$place.*smelt/openmpi" ||
     { echo "FAIL: smelt run does not find the Open MPI component"; exit 1; }
