@@ -73,7 +73,7 @@ def functions(header):
 
 def first_sentence(header):
     sentence = paragraphs(COMMENT.match(header)[1])[0][1]
-    return re.split(r'\.(?= |$)', sentence)[0]
+    return re.split(r'(?<![ .])\.(?= |$)', sentence)[0]
 
 
 # --- man pages
@@ -173,28 +173,37 @@ def write_man_pages(folder, version, output, depfile):
 
 # --- Doxygen
 
+def escaped(text):
+    text = re.sub(r'([\\@#%$])', r'\\\1', html.escape(text, quote=False))
+    return re.sub(r'`([^`]+)`', r'<code>\1</code>', text)
+
+
 def doxygen_text(comment):
     text = ''
     for word, line in paragraphs(comment):
-        line = re.sub(r'`([^`]+)`', r'<code>\1</code>', re.sub(r'([\\@#%$])', r'\\\1', html.escape(line, quote=False)))
+        line = escaped(line)
         if word is None:
             text += f'\n{line}\n'
         elif word == '-':
             text += f'- {line}\n'
         else:
-            text += f'- <b>{html.escape(word, quote=False)}</b> {line}\n'
+            text += f'- <b>{escaped(word)}</b> {line}\n'
     return text
 
 
+def doxygen_comment(found):
+    """One within declarations: about what follows, or, after it on the same line, about what stands before it."""
+    return found[1] + ('/**< @brief' if found[1].strip() else '/**') + escaped(found[2]) + '*/'
+
+
 def for_doxygen(file, header):
-    about = doxygen_text(COMMENT.match(header)[1])
+    about, brief = doxygen_text(COMMENT.match(header)[1]), escaped(first_sentence(header)) + '.'
     result = f'/** @mainpage Smelt\n{about}*/\n' if file == 'smelt.h' else ''
-    result += f'/** @file {file}\n{about}*/\n'
+    result += f'/** @file {file}\n@brief {brief}\n{about.replace(brief, "", 1)}*/\n'
     for comment, code in parts(header):
         title, comment = section(comment or '')
         code = re.sub(r'^SMELT_API ', '', code, flags=re.M)
-        code = re.sub(r'^( *)/\*', r'\1/**', code, flags=re.M)
-        code = re.sub(r'(\S *)/\* ', r'\1/**< ', code)
+        code = re.sub(r'^([^\n]*?)/\*(.*?)\*/$', doxygen_comment, code, flags=re.M | re.S)
         if title and not code:
             result += f'/** @file {file}\n<b>{title}.</b>{doxygen_text(comment)}*/\n'
         elif comment:

@@ -168,8 +168,9 @@ typedef struct smelt_request {
 /* Each starts what the function of that name does, and never waits for others, but where 64 operations of the group are
  * not complete yet: then for the first of them. The structs are copied, but not lists of blocks or places, nor
  * `elements` of a reduce_scatter; these, the memory they describe, and what their functions and the operation need,
- * must stay as they are, and memory is not to be looked at where it is written, until the request is complete. 0: started, and the rest is told when it completes; -EINVAL;
- * -ENOTSUP, where it is known at once: then nothing was started.
+ * must stay as they are, and memory is not to be looked at where it is written, until the request is complete. 0:
+ * started, and the rest is told when it completes; -EINVAL; -ENOTSUP, where it is known at once: then nothing was
+ * started.
  *
  * All participants start collectives of a group in the same order, blocking ones among them; that is also the order in
  * which they complete. A blocking one that has anything to do first completes all that was started. Nobody works in the
