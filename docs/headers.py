@@ -9,7 +9,6 @@ about the declarations below it, up to a blank line or the next such comment; it
 paragraphs; indented lines are items, "- text" or "word  text", with their further lines indented more; `name` is a name. A comment
 that begins "--- Title." begins a section.
 """
-import html
 import os
 import re
 import shutil
@@ -17,6 +16,23 @@ import sys
 import textwrap
 
 COMMENT = re.compile(r'/\*(.*?)\*/\n', re.S)
+
+
+def read_header(path):
+    """Its text, with what it includes row by row (#define ROW, #include "...def", #undef ROW) put in."""
+    def rows(include):
+        macro, parameters, body, file = include.groups()
+        with open(os.path.join(os.path.dirname(path), file), encoding='utf-8') as table:
+            for arguments in re.findall(rf'^{macro}\((.*)\)', table.read(), re.M):
+                row = dict(zip(re.split(r', *', parameters), re.split(r', *', arguments)))
+                yield '  ' + re.sub(r'\w+', lambda word: row.get(word[0], word[0]), body).replace('##', '') + '\n'
+
+    with open(path, encoding='utf-8') as file:
+        header = file.read()
+    if not COMMENT.match(header):
+        sys.exit(f'{path} does not begin with a comment that tells of it')
+    return re.sub(r'^#define (\w+)\((.*?)\) (.*)\n#include <smelt/(\w+\.def)>\n#undef \1\n', lambda found: ''.join(rows(found)),
+                  header, flags=re.M)
 
 
 def words(text):
@@ -104,7 +120,7 @@ def one_line(found):
 def narrow(code, width=72):
     """Code in lines of `width` characters, for a terminal of 80: broken between parameters, long comments above their line."""
     code = re.sub(r'^SMELT_API ', '', code, flags=re.M)
-    code = re.sub(r'([,(])\n +(?=[^/\n]*[,)])', r'\1 ', code).replace('( ', '(')
+    code = re.sub(r'([,(])\n {8,}', r'\1 ', code).replace('( ', '(')  # a function's further lines stand below its bracket
     code = re.sub(r'^( *)/\*(.*?)\*/$', one_line, code, flags=re.M | re.S)
     for line in filter(str.strip, code.splitlines()):
         indent = ' ' * (len(line) - len(line.lstrip()))
@@ -150,12 +166,12 @@ def man_page(file, headers, version):
     else:
         lines += ['.SH SEE ALSO', '.BR smelt (3)', 'for what all functions have in common;']
         lines += [f'.BR {page_name(other)} (3)' + ',' * (other != others[-1]) for other in others if other != 'smelt.h']
-    return '\n'.join(lines) + '\n'
+    return re.sub(r'^(\.S[HS] .*\n)\.PP\n', r'\1', '\n'.join(lines) + '\n', flags=re.M)
 
 
 def write_man_pages(folder, version, output, depfile):
     files = sorted(file for file in os.listdir(folder) if file.endswith('.h'))
-    headers = {file: open(os.path.join(folder, file), encoding='utf-8').read() for file in files}
+    headers = {file: read_header(os.path.join(folder, file)) for file in files}
     shutil.rmtree(output, ignore_errors=True)  # of a header or a function that is gone no page stays
     os.makedirs(output)
 
@@ -168,13 +184,13 @@ def write_man_pages(folder, version, output, depfile):
         for function in functions(headers[file]):
             write(function, f'.so man3/{page_name(file)}.3\n')
     with open(depfile, 'w', encoding='utf-8') as rule:
-        print(f'{output}:', folder, *(os.path.join(folder, file) for file in files), file=rule)
+        print(f'{output}:', folder, *(os.path.join(folder, file) for file in os.listdir(folder)), file=rule)
 
 
 # --- Doxygen
 
 def escaped(text):
-    text = re.sub(r'([\\@#%$])', r'\\\1', html.escape(text, quote=False))
+    text = re.sub(r'[\\@#%$]|<(?=[\w/!])|&(?=\w)', r'\\\g<0>', text)
     return re.sub(r'`([^`]+)`', r'<code>\1</code>', text)
 
 
@@ -198,7 +214,7 @@ def doxygen_comment(found):
 
 def for_doxygen(file, header):
     about, brief = doxygen_text(COMMENT.match(header)[1]), escaped(first_sentence(header)) + '.'
-    result = f'/** @mainpage Smelt\n{about}*/\n' if file == 'smelt.h' else ''
+    result = f'/** @mainpage Smelt\n{about}\n<a href="files.html">The headers</a>\n*/\n' if file == 'smelt.h' else ''
     result += f'/** @file {file}\n@brief {brief}\n{about.replace(brief, "", 1)}*/\n'
     for comment, code in parts(header):
         title, comment = section(comment or '')
@@ -217,5 +233,4 @@ if __name__ == '__main__':
     if sys.argv[1] == 'man':
         write_man_pages(*sys.argv[2:])
     else:
-        with open(sys.argv[2], encoding='utf-8') as header_file:
-            print(for_doxygen(os.path.basename(sys.argv[2]), header_file.read()))
+        print(for_doxygen(os.path.basename(sys.argv[2]), read_header(sys.argv[2])))

@@ -55,7 +55,7 @@ def main(folder, library, headers):
     if shutil.which('mandoc'):
         for page in pages:
             lint = subprocess.run(['mandoc', '-T', 'lint', '-W', 'warning', f'{folder}/{page}.3'], capture_output=True, text=True)
-            found += [lint.stdout] if lint.returncode else []
+            found += [line for line in lint.stdout.splitlines() if 'missing date' not in line]  # the version stands for it
 
     # The test must be able to fail: a page that is gone, one that is wrong, and one with an unknown macro.
     with tempfile.TemporaryDirectory() as scratch:
