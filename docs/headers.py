@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What the comments of the public headers become: man pages, and what Doxygen reads. They stay the only text there is.
 
-  headers.py man FOLDER VERSION OUTPUT DEPFILE   a page for each header of FOLDER, and for each function one that leads there
-  headers.py doxygen HEADER                      the header, on standard output, with comments as Doxygen wants them
+  headers.py man FOLDER VERSION OUTPUT DEPFILE  a page for each header of FOLDER, for each function one that leads there
+  headers.py doxygen HEADER                     the header, on standard output, with comments as Doxygen wants them
 
-A header is read thus: its first comment tells of all of it. Between SMELT_BEGIN and SMELT_END, a comment at the beginning of a line is
-about the declarations below it, up to a blank line or the next such comment; it may be about none. In a comment, blank lines part
-paragraphs; indented lines are items, "- text" or "word  text", with their further lines indented more; `name` is a name. A comment
-that begins "--- Title." begins a section.
+A header is read thus: its first comment tells of all of it. Between SMELT_BEGIN and SMELT_END, a comment at the
+beginning of a line is about the declarations below it, up to a blank line or the next such comment; it may be about
+none. In a comment, blank lines part paragraphs; indented lines are items, "- text" or "word  text", with their further
+lines indented more, or code, where one of them ends with a brace; `name` is a name. A comment that begins "--- Title."
+begins a section.
 """
 import os
 import re
@@ -31,8 +32,8 @@ def read_header(path):
         header = file.read()
     if not COMMENT.match(header):
         sys.exit(f'{path} does not begin with a comment that tells of it')
-    return re.sub(r'^#define (\w+)\((.*?)\) (.*)\n#include <smelt/(\w+\.def)>\n#undef \1\n', lambda found: ''.join(rows(found)),
-                  header, flags=re.M)
+    return re.sub(r'^#define (\w+)\((.*?)\) (.*)\n#include <smelt/(\w+\.def)>\n#undef \1\n',
+                  lambda found: ''.join(rows(found)), header, flags=re.M)
 
 
 def words(text):
@@ -40,25 +41,18 @@ def words(text):
 
 
 def paragraphs(comment):
-    """Of the inside of a comment: (None, text) for a paragraph, (word, text) for an item, '-' where it has no word."""
-    lines = [re.sub(r'^( \* ?|   )', '', ' *' + line if n == 0 else line).rstrip() for n, line in enumerate(comment.split('\n'))]
-    found, depth, fresh = [], None, True
-    for line in lines:
-        indent = len(line) - len(line.lstrip())
-        if not line:
-            depth, fresh = None, True
-        elif indent == 0:
-            if fresh or depth is not None:
-                found.append((None, []))
-            found[-1][1].append(line)
-            depth, fresh = None, False
-        elif depth is None or indent <= depth:
-            word, _, text = line.strip().partition(' ' if line.strip().startswith('- ') else '  ')
-            found.append((word, [text]))
-            depth = indent
+    """Of the inside of a comment: (None, text) for a paragraph, (word or '-', text) for an item, ('{', code)."""
+    lines = [re.sub(r'^( \* ?|   )', '', line).rstrip() for line in (' *' + comment).split('\n')]
+    for block in re.findall(r'^\S.*(?:\n\S.*)*|^ +\S.*(?:\n +\S.*)*', '\n'.join(lines), re.M):
+        if block[0] != ' ':
+            yield None, words(block)
+        elif re.search(r'\{$', block, re.M):
+            yield '{', textwrap.dedent(block)
         else:
-            found[-1][1].append(line)
-    return [(word, words(' '.join(text))) for word, text in found if words(' '.join(text)) or word]
+            margin = re.match(' +', block)[0]
+            for item in re.findall(rf'^{margin}\S.*(?:\n{margin} .*)*', block, re.M):
+                word, _, text = item.strip().partition(' ' if item.strip().startswith('- ') else '  ')
+                yield word, words(text)
 
 
 def parts(header):
@@ -88,7 +82,7 @@ def functions(header):
 
 
 def first_sentence(header):
-    sentence = paragraphs(COMMENT.match(header)[1])[0][1]
+    sentence = next(paragraphs(COMMENT.match(header)[1]))[1]
     return re.split(r'(?<![ .])\.(?= |$)', sentence)[0]
 
 
@@ -102,6 +96,9 @@ def roff(text):
 def roff_text(comment):
     lines = []
     for word, text in paragraphs(comment):
+        if word == '{':
+            lines += ['.PP', '.nf', roff(text), '.fi']
+            continue
         if word is None:
             lines.append('.PP')
         elif word == '-':
@@ -118,9 +115,10 @@ def one_line(found):
 
 
 def narrow(code, width=72):
-    """Code in lines of `width` characters, for a terminal of 80: broken between parameters, long comments above their line."""
+    """Code in lines of `width` characters, for a terminal of 80: a function's broken between parameters, long comments
+    above the line that they are about."""
     code = re.sub(r'^SMELT_API ', '', code, flags=re.M)
-    code = re.sub(r'([,(])\n {8,}', r'\1 ', code).replace('( ', '(')  # a function's further lines stand below its bracket
+    code = re.sub(r'([,(])\n {8,}', r'\1 ', code).replace('( ', '(')  # further lines of a function stand below its (
     code = re.sub(r'^( *)/\*(.*?)\*/$', one_line, code, flags=re.M | re.S)
     for line in filter(str.strip, code.splitlines()):
         indent = ' ' * (len(line) - len(line.lstrip()))
@@ -129,8 +127,8 @@ def narrow(code, width=72):
             yield indent + line + opened + comment
             continue
         if opened:
-            yield from textwrap.wrap(indent + opened + comment, width, subsequent_indent=indent + '   ', break_long_words=False,
-                                     break_on_hyphens=False)
+            yield from textwrap.wrap(indent + opened + comment, width, subsequent_indent=indent + '   ',
+                                     break_long_words=False, break_on_hyphens=False)
         whole = re.sub(r'(?<!,) ', '\0', line.strip())  # a parameter stays in one piece
         for part in textwrap.wrap(indent + whole, width, subsequent_indent=indent + '    ', break_long_words=False):
             yield part.replace('\0', ' ')
@@ -142,9 +140,11 @@ def page_name(file):
 
 def man_page(file, headers, version):
     header, name, title = headers[file], page_name(file), first_sentence(headers[file]).removeprefix('Smelt: ')
-    lines = [f'.\\" Made from smelt/{file}, where changes belong.', f'.TH {name.upper()} 3 "" "smelt {version}" "Smelt\'s library"',
+    lines = [f'.\\" Made from smelt/{file}, where changes belong.',
+             f'.TH {name.upper()} 3 "" "smelt {version}" "Smelt\'s library"',
              '.SH NAME', f'{name} \\- {roff(title[0].lower() + title[1:])}',
-             '.SH SYNOPSIS', '.nf', f'.B #include <smelt/{file}>', '.PP', 'cc app.c $(pkg\\-config \\-\\-cflags \\-\\-libs smelt)', '.fi',
+             '.SH SYNOPSIS', '.nf', f'.B #include <smelt/{file}>', '.PP',
+             'cc app.c $(pkg\\-config \\-\\-cflags \\-\\-libs smelt)', '.fi',
              '.SH DESCRIPTION'] + roff_text(COMMENT.match(header)[1])
     declared = list(parts(header))
     if declared:
@@ -197,6 +197,9 @@ def escaped(text):
 def doxygen_text(comment):
     text = ''
     for word, line in paragraphs(comment):
+        if word == '{':
+            text += f'\n@verbatim\n{line}\n@endverbatim\n'
+            continue
         line = escaped(line)
         if word is None:
             text += f'\n{line}\n'

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The guide's programs are what a reader gets by typing them in: its commands are run as they stand, and print what stands below them.
+"""The guide's programs are what a reader gets by typing them in: its commands are run as they stand, and print what
+stands below them.
 
   guide_test.py GUIDE [PROGRAM...]
 
-Each ```c or ```c++ block is written to the file that its first line names. Each ```sh block with a ```text block after it is run in
-the same folder, with sh -eu; `...` in the text stands for anything on its line. With PROGRAMs only what compiles these is run. The
-environment says where cc, pkg-config and smelt find the library; settings of Smelt's, and the user's profiles, are left out.
+Each ```c or ```c++ block is written to the file that its first line names. Each ```sh block with a ```text block after
+it is run in the same folder, with sh -eu; `...` in the text stands for anything on its line. With PROGRAMs only what
+compiles these is run. The environment says where cc, pkg-config and smelt find the library; settings of Smelt's, and
+the user's profiles, are left out.
 """
 import os
 import re
@@ -61,7 +63,8 @@ def run_guide(page, only=()):
 
 def control():
     """A guide with one of each fault, so that this test is known to be able to fail."""
-    program = '```c\n/* %s.c: x */\nint puts(const char *);\nint main(void) { return puts("one two three") < 0; }\n```\n'
+    program = ('```c\n/* %s.c: x */\nint puts(const char *);\n'
+               'int main(void) { return puts("one two three") < 0; }\n```\n')
     build = '```sh\ncc %s.c -o %s && ./%s\n```\n```text\n%s\n```\n'
     right = program % 'a' + build % ('a', 'a', 'a', 'one ... three')
     wrong = program % 'b' + build % ('b', 'b', 'b', 'one ... four') + program % 'c' + '```c\nint main(void) {}\n```\n'

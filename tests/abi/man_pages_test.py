@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each public header has a man page, and each function that the library exports one that leads there and has its prototype. No page
-draws a warning.
+"""Each public header has a man page, and each function that the library exports one that leads there, where its
+prototype is. No page draws a warning.
 
   man_pages_test.py FOLDER_OF_PAGES LIBRARY FOLDER_OF_HEADERS
 """
@@ -22,7 +22,7 @@ def shown(folder, name):
     environment = dict(os.environ, LC_ALL='C.UTF-8', MANWIDTH='200')
     done = subprocess.run(['man', '-M', os.path.dirname(folder), '--warnings', '-P', 'cat', '3', name], env=environment,
                           capture_output=True, text=True)
-    return (bare(done.stdout), done.stderr) if done.returncode == 0 else ('', f'exit status {done.returncode} {done.stderr}')
+    return bare(done.stdout), done.stderr if done.returncode == 0 else f'exit status {done.returncode} {done.stderr}'
 
 
 def complaints(folder, pages, prototypes):
@@ -45,17 +45,20 @@ def main(folder, library, headers):
     if not shutil.which('man'):
         print('skipped: no man here (Debian: man-db)')
         return 77
-    exported = re.findall(r' T (smelt_\w+)', subprocess.run(['nm', '-D', '--defined-only', library], check=True, capture_output=True,
-                                                            text=True).stdout)
+    symbols = subprocess.run(['nm', '-D', '--defined-only', library], check=True, capture_output=True, text=True)
+    exported = re.findall(r' T (smelt_\w+)', symbols.stdout)
     files = sorted(glob.glob(f'{headers}/*.h'))
     source = ''.join(open(file).read() for file in files)
-    prototypes = {name: re.search(r'^SMELT_API ([^;(]*\b%s\([^;]*;)' % name, source, re.M)[1] for name in exported}
-    pages = ['smelt' if file.endswith('/smelt.h') else 'smelt_' + os.path.basename(file)[:-2] for file in files]
+    prototypes = {name: re.search(rf'^SMELT_API ([^;(]*\b{name}\([^;]*;)', source, re.M)[1] for name in exported}
+    names = [os.path.basename(file)[:-2] for file in files]
+    pages = ['smelt' if name == 'smelt' else 'smelt_' + name for name in names]
     found = complaints(folder, pages, prototypes)
     if shutil.which('mandoc'):
         for page in pages:
-            lint = subprocess.run(['mandoc', '-T', 'lint', '-W', 'warning', f'{folder}/{page}.3'], capture_output=True, text=True)
-            found += [line for line in lint.stdout.splitlines() if 'missing date' not in line]  # the version stands for it
+            lint = subprocess.run(['mandoc', '-T', 'lint', '-W', 'warning', f'{folder}/{page}.3'],
+                                  capture_output=True, text=True)
+            # In place of a date the pages have the version.
+            found += [line for line in lint.stdout.splitlines() if 'missing date' not in line]
 
     # The test must be able to fail: a page that is gone, one that is wrong, and one with an unknown macro.
     with tempfile.TemporaryDirectory() as scratch:
@@ -66,7 +69,8 @@ def main(folder, library, headers):
         with open(f'{broken}/smelt_barrier.3', 'w') as page:
             page.write(text.replace('unsigned participant', 'int participant') + '.NO_SUCH\n')
         control = complaints(broken, ['smelt_barrier', 'smelt_tree'],
-                             {name: prototypes[name] for name in ('smelt_tree_root', 'smelt_tree_size', 'smelt_barrier_wait')})
+                             {name: prototypes[name]
+                              for name in ('smelt_tree_root', 'smelt_tree_size', 'smelt_barrier_wait')})
         if len(control) != 3:
             found.append(f'control: three pages are broken, found were {control}')
 
