@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `meson install` puts down is enough: pkg-config finds it, the example builds and runs against it, the installed smelt
+# What `meson install` puts down is enough: pkg-config finds it, the guide's barrier builds and runs against it, the installed smelt
 # finds its shim, and its Open MPI component where one was built.
 #   install_test.sh BUILD_ROOT SOURCE_ROOT [COMPONENT]
 set -eu
@@ -11,14 +11,14 @@ module=$(find "$place" -name smelt.pc)
 [ -n "$module" ] || { echo "FAIL: no smelt.pc"; exit 1; }
 PKG_CONFIG_PATH=$(dirname "$module") PKG_CONFIG_SYSROOT_DIR=$place
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
-# shellcheck disable=SC2046
-${CC:-cc} -O2 "$source/examples/barrier.c" $(pkg-config --cflags --libs smelt) -pthread -o "$place/example"
 library=$(find "$place" -name 'libsmelt.so.0')
-LD_LIBRARY_PATH=$(dirname "$library") "$place/example" 2 | grep 'threads, pattern' || { echo "FAIL: example"; exit 1; }
+LD_LIBRARY_PATH=$(dirname "$library") "$source/tests/abi/guide_test.py" "$source/docs/guide.md" barrier.c
 smelt=$(find "$place" -path '*/bin/smelt')
 "$smelt" run --dry-run -- true | grep "$place.*libsmelt_gomp.so" || { echo "FAIL: smelt run does not find the shim"; exit 1; }
 "$smelt" run --verbose -- true 2>&1 | grep 'took nothing' || { echo "FAIL: smelt run does not load the shim"; exit 1; }
-find "$place" -name smelt.1 | grep -q . || { echo "FAIL: no manual page"; exit 1; }
+for page in smelt.1 smelt.3 smelt_barrier.3 smelt_barrier_wait.3; do
+  [ -n "$(find "$place" -path "*/man${page##*.}/$page")" ] || { echo "FAIL: no manual page $page"; exit 1; }
+done
 if [ -n "${3-}" ]; then
   "$smelt" run --dry-run -- true | grep "OMPI_MCA_mca_base_component_path=$place.*smelt/openmpi" ||
     { echo "FAIL: smelt run does not find the Open MPI component"; exit 1; }

@@ -40,8 +40,8 @@ foreign=$(echo "$read_headers" | grep -E '/(hwloc|fmt|nlohmann|CLI|gtest|benchma
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | grep -v '^libc\.so\.6$' | tr '\n' ' '; }
 library=$build/core/libsmelt.so.0
 [ -z "$(needed "$library")" ] || fail "libsmelt needs more than libc: $(needed "$library")"
-${CC:-cc} -O2 -I"$source/core/include" "$source/examples/barrier.c" "$library" -pthread -o "$directory/example" || fail "the example is not built"
-LD_LIBRARY_PATH=$build/core "$directory/example" 2 | grep 'threads, pattern' || fail "the example does not run"
+PKG_CONFIG_PATH=$build/meson-uninstalled LD_LIBRARY_PATH=$build/core "$source/tests/abi/guide_test.py" "$source/docs/guide.md" barrier.c ||
+  fail "the guide's barrier"
 
 shim=$build/gomp_shim/libsmelt_gomp.so
 if [ -f "$shim" ]; then

@@ -18,7 +18,7 @@ SMELT_API int smelt_context_create(const smelt_model *model, unsigned n, const u
                                    smelt_context **context);
 SMELT_API void smelt_context_free(smelt_context *context);
 
-SMELT_API unsigned smelt_context_size(const smelt_context *context);
+SMELT_API unsigned smelt_context_size(const smelt_context *context);       /* participants */
 SMELT_API const char *smelt_context_pattern(const smelt_context *context); /* "pair", "all-to-all", "crowd", ... */
 SMELT_API double smelt_context_predicted(const smelt_context *context);    /* ns per barrier, 0 for a crowd */
 

@@ -177,10 +177,11 @@ typedef struct smelt_request {
 } smelt_request;
 
 /* Each starts what the function of that name does, and never waits for others, but where 64 operations of the group are
- * not complete yet: then for the first of them. The structs are copied, but not lists of blocks; these, the memory they
- * describe, and what their functions and the operation need, must stay as they are, and memory is not to be looked at
- * where it is written, until the request is complete. 0: started, and the rest is told when it completes; -EINVAL;
- * -ENOTSUP, where it is known at once: then nothing was started.
+ * not complete yet: then for the first of them. The structs are copied, but not lists of blocks or places, nor
+ * `elements` of a reduce_scatter; these, the memory they describe, and what their functions and the operation need,
+ * must stay as they are, and memory is not to be looked at where it is written, until the request is complete. 0:
+ * started, and the rest is told when it completes; -EINVAL; -ENOTSUP, where it is known at once: then nothing was
+ * started.
  *
  * All participants start collectives of a group in the same order, blocking ones among them; that is also the order in
  * which they complete. A blocking one that has anything to do first completes all that was started. Nobody works in the
@@ -197,7 +198,6 @@ SMELT_API int smelt_group_start_allgather(smelt_group *group, const smelt_data *
                                           smelt_request *request);
 SMELT_API int smelt_group_start_reduce_scatter_block(smelt_group *group, const void *in, void *out, size_t elements,
                                                      const smelt_fold *fold, smelt_request *request);
-/* `elements` must stay as it is as well. */
 SMELT_API int smelt_group_start_reduce_scatter(smelt_group *group, const void *in, void *out, const size_t *elements,
                                                const smelt_fold *fold, smelt_request *request);
 SMELT_API int smelt_group_start_scan(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,

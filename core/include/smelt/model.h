@@ -44,14 +44,13 @@ SMELT_API int smelt_model_create(unsigned n, const double *t_send, const double 
                                  const unsigned *node, smelt_model **model);
 SMELT_API void smelt_model_free(smelt_model *model);
 
-SMELT_API unsigned smelt_model_cpus(const smelt_model *model);        /* how many */
-/* Kernel number of the i-th, ascending; -EINVAL. */
-SMELT_API int smelt_model_cpu(const smelt_model *model, unsigned i);
-SMELT_API smelt_source smelt_model_source(const smelt_model *model);
-SMELT_API const char *smelt_model_path(const smelt_model *model);     /* "" when not from a file */
-SMELT_API const char *smelt_model_machine(const smelt_model *model);  /* CPU model name, "" when unknown */
-SMELT_API const char *smelt_model_unit(const smelt_model *model);     /* "ns" or "cycles" */
-SMELT_API int64_t smelt_model_created(const smelt_model *model);      /* seconds since 1970; 0 for a guess */
+SMELT_API unsigned smelt_model_cpus(const smelt_model *model);       /* how many */
+SMELT_API int smelt_model_cpu(const smelt_model *model, unsigned i); /* the kernel's number, ascending; -EINVAL */
+SMELT_API smelt_source smelt_model_source(const smelt_model *model); /* where it comes from */
+SMELT_API const char *smelt_model_path(const smelt_model *model);    /* "" when not from a file */
+SMELT_API const char *smelt_model_machine(const smelt_model *model); /* CPU model name, "" when unknown */
+SMELT_API const char *smelt_model_unit(const smelt_model *model);    /* "ns" or "cycles" */
+SMELT_API int64_t smelt_model_created(const smelt_model *model);     /* seconds since 1970; 0 for a guess */
 
 /* One cost of an ordered pair of kernel CPU numbers; 0 for a CPU with itself. -EINVAL for a CPU the model does not
    know. */

@@ -30,10 +30,9 @@ SMELT_API int smelt_schedule_create(const smelt_model *model, smelt_operation op
                                     smelt_schedule **schedule);
 SMELT_API void smelt_schedule_free(smelt_schedule *schedule);
 
-SMELT_API unsigned smelt_schedule_size(const smelt_schedule *schedule);
-/* What was built, e.g. "dissemination:2". */
-SMELT_API const char *smelt_schedule_pattern(const smelt_schedule *schedule);
-SMELT_API double smelt_schedule_predicted(const smelt_schedule *schedule);     /* makespan, in the model's unit */
+SMELT_API unsigned smelt_schedule_size(const smelt_schedule *schedule);       /* participants */
+SMELT_API const char *smelt_schedule_pattern(const smelt_schedule *schedule); /* what was built: "dissemination:2" */
+SMELT_API double smelt_schedule_predicted(const smelt_schedule *schedule);    /* makespan, in the model's unit */
 SMELT_API int smelt_schedule_steps(const smelt_schedule *schedule, unsigned participant); /* how many; -EINVAL */
 /* One step: its kind and its peers in order; writes at most `room` peers, returns how many there are; -EINVAL. */
 SMELT_API int smelt_schedule_step(const smelt_schedule *schedule, unsigned participant, unsigned step,

@@ -21,8 +21,8 @@ SMELT_API int smelt_tree_create(const smelt_model *model, const char *pattern, u
                                 int root, smelt_tree **tree);
 SMELT_API void smelt_tree_free(smelt_tree *tree);
 
-SMELT_API unsigned smelt_tree_size(const smelt_tree *tree);
-SMELT_API unsigned smelt_tree_root(const smelt_tree *tree);
+SMELT_API unsigned smelt_tree_size(const smelt_tree *tree); /* participants */
+SMELT_API unsigned smelt_tree_root(const smelt_tree *tree); /* a participant */
 SMELT_API int smelt_tree_parent(const smelt_tree *tree, unsigned participant); /* -1 for the root, -EINVAL */
 /* Children in send order: writes at most `room` of them, returns how many there are; -EINVAL. */
 SMELT_API int smelt_tree_children(const smelt_tree *tree, unsigned participant, unsigned *children, unsigned room);
