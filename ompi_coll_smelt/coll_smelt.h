@@ -73,19 +73,25 @@ typedef enum coll_smelt_state {
   COLL_SMELT_STEPPED_ASIDE /* there will be none */
 } coll_smelt_state;
 
+/* Operations that go one after the other over one group (requests.c): the nonblocking ones of a communicator, in the
+ * order of the calls, or a persistent request's, which has a group of its own. */
+typedef struct coll_smelt_lane {
+  struct coll_smelt_module *module;
+  struct coll_smelt_operation *first, *last;
+  struct coll_smelt_lane *next_active, **link; /* its place among those that are not empty */
+  atomic_int behind; /* operations in it, and one more with wants_room; 0: blocking calls may go on */
+} coll_smelt_lane;
+
 typedef struct coll_smelt_module {
   mca_coll_base_module_t super;
   struct ompi_communicator_t *comm; /* its owner, so not retained */
   smelt_group *group;               /* NULL unless SERVING */
   coll_smelt_state state;
-  bool gone;    /* let go of: disabled or destroyed */
-  int patience; /* blocking calls that may still go to the lower functions before that */
-  /* Nonblocking ones: their queue, its place among those that are not empty, and what blocking ones must do first. */
-  struct coll_smelt_operation *first, *last;
-  struct coll_smelt_module *next_active, **link;
-  atomic_int behind;   /* operations in the queue, and one more with wants_room; 0: blocking ones may go on */
-  bool wants_room;     /* the next blocking call is to ask for the memory that long messages need */
-  bool asked_for_room; /* there is nothing to ask any more */
+  bool gone;            /* let go of: disabled or destroyed */
+  int patience;         /* blocking calls that may still go to the lower functions before that */
+  coll_smelt_lane lane; /* of nonblocking calls */
+  bool wants_room;      /* the next blocking call is to ask for the memory that long messages need */
+  bool asked_for_room;  /* there is nothing to ask any more */
   enum { COLL_SMELT_NOT_KNOWN, COLL_SMELT_PROGRAM, COLL_SMELT_OPEN_MPI } used_by;
   _Atomic(struct coll_smelt_lists *) lists; /* exchange.c: memory of an earlier call, for the next */
   struct coll_smelt_neighbours *neighbours; /* neighbours.c: NULL, not looked for yet */
@@ -105,23 +111,28 @@ void coll_smelt_release_all(coll_smelt_retained *retained);
 smelt_group *coll_smelt_catch_up(coll_smelt_module *module, smelt_collective which);
 /* The group, created now if it has not been; NULL: there is none. Blocking. */
 smelt_group *coll_smelt_group_now(coll_smelt_module *module);
+/* Another one, of the same ranks; NULL: there is none, on all of them. Blocking. Freed by coll_smelt_group_free. */
+smelt_group *coll_smelt_group_apart(coll_smelt_module *module);
+void coll_smelt_group_free(smelt_group *group);
 /* Asks for the memory of long messages, once. Blocking. */
 void coll_smelt_ask_for_room(coll_smelt_module *module);
 
 static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, smelt_collective which) {
   /* acquire: pairs with the release that takes the last operation from the queue (requests.c). */
-  if (OPAL_LIKELY(module->group && atomic_load_explicit(&module->behind, memory_order_acquire) == 0))
+  if (OPAL_LIKELY(module->group && atomic_load_explicit(&module->lane.behind, memory_order_acquire) == 0))
     return module->group;
   return coll_smelt_catch_up(module, which);
 }
 
-/* requests.c. begin and end: the component's. want_room: the next blocking call is to ask. drain: waits until nothing
- * is outstanding. abandon: what is outstanding will never be complete, as MPI has ended. */
+/* requests.c. begin and end: the component's. want_room: the next blocking call is to ask. drain: waits until no
+ * nonblocking call is outstanding. abandon: what is outstanding will never be complete, as MPI has ended; was there
+ * anything? */
+void coll_smelt_lane_begin(coll_smelt_lane *lane, coll_smelt_module *module);
 void coll_smelt_requests_begin(void);
 void coll_smelt_requests_end(void);
 void coll_smelt_want_room(coll_smelt_module *module, bool wants);
 void coll_smelt_drain(coll_smelt_module *module);
-void coll_smelt_abandon(coll_smelt_module *module);
+bool coll_smelt_abandon(coll_smelt_module *module);
 
 /* The functions that are offered, each in the file of its collective: of the type that the interface gives it. */
 #define COLL_SMELT_SLOT(name) __typeof__(*(mca_coll_base_module_##name##_fn_t)NULL) coll_smelt_##name;

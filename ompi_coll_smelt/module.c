@@ -32,12 +32,7 @@ unsigned coll_smelt_groups_alive(void) { return atomic_load(&groups_alive); }
 static void let_go(coll_smelt_module *module) {
   if (module->gone) return;
   module->gone = true;
-  if (module->first) {
-    coll_smelt_abandon(module);
-  } else if (module->group) {
-    smelt_group_free(module->group);
-    atomic_fetch_sub(&groups_alive, 1);
-  }
+  if (!coll_smelt_abandon(module) && module->group) coll_smelt_group_free(module->group);
   module->group = NULL;
   module->state = COLL_SMELT_STEPPED_ASIDE;
   coll_smelt_exchange_end(module);
@@ -60,8 +55,7 @@ static void construct(coll_smelt_module *module) {
   module->state = COLL_SMELT_UNUSED;
   module->gone = false;
   module->patience = 0;
-  module->first = module->last = NULL;
-  atomic_init(&module->behind, 0);
+  coll_smelt_lane_begin(&module->lane, module);
   module->wants_room = module->asked_for_room = false;
   module->used_by = COLL_SMELT_NOT_KNOWN;
   atomic_init(&module->lists, NULL);
@@ -93,7 +87,10 @@ bool coll_smelt_retain(coll_smelt_retained *retained, mca_coll_base_module_t *mo
 }
 
 void coll_smelt_release_all(coll_smelt_retained *retained) {
-  while (retained->count > 0) OBJ_RELEASE(retained->modules[--retained->count]);
+  while (retained->count > 0) {
+    mca_coll_base_module_t *last = retained->modules[--retained->count];
+    OBJ_RELEASE(last); /* a macro that uses its argument several times */
+  }
 }
 
 static bool save(coll_smelt_lower *lower, const struct ompi_communicator_t *comm) {
@@ -201,6 +198,22 @@ static void create(coll_smelt_module *module) {
     else
       coll_smelt_say_serving(module);
   }
+}
+
+smelt_group *coll_smelt_group_apart(coll_smelt_module *module) {
+  const coll_smelt_state state = module->state;
+  smelt_group *group = NULL;
+  coll_smelt_drain(module); /* the lower functions are called in the order of blocking calls */
+  module->state = COLL_SMELT_CREATING;
+  if (create_group(module, &group) != 0) group = NULL;
+  module->state = state;
+  if (group) atomic_fetch_add(&groups_alive, 1);
+  return group;
+}
+
+void coll_smelt_group_free(smelt_group *group) {
+  smelt_group_free(group);
+  atomic_fetch_sub(&groups_alive, 1);
 }
 
 smelt_group *coll_smelt_group_now(coll_smelt_module *module) {

@@ -6,10 +6,12 @@
  *   a group            is made by the blocking calls as ever; nonblocking ones only count as calls before it
  *   long messages      need memory that may be refused; the first nonblocking one has the next blocking call ask for it
  *
- * The persistent forms may wait for others when they are made, so they do both there and then.
+ * The persistent forms may wait for others when they are made, so they do both there and then, for a group of their own
+ * each: ranks make them in the same order, but may start them in different ones (MPI 4.0, 6.13), and nothing that comes
+ * in between must wait for them.
  *
  * Open MPI's MPI_Comm_idup goes on in the background with nonblocking collectives of its own on the communicator, in an
- * order of its own. They must not come into our queue, which is one for all, and are told by what they are: those of
+ * order of its own. They must not come into our lane, which is one for all, and are told by what they are: those of
  * intracommunicators by their arguments (allreduce.c), the others here. */
 #include "nonblocking.h"
 
@@ -48,12 +50,16 @@ static bool takes(coll_smelt_module *module, size_t bytes, size_t element) {
   return false;
 }
 
-/* The same for a persistent request, which may wait for others until that is known. */
-static bool keeps(coll_smelt_module *module, size_t bytes, size_t element) {
-  if (!is_of_program(module) || !coll_smelt_group_now(module)) return false;
-  if (element > smelt_group_element_limit(module->group)) return false;
-  if (!has_room(module->group, bytes)) coll_smelt_ask_for_room(module);
-  return has_room(module->group, bytes);
+/* The same for a persistent request, which may wait for others until that is known: its group; NULL: it may not. */
+static smelt_group *group_for(coll_smelt_module *module, size_t bytes, size_t element) {
+  if (!is_of_program(module) || !coll_smelt_group_now(module)) return NULL;
+  if (element > smelt_group_element_limit(module->group)) return NULL;
+  smelt_group *group = coll_smelt_group_apart(module);
+  if (!group) return NULL;
+  if (!has_room(group, bytes)) (void)smelt_group_prepare(group); /* what came of it, smelt_group_start_limit tells */
+  if (has_room(group, bytes)) return group;
+  coll_smelt_group_free(group);
+  return NULL;
 }
 
 static const struct coll_smelt_form *const forms[] = {
@@ -72,7 +78,7 @@ bool coll_smelt_operation_step(coll_smelt_operation *operation) {
   if (operation->begun)
     (void)smelt_group_test(&operation->request, &done);
   else /* a start that failed counts as complete, with its error */
-    (void)form->start(&operation->terms, operation->module->group, &operation->call, &operation->request);
+    (void)form->start(&operation->terms, operation->group, &operation->call, &operation->request);
   operation->begun = true;
   if (operation->request.group) return false;
   const int error = operation->request.result;
@@ -83,7 +89,7 @@ bool coll_smelt_operation_step(coll_smelt_operation *operation) {
 
 static int begin(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call,
                  ompi_request_t **request) {
-  coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, false);
+  coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, NULL);
   if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
   const int error = open_operation(operation);
   if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) {
@@ -108,13 +114,17 @@ bool coll_smelt_begin(coll_smelt_module *module, smelt_collective which, const c
 
 bool coll_smelt_keep(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call, size_t bytes,
                      size_t element, ompi_request_t **request, int *code) {
-  if (!keeps(module, bytes, element)) {
+  smelt_group *group = group_for(module, bytes, element);
+  if (!group) {
     coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
     return false;
   }
-  coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, true);
+  coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, group);
   *code = operation ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
-  if (OPAL_UNLIKELY(!operation)) return true;
+  if (OPAL_UNLIKELY(!operation)) {
+    coll_smelt_group_free(group);
+    return true;
+  }
   coll_smelt_increment(&coll_smelt_tally.persistent_served[which]);
   *request = &operation->super.super;
   return true;

@@ -1,5 +1,5 @@
 /* A nonblocking collective as a request of Open MPI's: what the program said, what must live until it is complete, and
- * its place in the queue of its communicator. requests.c queues and advances operations, nonblocking.c makes them. */
+ * its place in a lane. requests.c queues and advances operations, nonblocking.c makes them. */
 #ifndef COLL_SMELT_NONBLOCKING_H
 #define COLL_SMELT_NONBLOCKING_H
 
@@ -8,8 +8,11 @@
 
 typedef struct coll_smelt_operation {
   ompi_coll_base_nbc_request_t super; /* what MPI's nonblocking functions expect of their requests */
-  struct coll_smelt_operation *next;  /* in its communicator's queue */
+  struct coll_smelt_operation *next;  /* in its lane */
   coll_smelt_module *module;
+  coll_smelt_lane *lane; /* the module's, or its own */
+  smelt_group *group;    /* in the same way */
+  coll_smelt_lane own;
   smelt_collective which;
   coll_smelt_call call;
   coll_smelt_exchange exchange; /* what `call` points to, where it does */
@@ -19,15 +22,16 @@ typedef struct coll_smelt_operation {
 } coll_smelt_operation;
 OBJ_CLASS_DECLARATION(coll_smelt_operation);
 
-/* requests.c. NULL: no memory. The communicator is retained until the request is freed. */
+/* requests.c. apart: the group of a persistent request, which it owns from then on, or NULL. NULL: no memory. The
+ * communicator is retained until the request is freed. */
 coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_collective which,
-                                               const coll_smelt_call *call, bool persistent);
+                                               const coll_smelt_call *call, smelt_group *apart);
 void coll_smelt_operation_discard(coll_smelt_operation *operation);
-/* Puts it at the end of its communicator's queue; it may be complete when this returns. */
+/* Puts it at the end of its lane; it may be complete when this returns. */
 void coll_smelt_post(coll_smelt_operation *operation);
 
 /* nonblocking.c. Takes it as far as it goes; true: complete, closed, and the result is in its status. For the owner of
- * the progress and the first of its queue only. */
+ * the progress and the first of its lane only. */
 bool coll_smelt_operation_step(coll_smelt_operation *operation);
 /* MPI_Start and MPI_Startall. */
 int coll_smelt_restart(size_t count, ompi_request_t **requests);

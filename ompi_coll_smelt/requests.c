@@ -1,22 +1,23 @@
 /* Nonblocking collectives under way: their requests, their queues, and Open MPI's progress.
  *
- * Each communicator has a queue in the order of the calls, which is the same on all ranks. Only the first of a queue is
- * under way: the group would not advance a second one before it either (smelt/group.h), and so the queue has no limit.
+ * Each communicator has a lane in the order of the nonblocking calls, which is the same on all ranks, and each
+ * persistent request one of its own, since ranks may start those in different orders. Only the first of a lane is under
+ * way: the group would not advance a second one before it either (smelt/group.h), and so a lane has no limit.
  * Everything advances within opal_progress, which every function of MPI that waits or tests calls; there is no thread.
  *
  * Threads: one at a time is the owner of all that advances here, by a flag that who finds it taken does not wait for
- * (the owner does the work). Only the owner touches the group of a queue that is not empty, takes operations from
- * queues and takes queues off the list of those that are not empty; a lock, held for a few stores, is between it and
- * those who add to them. A blocking collective, which uses the group itself, waits until its queue is empty
- * (coll_smelt_drain). */
+ * (the owner does the work). Only the owner touches the group of a lane that is not empty, takes operations from
+ * lanes and takes lanes off the list of those that are not empty; a lock, held for a few stores, is between it and
+ * those who add to them. A blocking collective, which uses the communicator's group itself, waits until its lane is
+ * empty (coll_smelt_drain). */
 #include "nonblocking.h"
 
 #include "counters.h"
 #include "ompi/communicator/communicator.h"
 #include "opal/runtime/opal_progress.h"
 
-static opal_mutex_t lock;            /* of the queues, the list and what is unused */
-static coll_smelt_module *active;    /* modules whose queue is not empty */
+static opal_mutex_t lock;            /* of the lanes, the list and what is unused */
+static coll_smelt_lane *active;      /* those that are not empty */
 static atomic_bool any_active;       /* are there any? To be looked at without the lock */
 static coll_smelt_operation *unused; /* for later: Open MPI's own free list would need 16-byte atomics of us */
 static atomic_bool owned;
@@ -32,55 +33,55 @@ static bool take(void) {
 /* release: the next owner finds the groups as this one left them. */
 static void give(void) { atomic_store_explicit(&owned, false, memory_order_release); }
 
-/* --- queues; the first three with the lock held */
+/* --- lanes; the first three with the lock held */
 
 /* Only who holds the lock writes, so that no locked access is needed. release: see coll_smelt_group_of. */
-static void count(coll_smelt_module *module, int more) {
-  const int before = atomic_load_explicit(&module->behind, memory_order_relaxed);
-  atomic_store_explicit(&module->behind, before + more, memory_order_release);
+static void count(coll_smelt_lane *lane, int more) {
+  const int before = atomic_load_explicit(&lane->behind, memory_order_relaxed);
+  atomic_store_explicit(&lane->behind, before + more, memory_order_release);
 }
 
-static void activate(coll_smelt_module *module) {
-  module->next_active = active;
-  module->link = &active;
-  if (active) active->link = &module->next_active;
-  active = module;
+static void activate(coll_smelt_lane *lane) {
+  lane->next_active = active;
+  lane->link = &active;
+  if (active) active->link = &lane->next_active;
+  active = lane;
   atomic_store_explicit(&any_active, true, memory_order_relaxed);
 }
 
-static void deactivate(coll_smelt_module *module) {
-  *module->link = module->next_active;
-  if (module->next_active) module->next_active->link = module->link;
+static void deactivate(coll_smelt_lane *lane) {
+  *lane->link = lane->next_active;
+  if (lane->next_active) lane->next_active->link = lane->link;
   if (!active) atomic_store_explicit(&any_active, false, memory_order_relaxed);
 }
 
-static void append(coll_smelt_module *module, coll_smelt_operation *operation) {
+static void append(coll_smelt_lane *lane, coll_smelt_operation *operation) {
   operation->next = NULL;
   OPAL_THREAD_LOCK(&lock);
-  if (module->first)
-    module->last->next = operation;
+  if (lane->first)
+    lane->last->next = operation;
   else
-    module->first = operation;
-  module->last = operation;
-  count(module, 1);
-  if (module->first == operation) activate(module);
+    lane->first = operation;
+  lane->last = operation;
+  count(lane, 1);
+  if (lane->first == operation) activate(lane);
   OPAL_THREAD_UNLOCK(&lock);
 }
 
-static coll_smelt_operation *first_of(coll_smelt_module *module) {
+static coll_smelt_operation *first_of(coll_smelt_lane *lane) {
   OPAL_THREAD_LOCK(&lock);
-  coll_smelt_operation *operation = module->first;
+  coll_smelt_operation *operation = lane->first;
   OPAL_THREAD_UNLOCK(&lock);
   return operation;
 }
 
-/* Are there more? If not, the module is no longer to be touched: who waits for its queue to be empty may free it. */
-static bool remove_first(coll_smelt_module *module) {
+/* Are there more? If not, the lane is no longer to be touched: who waits for it to be empty may free it. */
+static bool remove_first(coll_smelt_lane *lane) {
   OPAL_THREAD_LOCK(&lock);
-  module->first = module->first->next;
-  const bool more = module->first != NULL;
-  if (!more) deactivate(module);
-  count(module, -1);
+  lane->first = lane->first->next;
+  const bool more = lane->first != NULL;
+  if (!more) deactivate(lane);
+  count(lane, -1);
   OPAL_THREAD_UNLOCK(&lock);
   return more;
 }
@@ -88,12 +89,12 @@ static bool remove_first(coll_smelt_module *module) {
 /* --- progress; for the owner */
 
 /* Operations completed. A request may be freed as soon as it is complete. */
-static int advance(coll_smelt_module *module) {
+static int advance(coll_smelt_lane *lane) {
   int completed = 0;
   for (bool more = true; more;) {
-    coll_smelt_operation *operation = first_of(module);
+    coll_smelt_operation *operation = first_of(lane);
     if (!coll_smelt_operation_step(operation)) break;
-    more = remove_first(module);
+    more = remove_first(lane);
     ompi_request_complete(&operation->super.super, true);
     ++completed;
   }
@@ -104,14 +105,14 @@ static int progress(void) {
   if (!atomic_load_explicit(&any_active, memory_order_relaxed) || !take()) return 0;
   int completed = 0;
   OPAL_THREAD_LOCK(&lock);
-  coll_smelt_module *module = active;
+  coll_smelt_lane *lane = active;
   OPAL_THREAD_UNLOCK(&lock);
-  while (module) {
+  while (lane) {
     OPAL_THREAD_LOCK(&lock);
-    coll_smelt_module *next = module->next_active; /* only we would remove it */
+    coll_smelt_lane *next = lane->next_active; /* only we would remove it */
     OPAL_THREAD_UNLOCK(&lock);
-    completed += advance(module);
-    module = next;
+    completed += advance(lane);
+    lane = next;
   }
   give();
   return completed;
@@ -122,18 +123,24 @@ static void register_progress(void) {
   if (!atomic_exchange_explicit(&registered, true, memory_order_relaxed)) opal_progress_register(progress);
 }
 
+void coll_smelt_lane_begin(coll_smelt_lane *lane, coll_smelt_module *module) {
+  lane->module = module;
+  lane->first = lane->last = NULL;
+  atomic_init(&lane->behind, 0);
+}
+
 void coll_smelt_post(coll_smelt_operation *operation) {
-  coll_smelt_module *module = operation->module;
+  coll_smelt_lane *lane = operation->lane;
   ompi_request_t *request = &operation->super.super;
   operation->begun = false;
   request->req_status.MPI_ERROR = MPI_SUCCESS;
   request->req_state = OMPI_REQUEST_ACTIVE;
   request->req_complete = REQUEST_PENDING;
   if (OPAL_UNLIKELY(!atomic_load_explicit(&registered, memory_order_relaxed))) register_progress();
-  append(module, operation);
+  append(lane, operation);
   if (!take()) return;
   /* An owner before us may have completed it. */
-  if (first_of(module)) (void)advance(module);
+  if (first_of(lane)) (void)advance(lane);
   give();
 }
 
@@ -141,22 +148,30 @@ void coll_smelt_want_room(coll_smelt_module *module, bool wants) {
   if (module->wants_room == wants) return;
   module->wants_room = wants;
   OPAL_THREAD_LOCK(&lock);
-  count(module, wants ? 1 : -1);
+  count(&module->lane, wants ? 1 : -1);
   OPAL_THREAD_UNLOCK(&lock);
 }
 
 void coll_smelt_drain(coll_smelt_module *module) {
   const int wanted = module->wants_room;
-  while (atomic_load_explicit(&module->behind, memory_order_acquire) > wanted) opal_progress();
+  while (atomic_load_explicit(&module->lane.behind, memory_order_acquire) > wanted) opal_progress();
 }
 
-void coll_smelt_abandon(coll_smelt_module *module) {
+bool coll_smelt_abandon(coll_smelt_module *module) {
+  bool any = false;
+  if (!atomic_load_explicit(&any_active, memory_order_relaxed)) return false;
   while (!take()) opal_progress();
   OPAL_THREAD_LOCK(&lock);
-  if (module->first) deactivate(module);
-  module->first = NULL;
+  for (coll_smelt_lane *lane = active, *next; lane; lane = next) {
+    next = lane->next_active;
+    if (lane->module != module) continue;
+    deactivate(lane);
+    lane->first = NULL;
+    any = true;
+  }
   OPAL_THREAD_UNLOCK(&lock);
   give();
+  return any;
 }
 
 /* --- requests */
@@ -207,7 +222,8 @@ static coll_smelt_operation *obtain(void) {
 }
 
 coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_collective which,
-                                               const coll_smelt_call *call, bool persistent) {
+                                               const coll_smelt_call *call, smelt_group *apart) {
+  const bool persistent = apart != NULL;
   coll_smelt_exchange exchange;
   if (call->exchange) {
     exchange = *call->exchange;
@@ -224,6 +240,9 @@ coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_
   request->req_mpi_object.comm = module->comm;
   OBJ_RETAIN(module->comm); /* which may be freed before this is complete */
   operation->module = module;
+  coll_smelt_lane_begin(&operation->own, module);
+  operation->lane = persistent ? &operation->own : &module->lane;
+  operation->group = persistent ? apart : module->group;
   operation->which = which;
   operation->call = *call;
   if (call->exchange) operation->exchange = exchange, operation->call.exchange = &operation->exchange;
@@ -236,6 +255,7 @@ void coll_smelt_operation_discard(coll_smelt_operation *operation) {
   struct ompi_communicator_t *comm = request->req_mpi_object.comm;
   if (request->req_persistent) {
     release(&operation->call);
+    coll_smelt_group_free(operation->group);
     if (operation->call.exchange) coll_smelt_exchange_forget(operation->module, &operation->exchange);
   }
   OMPI_REQUEST_FINI(request);

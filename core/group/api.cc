@@ -70,20 +70,27 @@ int check_scatter(const smelt_group* group, const void* in, const smelt_data* ou
   return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
 }
 
-int check_scatterv(const smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
-                   unsigned root) {
-  return !group || !out || root >= group->n || (group->me == root && (!in || !blocks)) ? -EINVAL : 0;
-}
-
-int check_gatherv(const smelt_group* group, const void* in, size_t bytes, const void* out, const smelt_place* blocks,
-                  unsigned root) {
-  return !group || (!in && bytes > 0) || root >= group->n || (group->me == root && (!out || !blocks)) ? -EINVAL : 0;
-}
-
 size_t sum_of(const smelt_group& group, const smelt_place* blocks) {
   size_t sum = 0;
   for (uint32_t i = 0; i < group.n; ++i) sum += blocks[i].bytes;
   return sum;
+}
+
+// Nothing lies anywhere.
+bool is_row(const smelt_group& group, const void* row, const smelt_place* blocks) {
+  return blocks && (row || sum_of(group, blocks) == 0);
+}
+
+int check_scatterv(const smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
+                   unsigned root) {
+  return !group || !out || root >= group->n || (group->me == root && !is_row(*group, in, blocks)) ? -EINVAL : 0;
+}
+
+int check_gatherv(const smelt_group* group, const void* in, size_t bytes, const void* out, const smelt_place* blocks,
+                  unsigned root) {
+  return !group || (!in && bytes > 0) || root >= group->n || (group->me == root && !is_row(*group, out, blocks))
+             ? -EINVAL
+             : 0;
 }
 
 bool is_busy(const smelt_group& group) { return group.completed != group.started || group.broken; }

@@ -527,14 +527,25 @@ static void freed_at_once(MPI_Comm comm, int rounds) {
   free(all);
 }
 
-// --- persistent requests: started again and again, several at once, among others; freed after their communicator
+// --- persistent requests: started again and again, several at once, in another order on each rank (MPI 4.0, 6.13), and
+// a blocking one in between at another place on each; freed after their communicator
+
+// An order of 0 .. n-1 that is this rank's own.
+static void shuffled(int n, int *order, uint64_t *own) {
+  for (int i = 0; i < n; ++i) {
+    const int j = (int)(next_random(own) % (uint64_t)(i + 1));
+    order[i] = order[j];
+    order[j] = i;
+  }
+}
 
 static void persistent(MPI_Comm of, uint64_t seed, int rounds) {
   enum { kEach = 2 * kKinds };  // in place and not
-  collective all[kEach];
+  collective all[kEach], blocking;
   MPI_Request requests[kEach];
+  int order[kEach];
   MPI_Comm comm;
-  uint64_t random = seed;
+  uint64_t random = seed, own = mix(seed, (uint64_t)world_rank, 9);
   MPI_Comm_dup(of, &comm);
   for (int i = 0; i < kEach; ++i) {
     const uint64_t r = next_random(&random);
@@ -544,22 +555,26 @@ static void persistent(MPI_Comm of, uint64_t seed, int rounds) {
   }
   for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < kEach; ++i) fill(&all[i], round * 100 + i);
+    shuffled(kEach, order, &own);
+    const int blocks = round % 4 == 1, after = (int)(next_random(&own) % kEach);
+    if (blocks) prepare_random(&blocking, comm, next_random(&random), 300);
     if (round % 3 == 0) {
-      for (int i = 0; i < kEach; ++i) requests[i] = all[i].request;
+      for (int i = 0; i < kEach; ++i) requests[i] = all[order[i]].request;
       MPI_Startall(kEach, requests);
+      if (blocks) block(&blocking);
     } else {
-      for (int i = 0; i < kEach; ++i) MPI_Start(&all[(i + round) % kEach].request);
+      for (int i = 0; i < kEach; ++i) {
+        MPI_Start(&all[order[i]].request);
+        if (blocks && i == after) block(&blocking);
+      }
     }
-    if (round % 4 == 1) {
-      collective blocking;
-      prepare_random(&blocking, comm, next_random(&random), 300);
-      block(&blocking);
-      done(&blocking, "among persistent ones");
-    }
-    for (int i = kEach - 1; i >= 0; --i) {
-      MPI_Wait(&all[i].request, MPI_STATUS_IGNORE);
-      CHECK(!is_null(all[i].request));
-      verify(&all[i], "persistent");
+    if (blocks) done(&blocking, "among persistent ones");
+    shuffled(kEach, order, &own);
+    for (int i = 0; i < kEach; ++i) {
+      collective *c = &all[order[i]];
+      MPI_Wait(&c->request, MPI_STATUS_IGNORE);
+      CHECK(!is_null(c->request));
+      verify(c, "persistent");
     }
   }
   MPI_Comm_free(&comm);

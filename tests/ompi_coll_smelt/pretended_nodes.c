@@ -32,11 +32,12 @@ static void move_ranks(void) {
   free(procs);
 }
 
-// The first communicator that gets its collectives, after the ranks are known and their paths have been chosen.
+// Whenever a communicator gets its collectives: after the ranks are known and their paths have been chosen, and again,
+// as MPI_Intercomm_create sets the flags of the ranks it meets anew.
 int mca_coll_base_comm_select(ompi_communicator_t *comm) {
   static int (*next)(ompi_communicator_t *);
+  move_ranks();
   if (!next) {
-    move_ranks();
     *(void **)&next = dlsym(RTLD_NEXT, "mca_coll_base_comm_select");
     if (!next) return OMPI_ERROR;
   }

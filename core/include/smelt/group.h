@@ -135,7 +135,7 @@ typedef struct smelt_block {
  * order how long its block is, the same to all, and where it goes here; they do not overlap. scatterv: scatter of
  * blocks of any lengths from any places of `in`: `places`, which is the root's alone, as `in`, says of each
  * participant where its block is and how long; everybody says of its own `bytes`, which is 0 where it has none.
- * gatherv: the other way round; `in` lies in one piece.
+ * gatherv: the other way round; `in` lies in one piece. A row of blocks that are all empty may be NULL.
  *
  * Of reductions, scans, allgather, alltoall, gather and scatter all must give the same length (of a reduce_scatter: of
  * the row; of allgatherv, gatherv and scatterv: of each block). Where they do not, nobody waits for ever and nothing is
