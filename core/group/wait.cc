@@ -97,15 +97,13 @@ bool Group::is_ahead(uint32_t peer) const {
 }
 
 // It cannot if the peer
-//   gave up on somebody
 //   is in this very call, and waits there with operands of another length
-//   is past it: what we wait for would have come before
-// It may have come since we looked, so the last two count only when they are found a second time.
+//   is past it, or gave up on somebody, in this call or a later one: what we wait for would have come before
+// It may have come since we looked, so these count only when they are found a second time.
 bool Group::may_come(uint32_t peer) {
   if (broken) return false;
   const Status& theirs = desks[peer].status;
   tell(desk().status, calls, operand_bytes);
-  if (theirs.call.load(std::memory_order_relaxed) == kGaveUp) return give_up();
   if (!is_at_odds(theirs, calls, operand_bytes) && !is_ahead(peer)) return true;
   const bool found_before = ahead_call == calls && ahead_peer == peer;
   ahead_call = calls, ahead_peer = peer;
