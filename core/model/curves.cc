@@ -84,12 +84,12 @@ Crossings crossings_of(const CurveSet& set) {
           at(MethodLimit::kCopyReduce), at(MethodLimit::kCopyAllreduce)};
 }
 
-const CurveSet* nearest_curves(const CurveSet* sets, uint32_t count, uint32_t n, Sync sync) {
+const CurveSet* nearest_curves(const CurveSet* sets, uint32_t count, uint32_t n, Sync sync, uint32_t least) {
   const auto is = [](const CurveSet& set, Sync wanted) { return set.sync == static_cast<uint32_t>(wanted); };
   const CurveSet* best = nullptr;
   double best_ratio = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (!is(sets[i], Sync::kLoose)) continue;
+    if (!is(sets[i], Sync::kLoose) || sets[i].participants < least) continue;
     const double measured = sets[i].participants, wanted = n;
     const double ratio = measured > wanted ? measured / wanted : wanted / measured;
     if (!best || ratio < best_ratio) best = &sets[i], best_ratio = ratio;

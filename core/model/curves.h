@@ -90,8 +90,10 @@ struct Crossings {
 };
 Crossings crossings_of(const CurveSet& set);
 
-// The set measured with a number of participants nearest to n, as a ratio; of two as near the first. Strict: the one
-// of as many participants as the loose one has, or where there is none, that. nullptr: there are no loose ones.
-const CurveSet* nearest_curves(const CurveSet* sets, uint32_t count, uint32_t n, Sync sync = Sync::kLoose);
+// The set measured with a number of participants nearest to n, as a ratio, and at least `least`; of two as near the
+// first. Strict: the one of as many participants as the loose one has, or where there is none, that. nullptr: there are
+// no such loose ones.
+const CurveSet* nearest_curves(const CurveSet* sets, uint32_t count, uint32_t n, Sync sync = Sync::kLoose,
+                               uint32_t least = 2);
 
 }  // namespace smelt

@@ -30,12 +30,13 @@ using Origin = ThresholdOrigin;
 
 const WaitFigures* waiting(const Profile* profile) { return profile ? profile->wait : nullptr; }
 
-// What two participants do says little about many.
-const CurveSet* curves_for(const Profile* profile, const Situation& situation) {
+// What two participants do says little about many; of single copy, where many read from one, nothing about more.
+const CurveSet* curves_for(const Profile* profile, const Situation& situation, bool copies) {
+  if (!profile) return nullptr;
   const uint32_t n = situation.participants;
   const Sync sync = situation.strict ? Sync::kStrict : Sync::kLoose;
-  const CurveSet* curves = profile ? nearest_curves(profile->curves, profile->header.curve_sets, n, sync) : nullptr;
-  return curves && curves->participants == 2 && n > typical(Id::kPairCurves) ? nullptr : curves;
+  const uint32_t least = n > (copies ? 2 : typical(Id::kPairCurves)) ? 3 : 2;
+  return nearest_curves(profile->curves, profile->header.curve_sets, n, sync, least);
 }
 
 Threshold of(Id id, uint64_t value, Origin origin, const char* note = "") {
@@ -98,6 +99,17 @@ Threshold from_curves(Id id, const CurveSet& set) {
 // Is each message for one participant only?
 bool is_for_one(Id id) { return id == Id::kCopyExchange || id == Id::kCopyRooted; }
 
+// The longest through the shelf where nobody measured.
+uint64_t typical_of_many(Id id, uint64_t n) {
+  switch (id) {
+    case Id::kCopyBroadcast: return kNever;
+    case Id::kCopyRooted: return typical(Id::kCopyRow) / n;
+    case Id::kCopyReduce: return n * typical(Id::kCopyEach);
+    case Id::kCopyAllreduce: return 2 * n * typical(Id::kCopyEach);
+    default: return typical(id);
+  }
+}
+
 Threshold method_limit(Id id, const Profile* profile, const Situation& situation) {
   const bool copies = id != Id::kFlatReduce && id != Id::kFlatAllreduce;
   const int64_t set = copies ? options().copy_limit : options().flat_limit;
@@ -109,8 +121,15 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
   if (copies && situation.crowded)
     return of(id, kNever, Origin::kSituation,
               "more participants than CPUs: for single copy all would have to run at the same time");
-  // Exchanges are not measured.
-  const CurveSet* curves = id == Id::kCopyExchange ? nullptr : curves_for(profile, situation);
+  const bool many = situation.participants > 2;
+  // Exchanges are not measured, and broadcasts' curves say nothing of blocks that go to one each.
+  const bool measured = id != Id::kCopyExchange && !(id == Id::kCopyRooted && many);
+  const CurveSet* curves = measured ? curves_for(profile, situation, copies) : nullptr;
+  if (copies && many && !curves) {
+    Threshold out = of(id, typical_of_many(id, situation.participants), Origin::kTypical);
+    if (id == Id::kCopyBroadcast) out.note = "more than two would wait for one another in the kernel";
+    return out;
+  }
   Threshold out = curves ? from_curves(id, *curves) : of(id, typical(id), Origin::kTypical);
   if (out.origin == Origin::kTypical && id == Id::kFlatReduce && situation.participants == 2) {
     out.value = kNever;
@@ -120,7 +139,8 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
       typical(id == Id::kCopyBroadcast || id == Id::kCopyRooted ? Id::kCopyUnsureBroadcast : Id::kCopyUnsure) *
       situation.participants;
   if (copies && !curves) out.value = std::min(out.value, unsure);
-  if (!copies || !situation.moves || out.value <= unsure) return out;
+  // That was seen with two; more lose far more by single copy than by a line that became farther.
+  if (!copies || many || !situation.moves || out.value <= unsure) return out;
   Threshold lowered = of(id, unsure, Origin::kSituation, "lowered, see copy_unsure: a virtual machine may be moved");
   lowered.otherwise = out.value;
   return lowered;
@@ -274,6 +294,8 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kForeignSlice: return foreign_slice(profile);
     case Id::kPollersPerLine: return pollers_per_line(profile);
     case Id::kCopyCrowd:
+    case Id::kCopyEach:
+    case Id::kCopyRow:
     case Id::kCopyUnsure:
     case Id::kCopyUnsureBroadcast:
     case Id::kReadAlone:

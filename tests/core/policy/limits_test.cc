@@ -58,7 +58,10 @@ TEST_F(GroupLimits, AreWhereTheCurvesCross) {
   expect_near(two.of[SMELT_COLLECTIVE_ALLREDUCE].copy, 15'000);
   EXPECT_EQ(two.piece, 16384u);
   expect_near(group_limits(&profile, 4).of[SMELT_COLLECTIVE_REDUCE].flat, 2'000);
-  EXPECT_STREQ(group_limits(&profile, 5).origin, "typical") << "nearest to two, but not comparable";
+  expect_near(group_limits(&profile, 5).of[SMELT_COLLECTIVE_REDUCE].flat, 4'000);  // nearest to two, but not comparable
+  expect_near(group_limits(&profile, 3).of[SMELT_COLLECTIVE_BROADCAST].copy,
+              32'000);  // of single copy only two are two
+  expect_near(group_limits(&profile, 3).of[SMELT_COLLECTIVE_REDUCE].copy, 120'000);
   expect_near(group_limits(&profile, 6).of[SMELT_COLLECTIVE_REDUCE].flat, 4'000);
   expect_near(group_limits(&profile, 200).of[SMELT_COLLECTIVE_BROADCAST].copy, 32'000);
 }
@@ -84,11 +87,31 @@ TEST_F(GroupLimits, OfStrictCallsAreWhereTheStrictCurvesCross) {
 TEST_F(GroupLimits, OnAMachineThatMovesSingleCopyComesEarlier) {
   const Limits still = group_limits(&profile, 2), moving = group_limits(&profile, 2, false, true);
   EXPECT_LT(moving.of[SMELT_COLLECTIVE_REDUCE].copy, still.of[SMELT_COLLECTIVE_REDUCE].copy);
-  EXPECT_EQ(group_limits(&profile, 16, false, true).of[SMELT_COLLECTIVE_BROADCAST].copy,
-            group_limits(&profile, 16).of[SMELT_COLLECTIVE_BROADCAST].copy)
-      << "early enough already";
   EXPECT_EQ(moving.of[SMELT_COLLECTIVE_REDUCE].flat, still.of[SMELT_COLLECTIVE_REDUCE].flat);
   EXPECT_EQ(group_limits(&profile, 2, true, true).of[SMELT_COLLECTIVE_REDUCE].copy, UINT64_MAX) << "not in a crowd";
+}
+
+// Many that read from one process wait for one another in the kernel (measured with 4, 8 and 16 processes).
+TEST_F(GroupLimits, OfManyTakeNoSingleCopyOfABroadcastThatNobodyMeasured) {
+  profile.header.curve_sets = 1;  // of two alone
+  for (const bool moves : {false, true})
+    for (const uint32_t n : {3u, 4u, 16u}) {
+      const Limits limits = group_limits(&profile, n, false, moves);
+      EXPECT_EQ(limits.of[SMELT_COLLECTIVE_BROADCAST].copy, UINT64_MAX) << n;
+      EXPECT_EQ(limits.of[SMELT_COLLECTIVE_ALLGATHER].copy, UINT64_MAX) << n;
+      EXPECT_EQ(limits.of[SMELT_COLLECTIVE_REDUCE].copy, n * (32u << 10)) << n;
+      EXPECT_EQ(limits.of[SMELT_COLLECTIVE_ALLREDUCE].copy, n * (64u << 10)) << n;
+      EXPECT_EQ(limits.of[SMELT_COLLECTIVE_GATHER].copy, (1u << 20) / n) << n;
+      EXPECT_EQ(limits.of[SMELT_COLLECTIVE_ALLTOALL].copy, 4096u) << n;
+    }
+}
+
+TEST_F(GroupLimits, OfManyStayWhereTheyWereMeasuredOnAMachineThatMoves) {
+  for (uint32_t i = 0; i < kCurveSizes; ++i) sets[1].ns[kBroadcastSingle][i] = 2 * sets[1].ns[kBroadcastShelf][i];
+  for (const bool moves : {false, true}) {
+    EXPECT_EQ(group_limits(&profile, 8, false, moves).of[SMELT_COLLECTIVE_BROADCAST].copy, UINT64_MAX);
+    expect_near(group_limits(&profile, 8, false, moves).of[SMELT_COLLECTIVE_REDUCE].copy, 120'000);
+  }
 }
 
 TEST_F(GroupLimits, WithoutASingleCopyNeverTakeIt) {
