@@ -41,7 +41,7 @@ struct FastForward {
       // release: the payload has been read, and the slots before are empty.
       receiver.at(receiver.next + i).word.store(kEmpty, std::memory_order_release);
     receiver.next += slots;
-    ring(receiver.channel->read);
+    ring(receiver.channel->read, receiver.own->cpu);
   }
 };
 

@@ -28,7 +28,7 @@ struct Messages {
     // release: the payload, here and in the slots that follow, comes before the word.
     sender.at(sender.next).word.store(K::mark(sender.next) << 32 | bytes, std::memory_order_release);
     sender.next += slots;
-    ring(sender.channel->sent);
+    ring(sender.channel->sent, sender.channel->sent.cpu);
   }
 
   static int try_send(End& end, const void* data, size_t bytes) {
@@ -144,7 +144,7 @@ inline void acknowledge(Receiver& receiver) {
   receiver.acknowledged = receiver.next;
   // release: the slots have been read before they may be overwritten.
   receiver.own->read.store(receiver.next, std::memory_order_release);
-  ring(receiver.channel->read);
+  ring(receiver.channel->read, receiver.own->cpu);
 }
 
 }  // namespace smelt::queue

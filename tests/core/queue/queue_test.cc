@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -602,6 +603,74 @@ TEST_P(Kinds, InTheCallersMemoryAtTwoAddresses) {
     }
   }
   for (char* one : address) munmap(one, bytes);
+}
+
+// --- where the threads are
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t mask;
+  sched_getaffinity(0, sizeof mask, &mask);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(static_cast<size_t>(cpu), &mask)) cpus.push_back(cpu);
+  return cpus;
+}
+void bind_self(int cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<size_t>(cpu), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+}
+class Bound : public Kinds {
+ protected:
+  // How often the waiting receiver went to sleep while each of kRounds messages came kLate after the last. Everything
+  // happens in threads of its own, bound to these CPUs; the queue is made by one of them.
+  static constexpr int kRounds = 40;
+  static constexpr auto kLate = 2ms;  // longer than a crowd yields, far shorter than the test's SMELT_SPIN_US
+  void measure(int sender_cpu, int receiver_cpu, long* sleeps, bool* apart) const {
+    std::thread receiver([&, this] {
+      bind_self(receiver_cpu);
+      const Ends ends = threads(64);
+      std::thread sender([&] {
+        bind_self(sender_cpu);
+        for (int k = 0; k < kRounds; ++k) {
+          const auto until = std::chrono::steady_clock::now() + kLate;
+          while (std::chrono::steady_clock::now() < until)
+            if (sender_cpu == receiver_cpu) std::this_thread::yield();
+          smelt_queue_send(ends[0], nullptr, 0);
+        }
+      });
+      rusage before{}, after{};
+      getrusage(RUSAGE_THREAD, &before);
+      size_t bytes;
+      for (int k = 0; k < kRounds; ++k) smelt_queue_receive(ends[1], nullptr, 0, &bytes);
+      getrusage(RUSAGE_THREAD, &after);
+      *sleeps = after.ru_nvcsw - before.ru_nvcsw;
+      *apart = ends[1]->receiver.apart;
+      sender.join();
+    });
+    receiver.join();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Queue, Bound, testing::ValuesIn(all_kinds()), test_name);
+
+// The affinity mask has one CPU, and all the same there is one for each. (SMELT_SPIN_US says how long it spins.)
+TEST_P(Bound, ToACpuEachTheySpin) {
+  const std::vector<int> cpus = allowed_cpus();
+  if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
+  long sleeps = 0;
+  bool apart = false;
+  measure(cpus[0], cpus[1], &sleeps, &apart);
+  EXPECT_LE(sleeps, kRounds / 2);
+  EXPECT_TRUE(apart);
+}
+
+TEST_P(Bound, ToOneCpuTheyMakeRoom) {
+  long sleeps = 0;
+  bool apart = true;
+  measure(allowed_cpus()[0], allowed_cpus()[0], &sleeps, &apart);
+  EXPECT_GE(sleeps, 1);
+  EXPECT_FALSE(apart);
 }
 
 // Another process may write anything into that memory: it must not lead beyond it.
