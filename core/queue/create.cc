@@ -115,6 +115,7 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
   end->policy = wait_policy(few && options().cpus > 0, shape.members);
   end->crowd = wait_policy(few, shape.members);
   end->unsure = few && options().cpus <= 0;
+  const int32_t burst = burst_of(end->unsure ? end->crowd : end->policy);
   end->shared = shared;
   const uint32_t ring = shape.ring();
   if (Channel* channel = outgoing(shared, shape, index)) {
@@ -127,7 +128,7 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
                    ring,
                    2 * uint64_t{ring},
                    0,
-                   false};
+                   burst};
   }
   if (Channel* channel = incoming(shared, shape, index)) {
     Member* own = members_of(shared) + index;
@@ -139,7 +140,7 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
                      ring,
                      ring,
                      ring,
-                     false};
+                     burst};
   }
   *out = end;
   return 0;

@@ -71,7 +71,7 @@ struct alignas(kLineBytes) Sender {
   uint64_t next = 0;      // the position to write
   uint64_t free = 0;      // ... those before this one are known to be free
   uint64_t reserved = 0;  // the position that smelt_queue_reserve gave out
-  bool apart = false;     // nobody else of the channel was on our CPU when we last waited (wait.cc)
+  int32_t burst = 0;      // polls before a wait goes to wait.cc, which says how many; 0 in a crowd
 
   Slot& at(uint64_t position) const { return slots[position & (ring - 1)]; }
 };
@@ -85,18 +85,20 @@ struct alignas(kLineBytes) Receiver {
   uint32_t ring = 0;
   uint64_t next = 0;          // the position to read
   uint64_t acknowledged = 0;  // what own->read says
-  bool apart = false;         // as the sender's
+  int32_t burst = 0;          // as the sender's
 
   Slot& at(uint64_t position) const { return slots[position & (ring - 1)]; }
 };
 
 struct End;
 
-// What a kind does; messages.h makes it from what is its own. All are tries: 0 or, where they would have to wait,
-// -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
+// What a kind does; messages.h makes it from what is its own. All but send and receive are tries: 0 or, where they would
+// have to wait, -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
 struct Kind {
   int (*try_send)(End&, const void* data, size_t bytes);
   int (*try_receive)(End&, void* data, size_t room, size_t* bytes);
+  int (*send)(End&, const void* data, size_t bytes);
+  int (*receive)(End&, void* data, size_t room, size_t* bytes);
   int (*reserve)(End&, void** payload);
   int (*commit)(End&, size_t bytes);
   int (*peek)(End&, const void** payload, size_t* bytes);
@@ -148,7 +150,10 @@ inline void ring(Bell& bell, std::atomic<uint32_t>& cpu) {
     answer(bell, cpu);
 }
 
-// Waits until so many slots are free, or a message is there: 0, -EPIPE, -ETIMEDOUT.
+// The polls of a first burst under this policy.
+inline int32_t burst_of(const WaitPolicy& policy) { return policy.spin_ns != 0 ? policy.burst : 0; }
+
+// Waits, after such a burst, until so many slots are free, or a message is there: 0, -EPIPE, -ETIMEDOUT.
 int wait_to_send(End& end, uint64_t slots);
 int wait_to_receive(End& end);
 

@@ -52,24 +52,17 @@ class Place {
   uint32_t count_;
 };
 
-// `bell` is the one that we wait for, `apart` what was found last time. `look` is a try of the kind: anything but
-// -EAGAIN ends the wait.
+// `bell` is the one that we wait for, `burst` is left for next time. `look` is a try of the kind: anything but -EAGAIN
+// ends the wait.
 template <typename Look>
-int wait_until(const End& end, Place place, bool& apart, Bell& bell, Look look) {
-  int result;
-  const WaitPolicy& first = end.unsure && !apart ? end.crowd : end.policy;
-  for (int i = 0; i < first.burst; ++i) {
-    if ((result = look()) != -EAGAIN) return result;
-    if (first.spin_ns == 0) break;
-    cpu_pause();
-  }
-
+int wait_until(const End& end, Place place, int32_t& burst, Bell& bell, Look look) {
   const auto alone = [&] {
     const Company company = place.look();
-    apart = company == Company::kApart;
-    return end.unsure ? apart : company != Company::kHere;
+    return company == Company::kApart || (company == Company::kUnknown && !end.unsure);
   };
   const WaitPolicy& policy = end.unsure && !alone() ? end.crowd : end.policy;
+  burst = burst_of(policy);
+  int result;
   int64_t yield_ns = policy.yield_ns;
   bool asks = end.unsure;  // where the others are now; that nobody sleeps then does no harm
   int64_t now = os::now_ns();
@@ -124,7 +117,7 @@ void answer(Bell& bell, std::atomic<uint32_t>& cpu) {
 int wait_to_send(End& end, uint64_t slots) {
   Sender& sender = end.sender;
   const Place place{sender.channel->sent.cpu, nullptr, sender.readers, sender.count};
-  return wait_until(end, place, sender.apart, sender.channel->read,
+  return wait_until(end, place, sender.burst, sender.channel->read,
                     [&end, slots] { return end.kind->can_send(end, slots); });
 }
 
@@ -132,7 +125,7 @@ int wait_to_receive(End& end) {
   Receiver& receiver = end.receiver;
   // The other readers count only where there may not be a CPU for each: whom we wait for is the sender.
   const Place place{receiver.own->cpu, &receiver.channel->sent.cpu, receiver.readers, end.unsure ? receiver.count : 0};
-  return wait_until(end, place, receiver.apart, receiver.channel->sent, [&end] { return end.kind->can_receive(end); });
+  return wait_until(end, place, receiver.burst, receiver.channel->sent, [&end] { return end.kind->can_receive(end); });
 }
 
 }  // namespace smelt::queue

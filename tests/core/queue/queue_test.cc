@@ -627,7 +627,7 @@ class Bound : public Kinds {
   // happens in threads of its own, bound to these CPUs; the queue is made by one of them.
   static constexpr int kRounds = 40;
   static constexpr auto kLate = 2ms;  // longer than a crowd yields, far shorter than the test's SMELT_SPIN_US
-  void measure(int sender_cpu, int receiver_cpu, long* sleeps, bool* apart) const {
+  void measure(int sender_cpu, int receiver_cpu, long* sleeps, bool* spins) const {
     std::thread receiver([&, this] {
       bind_self(receiver_cpu);
       const Ends ends = threads(64);
@@ -646,7 +646,7 @@ class Bound : public Kinds {
       for (int k = 0; k < kRounds; ++k) smelt_queue_receive(ends[1], nullptr, 0, &bytes);
       getrusage(RUSAGE_THREAD, &after);
       *sleeps = after.ru_nvcsw - before.ru_nvcsw;
-      *apart = ends[1]->receiver.apart;
+      *spins = ends[1]->receiver.burst > 0;
       sender.join();
     });
     receiver.join();
@@ -659,18 +659,18 @@ TEST_P(Bound, ToACpuEachTheySpin) {
   const std::vector<int> cpus = allowed_cpus();
   if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
   long sleeps = 0;
-  bool apart = false;
-  measure(cpus[0], cpus[1], &sleeps, &apart);
+  bool spins = false;
+  measure(cpus[0], cpus[1], &sleeps, &spins);
   EXPECT_LE(sleeps, kRounds / 2);
-  EXPECT_TRUE(apart);
+  EXPECT_TRUE(spins);
 }
 
 TEST_P(Bound, ToOneCpuTheyMakeRoom) {
   long sleeps = 0;
-  bool apart = true;
-  measure(allowed_cpus()[0], allowed_cpus()[0], &sleeps, &apart);
+  bool spins = true;
+  measure(allowed_cpus()[0], allowed_cpus()[0], &sleeps, &spins);
   EXPECT_GE(sleeps, 1);
-  EXPECT_FALSE(apart);
+  EXPECT_FALSE(spins);
 }
 
 // Another process may write anything into that memory: it must not lead beyond it.
