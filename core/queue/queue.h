@@ -92,8 +92,8 @@ struct alignas(kLineBytes) Receiver {
 
 struct End;
 
-// What a kind does; messages.h makes it from what is its own. All but send and receive are tries: 0 or, where they would
-// have to wait, -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
+// What a kind does; messages.h makes it from what is its own. All but send and receive are tries: 0 or, where they
+// would have to wait, -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
 struct Kind {
   int (*try_send)(End&, const void* data, size_t bytes);
   int (*try_receive)(End&, void* data, size_t room, size_t* bytes);
