@@ -222,6 +222,48 @@ TEST_P(Kinds, HoldWhatTheyWereAskedForAndNoMoreThanTheyHave) {
   }
 }
 
+// However full it is: what is there and the next message together need no more slots than the capacity, so it is taken.
+TEST_P(Kinds, WhatFitsBesideWhatIsThereIsTaken) {
+  for (const unsigned capacity : {1u, 3u, 4u, 13u, 25u, 64u, 97u}) {
+    const Ends ends = threads(capacity);
+    uint64_t sent = 0, received = 0, there = 0, mixed = 1;
+    Bytes bytes;
+    for (int step = 0; step < 5000; ++step) {
+      mixed = mixed * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
+      const Bytes next = message(sent, smelt_queue_limit(ends[0]));
+      const bool fits = there + queue::slots_of(next.size()) <= capacity;
+      if (fits && (sent == received || mixed >> 63)) {
+        ASSERT_EQ(smelt_queue_try_send(ends[0], next.data(), next.size()), 0) << there << " of " << capacity;
+        there += queue::slots_of(next.size());
+        ++sent;
+      } else {
+        ASSERT_EQ(receive(ends[1], &bytes, Form::kWait), 0);
+        ASSERT_EQ(bytes, message(received, smelt_queue_limit(ends[0])));
+        there -= queue::slots_of(bytes.size());
+        ++received;
+      }
+    }
+  }
+}
+
+// From and to any address, and not a byte beyond.
+TEST_P(Kinds, EveryLengthIsCopiedAsItIs) {
+  const Ends ends = threads(8);
+  for (size_t length = 0; length <= 3 * SMELT_QUEUE_SLOT; ++length)
+    for (size_t shift = 0; shift < 9; ++shift) {
+      Bytes from(shift + length), to(shift + length + 16, 0xee);
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(length + 7 * i + 1);
+      size_t bytes = ~size_t{0};
+      ASSERT_EQ(smelt_queue_try_send(ends[0], from.data() + shift, length), 0);
+      ASSERT_EQ(smelt_queue_try_receive(ends[1], to.data() + shift, length, &bytes), 0);
+      ASSERT_EQ(bytes, length);
+      Bytes wanted(to.size(), 0xee);
+      std::copy(from.begin() + static_cast<std::ptrdiff_t>(shift), from.end(),
+                wanted.begin() + static_cast<std::ptrdiff_t>(shift));
+      ASSERT_EQ(to, wanted) << length << " bytes at " << shift;
+    }
+}
+
 TEST_P(Kinds, OrderAndNoLossBetweenThreads) {
   constexpr uint64_t kMessages = 20'000;
   for (const unsigned capacity : {1u, 7u, 64u})
