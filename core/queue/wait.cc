@@ -20,6 +20,8 @@ namespace {
 
 constexpr int64_t kBlindSlice = typical(ThresholdId::kBlindSlice);
 
+constexpr int kAskAgain = 8;  // yields: one CPU's threads have all had a turn by then
+
 enum class Company { kApart, kUnknown, kHere };
 
 // Is nobody that counts on this CPU? Hints, all of it: relaxed.
@@ -56,15 +58,15 @@ class Place {
 // ends the wait.
 template <typename Look>
 int wait_until(const End& end, Place place, int32_t& burst, Bell& bell, Look look) {
+  Company company = Company::kApart;
   const auto alone = [&] {
-    const Company company = place.look();
+    company = place.look();
     return company == Company::kApart || (company == Company::kUnknown && !end.unsure);
   };
   const WaitPolicy& policy = end.unsure && !alone() ? end.crowd : end.policy;
   burst = burst_of(policy);
   int result;
   int64_t yield_ns = policy.yield_ns;
-  bool asks = end.unsure;  // where the others are now; that nobody sleeps then does no harm
   int64_t now = os::now_ns();
   const auto after = [&now](int64_t ns) { return ns < 0 || ns > INT64_MAX - now ? INT64_MAX : now + ns; };
   const int64_t deadline = after(end.timeout_ns);
@@ -72,7 +74,6 @@ int wait_until(const End& end, Place place, int32_t& burst, Bell& bell, Look loo
   while (now < spin_until) {
     if (!alone()) {
       yield_ns = policy.foreign_ns;
-      asks = true;
       break;
     }
     for (int i = 0; i < policy.look; ++i) {
@@ -82,10 +83,12 @@ int wait_until(const End& end, Place place, int32_t& burst, Bell& bell, Look loo
     now = os::now_ns();
   }
   const int64_t yield_until = std::min(after(yield_ns), deadline);
-  while (yield_ns > 0 && now < yield_until) {
+  for (int yields = 1; yield_ns > 0 && now < yield_until; ++yields) {
     os::yield_cpu();
     if ((result = look()) != -EAGAIN) return result;
-    if (asks) bell.sleepers.store(1, std::memory_order_relaxed);
+    // Asks whoever rings where it is, as a sleeper does: a system call for that one, so only where we do not know, or
+    // what we know seems to be out of date.
+    if (company == Company::kUnknown || yields == kAskAgain) bell.sleepers.store(1, std::memory_order_relaxed);
     const int64_t back = os::now_ns();
     const bool lost = back - now > policy.foreign_ns;  // to somebody who is not of ours
     now = back;
