@@ -85,17 +85,20 @@ struct Run {
   int cpu[2];
 };
 
-// A side's buffer. Its first word is the message's number.
+// A side's buffer, in lines of its own. Its first word is the message's number.
 class Buffer {
  public:
-  explicit Buffer(size_t bytes) : bytes_(bytes), memory_(std::max<size_t>(bytes, 8) / 8) {}
-  unsigned char* data() { return reinterpret_cast<unsigned char*>(memory_.data()); }
-  void number(uint64_t number) { memory_[0] = number; }
-  bool is(uint64_t number) const { return bytes_ == 0 || memory_[0] == number; }
+  explicit Buffer(size_t bytes) : bytes_(bytes), lines_(bytes / sizeof(Line) + 1) {}
+  unsigned char* data() { return reinterpret_cast<unsigned char*>(lines_.data()); }
+  void number(uint64_t number) { lines_[0].words[0] = number; }
+  bool is(uint64_t number) const { return bytes_ == 0 || lines_[0].words[0] == number; }
 
  private:
+  struct alignas(smelt::kLineBytes) Line {
+    uint64_t words[smelt::kLineBytes / sizeof(uint64_t)] = {};
+  };
   size_t bytes_;
-  std::vector<uint64_t> memory_;
+  std::vector<Line> lines_;
 };
 
 // Both phases, the warm-up and the timed one, as end 1.
