@@ -1,4 +1,4 @@
-// The C functions that move messages: arguments checked, and the waiting forms made of tries and waits.
+// The C functions that move messages: arguments checked, and on to the kind.
 #include <cerrno>
 
 #include "queue/queue.h"
@@ -20,32 +20,22 @@ size_t smelt_queue_limit(const smelt_queue* queue) { return queue->limit; }
 
 int smelt_queue_try_send(smelt_queue* queue, const void* data, size_t bytes) {
   if (const int error = check_sender(queue)) return error;
-  if (!data && bytes != 0) return -EINVAL;
-  return queue->kind->try_send(*queue, data, bytes);
+  return data || bytes == 0 ? queue->kind->try_send(*queue, data, bytes) : -EINVAL;
 }
 
 int smelt_queue_send(smelt_queue* queue, const void* data, size_t bytes) {
-  int result = smelt_queue_try_send(queue, data, bytes);
-  while (result == -EAGAIN) {
-    if (const int error = wait_to_send(*queue, slots_of(bytes))) return error;
-    result = queue->kind->try_send(*queue, data, bytes);
-  }
-  return result;
+  if (const int error = check_sender(queue)) return error;
+  return data || bytes == 0 ? queue->kind->send(*queue, data, bytes) : -EINVAL;
 }
 
 int smelt_queue_try_receive(smelt_queue* queue, void* data, size_t room, size_t* bytes) {
   if (const int error = check_receiver(queue)) return error;
-  if (!bytes || (!data && room != 0)) return -EINVAL;
-  return queue->kind->try_receive(*queue, data, room, bytes);
+  return bytes && (data || room == 0) ? queue->kind->try_receive(*queue, data, room, bytes) : -EINVAL;
 }
 
 int smelt_queue_receive(smelt_queue* queue, void* data, size_t room, size_t* bytes) {
-  int result = smelt_queue_try_receive(queue, data, room, bytes);
-  while (result == -EAGAIN) {
-    if (const int error = wait_to_receive(*queue)) return error;
-    result = queue->kind->try_receive(*queue, data, room, bytes);
-  }
-  return result;
+  if (const int error = check_receiver(queue)) return error;
+  return bytes && (data || room == 0) ? queue->kind->receive(*queue, data, room, bytes) : -EINVAL;
 }
 
 int smelt_queue_can_send(smelt_queue* queue, size_t bytes) {

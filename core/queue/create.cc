@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/options.h"
 #include "base/os/os.h"
 #include "base/os/shared_memory.h"
 #include "queue/queue.h"
@@ -21,7 +22,7 @@ uint32_t kinds() { return sizeof kKinds / sizeof kKinds[0]; }
 
 namespace {
 
-constexpr uint64_t kFormat = 0x31307565'7565716d;  // "mqueue01": another layout has another number
+constexpr uint64_t kFormat = 0x32307565'7565716d;  // "mqueue02": another layout has another number
 static_assert(kLineBytes <= SMELT_QUEUE_ALIGNMENT);
 
 struct Shape {
@@ -108,17 +109,39 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
   end->index = index;
   end->limit = shape.capacity * kPayload;
   end->timeout_ns = timeout_ns;
-  end->policy = wait_policy(shape.members > usable_cpus(), shape.members);
+  // SMELT_CPUS is a word; the affinity of the thread that comes here is not: threads that are bound to a CPU each are
+  // no crowd, and one thread may make the ends of all.
+  const bool few = shape.members > usable_cpus();
+  end->policy = wait_policy(few && options().cpus > 0, shape.members);
+  end->crowd = wait_policy(few, shape.members);
+  end->unsure = few && options().cpus <= 0;
+  const int32_t burst = burst_of(end->unsure ? end->crowd : end->policy);
   end->shared = shared;
   const uint32_t ring = shape.ring();
   if (Channel* channel = outgoing(shared, shape, index)) {
     const uint32_t first = shape.pair() ? 1 - index : 1;
-    end->sender = {
-        slots_behind(channel), channel, members_of(shared) + first, shape.pair() ? 1 : shape.members - 1, ring, ring,
-        2 * uint64_t{ring},    0};
+    end->sender = {slots_behind(channel),
+                   channel,
+                   members_of(shared) + first,
+                   shape.pair() ? 1 : shape.members - 1,
+                   ring,
+                   ring,
+                   2 * uint64_t{ring},
+                   0,
+                   burst};
   }
-  if (Channel* channel = incoming(shared, shape, index))
-    end->receiver = {slots_behind(channel), channel, members_of(shared) + index, ring, ring, ring};
+  if (Channel* channel = incoming(shared, shape, index)) {
+    Member* own = members_of(shared) + index;
+    end->receiver = {slots_behind(channel),
+                     channel,
+                     own,
+                     shape.pair() ? own : members_of(shared) + 1,
+                     shape.pair() ? 1 : shape.members - 1,
+                     ring,
+                     ring,
+                     ring,
+                     burst};
+  }
   *out = end;
   return 0;
 }
@@ -133,8 +156,11 @@ void close_end(End* end) {
   }
   if (end->receiver.slots) {
     const bool pair = kKinds[end->shared->kind].pair;
-    // release: our reads of the slots come before they may be overwritten.
-    if (!pair) end->receiver.own->read.store(kGone, std::memory_order_release);
+    if (!pair) {
+      end->receiver.own->cpu.store(kLeft, std::memory_order_relaxed);  // a hint
+      // release: our reads of the slots come before they may be overwritten.
+      end->receiver.own->read.store(kGone, std::memory_order_release);
+    }
     end->receiver.channel->receivers.fetch_sub(1, std::memory_order_release);
     wake_sleepers(end->receiver.channel->read);
   }

@@ -3,8 +3,8 @@
 //   slots  [ empty | empty | full | full | empty ]
 //                            ^ next of the receiver  ^ next of the sender
 //
-// 1. The sender looks at the slot that it will write: empty, or the queue is full. Of a message that takes several it
-//    looks at the last one: slots become empty in their order.
+// 1. The sender looks a quarter of the ring ahead of what it will write: slots become empty in their order, so where
+//    that one is empty, all before it are, and it need not look again before it has come there. Else the queue is full.
 // 2. It writes the payload, then "full" and the length into the word; of a message of several slots the first one's
 //    word is the last.
 // 3. The receiver polls the word of the slot that comes next until it is full.
@@ -12,10 +12,16 @@
 //
 // Neither ever looks at how far the other has come, so there is no line that both need for every message besides the
 // slot. The price is that the slot goes back and forth: the receiver writes it too. As long as sender and receiver are
-// some slots apart they do not get in each other's way; the paper calls that temporal slipping, and leaves it to the
-// stages of the program, as is done here.
+// some slots apart they do not get in each other's way; the paper calls that temporal slipping. A full queue is where
+// they meet: a sender that waits for the slot which it will write next gets one at a time, each just emptied and still
+// in the receiver's cache, and takes its line away while the receiver is about to write the next. Looking ahead, it
+// waits until a quarter is free, writes that without looking at anything, and is behind again by so much. Nothing that
+// was sent waits for it; and since a queue holds its capacity beside that quarter (create.cc), neither does anybody who
+// may send.
 //
-// Source: Giacomoni, Moseley and Vachharajani, "FastForward for Efficient Pipeline Parallelism", PPoPP 2008.
+// Source: Giacomoni, Moseley and Vachharajani, "FastForward for Efficient Pipeline Parallelism", PPoPP 2008. Looking
+// ahead: Wang, Zhang, Tang and Hua, "B-Queue: Efficient and Practical Queuing for Fast Core-to-Core Communication",
+// International Journal of Parallel Programming 41(1), 2013.
 #include "queue/messages.h"
 
 namespace smelt::queue {
@@ -27,8 +33,14 @@ struct FastForward {
   static uint64_t mark(uint64_t) { return kFull; }
 
   static bool has_room(Sender& sender, uint64_t end) {
+    if (end <= sender.free) [[likely]]
+      return true;
+    // We have written the slot there, a lap ago: the longest message and a quarter are no more than the ring.
+    const uint64_t ahead = end + sender.ring / 4 - 1;
     // acquire: the receiver's reads of the slot, and of all before it, come before our writing them.
-    return sender.at(end - 1).word.load(std::memory_order_acquire) == kEmpty;
+    if (sender.at(ahead - 1).word.load(std::memory_order_acquire) != kEmpty) return false;
+    sender.free = ahead;
+    return true;
   }
 
   static void occupy(Slot& slot) {
@@ -41,7 +53,7 @@ struct FastForward {
       // release: the payload has been read, and the slots before are empty.
       receiver.at(receiver.next + i).word.store(kEmpty, std::memory_order_release);
     receiver.next += slots;
-    ring(receiver.channel->read);
+    ring(receiver.channel->read, receiver.own->cpu);
   }
 };
 

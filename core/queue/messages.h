@@ -14,8 +14,59 @@
 
 namespace smelt::queue {
 
+template <size_t kPart>
+void copy_part(void* to, const void* from, size_t at) {
+  std::memcpy(static_cast<unsigned char*>(to) + at, static_cast<const unsigned char*>(from) + at, kPart);
+}
+
+// 0 .. 8 bytes: one copy or two that overlap.
+inline void copy_short(void* to, const void* from, size_t bytes) {
+  if (bytes == 8) return copy_part<8>(to, from, 0);
+  if (bytes >= 4) return copy_part<4>(to, from, 0), copy_part<4>(to, from, bytes - 4);
+  if (bytes >= 2) return copy_part<2>(to, from, 0), copy_part<2>(to, from, bytes - 2);
+  if (bytes == 1) copy_part<1>(to, from, 0);
+}
+
+// Into a slot, 0 .. kPayload bytes, a word at a time: what the caller has just written as words comes out of the store
+// buffer so. A wider load would wait until these stores are done, behind those into the slots before.
+inline void fill_slot(void* to, const void* from, size_t bytes) {
+  if (bytes <= 8) return copy_short(to, from, bytes);
+  switch ((bytes - 1) / 8) {
+    case 6: copy_part<8>(to, from, 40); [[fallthrough]];
+    case 5: copy_part<8>(to, from, 32); [[fallthrough]];
+    case 4: copy_part<8>(to, from, 24); [[fallthrough]];
+    case 3: copy_part<8>(to, from, 16); [[fallthrough]];
+    case 2: copy_part<8>(to, from, 8); [[fallthrough]];
+    default: copy_part<8>(to, from, 0);
+  }
+  copy_part<8>(to, from, bytes - 8);
+}
+
+// Out of a slot: parts as wide as registers, the last of which overlaps.
+inline void empty_slot(void* to, const void* from, size_t bytes) {
+  if (bytes <= 8) return copy_short(to, from, bytes);
+  if (bytes < 16) return copy_part<8>(to, from, 0), copy_part<8>(to, from, bytes - 8);
+  copy_part<16>(to, from, 0);
+  if (bytes > 32) {
+    copy_part<16>(to, from, 16);
+    copy_part<16>(to, from, bytes - 32);
+  }
+  copy_part<16>(to, from, bytes - 16);
+}
+static_assert(kPayload == 56);
+
 template <typename K>
 struct Messages {
+  // The first polls of a wait, which suffice where the other side is at it.
+  template <typename Look>
+  static bool comes_soon(int32_t polls, Look look) {
+    for (; polls > 0; --polls) {
+      cpu_pause();
+      if (look()) return true;
+    }
+    return false;
+  }
+
   // --- sending
 
   static int can_send(End& end, uint64_t slots) {
@@ -28,19 +79,30 @@ struct Messages {
     // release: the payload, here and in the slots that follow, comes before the word.
     sender.at(sender.next).word.store(K::mark(sender.next) << 32 | bytes, std::memory_order_release);
     sender.next += slots;
-    ring(sender.channel->sent);
+    ring(sender.channel->sent, sender.channel->sent.cpu);
   }
 
   static int try_send(End& end, const void* data, size_t bytes) {
     Sender& sender = end.sender;
     if (bytes > kPayload) return try_send_long(end, static_cast<const unsigned char*>(data), bytes);
     if (const int error = can_send(end, 1)) return error;
-    if (bytes != 0) std::memcpy(sender.at(sender.next).payload, data, bytes);
+    fill_slot(sender.at(sender.next).payload, data, bytes);
     publish(sender, bytes, 1);
     return 0;
   }
 
-  static int try_send_long(End& end, const unsigned char* data, size_t bytes) {
+  static int send(End& end, const void* data, size_t bytes) {
+    int result;
+    while ((result = try_send(end, data, bytes)) == -EAGAIN) {
+      const uint64_t slots = slots_of(bytes);
+      if (comes_soon(end.sender.burst, [&end, slots] { return K::has_room(end.sender, end.sender.next + slots); }))
+        continue;
+      if (const int error = wait_to_send(end, slots)) return error;
+    }
+    return result;
+  }
+
+  [[gnu::noinline]] static int try_send_long(End& end, const unsigned char* data, size_t bytes) {
     if (bytes > end.limit) return -EMSGSIZE;
     Sender& sender = end.sender;
     const uint64_t slots = slots_of(bytes);
@@ -101,17 +163,31 @@ struct Messages {
     if (const int error = find(end, &length)) return error;
     *bytes = length;
     if (length > room) return -EMSGSIZE;
-    auto* to = static_cast<unsigned char*>(data);
-    const uint64_t slots = slots_of(length);
-    for (uint64_t i = 0; i < slots; ++i, to += kPayload, length -= kPayload) {
-      if (length <= kPayload) {
-        if (length != 0) std::memcpy(to, receiver.at(receiver.next + i).payload, length);
-        break;
-      }
-      std::memcpy(to, receiver.at(receiver.next + i).payload, kPayload);
+    if (length <= kPayload) [[likely]] {
+      empty_slot(data, receiver.at(receiver.next).payload, length);
+      K::give_back(receiver, 1);
+    } else {
+      take_long(receiver, static_cast<unsigned char*>(data), length);
     }
-    K::give_back(receiver, slots);
     return 0;
+  }
+
+  [[gnu::noinline]] static void take_long(Receiver& receiver, unsigned char* to, size_t bytes) {
+    const uint64_t slots = slots_of(bytes);
+    for (uint64_t i = 0; i + 1 < slots; ++i, to += kPayload, bytes -= kPayload)
+      std::memcpy(to, receiver.at(receiver.next + i).payload, kPayload);
+    empty_slot(to, receiver.at(receiver.next + slots - 1).payload, bytes);
+    K::give_back(receiver, slots);
+  }
+
+  static int receive(End& end, void* data, size_t room, size_t* bytes) {
+    int result;
+    while ((result = try_receive(end, data, room, bytes)) == -EAGAIN) {
+      uint64_t word;
+      if (comes_soon(end.receiver.burst, [&] { return is_here(end.receiver, &word); })) continue;
+      if (const int error = wait_to_receive(end)) return error;
+    }
+    return result;
   }
 
   static int peek(End& end, const void** payload, size_t* bytes) {
@@ -130,21 +206,8 @@ struct Messages {
     return 0;
   }
 
-  static constexpr Kind kind{try_send, try_receive, reserve, commit, peek, consume, can_send, can_receive};
+  static constexpr Kind kind{try_send, try_receive, send,    receive,  reserve,
+                             commit,   peek,        consume, can_send, can_receive};
 };
-
-// The upper half of a word: the position's lower 32 bits. They differ from what was in the slot before, which is the
-// number of one lap earlier or, at first, 0.
-inline uint64_t sequence_number(uint64_t position) { return static_cast<uint32_t>(position); }
-
-// Tells the sender, every quarter of the ring only: every store into that line may cost both a miss. So less than a
-// quarter is read and not given back yet, which create.cc adds to the ring.
-inline void acknowledge(Receiver& receiver) {
-  if (receiver.next - receiver.acknowledged < receiver.ring / 4) return;
-  receiver.acknowledged = receiver.next;
-  // release: the slots have been read before they may be overwritten.
-  receiver.own->read.store(receiver.next, std::memory_order_release);
-  ring(receiver.channel->read);
-}
 
 }  // namespace smelt::queue

@@ -14,33 +14,20 @@
 //
 // Source: Kaestle et al., "Machine-aware Atomic Broadcast Trees for Multicores", OSDI 2016, sections 4.1 and 6: the
 // shared-memory queue with one writer that its broadcasts are compared with.
-#include "queue/messages.h"
+#include "queue/acknowledged.h"
 
 namespace smelt::queue {
 namespace {
 
-struct OneToMany {
-  static uint64_t mark(uint64_t position) { return sequence_number(position); }
-
-  static bool has_room(Sender& sender, uint64_t end) {
-    if (end <= sender.free) [[likely]]
-      return true;
+struct OneToMany : Acknowledged<OneToMany> {
+  static uint64_t slowest(const Sender& sender) {
     uint64_t slowest = kGone;
     for (uint32_t i = 0; i < sender.count; ++i) {
       // acquire: this reader's reads of the slots come before our writing them.
       const uint64_t read = sender.readers[i].read.load(std::memory_order_acquire);
       if (read < slowest) slowest = read;
     }
-    if (slowest == kGone) return false;  // nobody is left
-    sender.free = slowest + sender.ring;
-    return end <= sender.free;
-  }
-
-  static void occupy(Slot&) {}  // nobody looks at the words within a message
-
-  static void give_back(Receiver& receiver, uint64_t slots) {
-    receiver.next += slots;
-    acknowledge(receiver);
+    return slowest;
   }
 };
 

@@ -45,15 +45,18 @@ struct Shared {
       0};  // ends that are not freed yet; of memory that is made for threads, the last unmaps it
 };
 
+inline constexpr uint32_t kNowhere = ~0u, kLeft = kNowhere - 1;  // a CPU that is not known; of a reader that has left
+
 struct alignas(kLineBytes) Member {
   std::atomic<uint64_t> read{0};  // the line in which it acknowledges: all before this position may be overwritten
   alignas(64) std::atomic<uint32_t> taken{0};
+  std::atomic<uint32_t> cpu{kNowhere};  // where its receiver last was when it waited, or was asked; changes rarely
 };
 inline constexpr uint64_t kGone = uint64_t{1} << 62;  // a reader that has left
 
 struct Channel {
-  alignas(kLineBytes) Bell sent;                         // rung by the sender
-  alignas(kLineBytes) Bell read;                         // rung by the receivers
+  alignas(kLineBytes) Bell sent;                         // rung by the sender; its `cpu` is the sender's
+  alignas(kLineBytes) Bell read;                         // rung by the receivers; theirs are in their Members
   alignas(kLineBytes) std::atomic<uint32_t> senders{1};  // that have not closed; who has not come yet counts
   std::atomic<uint32_t> receivers{1};
 };
@@ -68,6 +71,7 @@ struct alignas(kLineBytes) Sender {
   uint64_t next = 0;      // the position to write
   uint64_t free = 0;      // ... those before this one are known to be free
   uint64_t reserved = 0;  // the position that smelt_queue_reserve gave out
+  int32_t burst = 0;      // polls before a wait goes to wait.cc, which says how many; 0 in a crowd
 
   Slot& at(uint64_t position) const { return slots[position & (ring - 1)]; }
 };
@@ -76,20 +80,25 @@ struct alignas(kLineBytes) Receiver {
   Slot* slots = nullptr;  // nullptr: this end does not receive
   Channel* channel = nullptr;
   Member* own = nullptr;
+  const Member* readers = nullptr;  // all of the channel, `own` among them
+  uint32_t count = 0;               // of them
   uint32_t ring = 0;
   uint64_t next = 0;          // the position to read
   uint64_t acknowledged = 0;  // what own->read says
+  int32_t burst = 0;          // as the sender's
 
   Slot& at(uint64_t position) const { return slots[position & (ring - 1)]; }
 };
 
 struct End;
 
-// What a kind does; messages.h makes it from what is its own. All are tries: 0 or, where they would have to wait,
-// -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
+// What a kind does; messages.h makes it from what is its own. All but send and receive are tries: 0 or, where they
+// would have to wait, -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
 struct Kind {
   int (*try_send)(End&, const void* data, size_t bytes);
   int (*try_receive)(End&, void* data, size_t room, size_t* bytes);
+  int (*send)(End&, const void* data, size_t bytes);
+  int (*receive)(End&, void* data, size_t room, size_t* bytes);
   int (*reserve)(End&, void** payload);
   int (*commit)(End&, size_t bytes);
   int (*peek)(End&, const void** payload, size_t* bytes);
@@ -117,7 +126,9 @@ struct End : Object {
   uint32_t index = 0;  // of the member
   size_t limit = 0;    // bytes of the longest message
   int64_t timeout_ns = -1;
-  WaitPolicy policy;
+  WaitPolicy policy;     // of ends that have a CPU each
+  WaitPolicy crowd;      // of ends that share one, or may
+  bool unsure = false;   // may they? Then wait.cc looks where the others are
   bool threads = false;  // made for threads of this process: membarrier reaches all of them
   Shared* shared = nullptr;
   // Whose memory it is: the caller's (0), that of all ends, which the last unmaps, or a mapping of a file.
@@ -127,15 +138,22 @@ struct End : Object {
   Receiver receiver;
 };
 
+// Tells where we are, and wakes who sleeps on the bell.
+void answer(Bell& bell, std::atomic<uint32_t>& cpu);
+
 // Wakes who sleeps because of what has just been stored, if somebody does: line.h says how that is seen without a
 // fence.
-inline void ring(Bell& bell) {
+// `cpu` is where we tell where we are: who sleeps also asks for that.
+inline void ring(Bell& bell, std::atomic<uint32_t>& cpu) {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // only the compiler must keep the order
   if (bell.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    wake_sleepers(bell);
+    answer(bell, cpu);
 }
 
-// Waits until so many slots are free, or a message is there: 0, -EPIPE, -ETIMEDOUT.
+// The polls of a first burst under this policy.
+inline int32_t burst_of(const WaitPolicy& policy) { return policy.spin_ns != 0 ? policy.burst : 0; }
+
+// Waits, after such a burst, until so many slots are free, or a message is there: 0, -EPIPE, -ETIMEDOUT.
 int wait_to_send(End& end, uint64_t slots);
 int wait_to_receive(End& end);
 

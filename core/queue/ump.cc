@@ -15,28 +15,14 @@
 // Source: Baumann et al., "The Multikernel", SOSP 2009, section 4.6 (UMP); Bershad et al., "User-level Interprocess
 // Communication for Shared Memory Multiprocessors", ACM TOCS 1991 (URPC); Kaestle et al., "Machine-aware Atomic
 // Broadcast Trees for Multicores", OSDI 2016, section 4.1.
-#include "queue/messages.h"
+#include "queue/acknowledged.h"
 
 namespace smelt::queue {
 namespace {
 
-struct Ump {
-  static uint64_t mark(uint64_t position) { return sequence_number(position); }
-
-  static bool has_room(Sender& sender, uint64_t end) {
-    if (end <= sender.free) [[likely]]
-      return true;
-    // acquire: the receiver's reads of the slots come before our writing them.
-    sender.free = sender.readers[0].read.load(std::memory_order_acquire) + sender.ring;
-    return end <= sender.free;
-  }
-
-  static void occupy(Slot&) {}  // nobody looks at the words within a message
-
-  static void give_back(Receiver& receiver, uint64_t slots) {
-    receiver.next += slots;
-    acknowledge(receiver);
-  }
+struct Ump : Acknowledged<Ump> {
+  // acquire: the receiver's reads of the slots come before our writing them.
+  static uint64_t slowest(const Sender& sender) { return sender.readers[0].read.load(std::memory_order_acquire); }
 };
 
 }  // namespace

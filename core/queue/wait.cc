@@ -5,6 +5,10 @@
 // whether somebody sleeps after what it stored, without a fence of its own (transport/line.h). That membarrier reaches
 // no other process. So between processes a wake-up can be missed, and they sleep in slices, as threads do where the
 // kernel refuses it: who was missed finds out when the slice is over.
+//
+// A crowd or not? Threads that are bound to a CPU each see one CPU in their affinity masks, like threads that share it.
+// So where the mask has fewer CPUs than the queue has members, each tells where it is when it waits, or when somebody
+// who waits has asked (answer()), and spins only as long as nobody else of the channel was last seen on its CPU.
 #include <algorithm>
 #include <cerrno>
 
@@ -16,33 +20,59 @@ namespace {
 
 constexpr int64_t kBlindSlice = typical(ThresholdId::kBlindSlice);
 
-// Do we run where the other side last waited? Then it cannot run while we spin. Hints, all of it: relaxed.
-bool on_one_cpu(Bell& own, const Bell& theirs) {
-  const uint32_t here = os::current_cpu();
-  // Stored on change only: the line is read by the other side.
-  if (own.cpu.load(std::memory_order_relaxed) != here) own.cpu.store(here, std::memory_order_relaxed);
-  return here != ~0u && theirs.cpu.load(std::memory_order_relaxed) == here;
-}
+constexpr int kAskAgain = 8;  // yields: one CPU's threads have all had a turn by then
 
-// `own` is the bell that we ring, `bell` the one that we wait for. `look` is a try of the kind: anything but -EAGAIN
-// ends the wait.
-template <typename Look>
-int wait_until(const End& end, Bell& own, Bell& bell, Look look) {
-  const WaitPolicy& policy = end.policy;
-  int64_t yield_ns = policy.yield_ns;
-  int result;
-  for (int i = 0; i < policy.burst; ++i) {
-    if ((result = look()) != -EAGAIN) return result;
-    if (policy.spin_ns == 0) break;
-    cpu_pause();
+enum class Company { kApart, kUnknown, kHere };
+
+// Is nobody that counts on this CPU? Hints, all of it: relaxed.
+class Place {
+ public:
+  Place(std::atomic<uint32_t>& own, const std::atomic<uint32_t>* sender, const Member* readers, uint32_t count)
+      : own_(own), sender_(sender), readers_(readers), count_(count) {}
+
+  Company look() {
+    const uint32_t here = os::current_cpu();
+    // Stored on change only: the line is read by the others.
+    if (own_.load(std::memory_order_relaxed) != here) own_.store(here, std::memory_order_relaxed);
+    if (here == kNowhere) return Company::kUnknown;
+    Company company = Company::kApart;
+    if (sender_) meet(sender_->load(std::memory_order_relaxed), here, company);
+    for (uint32_t i = 0; i < count_; ++i)
+      if (&readers_[i].cpu != &own_) meet(readers_[i].cpu.load(std::memory_order_relaxed), here, company);
+    return company;
   }
 
+ private:
+  static void meet(uint32_t there, uint32_t here, Company& company) {
+    if (there == here) company = Company::kHere;
+    if (there == kNowhere && company == Company::kApart) company = Company::kUnknown;
+  }
+
+  std::atomic<uint32_t>& own_;
+  const std::atomic<uint32_t>* sender_;  // nullptr: that is us
+  const Member* readers_;
+  uint32_t count_;
+};
+
+// `bell` is the one that we wait for, `burst` is left for next time. `look` is a try of the kind: anything but -EAGAIN
+// ends the wait.
+template <typename Look>
+int wait_until(const End& end, Place place, int32_t& burst, Bell& bell, Look look) {
+  Company company = Company::kApart;
+  const auto alone = [&] {
+    company = place.look();
+    return company == Company::kApart || (company == Company::kUnknown && !end.unsure);
+  };
+  const WaitPolicy& policy = end.unsure && !alone() ? end.crowd : end.policy;
+  burst = burst_of(policy);
+  int result;
+  int64_t yield_ns = policy.yield_ns;
   int64_t now = os::now_ns();
   const auto after = [&now](int64_t ns) { return ns < 0 || ns > INT64_MAX - now ? INT64_MAX : now + ns; };
   const int64_t deadline = after(end.timeout_ns);
   const int64_t spin_until = std::min(after(policy.spin_ns), deadline);
   while (now < spin_until) {
-    if (on_one_cpu(own, bell)) {
+    if (!alone()) {
       yield_ns = policy.foreign_ns;
       break;
     }
@@ -53,9 +83,12 @@ int wait_until(const End& end, Bell& own, Bell& bell, Look look) {
     now = os::now_ns();
   }
   const int64_t yield_until = std::min(after(yield_ns), deadline);
-  while (yield_ns > 0 && now < yield_until) {
+  for (int yields = 1; yield_ns > 0 && now < yield_until; ++yields) {
     os::yield_cpu();
     if ((result = look()) != -EAGAIN) return result;
+    // Asks whoever rings where it is, as a sleeper does: a system call for that one, so only where we do not know, or
+    // what we know seems to be out of date.
+    if (company == Company::kUnknown || yields == kAskAgain) bell.sleepers.store(1, std::memory_order_relaxed);
     const int64_t back = os::now_ns();
     const bool lost = back - now > policy.foreign_ns;  // to somebody who is not of ours
     now = back;
@@ -78,14 +111,24 @@ int wait_until(const End& end, Bell& own, Bell& bell, Look look) {
 
 }  // namespace
 
+void answer(Bell& bell, std::atomic<uint32_t>& cpu) {
+  const uint32_t here = os::current_cpu();
+  if (cpu.load(std::memory_order_relaxed) != here) cpu.store(here, std::memory_order_relaxed);
+  wake_sleepers(bell);
+}
+
 int wait_to_send(End& end, uint64_t slots) {
-  Channel& channel = *end.sender.channel;
-  return wait_until(end, channel.sent, channel.read, [&end, slots] { return end.kind->can_send(end, slots); });
+  Sender& sender = end.sender;
+  const Place place{sender.channel->sent.cpu, nullptr, sender.readers, sender.count};
+  return wait_until(end, place, sender.burst, sender.channel->read,
+                    [&end, slots] { return end.kind->can_send(end, slots); });
 }
 
 int wait_to_receive(End& end) {
-  Channel& channel = *end.receiver.channel;
-  return wait_until(end, channel.read, channel.sent, [&end] { return end.kind->can_receive(end); });
+  Receiver& receiver = end.receiver;
+  // The other readers count only where there may not be a CPU for each: whom we wait for is the sender.
+  const Place place{receiver.own->cpu, &receiver.channel->sent.cpu, receiver.readers, end.unsure ? receiver.count : 0};
+  return wait_until(end, place, receiver.burst, receiver.channel->sent, [&end] { return end.kind->can_receive(end); });
 }
 
 }  // namespace smelt::queue

@@ -10,7 +10,8 @@
  * Mutants: PUBLISH, HERE, GIVE, ROOM, LEAVE, GONE =RELAXED; NOWAIT nobody waits for a free slot; ONE_MORE a slot further
  * than the ring; EARLY the word of a message's first slot is stored before the other slots are written; BACKWARDS
  * FastForward empties the last slot first; FIRST it looks at the first slot that it needs; NO_SECOND_LOOK after the
- * sender was found to have left; TOO_RARE an acknowledgement only every STRIDE+1 slots; FASTEST the quickest reader
+ * sender was found to have left; TOO_RARE an acknowledgement only every STRIDE+1 slots, or a look so
+ * far ahead, which comes to a slot that is empty because it was not written yet; FASTEST the quickest reader
  * counts. RING slots, L messages. */
 #ifndef KIND
 #define KIND 1
@@ -57,6 +58,11 @@
 #else
 #define RARE STRIDE
 #endif
+#ifdef FIRST
+#define LOOKED_AT next
+#else
+#define LOOKED_AT (next+SLOTS+RARE-2)
+#endif
 #include "weak.pml"
 #define word(p) ((p)%RING)
 #define acknowledged(i) (RING+(i)-1)   /* readers are 1 .. N; 0 as long as nobody has, then the position */
@@ -69,13 +75,12 @@ inline wait_for_room() {
   skip
 #else
 #if KIND==2
-  /* full or empty is all that a word says */
-  v=1;
-#ifdef FIRST
-  do :: v!=0 -> atomic { last_[word(next)]==0 -> load(word(next), ROOM, v) } :: else -> break od
-#else
-  do :: v!=0 -> atomic { last_[word(next+SLOTS-1)]==0 -> load(word(next+SLOTS-1), ROOM, v) } :: else -> break od
-#endif
+  /* full or empty is all that a word says; STRIDE-1 slots ahead of those that are needed, then all of them are free */
+  if :: free<next+SLOTS ->
+     v=1;
+     do :: v!=0 -> atomic { last_[word(LOOKED_AT)]==0 -> load(word(LOOKED_AT), ROOM, v) } :: else -> break od;
+     free=next+SLOTS+RARE-1
+  :: else fi
 #else
 #ifdef ONE_MORE
 #define NEED (next+SLOTS-RING-1)

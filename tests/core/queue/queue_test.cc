@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -219,6 +220,48 @@ TEST_P(Kinds, HoldWhatTheyWereAskedForAndNoMoreThanTheyHave) {
     EXPECT_EQ(smelt_queue_try_send(ends[0], "", smelt_queue_limit(ends[0]) + 1), -EMSGSIZE);
     EXPECT_EQ(smelt_queue_can_send(ends[0], smelt_queue_limit(ends[0]) + 1), -EMSGSIZE);
   }
+}
+
+// However full it is: what is there and the next message together need no more slots than the capacity, so it is taken.
+TEST_P(Kinds, WhatFitsBesideWhatIsThereIsTaken) {
+  for (const unsigned capacity : {1u, 3u, 4u, 13u, 25u, 64u, 97u}) {
+    const Ends ends = threads(capacity);
+    uint64_t sent = 0, received = 0, there = 0, mixed = 1;
+    Bytes bytes;
+    for (int step = 0; step < 5000; ++step) {
+      mixed = mixed * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
+      const Bytes next = message(sent, smelt_queue_limit(ends[0]));
+      const bool fits = there + queue::slots_of(next.size()) <= capacity;
+      if (fits && (sent == received || mixed >> 63)) {
+        ASSERT_EQ(smelt_queue_try_send(ends[0], next.data(), next.size()), 0) << there << " of " << capacity;
+        there += queue::slots_of(next.size());
+        ++sent;
+      } else {
+        ASSERT_EQ(receive(ends[1], &bytes, Form::kWait), 0);
+        ASSERT_EQ(bytes, message(received, smelt_queue_limit(ends[0])));
+        there -= queue::slots_of(bytes.size());
+        ++received;
+      }
+    }
+  }
+}
+
+// From and to any address, and not a byte beyond.
+TEST_P(Kinds, EveryLengthIsCopiedAsItIs) {
+  const Ends ends = threads(8);
+  for (size_t length = 0; length <= 3 * SMELT_QUEUE_SLOT; ++length)
+    for (size_t shift = 0; shift < 9; ++shift) {
+      Bytes from(shift + length), to(shift + length + 16, 0xee);
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(length + 7 * i + 1);
+      size_t bytes = ~size_t{0};
+      ASSERT_EQ(smelt_queue_try_send(ends[0], from.data() + shift, length), 0);
+      ASSERT_EQ(smelt_queue_try_receive(ends[1], to.data() + shift, length, &bytes), 0);
+      ASSERT_EQ(bytes, length);
+      Bytes wanted(to.size(), 0xee);
+      std::copy(from.begin() + static_cast<std::ptrdiff_t>(shift), from.end(),
+                wanted.begin() + static_cast<std::ptrdiff_t>(shift));
+      ASSERT_EQ(to, wanted) << length << " bytes at " << shift;
+    }
 }
 
 TEST_P(Kinds, OrderAndNoLossBetweenThreads) {
@@ -602,6 +645,74 @@ TEST_P(Kinds, InTheCallersMemoryAtTwoAddresses) {
     }
   }
   for (char* one : address) munmap(one, bytes);
+}
+
+// --- where the threads are
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t mask;
+  sched_getaffinity(0, sizeof mask, &mask);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(static_cast<size_t>(cpu), &mask)) cpus.push_back(cpu);
+  return cpus;
+}
+void bind_self(int cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<size_t>(cpu), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+}
+class Bound : public Kinds {
+ protected:
+  // How often the waiting receiver went to sleep while each of kRounds messages came kLate after the last. Everything
+  // happens in threads of its own, bound to these CPUs; the queue is made by one of them.
+  static constexpr int kRounds = 40;
+  static constexpr auto kLate = 2ms;  // longer than a crowd yields, far shorter than the test's SMELT_SPIN_US
+  void measure(int sender_cpu, int receiver_cpu, long* sleeps, bool* spins) const {
+    std::thread receiver([&, this] {
+      bind_self(receiver_cpu);
+      const Ends ends = threads(64);
+      std::thread sender([&] {
+        bind_self(sender_cpu);
+        for (int k = 0; k < kRounds; ++k) {
+          const auto until = std::chrono::steady_clock::now() + kLate;
+          while (std::chrono::steady_clock::now() < until)
+            if (sender_cpu == receiver_cpu) std::this_thread::yield();
+          smelt_queue_send(ends[0], nullptr, 0);
+        }
+      });
+      rusage before{}, after{};
+      getrusage(RUSAGE_THREAD, &before);
+      size_t bytes;
+      for (int k = 0; k < kRounds; ++k) smelt_queue_receive(ends[1], nullptr, 0, &bytes);
+      getrusage(RUSAGE_THREAD, &after);
+      *sleeps = after.ru_nvcsw - before.ru_nvcsw;
+      *spins = ends[1]->receiver.burst > 0;
+      sender.join();
+    });
+    receiver.join();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Queue, Bound, testing::ValuesIn(all_kinds()), test_name);
+
+// The affinity mask has one CPU, and all the same there is one for each. (SMELT_SPIN_US says how long it spins.)
+TEST_P(Bound, ToACpuEachTheySpin) {
+  const std::vector<int> cpus = allowed_cpus();
+  if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
+  long sleeps = 0;
+  bool spins = false;
+  measure(cpus[0], cpus[1], &sleeps, &spins);
+  EXPECT_LE(sleeps, kRounds / 2);
+  EXPECT_TRUE(spins);
+}
+
+TEST_P(Bound, ToOneCpuTheyMakeRoom) {
+  long sleeps = 0;
+  bool spins = true;
+  measure(allowed_cpus()[0], allowed_cpus()[0], &sleeps, &spins);
+  EXPECT_GE(sleeps, 1);
+  EXPECT_FALSE(spins);
 }
 
 // Another process may write anything into that memory: it must not lead beyond it.
