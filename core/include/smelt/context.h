@@ -14,6 +14,7 @@
 
 #include <smelt/group.h>
 #include <smelt/model.h>
+#include <smelt/queue.h>
 #include <smelt/tree.h>
 
 SMELT_BEGIN
