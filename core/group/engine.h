@@ -25,14 +25,8 @@
 #include <cerrno>
 #include <new>
 
+#include "base/await.h"
 #include "group/group.h"
-
-// Nothing to do with a lambda: `at` must be the machine's own, and `return` leave step().
-#define SMELT_AWAIT(...)                          \
-  if constexpr (How::kStops) this->at = __LINE__; \
-  [[fallthrough]];                                \
-  case __LINE__:                                  \
-    if (!(__VA_ARGS__)) return false
 
 namespace smelt {
 

@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 
 #include <smelt/barrier.h>
-#include <smelt/context.h>
 
-#include "base/object.h"
 #include "base/options.h"
 #include "base/os/os.h"
 #include "profile/api.h"
-#include "team/team.h"
+#include "schedule/validate.h"
+#include "team/context.h"
 
 using namespace smelt;
 
@@ -22,11 +22,6 @@ struct alignas(kLineBytes) Participant {
 };
 
 }  // namespace
-
-struct smelt_context : Object {
-  TeamPlan plan;
-  WaitPolicy policy;
-};
 
 struct smelt_barrier : Object {
   uint32_t n = 0;
@@ -47,12 +42,33 @@ int allowed_cpus_as_participants(unsigned n, Arena& arena, const uint32_t** out)
   return 0;
 }
 
+// The pattern's own tree; where it is none, the cheapest for going up and down again.
+int plan_tree(const TeamRequest& request, smelt_context& context) {
+  ForkPlan fork;
+  if (context.plan.tree.n == 0) {
+    if (const int error = plan_fork(request, context.arena, &fork)) return error;
+  }
+  context.tree = context.plan.tree.n == 0 ? fork.tree : context.plan.tree;
+  return 0;
+}
+
 }  // namespace
+
+int smelt::plan_along_tree(smelt_context& context, bool crowded) {
+  TeamPlan& plan = context.plan;
+  plan.n = context.tree.n;
+  plan.crowd = crowded || plan.n == 1;
+  plan.tree = context.tree;
+  std::snprintf(plan.pattern, sizeof plan.pattern, "%s", plan.n == 1 ? "alone" : crowded ? "crowd" : "given");
+  if (plan.crowd) return 0;
+  const int error = barrier_schedule(context.tree, context.tree, context.arena, &plan.schedule);
+  return error ? error : check_schedule(plan.schedule, context.arena);
+}
 
 int smelt_context_create(const smelt_model* model, unsigned n, const unsigned* cpus, const char* pattern,
                          smelt_context** context) {
   if (!context || n < 1 || n > kMaxParticipants) return -EINVAL;
-  auto* object = make_object<smelt_context>(generation_bytes(n));
+  auto* object = make_object<smelt_context>(2 * generation_bytes(n));
   if (!object) return -ENOMEM;
   smelt_model* loaded = nullptr;
   int error = model ? 0 : smelt_model_load(nullptr, &loaded);
@@ -65,6 +81,7 @@ int smelt_context_create(const smelt_model* model, unsigned n, const unsigned* c
   if (!error) {
     request.profile = &(model ? model : loaded)->profile;
     error = plan_team(request, object->arena, &object->plan);
+    if (!error) error = plan_tree(request, *object);
     object->policy = wait_policy(object->plan.crowd, n, request.profile);
   }
   smelt_model_free(loaded);

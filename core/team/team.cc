@@ -56,6 +56,7 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
   if (!error && !best) error = check_schedule(choice.schedule, arena);
   if (error) return error;
   made.schedule = choice.schedule;
+  if (!choice.pattern.info->exchange) made.tree = choice.tree;
   made.predicted = choice.predicted;
   choice_text(choice, made.pattern, sizeof made.pattern);
   *out = made;

@@ -22,6 +22,7 @@ struct TeamPlan {
   uint32_t n = 0;
   bool crowd = false;     // no schedule: a counter (or nothing at all, for one participant)
   Schedule schedule;      // validated; in the arena that the plan was made in
+  Tree tree;              // where the pattern is a tree, in the arena; n 0: it is an exchange, or nothing
   double predicted = 0;   // ns per barrier; 0 without a schedule
   char pattern[40] = "";  // "pair", "hybrid", ..., "crowd", "alone"
 };

@@ -1,6 +1,7 @@
 /* Smelt: machine-aware barriers between the threads of one machine. This header includes all the others.
  *
  *   model -> tree, schedule -> context -> barrier     between threads
+ *                              context -> seats with collectives     between threads or processes
  *   host -> group -> barrier, broadcast, reduce, allreduce, allgather, alltoall, exchange, ...     between processes
  *
  *   queue: messages from end to end     between threads or processes

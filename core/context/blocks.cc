@@ -1,0 +1,190 @@
+// Gather, scatter and exchange: a block for each participant.
+//
+//   along the tree  blocks go in ascending order of whom they are of, or for, each in pieces. Everybody knows which
+//                   edge leads to whom, so it knows from where the next comes and where it goes, and blocks carry no
+//                   name. An exchange is a scatter of each participant in turn; nobody waits between them.
+//   direct          (threads, long blocks) as a broadcast's: the root's address goes down, everybody copies its own
+//                   block, and that all have done so goes up again. In an exchange everybody says where its memory is,
+//                   and after a barrier takes its blocks from all others; a second barrier lets them go.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "context/seat.h"
+
+namespace smelt::context {
+namespace {
+
+void keep(char* to, const char* from, size_t bytes) {
+  if (to != from) std::memcpy(to, from, bytes);
+}
+
+struct GatherAlongTree {
+  using How = Seat;
+  static constexpr bool kSynchronises = false;
+  int at = 0;
+  uint32_t whose = 0;
+  size_t done = 0;
+
+  bool step(Seat& seat, const Call& call) {
+    const uint32_t up = seat.way_to(call.root);
+    const auto length = [&] { return std::min(call.bytes - done, seat.piece_bytes); };
+    const auto place = [&] { return up == kNoEdge ? call.out + whose * call.bytes + done : seat.room; };
+    switch (at) {
+      case 0:
+        for (; whose < seat.n; ++whose) {
+          if (whose == seat.me && up == kNoEdge) keep(call.out + whose * call.bytes, call.in, call.bytes);
+          if (seat.way_to(whose) == up) continue;  // not of ours, or our own, which we keep
+          for (done = 0; done < call.bytes; done += length()) {
+            if (whose != seat.me) {
+              SMELT_AWAIT(seat.receive(seat.toward[whose], place(), length()));
+            }
+            if (up != kNoEdge) {
+              SMELT_AWAIT(seat.send(up, whose == seat.me ? call.in + done : seat.room, length()));
+            }
+          }
+        }
+    }
+    return true;
+  }
+};
+
+// From the row `in` of `root`; what is for us goes to `out`.
+struct Scatter {
+  using How = Seat;
+  int at = 0;
+  uint32_t whose = 0;
+  size_t done = 0;
+
+  bool step(Seat& seat, const char* in, char* out, size_t bytes, uint32_t root) {
+    const uint32_t up = seat.way_to(root);
+    const auto length = [&] { return std::min(bytes - done, seat.piece_bytes); };
+    switch (at) {
+      case 0:
+        for (whose = 0; whose < seat.n; ++whose) {
+          if (whose == seat.me && up == kNoEdge) keep(out, in + whose * bytes, bytes);
+          if (seat.way_to(whose) == up) continue;
+          for (done = 0; done < bytes; done += length()) {
+            if (up != kNoEdge) {
+              SMELT_AWAIT(seat.receive(up, whose == seat.me ? out + done : seat.room, length()));
+            }
+            if (whose != seat.me) {
+              SMELT_AWAIT(
+                  seat.send(seat.toward[whose], up == kNoEdge ? in + whose * bytes + done : seat.room, length()));
+            }
+          }
+        }
+    }
+    at = 0;
+    return true;
+  }
+};
+
+struct ScatterAlongTree {
+  static constexpr bool kSynchronises = false;
+  Scatter scatter;
+
+  bool step(Seat& seat, const Call& call) { return scatter.step(seat, call.in, call.out, call.bytes, call.root); }
+};
+
+struct ExchangeAlongTree {
+  using How = Seat;
+  static constexpr bool kSynchronises = false;
+  int at = 0;
+  uint32_t root = 0;
+  Scatter scatter;
+
+  bool step(Seat& seat, const Call& call) {
+    switch (at) {
+      case 0:
+        for (; root < seat.n; ++root) {
+          SMELT_AWAIT(scatter.step(seat, call.in, call.out + root * call.bytes, call.bytes, root));
+        }
+    }
+    return true;
+  }
+};
+
+template <bool to_root>
+struct RootedDirect {
+  using How = Seat;
+  static constexpr bool kSynchronises = false;
+  int at = 0;
+  uint32_t k = 0;
+  Address row;
+
+  bool step(Seat& seat, const Call& call) {
+    const uint32_t up = seat.way_to(call.root);
+    switch (at) {
+      case 0:
+        row = {to_root ? call.out : const_cast<char*>(call.in), call.bytes};
+        if (up != kNoEdge) {
+          SMELT_AWAIT(seat.receive(up, &row, sizeof row));
+          SMELT_AWAIT(row.bytes == call.bytes || seat.fail(-EMSGSIZE));
+        }
+        for (k = 0; k < seat.edge_count; ++k) {
+          if (k == up) continue;
+          SMELT_AWAIT(seat.send(k, &row, sizeof row));
+        }
+        if (to_root)
+          keep(row.at + seat.me * call.bytes, call.in, call.bytes);
+        else
+          keep(call.out, row.at + seat.me * call.bytes, call.bytes);
+        for (k = seat.edge_count; k-- > 0;) {
+          if (k == up) continue;
+          SMELT_AWAIT(seat.receive(k, nullptr, 0));
+        }
+        if (up != kNoEdge) {
+          SMELT_AWAIT(seat.send(up, nullptr, 0));
+        }
+    }
+    return true;
+  }
+};
+
+struct ExchangeDirect {
+  using How = Seat;
+  static constexpr bool kSynchronises = true;
+  int at = 0;
+  Turnstile turnstile;
+
+  bool step(Seat& seat, const Call& call) {
+    switch (at) {
+      case 0:
+        seat.notices[seat.me] = {call.in, call.out, call.bytes};
+        SMELT_AWAIT(turnstile.step(seat));
+        SMELT_AWAIT(are_as_long(seat, call.bytes) || seat.fail(-EMSGSIZE));
+        for (uint32_t k = 0; k < seat.n; ++k) {
+          const uint32_t i = (seat.me + k) % seat.n;
+          std::memcpy(call.out + i * call.bytes, seat.notices[i].in + seat.me * call.bytes, call.bytes);
+        }
+        SMELT_AWAIT(turnstile.step(seat));
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+void begin_gather(Seat& seat, const Call& call) {
+  if (is_direct(seat, call.bytes))
+    begin<RootedDirect<true>>(seat, call);
+  else
+    begin<GatherAlongTree>(seat, call);
+}
+
+void begin_scatter(Seat& seat, const Call& call) {
+  if (is_direct(seat, call.bytes))
+    begin<RootedDirect<false>>(seat, call);
+  else
+    begin<ScatterAlongTree>(seat, call);
+}
+
+void begin_exchange(Seat& seat, const Call& call) {
+  if (is_direct(seat, call.bytes))
+    begin<ExchangeDirect>(seat, call);
+  else
+    begin<ExchangeAlongTree>(seat, call);
+}
+
+}  // namespace smelt::context
