@@ -4,6 +4,7 @@
  *   host -> group -> barrier, broadcast, reduce, allreduce, allgather, alltoall, exchange, ...     between processes
  *
  *   queue: messages from end to end     between threads or processes
+ *   atomic_broadcast: one order of all members' messages     between threads or processes
  *   openmp: what the OpenMP shim did in this process
  *
  * Conventions, for every function of every header:
@@ -17,6 +18,7 @@
 #ifndef SMELT_SMELT_H
 #define SMELT_SMELT_H
 
+#include <smelt/atomic_broadcast.h>
 #include <smelt/barrier.h>
 #include <smelt/context.h>
 #include <smelt/group.h>
