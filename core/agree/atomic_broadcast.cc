@@ -21,8 +21,8 @@
 // killed leaves every queue with whole messages (queue/queue.h), so what the others have delivered is the beginning of
 // the one order, and they learn of it by the time that a wait may last.
 //
-// Source: Kaestle et al., "Machine-aware Atomic Broadcast Trees for Multicores", OSDI 2016, section 4.2.2: a root that is
-// the sequencer, and channels that are first in, first out; the sequencer is Kaashoek et al., "An Efficient Reliable
+// Source: Kaestle et al., "Machine-aware Atomic Broadcast Trees for Multicores", OSDI 2016, section 4.2.2: a root that
+// is the sequencer, and channels that are first in, first out; the sequencer is Kaashoek et al., "An Efficient Reliable
 // Broadcast Protocol", ACM Operating Systems Review 1989.
 #include <smelt/atomic_broadcast.h>
 #include <smelt/queue.h>

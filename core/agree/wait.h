@@ -1,9 +1,9 @@
 // Waiting for any of several: every member has one bell, rung by whoever has sent it something or made room for it, so
 // that it can sleep while it waits for its parent and all its children at once.
 //
-// Spin, yield, sleep, in the proportions of policy/wait.h, until the time is over. Between processes membarrier does not
-// reach the one who rings, so there, and where the kernel refuses it, sleep is in slices: who was missed finds out when
-// the slice is over.
+// Spin, yield, sleep, in the proportions of policy/wait.h, until the time is over. Between processes membarrier does
+// not reach the one who rings, so there, and where the kernel refuses it, sleep is in slices: who was missed finds out
+// when the slice is over.
 #pragma once
 
 #include <algorithm>

@@ -45,8 +45,8 @@ enum {
 };
 
 /* --- Members. `members`, 1 .. SMELT_MAX_PARTICIPANTS. `tree`: of so many participants, which are the members; it is
- * only read; NULL: under member 0, the cheapest on this machine, if member i runs on the i-th CPU that the caller may use.
- * `capacity`, 1 .. SMELT_ATOMIC_BROADCAST_MAX_CAPACITY: messages of one slot on each way; a longer one takes
+ * only read; NULL: under member 0, the cheapest on this machine, if member i runs on the i-th CPU that the caller may
+ * use. `capacity`, 1 .. SMELT_ATOMIC_BROADCAST_MAX_CAPACITY: messages of one slot on each way; a longer one takes
  * several. `timeout_ns`: how long a call of this member waits at most, in nanoseconds; negative: for ever. -ENOMEM. */
 
 /* Between threads of this process: all members, member[0 .. members-1], in memory of the library's, which goes with the

@@ -5,6 +5,7 @@
  *
  *   queue: messages from end to end     between threads or processes
  *   atomic_broadcast: one order of all members' messages     between threads or processes
+ *   two_phase_commit: all do it, or none     between threads or processes
  *   openmp: what the OpenMP shim did in this process
  *
  * Conventions, for every function of every header:
@@ -28,5 +29,6 @@
 #include <smelt/queue.h>
 #include <smelt/schedule.h>
 #include <smelt/tree.h>
+#include <smelt/two_phase_commit.h>
 
 #endif
