@@ -5,6 +5,8 @@
  *   host -> group -> barrier, broadcast, reduce, allreduce, allgather, alltoall, exchange, ...     between processes
  *
  *   queue: messages from end to end     between threads or processes
+ *   atomic_broadcast: one order of all members' messages     between threads or processes
+ *   two_phase_commit: all do it, or none     between threads or processes
  *   openmp: what the OpenMP shim did in this process
  *
  * Conventions, for every function of every header:
@@ -18,6 +20,7 @@
 #ifndef SMELT_SMELT_H
 #define SMELT_SMELT_H
 
+#include <smelt/atomic_broadcast.h>
 #include <smelt/barrier.h>
 #include <smelt/context.h>
 #include <smelt/group.h>
@@ -27,5 +30,6 @@
 #include <smelt/queue.h>
 #include <smelt/schedule.h>
 #include <smelt/tree.h>
+#include <smelt/two_phase_commit.h>
 
 #endif
