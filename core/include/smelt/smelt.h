@@ -4,6 +4,7 @@
  *   host -> group -> barrier, broadcast, reduce, allreduce, allgather, alltoall, exchange, ...     between processes
  *
  *   queue: messages from end to end     between threads or processes
+ *   member: one order of messages for members that come and go     between threads or processes
  *   openmp: what the OpenMP shim did in this process
  *
  * Conventions, for every function of every header:
@@ -20,6 +21,7 @@
 #include <smelt/barrier.h>
 #include <smelt/context.h>
 #include <smelt/group.h>
+#include <smelt/member.h>
 #include <smelt/model.h>
 #include <smelt/openmp.h>
 #include <smelt/options.h>
