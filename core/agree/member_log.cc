@@ -1,12 +1,13 @@
 // The log of a membership: numbering, receiving, and when something may be overwritten. members.h has the whole.
 //
-// 1. The end of the log is found from `tail` on, which may lag behind: entries follow each other without a gap, since an
-//    entry is put only behind one that is there. Who finds entries behind `tail` moves it on, whoever put them.
+// 1. The end of the log is found from `tail` on, which may lag behind: entries follow each other without a gap,
+//    since an entry is put only behind one that is there. Who finds entries behind `tail` moves it on, whoever put
+//    them.
 // 2. What may be overwritten: all before the least position that a taken place says it has received. A place that is
 //    being taken must not be overtaken by who has just looked at all places and not seen it (Dekker's problem, and
 //    Michael's hazard pointers, IEEE TPDS 2004). So who joins first takes its place, then passes a fence, then reads
-//    `tail`, and reads nothing that is older; who looks, reads how far each has come, passes a fence, and looks once more
-//    who there is. Either it sees who joins, or what it found is not beyond the tail which that one reads: nobody has
+//    `tail`, and reads nothing that is older; who looks, reads how far each has come, passes a fence, and looks once
+//    more who there is. Either it sees who joins, or what it found is not beyond the tail which that one reads: nobody has
 //    received further than the tail says (acknowledge()).
 // 3. Somebody who was taken out may read while it is overwritten. So buffers are made of atomic words, and what was
 //    read counts only if the own state is still as it was: who overwrites has seen that state changed before.
@@ -57,8 +58,8 @@ int receive_view(Member& member, Entry entry, smelt_member_event* event) {
 }  // namespace
 
 bool is_out(const Member& member) {
-  // acquire: whoever overwrites what we have read has seen this changed before it did. Our reads were acquiring, so they
-  // come before this one.
+  // acquire: whoever overwrites what we have read has seen this changed before it did. Our reads were acquiring, so
+  // they come before this one.
   return member.places[member.me].state.load(std::memory_order_acquire) != member.state.word;
 }
 
@@ -99,7 +100,7 @@ void survey(Member& member) {
       least = received;
       holder = p;
     }
-    full_fence();  // what was received, before who there is (2. above); and both before what is written on their strength
+    full_fence();  // what was received, before who there is (2. above); both before what is then overwritten
   }
   member.holder = holder;
   // Only who has just taken its place can say less than was known, and does not mean it.

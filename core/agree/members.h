@@ -7,9 +7,9 @@
 //                 ^ place 0      ^ place 2                place 1's; each place says how far it has received
 //
 // The order is that of the log, a ring of words. A word names a buffer, in which its sender has written a message, or a
-// view, before; to number it is one compare-and-swap that puts the word where the log ends. So whoever is killed, at any
-// step, has done all of it or nothing, and nobody has anything to finish for it. The members of the view are a function
-// of the log's beginning, the same for all.
+// view, before; to number it is one compare-and-swap that puts the word where the log ends. So whoever is killed, at
+// any step, has done all of it or nothing, and nobody has anything to finish for it. The members of the view are a
+// function of the log's beginning, the same for all.
 //
 // 1. A message (member_log.cc): a free buffer of one's own is filled, and its word goes to the end of the log.
 // 2. Receiving: the word at one's own position, the buffer that it names; now and then the position is published. What
@@ -18,8 +18,8 @@
 //    first, it is made anew. Everybody may make one, whenever the view and the places' states differ.
 // 4. Taking out: a state says so first, so that nobody waits for that place any more, and then a view. Who was taken
 //    out finds its state changed after what it has read, and throws that away. Its place and buffers are nobody else's
-//    until it says so itself, or its process is gone: it may stand just before its compare-and-swap. Then its word is in
-//    the order behind the view that it is not in, and all pass over it alike.
+//    until it says so itself, or its process is gone: it may stand just before its compare-and-swap. Then its word is
+//    in the order behind the view that it is not in, and all pass over it alike.
 //
 // The view's tree carries the news: who waits polls a line of its parent's in which that says how far the log goes, so
 // that no line is polled by many; and now and then the log itself, so that nobody depends on a parent that is busy or
@@ -27,9 +27,9 @@
 // between two such, and the living one finds out (member_wait.cc).
 //
 // Sources: Kaestle et al., "Machine-aware Atomic Broadcast Trees for Multicores", OSDI 2016, which leaves members that
-// come and go to future work; Birman, Joseph, "Exploiting Virtual Synchrony in Distributed Systems", SOSP 1987; Herlihy,
-// "Wait-Free Synchronization", ACM TOPLAS 1991 (agreement by compare-and-swap); Lamport, "Concurrent Reading and
-// Writing", CACM 1977 (what was read counts if nothing has changed since).
+// come and go to future work; Birman, Joseph, "Exploiting Virtual Synchrony in Distributed Systems", SOSP 1987;
+// Herlihy, "Wait-Free Synchronization", ACM TOPLAS 1991 (agreement by compare-and-swap); Lamport, "Concurrent Reading
+// and Writing", CACM 1977 (what was read counts if nothing has changed since).
 #pragma once
 
 #include <atomic>

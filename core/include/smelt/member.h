@@ -11,8 +11,8 @@
  * A member that was killed is taken out by whoever finds that its process is gone: who waits looks after its parent and
  * children in the tree, and who sends after whoever keeps the room. A member that receives nothing for as long as the
  * patience says, while its unread messages keep others from sending, is taken out too, although it may only be slow. It
- * is told at its next call (-ESTALE), leaves with smelt_member_leave() and may join again. Nobody has to live for a view
- * to be finished: it is there as a whole, or not at all, and whoever is left goes on.
+ * is told at its next call (-ESTALE), leaves with smelt_member_leave() and may join again. Nobody has to live for a
+ * view to be finished: it is there as a whole, or not at all, and whoever is left goes on.
  *
  * Threads: a member is used by one thread at a time; different members are independent, and anybody joins at any time.
  * Memory ordering: all that a member did before it sent happens before all that a member does after it received that.
@@ -74,8 +74,8 @@ SMELT_API int smelt_membership_create_shared(const smelt_member_terms *terms, sm
                                              smelt_membership **membership);
 SMELT_API int smelt_membership_attach(const smelt_member_ticket *ticket, smelt_membership **membership);
 
-/* In the caller's memory, which threads or processes share: `size` says how much is needed (0: the terms are not valid),
- * one of them writes an empty membership there, and then each opens it. The memory begins at a multiple of
+/* In the caller's memory, which threads or processes share: `size` says how much is needed (0: the terms are not
+ * valid), one of them writes an empty membership there, and then each opens it. The memory begins at a multiple of
  * SMELT_MEMBER_ALIGNMENT, may lie elsewhere in each process, and stays until all have freed it. open: -EPROTO: there is
  * no membership. */
 SMELT_API size_t smelt_membership_size(const smelt_member_terms *terms);
@@ -104,7 +104,7 @@ SMELT_API void smelt_member_leave(smelt_member *member);
  * -ENOENT: there is none in the view. -EAGAIN: it is out, and the view follows when there is room for it. */
 SMELT_API int smelt_member_exclude(smelt_member *member, unsigned place);
 
-/* --- Messages and views. The waiting forms: spin, yield, sleep, as SMELT_WAIT, SMELT_SPIN_US and SMELT_YIELD_US say. */
+/* --- Messages and views. The waiting forms: spin, yield, sleep, as SMELT_WAIT, SMELT_SPIN_US, SMELT_YIELD_US say. */
 
 enum { SMELT_MEMBER_MESSAGE = 1, SMELT_MEMBER_VIEW = 2 };
 
@@ -121,16 +121,17 @@ typedef struct smelt_member_event {
 SMELT_API int smelt_member_send(smelt_member *member, const void *data, size_t bytes);
 SMELT_API int smelt_member_try_send(smelt_member *member, const void *data, size_t bytes);
 
-/* What comes next: a message into `data`, which has `room`, or a view. Where a message does not fit (-EMSGSIZE) the event
- * is written too, and the message stays. */
+/* What comes next: a message into `data`, which has `room`, or a view. Where a message does not fit (-EMSGSIZE) the
+ * event is written too, and the message stays. */
 SMELT_API int smelt_member_receive(smelt_member *member, void *data, size_t room, smelt_member_event *event);
 SMELT_API int smelt_member_try_receive(smelt_member *member, void *data, size_t room, smelt_member_event *event);
 
 /* The view that was received last, of which `number` (may be NULL) is the number: writes at most `room` places of its
  * members, ascending, returns how many there are. None before the first. */
 SMELT_API int smelt_member_view(const smelt_member *member, uint64_t *number, unsigned *places, unsigned room);
-SMELT_API int smelt_member_parent(const smelt_member *member, unsigned place); /* there; -1: the root; -EINVAL: no member */
-SMELT_API unsigned smelt_member_place(const smelt_member *member);             /* its own */
+/* The parent of the member at `place` in that view's tree; -1: it is the root; -EINVAL: no member. */
+SMELT_API int smelt_member_parent(const smelt_member *member, unsigned place);
+SMELT_API unsigned smelt_member_place(const smelt_member *member); /* its own place */
 
 SMELT_END
 

@@ -1,5 +1,5 @@
-// Members that come and go, threads and processes: one order for all, nothing lost or doubled, whoever joins, leaves, is
-// killed or stopped, and whenever.
+// Members that come and go, threads and processes: one order for all, nothing lost or doubled, whoever joins, leaves,
+// is killed or stopped, and whenever.
 #include <smelt/member.h>
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ struct Record {
 
   bool operator==(const Record&) const = default;
 };
-constexpr size_t kMostRecords = 40'000;
+constexpr size_t kMostRecords = 200'000;
 struct Diary {
   std::atomic<uint64_t> sent, records;
   std::atomic<bool> wrong;
@@ -113,7 +113,8 @@ struct Diaries {
   // witness has seen both the coming and the going have lost none.
   void check(const Diary* witness) const {
     std::map<uint64_t, Record> order;
-    for (uint32_t i = 0; i < used->load(); ++i) {
+    const uint32_t diaries = std::min<uint32_t>(used->load(), kMost);
+    for (uint32_t i = 0; i < diaries; ++i) {
       ASSERT_FALSE(diary[i].wrong.load()) << "diary " << i;
       for (uint64_t k = 0; k < diary[i].records.load(); ++k) {
         const Record& record = diary[i].record[k];
@@ -131,7 +132,7 @@ struct Diaries {
         ASSERT_EQ(said[record.who]++, record.count) << "of " << record.who << " at position " << position;
       }
     }
-    for (uint32_t i = 0; i < used->load(); ++i) {
+    for (uint32_t i = 0; i < diaries; ++i) {
       const uint64_t records = diary[i].records.load();
       for (uint64_t k = 1; k < records; ++k) {
         const auto next = std::next(order.find(diary[i].record[k - 1].position));
@@ -203,12 +204,13 @@ struct Writer {
     return result == -EAGAIN ? 0 : result;
   }
   // Sends so many, and receives meanwhile.
-  int talk(uint64_t messages) {
+  int talk(uint64_t messages, std::chrono::microseconds pause = 0us) {
     for (uint64_t k = 0; k < messages;) {
       int result = send();
       if (result == 0) ++k;
       if (result != 0 && result != -EAGAIN) return result;
       if (result == -EAGAIN) std::this_thread::yield();
+      if (pause > 0us) std::this_thread::sleep_for(pause);
       if ((result = receive_all()) != 0) return result;
     }
     return 0;
@@ -523,6 +525,310 @@ TEST(Members, PatienceEnds) {
   }
   EXPECT_EQ(views, 2);
   EXPECT_EQ(smelt_member_try_receive(silent.get(), room, 8, &event), -ESTALE);
+}
+
+// --- processes
+
+// How another process ended: its exit status, or 1000 + the signal.
+int ended(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+pid_t in_another_process(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  alarm(120);
+  _exit(body());
+}
+Membership for_processes(unsigned places, unsigned messages, size_t bytes, smelt_member_ticket* ticket,
+                         int64_t patience_ns = kForEver) {
+  const smelt_member_terms terms{places, messages, bytes, patience_ns};
+  smelt_membership* made = nullptr;
+  EXPECT_EQ(smelt_membership_create_shared(&terms, ticket, &made), 0);
+  return Membership(made);
+}
+Membership attached(const smelt_member_ticket& ticket) {
+  smelt_membership* made = nullptr;
+  return Membership(smelt_membership_attach(&ticket, &made) == 0 ? made : nullptr);
+}
+
+class MembersOfProcesses : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kThreadSanitizer) GTEST_SKIP() << "it does not look into other processes";
+  }
+};
+
+// Joins, talks and leaves, so many times or (negative) for ever. 0, or what went wrong.
+int visit(const smelt_member_ticket& ticket, Diaries& diaries, size_t limit, int turns, unsigned most, unsigned seed) {
+  const Membership membership = attached(ticket);
+  if (!membership) return 1;
+  std::mt19937 random(seed);
+  for (int turn = 0; turn != turns; ++turn) {
+    smelt_member* made = nullptr;
+    const int error = smelt_member_join(membership.get(), SMELT_MEMBER_ANY, -1, kLong, &made);
+    if (error == -EBUSY || error == -ESTALE) {
+      std::this_thread::yield();
+      continue;
+    }
+    if (error != 0) return 2;
+    Diary* diary = most == 0 ? nullptr : diaries.fresh();
+    if (diary) {
+      Writer writer{made, diary, limit};
+      const int result = writer.talk(random() % most, 20us);
+      if (result != 0 && result != -ESTALE && result != -ENOSPC) return 3;
+    }
+    smelt_member_leave(made);
+  }
+  return 0;
+}
+
+TEST_F(MembersOfProcesses, ComeAndGo) {
+  Diaries diaries;
+  smelt_member_ticket ticket;
+  const Membership membership = for_processes(4, 64, 100, &ticket);
+  const Member first = join(membership);
+  Writer writer{first.get(), diaries.fresh(), 100};
+  std::vector<pid_t> children;
+  for (unsigned i = 0; i < 3; ++i)
+    children.push_back(in_another_process([&] { return visit(ticket, diaries, 100, 40, 60, i); }));
+  size_t left = children.size();
+  while (left > 0) {
+    ASSERT_EQ(writer.receive_all(), 0);
+    int status;
+    for (pid_t& child : children) {
+      if (child == 0 || waitpid(child, &status, WNOHANG) != child) continue;
+      EXPECT_EQ(status, 0);
+      child = 0;
+      --left;
+    }
+    std::this_thread::yield();
+  }
+  ASSERT_EQ(writer.receive_all(), 0);
+  diaries.check(writer.diary);
+  EXPECT_EQ(smelt_member_view(first.get(), nullptr, nullptr, 0), 1);
+}
+
+// Killed at any time, in the middle of whatever they do; `most` 0: they do nothing but make views.
+void kill_at_random(int kills, unsigned most, unsigned messages) {
+  Diaries diaries;
+  smelt_member_ticket ticket;
+  constexpr size_t kLimit = 60;
+  const Membership membership = for_processes(4, messages, kLimit, &ticket);
+  const Member first = join(membership, SMELT_MEMBER_ANY, 2'000'000);
+  ASSERT_TRUE(first);
+  Writer writer{first.get(), diaries.fresh(), kLimit};
+  std::mt19937 random(most + 7);
+  std::vector<pid_t> children(3);
+  const auto spawn = [&] {
+    const unsigned seed = random();
+    return in_another_process([&, seed] { return visit(ticket, diaries, kLimit, -1, most, seed); });
+  };
+  for (pid_t& child : children) child = spawn();
+  uint64_t views = 0;
+  for (int killed = 0; killed < kills; ++killed) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 8000);
+    do {
+      const uint64_t before = writer.diary->records.load();
+      const int result = writer.receive(true);
+      ASSERT_TRUE(result == 0 || result == -ETIMEDOUT) << result;
+      if (most > 0 && random() % 4 == 0 && writer.diary->sent.load() < 2000) {
+        const int sent = writer.send();
+        ASSERT_TRUE(sent == 0 || sent == -EAGAIN) << sent;
+      }
+      views += writer.diary->records.load() > before;
+    } while (std::chrono::steady_clock::now() < until);
+    pid_t& child = children[random() % children.size()];
+    ASSERT_EQ(kill(child, SIGKILL), 0);
+    // Now and then it is waited for later: until then the kernel knows the number, and the process is gone all the same.
+    const pid_t gone = child;
+    if (random() % 2) {
+      ASSERT_EQ(ended(gone), 1000 + SIGKILL);
+      child = spawn();
+    } else {
+      child = spawn();
+      ASSERT_EQ(ended(gone), 1000 + SIGKILL);
+    }
+  }
+  for (const pid_t child : children) kill(child, SIGKILL);
+  for (const pid_t child : children) EXPECT_EQ(ended(child), 1000 + SIGKILL);
+  // The survivor finds all of them gone.
+  const auto patience = std::chrono::steady_clock::now() + 30s;
+  int result = 0;
+  while ((result == 0 || smelt_member_view(first.get(), nullptr, nullptr, 0) > 1) &&
+         std::chrono::steady_clock::now() < patience) {
+    result = writer.receive(true);
+    ASSERT_TRUE(result == 0 || result == -ETIMEDOUT) << result;
+  }
+  EXPECT_EQ(smelt_member_view(first.get(), nullptr, nullptr, 0), 1);
+  EXPECT_GT(views, static_cast<uint64_t>(kills) / 2);
+  diaries.check(writer.diary);
+}
+
+TEST_F(MembersOfProcesses, KilledAtRandomWhileAllSend) { kill_at_random(120, 200, 64); }
+TEST_F(MembersOfProcesses, KilledInTheMiddleOfViews) { kill_at_random(200, 0, 32); }
+
+// Stopped for longer than the others' patience, they are taken out; going on, they learn it, and come again.
+TEST_F(MembersOfProcesses, StoppedOnesAreTakenOutAndComeAgain) {
+  Diaries diaries;
+  smelt_member_ticket ticket;
+  constexpr size_t kLimit = 60;
+  const Membership membership = for_processes(3, 32, kLimit, &ticket, kShort);
+  const Member first = join(membership);
+  ASSERT_TRUE(first);
+  Writer writer{first.get(), diaries.fresh(), kLimit};
+  std::vector<pid_t> children;
+  for (unsigned i = 0; i < 2; ++i)
+    children.push_back(in_another_process([&] { return visit(ticket, diaries, kLimit, -1, 1000, i); }));
+  std::mt19937 random(5);
+  const auto go_on = [&](auto until) {
+    const auto patience = std::chrono::steady_clock::now() + 30s;
+    while (!until() && std::chrono::steady_clock::now() < patience) {
+      ASSERT_EQ(writer.receive_all(), 0) << "nobody takes us out";
+      writer.send();
+      std::this_thread::sleep_for(20us);
+    }
+  };
+  int excluded = 0;
+  for (int round = 0; round < 12; ++round) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 20000);
+    go_on([&] { return std::chrono::steady_clock::now() >= until; });
+    for (const pid_t child : children) ASSERT_EQ(kill(child, SIGSTOP), 0);
+    go_on([&] { return smelt_member_view(first.get(), nullptr, nullptr, 0) == 1; });
+    excluded += smelt_member_view(first.get(), nullptr, nullptr, 0) == 1;
+    for (const pid_t child : children) ASSERT_EQ(kill(child, SIGCONT), 0);
+    go_on([&] { return smelt_member_view(first.get(), nullptr, nullptr, 0) > 1; });
+  }
+  EXPECT_EQ(excluded, 12);
+  for (const pid_t child : children) kill(child, SIGKILL);
+  for (const pid_t child : children) EXPECT_EQ(ended(child), 1000 + SIGKILL);
+  ASSERT_EQ(writer.receive_all(), 0);
+  diaries.check(nullptr);
+}
+
+// All members are dead: who comes next is alone, at whatever place.
+TEST_F(MembersOfProcesses, TheirPlacesAreTakenAgain) {
+  smelt_member_ticket ticket;
+  const Membership membership = for_processes(3, 16, 8, &ticket);
+  for (int round = 0; round < 10; ++round) {
+    std::vector<pid_t> children;
+    for (int place = 0; place < 3; ++place) {
+      children.push_back(in_another_process([&] {
+        const Membership there = attached(ticket);
+        const Member member = join(there, place);
+        if (!member) return 1;
+        smelt_member_event event;
+        char room[8];
+        while (smelt_member_try_send(member.get(), room, 8) == 0) {
+        }
+        for (int i = 0; i < place; ++i) smelt_member_try_receive(member.get(), room, 8, &event);
+        raise(SIGKILL);
+        return 2;
+      }));
+      ASSERT_EQ(ended(children.back()), 1000 + SIGKILL);
+    }
+    const Member member = join(membership, round % 3);
+    ASSERT_TRUE(member) << round;
+    smelt_member_event event;
+    char room[8];
+    // The first view may have the dead in it, whom nobody has found yet.
+    int views = 0;
+    do {
+      ASSERT_EQ(smelt_member_receive(member.get(), room, 8, &event), 0);
+      EXPECT_EQ(event.kind, SMELT_MEMBER_VIEW);
+      ASSERT_LE(++views, 3);
+    } while (smelt_member_view(member.get(), nullptr, nullptr, 0) != 1);
+  }
+}
+
+TEST_F(MembersOfProcesses, TicketsAreLookedAt) {
+  smelt_member_ticket ticket;
+  Membership membership = for_processes(3, 16, 8, &ticket);
+  for (int word = 0; word < 3; ++word) {
+    smelt_member_ticket wrong = ticket;
+    wrong.word[word] ^= 0x10;  // another name, process, or length
+    EXPECT_FALSE(attached(wrong)) << "word " << word;
+  }
+  const Membership there = attached(ticket);
+  ASSERT_TRUE(there);
+  membership.reset();
+  EXPECT_FALSE(attached(ticket)) << "gone";
+  EXPECT_TRUE(join(there)) << "the memory is not";
+}
+
+// The caller's memory, which each has elsewhere.
+TEST(Members, InTheCallersMemoryAtTwoAddresses) {
+  const smelt_member_terms terms{2, 16, 8, -1};
+  const size_t bytes = smelt_membership_size(&terms);
+  ASSERT_GT(bytes, 0u);
+  const int file = memfd_create("members", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, static_cast<off_t>(bytes)), 0);
+  char* address[2];
+  for (char*& one : address)
+    one = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  close(file);
+  smelt_membership *a = nullptr, *b = nullptr;
+  EXPECT_EQ(smelt_membership_open(address[0], bytes, &a), -EPROTO) << "nothing is there";
+  EXPECT_EQ(smelt_membership_init(address[0], bytes - 1, &terms), -EINVAL);
+  EXPECT_EQ(smelt_membership_init(address[0] + 64, bytes, &terms), -EINVAL);
+  std::memset(address[0], 0xff, bytes);  // what was there before does not matter
+  ASSERT_EQ(smelt_membership_init(address[0], bytes, &terms), 0);
+  EXPECT_EQ(smelt_membership_open(address[1], bytes - 1, &b), -EPROTO);
+  ASSERT_EQ(smelt_membership_open(address[0], bytes, &a), 0);
+  ASSERT_EQ(smelt_membership_open(address[1], bytes, &b), 0);
+  {
+    const Membership here(a), there(b);
+    const Member first = join(here), second = join(there);
+    ASSERT_TRUE(first && second);
+    smelt_member_event event;
+    uint64_t number = 0;
+    ASSERT_EQ(smelt_member_receive(second.get(), &number, 8, &event), 0);
+    for (uint64_t k = 0; k < 1000; ++k) {
+      ASSERT_EQ(smelt_member_send(first.get(), &k, 8), 0);
+      ASSERT_EQ(smelt_member_receive(second.get(), &number, 8, &event), 0);
+      ASSERT_EQ(number, k);
+      while (smelt_member_try_receive(first.get(), &number, 8, &event) == 0) {
+      }
+    }
+  }
+  for (char* one : address) munmap(one, bytes);
+}
+
+// Another process may write anything into that memory: it must not lead beyond it, nor keep anybody for ever.
+TEST(Members, DamagedMemoryIsAnErrorAndNoMore) {
+  const smelt_member_terms terms{3, 16, 40, kShort};
+  const size_t bytes = smelt_membership_size(&terms);
+  std::mt19937_64 random(1);
+  int refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_EQ(smelt_membership_init(memory, bytes, &terms), 0);
+    smelt_membership* made = nullptr;
+    ASSERT_EQ(smelt_membership_open(memory, bytes, &made), 0);
+    const Membership membership(made);
+    smelt_member* members[2] = {};
+    for (smelt_member*& member : members) ASSERT_EQ(smelt_member_join(made, -1, -1, 1'000'000, &member), 0);
+    char room[40] = {};
+    for (int k = 0; k < 3; ++k) smelt_member_try_send(members[0], room, 40);
+    auto* words = static_cast<uint64_t*>(memory);
+    for (int k = 0; k < 1 << round % 8; ++k) {
+      uint64_t& word = words[16 + random() % (bytes / 8 - 16)];
+      word = round % 3 ? random() >> random() % 64 : word + random() % 5;
+    }
+    smelt_member_event event;
+    for (int k = 0; k < 12; ++k) {
+      const int result = smelt_member_try_receive(members[k % 2], room, 40, &event);
+      smelt_member_try_send(members[k % 2], room, 40);
+      smelt_member_exclude(members[k % 2], 2);
+      refused += result == -EPROTO || result == -ESTALE;
+    }
+    smelt_member* third = nullptr;
+    if (smelt_member_join(made, -1, -1, 1'000'000, &third) == 0) smelt_member_leave(third);
+    for (smelt_member* member : members) smelt_member_leave(member);
+    munmap(memory, bytes);
+  }
+  EXPECT_GT(refused, 10);
 }
 
 }  // namespace
