@@ -6,9 +6,9 @@
 // 2. What may be overwritten: all before the least position that a taken place says it has received. A place that is
 //    being taken must not be overtaken by who has just looked at all places and not seen it (Dekker's problem, and
 //    Michael's hazard pointers, IEEE TPDS 2004). So who joins first takes its place, then passes a fence, then reads
-//    `tail`, and reads nothing that is older; who looks, reads how far each has come, passes a fence, and looks once
-//    more who there is. Either it sees who joins, or what it found is not beyond the tail which that one reads: nobody has
-//    received further than the tail says (acknowledge()).
+//    `tail`, and reads nothing that is older; who looks passes a fence, then looks who there is. Either it sees who
+//    joins, or that one reads a tail which is not before what the looker itself had received: nobody has received
+//    further than the tail says (acknowledge()).
 // 3. Somebody who was taken out may read while it is overwritten. So buffers are made of atomic words, and what was
 //    read counts only if the own state is still as it was: who overwrites has seen that state changed before.
 #include <algorithm>
@@ -88,20 +88,19 @@ void survey(Member& member) {
   uint64_t least = member.received;
   uint32_t holder = member.me;
   member.differs = false;
-  for (int look = 0; look < 2; ++look) {
-    for (uint32_t p = 0; p < member.shape.places; ++p) {
-      // acquire: who finds somebody out overwrites what that one may be reading, after this.
-      const State state{member.places[p].state.load(std::memory_order_acquire)};
-      member.differs |= member.view.has(p) && !(state.is(kTaken) && state.generation() == member.view.generation(p));
-      if (p == member.me || !state.is(kTaken)) continue;
-      // acquire: what it read comes before our overwriting it; and the tail is at least there.
-      const uint64_t received = member.places[p].received.load(std::memory_order_acquire);
-      if (received >= least) continue;
-      least = received;
-      holder = p;
-    }
-    full_fence();  // what was received, before who there is (2. above); both before what is then overwritten
+  full_fence();  // what we have received, before who there is (2. above)
+  for (uint32_t p = 0; p < member.shape.places; ++p) {
+    // acquire: what was done there before it was taken.
+    const State state{member.places[p].state.load(std::memory_order_acquire)};
+    member.differs |= member.view.has(p) && !(state.is(kTaken) && state.generation() == member.view.generation(p));
+    if (p == member.me || !state.is(kTaken)) continue;
+    // acquire: what it read comes before our overwriting it.
+    const uint64_t received = member.places[p].received.load(std::memory_order_acquire);
+    if (received >= least) continue;
+    least = received;
+    holder = p;
   }
+  full_fence();  // who is out, before what it may be reading is overwritten (3. above)
   member.holder = holder;
   // Only who has just taken its place can say less than was known, and does not mean it.
   member.least = std::max(member.least, least);

@@ -641,7 +641,7 @@ void kill_at_random(int kills, unsigned most, unsigned messages) {
     } while (std::chrono::steady_clock::now() < until);
     pid_t& child = children[random() % children.size()];
     ASSERT_EQ(kill(child, SIGKILL), 0);
-    // Now and then it is waited for later: until then the kernel knows the number, and the process is gone all the same.
+    // Now and then it is waited for later: until then the kernel knows its number, and it is gone all the same.
     const pid_t gone = child;
     if (random() % 2) {
       ASSERT_EQ(ended(gone), 1000 + SIGKILL);
