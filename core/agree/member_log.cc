@@ -204,6 +204,7 @@ int try_receive(Member& member, void* data, size_t room, smelt_member_event* eve
       if (is_out(member)) return -ESTALE;
       if (entry.lap() != member.lap(member.next - member.ring)) return lost(member);
       if (member.received < member.next) acknowledge(member, member.next);
+      look_after_neighbours(member, os::now_ns());
       return -EAGAIN;
     }
     // release: who sees that finds the entry there.

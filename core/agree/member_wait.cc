@@ -95,18 +95,22 @@ void look_after_neighbours(Member& member, int64_t now) {
 
 void look_after_holder(Member& member, int64_t now) {
   const uint32_t p = member.holder;
-  if (p == member.me) return;
+  if (p == member.me || is_out(member)) return;
   const State state{member.places[p].state.load(std::memory_order_acquire)};
   const uint64_t at = member.places[p].received.load(std::memory_order_relaxed);
   if (!state.is(kTaken)) return;
   if (state.word != member.suspect_state || at != member.suspect_at) {
     member.suspect_state = state.word;
     member.suspect_at = at;
-    member.suspect_since = now;
+    member.suspect_seen = now;
+    member.suspect_for = 0;
     return;
   }
+  // We may have been stopped ourselves, and so may all: from one look to the next no more than a part of it counts.
   const int64_t patience = member.of->patience_ns;
-  bool lost = patience >= 0 && now - member.suspect_since > patience;
+  member.suspect_for += std::min(now - member.suspect_seen, patience / 4 + 1);
+  member.suspect_seen = now;
+  bool lost = patience >= 0 && member.suspect_for > patience;
   if (!lost && now - member.watched >= kWatch) {
     member.watched = now;
     lost = is_gone(member, p, state);

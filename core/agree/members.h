@@ -178,9 +178,10 @@ struct Member : Object {
   int64_t timeout_ns = -1;
   WaitPolicy policy;
   int64_t watched = 0;         // when we last looked after our neighbours
-  uint64_t suspect_state = 0;  // who kept us waiting, how far it had come, since when
+  uint64_t suspect_state = 0;  // who keeps us waiting, how far it has come, when we looked last, for how long
   uint64_t suspect_at = 0;
-  int64_t suspect_since = 0;
+  int64_t suspect_seen = 0;
+  int64_t suspect_for = 0;
 
   Word& slot(uint64_t position) const { return log[position & (ring - 1)]; }
   uint32_t lap(uint64_t position) const { return static_cast<uint32_t>(position >> laps); }

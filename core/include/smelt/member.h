@@ -8,11 +8,11 @@
  * where it leaves. So between the same two views all who see both receive the same messages (virtual synchrony;
  * Birman, Joseph, SOSP 1987). A message is in the order or not: it comes to all members, its sender too, or to none.
  *
- * A member that was killed is taken out by whoever finds that its process is gone: who waits looks after its parent and
- * children in the tree, and who sends after whoever keeps the room. A member that receives nothing for as long as the
- * patience says, while its unread messages keep others from sending, is taken out too, although it may only be slow. It
- * is told at its next call (-ESTALE), leaves with smelt_member_leave() and may join again. Nobody has to live for a
- * view to be finished: it is there as a whole, or not at all, and whoever is left goes on.
+ * A member that was killed is taken out by whoever finds that its process is gone: who finds nothing to receive looks
+ * after its parent and children in the tree, and who sends after whoever keeps the room. A member that receives nothing
+ * for as long as the patience says, while its unread messages keep others from sending, is taken out too, although it
+ * may only be slow. It is told at its next call (-ESTALE), leaves with smelt_member_leave() and may join again. Nobody
+ * has to live for a view to be finished: it is there as a whole, or not at all, and whoever is left goes on.
  *
  * Threads: a member is used by one thread at a time; different members are independent, and anybody joins at any time.
  * Memory ordering: all that a member did before it sent happens before all that a member does after it received that.
@@ -100,8 +100,9 @@ SMELT_API int smelt_member_join(smelt_membership *membership, int place, int cpu
  * no room for the view, the others make it. Also for a member that was taken out: only then its place is free. */
 SMELT_API void smelt_member_leave(smelt_member *member);
 
-/* Takes out the member at a place, for whatever reason the caller has: a thread that has ended without leaving, say.
- * -ENOENT: there is none in the view. -EAGAIN: it is out, and the view follows when there is room for it. */
+/* Takes out the member at a place, for whatever reason the caller has: a thread that has ended without leaving, say
+ * (whose place is not free before the process ends). -ENOENT: there is none in the view. -EAGAIN: it is out, and the
+ * view follows when there is room for it. */
 SMELT_API int smelt_member_exclude(smelt_member *member, unsigned place);
 
 /* --- Messages and views. The waiting forms: spin, yield, sleep, as SMELT_WAIT, SMELT_SPIN_US, SMELT_YIELD_US say. */
