@@ -7,6 +7,7 @@
  *   queue: messages from end to end     between threads or processes
  *   atomic_broadcast: one order of all members' messages     between threads or processes
  *   two_phase_commit: all do it, or none     between threads or processes
+ *   member: one order of messages for members that come and go     between threads or processes
  *   openmp: what the OpenMP shim did in this process
  *
  * Conventions, for every function of every header:
@@ -24,6 +25,7 @@
 #include <smelt/barrier.h>
 #include <smelt/context.h>
 #include <smelt/group.h>
+#include <smelt/member.h>
 #include <smelt/model.h>
 #include <smelt/openmp.h>
 #include <smelt/options.h>
