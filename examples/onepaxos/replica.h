@@ -16,6 +16,7 @@
 #ifndef SMELT_EXAMPLES_ONEPAXOS_REPLICA_H
 #define SMELT_EXAMPLES_ONEPAXOS_REPLICA_H
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -117,8 +118,9 @@ class Replica {
   void crash();
   bool stopped() const;
 
-  // For tests, before the first poll(): stops at this step, when it comes there for the `times`-th time.
-  void stop_at(Step step, unsigned times = 1);
+  // For tests, before the first poll(): stops at this step, when it comes there for the `times`-th time. Where several
+  // replicas have the same `left`, only so many of them do.
+  void stop_at(Step step, unsigned times = 1, std::atomic<int>* left = nullptr);
 
   unsigned id() const;
   unsigned leader() const;    // as far as this replica knows
