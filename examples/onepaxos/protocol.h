@@ -2,18 +2,19 @@
 //
 // Two facts carry the protocol.
 //   a. The acceptor accepts in the order of indices, so that a log is a prefix of the one order; and what stands in
-//      any replica's log is decided. Whoever has an entry may give it to whoever lacks it. How it travels (the tree, its
-//      repair, catching up) is a matter of speed: spread.cc.
+//      any replica's log is decided. Whoever has an entry may give it to whoever lacks it. How it travels (the tree,
+//      its repair, catching up) is a matter of speed: spread.cc.
 //   b. All that an acceptor may have accepted beyond its leader's log is among the proposals which that leader has
 //      under way (flight_), since it alone proposes. So one of the two is enough to go on: lead.cc.
 //
 // The leader changes: the new one, agreed through the utility, needs to know what was accepted. The acceptor says it,
 //   and as it now knows of the change, it accepts nothing more from the old leader.
-// The acceptor changes: only its leader may do that. It stops proposing, brings the next acceptor up to its own log, and
-//   then has the utility agree on the new acceptor and on flight_, in one configuration. The old acceptor may be alive and
-//   know nothing of that: what it still accepts is in there.
+// The acceptor changes: only its leader may do that. It stops proposing, brings the next acceptor up to its own log,
+//   and then has the utility agree on the new acceptor and on flight_, in one configuration. The old acceptor may be
+//   alive and know nothing of that: what it still accepts is in there.
 // Both at once: a new leader that gets no answer of the acceptor may take an old leader's, which is its log and its
-//   flight_. The old leader must be the last one that proposed anything: all leaders since then answer that they did not.
+//   flight_. The old leader must be the last one that proposed anything: all leaders since then answer that they did
+//   not.
 #ifndef SMELT_EXAMPLES_ONEPAXOS_PROTOCOL_H
 #define SMELT_EXAMPLES_ONEPAXOS_PROTOCOL_H
 

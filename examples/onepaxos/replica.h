@@ -2,8 +2,8 @@
 //
 // Source: David, Guerraoui, Yabandeh, "Consensus Inside", Middleware 2014; over Smelt's trees: Kaestle et al., OSDI
 // 2016, section 5.6. One replica leads and another is the one active acceptor. The leader gives every command an index
-// and sends it to the acceptor; what the acceptor has accepted is decided, and it broadcasts it to all replicas: along a
-// Smelt tree, or sequentially. Who leads and who accepts is agreed by a majority of all replicas (utility.h).
+// and sends it to the acceptor; what the acceptor has accepted is decided, and it broadcasts it to all replicas:
+// along a Smelt tree, or sequentially. Who leads and who accepts is agreed by a majority of all replicas (utility.h).
 //
 //   Replicas group(3, {});                         // all replicas of this process
 //   group[i].on_apply([](uint64_t index, const Command& command) { ... });
@@ -12,7 +12,8 @@
 //
 // What holds, whoever stops and whenever: all replicas apply the same commands in the same order, each command once,
 // and what one replica has applied no later leader undoes. Progress is made as long as a majority runs and, of the
-// leader and the acceptor, one; where both have stopped at once the others wait. Suspicion without cause costs time only.
+// leader and the acceptor, one; where both have stopped at once the others wait. Suspicion without cause costs
+// time only.
 #ifndef SMELT_EXAMPLES_ONEPAXOS_REPLICA_H
 #define SMELT_EXAMPLES_ONEPAXOS_REPLICA_H
 

@@ -1,7 +1,7 @@
 // Learning, and the acceptor's broadcast. Everybody sends its log on to its children in the tree, each as far as the
-// child's queue has room, so a slow one holds up nobody and gets everything in the end. A replica says where it wants to
-// begin; who hears nothing new although others are further asks its next living ancestor instead: so the tree is mended
-// where it is broken, and nowhere else.
+// child's queue has room, so a slow one holds up nobody and gets everything in the end. A replica says where it wants
+// to begin; who hears nothing new although others are further asks its next living ancestor instead: so the tree is
+// mended where it is broken, and nowhere else.
 #include <algorithm>
 
 #include "protocol.h"
@@ -9,8 +9,8 @@
 namespace onepaxos {
 namespace {
 
-// So far may the slowest who is heard of lie behind before the leader waits for it; and so much is kept for those who are
-// not heard of. Who lies further behind than that has stopped for good.
+// So far may the slowest who is heard of lie behind before the leader waits for it; and so much is kept for those who
+// are not heard of. Who lies further behind than that has stopped for good.
 constexpr uint64_t kMostBehind = 1u << 16, kKept = 1u << 17;
 
 }  // namespace
