@@ -45,7 +45,7 @@ class Recorder {
     events_.push_back({operation, client_, key, value, 0, kPending});
     events_.back().invoked = now();  // the last thing before the operation
   }
-  void respond_set() { events_.back().responded = now(); }
+  void respond_set(int64_t at) { events_.back().responded = at; }
   void respond_get(Value value, int64_t at) {
     events_.back().value = value;
     events_.back().responded = at;

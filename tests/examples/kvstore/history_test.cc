@@ -131,7 +131,7 @@ TEST(History, Recorder) {
   Recorder recorder(3);
   recorder.invoke(Operation::kSet, 1, 2);
   EXPECT_EQ(recorder.events().back().responded, kPending);
-  recorder.respond_set();
+  recorder.respond_set(Recorder::now());
   recorder.invoke(Operation::kGet, 1, kAbsent);
   recorder.respond_get(2, Recorder::now());
   ASSERT_EQ(recorder.events().size(), 2u);
