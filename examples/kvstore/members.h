@@ -1,9 +1,9 @@
 // When an answer may leave a replica: as soon as all replicas that serve have applied what it tells.
 //
 // Gets are answered by the nearest replica out of its own table, with no message to any other. That alone would not be
-// linearizable: where a set is applied at replica A and not yet at B, a client could get the new value from A and, later,
-// the old one from B. So each replica publishes in a line of its own, which only it writes, how far it has applied the
-// agreed order; and
+// linearizable: where a set is applied at replica A and not yet at B, a client could get the new value from A and,
+// later, the old one from B. So each replica publishes in a line of its own, which only it writes, how far it has
+// applied the agreed order; and
 //
 //   committed = the least of these, over all members
 //
@@ -14,21 +14,21 @@
 //   lines     A: 12   B: 11   C: 12        committed: 11. A get of a key set by command 11 (position 12) waits at A and
 //                                          C; B, which does not know it yet, still answers what was before
 //
-// A replica that has stopped would stop all sets. So a member that does not come along while others wait is excluded: its
-// bit is set in one word that all share. Nobody needs to be sure: who is excluded looks at the word before each answer
-// leaves, and sends none. What was committed without it is younger than its last look, so that all it said was right
-// when it said it. When it comes back, it
+// A replica that has stopped would stop all sets. So a member that does not come along while others wait is excluded:
+// its bit is set in one word that all share. Nobody needs to be sure: who is excluded looks at the word before each
+// answer leaves, and sends none. What was committed without it is younger than its last look, so that all it said was
+// right when it said it. When it comes back, it
 //   1. clears its bit: what is committed from now on, it has applied;
 //   2. reads all lines: whatever was committed before is not beyond their greatest;
 //   3. answers again when it has applied as much, and looks again for what it had prepared.
 // For 2, view() reads the lines first and the word afterwards. Who is excluded excludes nobody, in the same atomic
 // step, so one member at least is left.
 //
-// The lines may be read while values wait only, which is what makes gets cheap: the price is paid by who sets.
+// Others' lines are read only while an answer waits, which is what makes gets cheap: the price is paid by who sets.
 //
-// Source: Terrace and Freedman, "Object Storage on CRAQ", USENIX ATC 2009 (clean and dirty versions, any replica reads);
-// Katsarakis et al., "Hermes", ASPLOS 2020 (a write is over when all live replicas have it). The lines in the place of
-// acknowledging messages are those of smelt/queue.h. Lamport, "The Part-Time Parliament", TOCS 1998, for the order.
+// Source: Terrace and Freedman, "Object Storage on CRAQ", USENIX ATC 2009 (clean and dirty versions, any replica
+// reads); Katsarakis et al., "Hermes", ASPLOS 2020 (a write is over when all live replicas have it). The lines, in the
+// place of messages that acknowledge, are like those of Smelt's queues. Returning is our own.
 #ifndef KVSTORE_MEMBERS_H
 #define KVSTORE_MEMBERS_H
 

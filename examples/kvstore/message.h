@@ -5,7 +5,8 @@
 //   replica -> client   [Answer | value]      of a get
 //   agreed              [Fragment]            a piece of a set: of 16 bytes at most, so a short value is one command
 //
-// With an 8-byte key and a 16-byte value each of them fits into one slot of a queue (SMELT_QUEUE_SLOT), as in the paper.
+// With an 8-byte key and a 16-byte value each of them fits into one slot of a queue (SMELT_QUEUE_SLOT), as in the
+// paper.
 #ifndef KVSTORE_MESSAGE_H
 #define KVSTORE_MESSAGE_H
 

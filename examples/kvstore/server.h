@@ -1,8 +1,8 @@
 // One replica of the store: its table, its clients, its place among the members.
 //
 //   1. A set is cut into fragments, which the replicas agree on (onepaxos/replica.h), each a command.
-//   2. Every replica gathers the fragments of a set as they are applied. The last one puts the value into the table, as a
-//      whole, at the position of that command.
+//   2. Every replica gathers the fragments of a set as they are applied. The last one puts the value into the table, as
+//      a whole, at the position of that command.
 //   3. A get takes what the table has; a key that was never set has position 0.
 //   4. Answers wait until their position is committed (members.h), a set's like a get's. A client has one request under
 //      way, so one place for each client holds them.

@@ -2,8 +2,8 @@
 // the replica touches it, so it needs no atomics: that is what a replica per node is for.
 //
 // Beside its value an entry has its position: how far the agreed order must be known for this value to be the key's
-// (members.h). Values of up to kInline bytes lie in the entry, of which two make a cache line with room to spare; longer
-// ones in a block of their own, which is kept for the next value as long as that fits.
+// (members.h). Values of up to kInline bytes lie in the entry, longer ones in a block of their own, which is kept for
+// the next value as long as that fits.
 #ifndef KVSTORE_TABLE_H
 #define KVSTORE_TABLE_H
 
