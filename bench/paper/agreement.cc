@@ -83,7 +83,7 @@ constexpr const char* kSmelt = "adaptive-sorted";
 
 Figure osdi_figure_12(const Settings& settings) {
   Figure figure{"OSDI'16, Figure 12: 1Paxos agreement",
-                fmt::format("{}, section 5.6: plots only. It says: up to 3 times the throughput and response time of "
+                fmt::format("{}, section 5.6: plot only. It says: up to 3 times the throughput and response time of "
                             "sequential sending, with 28 replicas.",
                             kOsdi),
                 {},
@@ -121,7 +121,7 @@ Figure osdi_figure_12(const Settings& settings) {
 
 Figure osdi_figure_13(const Settings& settings) {
   Figure figure{"OSDI'16, Figure 13: sets of a replicated key-value store",
-                fmt::format("{}, section 5.7: plots only. It says: up to 3 times the throughput and response time, "
+                fmt::format("{}, section 5.7: plot only. It says: up to 3 times the throughput and response time, "
                             "with 8 replicas, 80 % gets.",
                             kOsdi),
                 {},

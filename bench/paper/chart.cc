@@ -16,7 +16,7 @@ constexpr double kMargin = 30, kLeft = 74, kWidth = 760, kHeight = 260;
 
 // Okabe and Ito's palette (2008), which colour-blind people can tell apart, without its yellow, too pale for lines.
 constexpr std::array<const char*, 8> kSeriesColours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
-                                                       "#56b4e9", "#d55e00", "#000000", "#8c6d31"};
+                                                       "#56b4e9", "#d55e00", "#5b5b5b", "#8c6d31"};
 const char* colour_of(size_t series) { return kSeriesColours[series % kSeriesColours.size()]; }
 const char* dash_of(size_t series) { return series % 2 == 1 ? "stroke-dasharray=\"6 3\"" : ""; }
 
@@ -177,7 +177,7 @@ double draw_bars(Svg& svg, const Panel& panel, double top) {
 double draw_lines(Svg& svg, const Panel& panel, double top) {
   const Axis y = draw_values(svg, panel, top, kWidth);
   Axis x{panel.log_x, panel.rows.front().x, panel.rows.back().x, kLeft + 14, kWidth - 28, {}};
-  if (x.high <= x.low) x.high = x.low + 1;
+  if (x.high <= x.low) x.low /= 2, x.high *= 2;  // one row alone stands in the middle, or thereabouts
   double last = -1e9;
   for (const Row& row : panel.rows) {
     const double at = x.place(row.x);
@@ -188,7 +188,7 @@ double draw_lines(Svg& svg, const Panel& panel, double top) {
     last = at + wide / 2;
   }
   svg.text(kLeft + kWidth / 2, top + kHeight + 38,
-           fmt::format("{}{} ({})", panel.rows_are, panel.log_x ? " (log)" : "", kind_name(panel.rows.front().kind)),
+           fmt::format("{}{} ({})", panel.rows_are, panel.log_x ? ", log" : "", kind_name(panel.rows.front().kind)),
            {.size = 12, .anchor = Anchor::kMiddle});
   for (size_t s = 0; s < panel.series.size(); ++s) {
     if (!has_values(panel, s)) continue;
