@@ -35,20 +35,6 @@ std::string run_program(const std::vector<std::string>& argv, std::string* why) 
   return run.ok ? run.out : "";
 }
 
-void add_program(const Settings& settings, const std::string& path, Figure* figure) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  const std::string program = find_in_build(settings, path + "/" + name);
-  if (program.empty()) {
-    figure->notes.push_back(fmt::format("Not measured: no {} in this build.", path));
-    return;
-  }
-  std::string why;
-  std::istringstream lines(run_program({program, "--quick"}, &why));
-  figure->notes.push_back(why.empty() ? fmt::format("Measured, what {} --quick prints:", path)
-                                      : fmt::format("Not measured: {}: {}.", path, why));
-  for (std::string line; std::getline(lines, line);) figure->notes.push_back(line);
-}
-
 nlohmann::json run_for_json(std::vector<std::string> argv, JsonTo to, std::string* why) {
   std::string text;
   if (to == JsonTo::kOutput) {

@@ -19,7 +19,4 @@ std::string run_program(const std::vector<std::string>& argv, std::string* why);
 enum class JsonTo { kOutput, kFile };
 nlohmann::json run_for_json(std::vector<std::string> argv, JsonTo to, std::string* why);
 
-// The example that belongs to the figure: what it prints, as notes; or a note that it is not there.
-void add_program(const Settings& settings, const std::string& path, Figure* figure);
-
 }  // namespace smelt::paper

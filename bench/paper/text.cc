@@ -18,10 +18,11 @@ std::string padded(const std::string& text, size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
-std::string cell_text(const Cell& cell) {
+// The papers' numbers as they stand there, ours with three digits.
+std::string cell_text(const Cell& cell, Kind kind) {
   if (!cell.words.empty()) return cell.words;
   if (cell.value == 0) return "-";
-  const std::string number = cost_text(cell.value);
+  const std::string number = kind == Kind::kPaper ? fmt::format("{:g}", cell.value) : cost_text(cell.value);
   return cell.spread > 0 ? fmt::format("{} ±{:.{}f}%", number, 100 * cell.spread, cell.spread < 0.01 ? 1 : 0) : number;
 }
 
@@ -35,7 +36,7 @@ std::string table_of(const Panel& panel) {
   lines.push_back(head);
   for (const Row& row : panel.rows) {
     std::vector<std::string> line{kind_name(row.kind), row.name};
-    for (const Cell& cell : row.cells) line.push_back(cell_text(cell));
+    for (const Cell& cell : row.cells) line.push_back(cell_text(cell, row.kind));
     if (hops) line.push_back(row.hop_ns > 0 ? fmt::format("{:.1f}", row.hop_ns) : "-");
     lines.push_back(line);
   }

@@ -15,6 +15,10 @@ std::vector<Timed> timed_of(const Race& race) {
   return out;
 }
 
+double hop_now(const std::vector<uint32_t>& cpus) {
+  return measure_ping_pong(static_cast<int>(cpus[0]), static_cast<int>(cpus[1])).one_way_ns;
+}
+
 // Laps for everybody and nobody dropped, however long it takes.
 RaceSettings settings_of(const Effort& effort) { return {effort.laps, 1e9, false, 0}; }
 
@@ -41,8 +45,13 @@ std::vector<Timed> time_schedules(const std::vector<uint32_t>& cpus, const std::
 std::vector<Timed> time_laps(const std::vector<uint32_t>& cpus, const std::vector<Lap>& laps, const Effort& effort) {
   return timed_of(race(
       static_cast<uint32_t>(laps.size()), [&](uint32_t k) { return laps[k](effort.episodes); },
-      [&] { return measure_ping_pong(static_cast<int>(cpus[0]), static_cast<int>(cpus[1])).one_way_ns; },
-      settings_of(effort)));
+      [&] { return hop_now(cpus); }, settings_of(effort)));
+}
+
+double hop_around(const std::vector<uint32_t>& cpus, const std::function<void()>& measure) {
+  const double before = hop_now(cpus);
+  measure();
+  return (before + hop_now(cpus)) / 2;
 }
 
 double time_threads(const std::vector<uint32_t>& cpus, uint32_t threads, uint32_t rounds,

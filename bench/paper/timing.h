@@ -32,6 +32,9 @@ std::vector<Timed> time_schedules(const std::vector<uint32_t>& cpus, const std::
 using Lap = std::function<double(uint32_t rounds)>;
 std::vector<Timed> time_laps(const std::vector<uint32_t>& cpus, const std::vector<Lap>& laps, const Effort& effort);
 
+// A ping-pong between the first two CPUs before and after something that is measured elsewhere: their mean, one way.
+double hop_around(const std::vector<uint32_t>& cpus, const std::function<void()>& measure);
+
 // `body(thread)` by `threads` threads, spread over the CPUs in turn: `warm_up` calls, then `rounds` more, whose time
 // per call at thread 0 is returned. All must need all of each other in every call, or in the call of `end`, which each
 // makes once before thread 0 stops its clock.

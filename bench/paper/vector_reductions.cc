@@ -12,7 +12,6 @@
 #include "base/os/os.h"
 #include "bench/paper/smelt_barrier.h"
 #include "bench/paper/tree_reduction.h"
-#include "measure/ping_pong.h"
 #include "measure/processes.h"
 #include "profile/text/error.h"
 #include "profile/text/statistics.h"
@@ -83,12 +82,11 @@ class SharedTimes {
 
 // Runs the processes between two ping-pongs, whose mean is returned.
 double run_group(const std::vector<uint32_t>& cpus, const std::function<int(Seat&)>& body) {
-  const auto hop = [&] { return measure_ping_pong(static_cast<int>(cpus[0]), static_cast<int>(cpus[1])).one_way_ns; };
-  const double before = hop();
   constexpr unsigned kLimitSeconds = 300;
-  const std::string why = run_processes(cpus, body, kLimitSeconds);
+  std::string why;
+  const double hop = hop_around(cpus, [&] { why = run_processes(cpus, body, kLimitSeconds); });
   if (!why.empty()) throw UserError("the processes of a group: " + why);
-  return (before + hop()) / 2;
+  return hop;
 }
 
 // The part of one process: a column for each size, loose, and the next for the same, strict.
