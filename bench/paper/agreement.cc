@@ -122,6 +122,8 @@ void put_measured(const std::map<size_t, Point>& points, const char* rows_are, c
     response.rows.push_back(row);
     rate.rows.push_back(rate_row);
   }
+  // With fewer CPUs than threads the scheduler's time slices count beside microseconds.
+  response.log_y = rate.log_y = true;
   response.notes = {note};
   rate.notes = {note};
   figure->panels.insert(figure->panels.begin(), {response, rate});

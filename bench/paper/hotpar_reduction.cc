@@ -15,8 +15,8 @@ namespace smelt::paper {
 namespace {
 
 constexpr const char* kPriced =
-    "A vector keeps its reader recv_busy for each of its cache lines; additions cost nothing. Strict: a reduction, then "
-    "the best barrier; loose: what keeps the busiest participant.";
+    "A vector keeps its reader recv_busy for each of its cache lines; additions cost nothing. Strict: a reduction, "
+    "then the best barrier; loose: what keeps the busiest participant.";
 
 std::vector<size_t> sizes(bool quick) {
   if (quick) return {1, 32, 1024};

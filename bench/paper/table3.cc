@@ -1,5 +1,5 @@
-// OSDI'16, Table 3: barriers in a tight loop, Smelt's (a reduction, then a broadcast over its tree) against dissemination
-// barriers that were tuned for shared memory.
+// OSDI'16, Table 3: barriers in a tight loop, Smelt's (a reduction, then a broadcast over its tree) against
+// dissemination barriers that were tuned for shared memory.
 #include <fmt/format.h>
 #include <smelt/barrier.h>
 
