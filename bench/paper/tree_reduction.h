@@ -1,10 +1,10 @@
 // A reduction of vectors over a tree between threads, as HotPar'09 has it (Nishtala and Yelick, sections 2 and 3).
 //
 // One-sided: nobody sends data, a parent reads it where its child has left it. A thread copies its vector into a shelf
-// of its own, adds to it what its children have on theirs as each says it is ready, and says so to its parent by a flag;
-// the root's shelf is the result. Loose: the next reduction may begin as soon as a shelf is free, which the parent says
-// by a second flag; with kShelves of them so many reductions are under way at once, as in a pipeline. Strict is the
-// same with a barrier after each call, which is the caller's.
+// of its own, adds to it what its children have on theirs as each says it is ready, and says so to its parent by a
+// flag; the root's shelf is the result. Loose: the next reduction may begin as soon as a shelf is free, which the
+// parent says by a second flag; with kShelves of them so many reductions are under way at once, as in a pipeline.
+// Strict is the same with a barrier after each call, which is the caller's.
 //
 //        0        1, 2 and 4 are 0's children in a 2-nomial tree of 8: 0 reads their shelves, 2 reads 3's, 4 those of
 //      / | \      5 and 6, 6 that of 7.
