@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <map>
-#include <memory>
 
 #include "base/os/os.h"
 #include "bench/paper/figures.h"
@@ -19,6 +18,7 @@
 #include "bench/paper/timing.h"
 #include "bench/paper/vector_reductions.h"
 #include "epcc/program.h"
+#include "profile/text/error.h"
 
 namespace smelt::paper {
 namespace {
@@ -32,6 +32,8 @@ Panel bars(const std::string& title, const char* unit) {
           .y_title = "time",
           .series = {"Smelt, threads", "Smelt, processes", "Smelt in Open MPI", "Open MPI", "OpenMP (libgomp)"}};
 }
+
+constexpr uint32_t kWarmUp = 16;  // calls of a lap before its clock starts
 
 void pin_self(uint32_t cpu) {
   cpu_set_t one;
@@ -51,7 +53,6 @@ Lap openmp_lap(const std::vector<uint32_t>& cpus, Body body) {
     {
       const auto thread = static_cast<uint32_t>(omp_get_thread_num());
       pin_self(cpus[thread]);
-      constexpr uint32_t kWarmUp = 16;
       for (uint32_t k = 0; k < kWarmUp; ++k) body();
       const int64_t begin = os::now_ns();
       for (uint32_t k = 0; k < rounds; ++k) body();
@@ -93,11 +94,70 @@ std::map<std::string, nlohmann::json> measure_mpi(const Settings& settings, size
   return rows;
 }
 
+double mpi_hop(const std::map<std::string, nlohmann::json>& rows) { return rows.begin()->second.at("hop_ns"); }
+
 Cell cell_of_side(const nlohmann::json& row, const char* side) {
   if (!row.contains("sides") || !row["sides"].contains(side)) return {};
   const nlohmann::json& us = row["sides"][side]["us"];
   const double median = us.at("median");
   return {1000 * median, (double{us.at("max")} - double{us.at("min")}) / median / 2, ""};
+}
+
+// Of libgomp's reductions, which all add to it.
+unsigned reduced;
+
+void reduce_in_openmp() {
+#pragma omp for reduction(+ : reduced)
+  for (int i = 0; i < omp_get_num_threads(); ++i) reduced += 1;
+}
+
+// Barriers in threads, and what OpenMP has: [0] Smelt's barrier, [1] libgomp's, [2] its reduction.
+std::vector<Timed> measure_threads(const std::vector<uint32_t>& cpus, bool quick) {
+  const auto threads = static_cast<uint32_t>(cpus.size());
+  SmeltBarrier barrier(threads, cpus, "best");
+  const Lap ours = [&](uint32_t rounds) {
+    return time_threads(
+        cpus, threads, rounds, [&](uint32_t thread) { barrier.wait(thread); }, [](uint32_t) {});
+  };
+  const Lap libgomp = openmp_lap(cpus, [] {
+#pragma omp barrier
+  });
+  const Lap reductions = [&, lap = openmp_lap(cpus, reduce_in_openmp)](uint32_t rounds) {
+    reduced = 0;
+    const double ns = lap(rounds);
+    if (reduced != (kWarmUp + rounds) * threads) throw UserError("WRONG RESULT: libgomp's reduction");
+    return ns;
+  };
+  return time_laps(cpus, {ours, libgomp, reductions}, effort_of(quick));
+}
+
+Panel measure(const std::vector<uint32_t>& cpus, const Settings& settings, std::vector<std::string>* notes) {
+  Panel panel = bars(fmt::format("This machine, {} CPUs, measured", cpus.size()), "ns");
+  for (const char* name : {"broadcast", "reduction", "barrier"})
+    panel.rows.push_back({Kind::kMeasured, name, std::vector<Cell>(kSeries), 0, 0});
+  // The processes first: they are forked, and OpenMP's threads stay.
+  const std::vector<Timed> group = time_group(cpus, settings.quick);
+  for (size_t k = 0; k < group.size(); ++k) panel.rows[k].cells[kGroup] = cell_of(group[k]);
+  std::string why;
+  const auto mpi = measure_mpi(settings, cpus.size(), &why);
+  if (!why.empty()) notes->push_back("MPI was not measured: " + why + ".");
+  constexpr const char* kKernels[] = {"bcast", "reduce", "barrier"};
+  for (size_t k = 0; k < std::size(kKernels); ++k)
+    if (const auto row = mpi.find(kKernels[k]); row != mpi.end()) {
+      panel.rows[k].cells[kOpenMpi] = cell_of_side(row->second, "tuned");
+      panel.rows[k].cells[kComponent] = cell_of_side(row->second, "smelt");
+    }
+  const std::vector<Timed> threads = measure_threads(cpus, settings.quick);
+  panel.rows[2].cells[kThreads] = cell_of(threads[0]);
+  panel.rows[2].cells[kOpenMp] = cell_of(threads[1]);
+  panel.rows[1].cells[kOpenMp] = cell_of(threads[2]);
+  for (Row& row : panel.rows) row.hop_ns = threads[0].hop_ns;
+  panel.notes.push_back("Broadcasts of one and reductions of one integer, each with the barrier that follows it.");
+  panel.notes.push_back(
+      fmt::format("The hop is that of the threads; the processes had {:.1f} ns{}. ± of MPI: half of least to greatest "
+                  "over the rounds of mpi_compare.",
+                  group[0].hop_ns, mpi.empty() ? "" : fmt::format(", MPI {:.1f} ns", mpi_hop(mpi))));
+  return panel;
 }
 
 }  // namespace
@@ -110,54 +170,10 @@ Figure osdi_figure_11(const Settings& settings) {
                 {},
                 {}};
   const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
-  if (cpus.size() > 1) {
-    Panel panel = bars(fmt::format("This machine, {} CPUs, measured", cpus.size()), "ns");
-    for (const char* name : {"broadcast", "reduction", "barrier"})
-      panel.rows.push_back({Kind::kMeasured, name, std::vector<Cell>(kSeries), 0, 0});
-    // The processes first: they are forked, and OpenMP's threads stay.
-    const std::vector<Timed> group = time_group(cpus, settings.quick);
-    for (size_t k = 0; k < group.size(); ++k) panel.rows[k].cells[kGroup] = cell_of(group[k]);
-    std::string why;
-    const auto mpi = measure_mpi(settings, cpus.size(), &why);
-    if (!why.empty()) figure.notes.push_back("MPI was not measured: " + why + ".");
-    constexpr const char* kKernels[] = {"bcast", "reduce", "barrier"};
-    for (size_t k = 0; k < std::size(kKernels); ++k)
-      if (const auto row = mpi.find(kKernels[k]); row != mpi.end()) {
-        panel.rows[k].cells[kOpenMpi] = cell_of_side(row->second, "tuned");
-        panel.rows[k].cells[kComponent] = cell_of_side(row->second, "smelt");
-      }
-    volatile int sum = 0;
-    const auto barrier = std::make_shared<SmeltBarrier>(static_cast<uint32_t>(cpus.size()), cpus, "best");
-    const std::vector<Timed> times = time_laps(cpus,
-                                               {[&](uint32_t rounds) {
-                                                  return time_threads(
-                                                      cpus, static_cast<uint32_t>(cpus.size()), rounds,
-                                                      [&](uint32_t thread) { barrier->wait(thread); }, [](uint32_t) {});
-                                                },
-                                                openmp_lap(cpus,
-                                                           [] {
-#pragma omp barrier
-                                                           }),
-                                                openmp_lap(cpus,
-                                                           [&sum] {
-                                                             static int shared;
-#pragma omp for reduction(+ : shared)
-                                                             for (int i = 0; i < omp_get_num_threads(); ++i)
-                                                               shared += i;
-#pragma omp single nowait
-                                                             sum = shared;
-                                                           })},
-                                               effort_of(settings.quick));
-    panel.rows[2].cells[kThreads] = cell_of(times[0]);
-    panel.rows[2].cells[kOpenMp] = cell_of(times[1]);
-    panel.rows[1].cells[kOpenMp] = cell_of(times[2]);
-    for (Row& row : panel.rows) row.hop_ns = times[0].hop_ns;
-    panel.notes.push_back("Broadcasts of one and reductions of one integer, each with the barrier that follows it.");
-    panel.notes.push_back("± of MPI: half of least to greatest over the rounds of mpi_compare.");
-    figure.panels.push_back(panel);
-  } else {
+  if (cpus.size() > 1)
+    figure.panels.push_back(measure(cpus, settings, &figure.notes));
+  else
     figure.notes.push_back(kOneCpu);
-  }
   for (const char* name : {"A IL 4x4x2", "I NL 4x8x2", "I SB 4x8x2"}) {
     const Machine machine = paper_machine(name, Use::kThreads, settings.machines);
     Pricing pricing(machine.file, machine.members);
