@@ -1,0 +1,296 @@
+// smelt_paper from outside: every figure and table prints numbers that say where they come from, and draws them. Times
+// are not judged.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "epcc/child.h"
+#include "xml.h"
+
+using namespace smelt::epcc;
+
+namespace {
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+Finished run(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), from_environment("SMELT_PAPER"));
+  return run_child(arguments, Environment::of_this_process(), 500);
+}
+
+// Removed with the test.
+struct Folder {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("smelt_paper_test." + std::to_string(getpid()));
+  Folder() { std::filesystem::create_directory(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// Columns stand two spaces apart or more.
+std::vector<std::string> columns_of(const std::string& line) {
+  std::vector<std::string> out;
+  for (size_t at = line.find_first_not_of(' '); at != line.npos; at = line.find_first_not_of(' ', at)) {
+    const size_t end = std::min(line.find("  ", at), line.size());
+    out.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return out;
+}
+
+struct Table {
+  std::string title;
+  std::vector<std::string> head;  // "kind", what the rows are, the series, perhaps "a hop, ns"
+  std::vector<std::vector<std::string>> rows;
+
+  bool is_paper() const { return rows.front().front() == "paper"; }
+};
+
+std::vector<Table> tables_of(const std::string& text) {
+  std::vector<Table> out;
+  std::istringstream lines(text);
+  std::string before;
+  for (std::string line; std::getline(lines, line); before = line) {
+    if (line.starts_with("  kind ")) {
+      out.push_back({before, columns_of(line), {}});
+    } else if (!out.empty() && line.starts_with("  ") && !line.starts_with("  #")) {
+      out.back().rows.push_back(columns_of(line));
+    }
+  }
+  return out;
+}
+
+// 0: no number stands there.
+double number_of(const std::string& cell) {
+  char* end = nullptr;
+  const double value = std::strtod(cell.c_str(), &end);
+  const std::string rest = end;
+  return rest.empty() || rest.starts_with(" ±") ? value : 0;
+}
+
+bool is_known_words(const std::string& cell) { return cell == "-" || cell[0] == '<' || cell.find(" to ") != cell.npos; }
+
+void expect_row(const Table& table, const std::vector<std::string>& row, std::map<std::string, int>* kinds) {
+  ASSERT_EQ(row.size(), table.head.size()) << table.title << ": " << row[0] << " " << row[1];
+  ASSERT_TRUE(row[0] == "measured" || row[0] == "predicted" || row[0] == "paper") << row[0];
+  ++(*kinds)[row[0]];
+  for (const char* kind : {"measured", "predicted"})
+    if (table.title.find(kind) != table.title.npos) {
+      EXPECT_EQ(row[0], kind) << table.title;
+    }
+  bool any = false;
+  for (size_t c = 2; c < row.size(); ++c) {
+    const bool number = number_of(row[c]) > 0;
+    EXPECT_TRUE(number || is_known_words(row[c])) << table.title << ": " << row[1] << ": " << row[c];
+    if (table.head[c] == "a hop, ns")
+      EXPECT_EQ(number, row[0] == "measured") << table.title << ": " << row[1];
+    else
+      any = any || number || (row[0] == "paper" && row[c] != "-");
+  }
+  EXPECT_TRUE(any) << table.title << ": " << row[1] << " has no number";
+}
+
+// Series to how many marks (bars, points, boxes) are drawn for it in the whole file.
+std::map<std::string, int> marks_of(const std::string& svg) {
+  std::map<std::string, int> out;
+  const std::string begin = "<g class=\"series\"><title>";
+  for (size_t at = svg.find(begin); at != svg.npos; at = svg.find(begin, at + 1)) {
+    const size_t name = at + begin.size(), end = svg.find("</g>", at);
+    int& marks = out[svg.substr(name, svg.find("</title>", name) - name)];
+    for (size_t mark = svg.find("<", name); mark < end; mark = svg.find("<", mark + 1)) {
+      const std::string element = svg.substr(mark, svg.find(">", mark) - mark);
+      marks += element.starts_with("<circle");
+      marks += element.starts_with("<rect") && element.find("fill=\"none\"") == element.npos;
+    }
+  }
+  return out;
+}
+
+std::string escaped(std::string text) {
+  for (size_t at = text.find('\''); at != text.npos; at = text.find('\'')) text.replace(at, 1, "&apos;");
+  return text;
+}
+
+// A number for each mark and a mark for each number; a table out of the paper's text need not be drawn.
+void expect_series(const std::vector<Table>& tables, const std::string& svg) {
+  std::map<std::string, int> least, most;
+  for (const Table& table : tables)
+    for (size_t c = 2; c < table.head.size(); ++c) {
+      if (table.head[c] == "a hop, ns") continue;
+      int numbers = 0;
+      for (const auto& row : table.rows) numbers += number_of(row[c]) > 0;
+      if (numbers == 0) continue;
+      most[escaped(table.head[c])] += numbers;
+      least[escaped(table.head[c])] += table.is_paper() ? 0 : numbers;
+    }
+  std::map<std::string, int> marks = marks_of(svg);
+  for (const auto& [name, count] : marks) EXPECT_TRUE(most.contains(name)) << name << ": drawn, and in no table";
+  for (const auto& [name, count] : most) {
+    EXPECT_GE(marks[name], least[name]) << name;
+    EXPECT_LE(marks[name], count) << name;
+  }
+}
+
+struct Expected {
+  const char* name;
+  const char* measured_by;  // "": this program, wherever there are two CPUs; else the build's program
+  bool predicted, paper;
+  const char* words;  // of the text
+};
+
+void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.name; }
+
+bool can_measure(const Expected& expected) {
+  const std::string by = expected.measured_by;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return false;
+  const auto build = std::filesystem::path(from_environment("SMELT_PAPER")).parent_path().parent_path().parent_path();
+  return by.empty() || std::filesystem::exists(build / by);
+}
+
+class Figures : public testing::TestWithParam<Expected> {};
+
+TEST_P(Figures, PrintsAndDrawsIt) {
+  const Expected& expected = GetParam();
+  const Folder folder;
+  const auto svg_path = folder.path / "figure.svg";
+  const Finished finished = run({expected.name, "--quick", "--svg", svg_path});
+  ASSERT_TRUE(finished.ok) << finished.failure;
+  const std::vector<Table> tables = tables_of(finished.out);
+  std::map<std::string, int> kinds;
+  for (const Table& table : tables) {
+    ASSERT_FALSE(table.rows.empty()) << table.title;
+    for (const auto& row : table.rows) expect_row(table, row, &kinds);
+  }
+  EXPECT_EQ(kinds["measured"] > 0, can_measure(expected)) << finished.out;
+  EXPECT_EQ(kinds["predicted"] > 0, expected.predicted);
+  EXPECT_EQ(kinds["paper"] > 0, expected.paper);
+  EXPECT_NE(finished.out.find(expected.words), finished.out.npos) << finished.out;
+  if (!expected.paper) {
+    EXPECT_NE(finished.out.find("plot only"), finished.out.npos) << finished.out;
+  }
+
+  const std::string svg = read_file(svg_path);
+  std::string words;
+  EXPECT_EQ(smelt::test::xml_flaw(svg, &words), "");
+  expect_series(tables, svg);
+  for (const Table& table : tables)
+    if (!table.is_paper()) {
+      EXPECT_NE(words.find(table.head[1]), words.npos) << "no label: " << table.head[1];
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    SmeltPaper, Figures,
+    testing::Values(Expected{"osdi16-fig8", "", true, false, "I KNC 1x60x4"},
+                    Expected{"osdi16-fig9", "", true, true, "1.53"},
+                    Expected{"osdi16-fig10", "", true, true, "AT against the best static topology"},
+                    Expected{"osdi16-fig11", "", true, true, "1.19 to 1.41"},
+                    Expected{"osdi16-fig12", "examples/onepaxos/onepaxos", true, false,
+                             "times the throughput of 1Paxos"},
+                    Expected{"osdi16-fig13", "examples/kvstore/kvstore", true, false, "sets"},
+                    Expected{"osdi16-table2", "epcc/compare", false, true, "COPYPRIV"},
+                    Expected{"osdi16-table3", "", true, true, "38494"},
+                    Expected{"osdi16-table4", "bench/streamcluster/streamcluster", false, true, "parlib MCS"},
+                    Expected{"hotpar09-fig2", "", true, false, "Pthread Lib"},
+                    Expected{"hotpar09-fig3", "", true, true, "Strict over loose"},
+                    Expected{"hotpar09-fig4", "", true, false, "smelt_group_reduce"},
+                    Expected{"hotpar09-fig5", "", true, false, "Niagara2"},
+                    Expected{"hotpar09-fig6", "", true, false, "Clovertown"},
+                    Expected{"hotpar09-table2", "", true, true, "tree radix"}),
+    [](const testing::TestParamInfo<Expected>& info) {
+      std::string name = info.param.name;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+// What was copied out of the papers by hand twice must be the same twice.
+std::map<std::string, double> paper_rows(const char* command, const std::vector<std::string>& series) {
+  std::map<std::string, double> out;
+  for (const Table& table : tables_of(run({command, "--quick"}).out))
+    for (const auto& row : table.rows)
+      if (row[0] == "paper")
+        for (size_t c = 2; c < row.size(); ++c)
+          if (std::count(series.begin(), series.end(), table.head[c]))
+            out[row[1] + ": " + table.head[c]] = number_of(row[c]);
+  return out;
+}
+
+nlohmann::json measured_rows(const std::string& file) {
+  return nlohmann::json::parse(read_file(from_environment("MEASURED") + "/" + file)).at("measured");
+}
+
+size_t cpus_in(const std::string& list) {
+  return list == "0-31" ? 32 : static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1;
+}
+
+TEST(PaperData, Table3IsThatOfTheResults) {
+  const auto rows = paper_rows("osdi16-table3", {"dissemination", "Smelt (the paper's tree)"});
+  EXPECT_EQ(rows.size(), 12u);
+  for (const auto& [machine, file] : {std::pair{"A IL 4x4x2", "osdi16-interlagos-4x4x2.json"},
+                                      {"I NL 4x8x2", "osdi16-nehalem-4x8x2.json"},
+                                      {"I SB 4x8x2", "osdi16-sandy-bridge-4x8x2.json"}})
+    for (const auto& row : measured_rows(file)) {
+      const std::string series = row.at("name") == "Smelt" ? "Smelt (the paper's tree)" : "dissemination";
+      const std::string key = std::string(machine) + ", " + std::to_string(cpus_in(row.at("cpus"))) + ": " + series;
+      ASSERT_TRUE(rows.contains(key)) << key;
+      EXPECT_EQ(rows.at(key), row.at("time")) << key;
+    }
+}
+
+TEST(PaperData, RadicesAreThoseOfTheResults) {
+  const auto rows = paper_rows("hotpar09-table2", {"Barcelona Strict"});
+  EXPECT_EQ(rows.size(), 5u);
+  for (const auto& row : measured_rows("hotpar09-barcelona-8x4.json")) {
+    const std::string pattern = row.at("pattern");
+    EXPECT_EQ(rows.at(pattern.substr(pattern.find(':') + 1) + ": Barcelona Strict"), row.at("time"));
+  }
+}
+
+TEST(SmeltPaper, AllGoesIntoAFolder) {
+  const Folder folder;
+  const auto out = folder.path / "all";
+  const Finished finished = run({"all", out, "--quick"});
+  ASSERT_TRUE(finished.ok) << finished.failure << finished.out;
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    files.insert(entry.path().filename());
+    if (entry.path().extension() == ".svg") {
+      EXPECT_EQ(smelt::test::xml_flaw(read_file(entry.path()), nullptr), "");
+    }
+  }
+  EXPECT_EQ(files.size(), 16u);
+  const std::string text = read_file(out / "paper.txt");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '='), 2 * 15) << text;
+  EXPECT_NE(finished.out.find(" 0 failed"), finished.out.npos);
+}
+
+TEST(SmeltPaper, BadInputIsRefused) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{}, {"osdi16-fig7"}, {"osdi16-fig8", "--machines", "/no/such/folder"}}) {
+    const Finished finished = run(arguments);
+    EXPECT_FALSE(finished.ok);
+    EXPECT_NE(finished.failure.find("exit status 2"), finished.failure.npos) << finished.failure;
+  }
+  const Finished unwritable = run({"osdi16-table4", "--svg", "/no/such/folder/x.svg"});
+  EXPECT_NE(unwritable.failure.find("exit status 1"), unwritable.failure.npos) << unwritable.failure;
+}
+
+}  // namespace
