@@ -16,7 +16,6 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <omp.h>
-#include <smelt/smelt.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,6 +29,7 @@
 
 #include "measure/ping_pong.h"
 #include "peers.h"
+#include "smelt_barrier.h"
 
 namespace {
 
@@ -147,33 +147,6 @@ Batch openmp_batch(uint32_t threads) {
   };
 }
 
-// Ours, through the public API.
-class SmeltBarrier {
- public:
-  // 0, or a negative errno.
-  int open(uint32_t threads) {
-    std::vector<unsigned> pinned;
-    for (uint32_t thread = 0; thread < threads; thread++)
-      pinned.push_back(static_cast<unsigned>(cpus[thread % cpus.size()]));
-    smelt_context* context = nullptr;
-    int error = smelt_context_create(nullptr, threads, pinned.data(), nullptr, &context);
-    if (error == 0) error = smelt_barrier_create(context, &barrier_);
-    if (error == 0) pattern_ = smelt_context_pattern(context);
-    smelt_context_free(context);
-    return error;
-  }
-  SmeltBarrier() = default;
-  ~SmeltBarrier() { smelt_barrier_free(barrier_); }
-  SmeltBarrier(const SmeltBarrier&) = delete;
-  SmeltBarrier& operator=(const SmeltBarrier&) = delete;
-  void wait(uint32_t thread) { smelt_barrier_wait(barrier_, thread); }
-  const std::string& pattern() const { return pattern_; }
-
- private:
-  smelt_barrier* barrier_ = nullptr;
-  std::string pattern_;
-};
-
 double hop_ns() { return cpus.size() < 2 ? 0 : smelt::measure_ping_pong(cpus[0], cpus[1]).one_way_ns; }
 
 double median(std::vector<double> values) {
@@ -215,7 +188,7 @@ void measure_openmp(benchmark::State& state, uint32_t threads, bool skewed) {
 
 void measure_smelt(benchmark::State& state, uint32_t threads, bool skewed) {
   const auto barrier = std::make_shared<SmeltBarrier>();
-  if (const int error = barrier->open(threads); error != 0) {
+  if (const int error = barrier->open(threads, cpus); error != 0) {
     state.SkipWithError(fmt::format("smelt_context_create or smelt_barrier_create: errno {}", -error).c_str());
     return;
   }

@@ -9,6 +9,7 @@
 //
 // The end of a region is inside GOMP_parallel: libgomp's own, or the hot team's (hot_team.h). Which barrier serves an
 // episode, ours or libgomp's, is decided by openmp/episodes.h, for all threads alike.
+#include "loops.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
 #include "real.h"
@@ -16,18 +17,6 @@
 
 namespace smelt::gomp {
 namespace {
-
-// Is the calling thread in a region that we serve? The level tells regions that began behind our back: a target region
-// falling back to the host, or one opened through the ABI of before GCC 4.9.
-inline bool served(Position& position, const void* caller) {
-  if (smelt_openmp_several && !is_ours(caller)) [[unlikely]]
-    return false;
-  if (position.barrier && REAL(omp_get_level)() == position.level) [[likely]]
-    return true;
-  if (!position.barrier && position.word && take_position(position)) return true;
-  missed_position();
-  return false;
-}
 
 // Passes the next barrier of the region.
 inline void pass(Position& position) {
@@ -58,14 +47,14 @@ bool GOMP_barrier_cancel(void) {
 void GOMP_loop_end(void) {
   Position& position = smelt_gomp_position;
   if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_loop_end)();
-  REAL(GOMP_loop_end_nowait)();
+  if (!end_shared(position, __builtin_return_address(0))) REAL(GOMP_loop_end_nowait)();
   pass(position);
 }
 
 bool GOMP_loop_end_cancel(void) {
   Position& position = smelt_gomp_position;
   if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_loop_end_cancel)();
-  REAL(GOMP_loop_end_nowait)();
+  if (!end_shared(position, __builtin_return_address(0))) REAL(GOMP_loop_end_nowait)();
   pass(position);
   return false;
 }

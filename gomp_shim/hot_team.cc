@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/os/os.h"
+#include "loops.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
 #include "policy/thresholds.h"
@@ -36,7 +37,13 @@ Icvs icvs_now() {
   return icvs;
 }
 
-inline void begin_loop(const LoopCall& loop) {
+inline void begin_loop(Position& position, const LoopCall& loop) {
+  if (loop.nonmonotonic && loop.step != 0 && loop.chunk > 0 &&
+      begin_shared(
+          position,
+          {static_cast<uint64_t>(loop.start), static_cast<uint64_t>(loop.end), static_cast<uint64_t>(loop.step),
+           iterations_of(loop.step > 0, loop.start, loop.end, loop.step), static_cast<uint64_t>(loop.chunk)}))
+    return;
   REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
 }
 
@@ -71,7 +78,7 @@ void dock(void* word) {
     if (!message.function) break;
     position.epoch = epoch;
     position.unmarked = 1;
-    if (message.extra) begin_loop(*static_cast<const LoopCall*>(message.extra));
+    if (message.extra) begin_loop(position, *static_cast<const LoopCall*>(message.extra));
     message.function(message.data);
     epoch = position.epoch + 1;
     stop = &region.real_epoch;
@@ -102,7 +109,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   position = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, 1};
   count(region.counters.regions);
   count(region.counters.hot);
-  if (call.loop) begin_loop(hot.loop);
+  if (call.loop) begin_loop(position, hot.loop);
 
   call.function(call.data);
 

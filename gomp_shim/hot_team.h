@@ -53,6 +53,7 @@ namespace smelt::gomp {
 // The loop or the sections of a combined construct, as GOMP_loop_start wants it.
 struct LoopCall {
   long start, end, step, schedule, chunk;
+  bool nonmonotonic = false;
   bool operator==(const LoopCall&) const = default;
 };
 // GFS_ values of libgomp.h; ABI, compiled into programs.

@@ -62,19 +62,19 @@ void GOMP_parallel_sections(GompFunction function, void* data, unsigned threads,
   });
 }
 
-#define PARALLEL_LOOP(name, schedule)                                                                             \
+#define PARALLEL_LOOP(name, schedule, nonmonotonic)                                                               \
   void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, long chunk,     \
             unsigned flags) {                                                                                     \
-    const LoopCall loop{start, end, step, schedule, chunk};                                                       \
+    const LoopCall loop{start, end, step, schedule, chunk, nonmonotonic};                                         \
     parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) { \
       FOR_REGION(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.loop->chunk, c.flags);        \
     });                                                                                                           \
   }
-PARALLEL_LOOP(GOMP_parallel_loop_static, kScheduleStatic)
-PARALLEL_LOOP(GOMP_parallel_loop_dynamic, kScheduleDynamic)
-PARALLEL_LOOP(GOMP_parallel_loop_guided, kScheduleGuided)
-PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic, kScheduleDynamic)
-PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, kScheduleGuided)
+PARALLEL_LOOP(GOMP_parallel_loop_static, kScheduleStatic, false)
+PARALLEL_LOOP(GOMP_parallel_loop_dynamic, kScheduleDynamic, false)
+PARALLEL_LOOP(GOMP_parallel_loop_guided, kScheduleGuided, false)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic, kScheduleDynamic, true)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, kScheduleGuided, false)
 
 #define PARALLEL_LOOP_RUNTIME(name)                                                                                 \
   void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, unsigned flags) { \

@@ -56,6 +56,12 @@ void after_fork_in_child() {
     expect_new_pool();
   }
   smelt_gomp_position = Position{};
+  for (Region* region = outermost; region; region = region->deeper) {
+    // Relaxed: there is one thread. Nobody will ever take what others had not finished.
+    const bool used = region->counters.shared_loops.load(std::memory_order_relaxed) > 0;
+    for (Share& share : region->shares)
+      if (used) share.word.store(0, std::memory_order_relaxed);
+  }
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
 
@@ -82,6 +88,7 @@ void run_region(void* word) {
   position.real_epoch = nullptr;
   position.word = word;
   position.barrier = nullptr;
+  position.in_shares = false;
   block.function(block.data);
   if (position.barrier && position.thread == 0) {
     RegionRecord& region = *position.region;

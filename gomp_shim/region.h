@@ -40,7 +40,9 @@
 #include <cstdint>
 
 #include "libgomp.h"
+#include "openmp/callers.h"
 #include "openmp/region.h"
+#include "real.h"
 #include "thread_state.h"
 
 namespace smelt::gomp {
@@ -116,6 +118,18 @@ bool take_position(Position& position);
 
 // A barrier that libgomp must serve: should the region have been told?
 void missed_position();
+
+// Is the calling thread in a region that we serve? The level tells regions that began behind our back: a target region
+// falling back to the host, or one opened through the ABI of before GCC 4.9.
+inline bool served(Position& position, const void* caller) {
+  if (smelt_openmp_several && !is_ours(caller)) [[unlikely]]
+    return false;
+  if (position.barrier && REAL(omp_get_level)() == position.level) [[likely]]
+    return true;
+  if (!position.barrier && position.word && take_position(position)) return true;
+  missed_position();
+  return false;
+}
 
 // For hot_team.cc.
 Region** swap_next_region(Region** next);  // where the thread's next region hangs; returns the one before

@@ -26,6 +26,7 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   sum->own_episodes += passed > real ? passed - real : 0;  // those of a region that is still running come at its end
   sum->real_episodes += real;
   sum->abandoned += now(counters.abandoned);
+  sum->shared_loops += now(counters.shared_loops);
 }
 
 [[gnu::destructor]] void print_at_exit() {
@@ -34,15 +35,18 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   // First: most processes under LD_PRELOAD are a shell, a helper without OpenMP, and need not read the settings to end.
   if (sum.regions + sum.other_regions == 0 || !options().stats) return;
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
-  char others[64] = "";  // in the usual process there are none, and a reader need not wonder what they are
+  // In the usual process there are none, and a reader need not wonder what they are.
+  char loops[64] = "", others[64] = "";
+  if (sum.shared_loops > 0)
+    std::snprintf(loops, sizeof loops, "; %llu dynamic loops in shares", number(sum.shared_loops));
   if (sum.other_regions > 0)
     std::snprintf(others, sizeof others, "; %llu regions of other OpenMP runtimes", number(sum.other_regions));
   log_line(
       "OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu %s's for tasks "
-      "(%llu waits given up for one); %llu sleeps%s",
+      "(%llu waits given up for one); %llu sleeps%s%s",
       number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
       number(sum.own_episodes), number(sum.real_episodes), runtime.name, number(sum.abandoned), number(sum.sleeps),
-      others);
+      loops, others);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct alignas(kLineBytes) Counters {
   std::atomic<uint64_t> hot{0};      // of these, by a hot team
   std::atomic<uint64_t> starts{0};   // hot teams made
   std::atomic<uint64_t> ends{0};     // of these, ended before their master
+  std::atomic<uint64_t> shared_loops{0};
   // Anybody's.
   alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};
 

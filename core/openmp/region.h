@@ -10,6 +10,7 @@
 #include "base/arch/cpu.h"
 #include "base/participants.h"
 #include "openmp/counters.h"
+#include "openmp/shares.h"
 #include "openmp/teams.h"
 
 namespace smelt::openmp {
@@ -36,6 +37,9 @@ struct RegionRecord {
 
   // Where the threads were last seen, by thread number; written on change only.
   alignas(kLineBytes) std::atomic<uint32_t> cpus[kMaxParticipants];
+
+  // Of dynamic loops, by thread number. Pages of it are there from the first such loop on.
+  Share shares[kMaxParticipants];
 };
 
 // A thread's position in its team. Many regions have no barrier inside, so a thread entering one only keeps the word
@@ -49,7 +53,8 @@ struct Position {
   void* word = nullptr;                         // of a region in which the position is not taken yet
   Barrier* barrier = nullptr;
   RegionRecord* region = nullptr;
-  int32_t level = 0;  // omp_get_level() inside the region
+  int32_t level = 0;       // omp_get_level() inside the region
+  bool in_shares = false;  // in a loop that is dealt in shares
 };
 
 // The word that a shim hands to every thread of a team: the address of what it has to say, and the low kTagBits of the

@@ -48,6 +48,7 @@ class Barrier {
   void wake_all();
 
   uint32_t participants() const { return n_; }
+  bool is_crowd() const { return kind_ == Kind::kCrowd; }
 
  private:
   enum class Kind : uint32_t { kAlone, kPair, kSchedule, kCrowd };

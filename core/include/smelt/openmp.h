@@ -22,6 +22,7 @@ typedef struct smelt_openmp_counts {
   uint64_t abandoned;       /* times that a thread left Smelt's barrier for libgomp's: a task was made meanwhile */
   uint64_t sleeps;          /* times that a thread went to sleep in one of Smelt's waits */
   uint64_t other_regions;   /* not in `regions`: handed on to another OpenMP runtime of the process */
+  uint64_t shared_loops;    /* dynamic loops that Smelt dealt, once for a team; 0 without SMELT_DYNAMIC_LOOPS=1 */
 } smelt_openmp_counts;
 
 /* Fills *counts. 0; -ENOENT when the shim is not in this process (the program was started without it), then *counts is

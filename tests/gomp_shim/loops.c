@@ -1,0 +1,244 @@
+// Dynamic loops of all kinds: every iteration exactly once, in every thread's own variables and in the shared ones,
+// whoever deals the loop. Prints "ok".
+//   loops [ROUNDS [SEED]]
+//   loops child    a child of fork goes on with loops, which stock does not allow
+// Teams of 2, 3 and 4 threads. Hot teams come by repetition: combined loops are dealt in shares there only.
+#include <limits.h>
+#include <omp.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { kMost = 3000 };
+typedef struct {
+  unsigned char seen[8][kMost];  // by loop
+} Runs;
+static unsigned seed = 1;
+
+static void forget(Runs* runs) { memset(runs, 0, sizeof *runs); }
+static void once(Runs* runs, int loop, long i) {
+  CHECK(i >= 0 && i < kMost);
+  __atomic_fetch_add(&runs->seen[loop][i], 1, __ATOMIC_RELAXED);
+}
+// Were 0 .. n-1 run once, and no other?
+static void check(const Runs* runs, int loop, long n) {
+  for (long i = 0; i < kMost; ++i) CHECK(runs->seen[loop][i] == (i < n));
+}
+
+// Some iterations take longer, so that there is something to steal; now and then a thread sleeps.
+static void work(long i) {
+  if (i % 67 == 5) {
+    for (volatile int turn = 0; turn < 2000; ++turn) {
+    }
+  }
+  if (i % 997 == 3) nanosleep(&(struct timespec){0, 50000}, NULL);
+}
+static void late(unsigned* state) {
+  if (next_random(state) % 4 == 0) nanosleep(&(struct timespec){0, 30000}, NULL);
+}
+
+static void combined(Runs* runs, int threads, long n, long chunk) {
+  forget(runs);
+#pragma omp parallel for num_threads(threads) schedule(nonmonotonic : dynamic, chunk)
+  for (long i = 0; i < n; ++i) {
+    work(i);
+    once(runs, 0, i);
+  }
+  check(runs, 0, n);
+}
+
+// One after the other, with and without barriers, threads late, up and down, with both kinds of numbers.
+static void loops(Runs* runs, int threads, long n, long chunk, long step) {
+  forget(runs);
+  const long times = n == 0 ? 0 : (n - 1) / step + 1;
+  long sum = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+  {
+    unsigned state = seed + (unsigned)omp_get_thread_num();
+    late(&state);
+#pragma omp for schedule(dynamic, chunk) nowait
+    for (long i = 0; i < n; i += step) {
+      work(i);
+      once(runs, 0, i / step);
+    }
+    late(&state);
+#pragma omp for schedule(dynamic) nowait
+    for (long i = n; i > 0; i -= step) once(runs, 1, (n - i) / step);
+    late(&state);
+#pragma omp for schedule(dynamic, chunk)
+    for (unsigned long long i = ULLONG_MAX - (unsigned long long)n; i < ULLONG_MAX; ++i) {
+      once(runs, 2, (long)(i - (ULLONG_MAX - (unsigned long long)n)));
+      ++sum;
+    }
+    for (long i = 0; i < n; ++i) CHECK(runs->seen[2][i] == 1);  // the loop above has a barrier at its end
+#pragma omp for schedule(dynamic, chunk) nowait
+    for (unsigned long long i = (unsigned long long)n; i > 0; --i) once(runs, 3, (long)i - 1);
+#pragma omp for schedule(dynamic, chunk) nowait
+    for (int i = INT_MIN; i < INT_MIN + (int)n; ++i) once(runs, 4, (long)i - INT_MIN);
+#pragma omp for schedule(guided) nowait
+    for (long i = 0; i < n; ++i) once(runs, 5, i);
+#pragma omp for schedule(monotonic : dynamic, chunk) nowait
+    for (long i = 0; i < n; ++i) once(runs, 6, i);
+#pragma omp for schedule(dynamic, chunk)
+    for (long i = 0; i < n; ++i) once(runs, 7, i);
+  }
+  CHECK(sum == n);
+  check(runs, 0, times);
+  check(runs, 1, times);
+  for (int loop = 2; loop < 8; ++loop) check(runs, loop, n);
+}
+
+// At the limits of the types; so large a chunk or a step that few iterations are left.
+static void limits(int threads) {
+  long first = 0, second = 0;
+  int runs = 0;
+  const long long_step = LONG_MAX / 2;
+  const unsigned long long ull_step = ULLONG_MAX / 3;
+#pragma omp parallel num_threads(threads)
+  for (int round = 0; round < 3; ++round) {
+#pragma omp for schedule(dynamic) reduction(+ : first)
+    for (long i = LONG_MIN; i < LONG_MAX - long_step; i += long_step) ++first;  // four
+#pragma omp for schedule(dynamic, 2) reduction(+ : second)
+    for (unsigned long long i = 0; i < ULLONG_MAX - ull_step; i += ull_step) ++second;  // two
+#pragma omp for schedule(dynamic, LONG_MAX) reduction(+ : runs)
+    for (long i = LONG_MAX; i > LONG_MAX - 5; --i) ++runs;
+#pragma omp for schedule(dynamic) reduction(+ : runs)
+    for (unsigned long long i = 5; i > 7; --i) ++runs;  // none
+#pragma omp for schedule(dynamic) reduction(+ : runs)
+    for (long i = 7; i < -7; ++i) ++runs;  // none
+  }
+  CHECK(first == 3 * 4);
+  CHECK(second == 3 * 2);
+  CHECK(runs == 3 * 5);
+}
+
+// More chunks than a share can name.
+static void many(int threads) {
+  const long n = 3000001;
+  unsigned char* const ran = calloc((size_t)n, 1);
+  CHECK(ran);
+#pragma omp parallel num_threads(threads)
+#pragma omp for schedule(dynamic)
+  for (long i = 0; i < n; ++i) ++ran[i];
+  for (long i = 0; i < n; ++i) CHECK(ran[i] == 1);
+  free(ran);
+}
+
+// lastprivate, ordered, a region inside with a loop of its own, tasks made by iterations, cancellation that is off.
+static void company(Runs* runs, int threads, long n) {
+  long last = -1, inner = 0, tasks = 0, order = 0, stopped = 0;
+  forget(runs);
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(dynamic) lastprivate(last)
+    for (long i = 0; i < n; ++i) {
+      work(i);
+      last = i;
+    }
+    CHECK(n == 0 || last == n - 1);
+#pragma omp barrier
+#pragma omp for schedule(dynamic) nowait
+    for (long i = 0; i < 6; ++i) {
+#pragma omp parallel num_threads(2)
+      {
+#pragma omp for schedule(dynamic) reduction(+ : inner)
+        for (long j = 0; j < 20; ++j) ++inner;
+      }
+      once(runs, 0, i);
+    }
+#pragma omp for schedule(dynamic, 2)
+    for (long i = 0; i < n; ++i) {
+#pragma omp task shared(tasks)
+      {
+#pragma omp atomic
+        ++tasks;
+      }
+      once(runs, 1, i);
+    }
+    CHECK(tasks == n);  // the barrier has seen to it
+#pragma omp for schedule(dynamic) ordered
+    for (long i = 0; i < n; ++i) {
+#pragma omp ordered
+      CHECK(order++ == i);
+    }
+#pragma omp for schedule(dynamic) reduction(+ : stopped)
+    for (long i = 0; i < n; ++i) {
+#pragma omp cancel for if (i < 0)
+      ++stopped;
+    }
+  }
+  CHECK(inner == 6 * 20);
+  CHECK(stopped == n);
+  check(runs, 0, 6);
+  check(runs, 1, n);
+}
+
+// Thousands of loops between two barriers, one thread long behind.
+static void ahead(int threads) {
+  enum { kLoops = 2000 };
+  static int ran[kLoops];
+  memset(ran, 0, sizeof ran);
+#pragma omp parallel num_threads(threads)
+  {
+    if (omp_get_thread_num() == 1) nanosleep(&(struct timespec){0, 2000000}, NULL);
+    for (int loop = 0; loop < kLoops; ++loop) {
+#pragma omp for schedule(dynamic) nowait
+      for (int i = 0; i < 5; ++i) __atomic_fetch_add(&ran[loop], 1, __ATOMIC_RELAXED);
+    }
+  }
+  for (int loop = 0; loop < kLoops; ++loop) CHECK(ran[loop] == 5);
+}
+
+// After loops of the parent's.
+static void in_child(Runs* runs) {
+  for (int round = 0; round < 5; ++round) loops(runs, 2, 100, 1, 1);
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    for (int round = 0; round < 5; ++round) loops(runs, 2, 100, 1, 1);
+    _Exit(0);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void* another_master(void* runs) {
+  for (int round = 0; round < 20; ++round) loops(runs, 2, 200, 3, 1);
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  static Runs mine, others;
+  if (argc > 1 && strcmp(argv[1], "child") == 0) {
+    in_child(&mine);
+    puts("ok");
+    return 0;
+  }
+  const int rounds = argc > 1 ? atoi(argv[1]) : 40;
+  if (argc > 2) seed = (unsigned)atoi(argv[2]);
+  omp_set_max_active_levels(2);
+  unsigned state = seed;
+  for (int round = 0; round < rounds; ++round) {
+    const int threads = 2 + round / 7 % 3;  // several of one size, so that hot teams are made
+    const long n = next_random(&state) % 5 == 0 ? (long)(next_random(&state) % 6) : (long)(next_random(&state) % kMost);
+    const long chunk = 1 + (long)(next_random(&state) % (round % 3 ? 9 : 4000));
+    combined(&mine, threads, n, chunk);
+    loops(&mine, threads, n, chunk, 1 + (long)(next_random(&state) % 5));
+    limits(threads);
+    if (round % 7 == 3) {
+      company(&mine, threads, n % 500);
+      ahead(threads);
+    }
+    if (round % 20 == 6) many(threads);
+  }
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, another_master, &others) == 0);
+  another_master(&mine);
+  CHECK(pthread_join(thread, NULL) == 0);
+  puts("ok");
+  return 0;
+}

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Dynamic loops, dealt by libgomp and in shares.
+#   loops_test.sh SHIM PROGRAM_DIRECTORY
+set -u
+shim=$1 programs=$2
+. "$(dirname "$0")/checks.sh"
+
+shared='; [1-9][0-9]+ dynamic loops in shares$'
+check "stock" 0 '^ok$' "$programs/loops"
+check_under "off by default" 0 '^ok$' SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/loops"
+if grep -q 'in shares' "$output"; then fails "off, and yet in shares"; fi
+for seed in 1 2 3; do
+  # As if every thread had a CPU: more threads than CPUs are left to libgomp.
+  check_under "in shares, seed $seed" 0 "$shared" SMELT_DYNAMIC_LOOPS=1 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 \
+    "$programs/loops" 40 $seed
+  grep -q '^ok$' "$output" || fails "seed $seed did not come to its end"
+done
+check_under "asleep" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/loops"
+check_under "no hot team" 0 "$shared" SMELT_DYNAMIC_LOOPS=1 SMELT_STATS=1 SMELT_HOT_TEAM=0 SMELT_CPUS=64 SMELT_SPIN_US=20 \
+  "$programs/loops"
+check_under "as many CPUs as there are" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 "$programs/loops"
+check_under "one CPU: libgomp's" 0 ' own, ' SMELT_DYNAMIC_LOOPS=1 SMELT_STATS=1 SMELT_CPUS=1 "$programs/loops"
+if grep -q 'in shares' "$output"; then fails "a crowd's loops in shares"; fi
+check_under "in the child of a fork" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 "$programs/loops" child
+check_under "cancellation on: steps aside" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 OMP_CANCELLATION=true "$programs/loops"
+check_under "nothing is taken" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_GOMP=0 "$programs/loops"
+finish
