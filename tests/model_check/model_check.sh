@@ -17,7 +17,7 @@ passed=0 failed=0
 search() {
   # Most searches take less time than compiling: only those that visit many states are worth an optimiser.
   case $set-$model-$1 in
-    full-*-holds | quick-ring-* | quick-bell-holds | quick-views-holds)quick-bell-holds | quick-two_phase_commit-*) optimise=-O2 ;;
+    full-*-holds | quick-ring-* | quick-bell-holds | quick-views-holds | quick-two_phase_commit-*) optimise=-O2 ;;
     *) optimise=-O0 ;;
   esac
   if ! spin -a $2 "$here/$model.pml" >log 2>&1 ||
