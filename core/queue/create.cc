@@ -109,8 +109,8 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
   end->index = index;
   end->limit = shape.capacity * kPayload;
   end->timeout_ns = timeout_ns;
-  // SMELT_CPUS is a word; the affinity of the thread that comes here is not: threads that are bound to a CPU each are
-  // no crowd, and one thread may make the ends of all.
+  // What SMELT_CPUS says decides. The affinity of the thread that comes here does not: threads that are bound to a CPU
+  // each are no crowd, and one thread may make the ends of all.
   const bool few = shape.members > usable_cpus();
   end->policy = wait_policy(few && options().cpus > 0, shape.members);
   end->crowd = wait_policy(few, shape.members);
