@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -30,6 +32,30 @@ struct Connection {
   Queue client, replica;
 };
 
+// Who finds nothing to do leaves the CPU to others where there are more threads than CPUs: yields, and as that may be in
+// vain (the scheduler owes it time, and not the others), sleeps for as short as can be.
+class Idle {
+ public:
+  explicit Idle(bool crowded) : crowded_(crowded) {
+    if (crowded) prctl(PR_SET_TIMERSLACK, 1);
+  }
+  void operator()(bool busy) {
+    if (busy || !crowded_) {
+      in_vain_ = 0;
+    } else if (++in_vain_ < kYields) {
+      sched_yield();
+    } else {
+      const timespec shortest = {0, 1000};
+      nanosleep(&shortest, nullptr);
+    }
+  }
+
+ private:
+  static constexpr unsigned kYields = 8;
+  const bool crowded_;
+  unsigned in_vain_ = 0;
+};
+
 class Run {
  public:
   explicit Run(const Load& load);
@@ -40,11 +66,6 @@ class Run {
   void client(unsigned c);
   void pin(unsigned thread);
   void start_together();
-  // Who finds nothing to do leaves the CPU to others where there are more threads than CPUs.
-  void idle() const {
-    if (crowded_) sched_yield();
-  }
-
   const Load load_;
   const bool crowded_;
   Replicas group_;
@@ -105,6 +126,7 @@ void Run::start_together() {
 void Run::replica(unsigned r) {
   pin(r);
   Replica& self = group_[r];
+  Idle idle(crowded_);
   std::vector<bool> asked(load_.clients);  // who gets its answers here
   const auto answer = [&](unsigned client, uint64_t sequence) {
     // A full queue: the client has been answered all that it has under way, and asks again if it has not.
@@ -126,7 +148,7 @@ void Run::replica(unsigned r) {
         if (self.applied(command.client, command.sequence)) answer(c, command.sequence);
       }
     }
-    if (!busy) idle();
+    idle(busy);
   }
   // The others may still lack what this one has.
   lengths_[r] = self.counters().applied;
@@ -140,6 +162,7 @@ void Run::client(unsigned c) {
     Clock::time_point at;
     bool answered = true;
   };
+  Idle idle(crowded_);
   std::vector<Sent> ring(kOutstanding);
   uint64_t first = 1, next = 1;  // first: the oldest that is not answered
   unsigned target = load_.options.leader;
@@ -188,7 +211,7 @@ void Run::client(unsigned c) {
           smelt_queue_try_send(connections_[c][target].client.get(), &sent.command, sizeof sent.command);
       }
     }
-    if (!busy) idle();
+    idle(busy);
   }
   seconds_[c] = std::chrono::duration<double>(Clock::now() - begin).count();
 }

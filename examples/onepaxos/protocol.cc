@@ -8,6 +8,7 @@ namespace {
 constexpr unsigned kMessagesAtOnce = 256;  // of one sender, before the others have their turn
 constexpr unsigned kPollsPerClock = 16;
 constexpr unsigned kTicksPerPatience = 8;
+constexpr uint64_t kReport = 2048;  // commands, after which the others hear how far it is, whatever the time
 
 }  // namespace
 
@@ -82,6 +83,7 @@ bool Replica::Protocol::poll() {
     uint64_t from = bells_[me_].from.exchange(0, std::memory_order_acquire);
     for (; from != 0; from &= from - 1) busy |= receive_from(static_cast<unsigned>(__builtin_ctzll(from)));
   }
+  if (log_.length() - reported_ >= kReport) report();
   busy |= propose();
   busy |= spread();
   if (!busy || ++polls_ % kPollsPerClock == 0) {
@@ -217,12 +219,17 @@ uint64_t Replica::Protocol::silent_ones() const {
   return result;
 }
 
-void Replica::Protocol::tick() {
-  next_tick_ = now_ + options_.patience / kTicksPerPatience;
+void Replica::Protocol::report() {
+  reported_ = log_.length();
   for (unsigned r = 0; r < replicas_; ++r)
     if (r != me_) tell(r, about(Kind::kHeartbeat, epoch(), log_.length()), nullptr);
-  submit_again(false);
   drop_old();
+}
+
+void Replica::Protocol::tick() {
+  next_tick_ = now_ + options_.patience / kTicksPerPatience;
+  report();
+  submit_again(false);
   repair();
   switch (leading_) {
     case Leading::kNot: suspect_leader(); break;

@@ -70,6 +70,7 @@ class Replica::Protocol final : public Utility::Host {
   void handle(unsigned from, const Message& message, const Configuration* behind);
   void adopt(const Configuration& next);
   void tick();
+  void report();
   bool silent(unsigned r) const { return r != me_ && now_ - heard_[r] > options_.patience; }
   uint64_t silent_ones() const;
   uint32_t epoch() const { return configuration().epoch; }
@@ -160,6 +161,7 @@ class Replica::Protocol final : public Utility::Host {
   Time now_, next_tick_;
   std::vector<Time> heard_;
   unsigned polls_ = 0;
+  uint64_t reported_ = 0;  // the length that it last told the others
 };
 
 }  // namespace onepaxos
