@@ -147,7 +147,7 @@ void measure_agreement(const Settings& settings, Figure* figure) {
     std::vector<std::string> argv{program, "--replicas", std::to_string(replicas), "--clients",
                                   roomy ? std::to_string(kClients) : "1"};
     if (settings.quick)
-      argv.insert(argv.end(), {"--rounds", "1", "--seconds", "0.1"});
+      argv.insert(argv.end(), {"--rounds", "1", "--commands", "50"});
     else
       argv.insert(argv.end(), {"--rounds", "3", "--seconds", "2"});
     const double hop = hop_around(cpus, [&] { text = run_program(argv, &why); });
@@ -179,10 +179,12 @@ void measure_store(const Settings& settings, Figure* figure) {
   std::string why;
   for (size_t clients = 1; clients <= std::max<size_t>(cpus.size(), 4); clients *= 2) {
     std::string text;
-    const double hop = hop_around(cpus, [&] {
-      text =
-          run_program({program, "--clients", std::to_string(clients), "--seconds", settings.quick ? "0.1" : "2"}, &why);
-    });
+    std::vector<std::string> argv{program, "--clients", std::to_string(clients)};
+    if (settings.quick)
+      argv.insert(argv.end(), {"--operations", "50"});
+    else
+      argv.insert(argv.end(), {"--seconds", "2"});
+    const double hop = hop_around(cpus, [&] { text = run_program(argv, &why); });
     for (const std::vector<std::string>& words : words_of(text))
       if (words.size() == 9 && column_of(words[0]) >= 0) {
         Point& point = points[clients];
