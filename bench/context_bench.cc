@@ -3,7 +3,7 @@
 //   allreduce against copying   everybody copies as many bytes as an operand has, from its neighbour's memory, at the
 //                               same time: as many are read and written as in an allreduce whose work is shared evenly.
 //                               Before each call everybody writes its operand anew, so that it is in its own cache; the
-//                               time is that of the slowest, from when it saw all others ready
+//                               time is from the last one's beginning to the last one's end
 //   loose against strict        reductions to participant 0 in a tight loop, strict on entry and exit, or neither; the
 //                               time is the root's, per call
 //
@@ -64,19 +64,31 @@ void everywhere(const std::vector<unsigned>& cpus, const std::function<void(unsi
   smelt::run_pinned(jobs);
 }
 
-// Nanoseconds of the slowest, the median over so many calls.
-double slowest(const std::vector<std::vector<double>>& by_thread) {
-  std::vector<double> worst(by_thread[0].size());
-  for (size_t call = 0; call < worst.size(); ++call)
-    for (const std::vector<double>& times : by_thread) worst[call] = std::max(worst[call], times[call]);
-  return quartiles_of(worst).median;
+// When a call began and ended, of each thread.
+struct Span {
+  Clock::time_point begin, end;
+};
+
+// Nanoseconds from when all had begun until all had ended, the median over so many calls.
+double together(const std::vector<std::vector<Span>>& by_thread) {
+  std::vector<double> times;
+  for (size_t call = 0; call < by_thread[0].size(); ++call) {
+    Span last{};
+    for (const std::vector<Span>& spans : by_thread) {
+      last.begin = std::max(last.begin, spans[call].begin);
+      last.end = std::max(last.end, spans[call].end);
+    }
+    times.push_back(std::chrono::duration<double, std::nano>(last.end - last.begin).count());
+  }
+  return quartiles_of(times).median;
 }
 
 Sides allreduce_and_copy(const std::vector<unsigned>& cpus, std::vector<Seat>& seats, size_t bytes, int rounds,
                          int calls) {
   const unsigned n = static_cast<unsigned>(cpus.size());
   const size_t count = bytes / sizeof(double);
-  std::vector<std::vector<double>> in(n), out(n), copied(n, std::vector<double>(calls)), reduced(copied);
+  std::vector<std::vector<double>> in(n), out(n);
+  std::vector<std::vector<Span>> copied(n, std::vector<Span>(calls)), reduced(copied);
   Sides sides;
   everywhere(cpus, [&](unsigned me) {
     in[me].assign(count, me + 1.0);
@@ -92,13 +104,13 @@ Sides allreduce_and_copy(const std::vector<unsigned>& cpus, std::vector<Seat>& s
             std::memcpy(out[me].data(), in[(me + 1) % n].data(), bytes);
           else
             seat.allreduce(in[me], out[me], std::plus<>());
-          (copies ? copied : reduced)[me][call] = ns_since(start);
+          (copies ? copied : reduced)[me][call] = {start, Clock::now()};
           seat.barrier();
         }
       }
       if (me == 0 && round >= 0) {
-        sides.one.push_back(slowest(copied));
-        sides.other.push_back(slowest(reduced));
+        sides.one.push_back(together(copied));
+        sides.other.push_back(together(reduced));
       }
       seat.barrier();
     }

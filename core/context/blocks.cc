@@ -4,8 +4,8 @@
 //                   edge leads to whom, so it knows from where the next comes and where it goes, and blocks carry no
 //                   name. An exchange is a scatter of each participant in turn; nobody waits between them.
 //   direct          (threads, long blocks) as a broadcast's: the root's address goes down, everybody copies its own
-//                   block, and that all have done so goes up again. In an exchange everybody says where its memory is,
-//                   and after a barrier takes its blocks from all others; a second barrier lets them go.
+//                   block, and that all have done so goes up again. In an exchange everybody tells everybody where its
+//                   memory is, takes its blocks from all others, and tells them that it has (meet.cc).
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -146,19 +146,20 @@ struct ExchangeDirect {
   using How = Seat;
   static constexpr bool kSynchronises = true;
   int at = 0;
-  Turnstile turnstile;
+  Meeting meeting;
 
   bool step(Seat& seat, const Call& call) {
     switch (at) {
       case 0:
-        seat.notices[seat.me] = {call.in, call.out, call.bytes};
-        SMELT_AWAIT(turnstile.step(seat));
+        meeting.tell(seat, call);
+        SMELT_AWAIT(meeting.step(seat));
         SMELT_AWAIT(are_as_long(seat, call.bytes) || seat.fail(-EMSGSIZE));
         for (uint32_t k = 0; k < seat.n; ++k) {
           const uint32_t i = (seat.me + k) % seat.n;
           std::memcpy(call.out + i * call.bytes, seat.notices[i].in + seat.me * call.bytes, call.bytes);
         }
-        SMELT_AWAIT(turnstile.step(seat));
+        meeting.tell_done(seat);
+        SMELT_AWAIT(meeting.step(seat));
     }
     return true;
   }
@@ -181,7 +182,7 @@ void begin_scatter(Seat& seat, const Call& call) {
 }
 
 void begin_exchange(Seat& seat, const Call& call) {
-  if (is_direct(seat, call.bytes))
+  if (is_direct_of_all(seat, call.bytes))
     begin<ExchangeDirect>(seat, call);
   else
     begin<ExchangeAlongTree>(seat, call);

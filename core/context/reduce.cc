@@ -74,7 +74,7 @@ struct ReduceAlongTree {
 }  // namespace
 
 void begin_reduce(Seat& seat, const Call& call) {
-  if (is_direct(seat, call.bytes) && seat.n > 1)
+  if (is_direct_of_all(seat, call.bytes) && seat.n > 1)
     begin_reduce_direct(seat, call);
   else
     begin<ReduceAlongTree>(seat, call);

@@ -2,10 +2,10 @@
 // where their callers have them, and writes the result to whoever wants it. So the work is shared by all, and every
 // byte is read once.
 //
-//   1. everybody says where its memory is, and a barrier
+//   1. everybody tells everybody where its memory is (meet.cc)
 //   2. slice `me`, in parts that stay in a first-level cache: the operands are combined along the tree, though by one
 //      thread: subtree by subtree, the last served first, a partial result for each depth (Fold)
-//   3. a barrier: nobody goes on before all have read and written
+//   3. everybody tells everybody that it is done: nobody goes on before all have read and written
 //
 // In place is safe: of a slice, everybody's operands are read by its owner alone, part by part before it writes there.
 #include <algorithm>
@@ -21,16 +21,17 @@ struct ReduceDirect {
   using How = Seat;
   static constexpr bool kSynchronises = true;
   int at = 0;
-  Turnstile turnstile;
+  Meeting meeting;
 
   bool step(Seat& seat, const Call& call) {
     switch (at) {
       case 0:
-        seat.notices[seat.me] = {call.in, call.out, call.bytes};
-        SMELT_AWAIT(turnstile.step(seat));
+        meeting.tell(seat, call);
+        SMELT_AWAIT(meeting.step(seat));
         SMELT_AWAIT(are_as_long(seat, call.bytes) || seat.fail(-EMSGSIZE));
         combine_slice(seat, call);
-        SMELT_AWAIT(turnstile.step(seat));
+        meeting.tell_done(seat);
+        SMELT_AWAIT(meeting.step(seat));
     }
     return true;
   }

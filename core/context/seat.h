@@ -19,6 +19,7 @@
 //   Shared | parents | order | taken | Notice 0, 1 ... | queue of one edge | queue of the next ...
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -40,13 +41,20 @@ static_assert(kSmallPieceSlots * queue::kPayload >= SMELT_SEAT_ELEMENT);
 // cache.
 inline constexpr size_t kDirectPiece = 4096;
 
-// Where a participant's data are, for the others of its process. Plain memory: written before an operation's first
-// barrier, read after it, and not written again before all have passed its last.
-struct alignas(64) Notice {
+// Where a participant's data are, for the others of its process, and how far it has got: an epoch when it has said so,
+// and one more when it has done with everybody's (meet.cc). Both come in one line.
+struct alignas(kLineBytes) Notice {
+  Epoch epoch;
+  // Plain: written before the odd epoch is, read before the reader's own even one, and not written again before all of
+  // these are there.
   const char* in;
   char* out;
   size_t bytes;  // of an operand or a block
+  alignas(64) Bell bell;
+
+  operator Flag() { return {epoch, bell}; }
 };
+inline constexpr uint64_t kGone = uint64_t{1} << 63;  // in an epoch: its seat is freed, and this was the last
 
 struct Shared {
   uint64_t format = 0;  // kFormat, once the rest is there
@@ -91,6 +99,9 @@ struct Seat : Object {
   uint32_t n = 0, me = 0, root = 0;
   bool threads = false;  // of one process: notices mean something
   bool crowded = false;
+  int64_t timeout_ns = -1;
+  WaitPolicy policy;
+  uint64_t epoch = 0;  // of our notice
   uint32_t edge_count = 0;
   Edge* edges = nullptr;       // the tree's parent first, then the children in send order
   uint16_t* toward = nullptr;  // [n] which edge leads there
@@ -107,7 +118,8 @@ struct Seat : Object {
 
   // The operation under way; nullptr: none.
   bool (*step)(Seat& seat) = nullptr;
-  // Where it stopped: at this edge, for so many slots or, 0, for a message.
+  // Where it stopped: at this edge, for so many slots or, 0, for a message; or at a participant's notice.
+  bool awaits_notice = false;
   uint32_t awaited = 0;
   uint64_t awaited_slots = 0;
   uint32_t in_vain = 0;  // tests in a row
@@ -121,13 +133,28 @@ struct Seat : Object {
   bool send(uint32_t edge, const void* data, size_t bytes) {
     smelt_queue& queue = *edges[edge].queue;
     const int result = queue.kind->try_send(queue, data, bytes);
+    awaits_notice = false;
     return result == 0 || stop(result, edge, queue::slots_of(bytes));
   }
   bool receive(uint32_t edge, void* data, size_t bytes) {
     smelt_queue& queue = *edges[edge].queue;
     size_t length = 0;
     const int result = queue.kind->try_receive(queue, data, bytes, &length);
+    awaits_notice = false;
     return result == 0 && length == bytes ? true : stop(result == 0 ? -EMSGSIZE : result, edge, 0);
+  }
+
+  // Has this participant got as far as we?
+  bool has_told(uint32_t whose) {
+    const int result = look_at(whose);
+    if (result == 0) return true;
+    awaits_notice = true;
+    return stop(result, whose, 0);
+  }
+  int look_at(uint32_t whose) const {
+    // acquire: its data, or what it has written for us.
+    const uint64_t theirs = notices[whose].epoch.load(std::memory_order_acquire);
+    return (theirs & ~kGone) >= epoch ? 0 : theirs & kGone ? -EPIPE : -EAGAIN;
   }
 
   // Never: somebody has said something else than we.
@@ -169,6 +196,21 @@ struct Turnstile {
         }
     }
     at = 0;
+    return true;
+  }
+};
+
+// Everybody tells everybody, by its notice: one hop, where a turnstile takes two for each level of the tree. Twice in
+// an operation: where one's data are, and that one has done with all others'.
+struct Meeting {
+  uint32_t k = 0;
+
+  void tell(Seat& seat, const Call& call);
+  void tell_done(Seat& seat);
+  bool step(Seat& seat) {
+    for (; k < seat.n; ++k)
+      if (!seat.has_told(k)) return false;
+    k = 0;
     return true;
   }
 };
@@ -218,6 +260,11 @@ void begin_gather(Seat& seat, const Call& call);
 void begin_scatter(Seat& seat, const Call& call);
 void begin_exchange(Seat& seat, const Call& call);
 
+// Waits for the notice at which the seat has stopped: 0, -EPIPE, -ETIMEDOUT.
+int wait_for_notice(Seat& seat);
+// No notice of this seat will come any more.
+void leave(Seat& seat);
+
 // Goes on as far as it can without waiting: is the operation complete, or lost?
 bool advance(Seat& seat);
 // 0, -ETIMEDOUT, or what was lost.
@@ -239,7 +286,7 @@ struct Address {
   size_t bytes = 0;  // of everybody's part
 };
 
-// Has everybody said the same length? After the barrier that follows the notices; the same answer to all.
+// Has everybody said the same length? When all have told; the same answer to all.
 inline bool are_as_long(const Seat& seat, size_t bytes) {
   for (uint32_t i = 0; i < seat.n; ++i)
     if (seat.notices[i].bytes != bytes) return false;
@@ -249,6 +296,10 @@ inline bool are_as_long(const Seat& seat, size_t bytes) {
 // Is this much read and written where its callers have it? Only threads can.
 inline bool is_direct(const Seat& seat, size_t bytes) {
   return seat.threads && bytes > typical(ThresholdId::kCopyExchange);
+}
+// ... by all of all, who meet by their notices? Of more participants these would be too many lines.
+inline bool is_direct_of_all(const Seat& seat, size_t bytes) {
+  return is_direct(seat, bytes) && seat.n <= typical(ThresholdId::kAllToAll);
 }
 
 }  // namespace smelt::context

@@ -50,6 +50,8 @@ int write(void* memory, const smelt_context& context, uint64_t name) {
   const Tree& tree = context.tree;
   const Shape shape{tree.n};
   std::memset(memory, 0, shape.queues_at());
+  for (uint32_t i = 0; i < tree.n; ++i)
+    new (within<Notice>(static_cast<Shared*>(memory), shape.notices_at()) + i) Notice;
   auto* shared = new (memory) Shared;
   shared->name = name;
   shared->n = tree.n;
@@ -123,12 +125,12 @@ void find_ways(Seat& seat, const Tree& tree) {
 }
 
 // An end of its own queue, which waits as the whole context must.
-int open_edge(Seat& seat, void* memory, const Shape& shape, unsigned end, uint32_t peer, int64_t timeout_ns) {
+int open_edge(Seat& seat, void* memory, const Shape& shape, unsigned end, uint32_t peer) {
   Edge& edge = seat.edges[seat.edge_count];
-  const int error = smelt_queue_open(memory, shape.queue_bytes(), end, timeout_ns, &edge.queue);
+  const int error = smelt_queue_open(memory, shape.queue_bytes(), end, seat.timeout_ns, &edge.queue);
   if (error) return error;
   edge.peer = peer;
-  edge.queue->policy = wait_policy(seat.crowded, seat.n);
+  edge.queue->policy = seat.policy;
   edge.queue->threads = seat.threads;
   ++seat.edge_count;
   return 0;
@@ -145,7 +147,7 @@ char* take(Arena& arena, size_t bytes) {
   return from;
 }
 
-int furnish(Seat& seat, const Shape& shape, const Tree& tree, int64_t timeout_ns) {
+int furnish(Seat& seat, const Shape& shape, const Tree& tree) {
   Arena& arena = seat.arena;
   seat.root = tree.root;
   seat.notices = within<Notice>(seat.shared, shape.notices_at());
@@ -159,10 +161,10 @@ int furnish(Seat& seat, const Shape& shape, const Tree& tree, int64_t timeout_ns
   find_folds(tree, seat.folds);
   if (seat.me != tree.root) {
     void* const memory = queue_of(seat.shared, shape, tree, seat.me);
-    if (const int error = open_edge(seat, memory, shape, 1, tree.parent[seat.me], timeout_ns)) return error;
+    if (const int error = open_edge(seat, memory, shape, 1, tree.parent[seat.me])) return error;
   }
   for (uint16_t c = tree.first[seat.me]; c != kNobody; c = tree.next[c])
-    if (const int error = open_edge(seat, queue_of(seat.shared, shape, tree, c), shape, 0, c, timeout_ns)) return error;
+    if (const int error = open_edge(seat, queue_of(seat.shared, shape, tree, c), shape, 0, c)) return error;
   find_ways(seat, tree);
   return 0;
 }
@@ -193,8 +195,10 @@ int make_seat(Shared* shared, size_t bytes, uint32_t me, int64_t timeout_ns, boo
   seat->me = me;
   seat->threads = threads;
   seat->crowded = shape.n > usable_cpus();
+  seat->timeout_ns = timeout_ns;
+  seat->policy = wait_policy(seat->crowded, shape.n);
   seat->shared = shared;
-  if (const int error = furnish(*seat, shape, tree, timeout_ns)) {
+  if (const int error = furnish(*seat, shape, tree)) {
     close_edges(*seat);
     free_object(seat);
     return error;
@@ -224,9 +228,13 @@ bool advance(Seat& seat) {
 
 int wait(Seat& seat) {
   while (!advance(seat)) {
-    smelt_queue& queue = *seat.edges[seat.awaited].queue;
-    const int result =
-        seat.awaited_slots != 0 ? queue::wait_to_send(queue, seat.awaited_slots) : queue::wait_to_receive(queue);
+    int result;
+    if (seat.awaits_notice) {
+      result = wait_for_notice(seat);
+    } else {
+      smelt_queue& queue = *seat.edges[seat.awaited].queue;
+      result = seat.awaited_slots != 0 ? queue::wait_to_send(queue, seat.awaited_slots) : queue::wait_to_receive(queue);
+    }
     if (result == -ETIMEDOUT) return result;
     if (result != 0) seat.error = result;
   }
@@ -323,6 +331,7 @@ int smelt_seat_attach(const smelt_seat_ticket* ticket, unsigned participant, int
 void smelt_seat_free(smelt_seat* seat) {
   if (!seat) return;
   close_edges(*seat);
+  if (seat->threads) leave(*seat);
   if (seat->descriptor >= 0) os::close_file(seat->descriptor);
   // acq_rel: the last of the threads unmaps what all of them have left.
   const bool last = seat->shared->users.fetch_sub(1, std::memory_order_acq_rel) == 1;

@@ -105,7 +105,7 @@ SMELT_API unsigned smelt_seat_participant(const smelt_seat *seat); /* whose it i
  *   -ETIMEDOUT  a participant has not come for as long as the seat was told to wait. The operation is still under way:
  *               smelt_seat_wait goes on with it, and its memory must stay as it is; or the seat is freed
  *   -EPIPE      a participant has freed its seat, and what is awaited of it will never come
- *   -EMSGSIZE   another participant has given another length
+ *   -EMSGSIZE   another participant has given another length, which was noticed; where it is not, waits time out
  *   -EPROTO     the shared memory was damaged
  * after the last three the seat serves nothing more: every call returns the same. Nothing allocates, prints or takes a
  * lock; system calls only where a wait is long, or somebody sleeps. Waits spin, yield, sleep, as SMELT_WAIT,
