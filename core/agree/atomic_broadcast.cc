@@ -106,8 +106,8 @@ int take_from_child(smelt_atomic_broadcast& member, Message* message) {
     member.turn = child + 1 == member.child_count ? 0 : child + 1;
     size_t bytes;
     const int result = smelt_queue_try_receive(member.down[child], message->data, member.limit, &bytes);
-    if (result == -EPROTO) return result;
-    if (result != 0) continue;
+    if (result == -EAGAIN || result == -EPIPE) continue;
+    if (result != 0) return -EPROTO;
     ring(member.bell(member.children[child]));  // there is room again
     message->bytes = bytes;
     return bytes >= kHeader && message->sender() < member.members ? 0 : -EPROTO;
@@ -143,6 +143,7 @@ int fetch(smelt_atomic_broadcast& member) {
     ring(member.bell(member.parent));  // there is room again
     if (held.bytes < kHeader || held.sender() >= member.members || held.number() != member.next) result = -EPROTO;
   }
+  if (result == -EMSGSIZE) result = -EPROTO;  // longer than any that a member sends
   if (result != 0) {
     held.bytes = 0;
     return result;
