@@ -90,7 +90,8 @@ void look_after_neighbours(Member& member, int64_t now) {
     else if (is_gone(member, p, state))
       exclude(member, p, state);
   }
-  if (member.differs) mend(member);
+  // A view may find no room, because of somebody dead who is no neighbour.
+  if (member.differs && mend(member) == -EAGAIN) look_after_holder(member, now);
 }
 
 void look_after_holder(Member& member, int64_t now) {
@@ -111,8 +112,8 @@ void look_after_holder(Member& member, int64_t now) {
   member.suspect_for += std::min(now - member.suspect_seen, patience / 4 + 1);
   member.suspect_seen = now;
   bool lost = patience >= 0 && member.suspect_for > patience;
-  if (!lost && now - member.watched >= kWatch) {
-    member.watched = now;
+  if (!lost && now - member.holder_watched >= kWatch) {
+    member.holder_watched = now;
     lost = is_gone(member, p, state);
   }
   if (!lost) return;

@@ -178,6 +178,7 @@ struct Member : Object {
   int64_t timeout_ns = -1;
   WaitPolicy policy;
   int64_t watched = 0;         // when we last looked after our neighbours
+  int64_t holder_watched = 0;  // ... whether who keeps the room is gone
   uint64_t suspect_state = 0;  // who keeps us waiting, how far it has come, when we looked last, for how long
   uint64_t suspect_at = 0;
   int64_t suspect_seen = 0;

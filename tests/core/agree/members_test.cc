@@ -742,6 +742,48 @@ TEST_F(MembersOfProcesses, TheirPlacesAreTakenAgain) {
   }
 }
 
+// The dead have left no room for the view that would say so, and not all of them are neighbours of the survivor's.
+TEST_F(MembersOfProcesses, ManyDeadAndNoRoom) {
+  smelt_member_ticket ticket;
+  constexpr int kOthers = 11;
+  const Membership membership = for_processes(kOthers + 1, 16, 8, &ticket);
+  const Member first = join(membership, 0, 2'000'000);
+  ASSERT_TRUE(first);
+  smelt_member_event event;
+  char room[8] = {};
+  std::vector<pid_t> children;
+  for (int place = 1; place <= kOthers; ++place) {
+    int told[2];
+    ASSERT_EQ(pipe(told), 0);
+    children.push_back(in_another_process([&] {
+      const Membership there = attached(ticket);
+      const Member member = join(there, place);
+      if (write(told[1], member ? "y" : "n", 1) == 1) pause();
+      return 1;
+    }));
+    char answer = 0;
+    ASSERT_EQ(read(told[0], &answer, 1), 1);
+    ASSERT_EQ(answer, 'y');
+    close(told[0]);
+    close(told[1]);
+    while (smelt_member_try_receive(first.get(), room, 8, &event) == 0) {
+    }
+  }
+  while (smelt_member_try_send(first.get(), room, 8) == 0) {
+  }
+  while (smelt_member_try_receive(first.get(), room, 8, &event) == 0) {
+  }
+  ASSERT_EQ(smelt_member_view(first.get(), nullptr, nullptr, 0), kOthers + 1);
+  for (const pid_t child : children) kill(child, SIGKILL);
+  const auto patience = std::chrono::steady_clock::now() + 30s;
+  while (smelt_member_view(first.get(), nullptr, nullptr, 0) > 1 && std::chrono::steady_clock::now() < patience) {
+    const int result = smelt_member_receive(first.get(), room, 8, &event);
+    ASSERT_TRUE(result == 0 || result == -ETIMEDOUT) << result;
+  }
+  EXPECT_EQ(smelt_member_view(first.get(), nullptr, nullptr, 0), 1);
+  for (const pid_t child : children) EXPECT_EQ(ended(child), 1000 + SIGKILL);
+}
+
 TEST_F(MembersOfProcesses, TicketsAreLookedAt) {
   smelt_member_ticket ticket;
   Membership membership = for_processes(3, 16, 8, &ticket);
