@@ -60,7 +60,7 @@ bool Replica::Protocol::spread() {
     if (receiver.next == before) continue;
     sent = true;
     if (receiver.ring) ring(receiver.id);
-    if (receivers_.size() > 1) at(is_acceptor() ? Step::kAcceptorToldOne : Step::kForwarderToldOne);
+    if (i == 0 && receivers_.size() > 1) at(is_acceptor() ? Step::kAcceptorToldOne : Step::kForwarderToldOne);
   }
   if (sent && all && is_acceptor()) at(Step::kAcceptorToldAll);
   // Who wanted so much and no more has it.

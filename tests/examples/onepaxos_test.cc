@@ -373,6 +373,129 @@ TEST(OnePaxos, SuspicionWithoutCause) {
   EXPECT_GT(suspicions, 0u);
 }
 
+// --- Driven by hand, one thread for all: who is not polled does not run.
+
+class Driven {
+ public:
+  explicit Driven(unsigned replicas, Broadcast broadcast = Broadcast::kSequential)
+      : group_(replicas, options(broadcast)), logs_(replicas) {
+    for (unsigned r = 0; r < replicas; ++r)
+      group_[r].on_apply([this, r](uint64_t, const Command& got) { logs_[r].push_back(got.sequence); });
+  }
+  Replica& operator[](unsigned r) { return group_[r]; }
+  const std::vector<uint64_t>& log(unsigned r) const { return logs_[r]; }
+  void submit(unsigned r, uint64_t sequence) { EXPECT_TRUE(group_[r].submit(command(0, sequence))); }
+
+  // Polls these in turns until it is so.
+  template <class Condition>
+  void run(std::initializer_list<unsigned> who, Condition condition) {
+    const auto limit = Clock::now() + 30s;
+    while (!condition()) {
+      for (const unsigned r : who) group_[r].poll();
+      if (Clock::now() > limit) {
+        for (unsigned r = 0; r < group_.size(); ++r)
+          ADD_FAILURE() << "replica " << r << ": length " << group_[r].length() << ", leader " << group_[r].leader()
+                        << ", acceptor " << group_[r].acceptor()
+                        << (group_[r].leads()     ? ", leads"
+                            : group_[r].stopped() ? ", stopped"
+                                                  : "");
+        return;
+      }
+    }
+  }
+
+ private:
+  static Options options(Broadcast broadcast) {
+    Options result;
+    result.broadcast = broadcast;
+    result.patience = 5ms;
+    return result;
+  }
+  Replicas group_;
+  std::vector<std::vector<uint64_t>> logs_;
+};
+
+using Numbers = std::vector<uint64_t>;
+
+// The trap of an active acceptor: it lives, it has been replaced, and proposals are waiting for it.
+TEST(OnePaxos, TheOldAcceptorAcceptsWhatWasHandedOver) {
+  Driven group(3);
+  for (const uint64_t s : {1, 2, 3}) group.submit(0, s);
+  group[0].poll();  // all three are in the queue to 1, which sleeps
+  group.run({0, 2}, [&] { return group[0].acceptor() == 2 && group.log(2).size() == 3; });
+  group.submit(0, 4);
+  group.run({0, 2}, [&] { return group.log(0).size() == 4; });
+  group.run({0, 1, 2}, [&] { return group[1].acceptor() == 2 && group.log(1).size() == 4; });
+  for (const unsigned r : {0, 1, 2}) EXPECT_EQ(group.log(r), (Numbers{1, 2, 3, 4}));
+}
+
+// It has accepted, and told one of them; then it and the leader are not heard of any more.
+TEST(OnePaxos, WhatOneWasToldSurvives) {
+  Driven group(5);
+  group[1].poll();  // it knows whom to tell
+  for (const uint64_t s : {1, 2}) group.submit(0, s);
+  group[1].stop_at(Step::kAcceptorToldOne);  // the first command, to the first of them, which is 0
+  group[0].poll();
+  group.run({1}, [&] { return group[1].stopped(); });
+  // 2 takes over, but the acceptor answers nothing: as long as 0 says nothing either, all must wait.
+  group.run({2, 3, 4}, [&] { return group[2].leader() == 2; });
+  const auto until = Clock::now() + 100ms;
+  group.run({2, 3, 4}, [&] { return Clock::now() > until; });
+  EXPECT_EQ(group.log(2).size(), 0u);
+  EXPECT_EQ(group[2].acceptor(), 1u);
+  group.submit(2, 3);
+  // 0 was only slow. It says what it had proposed, and there is an acceptor again.
+  group.run({0, 2, 3, 4},
+            [&] { return group.log(2).size() == 3 && group.log(3).size() == 3 && group.log(4).size() == 3; });
+  group.run({0, 2, 3, 4}, [&] { return group.log(0).size() == 3; });
+  for (const unsigned r : {0, 2, 3, 4}) EXPECT_EQ(group.log(r), (Numbers{1, 2, 3}));
+  EXPECT_NE(group[2].acceptor(), 1u);
+}
+
+// A leader that was replaced while it slept goes on as if nothing had happened: nobody accepts that.
+TEST(OnePaxos, AReplacedLeaderIsNotAccepted) {
+  Driven group(3);
+  group.submit(0, 1);
+  group.run({0, 1, 2}, [&] { return group.log(2).size() == 1; });
+  for (const uint64_t s : {2, 3}) group.submit(0, s);
+  group.run({1, 2}, [&] { return group[2].leads() && group[1].leader() == 2; });
+  for (const uint64_t s : {10, 11}) group.submit(2, s);
+  group[0].poll();  // it proposes 2 and 3 before it hears anything
+  group.run({1, 2}, [&] { return group.log(2).size() >= 3; });
+  group.run({0, 1, 2},
+            [&] { return group.log(0).size() == 5 && group.log(1).size() == 5 && group.log(2).size() == 5; });
+  EXPECT_EQ(group.log(0), group.log(2));
+  EXPECT_EQ(group.log(1), group.log(2));
+}
+
+// Many commands submitted through several replicas, again and again: each is applied once.
+TEST(OnePaxos, SubmittedTwiceAppliedOnce) {
+  Driven group(3, Broadcast::kTree);
+  for (uint64_t s = 1; s <= 500; ++s) {
+    for (const unsigned r : {2, 0, 1}) {
+      group.submit(r, s);
+      group.submit(r, s);
+    }
+    if (s % 50 == 0) group.run({0, 1, 2}, [&] { return group.log(0).size() == s && group.log(2).size() == s; });
+  }
+  Numbers sorted = group.log(0);
+  std::sort(sorted.begin(), sorted.end());
+  for (uint64_t s = 1; s <= 500; ++s) ASSERT_EQ(sorted[s - 1], s);
+  EXPECT_GT(group[0].counters().duplicates, 0u);
+}
+
+// Who sleeps for long catches up with everything; who was given up for dead and comes back, too.
+TEST(OnePaxos, ASleeperCatchesUp) {
+  Driven group(4, Broadcast::kTree);
+  uint64_t s = 0;
+  for (int part = 0; part < 100; ++part) {
+    for (int i = 0; i < 50; ++i) group.submit(0, ++s);
+    group.run({0, 1, 2}, [&] { return group.log(0).size() == s && group.log(2).size() == s; });
+  }
+  group.run({0, 1, 2, 3}, [&] { return group.log(3).size() == s; });
+  EXPECT_EQ(group.log(3), group.log(0));
+}
+
 TEST(OnePaxos, OptionsThatCannotBe) {
   EXPECT_THROW(Replicas(1, {}), std::invalid_argument);
   EXPECT_THROW(Replicas(65, {}), std::invalid_argument);
