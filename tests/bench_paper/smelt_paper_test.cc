@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"osdi16-table4", "bench/streamcluster/streamcluster", false, true, "parlib MCS"},
                     Expected{"hotpar09-fig2", "", true, false, "Pthread Lib"},
                     Expected{"hotpar09-fig3", "", true, true, "Strict over loose"},
-                    Expected{"hotpar09-fig4", "", true, false, "smelt_group_reduce"},
+                    Expected{"hotpar09-fig4", "", true, false, "Trees are cheaper"},
                     Expected{"hotpar09-fig5", "", true, false, "Niagara2"},
                     Expected{"hotpar09-fig6", "", true, false, "Clovertown"},
                     Expected{"hotpar09-table2", "", true, true, "tree radix"}),
