@@ -43,6 +43,7 @@ SMELT_API int smelt_context_create_from(unsigned n, const int *parents, smelt_co
 SMELT_API int smelt_context_create_subset(const smelt_context *of, const unsigned *participants, unsigned count,
                                           smelt_context **context);
 
+/* NULL is allowed. Barriers and seats made from it are not touched: they have what they need of it. */
 SMELT_API void smelt_context_free(smelt_context *context);
 
 SMELT_API unsigned smelt_context_size(const smelt_context *context);       /* participants */
@@ -115,6 +116,7 @@ SMELT_API unsigned smelt_seat_participant(const smelt_seat *seat); /* whose it i
  * got data of it, and after a strict exit, or a barrier, before all that any does. */
 enum { SMELT_STRICT_ENTRY = 1, SMELT_STRICT_EXIT = 2 };
 
+/* Nobody leaves before all have come: strict on entry and on exit. */
 SMELT_API int smelt_seat_barrier(smelt_seat *seat);
 
 /* `bytes` of root's `data` to everybody's. */
