@@ -104,7 +104,7 @@ struct Part {
     for (unsigned j = 0; j < (row_in ? n : 1); ++j)
       for (size_t k = 0; k < words; ++k) in[j * words + k] = word(me, j, k);
     if (which.kind == kBroadcast && me == which.root) out = in;
-    if (place()) std::memcpy(out.data() + at(), in.data(), in.size() * 8);
+    if (place()) std::copy(in.begin(), in.end(), out.begin() + static_cast<long>(at()));
   }
 
   bool is_reduction() const { return which.kind == kReduce || which.kind == kAllreduce; }
@@ -283,7 +283,8 @@ constexpr size_t kText = 128;  // bytes: an operand is the text of how it came a
 void write_sum(void*, const void* left, void* right, size_t elements) {
   for (size_t k = 0; k < elements; ++k) {
     char* const to = static_cast<char*>(right) + k * kText;
-    const std::string text = std::string("(") + (static_cast<const char*>(left) + k * kText) + "+" + to + ")";
+    std::string text;
+    text.append("(").append(static_cast<const char*>(left) + k * kText).append("+").append(to).append(")");
     std::memcpy(to, text.c_str(), text.size() + 1);
   }
 }
@@ -504,7 +505,7 @@ std::string expected_order(const smelt_tree* tree, unsigned whose) {
   std::string text = std::to_string(whose);
   unsigned children[8];
   for (int k = smelt_tree_children(tree, whose, children, 8); k-- > 0;)
-    text.insert(0, "+").insert(0, expected_order(tree, children[k])).insert(0, "(").append(")");
+    text = std::string().append("(").append(expected_order(tree, children[k])).append("+").append(text).append(")");
   return text;
 }
 
