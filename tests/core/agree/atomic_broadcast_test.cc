@@ -195,6 +195,7 @@ TEST(AtomicBroadcast, WhoOnlySendsIsToldToDeliver) {
           while ((result = smelt_atomic_broadcast_send(all[i].get(), &k, sizeof k)) == -EDEADLK) {
             ++told_to_deliver;
             if (smelt_atomic_broadcast_deliver(all[i].get(), &number, sizeof number, &told) != 0) wrong[i] = "deliver";
+            if (told.number != delivered) wrong[i] = "another order";
             ++delivered;
           }
           if (result != 0) wrong[i] = "send " + std::to_string(result);
