@@ -278,7 +278,7 @@ TEST(OnePaxos, EverybodyAppliesTheSame) {
       plan.broadcast = broadcast;
       plan.patience = 2000ms;
       plan.clients = 3;
-      plan.commands = 200;
+      plan.commands = 80;
       World world(plan);
       EXPECT_TRUE(world.run());
       EXPECT_EQ(world.stopped(), 0u);
@@ -427,6 +427,20 @@ TEST(OnePaxos, TheOldAcceptorAcceptsWhatWasHandedOver) {
   group.run({0, 2}, [&] { return group.log(0).size() == 4; });
   group.run({0, 1, 2}, [&] { return group[1].acceptor() == 2 && group.log(1).size() == 4; });
   for (const unsigned r : {0, 1, 2}) EXPECT_EQ(group.log(r), (Numbers{1, 2, 3, 4}));
+}
+
+// The leader has handed over, and stops before it says anything else: what it had under way is decided all the same.
+TEST(OnePaxos, WhatWasHandedOverIsDecided) {
+  Driven group(5);
+  for (const uint64_t s : {1, 2, 3}) group.submit(0, s);
+  group[0].stop_at(Step::kNewLeaderAdopted);
+  group[0].poll();  // all three are in the queue to 1, which sleeps
+  group.run({0, 2, 3, 4}, [&] { return group[0].stopped(); });
+  group.submit(3, 10);
+  group.run({2, 3, 4}, [&] { return group[3].applied(0, 10) && group[4].applied(0, 10); });
+  group.run({1, 2, 3, 4}, [&] { return group[1].length() >= group[4].length(); });
+  EXPECT_EQ(group.log(4), (Numbers{1, 2, 3, 10}));
+  EXPECT_EQ(group.log(1), group.log(4));
 }
 
 // It has accepted, and told one of them; then it and the leader are not heard of any more.
