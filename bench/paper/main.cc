@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "bench/paper/figures.h"
 #include "epcc/child.h"
@@ -121,6 +122,8 @@ int main(int argc, char** argv) {
     if (all->parsed()) return run_all(settings, folder) == 0 ? 0 : 1;
     for (const Command& command : kCommands)
       if (app.got_subcommand(command.name)) run_one(command, settings, svg);
+  } catch (const nlohmann::json::exception& error) {
+    return smelt::epcc::complain("smelt_paper", fmt::format("another program's JSON: {}", error.what()), 1);
   } catch (const smelt::UserError& error) {
     return smelt::epcc::complain("smelt_paper", error.what(), 1);
   }
