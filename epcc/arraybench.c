@@ -50,6 +50,6 @@ SIZES(KERNELS_OF_SIZE)
 
 int main(int argc, char** argv) {
   static const struct epcc_kernel kernels[] = {SIZES(ROWS)};
-  static const struct epcc_suite suite = {"arraybench", kernels, sizeof kernels / sizeof kernels[0], 59049};
+  static const struct epcc_suite suite = {"arraybench", kernels, sizeof kernels / sizeof kernels[0], 59049, NULL};
   return epcc_main(argc, argv, &suite);
 }

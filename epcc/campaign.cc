@@ -21,7 +21,7 @@ constexpr const char* kControlled[] = {"LD_PRELOAD",    "OMP_NUM_THREADS", "OMP_
                                        "SMELT_VERBOSE", "KMP_VERSION",     "OMP_TOOL"};
 
 struct SideRun {
-  const char* name;  // "stock", "Smelt", "libomp" or "libgomp"
+  const char* name;  // "stock", "Smelt", "libomp", "libgomp" or "plain"
   Environment environment;
 };
 
@@ -106,7 +106,19 @@ class Campaign {
     ruler_environment_ = gomp;
     sides_.push_back({"stock", gomp});
     gomp.set("LD_PRELOAD", request_.smelt_library);
-    sides_.push_back({"Smelt", gomp});
+    Environment smelt = gomp;
+    for (const std::string& setting : request_.smelt_env) {
+      const size_t equals = setting.find('=');
+      if (!setting.starts_with("SMELT_") || equals == setting.npos)
+        throw BadInput{fmt::format("--smelt-env: \"{}\" is not of the form SMELT_NAME=value", setting)};
+      smelt.set(setting.substr(0, equals), setting.substr(equals + 1));
+      gomp.unset(setting.substr(0, equals));
+    }
+    sides_.push_back({"Smelt", smelt});
+    if (request_.plain) {
+      sides_.push_back({"plain", gomp});
+      return;
+    }
     if (!request_.libgomp.empty()) {
       gomp.set("LD_PRELOAD", request_.libgomp);
       sides_.push_back({"libgomp", gomp});
@@ -127,8 +139,8 @@ class Campaign {
     return result;
   }
 
-  bool wanted(const std::string& kernel) const {
-    const long size = array_size_of(kernel);
+  bool wanted(const std::string& suite, const std::string& kernel) const {
+    const long size = suite == "arraybench" ? array_size_of(kernel) : 0;
     if (size > 0 && std::ranges::count(array_sizes_, size) == 0) return false;
     return request_.kernels.empty() ||
            std::ranges::any_of(request_.kernels, [&](const std::string& word) { return names_kernel(word, kernel); });
@@ -140,7 +152,7 @@ class Campaign {
     for (const std::string& suite : request_.suites)
       for (const std::string& kernel : own_kernels(suite)) {
         known.push_back(kernel);
-        if (!wanted(kernel)) continue;
+        if (!wanted(suite, kernel)) continue;
         jobs.push_back(
             {suite,
              kernel,
@@ -148,6 +160,7 @@ class Campaign {
               std::to_string(request_.outer_repetitions), "--test-time", fmt::format("{}", request_.test_time_us),
               "--delay-time", fmt::format("{}", request_.delay_time_us)},
              true});
+        if (suite == "schedbench") jobs.back().argv.insert(jobs.back().argv.end(), {"--over", request_.over});
       }
     for (const std::string& word : request_.kernels)
       if (std::ranges::none_of(known, [&](const std::string& kernel) { return names_kernel(word, kernel); }))
@@ -210,6 +223,10 @@ class Campaign {
       results_.warnings.push_back(
           fmt::format("WARNING: {} took nothing over, so its column is the stock libgomp too ({})",
                       request_.smelt_library, said.empty() ? "it said nothing" : said));
+    if (request_.plain) {
+      results_.libomp_says = fmt::format("Smelt without {}", fmt::join(request_.smelt_env, " "));
+      return;
+    }
     if (!request_.libgomp.empty()) return probe_libgomp();
     if (request_.libomp.empty()) return;
     Environment llvm = sides_[2].environment;
@@ -284,7 +301,7 @@ class Campaign {
     }
     results_.hop_ns.insert(results_.hop_ns.end(), hop_ns.begin(), hop_ns.end());
     for (const Figures& stock : outputs[0].kernels) {
-      if (!wanted(stock.kernel)) continue;
+      if (!wanted(job.suite, stock.kernel)) continue;
       const Figures* smelt = find(outputs[1], stock.kernel);
       if (!smelt) throw FailedRun{fmt::format("{} with Smelt printed no figure for {}", job.suite, stock.kernel)};
       Pair pair{stock, *smelt, std::nullopt, hop_ns};

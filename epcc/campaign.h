@@ -27,11 +27,14 @@ struct Request {
   double test_time_us = 1000;  // least duration of a sample
   double delay_time_us = 0.1;
   double timeout_s = 120;
-  std::string own_dir;       // of our syncbench, arraybench and taskbench
-  std::string original_dir;  // of a build of the original suite; empty: ours is run
+  std::string over = "reference";  // what schedbench's overheads are over: "reference", "static"
+  std::string own_dir;             // of our syncbench, arraybench, taskbench and schedbench
+  std::string original_dir;        // of a build of the original suite; empty: ours is run
   std::string smelt_library;
-  std::string libomp;   // empty: no third side
-  std::string libgomp;  // another libgomp as third side, in place of libomp; empty: libomp
+  std::string libomp;                  // empty: no third side
+  std::string libgomp;                 // another libgomp as third side, in place of libomp; empty: libomp
+  std::vector<std::string> smelt_env;  // "SMELT_...=value" of the Smelt side
+  bool plain = false;                  // third side, in place of libomp: Smelt without smelt_env
 };
 
 struct Results {
@@ -40,7 +43,7 @@ struct Results {
   std::vector<std::string> warnings;  // one line each
   std::vector<std::string> settings;  // OpenMP's variables that the runs had, "NAME=value"
   std::string smelt_says;             // what the library reported that it took over; empty: it did not
-  std::string libomp_says;            // version, of a libgomp its path; empty: no third side
+  std::string libomp_says;            // version, of a libgomp its path, of plain that it is; empty: no third side
   size_t moved = 0;                   // pairs during which the machine changed between near and far
 };
 

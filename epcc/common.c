@@ -22,6 +22,7 @@ struct settings {
   double test_time_us;
   double delay_time_us;
   long array_size;
+  bool over_static;
   bool* chosen; /* [suite->count] */
 };
 
@@ -158,9 +159,11 @@ static bool run_kernels(const struct epcc_suite* suite, const struct settings* s
   for (size_t i = 0; i < suite->count; i++) {
     if (!settings->chosen[i]) continue;
     const struct epcc_kernel* kernel = &suite->kernels[i];
-    if (kernel->reference != measured) {
-      if (!measure(kernel->reference->name, kernel->reference->loop, settings, &reference)) return false;
-      measured = kernel->reference;
+    const struct epcc_reference* wanted = kernel->reference;
+    if (settings->over_static && wanted == suite->kernels[0].reference) wanted = suite->static_reference;
+    if (wanted != measured) {
+      if (!measure(wanted->name, wanted->loop, settings, &reference)) return false;
+      measured = wanted;
     }
     if (!measure(kernel->name, kernel->test, settings, &test)) return false;
     printf("%s overhead = %f microseconds +/- %f\n", kernel->name, test.mean - reference.mean,
@@ -191,14 +194,14 @@ static bool parse_number(const char* text, double min, double max, double* out) 
   return true;
 }
 
-/* "parallel_for" names "PARALLEL FOR"; "COPYIN" names "COPYIN 1", "COPYIN 3" and so on. */
-static bool names_kernel(const char* word, size_t length, const char* name) {
+/* "parallel_for" names "PARALLEL FOR"; as a `family`, "COPYIN" names "COPYIN 1", "COPYIN 3" and so on. */
+static bool names_kernel(const char* word, size_t length, const char* name, bool family) {
   size_t i = 0;
   for (; i < length && name[i]; i++) {
     const char c = word[i] == '_' ? ' ' : (char)toupper((unsigned char)word[i]);
     if (c != name[i]) return false;
   }
-  return i == length && (name[i] == '\0' || (name[i] == ' ' && isdigit((unsigned char)name[i + 1])));
+  return i == length && (family ? name[i] == ' ' && isdigit((unsigned char)name[i + 1]) : name[i] == '\0');
 }
 
 static bool choose_kernels(const struct epcc_suite* suite, const char* list, bool* chosen) {
@@ -208,8 +211,9 @@ static bool choose_kernels(const struct epcc_suite* suite, const char* list, boo
     const char* next = word + length;
     while (length > 0 && word[length - 1] == ' ') length--;
     bool known = false;
-    for (size_t i = 0; i < suite->count; i++)
-      if (names_kernel(word, length, suite->kernels[i].name)) chosen[i] = known = true;
+    for (int family = 0; family <= 1 && !known; family++) /* "STATIC" is a kernel: then not "STATIC 1" too */
+      for (size_t i = 0; i < suite->count; i++)
+        if (names_kernel(word, length, suite->kernels[i].name, family)) chosen[i] = known = true;
     if (length == 0 || !known) {
       fprintf(stderr, "%s: --kernels: there is no kernel \"%.*s\"; --list shows them\n", suite->program, (int)length,
               word);
@@ -231,6 +235,8 @@ static void usage(const struct epcc_suite* suite) {
       suite->program, kMaxOuter);
   if (suite->largest_array)
     printf("  --array-size N         arrays of 1, 3, 9 ... up to N elements (default %ld)\n", suite->largest_array);
+  if (suite->static_reference)
+    printf("  --over WHAT            overhead over reference (the work alone, the default) or static (that loop)\n");
   printf(
       "  --list                 the kernels, one a line\n"
       "  --ping-pong            only the one-way hop between the first two CPUs\n");
@@ -238,8 +244,8 @@ static void usage(const struct epcc_suite* suite) {
 
 /* Returns -1 to go on, or the exit status. */
 static int parse(int argc, char** argv, const struct epcc_suite* suite, struct settings* settings) {
-  enum { kOuter = 1, kTest, kDelay, kKernels, kArray, kList, kPing, kHelp };
-  const struct option options[] = {
+  enum { kOuter = 1, kTest, kDelay, kKernels, kArray, kOver, kList, kPing, kHelp, kAlways = 7 };
+  struct option options[kAlways + 3] = {
       {"outer-repetitions", required_argument, NULL, kOuter},
       {"test-time", required_argument, NULL, kTest},
       {"delay-time", required_argument, NULL, kDelay},
@@ -247,9 +253,10 @@ static int parse(int argc, char** argv, const struct epcc_suite* suite, struct s
       {"list", no_argument, NULL, kList},
       {"ping-pong", no_argument, NULL, kPing},
       {"help", no_argument, NULL, kHelp},
-      {suite->largest_array ? "array-size" : NULL, required_argument, NULL, kArray},
-      {NULL, 0, NULL, 0},
-  };
+  }; /* zeros follow: the end */
+  struct option* next = &options[kAlways];
+  if (suite->largest_array) *next++ = (struct option){"array-size", required_argument, NULL, kArray};
+  if (suite->static_reference) *next = (struct option){"over", required_argument, NULL, kOver};
   const char *kernels = NULL, *wrong = NULL;
   bool list = false;
   double number;
@@ -268,6 +275,12 @@ static int parse(int argc, char** argv, const struct epcc_suite* suite, struct s
         wrong = "--array-size";
       else
         settings->array_size = (long)number;
+    } else if (option == kOver) {
+      settings->over_static = strcmp(optarg, "static") == 0;
+      if (!settings->over_static && strcmp(optarg, "reference") != 0) {
+        fprintf(stderr, "%s: --over: \"%s\" is neither reference nor static\n", suite->program, optarg);
+        return 2;
+      }
     } else if (option == kKernels) {
       kernels = optarg;
     } else if (option == kList) {

@@ -1,4 +1,4 @@
-/* The frame of the three microbenchmarks: options, calibration, statistics, report.
+/* The frame of the four microbenchmarks: options, calibration, statistics, report.
  *
  * The method is EPCC's (J. M. Bull, "Measuring Synchronisation and Scheduling Overheads in OpenMP", EWOMP 1999; the
  * EPCC OpenMP microbenchmark suite), written afresh here:
@@ -41,6 +41,8 @@ struct epcc_suite {
   const struct epcc_kernel* kernels;
   size_t count;
   long largest_array; /* 0: no --array-size option */
+  /* With --over static in place of the first kernel's reference; NULL: no such option. */
+  const struct epcc_reference* static_reference;
 };
 
 /* The whole program. Returns the exit status: 0, 1 (could not be measured), 2 (bad option). */

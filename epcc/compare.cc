@@ -46,10 +46,11 @@ void describe_options(CLI::App& app, Arguments& a) {
   app.add_option("--kernels", r.kernels, "only these, separated by commas: BARRIER,\"PARALLEL FOR\"")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--suite", r.suites, "of syncbench, arraybench and taskbench only these, separated by commas")
+  app.add_option("--suite", r.suites,
+                 "of syncbench, arraybench, taskbench and schedbench only these, separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"syncbench", "arraybench", "taskbench"}))
+      ->check(CLI::IsMember({"syncbench", "arraybench", "taskbench", "schedbench"}))
       ->capture_default_str();
   app.add_option("--array-sizes", r.array_sizes, "doubles per array in arraybench, powers of 3 up to 59049")
       ->delimiter(',')
@@ -72,6 +73,15 @@ void describe_options(CLI::App& app, Arguments& a) {
       ->excludes("--libomp");
   app.add_option("--smelt-library", r.smelt_library,
                  "libsmelt_gomp.so to preload (default: of this build, or installed)");
+  app.add_option("--smelt-env", r.smelt_env, "settings of the Smelt side, SMELT_NAME=value; may be given again")
+      ->allow_extra_args(false);
+  app.add_flag("--plain", r.plain, "Smelt without --smelt-env as third side")
+      ->needs("--smelt-env")
+      ->excludes("--libomp")
+      ->excludes("--libgomp");
+  app.add_option("--over", r.over, "schedbench's overheads over the reference or over schedule(static)")
+      ->check(CLI::IsMember({"reference", "static"}))
+      ->capture_default_str();
   app.add_option("--outer-repetitions", r.outer_repetitions, "samples per run")
       ->check(CLI::Range(2, 100000))
       ->capture_default_str();
@@ -141,6 +151,8 @@ int run(const CLI::App& app, Arguments& a) {
   r.smelt_library = r.smelt_library.empty() ? find_smelt_library() : fs::absolute(r.smelt_library).string();
   if (!r.libgomp.empty())
     r.libgomp = fs::absolute(r.libgomp);
+  else if (r.plain)
+    r.libomp.clear();
   else if (a.libomp == "auto")
     r.libomp = find_libomp();
   else if (a.libomp != "none")

@@ -44,8 +44,9 @@ std::string method(const Request& request) {
   const std::string programs = request.original_dir.empty()
                                    ? "programs of Smelt after EPCC's method, one process a kernel"
                                    : fmt::format("the original suite's programs in {}", request.original_dir);
-  return fmt::format("{} interleaved pairs; {} samples of {:g} µs, delay {:g} µs; {}", request.pairs,
-                     request.outer_repetitions, request.test_time_us, request.delay_time_us, programs);
+  const char* over = request.over == "static" ? "; loops' overheads over schedule(static)" : "";
+  return fmt::format("{} interleaved pairs; {} samples of {:g} µs, delay {:g} µs; {}{}", request.pairs,
+                     request.outer_repetitions, request.test_time_us, request.delay_time_us, programs, over);
 }
 
 std::string team(const Request& request) {
@@ -56,7 +57,9 @@ std::string team(const Request& request) {
   return text;
 }
 
-const char* third_name(const Request& request) { return request.libgomp.empty() ? "libomp" : "libgomp"; }
+const char* third_name(const Request& request) {
+  return request.plain ? "plain" : request.libgomp.empty() ? "libomp" : "libgomp";
+}
 
 Json figures_json(const Figures& run) {
   return {{"time_us", run.time}, {"overhead_us", run.overhead}, {"noise_us", run.noise}};
@@ -86,6 +89,7 @@ std::string report_text(const Request& request, const Results& results, const st
   line("Settings", fmt::format("{}", fmt::join(results.settings, " ")));
   line("Smelt", results.smelt_says.empty() ? request.smelt_library : results.smelt_says);
   const std::string name = third_name(request);
+  line("with", fmt::format("{}", fmt::join(request.smelt_env, " ")));
   if (third) line(name.c_str(), fmt::format("{}, preloaded under the same programs", results.libomp_says));
   line("Method", method(request));
   if (results.hop_ns.empty())
@@ -140,6 +144,7 @@ std::string report_json(const Request& request, const Results& results, const st
                {"pairs", request.pairs},
                {"settings", results.settings},
                {"smelt_library", request.smelt_library},
+               {"smelt_env", request.smelt_env},
                {"smelt_active", !results.smelt_says.empty()},
                {"smelt_says", results.smelt_says},
                {third_name(request), results.libomp_says},

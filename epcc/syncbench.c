@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
       {"ATOMIC", atomic, &add_reference, 0},
       {"REDUCTION", reduction, &count_reference, 0},
   };
-  static const struct epcc_suite suite = {"syncbench", kernels, sizeof kernels / sizeof kernels[0], 0};
+  static const struct epcc_suite suite = {"syncbench", kernels, sizeof kernels / sizeof kernels[0], 0, NULL};
   omp_init_lock(&lock);
   const int status = epcc_main(argc, argv, &suite);
   omp_destroy_lock(&lock);

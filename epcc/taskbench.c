@@ -192,6 +192,6 @@ int main(int argc, char** argv) {
       {"BRANCH TASK TREE", branch_task_tree, &reference, 0},
       {"LEAF TASK TREE", leaf_task_tree, &reference, 0},
   };
-  static const struct epcc_suite suite = {"taskbench", kernels, sizeof kernels / sizeof kernels[0], 0};
+  static const struct epcc_suite suite = {"taskbench", kernels, sizeof kernels / sizeof kernels[0], 0, NULL};
   return epcc_main(argc, argv, &suite);
 }

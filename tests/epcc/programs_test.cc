@@ -1,5 +1,6 @@
-// syncbench, arraybench, taskbench and compare from outside: what they print, how they end. Behaviour only: no time is
+// syncbench, arraybench, taskbench, schedbench and compare from outside: what they print, how they end. Behaviour only: no time is
 // judged.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ void expect_refused(const char* variable, const std::vector<std::string>& argume
 }
 
 class Suites : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(All, Suites, testing::Values("SYNCBENCH", "ARRAYBENCH", "TASKBENCH"));
+INSTANTIATE_TEST_SUITE_P(All, Suites, testing::Values("SYNCBENCH", "ARRAYBENCH", "TASKBENCH", "SCHEDBENCH"));
 
 TEST_P(Suites, EveryKernelPrintsItsFigures) {
   const Finished listed = run(GetParam(), {"--list"});
@@ -119,6 +120,41 @@ TEST(Arraybench, SizeIsLimited) {
   expect_refused("ARRAYBENCH", {"--array-size", "59050"});
 }
 
+// "DYNAMIC" names all its chunks; "STATIC" is a kernel itself, and names that one alone.
+TEST(Schedbench, WordsNameKernelsOfEveryChunk) {
+  const auto named = [](const char* word) { return lines(run("SCHEDBENCH", {"--kernels", word, "--list"}).out); };
+  EXPECT_EQ(named("dynamic"), (std::vector<std::string>{"DYNAMIC 1", "DYNAMIC 2", "DYNAMIC 4", "DYNAMIC 8",
+                                                        "DYNAMIC 16", "DYNAMIC 32", "DYNAMIC 64", "DYNAMIC 128"}));
+  EXPECT_EQ(named("static"), std::vector<std::string>{"STATIC"});
+  EXPECT_EQ(named("static_8"), std::vector<std::string>{"STATIC 8"});
+  EXPECT_EQ(named("guided").size(), 8u);
+  EXPECT_EQ(named("triangle_static"), std::vector<std::string>{"TRIANGLE STATIC"});
+}
+
+// A repetition is a loop of 128 delays for every thread: a delay of 1 us makes it last 128 us at the least. Under
+// --over static the reference is another loop, which ends with a barrier.
+TEST(Schedbench, EveryThreadHasItsShareOfDelays) {
+  const auto run_over = [](const char* over) {
+    const Finished measured =
+        run("SCHEDBENCH", quick({"--kernels", "static,triangle_dynamic_1", "--over", over, "--delay-time", "1"}));
+    EXPECT_TRUE(measured.ok) << measured.failure;
+    return measured.out;
+  };
+  const std::string alone = run_over("reference"), loop = run_over("static");
+  for (const auto& out : {alone, loop}) {
+    const Output output = parse_output(out);
+    ASSERT_EQ(output.kernels.size(), 2u);
+    for (const Figures& figures : output.kernels) EXPECT_GT(figures.time, 100) << figures.kernel;
+  }
+  EXPECT_NE(alone.find("reference time 1 time"), std::string::npos);
+  EXPECT_EQ(alone.find("reference time 3 time"), std::string::npos);
+  EXPECT_EQ(loop.find("reference time 1 time"), std::string::npos);
+  EXPECT_NE(loop.find("reference time 3 time"), std::string::npos);
+  EXPECT_NE(loop.find("reference time 2 time"), std::string::npos) << "the triangle keeps its own";
+  expect_refused("SCHEDBENCH", {"--over", "dynamic"});
+  expect_refused("SYNCBENCH", {"--over", "static"});
+}
+
 TEST(Compare, BadInputIsRefusedInOneLine) {
   const std::string quiet = program("QUIET");
   for (const std::vector<std::string>& arguments :
@@ -126,7 +162,12 @@ TEST(Compare, BadInputIsRefusedInOneLine) {
         {"--threads", "none"},
         {"--nonsense"},
         {"stray"},
-        {"--suite", "schedbench"},
+        {"--suite", "nosuchbench"},
+        {"--over", "dynamic"},
+        {"--smelt-env", "OMP_NUM_THREADS=7", "--smelt-library", quiet},
+        {"--smelt-env", "SMELT_DYNAMIC_LOOPS", "--smelt-library", quiet},
+        {"--plain", "--smelt-library", quiet},
+        {"--plain", "--smelt-env", "SMELT_DYNAMIC_LOOPS=1", "--libomp", "none", "--smelt-library", quiet},
         {"--wait-policy", "eager"},
         {"--bind", "--no-bind"},
         {"--smelt-library", "/nonexistent.so"},
@@ -197,6 +238,43 @@ TEST(Compare, AnotherLibgompIsOneOrIsLeftOut) {
   EXPECT_EQ(own["libgomp"], path);
   EXPECT_GT(own["rows"][0]["libgomp"]["ratio"]["median"], 0);
   EXPECT_FALSE(own["rows"][0].contains("libomp"));
+}
+
+// A part of ours that is off by default, on and off: the settings reach the Smelt side alone.
+TEST(Compare, SettingOfTheSmeltSideAlone) {
+  if (program("SHIM").empty()) GTEST_SKIP() << "the shim is not built for this architecture";
+  const std::filesystem::path original = std::filesystem::temp_directory_path() / fmt::format("smelt_env_{}", getpid());
+  std::filesystem::create_directories(original);
+  const std::filesystem::path script = original / "schedbench", told = original / "told";
+  std::ofstream(script) << "#!/bin/sh\necho \"$SMELT_DYNAMIC_LOOPS,${SMELT_SPIN_US-none}\" >> " << told << "\n"
+                        << "echo 'DYNAMIC 1 time     = 0.300000 microseconds +/- 0.010000'\n"
+                        << "echo 'DYNAMIC 1 overhead = 0.200000 microseconds +/- 0.020000'\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Finished compared = run("COMPARE", {"--pairs", "1", "--epcc-dir", original, "--suite", "schedbench",
+                                            "--smelt-env", "SMELT_DYNAMIC_LOOPS=1", "--smelt-env", "SMELT_SPIN_US=20",
+                                            "--plain", "--smelt-library", program("SHIM")});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  std::ifstream file(told);
+  std::vector<std::string> sides;
+  for (std::string side; std::getline(file, side);) sides.push_back(side);
+  ASSERT_GE(sides.size(), 3u);
+  EXPECT_EQ(sides[0], ",none");
+  EXPECT_EQ(sides[1], "1,20");
+  EXPECT_EQ(sides[2], ",none");
+  EXPECT_NE(compared.out.find("\nplain    Smelt without SMELT_DYNAMIC_LOOPS=1 SMELT_SPIN_US=20"), std::string::npos);
+  EXPECT_NE(compared.out.find("plain µs"), std::string::npos) << compared.out;
+  std::filesystem::remove_all(original);
+}
+
+TEST(Compare, ChunksAreNoArraySizes) {
+  const Finished compared =
+      run("COMPARE", {"--quick", "--pairs", "1", "--suite", "schedbench", "--kernels", "dynamic_2", "--over", "static",
+                      "--libomp", "none", "--json", "--smelt-library", program("QUIET")});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  const auto json = nlohmann::json::parse(compared.out);
+  ASSERT_GE(json["rows"].size(), 1u);
+  EXPECT_EQ(json["rows"][0]["kernel"], "DYNAMIC 2");
+  EXPECT_EQ(json["rows"][0]["suite"], "schedbench");
 }
 
 TEST(Compare, SeesThatSmeltIsActive) {
