@@ -1,5 +1,6 @@
 #include "hot_team.h"
 
+#include <climits>
 #include <new>
 
 #include "base/log.h"
@@ -64,7 +65,7 @@ void dock(void* word) {
   Position& position = smelt_gomp_position;
   const Position before = position;
   uint64_t epoch = hot.first_epoch;
-  position = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, 1};
+  position = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, hot.level};
   docked_in = &hot;
   const std::atomic<uint64_t>* stop = nullptr;  // nobody makes tasks before the first fork
   for (;;) {
@@ -87,6 +88,7 @@ void dock(void* word) {
       stop = nullptr;
     }
   }
+  end_kept();
   docked_in = nullptr;
   position = before;
 }
@@ -106,7 +108,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   hot.state.restore_range(hot.inside_image);
   Region** const link = swap_next_region(&region.deeper);
   Position& position = smelt_gomp_position;
-  position = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, 1};
+  position = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, hot.level};
   count(region.counters.regions);
   count(region.counters.hot);
   if (call.loop) begin_loop(position, hot.loop);
@@ -144,20 +146,21 @@ void forget(HotTeam& hot) {
   hot.region->epoch =
       hot.epoch + 1;  // the last fork has used the number before; what a child inherits in barriers is older
   hot.active = false;
-  smelt_gomp_hot = nullptr;
+  if (!hot.around) smelt_gomp_hot = nullptr;
 }
 
-// Sends the workers home. The master is in the serial part.
+// Sends the workers home. The master is in the serial part, or, if nested, somewhere in the region around.
 void end(HotTeam& hot) {
   // A child of _Fork() or of a bare clone, of which nobody has told us, has no workers to send.
   if (hot.process != os::process_id()) return forget(hot);
   StateImage now;
   hot.state.save_range(&now);
   hot.state.restore_range(hot.inside_image);
+  if (Region* inside = hot.region->deeper; inside && inside->hot && inside->hot->active) end(*inside->hot);
   hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
   REAL(GOMP_parallel_end)();
   hot.state.restore_range(now);
-  hot.state.release_destructor();
+  if (!hot.around) hot.state.release_destructor();
   forget(hot);
 }
 
@@ -200,6 +203,9 @@ HotTeam* hot_team_of(Region& region) {
 void prepare(HotTeam& hot, uint32_t size) {
   Region& region = *hot.region;
   hot.process = os::process_id();
+  hot.level = REAL(omp_get_level)() + 1;
+  hot.size_around = REAL(omp_get_num_threads)();
+  hot.around = region.nested ? smelt_gomp_position.region : nullptr;
   hot.team = &team_for(region, size, headcount.crowded(), false);
   hot.size = size;
   hot.first_epoch = hot.epoch = region.epoch + 1;
@@ -210,7 +216,8 @@ void prepare(HotTeam& hot, uint32_t size) {
   hot.inside = false;
   hot.regions = 0;
   hot.icvs = icvs_now();
-  hot.canary = take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
+  // Others of the team around may be at work meanwhile: nothing is asked then.
+  hot.canary = hot.around ? nullptr : take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
   hot.policy = wait_policy(hot.team->crowded, size);
   hot.state.save(&hot.serial);
 }
@@ -230,8 +237,10 @@ void meet(HotTeam& hot, uint32_t given) {
 
 // Ends the meeting with what was built for the threads that came. False: nothing could be, and the workers go home.
 bool dismiss(HotTeam& hot, uint32_t given) {
-  const bool expected = given == hot.size && REAL(omp_get_level)() == 1 && hot.state.learn_range(hot.serial);
-  const bool built = expected && build_for_hot_team(*hot.region, *hot.team) && hot.state.hold_destructor();
+  const bool expected = given == hot.size && REAL(omp_get_level)() == hot.level && hot.state.learn_range(hot.serial);
+  // The destructor of a thread that keeps a nested team is held where that is its own master, and else has no value.
+  const bool built =
+      expected && build_for_hot_team(*hot.region, *hot.team) && (hot.around || hot.state.hold_destructor());
   hot.fork = built ? hot.team->fork.fork : nullptr;
   hot.barrier = built ? hot.team->made.barrier : nullptr;
   post(hot.ready, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
@@ -243,9 +252,11 @@ bool dismiss(HotTeam& hot, uint32_t given) {
 bool can_swap(HotTeam& hot) {
   hot.state.save_range(&hot.inside_image);
   hot.state.restore_range(hot.serial);
-  const bool serial = REAL(omp_get_level)() == 0 && REAL(omp_get_num_threads)() == 1 && hot.state.same_as(hot.serial);
+  const bool serial = REAL(omp_get_level)() == hot.level - 1 && REAL(omp_get_num_threads)() == hot.size_around &&
+                      hot.state.same_as(hot.serial);
   hot.state.restore_range(hot.inside_image);
-  const bool inside = REAL(omp_get_level)() == 1 && static_cast<uint32_t>(REAL(omp_get_num_threads)()) == hot.size;
+  const bool inside =
+      REAL(omp_get_level)() == hot.level && static_cast<uint32_t>(REAL(omp_get_num_threads)()) == hot.size;
   hot.state.restore_range(hot.serial);
   return serial && inside;
 }
@@ -259,7 +270,7 @@ bool start(HotTeam& hot, uint32_t size) {
   meet(hot, given);
   if (!dismiss(hot, given)) return false;
   hot.active = true;
-  smelt_gomp_hot = &hot;
+  if (!hot.around) smelt_gomp_hot = &hot;
   if (can_swap(hot)) return true;
   end(hot);
   return false;
@@ -271,7 +282,7 @@ const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags) 
   static const bool binds = REAL(omp_get_proc_bind)() != 0;
   if (threads <= 1) return "a team of one";
   if (!options().hot_team) return "SMELT_HOT_TEAM=0";
-  if (region.nested) return "nested";
+  if (region.nested && !options().nested) return "nested";
   if (threads > kMaxParticipants) return "too many threads";
   if (state_unknown.load(std::memory_order_relaxed)) return "this libgomp keeps its threads' state in an unknown way";
   if (targets_seen.load(std::memory_order_relaxed)) return "the program uses target regions";
@@ -303,20 +314,25 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
   return true;
 }
 
+// A region's team has ended: the next one comes sooner or later by what this one was good for.
+void put_off(Region& region, const HotTeam& hot, const char* why) {
+  count(region.counters.ends);
+  if (hot.regions >= typical(ThresholdId::kHotWorthwhile) * region.regions_before_hot)
+    region.regions_before_hot = typical(ThresholdId::kHotAfter);
+  else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
+    region.regions_before_hot *= 2;
+  if (options().verbose >= 2)
+    log_line("team of %u: hot no more after %llu regions: %s", hot.size, static_cast<unsigned long long>(hot.regions),
+             why);
+}
+
 void cool(const char* why) {
   HotTeam* hot = smelt_gomp_hot;
   if (!hot || hot->inside) return;
   Region& region = *hot->region;
   end(*hot);
   forget_repeats();
-  count(region.counters.ends);
-  if (hot->regions >= typical(ThresholdId::kHotWorthwhile) * region.regions_before_hot)
-    region.regions_before_hot = typical(ThresholdId::kHotAfter);
-  else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
-    region.regions_before_hot *= 2;
-  if (options().verbose >= 2)
-    log_line("team of %u: hot no more after %llu regions: %s", hot->size, static_cast<unsigned long long>(hot->regions),
-             why);
+  put_off(region, *hot, why);
 }
 
 bool run_hot(const RegionCall& call) {
@@ -332,6 +348,88 @@ bool run_hot(const RegionCall& call) {
   }
   run_region(*hot, call);
   return true;
+}
+
+// Why a nested region cannot be served, by a kept team or a new one; nullptr: it can.
+const char* why_not_kept(const Region& region, const RegionCall& call, uint32_t threads) {
+  if (const char* why = why_not_hot(region, threads, call.flags)) return why;
+  if (region.never_kept) return "libgomp has refused such a team";
+  if (call.reduction_size) return "a parallel construct with a task reduction";
+  if (REAL(omp_get_thread_limit)() != INT_MAX) return "a limit of threads";
+  if (REAL(omp_get_active_level)() >= REAL(omp_get_max_active_levels)()) return "deeper than active levels may be";
+  const Position& around = smelt_gomp_position;
+  if (!around.barrier || REAL(omp_get_level)() != around.level) return "inside a region that is libgomp's alone";
+  if (is_real(*around.real_epoch, around.epoch + 1)) return "tasks";
+  return nullptr;
+}
+
+// Why the team kept for a nested region that can be served does not fit it; nullptr: it does.
+const char* misfit_kept(const HotTeam& hot, uint32_t threads) {
+  if (hot.around != smelt_gomp_position.region || hot.level != smelt_gomp_position.level + 1)
+    return "another team around";
+  if (!hot.state.same_outside_range(hot.serial)) return "libgomp's state of the thread changed";
+  if (headcount.crowded() && !hot.team->crowded) return "the number of threads in the process";
+  if (threads != hot.size) return "another team size";
+  // Relaxed: the join has ordered what was done inside the last region.
+  if (hot.spoiled.load(std::memory_order_relaxed) || !(icvs_now() == hot.icvs)) return "a setting was changed";
+  return nullptr;
+}
+
+// Ends the team kept for a nested region.
+void end_kept_team(Region& region, const char* why) {
+  end(*region.hot);
+  region.repeats = 0;
+  ++region.generation;
+  put_off(region, *region.hot, why);
+}
+
+bool kept_for(const Region* region) { return region && region->nested && region->hot && region->hot->active; }
+
+// A setting of this thread is changed: whatever team it keeps inherits no longer what it should. Relaxed: read by the
+// same thread.
+void spoil_kept() {
+  for (Region* region = outermost_region(); region; region = region->deeper)
+    if (kept_for(region)) region->hot->spoiled.store(true, std::memory_order_relaxed);
+}
+
+bool run_kept(Region& region, const RegionCall& call, uint32_t threads) {
+  if (!region.nested || !options().nested) return false;
+  const bool kept = kept_for(&region);
+  if (!kept && region.repeats < region.regions_before_hot) return false;
+  const char* why = why_not_kept(region, call, threads);
+  if (!why) count_team(region, threads - 1);
+  if (!why && kept) why = misfit_kept(*region.hot, threads);
+  if (why) {
+    if (kept) end_kept_team(region, why);
+    count_team(region, 0);
+    return false;
+  }
+  if (!kept) {
+    HotTeam* hot = hot_team_of(region);
+    if (!hot || !start(*hot, threads)) {
+      region.never_kept = true;
+      count_team(region, 0);
+      return false;
+    }
+    count(region.counters.starts);
+    if (options().verbose >= 2) report_hot(region, *hot->team, "kept, fork and join ");
+  }
+  HotTeam& hot = *region.hot;
+  const Position around = smelt_gomp_position;
+  hot.state.save_range(&hot.serial);
+  count(region.counters.regions, ~0ull);  // counted again as a hot one
+  run_region(hot, call);
+  smelt_gomp_position = around;
+  count_team(region, 0);
+  return true;
+}
+
+void end_kept() {
+  if (Region* inside = next_region_inside(); kept_for(inside)) end_kept_team(*inside, "the region around ends");
+}
+
+void forget_kept(Region& region) {
+  if (kept_for(&region)) forget(*region.hot);
 }
 
 bool end_hot_with_thread() {
@@ -361,6 +459,7 @@ extern "C" {
 
 void smelt_gomp_cool(void) {
   resolve();
+  if (active()) end_kept();
   cool("something begins that cannot bear parked workers");
   // After omp_pause, libgomp must make its pool before the state of a thread in it can be learnt: taken for a part of
   // the team's state, the pool would come and go with it.
@@ -369,6 +468,7 @@ void smelt_gomp_cool(void) {
 
 void smelt_gomp_note(void) {
   if (!active()) return;
+  if (smelt::options().nested) spoil_kept();
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
   if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
     hot->spoiled.store(true, std::memory_order_relaxed);

@@ -28,8 +28,18 @@
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's
 //     end.
-// Not served at all: nested regions, dynamic adjustment, a proc_bind clause that counts, task reductions on the
-// parallel construct, programs with target regions, SMELT_HOT_TEAM=0.
+// Not served at all: dynamic adjustment, a proc_bind clause that counts, task reductions on the parallel construct,
+// programs with target regions, SMELT_HOT_TEAM=0.
+//
+// Nested regions, with SMELT_NESTED=1. A thread of a team that opens regions inside keeps a team of its own for them,
+// in the same way: what is serial above is, for it, its state in the team around, saved at every fork since loops and
+// singles change it. Such a team lives in one team around, for libgomp's inner team remembers that one and the task
+// that made it: it ends before that team does, be it hot (dock) or libgomp's own (run_region). Served if and only if
+//   - the thread is where the team was made: position and level say so
+//   - it runs its implicit task: no task was made between the last barrier and the next (episodes.h), or this might be
+//     one, and its settings and its place in the ancestry be others
+//   - no setting of the thread was changed, no limit of threads is set: libgomp counts those that exist
+// All else is libgomp's as before; the kept team ends first, since its region's episodes are numbered on.
 //
 // A thread that ends. libgomp's destructor of a thread (of its thread-specific key) waits for workers where ours are
 // not, and nothing says that it comes after ours: pthread_exit in main runs the destructors of keys and none of C++'s
@@ -80,17 +90,20 @@ struct HotTeam {
   Region* region;
   Team* team;  // barrier and fork of this size
   ThreadState state;
-  StateImage serial;        // whole block, outside regions
+  StateImage serial;        // whole block, outside regions; nested: the range is of the region just entered
   StateImage inside_image;  // range, inside regions
   Icvs icvs;
   bool active;   // workers are in dock()
   bool inside;   // the master is in a region (or in a team of one beside the parked team)
   bool compare;  // a setting was touched in the serial part
   uint32_t size;
-  uint64_t epoch;       // last episode; the next fork carries it
-  uint64_t regions;     // since the start
-  uint64_t generation;  // of this team; never repeats
-  int32_t process;      // that made it
+  uint64_t epoch;              // last episode; the next fork carries it
+  uint64_t regions;            // since the start
+  uint64_t generation;         // of this team; never repeats
+  int32_t process;             // that made it
+  int32_t level;               // omp_get_level() in its regions
+  int32_t size_around;         // nested: of the team around
+  const RegionRecord* around;  // and its region; nullptr: none, the serial part
 
   // Written by the master before a fork, read by the workers after it.
   alignas(kLineBytes) LoopCall loop;
@@ -121,6 +134,16 @@ const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags);
 
 // Counts regions of the same size, and starts a hot team when it is worth it. True: parked, run_hot will serve.
 bool start_hot(Region& region, uint32_t threads, unsigned flags);
+
+// A nested region: runs it on the team that the calling thread keeps for it, or makes one if that is worth it. False:
+// none is kept any more; libgomp must run it.
+bool run_kept(Region& region, const RegionCall& call, uint32_t threads);
+
+// Ends the teams that the calling thread keeps for regions inside the one it is in.
+void end_kept();
+
+// In a child after fork: what is kept for that nested region has no threads.
+void forget_kept(Region& region);
 
 // Ends the calling thread's hot team, if it has one and is not inside a region. `why` for SMELT_VERBOSE=2.
 void cool(const char* why);

@@ -55,6 +55,8 @@ int omp_get_cancellation(void);
 int omp_get_dynamic(void);
 int omp_get_proc_bind(void);
 int omp_get_max_active_levels(void);
+int omp_get_active_level(void);
+int omp_get_thread_limit(void);
 void omp_get_schedule(int*, int*);
 }
 #pragma GCC visibility pop

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "base/options.h"
 #include "base/os/os.h"
 #include "hot_team.h"
 #include "openmp/callers.h"
@@ -51,6 +52,7 @@ void after_fork_in_child() {
   counters_unlock();
   forget_closing();
   forget_hot();
+  for (Region* region = outermost; region; region = region->deeper) forget_kept(*region);
   if (outermost && REAL(omp_get_level)() == 0) {
     outermost->pool.forget_pool();
     expect_new_pool();
@@ -90,6 +92,7 @@ void run_region(void* word) {
   position.barrier = nullptr;
   position.in_shares = false;
   block.function(block.data);
+  end_kept();
   if (position.barrier && position.thread == 0) {
     RegionRecord& region = *position.region;
     count(region.counters.passed, position.epoch - region.epoch);
@@ -208,6 +211,7 @@ void enter(const RegionCall& call, RealEntry real) {
   Region** const link = next_region;
   if (!*link && !(*link = new_region())) return real(call, call.function, call.data);
   Region& region = **link;
+  if (region.nested && options().nested && smelt_gomp_position.word) take_position(smelt_gomp_position);
   next_region = &region.deeper;
   ++region.entered;
   count(region.counters.regions);
@@ -218,7 +222,8 @@ void enter(const RegionCall& call, RealEntry real) {
     parked->inside = true;
     real(call, call.function, call.data);
     parked->inside = false;
-  } else if (const uint32_t request = note_request(region, call); !run_newly_hot(region, call, request)) {
+  } else if (const uint32_t request = note_request(region, call);
+             !run_kept(region, call, request) && !run_newly_hot(region, call, request)) {
     run_cold(region, call, request, real);
   }
   next_region = link;
@@ -229,6 +234,10 @@ Region** swap_next_region(Region** next) {
   next_region = next;
   return before;
 }
+
+Region* next_region_inside() { return next_region ? *next_region : nullptr; }
+
+Region* outermost_region() { return outermost; }
 
 void forget_repeats() {
   if (!outermost) return;

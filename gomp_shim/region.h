@@ -99,6 +99,7 @@ struct Region : RegionRecord {
   uint32_t repeats;             // how often in a row since
   uint32_t regions_before_hot;  // after so many, a hot team is made
   bool told;                    // SMELT_VERBOSE=2 has said why there is none
+  bool never_kept;              // nested: libgomp has refused such a team once
   PoolWord pool;                // of an outermost region
   Note notes[kBlocks + 1];      // by the same index as `blocks`; of `generation`
 
@@ -133,8 +134,10 @@ inline bool served(Position& position, const void* caller) {
 
 // For hot_team.cc.
 Region** swap_next_region(Region** next);  // where the thread's next region hangs; returns the one before
+Region* next_region_inside();              // what hangs there: of the regions that the thread opens where it is now
 void forget_repeats();                     // of this thread's outermost regions
-void expect_new_pool();                    // the same, and the next one is libgomp's: it has to make its threads first
+Region* outermost_region();
+void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();

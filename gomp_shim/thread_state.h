@@ -49,6 +49,13 @@ class ThreadState {
     return different == 0;
   }
 
+  // The same of the words outside the range.
+  bool same_outside_range(const StateImage& image) const {
+    uint64_t different = 0;
+    for (uint32_t i = 0; i < words_; ++i) different |= i >= begin_ && i < end_ ? 0 : block_[i] ^ image.word[i];
+    return different == 0;
+  }
+
   // Takes the value of libgomp's key from the calling thread, so that its destructor is not run; and gives it back, to
   // be run by the next round of destructors if the thread is ending. False: there is no such key.
   bool hold_destructor();
