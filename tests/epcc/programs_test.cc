@@ -267,9 +267,9 @@ TEST(Compare, SettingOfTheSmeltSideAlone) {
 }
 
 TEST(Compare, ChunksAreNoArraySizes) {
-  const Finished compared =
-      run("COMPARE", {"--quick", "--pairs", "1", "--suite", "schedbench", "--kernels", "dynamic_2", "--over", "static",
-                      "--libomp", "none", "--json", "--smelt-library", program("QUIET")});
+  const Finished compared = run(
+      "COMPARE", {"--outer-repetitions", "3", "--test-time", "50", "--pairs", "1", "--suite", "schedbench", "--kernels",
+                  "dynamic_2", "--over", "static", "--libomp", "none", "--json", "--smelt-library", program("QUIET")});
   ASSERT_TRUE(compared.ok) << compared.failure;
   const auto json = nlohmann::json::parse(compared.out);
   ASSERT_GE(json["rows"].size(), 1u);
