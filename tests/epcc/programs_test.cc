@@ -1,5 +1,5 @@
-// syncbench, arraybench, taskbench, schedbench and compare from outside: what they print, how they end. Behaviour only: no time is
-// judged.
+// syncbench, arraybench, taskbench, schedbench and compare from outside: what they print, how they end. Behaviour only:
+// no time is judged.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
