@@ -12,6 +12,7 @@
 #include "loops.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
+#include "own_tasks.h"
 #include "real.h"
 #include "region.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 // Passes the next barrier of the region.
 inline void pass(Position& position) {
-  openmp::pass(position, [] { REAL(GOMP_barrier)(); });
+  openmp::pass(position, [&position] { real_barrier(position); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "loops.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
+#include "own_tasks.h"
 #include "policy/thresholds.h"
 #include "real.h"
 #include "tasks.h"
@@ -73,7 +74,7 @@ void dock(void* word) {
     while (!fork.await(me, epoch, stop, &message)) {
       // Arrived, and then somebody who had not made a task: this join is libgomp's. position.epoch still numbers it.
       region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
-      REAL(GOMP_barrier)();
+      real_barrier(position);
       stop = nullptr;
     }
     if (!message.function) break;
@@ -84,7 +85,7 @@ void dock(void* word) {
     epoch = position.epoch + 1;
     stop = &region.real_epoch;
     if (is_real(region.real_epoch, epoch) || !fork.arrive(me, epoch, stop)) {
-      REAL(GOMP_barrier)();
+      real_barrier(position);
       stop = nullptr;
     }
   }
@@ -128,7 +129,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
     }
   }
   if (real) {
-    REAL(GOMP_barrier)();
+    real_barrier(position);
     count(region.counters.real);
     hot.state.save_range(&hot.inside_image);
     hot.state.restore_range(hot.serial);
@@ -469,6 +470,10 @@ void smelt_gomp_cool(void) {
 void smelt_gomp_note(void) {
   if (!active()) return;
   if (smelt::options().nested) spoil_kept();
+  // Tasks inherit the settings of who made them, and ours would not (own_tasks.h). Relaxed: who makes a task after this
+  // call knows of it.
+  if (const Position& position = smelt_gomp_position; position.barrier)
+    static_cast<Region*>(position.region)->settings_changed.store(true, std::memory_order_relaxed);
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
   if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
     hot->spoiled.store(true, std::memory_order_relaxed);

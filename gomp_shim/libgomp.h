@@ -22,6 +22,12 @@ bool GOMP_loop_nonmonotonic_dynamic_next(long*, long*);
 bool GOMP_loop_ull_nonmonotonic_dynamic_start(bool, GompUll, GompUll, GompUll, GompUll, GompUll*, GompUll*);
 bool GOMP_loop_ull_nonmonotonic_dynamic_next(GompUll*, GompUll*);
 bool GOMP_single_start(void);
+void GOMP_task(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int, void*);
+void GOMP_taskwait(void);
+void GOMP_taskgroup_start(void);
+void GOMP_taskgroup_end(void);
+void GOMP_taskgroup_reduction_register(uintptr_t*);
+void GOMP_workshare_task_reduction_unregister(bool);
 void* GOMP_single_copy_start(void);
 void GOMP_single_copy_end(void*);
 

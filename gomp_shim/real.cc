@@ -37,6 +37,7 @@ const char* why_not(void* libgomp) {
   if (!smelt_real_##name) return "this libgomp has no " #name;
 #define CALLED(name) TAKEN(name)
 #include "symbols.def"
+  if (!smelt_real_GOMP_loop_start) return "this libgomp has no GOMP_loop_start";  // called by the hot team
   if (!knows_versions(smelt_real_GOMP_parallel, kNodes)) return "this libgomp is newer than Smelt knows";
   if (reinterpret_cast<decltype(&omp_get_cancellation)>(smelt_real_omp_get_cancellation)())
     return "OMP_CANCELLATION is on";

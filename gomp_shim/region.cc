@@ -6,6 +6,7 @@
 #include "base/os/os.h"
 #include "hot_team.h"
 #include "openmp/callers.h"
+#include "own_tasks.h"
 #include "policy/thresholds.h"
 #include "policy/wait.h"
 #include "real.h"
@@ -39,6 +40,7 @@ void end_thread(void* first) {
     headcount.threads.fetch_sub(region->counted, std::memory_order_relaxed);
     for (Team& team : region->teams) free_team(team);
     free_hot(*region);
+    free_tasks(*region);
     remove_counters(&region->counters);
     os::unmap_pages(region, sizeof(Region));
     region = deeper;
@@ -59,6 +61,7 @@ void after_fork_in_child() {
   }
   smelt_gomp_position = Position{};
   for (Region* region = outermost; region; region = region->deeper) {
+    forget_tasks(*region);
     // Relaxed: there is one thread. Nobody will ever take what others had not finished.
     const bool used = region->counters.shared_loops.load(std::memory_order_relaxed) > 0;
     for (Share& share : region->shares)
@@ -91,7 +94,11 @@ void run_region(void* word) {
   position.word = word;
   position.barrier = nullptr;
   position.in_shares = false;
+  position.tasks_are_libgomps = false;
+  position.in_libgomp = 0;
+  position.task = nullptr;
   block.function(block.data);
+  end_region(position);
   end_kept();
   if (position.barrier && position.thread == 0) {
     RegionRecord& region = *position.region;

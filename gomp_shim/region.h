@@ -51,6 +51,7 @@ using namespace openmp;
 
 struct Region;
 struct HotTeam;
+struct TaskTeam;
 
 // The calling thread's. constinit, so that no caller looks for an initialiser first.
 extern "C" constinit thread_local Position smelt_gomp_position
@@ -101,7 +102,14 @@ struct Region : RegionRecord {
   bool told;                    // SMELT_VERBOSE=2 has said why there is none
   bool never_kept;              // nested: libgomp has refused such a team once
   PoolWord pool;                // of an outermost region
-  Note notes[kBlocks + 1];      // by the same index as `blocks`; of `generation`
+
+  // own_tasks.h. The region's threads': the deques, once there are some; the last episode with tasks of libgomp's; and
+  // whether a setting was ever changed inside.
+  std::atomic<TaskTeam*> tasks;
+  std::atomic<uint64_t> libgomp_epoch;
+  std::atomic<bool> settings_changed;
+
+  Note notes[kBlocks + 1];  // by the same index as `blocks`; of `generation`
 
   // Direct-mapped by the program's function; [kBlocks] is for reductions, whose word must be a real pointer.
   alignas(kLineBytes) Block blocks[kBlocks + 1];

@@ -64,6 +64,7 @@
 
 #define SYMBOL(name)
 #define MARKED(name) MARKING_STUB name
+#define LEFT(name) STUB name, smelt_gomp_leave
 #define COOLED(name) STUB name, smelt_gomp_cool
 #define NOTED(name) STUB name, smelt_gomp_note
 #include "symbols.def"

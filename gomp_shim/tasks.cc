@@ -1,8 +1,10 @@
 #include "tasks.h"
 
+#include "base/options.h"
 #include "hot_team.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
+#include "own_tasks.h"
 #include "real.h"
 #include "region.h"
 
@@ -15,8 +17,9 @@ extern "C" void smelt_gomp_mark(void) {
   Position& position = smelt_gomp_position;
   if (position.word) take_position(position);
   // Where other runtimes' calls come by, and where the position may yet be taken, every task is looked at.
-  position.unmarked = position.word || smelt_openmp_several;
+  position.unmarked = position.word || smelt_openmp_several || smelt::options().tasks;
   if (!position.real_epoch) return;
+  leave_tasks_to_libgomp(position);
   if (!mark(*position.real_epoch, position.epoch + 1)) return;
   position.barrier->wake_all();
   if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active)

@@ -24,6 +24,7 @@ struct alignas(kLineBytes) Counters {
   std::atomic<uint64_t> shared_loops{0};
   // Anybody's.
   alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};
+  std::atomic<uint64_t> tasks{0};  // that were not the runtime's
 
   Counters* next = nullptr;  // all that are alive; guarded by a lock in counters.cc
 };

@@ -42,6 +42,9 @@ struct RegionRecord {
   Share shares[kMaxParticipants];
 };
 
+// A task as the shim keeps account of it; its own.
+struct Task;
+
 // A thread's position in its team. Many regions have no barrier inside, so a thread entering one only keeps the word
 // that it was handed; the shim finds out the rest when the thread first comes to a barrier or makes a task.
 // The first member is read by assembly stubs: keep it first.
@@ -53,8 +56,11 @@ struct Position {
   void* word = nullptr;                         // of a region in which the position is not taken yet
   Barrier* barrier = nullptr;
   RegionRecord* region = nullptr;
-  int32_t level = 0;       // omp_get_level() inside the region
-  bool in_shares = false;  // in a loop that is dealt in shares
+  int32_t level = 0;                // omp_get_level() inside the region
+  bool in_shares = false;           // in a loop that is dealt in shares
+  bool tasks_are_libgomps = false;  // until the next barrier, where tasks may be ours: the shim's own_tasks.h
+  uint32_t in_libgomp = 0;          // inside a call in which the runtime may run tasks of its own
+  Task* task = nullptr;             // whose body is run, if it has made tasks or is one of ours
 };
 
 // The word that a shim hands to every thread of a team: the address of what it has to say, and the low kTagBits of the

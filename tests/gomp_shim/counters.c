@@ -36,7 +36,8 @@ int main(int argc, char** argv) {
   smelt_openmp_counts after = now();
   CHECK(after.regions - before.regions == 100);
   CHECK(after.hot_regions <= 100 && after.hot_teams <= 1);
-  CHECK(after.real_episodes == 0 && after.abandoned == 0 && after.other_regions == 0 && after.shared_loops == 0);
+  CHECK(after.real_episodes == 0 && after.abandoned == 0 && after.other_regions == 0 && after.shared_loops == 0 &&
+        after.own_tasks == 0);
   // Two barriers a region, and a hot region's join.
   CHECK(after.own_episodes - before.own_episodes == 200 + after.hot_regions);
   int ran = 0;

@@ -1,0 +1,83 @@
+// A deque for work stealing: its owner pushes and takes at the bottom, newest first; thieves take at the top, oldest
+// first. So the owner works in the order of the recursion, in its own cache, and a thief gets the largest piece.
+//
+// Chase and Lev, "Dynamic Circular Work-Stealing Deque", SPAA 2005, with the memory orders of Lê, Pop, Cohen and Zappa
+// Nardelli, "Correct and Efficient Work-Stealing for Weak Memory Models", PPoPP 2013, but for
+// release where the owner moves bottom back: the release sequences on which the paper counts are no more in C++20.
+// Bounded, for whoever pushes has a
+// way of doing without: a full deque refuses.
+//
+// An entry may be looked at before it is taken, and then be left: `fits` is asked with an entry that somebody else may
+// be taking, running and freeing meanwhile, so the memory of entries must stay mapped, and what `fits` reads must be
+// atomic. Its answer counts only if the entry is then taken, which proves that it was there all the time: `top` only
+// grows, and only the owner changes `bottom`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/arch/cpu.h"
+
+namespace smelt::openmp {
+
+// In zeroed memory.
+template <typename Entry, uint32_t kRoom>
+struct Deque {
+  static_assert((kRoom & (kRoom - 1)) == 0);
+
+  alignas(kLineBytes) std::atomic<int64_t> top;     // the next to be stolen
+  alignas(kLineBytes) std::atomic<int64_t> bottom;  // where the owner pushes next
+  alignas(kLineBytes) std::atomic<Entry*> ring[kRoom];
+
+  // A recent number; exact for the owner while nobody steals.
+  int64_t waiting() const {
+    // Relaxed: a hint.
+    return bottom.load(std::memory_order_relaxed) - top.load(std::memory_order_relaxed);
+  }
+
+  // The owner. False: full.
+  bool push(Entry* entry) {
+    const int64_t b = bottom.load(std::memory_order_relaxed);  // nobody else writes it
+    // Acquire: a place is written anew after whoever emptied it has read it.
+    if (b - top.load(std::memory_order_acquire) >= static_cast<int64_t>(kRoom)) return false;
+    ring[b & (kRoom - 1)].store(entry, std::memory_order_relaxed);
+    bottom.store(b + 1, std::memory_order_release);  // the entry, and what it points to, for thieves
+    return true;
+  }
+
+  // The owner: the newest, if there is one and it fits.
+  template <typename Fits>
+  Entry* take(Fits fits) {
+    const int64_t b = bottom.load(std::memory_order_relaxed) - 1;
+    if (b < top.load(std::memory_order_relaxed)) return nullptr;  // empty is for ever: only the owner pushes
+    Entry* const entry = ring[b & (kRoom - 1)].load(std::memory_order_relaxed);
+    if (!fits(*entry)) return nullptr;
+    // Release, as in push(): a thief that reads this bottom takes what lies above.
+    bottom.store(b, std::memory_order_release);
+    // The claim of the bottom before the look at top; a thief: the look at top before the one at bottom. One of the two
+    // sees the other.
+    full_fence();
+    int64_t t = top.load(std::memory_order_relaxed);
+    if (t < b) return entry;
+    // The last one: whoever moves top has it. Relaxed on failure: it is gone, nothing is read.
+    const bool ours =
+        t == b && top.compare_exchange_strong(t, b + 1, std::memory_order_acq_rel, std::memory_order_relaxed);
+    bottom.store(b + 1, std::memory_order_release);
+    return ours ? entry : nullptr;
+  }
+
+  // Anybody else: the oldest, if there is one and it fits. nullptr also when another was faster.
+  template <typename Fits>
+  Entry* steal(Fits fits) {
+    int64_t t = top.load(std::memory_order_acquire);
+    full_fence();
+    // Acquire: pairs with push().
+    if (t >= bottom.load(std::memory_order_acquire)) return nullptr;
+    Entry* const entry = ring[t & (kRoom - 1)].load(std::memory_order_relaxed);
+    if (!fits(*entry)) return nullptr;
+    return top.compare_exchange_strong(t, t + 1, std::memory_order_acq_rel, std::memory_order_relaxed) ? entry
+                                                                                                       : nullptr;
+  }
+};
+
+}  // namespace smelt::openmp

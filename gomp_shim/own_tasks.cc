@@ -1,0 +1,571 @@
+#include "own_tasks.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/options.h"
+#include "base/os/os.h"
+#include "hot_team.h"
+#include "openmp/callers.h"
+#include "openmp/deque.h"
+#include "openmp/episodes.h"
+#include "real.h"
+#include "tasks.h"
+
+namespace smelt::gomp {
+namespace {
+
+constexpr int64_t kMostWaiting = 64;                         // of a thread; as libgomp has it, for the mean of a team
+constexpr unsigned kUntied = 1, kFinal = 2, kMergeable = 4;  // of GOMP_task's flags
+constexpr int64_t kRunning = int64_t{1} << 62, kHold = int64_t{1} << 32;
+constexpr uint32_t kPolls = 3000;      // before a waiting thread gives up its CPU
+constexpr int64_t kNapNs = 1'000'000;  // a sleeper that was missed looks again
+constexpr size_t kChunkBytes = 1 << 16;
+
+}  // namespace
+
+}  // namespace smelt::gomp
+
+namespace smelt::openmp {
+
+struct Group;
+
+// Explicit tasks lie in blocks that stay tasks as long as the region's memory lives.
+struct alignas(64) Task {
+  // Read by thieves, perhaps of a task that is gone: Deque.
+  std::atomic<Task*> parent;
+  std::atomic<uint32_t> depth;
+
+  uint32_t runner;  // thread number
+  uint32_t home;    // thread number, of the block's owner
+  bool final, over;
+  bool opened;   // a taskgroup of libgomp's, for libgomp's tasks made by one that is in a Group
+  Group* group;  // innermost; while running: of what it makes
+  Group* member_of;
+  uint64_t made, ended;  // children; the runner's
+  // kRunning, + kHold for each child's memory that needs ours, - children that ended elsewhere. Once over: those open.
+  std::atomic<int64_t> others;
+  void (*function)(void*);
+  void* data;
+  void* large;  // of malloc; nullptr: data is in `room`
+  Task* next;   // free
+  alignas(64) unsigned char room[128];
+};
+
+// A taskgroup; in the room of a Task.
+struct Group {
+  Group* outer;
+  Task* owner;
+  Task* block;
+  uint32_t runner;
+  bool opened;                  // at libgomp, too
+  uint64_t made, ended;         // on the owner's thread
+  std::atomic<int64_t> others;  // made - ended elsewhere
+};
+static_assert(sizeof(Group) <= sizeof(Task::room));
+
+}  // namespace smelt::openmp
+
+namespace smelt::gomp {
+
+struct Chunk {
+  Chunk* next;
+};
+
+struct alignas(kLineBytes) Worker {
+  Deque<Task, 2 * kMostWaiting> deque;
+  // The owner's.
+  Task implicit;
+  Task* free;
+  Chunk* chunks;
+  uint32_t last_victim;
+  uint64_t created;                                   // tasks, not yet in the counters
+  uint64_t marked;                                    // episode that is known to be marked
+  alignas(kLineBytes) std::atomic<Task*> returned;    // blocks freed by others
+  alignas(kLineBytes) std::atomic<uint64_t> arrived;  // at the barrier of that episode
+  std::atomic<bool> busy;
+};
+
+// Of all teams of a Region.
+struct TaskTeam {
+  std::atomic<uint32_t> sleepers;
+  std::atomic<uint32_t> bell;
+  Worker workers[kMaxParticipants];
+};
+
+namespace {
+
+TaskTeam* team_of(const Position& position) {
+  // Acquire: pairs with whoever put it there.
+  return static_cast<Region*>(position.region)->tasks.load(std::memory_order_acquire);
+}
+
+// Wakes all who sleep. One that is missed wakes by itself.
+void ring(TaskTeam& team) {
+  if (team.sleepers.load(std::memory_order_relaxed) == 0) return;
+  team.bell.fetch_add(1, std::memory_order_relaxed);
+  os::futex_wake_all(&team.bell);
+}
+
+Task* new_block(Worker& worker, uint32_t me) {
+  // Acquire: pairs with put_back(), whose caller has done with the block.
+  if (!worker.free) worker.free = worker.returned.exchange(nullptr, std::memory_order_acquire);
+  if (!worker.free) {
+    void* memory = os::map_pages(kChunkBytes);
+    if (!memory) return nullptr;
+    auto* chunk = new (memory) Chunk{worker.chunks};
+    worker.chunks = chunk;
+    auto* const blocks = static_cast<Task*>(memory);
+    for (size_t i = 1; i < kChunkBytes / sizeof(Task); ++i) {  // the first is the Chunk's
+      blocks[i].home = me;
+      blocks[i].next = worker.free;
+      worker.free = &blocks[i];
+    }
+  }
+  Task* const block = worker.free;
+  worker.free = block->next;
+  return block;
+}
+
+void put_back(TaskTeam& team, Task* block, uint32_t me) {
+  if (block->home == me) {
+    block->next = team.workers[me].free;
+    team.workers[me].free = block;
+    return;
+  }
+  std::atomic<Task*>& returned = team.workers[block->home].returned;
+  Task* first = returned.load(std::memory_order_relaxed);
+  do block->next = first;  // release: what we did with the block, before its next use
+  while (!returned.compare_exchange_weak(first, block, std::memory_order_release, std::memory_order_relaxed));
+}
+
+// The task whose body the calling thread runs.
+Task* current(Position& position, TaskTeam& team) {
+  if (position.task) return position.task;
+  Task* const task = &team.workers[position.thread].implicit;
+  task->runner = position.thread;
+  // All children of earlier regions are over: the counts add up to none, whatever they are.
+  if (task->others.load(std::memory_order_relaxed) == 0) task->others.store(kRunning, std::memory_order_relaxed);
+  return position.task = task;
+}
+
+bool is_below(const Task& task, const Task& ancestor) {
+  // Relaxed: ordered by the deque if the answer is to count; else any answer will do, in as many steps as we are deep.
+  const uint32_t depth = ancestor.depth.load(std::memory_order_relaxed);
+  const Task* at = &task;
+  for (uint32_t left = at->depth.load(std::memory_order_relaxed); left > depth; --left) {
+    at = at->parent.load(std::memory_order_relaxed);
+    if (at == &ancestor) return true;
+    if (!at) return false;
+  }
+  return false;
+}
+
+// Children that have not ended.
+uint32_t open_children(const Task& task) {
+  // Acquire: pairs with end(), for what they did.
+  return static_cast<uint32_t>(task.made - task.ended) +
+         static_cast<uint32_t>(task.others.load(std::memory_order_acquire));
+}
+
+bool is_empty(const Group& group) {
+  return static_cast<int64_t>(group.made - group.ended) + group.others.load(std::memory_order_acquire) == 0;
+}
+
+// A task that was over before its children, and now they are: frees it, and perhaps the parent that it held.
+void release(TaskTeam& team, Task* task, uint32_t me) {
+  for (;;) {
+    Task* const parent = task->parent.load(std::memory_order_relaxed);
+    put_back(team, task, me);
+    // A task that gets here has held its parent.
+    if (parent->others.fetch_sub(kHold, std::memory_order_acq_rel) != kHold) return;
+    task = parent;
+  }
+}
+
+// The body is over.
+void end(TaskTeam& team, Task* task, uint32_t me) {
+  Task* const parent = task->parent.load(std::memory_order_relaxed);
+  Group* const group = task->member_of;
+  std::free(task->large);
+  const auto open = static_cast<int64_t>(task->made - task->ended);
+  task->over = true;
+  // Acquire: the children's use of it, before its next.
+  if (task->others.load(std::memory_order_acquire) == kRunning - open) {
+    put_back(team, task, me);
+  } else {
+    parent->others.fetch_add(kHold, std::memory_order_relaxed);  // which is there until we are counted below
+    // Release: the task is done with for whoever frees it; acquire: if that is us.
+    if (task->others.fetch_add(open - kRunning, std::memory_order_acq_rel) + open - kRunning == 0)
+      release(team, task, me);
+  }
+  if (group) {
+    if (group->runner == me)
+      ++group->ended;
+    else
+      group->others.fetch_sub(1, std::memory_order_release);  // what the task did, for the end of the group
+  }
+  if (parent->runner == me && !parent->over) {
+    ++parent->ended;
+    return;
+  }
+  // Release: what the task did, for the taskwait; acquire: for who frees the parent.
+  if (parent->others.fetch_sub(1, std::memory_order_acq_rel) == 1) release(team, parent, me);
+  ring(team);
+}
+
+// Inside libgomp's undeferred task.
+void run_body(void* argument) {
+  auto* const task = static_cast<Task*>(argument);
+  task->function(task->data);
+  if (!task->opened) return;
+  Position& position = smelt_gomp_position;
+  ++position.in_libgomp;
+  REAL(GOMP_taskgroup_end)();
+  --position.in_libgomp;
+}
+
+void run(TaskTeam& team, Position& position, Task* task) {
+  Task* const before = position.task;
+  task->runner = position.thread;
+  position.task = task;
+  REAL(GOMP_task)(run_body, task, nullptr, 0, 1, false, task->final ? kFinal : 0, nullptr, 0, nullptr);
+  position.task = before;
+  end(team, task, position.thread);
+}
+
+// One task that fits, of this thread's or another's; nullptr: none was found.
+template <typename Fits>
+Task* find(TaskTeam& team, const Position& position, Fits fits) {
+  Worker& own = team.workers[position.thread];
+  if (Task* const task = own.deque.take(fits)) return task;
+  const uint32_t threads = position.barrier->participants();
+  for (uint32_t i = 0; i < threads; ++i) {
+    const uint32_t victim = own.last_victim + i < threads ? own.last_victim + i : (own.last_victim + i) % threads;
+    if (victim == position.thread) continue;
+    if (Task* const task = team.workers[victim].deque.steal(fits)) {
+      own.last_victim = victim;
+      return task;
+    }
+  }
+  return nullptr;
+}
+
+// Nothing to do: polls, then yields, then sleeps. `done` is asked once more between saying so and sleeping.
+template <typename Done>
+void idle(TaskTeam& team, uint32_t turns, Done done) {
+  if (turns < kPolls) return cpu_pause();
+  if (turns < kPolls + 16) return os::yield_cpu();
+  const uint32_t bell = team.bell.load(std::memory_order_relaxed);
+  team.sleepers.fetch_add(1, std::memory_order_relaxed);
+  full_fence();
+  if (!done()) os::futex_wait(&team.bell, bell, kNapNs);
+  team.sleepers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Runs descendants of the current task until `done`.
+template <typename Done>
+void help_until(TaskTeam& team, Position& position, const Task& waiting, Done done) {
+  for (uint32_t turns = 0; !done();) {
+    Task* const task = find(team, position, [&](const Task& candidate) { return is_below(candidate, waiting); });
+    if (task) {
+      run(team, position, task);
+      turns = 0;
+    } else {
+      idle(team, turns++, done);
+    }
+  }
+}
+
+// Has everybody come to that barrier, and is nothing left to do?
+bool all_quiet(const TaskTeam& team, uint32_t threads, uint64_t episode) {
+  // Relaxed: only to know when to stop looking.
+  for (uint32_t i = 0; i < threads; ++i) {
+    const Worker& worker = team.workers[i];
+    if (worker.arrived.load(std::memory_order_relaxed) < episode || worker.busy.load(std::memory_order_relaxed) ||
+        worker.deque.waiting() > 0)
+      return false;
+  }
+  return true;
+}
+
+// May the region's tasks be ours? The same for all its threads, and as long as it lasts.
+bool is_eligible(const Position& position) {
+  return position.barrier->participants() >= 2 && !position.barrier->is_crowd();
+}
+
+// Is the calling thread in a body whose constructs are ours?
+bool is_ours_here(Position& position, const void* caller) {
+  return options().tasks && served(position, caller) && position.in_libgomp == 0 && is_eligible(position);
+}
+
+TaskTeam* make_team(Position& position) {
+  auto& word = static_cast<Region*>(position.region)->tasks;
+  if (TaskTeam* const team = word.load(std::memory_order_acquire)) return team;
+  auto* const team = static_cast<TaskTeam*>(os::map_pages(sizeof(TaskTeam)));
+  TaskTeam* first = nullptr;
+  if (!team || word.compare_exchange_strong(first, team, std::memory_order_acq_rel, std::memory_order_acquire))
+    return team;
+  os::unmap_pages(team, sizeof(TaskTeam));
+  return first;
+}
+
+// The maker's next barrier is to be drained, by all.
+void mark_drained(Position& position, Worker& worker) {
+  const uint64_t episode = position.epoch + 1;
+  if (worker.marked == episode) return;
+  worker.marked = episode;
+  if (!mark(*position.real_epoch, episode)) return;
+  position.barrier->wake_all();
+  if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active) hot->fork->wake_all();
+}
+
+struct TaskCall {
+  GompFunction function;
+  void* data;
+  void (*copy)(void*, void*);
+  long size, align;
+};
+
+// A task with its arguments, not counted yet; nullptr: no memory.
+Task* new_task(Worker& worker, uint32_t me, Task* parent, const TaskCall& call, unsigned flags) {
+  Task* const task = new_block(worker, me);
+  if (!task) return nullptr;
+  const auto align = static_cast<uintptr_t>(call.align > 1 ? call.align : 1);
+  task->large = nullptr;
+  task->data = task->room;
+  if (call.size > static_cast<long>(sizeof task->room) || align > alignof(Task)) {
+    task->large = std::malloc(static_cast<size_t>(call.size) + align);
+    if (!task->large) {
+      put_back(*team_of(smelt_gomp_position), task, me);
+      return nullptr;
+    }
+    task->data = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(task->large) + align - 1) & ~(align - 1));
+  }
+  // Relaxed: published by the deque.
+  task->parent.store(parent, std::memory_order_relaxed);
+  task->depth.store(parent->depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  task->others.store(kRunning, std::memory_order_relaxed);
+  task->final = (flags & kFinal) != 0;
+  task->over = task->opened = false;
+  task->group = task->member_of = parent->group;
+  task->made = task->ended = 0;
+  task->function = call.function;
+  return task;
+}
+
+void count_task(Task* parent, uint32_t me) {
+  ++parent->made;
+  if (Group* const group = parent->group) {
+    if (group->runner == me)
+      ++group->made;
+    else
+      group->others.fetch_add(1, std::memory_order_relaxed);  // our own end comes after it
+  }
+}
+
+// False: no memory, libgomp's.
+bool make(Position& position, const TaskCall& call, bool deferred, unsigned flags) {
+  TaskTeam* const team = make_team(position);
+  if (!team) return false;
+  const uint32_t me = position.thread;
+  Worker& worker = team->workers[me];
+  Task* const parent = current(position, *team);
+  Task* const task = new_task(worker, me, parent, call, flags);
+  if (!task) return false;
+  if (deferred && worker.deque.waiting() >= kMostWaiting) deferred = false;
+  if (!deferred && !call.copy) {  // runs before we return, with the maker's own arguments
+    task->data = call.data;
+  } else if (call.copy) {
+    call.copy(task->data, call.data);
+  } else if (call.size > 0) {
+    std::memcpy(task->data, call.data, static_cast<size_t>(call.size));
+  }
+  count_task(parent, me);
+  ++worker.created;
+  mark_drained(position, worker);
+  if (!deferred || !worker.deque.push(task))
+    run(*team, position, task);
+  else
+    ring(*team);
+  return true;
+}
+
+}  // namespace
+
+void leave_tasks_to_libgomp(Position& position) {
+  if (!options().tasks || !position.barrier || position.in_libgomp != 0) return;
+  position.tasks_are_libgomps = true;
+  auto& region = *static_cast<Region*>(position.region);
+  // Relaxed: a hint for those who drain. Grows with the episodes of one thread, and another's are one behind at most.
+  if (region.libgomp_epoch.load(std::memory_order_relaxed) < position.epoch + 1)
+    region.libgomp_epoch.store(position.epoch + 1, std::memory_order_relaxed);
+  Task* const task = position.task;
+  if (!task || !task->group) return;
+  bool& opened = task->group->owner == task ? task->group->opened : task->opened;
+  if (opened) return;
+  opened = true;
+  REAL(GOMP_taskgroup_start)();
+}
+
+void drain(Position& position) {
+  TaskTeam* const team = team_of(position);
+  if (!team || !is_eligible(position)) return;
+  const uint64_t episode = position.epoch + 1;
+  const uint32_t threads = position.barrier->participants();
+  Worker& worker = team->workers[position.thread];
+  const auto& region = *static_cast<Region*>(position.region);
+  const auto quiet = [&] {
+    return region.libgomp_epoch.load(std::memory_order_relaxed) == episode || all_quiet(*team, threads, episode);
+  };
+  // Relaxed: a sum.
+  if (worker.created > 0) position.region->counters.tasks.fetch_add(worker.created, std::memory_order_relaxed);
+  worker.created = 0;
+  worker.arrived.store(episode, std::memory_order_relaxed);
+  for (uint32_t turns = 0;;) {
+    if (Task* const task = find(*team, position, [](const Task&) { return true; })) {
+      worker.busy.store(true, std::memory_order_relaxed);
+      run(*team, position, task);
+      worker.busy.store(false, std::memory_order_relaxed);
+      turns = 0;
+    } else if (worker.deque.waiting() <= 0 && quiet()) {
+      break;
+    } else {
+      idle(*team, turns++, quiet);
+    }
+  }
+  ring(*team);
+}
+
+void real_barrier(Position& position) {
+  if (options().tasks) [[unlikely]]
+    drain(position);
+  ++position.in_libgomp;
+  REAL(GOMP_barrier)();
+  --position.in_libgomp;
+  position.tasks_are_libgomps = false;
+}
+
+void end_region(Position& position) {
+  if (!options().tasks) return;
+  if (position.word && !take_position(position)) return;
+  if (!position.barrier || !is_eligible(position)) return;
+  const uint64_t episode = position.epoch + 1;
+  if (is_real(*position.real_epoch, episode) ||
+      !position.barrier->arrive_and_wait(position.thread, episode, position.real_epoch))
+    drain(position);
+}
+
+void free_tasks(Region& region) {
+  TaskTeam* const team = region.tasks.load(std::memory_order_relaxed);  // its threads are gone
+  if (!team) return;
+  for (Worker& worker : team->workers) {
+    for (Chunk* chunk = worker.chunks; chunk;) {
+      Chunk* const next = chunk->next;
+      os::unmap_pages(chunk, kChunkBytes);
+      chunk = next;
+    }
+  }
+  os::unmap_pages(team, sizeof(TaskTeam));
+}
+
+void forget_tasks(Region& region) { region.tasks.store(nullptr, std::memory_order_relaxed); }
+
+}  // namespace smelt::gomp
+
+using namespace smelt::gomp;
+
+extern "C" {
+
+// The signature of GCC 12. Callers of before know fewer arguments; what is read in their place is only passed on.
+void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align, bool deferred,
+               unsigned flags, void** depend, int priority, void* detach) {
+  Position& position = smelt_gomp_position;
+  if (!smelt::options().tasks) [[likely]] {
+    if (position.unmarked) smelt_gomp_mark();
+    return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
+  }
+  if (is_ours_here(position, __builtin_return_address(0))) {
+    if (position.task && position.task->final)  // all it makes runs at once, and so does what that makes
+      return REAL(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
+    const bool known = (flags & ~(kUntied | kFinal | kMergeable)) == 0;
+    if (known && !position.tasks_are_libgomps &&
+        !static_cast<Region*>(position.region)->settings_changed.load(std::memory_order_relaxed) &&
+        make(position, {function, data, copy, size, align}, deferred, flags))
+      return;
+  }
+  smelt_gomp_mark();
+  ++position.in_libgomp;
+  STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
+  --position.in_libgomp;
+}
+
+void GOMP_taskwait(void) {
+  Position& position = smelt_gomp_position;
+  if (!smelt::options().tasks || !position.task || !is_ours_here(position, __builtin_return_address(0)))
+    return STOCK(GOMP_taskwait)();
+  const Task& task = *position.task;
+  help_until(*team_of(position), position, task, [&] { return open_children(task) == 0; });
+  if (!position.tasks_are_libgomps) return;
+  ++position.in_libgomp;
+  REAL(GOMP_taskwait)();
+  --position.in_libgomp;
+}
+
+void GOMP_taskgroup_start(void) {
+  Position& position = smelt_gomp_position;
+  if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
+    return STOCK(GOMP_taskgroup_start)();
+  TaskTeam* const team = make_team(position);
+  Task* const block = team ? new_block(team->workers[position.thread], position.thread) : nullptr;
+  if (!block) std::abort();  // no memory: libgomp ends the program, too
+  Task* const task = current(position, *team);
+  task->group = new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, {0}};
+  if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);
+}
+
+void GOMP_taskgroup_end(void) {
+  Position& position = smelt_gomp_position;
+  if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
+    return STOCK(GOMP_taskgroup_end)();
+  TaskTeam& team = *team_of(position);
+  Task& task = *position.task;
+  Group* const group = task.group;
+  help_until(team, position, task, [&] { return is_empty(*group); });
+  if (group->opened) {
+    ++position.in_libgomp;
+    REAL(GOMP_taskgroup_end)();
+    --position.in_libgomp;
+  }
+  task.group = group->outer;
+  put_back(team, group->block, position.thread);
+}
+
+void GOMP_taskgroup_reduction_register(uintptr_t* data) {
+  smelt_gomp_leave();
+  STOCK(GOMP_taskgroup_reduction_register)(data);
+}
+
+// The end of a worksharing construct with task reductions: a barrier of libgomp's is in it.
+void GOMP_workshare_task_reduction_unregister(bool cancelled) {
+  Position& position = smelt_gomp_position;
+  const bool ours = smelt::options().tasks && is_ours_here(position, __builtin_return_address(0));
+  if (ours) {
+    if (TaskTeam* const team = team_of(position)) {
+      while (Task* const task = team->workers[position.thread].deque.take([](const Task&) { return true; }))
+        run(*team, position, task);
+    }
+  }
+  position.in_libgomp += ours;
+  STOCK(GOMP_workshare_task_reduction_unregister)(cancelled);
+  position.in_libgomp -= ours;
+}
+
+// Before constructs whose tasks are libgomp's, in the bodies of which it keeps what the tasks need.
+void smelt_gomp_leave(void) {
+  resolve();
+  if (smelt::options().tasks) smelt_gomp_mark();
+}
+
+}  // extern "C"

@@ -1,0 +1,55 @@
+// Tasks by work stealing, taken where SMELT_TASKS=1.
+//
+// libgomp keeps all tasks of a team behind one lock, and wakes a sleeper by a system call for nearly every one. Here
+// each thread has a deque (openmp/deque.h) of the tasks that it made; whoever waits takes its newest, or steals
+// another's oldest. Work stealing: Blumofe and Leiserson, J. ACM 46(5), 1999.
+//
+// Queueing, waiting and stealing are ours; the body of every task runs inside a genuine undeferred task of libgomp's
+// (GOMP_task with a false if clause), so that its settings, omp_in_final, the owner of nest locks, regions inside, and
+// libgomp's own tasks made by it are right without our knowing how.
+//
+//   GOMP_task            untied, final and mergeable ones; at once if `if(0)`, or when 64 of this thread's are waiting
+//   GOMP_taskwait        runs and steals descendants of the waiting task only: a stranger on top of a suspended task
+//                        might wait for what lies below it
+//   GOMP_taskgroup_*     counted in a Group
+//   barriers             marked as libgomp's (openmp/episodes.h) as soon as a task is made. A thread that comes there
+//                        first runs and steals whatever there is until all threads have come and nothing is left, and
+//                        enters libgomp's barrier with its own deque empty. That alone makes it right: a task that is
+//                        still running keeps its thread from that barrier, and what it makes lies in that thread's
+//                        deque. When to stop stealing is a matter of speed
+//   the end of a region  the same: the hot team's join; else a barrier of ours, and libgomp's join
+//
+// Left to libgomp whole: depend, priority, detach, taskloops, target tasks, task reductions; teams of one and of more
+// threads than CPUs; regions in which a setting (omp_set_...) was changed, for tasks inherit it from their maker. The
+// thread that has made such a task makes no other until its next barrier, and what is made inside a body that libgomp
+// runs is libgomp's. A taskgroup with such tasks is opened at libgomp, too; a task of ours in a group that makes some
+// ends when they have.
+//
+// Children are counted without atomics as long as they end on the thread that runs their parent: Task::made and ended
+// are that thread's; ends elsewhere are subtracted from Task::others. A parent that ends before its children adds what
+// is open to `others`; then whoever brings that to 0 frees it. It also holds its own parent's memory for that long, so
+// that a thief can follow the chain of parents of every waiting task.
+#pragma once
+
+#include "region.h"
+
+namespace smelt::gomp {
+
+// Before the calling thread enters libgomp's barrier for episode position.epoch + 1, or libgomp's join.
+void drain(Position& position);
+
+// The program's function is over in a region that libgomp joins.
+void end_region(Position& position);
+
+// The calling thread is about to make tasks that are libgomp's.
+void leave_tasks_to_libgomp(Position& position);
+
+// libgomp's barrier, for episode position.epoch + 1.
+void real_barrier(Position& position);
+
+void free_tasks(Region& region);
+
+// In the child of a fork: tasks of before are not run.
+void forget_tasks(Region& region);
+
+}  // namespace smelt::gomp

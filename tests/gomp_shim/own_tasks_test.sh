@@ -1,0 +1,28 @@
+#!/bin/sh
+# Tasks, libgomp's and by stealing.
+#   own_tasks_test.sh SHIM PROGRAM_DIRECTORY
+set -u
+shim=$1 programs=$2
+. "$(dirname "$0")/checks.sh"
+
+stolen='; [1-9][0-9]+ tasks by stealing$'
+check "stock" 0 '^ok$' "$programs/own_tasks"
+check_under "off by default" 0 '^ok$' SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/own_tasks"
+if grep -q 'by stealing' "$output"; then fails "off, and yet by stealing"; fi
+for seed in 1 2 3 4 5 6; do
+  # As if every thread had a CPU: more threads than CPUs are left to libgomp.
+  check_under "by stealing, seed $seed" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 \
+    "$programs/own_tasks" 24 $seed
+  grep -q '^ok$' "$output" || fails "seed $seed did not come to its end"
+done
+check_under "asleep" 0 '^ok$' SMELT_TASKS=1 SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/own_tasks"
+check_under "no hot team" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_HOT_TEAM=0 SMELT_CPUS=64 SMELT_SPIN_US=20 \
+  "$programs/own_tasks"
+check_under "dynamic loops in shares, too" 0 '^ok$' SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 \
+  "$programs/own_tasks"
+check_under "as many CPUs as there are" 0 '^ok$' SMELT_TASKS=1 "$programs/own_tasks"
+check_under "one CPU: libgomp's" 0 ' own, ' SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=1 "$programs/own_tasks"
+if grep -q 'by stealing' "$output"; then fails "a crowd's tasks by stealing"; fi
+check_under "cancellation on: steps aside" 0 '^ok$' SMELT_TASKS=1 OMP_CANCELLATION=true "$programs/own_tasks"
+check_under "nothing is taken" 0 '^ok$' SMELT_TASKS=1 SMELT_GOMP=0 "$programs/own_tasks"
+finish
