@@ -5,7 +5,8 @@
  *   steal  a look at top, a fence, a look at bottom, the entry, a compare-and-swap of top
  * What an entry points to is a plain variable. Checked: every entry is had once, by somebody who may read it.
  * Mutants: NO_FENCE_TAKE, NO_FENCE_STEAL without the fence; LAZY pushes bottom without release; BLIND reads bottom
- * without acquire; BACK_RELAXED takes without release, so that a thief sees a bottom that brings no entries; GRAB the owner takes the last entry without compare-and-swap; TORN a thief moves top with a store;
+ * without acquire; BACK_RELAXED takes without release, so that a thief sees a bottom that brings no entries;
+ * GRAB the owner takes the last entry without compare-and-swap; TORN a thief moves top with a store;
  * FORWARD bottom is not put back after the last entry; CARELESS does not look whether there is room. */
 #ifndef T
 #define T 1
