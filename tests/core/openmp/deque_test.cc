@@ -60,7 +60,7 @@ TEST(Deque, WhatDoesNotFitStays) {
 
 // Whoever has an entry writes to it, without atomics: under ThreadSanitizer an entry had twice, or too early, is a race.
 TEST(Deque, EveryEntryOnceUnderThieves) {
-  constexpr int kEntries = 60000;
+  constexpr int kEntries = 300000;
   auto deque = std::make_unique<Deque<Entry, 8>>();
   std::vector<Entry> entries(kEntries);
   std::atomic<bool> over{false};
@@ -68,11 +68,11 @@ TEST(Deque, EveryEntryOnceUnderThieves) {
   std::vector<std::thread> thieves;
   for (int i = 0; i < 3; ++i) {
     thieves.emplace_back([&] {
-      while (!over.load(std::memory_order_acquire)) {
+      for (uint32_t turns = 0; !over.load(std::memory_order_acquire); ++turns) {
         if (Entry* const entry = deque->steal(kAny)) {
           ++entry->had;
           stolen.fetch_add(1, std::memory_order_relaxed);
-        } else {
+        } else if (turns % 64 == 0) {
           std::this_thread::yield();
         }
       }
@@ -80,7 +80,12 @@ TEST(Deque, EveryEntryOnceUnderThieves) {
   }
   for (int i = 0; i < kEntries; ++i) {
     entries[i].number = i;
+    // Now and then a full deque is left to the thieves: they are there, and at work.
     while (!deque->push(&entries[i])) {
+      if (i % 16 < 4) {
+        std::this_thread::yield();
+        continue;
+      }
       if (Entry* const entry = deque->take(kAny)) ++entry->had;
     }
     // Empties it to the last one often, where owner and thieves meet.
@@ -95,7 +100,7 @@ TEST(Deque, EveryEntryOnceUnderThieves) {
   over.store(true, std::memory_order_release);
   for (std::thread& thief : thieves) thief.join();
   for (const Entry& entry : entries) ASSERT_EQ(entry.had, 1) << entry.number;
-  RecordProperty("stolen", stolen.load());
+  EXPECT_GT(stolen.load(), 1000);
 }
 
 }  // namespace
