@@ -517,9 +517,13 @@ void GOMP_taskgroup_start(void) {
   Position& position = smelt_gomp_position;
   if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_start)();
-  TaskTeam* const team = make_team(position);
+  TaskTeam* const team = position.groups_at_libgomp == 0 ? make_team(position) : nullptr;
   Task* const block = team ? new_block(team->workers[position.thread], position.thread) : nullptr;
-  if (!block) std::abort();  // no memory: libgomp ends the program, too
+  if (!block) {  // no memory: whatever is made inside is libgomp's, too
+    ++position.groups_at_libgomp;
+    position.tasks_are_libgomps = true;
+    return STOCK(GOMP_taskgroup_start)();
+  }
   Task* const task = current(position, *team);
   task->group = new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, {0}};
   if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);
@@ -529,6 +533,10 @@ void GOMP_taskgroup_end(void) {
   Position& position = smelt_gomp_position;
   if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_end)();
+  if (position.groups_at_libgomp > 0) {
+    --position.groups_at_libgomp;
+    return STOCK(GOMP_taskgroup_end)();
+  }
   TaskTeam& team = *team_of(position);
   Task& task = *position.task;
   Group* const group = task.group;

@@ -96,6 +96,7 @@ void run_region(void* word) {
   position.in_shares = false;
   position.tasks_are_libgomps = false;
   position.in_libgomp = 0;
+  position.groups_at_libgomp = 0;
   position.task = nullptr;
   block.function(block.data);
   end_region(position);

@@ -60,6 +60,7 @@ struct Position {
   bool in_shares = false;           // in a loop that is dealt in shares
   bool tasks_are_libgomps = false;  // until the next barrier, where tasks may be ours: the shim's own_tasks.h
   uint32_t in_libgomp = 0;          // inside a call in which the runtime may run tasks of its own
+  uint32_t groups_at_libgomp = 0;   // taskgroups that are open there alone
   Task* task = nullptr;             // whose body is run, if it has made tasks or is one of ours
 };
 

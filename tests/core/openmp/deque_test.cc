@@ -58,7 +58,8 @@ TEST(Deque, WhatDoesNotFitStays) {
   EXPECT_EQ(deque.steal([](const Entry& entry) { return entry.number == 0; }), &entries[0]);
 }
 
-// Whoever has an entry writes to it, without atomics: under ThreadSanitizer an entry had twice, or too early, is a race.
+// Whoever has an entry writes to it, without atomics: under ThreadSanitizer an entry had twice, or too early, is a
+// race.
 TEST(Deque, EveryEntryOnceUnderThieves) {
   constexpr int kEntries = 300000;
   auto deque = std::make_unique<Deque<Entry, 8>>();
