@@ -387,7 +387,7 @@ bool make(Position& position, const TaskCall& call, bool deferred, unsigned flag
   mark_drained(position, worker);
   if (!deferred || !worker.deque.push(task))
     run(*team, position, task);
-  else
+  else if (worker.deque.waiting() <= 2)  // else whoever could be woken has been
     ring(*team);
   return true;
 }

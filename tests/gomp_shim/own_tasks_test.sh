@@ -15,6 +15,9 @@ for seed in 1 2 3 4 5 6; do
     "$programs/own_tasks" 24 $seed
   grep -q '^ok$' "$output" || fails "seed $seed did not come to its end"
 done
+check "C++, stock" 0 '^ok$' "$programs/own_tasks_cxx"
+check_under "C++" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/own_tasks_cxx"
+grep -q '^ok$' "$output" || fails "C++ did not come to its end"
 check_under "asleep" 0 '^ok$' SMELT_TASKS=1 SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/own_tasks"
 check_under "no hot team" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_HOT_TEAM=0 SMELT_CPUS=64 SMELT_SPIN_US=20 \
   "$programs/own_tasks"
