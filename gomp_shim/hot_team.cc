@@ -472,8 +472,10 @@ void smelt_gomp_note(void) {
   if (smelt::options().nested) spoil_kept();
   // Tasks inherit the settings of who made them, and ours would not (own_tasks.h). Relaxed: who makes a task after this
   // call knows of it.
-  if (const Position& position = smelt_gomp_position; position.barrier)
-    static_cast<Region*>(position.region)->settings_changed.store(true, std::memory_order_relaxed);
+  Position& position = smelt_gomp_position;
+  if (smelt::options().tasks && position.word) take_position(position);
+  if (Region* const region = static_cast<Region*>(position.region))
+    region->settings_changed.store(true, std::memory_order_relaxed);
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
   if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
     hot->spoiled.store(true, std::memory_order_relaxed);

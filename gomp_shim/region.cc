@@ -223,6 +223,7 @@ void enter(const RegionCall& call, RealEntry real) {
   next_region = &region.deeper;
   ++region.entered;
   count(region.counters.regions);
+  region.settings_changed.store(false, std::memory_order_relaxed);  // the threads are told by the fork
 
   if (HotTeam* parked = smelt_gomp_hot; parked && !parked->inside) {
     // A team of one beside the parked team, or run_hot would have served or ended it. The episode numbers belong to the
