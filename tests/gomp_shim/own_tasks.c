@@ -2,7 +2,6 @@
 // tasks, tasks that outlive their parents, arguments of every size, nested regions and settings inside tasks.
 //   own_tasks [ROUNDS [SEED]]
 #include <omp.h>
-#include <sched.h>
 #include <string.h>
 
 #include "check.h"
@@ -77,41 +76,6 @@ static void groups(int depth) {
     }
   }
   CHECK(members == 4);
-}
-
-// Lets others run, for so many turns or until that is set.
-static void pass_time(int turns, const int* until) {
-  for (int i = 0; i < turns && !(until && __atomic_load_n(until, __ATOMIC_RELAXED)); ++i) sched_yield();
-}
-
-// Thread 0's tasks wait for a child, as if with a lock in their hands; others' tasks, as if they wanted that lock, must
-// not begin on that thread before the child is over. The last thread has nothing to do but to steal the child.
-static void locked(int* holder, int me, int threads) {
-  for (int i = 0; i < 20 && me == 0; ++i) {
-#pragma omp task
-    {
-      const int thread = omp_get_thread_num();
-      __atomic_store_n(holder, thread, __ATOMIC_RELAXED);
-      int started = 0, children = 0;
-#pragma omp task shared(started, children)
-      {
-        __atomic_store_n(&started, 1, __ATOMIC_RELAXED);
-        pass_time(20, NULL);
-        ++children;
-      }
-      pass_time(100, &started);
-#pragma omp taskwait
-      CHECK(children == 1 && omp_get_thread_num() == thread);
-      __atomic_store_n(holder, -1, __ATOMIC_RELAXED);
-    }
-#pragma omp taskwait
-  }
-  for (int i = 0; i < 40 && me > 0 && me < threads - 1; ++i) {
-#pragma omp task
-    CHECK(omp_get_thread_num() != __atomic_load_n(holder, __ATOMIC_RELAXED));
-    pass_time(20, NULL);
-  }
-#pragma omp barrier
 }
 
 typedef struct {
@@ -217,7 +181,6 @@ static int numbers[kNumbers];
 
 static void round_of(int threads, unsigned* state) {
   const unsigned seed = next_random(state);
-  int holder = -1;
   int fib = 0, cut = 0, counted = 0;
   leaves = 0;
   unsigned random = seed;
@@ -235,7 +198,6 @@ static void round_of(int threads, unsigned* state) {
     arguments((int)(seed % 100));
     if (seed % 3 == 0) mixed();
     inquiries();
-    locked(&holder, omp_get_thread_num(), threads);
 #pragma omp for schedule(dynamic) nowait
     for (int i = 0; i < 100; ++i) {
 #pragma omp task shared(counted)
