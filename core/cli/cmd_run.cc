@@ -1,4 +1,4 @@
-// smelt run: put the OpenMP shim in front of a program, the Open MPI component under it, and become that program.
+// smelt run: put the OpenMP shims in front of a program, the Open MPI component under it, and become that program.
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -23,11 +23,13 @@ struct RunArguments {
   std::vector<std::string> command;
 };
 
-std::string shim_to_use(const RunArguments& arguments, const std::string& component) {
+// With colons between, as LD_PRELOAD wants them.
+std::string shims_to_use(const RunArguments& arguments, const std::string& component) {
   if (arguments.stock) return "";
-  std::string shim = arguments.library;
+  std::string shim = arguments.library, beside;
   if (shim.empty()) {
     shim = find_shim();
+    beside = find_kmp_shim();
     if (shim.empty() && component.empty())
       throw UserError(
           fmt::format("{} is neither beside this program nor in its library directory; name it with "
@@ -38,12 +40,13 @@ std::string shim_to_use(const RunArguments& arguments, const std::string& compon
   } else {
     shim = std::filesystem::absolute(shim).string();  // the program may start in, or change to, another directory
   }
-  if (shim.find_first_of(": ") != std::string::npos)
-    throw UserError(
-        fmt::format("{}: LD_PRELOAD cannot hold a path with a colon or a space; copy the library elsewhere "
-                    "and name it with --library",
-                    shim));
-  return shim;
+  for (const std::string& path : {shim, beside})
+    if (path.find_first_of(": ") != std::string::npos)
+      throw UserError(
+          fmt::format("{}: LD_PRELOAD cannot hold a path with a colon or a space; copy the library elsewhere "
+                      "and name it with --library",
+                      path));
+  return shim + (shim.empty() || beside.empty() ? "" : ":") + beside;
 }
 
 std::string component_to_use(const RunArguments& arguments) {
@@ -56,12 +59,12 @@ std::string component_to_use(const RunArguments& arguments) {
 int run_run(const RunArguments& arguments) {
   if (arguments.command.empty()) throw UserError("run what? e.g. smelt run -- ./app; see 'smelt run --help'");
   const std::string component = component_to_use(arguments);
-  const std::string shim = shim_to_use(arguments, component);
+  const std::string shims = shims_to_use(arguments, component);
   const std::string program = find_program(arguments.command[0]);
   const std::vector<EnvironmentChange> changes =
-      run_environment({shim, component, arguments.verbose, program.empty() ? "" : sanitizer_runtime(program)});
+      run_environment({shims, component, arguments.verbose, program.empty() ? "" : sanitizer_runtime(program)});
 
-  if (!shim.empty() && !program.empty()) {
+  if (!shims.empty() && !program.empty()) {
     const std::string obstacle = preload_obstacle(program);
     if (!obstacle.empty())
       warn(fmt::format("{}: {}, so the loader ignores LD_PRELOAD; it runs without Smelt", arguments.command[0],
@@ -103,12 +106,12 @@ int run_run(const RunArguments& arguments) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail) {
-  CLI::App* verb =
-      app.add_subcommand("run",
-                         "Run an OpenMP (GCC's libgomp) or Open MPI program with Smelt's barriers and collectives:\n"
-                         "smelt run [OPTIONS] -- PROGRAM [ARGUMENTS...]");
+  CLI::App* verb = app.add_subcommand(
+      "run",
+      "Run an OpenMP (GCC's libgomp, LLVM's libomp) or Open MPI program with Smelt's barriers and collectives:\n"
+      "smelt run [OPTIONS] -- PROGRAM [ARGUMENTS...]");
   auto arguments = std::make_shared<RunArguments>();
-  verb->add_option("--library", arguments->library, "the shim to use instead of the one that belongs to this program")
+  verb->add_option("--library", arguments->library, "the shim to use instead of those that belong to this program")
       ->type_name("PATH");
   verb->add_flag("--dry-run", arguments->dry_run, "print the command instead of running it");
   verb->add_flag("--stock", arguments->stock, "run without Smelt, for comparison");

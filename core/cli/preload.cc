@@ -121,6 +121,8 @@ std::string find_part(const char* built, const char* installed, const char* name
 
 std::string find_shim() { return find_part("gomp_shim", "", kShimName); }
 
+std::string find_kmp_shim() { return find_part("kmp_shim", "", kKmpShimName); }
+
 std::string find_component() {
   return fs::path(find_part("ompi_coll_smelt", "smelt/openmpi", kComponentName)).parent_path().string();
 }
@@ -137,7 +139,7 @@ std::string without_component(const std::string& path) {
   return others;
 }
 
-std::string preload_value(const char* before, const std::string& shim, const std::string& sanitizer) {
+std::string preload_value(const char* before, const std::string& shims, const std::string& sanitizer) {
   std::string first, rest;
   const auto append = [](std::string& value, const std::string& entry) { value += (value.empty() ? "" : ":") + entry; };
   const std::string entries = before ? before : "";
@@ -145,12 +147,13 @@ std::string preload_value(const char* before, const std::string& shim, const std
     size_t end = entries.find_first_of(": ", at);  // the loader takes both
     if (end == std::string::npos) end = entries.size();
     const std::string entry = entries.substr(at, end - at);
-    if (!entry.empty() && fs::path(entry).filename() != kShimName)
+    if (const std::string name = fs::path(entry).filename();
+        !entry.empty() && name != kShimName && name != kKmpShimName)
       append(is_sanitizer_runtime(entry) ? first : rest, entry);
     at = end + 1;
   }
-  if (first.empty() && !shim.empty()) first = sanitizer;
-  if (!shim.empty()) append(first, shim);
+  if (first.empty() && !shims.empty()) first = sanitizer;
+  if (!shims.empty()) append(first, shims);
   if (!rest.empty()) append(first, rest);
   return first;
 }

@@ -1,4 +1,4 @@
-// The OpenMP shim and the Open MPI component as files, and the values that make the loader and Open MPI find them.
+// The OpenMP shims and the Open MPI component as files, and the values that make the loader and Open MPI find them.
 #pragma once
 
 #include <string>
@@ -6,19 +6,21 @@
 namespace smelt {
 
 inline constexpr const char* kShimName = "libsmelt_gomp.so";
+inline constexpr const char* kKmpShimName = "libsmelt_kmp.so";  // for LLVM's libomp
 inline constexpr const char* kComponentName = "mca_coll_smelt.so";
 
 // Beside this executable as built or as installed, wherever the tree was moved to; else in the configured libdir.
 // "" when there is none.
 std::string find_shim();
+std::string find_kmp_shim();
 
 // The folder of the Open MPI component, in the same places; "" when there is none, as in a build without Open MPI.
 std::string find_component();
 
-// `before` (LD_PRELOAD as it was, or nullptr) without any shim, and with `shim` in front unless that is "". Before the
-// shim only AddressSanitizer's runtime, which ends a program that loads another library first: the one in `before`, or
+// `before` (LD_PRELOAD as it was, or nullptr) without any shim, and with `shims` in front, "" for none. Before them
+// only AddressSanitizer's runtime, which ends a program that loads another library first: the one in `before`, or
 // else `sanitizer`.
-std::string preload_value(const char* before, const std::string& shim, const std::string& sanitizer);
+std::string preload_value(const char* before, const std::string& shims, const std::string& sanitizer);
 
 // The library that holds AddressSanitizer's runtime, as this program names it; "" when it needs none, or has it inside,
 // and so before all libraries. What a wrapper (mpirun, sh) starts is not looked at.

@@ -23,7 +23,7 @@ bool is_set(const char* name) {
 }
 
 void add_preload(const RunParts& parts, std::vector<EnvironmentChange>& changes) {
-  const std::string preload = preload_value(environment("LD_PRELOAD"), parts.shim, parts.sanitizer);
+  const std::string preload = preload_value(environment("LD_PRELOAD"), parts.shims, parts.sanitizer);
   if (!preload.empty())
     changes.push_back({"LD_PRELOAD", preload});
   else if (is_set("LD_PRELOAD"))

@@ -13,7 +13,7 @@ struct EnvironmentChange {
 };
 
 struct RunParts {
-  std::string shim;       // the OpenMP shim, "" for none
+  std::string shims;      // the OpenMP shims, with colons between, "" for none
   std::string component;  // folder of the Open MPI component, "" for none
   bool verbose = false;
   std::string sanitizer = {};  // AddressSanitizer's runtime that the program needs (preload.h), "" for none

@@ -83,7 +83,7 @@ void resolve_all() {
 
 // A program that never called OpenMP is told so, if it asked: at the end, because before that nobody can know.
 [[gnu::destructor]] void report_idle() {
-  if (__atomic_load_n(&smelt_real[runtime.entry], __ATOMIC_RELAXED)) return;
+  if (runtime.quiet_idle || __atomic_load_n(&smelt_real[runtime.entry], __ATOMIC_RELAXED)) return;
   const char* verbose = environment("SMELT_VERBOSE");
   if (verbose && *verbose >= '1' && *verbose <= '9')
     log_line("%s: took nothing: the program never called %s", SMELT_VERSION, runtime.name);

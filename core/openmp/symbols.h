@@ -30,6 +30,8 @@ struct Runtime {
   uint32_t taken;       // the first so many are exported by the shim, the others only called
   uint32_t entry;       // slot of what every runtime of this kind has and no other
   uint32_t thread_num;  // slot of omp_get_thread_num
+  // Where it was never called, it says so to nobody: another shim stands beside it and does.
+  bool quiet_idle = false;
 };
 extern const Runtime runtime;
 

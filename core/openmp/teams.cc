@@ -78,9 +78,9 @@ void report(const Team& team) {
   if (!reported.exchange(true, std::memory_order_relaxed)) {
     char described[640];
     describe_profile(described, sizeof described);
-    log_line("%s: %s %s, %u threads, pattern %s%s, %s, %u symbols taken (%s, ...)", SMELT_VERSION, runtime.name,
-             library_version(), team.size, team.pattern, Predicted(team.predicted).text, described, symbols_taken(),
-             runtime.examples);
+    log_line("%s: %s%s%s, %u threads, pattern %s%s, %s, %u symbols taken (%s, ...)", SMELT_VERSION, runtime.name,
+             library_version()[0] ? " " : "", library_version(), team.size, team.pattern,
+             Predicted(team.predicted).text, described, symbols_taken(), runtime.examples);
   }
 }
 

@@ -1,12 +1,12 @@
 #!/bin/sh
 # What the shipped objects need and export, and that every public header stands alone.
-#   binary_test.sh LIBSMELT SHIM SOURCE_ROOT [COMPONENT]
+#   binary_test.sh LIBSMELT SHIM SHIM_FOR_LIBOMP SOURCE_ROOT [COMPONENT]
 set -u
-library=$1 shim=$2 source=$3 component=${4-}
+library=$1 shim=$2 kmp=$3 source=$4 component=${5-}
 failed=0
 fail() { echo "FAIL: $*"; failed=$((failed + 1)); }
 
-for object in "$library" "$shim"; do
+for object in "$library" "$shim" "$kmp"; do
   needed=$(readelf -d "$object" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | grep -v '^libc\.so\.6$' | tr '\n' ' ')
   [ -z "$needed" ] || fail "$object needs more than libc: $needed"
   readelf -d "$object" | grep -q 'BIND_NOW' || fail "$object is not bound at load time"
@@ -20,8 +20,12 @@ exported "$library" >"$difference.a"; listed "$source/core/include/smelt/smelt.m
 diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt.so exports (>) other symbols than smelt.map lists (<)"; cat "$difference"; }
 exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | grep -E '^(GOMP|omp)_|^smelt_gomp_counters$|^dlclose$' >"$difference.b"
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_gomp.map lists (<)"; cat "$difference"; }
+exported "$kmp" >"$difference.a"; listed "$source/kmp_shim/smelt_kmp.map" | grep -E '^__kmpc_|^smelt_kmp_counters$|^dlclose$' >"$difference.b"
+diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_kmp.map lists (<)"; cat "$difference"; }
 rm -f "$difference" "$difference.a" "$difference.b"
-readelf -V "$shim" | grep -q 'Version definition' && fail "the shim defines symbol versions: ld.so would pass it over"
+for object in "$shim" "$kmp"; do
+  readelf -V "$object" | grep -q 'Version definition' && fail "$object defines symbol versions: ld.so would pass it over"
+done
 
 # The component: Open MPI's two libraries (three in 6.0) and libc; one symbol.
 if [ -n "$component" ]; then

@@ -50,11 +50,13 @@ for room in $runtime $offline; do
     done
   done
 done
-for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' gomp_shim/*.cc gomp_shim/*.h | sort -u); do
-  case " $(allowed openmp) " in
-    *" $included "*) ;;
-    *) echo "FAIL: gomp_shim includes $included/: only openmp and what it may use may be"; failed=$((failed + 1)) ;;
-  esac
+for shim in gomp_shim kmp_shim; do
+  for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' $shim/*.cc $shim/*.h | sort -u); do
+    case " $(allowed openmp) " in
+      *" $included "*) ;;
+      *) echo "FAIL: $shim includes $included/: only openmp and what it may use may be"; failed=$((failed + 1)) ;;
+    esac
+  done
 done
 # The component sees Smelt through its installed headers and nothing else.
 for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' ompi_coll_smelt/*.c ompi_coll_smelt/*.h | sort -u); do
@@ -66,7 +68,7 @@ done
 # The runtime half and the shims neither end the host program, nor print, nor read its environment behind options.h's back. Words in
 # comments do not count; ::exit and std::exit are exit.
 called() { sed 's|//.*||' "$2" | grep -Eq "(^|[^_a-zA-Z:>.])(std::|::)?$1 *\("; }
-runtime_half=$(find core/transport core/model core/profile/*.* core/policy core/queue core/generate core/schedule core/team core/context core/group core/openmp core/agree gomp_shim ompi_coll_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
+runtime_half=$(find core/transport core/model core/profile/*.* core/policy core/queue core/generate core/schedule core/team core/context core/group core/openmp core/agree gomp_shim kmp_shim ompi_coll_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
 for file in $runtime_half $(find core/base -name '*.cc' -o -name '*.h'); do
   checked=$((checked + 1))
   for word in abort exit _exit _Exit quick_exit __builtin_trap __builtin_abort printf fprintf puts getenv secure_getenv; do

@@ -7,7 +7,7 @@
 set -u
 root=$(cd "$1" && pwd) || exit 1
 
-threads='gomp_shim/*.cc core/openmp/*.cc core/team/*.cc core/policy/wait.cc'
+threads='gomp_shim/*.cc kmp_shim/*.cc core/openmp/*.cc core/team/*.cc core/policy/wait.cc'
 processes='ompi_coll_smelt/*.c core/group/*.cc core/policy/limits.cc core/include/smelt/collectives.def'
 everybody='core/profile/profile.cc'
 
@@ -51,7 +51,7 @@ trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/core"
 cp -r "$root/core/base" "$root/core/profile" "$root/core/policy" "$root/core/team" "$root/core/group" "$root/core/openmp" "$root/core/include" \
   "$scratch/core"
-cp -r "$root/gomp_shim" "$root/ompi_coll_smelt" "$scratch"
+cp -r "$root/gomp_shim" "$root/kmp_shim" "$root/ompi_coll_smelt" "$scratch"
 control() {
   cp "$scratch/$3" "$scratch/kept"
   sed -i "$4" "$scratch/$3"

@@ -13,6 +13,7 @@
 namespace smelt::test {
 namespace {
 
+std::string kmp_shim() { return std::filesystem::canonical(from_environment("SMELT_TEST_KMP_SHIM")).string(); }
 std::string library() { return from_environment("SMELT_TEST_LIBRARY"); }
 
 // What the component of this build tree adds to a printed command, "" in a build without Open MPI.
@@ -139,7 +140,7 @@ TEST(Run, AddressSanitizerComesFirst) {
   expect_served(run({{"run", "--verbose", "--", "sh", "-c", program}, named}), "named by the user");
 
   const std::string shim = std::filesystem::canonical(from_environment("SMELT_TEST_SHIM")).string();
-  const std::string both = "LD_PRELOAD=" + name + ":" + shim;
+  const std::string both = "LD_PRELOAD=" + name + ":" + shim + ":" + kmp_shim();
   const auto printed = [&](std::vector<std::string> options, const std::string& before) {
     options.insert(options.begin(), "run");
     options.insert(options.end(), {"--dry-run", "--", program});
@@ -156,11 +157,12 @@ TEST(Run, AddressSanitizerComesFirst) {
 TEST(Run, FindsTheShimOfTheBuildTree) {
   if (from_environment("SMELT_TEST_SHIM").empty()) GTEST_SKIP() << "no OpenMP shim on this architecture";
   const std::string shim = std::filesystem::canonical(from_environment("SMELT_TEST_SHIM")).string();
-  EXPECT_EQ(smelt({"run", "--dry-run", "--", "app"}).out, "LD_PRELOAD=" + shim + " " + component_prefix() + "app\n");
+  const std::string both = "LD_PRELOAD=" + shim + ":" + kmp_shim() + " ";
+  EXPECT_EQ(smelt({"run", "--dry-run", "--", "app"}).out, both + component_prefix() + "app\n");
   EXPECT_EQ(smelt({"info", "--json"}).json()["gomp_library"], shim);
   // Asked for twice, it is there once.
-  EXPECT_EQ(run({{"run", "--dry-run", "--", "app"}, {{"LD_PRELOAD", shim}}}).out,
-            "LD_PRELOAD=" + shim + " " + component_prefix() + "app\n");
+  EXPECT_EQ(run({{"run", "--dry-run", "--", "app"}, {{"LD_PRELOAD", kmp_shim() + ":" + shim}}}).out,
+            both + component_prefix() + "app\n");
 }
 
 TEST(Run, PutsTheComponentUnderOpenMpi) {

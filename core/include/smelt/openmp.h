@@ -1,5 +1,5 @@
-/* What Smelt's OpenMP shim did in this process so far. The shim itself needs no API: it serves programs that do not
-   know of it. */
+/* What Smelt's OpenMP shims, the one for GCC's libgomp and the one for LLVM's libomp, did in this process so far. A shim
+   itself needs no API: it serves programs that do not know of it. */
 #ifndef SMELT_OPENMP_H
 #define SMELT_OPENMP_H
 
@@ -18,8 +18,8 @@ typedef struct smelt_openmp_counts {
   uint64_t hot_teams;       /* hot teams made */
   uint64_t hot_teardowns;   /* hot teams ended again: other team size, a setting changed, ... */
   uint64_t own_episodes;    /* barriers served by Smelt */
-  uint64_t real_episodes;   /* barriers that were left to libgomp, because tasks were waiting to be run */
-  uint64_t abandoned;       /* times that a thread left Smelt's barrier for libgomp's: a task was made meanwhile */
+  uint64_t real_episodes;   /* barriers that were left to the runtime, because tasks were waiting to be run */
+  uint64_t abandoned;       /* times that a thread left Smelt's barrier for the runtime's: a task was made meanwhile */
   uint64_t sleeps;          /* times that a thread went to sleep in one of Smelt's waits */
   uint64_t other_regions;   /* not in `regions`: handed on to another OpenMP runtime of the process */
   uint64_t shared_loops;    /* dynamic loops that Smelt dealt, once for a team; 0 without SMELT_DYNAMIC_LOOPS=1 */

@@ -1,0 +1,72 @@
+// Calls a function with as many words as arguments as there are.
+//   void smelt_kmp_call(void* function, uint64_t count, void* const* words)
+// The first eight go in registers, the others on the stack, the last one highest; a variadic function takes words the
+// same way.
+
+        .text
+        .globl  smelt_kmp_call
+        .hidden smelt_kmp_call
+        .type   smelt_kmp_call, %function
+        .p2align 4
+smelt_kmp_call:
+        .cfi_startproc
+        stp     x29, x30, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        .cfi_offset 29, -16
+        .cfi_offset 30, -8
+        mov     x29, sp
+        .cfi_def_cfa_register 29
+        mov     x16, x0                         // the function
+        mov     x9, x1                          // how many are left
+        mov     x10, x2                         // the words
+        cmp     x9, #8
+        b.ls    2f
+        sub     x11, x9, #7                     // those on the stack, rounded up to an even number
+        and     x11, x11, #-2
+        sub     sp, sp, x11, lsl #3
+1:      sub     x9, x9, #1
+        ldr     x12, [x10, x9, lsl #3]
+        sub     x13, x9, #8
+        str     x12, [sp, x13, lsl #3]
+        cmp     x9, #8
+        b.hi    1b
+2:      adr     x13, 3f
+        mov     x14, #8
+        sub     x14, x14, x9
+        add     x13, x13, x14, lsl #2           // past the loads of those that there are not
+        br      x13
+3:      ldr     x7, [x10, #56]
+        ldr     x6, [x10, #48]
+        ldr     x5, [x10, #40]
+        ldr     x4, [x10, #32]
+        ldr     x3, [x10, #24]
+        ldr     x2, [x10, #16]
+        ldr     x1, [x10, #8]
+        ldr     x0, [x10]
+        blr     x16
+        mov     sp, x29
+        ldp     x29, x30, [sp], #16
+        .cfi_restore 29
+        .cfi_restore 30
+        .cfi_def_cfa 31, 0
+        ret
+        .cfi_endproc
+        .size   smelt_kmp_call, . - smelt_kmp_call
+
+        // The slots (openmp/symbols.h).
+        .macro SLOT name
+        .globl  smelt_real_\name
+        .hidden smelt_real_\name
+smelt_real_\name:
+        .zero   8
+        .endm
+
+        .section .bss.smelt_real, "aw", %nobits
+        .balign 64
+        .globl  smelt_real
+        .hidden smelt_real
+smelt_real:
+#define SYMBOL(name) SLOT name
+#include "symbols.def"
+
+        .section .note.GNU-stack, "", %progbits

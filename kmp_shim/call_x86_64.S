@@ -1,0 +1,73 @@
+// Calls a function with as many words as arguments as there are.
+//   void smelt_kmp_call(void* function, uint64_t count, void* const* words)
+// The first six go in registers, the others on the stack, the last one highest. AL, the number of vector registers with
+// arguments, is 0: the function may be variadic.
+
+        .text
+        .globl  smelt_kmp_call
+        .hidden smelt_kmp_call
+        .type   smelt_kmp_call, @function
+        .p2align 4
+smelt_kmp_call:
+        .cfi_startproc
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        movq    %rdi, %r11                      // the function
+        movq    %rdx, %r10                      // the words
+        cmpq    $6, %rsi
+        jbe     2f
+        // An even number of slots keeps the stack aligned: with an odd number of words, one is left below the caller's.
+        testq   $1, %rsi
+        je      1f
+        subq    $8, %rsp
+1:      decq    %rsi
+        pushq   (%r10,%rsi,8)
+        cmpq    $6, %rsi
+        ja      1b
+2:      cmpq    $6, %rsi
+        jae     6f
+        cmpq    $5, %rsi
+        je      5f
+        cmpq    $4, %rsi
+        je      4f
+        cmpq    $3, %rsi
+        je      3f
+        cmpq    $2, %rsi
+        je      8f
+        cmpq    $1, %rsi
+        je      7f
+        jmp     9f
+6:      movq    40(%r10), %r9
+5:      movq    32(%r10), %r8
+4:      movq    24(%r10), %rcx
+3:      movq    16(%r10), %rdx
+8:      movq    8(%r10), %rsi
+7:      movq    (%r10), %rdi
+9:      xorl    %eax, %eax
+        call    *%r11
+        leave
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size   smelt_kmp_call, . - smelt_kmp_call
+
+        // The slots (openmp/symbols.h).
+        .macro SLOT name
+        .globl  smelt_real_\name
+        .hidden smelt_real_\name
+smelt_real_\name:
+        .zero   8
+        .endm
+
+        .section .bss.smelt_real, "aw", @nobits
+        .balign 64
+        .globl  smelt_real
+        .hidden smelt_real
+smelt_real:
+#define SYMBOL(name) SLOT name
+#include "symbols.def"
+
+        .section .note.GNU-stack, "", @progbits

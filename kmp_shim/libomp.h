@@ -1,0 +1,40 @@
+// libomp's entry points as far as the shim takes or calls them (LLVM's kmp.h and omp.h; the signatures are ABI).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Visible, against the shim's default: those that we define are the ones we interpose.
+#pragma GCC visibility push(default)
+extern "C" {
+
+struct KmpIdent;  // where in the source; libomp's alone
+using KmpThread = int32_t;
+using KmpMicrotask = void (*)(KmpThread* gtid, KmpThread* tid, ...);
+using KmpTaskEntry = int32_t (*)(KmpThread, void*);
+
+void __kmpc_fork_call(KmpIdent*, int32_t argc, KmpMicrotask, ...);
+void __kmpc_push_num_threads(KmpIdent*, KmpThread, int32_t threads);
+
+void __kmpc_barrier(KmpIdent*, KmpThread);
+void __kmpc_copyprivate(KmpIdent*, KmpThread, size_t bytes, void* data, void (*copy)(void*, void*), int32_t didit);
+void* __kmpc_copyprivate_light(KmpIdent*, KmpThread, void* data);
+
+void* __kmpc_omp_task_alloc(KmpIdent*, KmpThread, int32_t flags, size_t task, size_t shareds, KmpTaskEntry);
+void* __kmpc_omp_target_task_alloc(KmpIdent*, KmpThread, int32_t flags, size_t task, size_t shareds, KmpTaskEntry,
+                                   int64_t device);
+int32_t __kmpc_omp_task(KmpIdent*, KmpThread, void* task);
+int32_t __kmpc_omp_task_with_deps(KmpIdent*, KmpThread, void* task, int32_t count, void* list, int32_t noalias_count,
+                                  void* noalias_list);
+void __kmpc_taskloop(KmpIdent*, KmpThread, void* task, int32_t if_value, uint64_t* lower, uint64_t* upper,
+                     int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, void* duplicate);
+
+int omp_get_thread_num(void);
+int omp_get_num_threads(void);
+int omp_get_level(void);
+int omp_get_max_threads(void);
+int omp_get_num_procs(void);
+int omp_get_cancellation(void);
+int omp_control_tool(int command, int modifier, void* argument);
+}
+#pragma GCC visibility pop

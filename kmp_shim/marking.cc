@@ -1,0 +1,16 @@
+#include "openmp/episodes.h"
+#include "real.h"
+#include "tasks.h"
+
+namespace smelt::kmp {
+
+void mark_next_barrier() {
+  resolve();
+  Position& at = position;
+  if (at.word) take_position(at);
+  // Where other runtimes' calls come by, and where the position may yet be taken, every task is looked at.
+  at.unmarked = at.word || smelt_openmp_several;
+  if (at.real_epoch && mark(*at.real_epoch, at.epoch + 1)) at.barrier->wake_all();
+}
+
+}  // namespace smelt::kmp

@@ -1,0 +1,104 @@
+#include "real.h"
+
+#include <dlfcn.h>
+#include <sys/auxv.h>
+#include <atomic>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "libomp.h"
+#include "openmp/counters.h"
+#include "region.h"
+
+namespace smelt::kmp {
+namespace {
+
+// What omp_control_tool says where no tool watches (omp_control_tool_notool).
+constexpr int kNoTool = -2;
+
+bool is_set(const char* name, const char* harmless) {
+  const char* const value = environment(name);
+  return value && *value && std::strcmp(value, harmless) != 0;
+}
+
+const char* why_not() {
+  if (getauxval(AT_SECURE)) return "the program is set-user-ID";
+  if (!options().kmp) return "SMELT_KMP=0";
+#define SYMBOL(name)
+#define TAKEN(name) \
+  if (!smelt_real_##name) return "this libomp has no " #name;
+#define CALLED(name) TAKEN(name)
+#include "symbols.def"
+  // Its own tasking is what marked barriers rely on; checking needs to see every construct.
+  if (is_set("KMP_TASKING", "2")) return "KMP_TASKING is set";
+  if (is_set("KMP_CONSISTENCY_CHECK", "none")) return "KMP_CONSISTENCY_CHECK is set";
+  if (reinterpret_cast<decltype(&omp_get_cancellation)>(smelt_real_omp_get_cancellation)())
+    return "OMP_CANCELLATION is on";
+  // A tool would miss barriers. The command 0 means nothing to any tool.
+  if (smelt_real_omp_control_tool &&
+      reinterpret_cast<decltype(&omp_control_tool)>(smelt_real_omp_control_tool)(0, 0, nullptr) != kNoTool)
+    return "an OMPT tool watches";
+  return nullptr;
+}
+
+// In place of what is missing: a weak reference of the program found ours (`if (__kmpc_barrier) ...`).
+int do_nothing() { return 0; }
+
+}  // namespace
+}  // namespace smelt::kmp
+
+// What the room asks of its shim.
+namespace smelt::openmp {
+
+using namespace kmp;
+
+const char slot_names[] =
+#define SYMBOL(name) #name "\0"
+#include "symbols.def"
+    ;
+
+// Those that are only called come last.
+constexpr Slot kTakenSlots[] = {
+#define SYMBOL(name) kSlot_##name,
+#define CALLED(name)
+#define PROBED(name)
+#include "symbols.def"
+};
+constexpr uint32_t kTaken = sizeof kTakenSlots / sizeof *kTakenSlots;
+#define SYMBOL(name)
+#define CALLED(name) static_assert(kSlot_##name >= kTaken, #name);
+#define PROBED(name) static_assert(kSlot_##name >= kTaken, #name);
+#include "symbols.def"
+static_assert(kSlots <= kMostSlots);
+
+constexpr Runtime runtime{.name = "libomp",
+                          .file = "libomp.so.5",
+                          .examples = "__kmpc_barrier, __kmpc_fork_call",
+                          .slots = kSlots,
+                          .taken = kTaken,
+                          .entry = kSlot___kmpc_fork_call,
+                          .thread_num = kSlot_omp_get_thread_num,
+                          .quiet_idle = true};
+
+const char* refuse(void*) {
+  const char* const reason = why_not();
+  return reason ? reason : start_regions();
+}
+
+void* missing(const char* name) {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true, std::memory_order_relaxed))
+    log_line("%s was called, which no loaded library has: it does nothing", name);
+  return reinterpret_cast<void*>(do_nothing);
+}
+
+}  // namespace smelt::openmp
+
+// Found by smelt_openmp_counters() of the library, by its name.
+extern "C" __attribute__((visibility("default"))) int smelt_kmp_counters(smelt_openmp_counts* counts, size_t bytes) {
+  smelt_openmp_counts sum;
+  smelt::openmp::sum_counters(&sum);
+  std::memcpy(counts, &sum, bytes < sizeof sum ? bytes : sizeof sum);
+  return 0;
+}

@@ -1,0 +1,24 @@
+// The real libomp, as openmp/symbols.h wants it described: which names, in which slots.
+#pragma once
+
+#include <cstdint>
+
+#include "openmp/symbols.h"
+
+extern "C" {
+// In the order of symbols.def, the first at smelt_real.
+#define SYMBOL(name) extern void* smelt_real_##name __attribute__((visibility("hidden")));
+#include "symbols.def"
+}
+
+namespace smelt::kmp {
+
+using namespace openmp;
+
+enum Slot : uint32_t {
+#define SYMBOL(name) kSlot_##name,
+#include "symbols.def"
+  kSlots
+};
+
+}  // namespace smelt::kmp

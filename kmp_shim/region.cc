@@ -1,0 +1,277 @@
+#include "region.h"
+
+#include <pthread.h>
+#include <cstdarg>
+#include <cstring>
+
+#include "base/os/os.h"
+#include "openmp/counters.h"
+#include "policy/thresholds.h"
+#include "policy/wait.h"
+
+namespace smelt::kmp {
+
+constinit thread_local Position position;
+
+namespace {
+
+constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
+
+// The regions of this thread, outermost first; `next_region` is where the one for the next fork hangs.
+thread_local Region* outermost = nullptr;
+thread_local Region** next_region = nullptr;
+
+// The note of the region that this thread, as its master, has handed to libomp as it is.
+thread_local Note* untold = nullptr;
+
+thread_local uint32_t pushed = 0;  // by the num_threads clause of the next region
+
+pthread_key_t regions_key;  // its destructor is told that a thread ends
+
+// The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once
+// more.
+void end_thread(void* first) {
+  outermost = nullptr;
+  next_region = nullptr;
+  for (auto* region = static_cast<Region*>(first); region;) {
+    Region* deeper = region->deeper;
+    headcount.threads.fetch_sub(region->counted, std::memory_order_relaxed);
+    for (Team& team : region->teams) free_team(team);
+    remove_counters(&region->counters);
+    os::unmap_pages(region, sizeof(Region));
+    region = deeper;
+  }
+}
+
+// After fork only the calling thread exists. Teams it was in are gone, and so are the counts; libomp begins anew.
+void after_fork_in_child() {
+  counters_unlock();
+  forget_closing();
+  position = Position{};
+  headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
+}
+
+Region* new_region() {
+  auto* region = static_cast<Region*>(os::map_pages(sizeof(Region)));
+  if (!region) return nullptr;
+  for (auto& cpu : region->cpus) cpu.store(~0u, std::memory_order_relaxed);
+  add_counters(&region->counters);
+  region->nested = outermost || REAL(omp_get_level)() > 0;
+  if (!outermost) {
+    outermost = region;
+    pthread_setspecific(regions_key, region);
+  }
+  return region;
+}
+
+// __kmpc_fork_call of libomp, or of whom the function belongs to, with any arguments.
+void fork(const RegionCall& call) {
+  const auto count = static_cast<size_t>(call.argc) + 3;
+  auto** const words = static_cast<void**>(__builtin_alloca(count * sizeof(void*)));
+  words[0] = call.where;
+  words[1] = reinterpret_cast<void*>(static_cast<intptr_t>(call.argc));
+  words[2] = reinterpret_cast<void*>(call.function);
+  std::memcpy(words + 3, call.arguments, (count - 3) * sizeof(void*));
+  smelt_kmp_call(meant(smelt_real___kmpc_fork_call, reinterpret_cast<const void*>(call.function)), count, words);
+}
+
+// The program's function, in every thread of the team.
+void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
+  const Block& block = *static_cast<const Block*>(address_in(word));
+  const Position before = position;
+  position.unmarked = 1;
+  position.real_epoch = nullptr;
+  position.word = word;
+  position.barrier = nullptr;
+  const auto count = static_cast<size_t>(block.argc) + 2;
+  auto** const words = static_cast<void**>(__builtin_alloca(count * sizeof(void*)));
+  words[0] = gtid;
+  words[1] = tid;
+  std::memcpy(words + 2, block.arguments, (count - 2) * sizeof(void*));
+  smelt_kmp_call(reinterpret_cast<void*>(block.function), count, words);
+  if (position.barrier && position.thread == 0) {
+    RegionRecord& region = *position.region;
+    openmp::count(region.counters.passed, position.epoch - region.epoch);
+    // One past the last barrier: tasks made after it have marked that number, and it is libomp's join that serves them.
+    region.epoch = position.epoch + 1;
+  }
+  position = before;
+}
+
+// What this region's threads must be told, found out anew; but for the arguments.
+void describe(Region& region, Block& block, KmpMicrotask function, uint32_t request) {
+  const uint32_t size = request == region.learned_request ? region.learned_size : request;
+  count_team(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
+  const uint32_t threads = headcount.threads.load(std::memory_order_relaxed);
+  if (threads != region.threads_seen) {
+    region.threads_seen = threads;
+    ++region.generation;
+  }
+  const bool served = size >= 1 && size <= kMaxParticipants;
+  const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
+  Barrier* const barrier =
+      served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
+  const int32_t level = REAL(omp_get_level)() + 1;
+  if (block.function == function && block.barrier == barrier && block.size == size && block.level == level &&
+      region.epoch - block.epoch <= kTagMask)
+    return;
+  block.function = function;
+  block.region = &region;
+  block.barrier = barrier;
+  block.epoch = region.epoch;
+  block.size = size;
+  block.level = level;
+}
+
+// Does the note still say what this region's threads must be told?
+bool holds(const Note& note, const Region& region, KmpMicrotask function, uint32_t request) {
+  return note.function == function && note.request == request && note.generation == region.generation &&
+         region.threads_seen == headcount.threads.load(std::memory_order_relaxed) && !due(region.entered) &&
+         !region.nested;
+}
+
+// Hands the arguments over; they are the same as the last time in most loops of programs.
+void keep_arguments(Block& block, const RegionCall& call) {
+  const bool fits = call.argc <= kArguments;
+  void** const arguments = fits ? block.kept : call.arguments;
+  if (block.argc != call.argc) block.argc = call.argc;
+  if (block.arguments != arguments) block.arguments = arguments;
+  for (int32_t i = 0; fits && i < call.argc; ++i)
+    if (block.kept[i] != call.arguments[i]) block.kept[i] = call.arguments[i];
+}
+
+// One more region is opened: how many threads does it ask for, and how often in a row was it as many?
+uint32_t note_request(Region& region) {
+  const uint32_t request = pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
+  pushed = 0;
+  if (request != region.last_request) {
+    region.last_request = request;
+    region.repeats = 0;
+    ++region.generation;
+  } else if (++region.repeats == typical(ThresholdId::kSettled)) {
+    ++region.generation;
+  }
+  return request;
+}
+
+// Runs the region as it is. If it meets a barrier after all, `note` will be told.
+void run_untold(Note& note, const RegionCall& call) {
+  Note* const before = untold;
+  untold = &note;
+  fork(call);
+  untold = before;
+}
+
+// Runs the region with every thread told where it is.
+void run_told(Region& region, size_t index, const RegionCall& call, uint32_t request) {
+  Note& note = region.notes[index];
+  Block& block = region.blocks[index];
+  if (!holds(note, region, call.function, request) || region.epoch - block.epoch > kTagMask) {
+    describe(region, block, call.function, request);
+    const bool same = note.function == call.function;
+    note = {call.function, request, region.generation, same ? note.idle : 0, same ? note.idle_limit : kIdleLimit};
+  }
+  keep_arguments(block, call);
+  const uint64_t epoch = region.epoch;
+  void* const word = tagged_word(&block, epoch);
+  REAL(__kmpc_fork_call)(call.where, 1, reinterpret_cast<KmpMicrotask>(run_region), word);
+  note.idle = region.epoch == epoch ? note.idle + 1 : 0;
+}
+
+}  // namespace
+
+void enter(const RegionCall& call) {
+  // libomp's helper threads come this way, too, and say no place.
+  if (!call.where || !active()) return fork(call);
+  if (!is_ours(reinterpret_cast<const void*>(call.function))) [[unlikely]] {
+    // A region of another OpenMP runtime: whatever team of ours the thread is in, that runtime's barriers are not ours.
+    count_elsewhere();
+    const Position before = position;
+    position = Position{};
+    fork(call);
+    position = before;
+    return;
+  }
+  if (!next_region) next_region = &outermost;
+  Region** const link = next_region;
+  if (!*link && !(*link = new_region())) return fork(call);
+  Region& region = **link;
+  next_region = &region.deeper;
+  ++region.entered;
+  count(region.counters.regions);
+  const uint32_t request = note_request(region);
+  const size_t index = reinterpret_cast<uintptr_t>(call.function) / 16 % kBlocks;
+  Note& note = region.notes[index];
+  if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
+    run_untold(note, call);
+  else
+    run_told(region, index, call, request);
+  if (region.nested) count_team(region, 0);
+  next_region = link;
+}
+
+bool take_position(Position& at) {
+  const Block& block = *static_cast<const Block*>(address_in(at.word));
+  Region* const region = block.region;
+  const bool master = next_region == &region->deeper;  // it opened this region and is inside it
+  if (REAL(omp_get_level)() != block.level) {
+    // A call from inside a team that we have not seen start says nothing about this region; but the region may also
+    // have been entered at another level than the note says.
+    region->generation += master;
+    return false;
+  }
+  const auto thread = static_cast<uint32_t>(REAL(omp_get_thread_num)());
+  const auto size = static_cast<uint32_t>(REAL(omp_get_num_threads)());
+  const uint64_t epoch = epoch_in(at.word, block.epoch);
+  at.word = nullptr;
+  if (master && size != block.size) {
+    region->learned_request = region->notes[&block - region->blocks].request;
+    region->learned_size = size;
+    ++region->generation;
+  }
+  if (!block.barrier || size != block.size) return false;
+  at.real_epoch = &region->real_epoch;
+  at.epoch = epoch;
+  at.barrier = block.barrier;
+  at.region = region;
+  at.thread = thread;
+  at.level = block.level;
+  note_cpu(*region, thread);
+  return true;
+}
+
+void missed_position() {
+  if (!untold) return;
+  untold->idle = 0;
+  if (untold->idle_limit < 1u << 30) untold->idle_limit *= 2;
+  untold = nullptr;
+}
+
+const char* start_regions() {
+  if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
+  headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
+  pthread_atfork(counters_lock, counters_unlock, after_fork_in_child);
+  return nullptr;
+}
+
+}  // namespace smelt::kmp
+
+using namespace smelt::kmp;
+
+extern "C" {
+
+void __kmpc_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...) {
+  auto** const arguments = static_cast<void**>(__builtin_alloca((static_cast<size_t>(argc) + 1) * sizeof(void*)));
+  va_list list;
+  va_start(list, function);
+  for (int32_t i = 0; i < argc; ++i) arguments[i] = va_arg(list, void*);
+  va_end(list);
+  enter({where, argc, function, arguments});
+}
+
+void __kmpc_push_num_threads(KmpIdent* where, KmpThread gtid, int32_t threads) {
+  pushed = threads > 0 ? static_cast<uint32_t>(threads) : 0;
+  STOCK(__kmpc_push_num_threads)(where, gtid, threads);
+}
+
+}  // extern "C"

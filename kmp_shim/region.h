@@ -1,0 +1,116 @@
+// A parallel region of libomp as the shim sees it: which team a thread is in, and which barrier serves that team.
+//
+// The way is that of the shim for libgomp, less what libomp does well by itself: it forks, joins and keeps its threads
+// hot. Its master's state lies in structures of its own on the heap, out of reach, so there is nothing to replace there
+// in any case. What is taken are the barriers inside regions.
+//
+//   master: __kmpc_fork_call -> Region (own cached one per nesting depth) -> barrier for the expected team size
+//           -> real __kmpc_fork_call(run_region, word)
+//   every thread: run_region keeps the word -> the program's function with its arguments -> the position of before is
+//                 restored; at the first barrier or task inside: take_position -> {barrier, thread number, episode}
+//
+// What the threads must be told is in a Block: the function and its arguments, the barrier. A line that the master
+// writes and the workers read costs a region two transfers between cores, so a Block is written only where something
+// differs from the last time; the episode number travels in the unused bits of its address (openmp/region.h).
+//
+// The team's size is known only inside. The master foresees it (the num_threads clause, which the compiler announces by
+// __kmpc_push_num_threads, else omp_get_max_threads(); or what that gave last time); where it was wrong, every thread
+// sees the same difference and runs this region on libomp's own barriers. A region without barriers inside is handed to
+// libomp as it is after a while, until it meets one after all.
+//
+// Regions that begin out of our sight (`if` clauses that are false, teams constructs, code that GCC compiled and that
+// calls libomp through its GOMP_ names) are told by the nesting level, and their barriers are libomp's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "libomp.h"
+#include "openmp/callers.h"
+#include "openmp/region.h"
+#include "real.h"
+
+namespace smelt::kmp {
+
+using namespace openmp;
+
+struct Region;
+
+// The calling thread's. constinit, so that no caller looks for an initialiser first.
+extern constinit thread_local Position position __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+inline constexpr int32_t kArguments = 24;  // of the program's function kept in a Block; more stay with the master
+
+// What all threads of a team are told at the start of a region. Written by the master before the fork, and only when
+// something has changed; libomp's own synchronisation at the fork orders it.
+struct alignas(64) Block {
+  KmpMicrotask function;
+  void** arguments;  // [argc]: `kept`, or on the master's stack
+  Region* region;
+  Barrier* barrier;  // nullptr: this region runs on libomp's barriers
+  uint64_t epoch;    // the word's episode number counts from here
+  uint32_t size;     // the team that `barrier` is for
+  int32_t level;
+  int32_t argc;
+  void* kept[kArguments];
+};
+
+// The master's own note of a Block: while it holds, nothing but the arguments is looked at again.
+struct Note {
+  KmpMicrotask function;
+  uint32_t request;     // team size asked for
+  uint32_t generation;  // Region::generation when it was made
+  uint32_t idle;        // times in a row that no thread needed its position
+  uint32_t idle_limit;  // when idle gets here, it is run without us
+};
+
+inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
+
+struct Region : RegionRecord {
+  // The master's alone.
+  Region* deeper;            // for a region that the master opens inside this one
+  uint32_t learned_request;  // a request that libomp met with another size (limits, dynamic adjustment) ...
+  uint32_t learned_size;     // ... and that size
+  uint32_t last_request;     // team size asked for
+  uint32_t repeats;          // how often in a row since
+  Note notes[kBlocks];       // by the same index as `blocks`; of `generation`
+
+  alignas(kLineBytes) Block blocks[kBlocks];  // direct-mapped by the program's function
+};
+
+// The program's call of __kmpc_fork_call.
+struct RegionCall {
+  KmpIdent* where;
+  int32_t argc;
+  KmpMicrotask function;
+  void** arguments;
+};
+void enter(const RegionCall& call);
+
+// For a position with a word: fills in the rest if this call comes from that region itself (by its level) and the team
+// has the size foreseen. False: libomp must serve the call.
+bool take_position(Position& position);
+
+// A barrier that libomp must serve: should the region have been told?
+void missed_position();
+
+// Is the calling thread in a region that we serve?
+inline bool served(Position& at, const void* caller) {
+  if (smelt_openmp_several && !is_ours(caller)) [[unlikely]]
+    return false;
+  if (at.barrier && REAL(omp_get_level)() == at.level) [[likely]]
+    return true;
+  if (!at.barrier && at.word && take_position(at)) return true;
+  missed_position();
+  return false;
+}
+
+// Called once while resolving. A reason for stepping aside, or nullptr.
+const char* start_regions();
+
+}  // namespace smelt::kmp
+
+// Calls `function` with the `count` words (call_<isa>.S): what the program's function, and __kmpc_fork_call itself, take
+// is known only at run time.
+extern "C" void smelt_kmp_call(void* function, uint64_t count, void* const* words)
+    __attribute__((visibility("hidden")));

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Every pattern of the generator under programs on LLVM's libomp, with 2 to 33 threads, whatever machine this is: each thread believes it
+# is on a CPU of its own of a pretended machine (tests/gomp_shim/pretended_cpus.c). That the team really crossed its barriers by that
+# pattern, and not as a crowd, is what SMELT_VERBOSE=2 says, and is checked each time.
+#   kmp_patterns_test.sh SHIM SMELT PROGRAMS_BY_CLANG PROGRAMS_BY_GCC
+set -u
+shim=$1 smelt=$2 clang_programs=$3 programs=$3
+. "$(dirname "$0")/../gomp_shim/checks.sh"
+. "$(dirname "$0")/clang_only.sh"
+programs=$4
+. "$(dirname "$0")/../gomp_shim/pretend.sh"
+. "$(dirname "$0")/../gomp_shim/proper.sh"
+cold=yes  # libomp forks and joins
+
+names=$("$smelt" tree --list | awk '$2 == "tree" || $2 == "exchange" {
+  name = $1
+  if (match($0, /\(default [^)]*\)/)) name = substr($0, RSTART + 9, RLENGTH - 10)
+  print name }')
+[ "$(echo "$names" | wc -w)" -ge 17 ] || { "$smelt" tree --list >"$output"; fails "patterns are missing from the list"; }
+
+for pattern in $names best; do
+  sizes="3 4 7 8 16 33"
+  [ "$pattern" = pair ] && sizes=2
+  why=
+  for size in $sizes; do
+    proper "$pattern" "$size" large "SMELT_PATTERN=$pattern" "$clang_programs/constructs" "$size" "$(rounds "$size")" || break
+    proper "$pattern" "$size" large "SMELT_PATTERN=$pattern" "$clang_programs/tasks" "$(($(rounds "$size") + 5))" "$size" || break
+  done
+  if [ -z "$why" ]; then passes "$pattern: constructs and tasks with $sizes threads"; else fails "$pattern: $why"; fi
+done
+
+finish

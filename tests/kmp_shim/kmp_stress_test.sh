@@ -1,0 +1,46 @@
+#!/bin/sh
+# Random programs (tests/gomp_shim/stress.c, built by clang) on LLVM's libomp under the shim: on pretended machines and as crowds, every way
+# of waiting, patterns of every kind.
+#   kmp_stress_test.sh SHIM NEGATIVE_CONTROL PROGRAMS_BY_CLANG PROGRAMS_BY_GCC
+#   STRESS_SEEDS=1000 STRESS_FIRST=31    how many programs, and from which seed on; by default 32 from 1. What a seed means is fixed
+set -u
+shim=$1 control=$2 clang_programs=$3 programs=$3
+. "$(dirname "$0")/../gomp_shim/checks.sh"
+. "$(dirname "$0")/clang_only.sh"
+programs=$4
+. "$(dirname "$0")/../gomp_shim/pretend.sh"
+
+seconds=${STRESS_SECONDS:-200}
+limit=$((seconds + 30))
+crowd() { echo "LD_PRELOAD=$shim"; }
+
+# pick NUMBER word...   (modulo how many there are)
+pick() {
+  at=$(($1 % ($# - 1) + 1))
+  shift "$at"
+  echo "$1"
+}
+
+check "a shim that marks no tasks is noticed" 1 '^wrong: ' env LD_PRELOAD="$control" SMELT_CPUS=64 OMP_WAIT_POLICY=passive \
+  "$clang_programs/stress" 1 100 8
+for seed in 1 2; do
+  check "seed $seed, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive "$clang_programs/stress" "$seed" 100 32 "$seconds"
+done
+
+seed=${STRESS_FIRST:-1}
+last=$((seed + ${STRESS_SEEDS:-32} - 1))
+while [ "$seed" -le "$last" ]; do
+  machine=$(pick "$seed" large small large crowd)
+  waiting=$(pick $((seed / 4)) SMELT_SPIN_US=20 SMELT_WAIT=sleep SMELT_CANARY=0 SMELT_YIELD_US=20)
+  pattern=$(pick $((seed / 3)) best hierarchical spread hybrid adaptive-sorted dissemination:2 sequential knomial:3 mst all-to-all optimised)
+  short=
+  [ "$machine" = crowd ] || short=SMELT_SPIN_US=20
+  most=32
+  [ "$machine" = small ] && most=24
+  # libomp's own waiting, at forks and joins: its threads share CPUs, too.
+  check "seed $seed: $machine, $waiting, $pattern" 0 '^ok$' env $($machine) $short "$waiting" OMP_WAIT_POLICY=passive "SMELT_PATTERN=$pattern" \
+    "$clang_programs/stress" "$seed" 100 "$most" "$seconds"
+  seed=$((seed + 1))
+done
+
+finish

@@ -1,0 +1,39 @@
+// An OMPT tool that wants to be told of barriers: what it counts must be the program's.
+#include <omp-tools.h>
+
+#include "../gomp_shim/check.h"
+
+static int barriers;
+
+static void note(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t* task,
+                 const void* address) {
+  (void)parallel, (void)task, (void)address;
+  if (kind == ompt_sync_region_barrier_explicit && endpoint == ompt_scope_begin)
+    __atomic_fetch_add(&barriers, 1, __ATOMIC_RELAXED);
+}
+
+static int start(ompt_function_lookup_t lookup, int device, ompt_data_t* data) {
+  (void)device, (void)data;
+  const ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
+  set(ompt_callback_sync_region, (ompt_callback_t)note);
+  return 1;
+}
+static void end(ompt_data_t* data) { (void)data; }
+
+ompt_start_tool_result_t* ompt_start_tool(unsigned version, const char* runtime) {
+  (void)version, (void)runtime;
+  static ompt_start_tool_result_t result = {start, end, {0}};
+  return &result;
+}
+
+int main(void) {
+#pragma omp parallel num_threads(2)
+  {
+    for (int i = 0; i < 50; ++i) {
+#pragma omp barrier
+    }
+  }
+  CHECK(barriers == 100);
+  puts("ok");
+  return 0;
+}
