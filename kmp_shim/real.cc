@@ -35,7 +35,9 @@ const char* why_not() {
   if (is_set("KMP_CONSISTENCY_CHECK", "none")) return "KMP_CONSISTENCY_CHECK is set";
   if (reinterpret_cast<decltype(&omp_get_cancellation)>(smelt_real_omp_get_cancellation)())
     return "OMP_CANCELLATION is on";
-  // A tool would miss barriers. The command 0 means nothing to any tool.
+  // A tool would miss barriers. libomp knows of it from its second initialisation on, which this number needs; the
+  // command 0 means nothing to any tool.
+  reinterpret_cast<decltype(&omp_get_max_threads)>(smelt_real_omp_get_max_threads)();
   if (smelt_real_omp_control_tool &&
       reinterpret_cast<decltype(&omp_control_tool)>(smelt_real_omp_control_tool)(0, 0, nullptr) != kNoTool)
     return "an OMPT tool watches";

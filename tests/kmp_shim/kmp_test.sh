@@ -8,7 +8,7 @@ shim=$1 control=$2 gomp=$3 programs=$4 gcc_programs=$5
 
 taken='smelt: [0-9.]+: libomp, [0-9]+ threads, pattern .*symbols taken'
 # libomp's threads spin where they wait for a region, and beside busy ones that is long: most runs are asked to sleep there.
-for program in "constructs 2 10" "constructs 5 4" nested "tasks 60" fork reductions arguments; do
+for program in "constructs 2 10" "constructs 5 4" nested "tasks 10 2" "tasks 5 4" fork reductions arguments; do
   run="$programs/$program"  # split into words below
   check "$program, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive $run
   check_under "$program" 0 "$taken" SMELT_VERBOSE=1 OMP_WAIT_POLICY=passive $run
@@ -20,15 +20,14 @@ for program in "constructs 2 10" "constructs 5 4" nested "tasks 60" fork reducti
 done
 check_under "waiting as libomp does" 0 '^ok$' "$programs/fork"
 counted='OpenMP: [1-9][0-9]* regions .*barriers: [1-9][0-9]* own, [1-9][0-9]* libomp'
-check_under "barriers are served, and those with tasks are libomp's" 0 "$counted" SMELT_STATS=1 SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/tasks" 30
+check_under "barriers are served, and those with tasks are libomp's" 0 "$counted" SMELT_STATS=1 SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/tasks" 20 2
 check_under "level 2: a line per team" 0 'team of 2, CPUs .*: barrier pair' SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/arguments"
 check "tasks without marking fail: the stress can see the hazard" 1 'failed: ' \
-  env LD_PRELOAD="$control" SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/tasks" 300
+  env LD_PRELOAD="$control" SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/tasks" 300 3
 
 # Steps aside, and the program runs as it would.
 aside() { check_under "$1: steps aside" 0 "takes nothing: $2" SMELT_VERBOSE=1 OMP_WAIT_POLICY=passive "$3" "$4" 2 3; }
-check "cancellation on, stock" 0 '^ok$' env OMP_CANCELLATION=true "$programs/cancel"
-aside "cancellation on" 'OMP_CANCELLATION is on' OMP_CANCELLATION=true "$programs/cancel"
+aside "cancellation on" 'OMP_CANCELLATION is on' OMP_CANCELLATION=true "$programs/constructs"
 aside "SMELT_KMP=0" 'SMELT_KMP=0' SMELT_KMP=0 "$programs/constructs"
 aside "KMP_TASKING" 'KMP_TASKING is set' KMP_TASKING=0 "$programs/constructs"
 aside "KMP_CONSISTENCY_CHECK" 'KMP_CONSISTENCY_CHECK is set' KMP_CONSISTENCY_CHECK=all "$programs/constructs"
@@ -40,10 +39,10 @@ check_under "no tool, but one could be" 0 "$taken" SMELT_VERBOSE=1 OMP_TOOL=disa
 both=$gomp:$shim
 check "both shims, clang's program" 0 "$taken" env LD_PRELOAD="$both" SMELT_VERBOSE=1 "$programs/constructs" 2 3
 check "both shims, GCC's program" 0 'smelt: [0-9.]+: libgomp GOMP' env LD_PRELOAD="$both" SMELT_VERBOSE=1 "$gcc_programs/constructs" 2 3
-check "both shims, GCC's program with tasks" 0 '^ok$' env LD_PRELOAD="$both" SMELT_CPUS=64 "$gcc_programs/tasks" 60
-check "both shims, the other way round" 0 '^ok$' env LD_PRELOAD="$shim:$gomp" SMELT_CPUS=64 "$gcc_programs/tasks" 60
+check "both shims, GCC's program with tasks" 0 '^ok$' env LD_PRELOAD="$both" SMELT_CPUS=64 "$gcc_programs/tasks" 20 3
+check "both shims, the other way round" 0 '^ok$' env LD_PRELOAD="$shim:$gomp" SMELT_CPUS=64 "$gcc_programs/tasks" 20 3
 libomp=$(ldd "$programs/constructs" | awk '/libomp/ { print $3 }')
-for program in "constructs 2 10" "tasks 60" nested; do
+for program in "constructs 2 10" "tasks 10 2" nested; do
   check "GCC's $program on libomp: its own barriers" 0 '^ok$' env LD_PRELOAD="$both:$libomp" OMP_WAIT_POLICY=passive $gcc_programs/$program
 done
 check_under "no OpenMP in the process: not a word" 0 '' SMELT_VERBOSE=1 true
