@@ -110,7 +110,7 @@ const char* start_regions();
 
 }  // namespace smelt::kmp
 
-// Calls `function` with the `count` words (call_<isa>.S): what the program's function, and __kmpc_fork_call itself, take
+// Calls `function` with the `count` words (call_<isa>.S): what the program's function and __kmpc_fork_call itself take
 // is known only at run time.
 extern "C" void smelt_kmp_call(void* function, uint64_t count, void* const* words)
     __attribute__((visibility("hidden")));
