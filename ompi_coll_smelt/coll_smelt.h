@@ -21,6 +21,7 @@
  *   neighbours.c         those of neighbours, over exchange.c, and who they are
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   nonblocking.c        the nonblocking and the persistent forms
+ *   node_stages.c        the same of communicators over several nodes (nodes.c)
  *   requests.c           what of these is under way, and how it advances
  *   data.c, fold.c       buffers and operations of MPI as the group wants them
  *   blocks.c             rows of blocks of different lengths
@@ -76,11 +77,14 @@ typedef enum coll_smelt_state {
 /* Operations that go one after the other over one group (requests.c): the nonblocking ones of a communicator, in the
  * order of the calls, or a persistent request's, which has a group of its own. */
 typedef struct coll_smelt_lane {
-  struct coll_smelt_module *module;
+  const void *owner; /* the module whose communicator it belongs to */
   struct coll_smelt_operation *first, *last;
   struct coll_smelt_lane *next_active, **link; /* its place among those that are not empty */
   atomic_int behind; /* operations in it, and one more with wants_room; 0: blocking calls may go on */
 } coll_smelt_lane;
+
+/* Who calls nonblocking collectives of a communicator. */
+typedef enum coll_smelt_user { COLL_SMELT_NOT_KNOWN, COLL_SMELT_PROGRAM, COLL_SMELT_OPEN_MPI } coll_smelt_user;
 
 typedef struct coll_smelt_module {
   mca_coll_base_module_t super;
@@ -92,7 +96,7 @@ typedef struct coll_smelt_module {
   coll_smelt_lane lane; /* of nonblocking calls */
   bool wants_room;      /* the next blocking call is to ask for the memory that long messages need */
   bool asked_for_room;  /* there is nothing to ask any more */
-  enum { COLL_SMELT_NOT_KNOWN, COLL_SMELT_PROGRAM, COLL_SMELT_OPEN_MPI } used_by;
+  coll_smelt_user used_by;
   _Atomic(struct coll_smelt_lists *) lists; /* exchange.c: memory of an earlier call, for the next */
   struct coll_smelt_neighbours *neighbours; /* neighbours.c: NULL, not looked for yet */
   coll_smelt_lower lower;
@@ -125,14 +129,17 @@ static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, smelt_
 }
 
 /* requests.c. begin and end: the component's. want_room: the next blocking call is to ask. drain: waits until no
- * nonblocking call is outstanding. abandon: what is outstanding will never be complete, as MPI has ended; was there
- * anything? */
-void coll_smelt_lane_begin(coll_smelt_lane *lane, coll_smelt_module *module);
+ * nonblocking call is outstanding; drain_lane: of more than so many. abandon: what is outstanding of this owner's lanes
+ * will never be complete, as MPI has ended; was there anything? */
+void coll_smelt_lane_begin(coll_smelt_lane *lane, const void *owner);
 void coll_smelt_requests_begin(void);
 void coll_smelt_requests_end(void);
 void coll_smelt_want_room(coll_smelt_module *module, bool wants);
 void coll_smelt_drain(coll_smelt_module *module);
-bool coll_smelt_abandon(coll_smelt_module *module);
+void coll_smelt_drain_lane(const coll_smelt_lane *lane, int left);
+bool coll_smelt_abandon(const void *owner);
+/* nonblocking.c: are this communicator's nonblocking collectives the program's own? *known remembers. */
+bool coll_smelt_is_of_program(const struct ompi_communicator_t *comm, coll_smelt_user *known);
 
 /* The functions that are offered, each in the file of its collective: of the type that the interface gives it. */
 #define COLL_SMELT_SLOT(name) __typeof__(*(mca_coll_base_module_##name##_fn_t)NULL) coll_smelt_##name;

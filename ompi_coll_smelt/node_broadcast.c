@@ -69,7 +69,7 @@ static void from_carriers(broadcast *b, int piece) {
   const size_t bytes = length_of(b, piece), at = (size_t)piece * kPiece;
   smelt_request requests[COLL_SMELT_MOST_RAILS] = {{0}};
   for (int i = 0; i < b->rails; ++i) {
-    const size_t part_at = coll_smelt_part_at(bytes, b->rails, i), part = coll_smelt_part(bytes, b->rails, i);
+    const size_t part_at = coll_smelt_part_at(bytes, b->rails, i), part = coll_smelt_part_length(bytes, b->rails, i);
     if (part == 0) continue;
     smelt_data data = b->data.data;
     const bool mine = i == nodes->mine.place;
@@ -95,7 +95,7 @@ static void between_nodes(broadcast *b, int piece) {
   const int i = b->nodes->mine.place;
   ompi_request_t **request = &b->request[piece % kAhead];
   *request = NULL;
-  const size_t bytes = length_of(b, piece), part = coll_smelt_part(bytes, b->rails, i);
+  const size_t bytes = length_of(b, piece), part = coll_smelt_part_length(bytes, b->rails, i);
   if (part == 0) return;
   char *at = place_of(b, piece) + coll_smelt_part_at(bytes, b->rails, i);
   int error;

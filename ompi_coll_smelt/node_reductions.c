@@ -62,7 +62,7 @@ static size_t elements_of(const reduction *r, int piece) {
 }
 /* The part of a piece that rank `place` of each node carries, in elements; and this rank's own. */
 static size_t part_of(const reduction *r, int piece, int place) {
-  return coll_smelt_part(elements_of(r, piece), r->rails, place);
+  return coll_smelt_part_length(elements_of(r, piece), r->rails, place);
 }
 static size_t own_part(const reduction *r, int piece) { return part_of(r, piece, r->nodes->mine.place); }
 /* Where that part begins in the whole message, in bytes. */

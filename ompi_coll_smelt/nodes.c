@@ -6,6 +6,7 @@
  *   node_broadcast.c    within the root's node; from its leader to the others; within theirs
  *   node_reductions.c   within each node, to its leader; between the leaders; back
  *   node_allgather.c    within each node; between the leaders; what they have got, within each node
+ *   node_stages.c       the nonblocking and the persistent forms of these
  *
  * The life of a module, which is another one than that of a communicator within one node (module.c):
  *
@@ -39,6 +40,7 @@
 #include "ompi/proc/proc.h"
 #include "opal/util/info.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +65,11 @@ static void free_communicator(struct ompi_communicator_t **comm) {
   *comm = MPI_COMM_NULL;
 }
 
+/* Ours on the node's communicator; for a node of several ranks. */
+static coll_smelt_module *module_of_node(const coll_smelt_nodes *nodes) {
+  return (coll_smelt_module *)nodes->node->c_coll->coll_barrier_module;
+}
+
 static void free_hierarchy(coll_smelt_nodes *nodes) {
   nodes->group = NULL; /* freed with its communicator */
   free_communicator(&nodes->rail);
@@ -80,6 +87,9 @@ static void let_go(coll_smelt_nodes *nodes) {
   if (nodes->gone) return;
   nodes->gone = true;
   nodes->state = COLL_SMELT_STEPPED_ASIDE;
+  /* As in module.c: what is outstanding now never ends, and the group stays, as there are places that it was told of.
+   */
+  if (coll_smelt_abandon(nodes) && nodes->group) module_of_node(nodes)->group = NULL;
   free_hierarchy(nodes);
   coll_smelt_release_all(&nodes->lower.retained);
 }
@@ -100,6 +110,8 @@ static void construct(coll_smelt_nodes *nodes) {
   nodes->state = COLL_SMELT_UNUSED;
   nodes->gone = false;
   nodes->patience = 0;
+  nodes->used_by = COLL_SMELT_NOT_KNOWN;
+  coll_smelt_lane_begin(&nodes->lane, nodes);
   memset(&nodes->lower, 0, sizeof nodes->lower);
   nodes->node = nodes->rail = MPI_COMM_NULL;
   nodes->rails = 0;
@@ -108,7 +120,7 @@ static void construct(coll_smelt_nodes *nodes) {
   nodes->before = NULL;
   nodes->mine = (coll_smelt_seat){0, 0};
   nodes->nodes = 0;
-  nodes->consecutive = nodes->crowded = nodes->asked_for_room = false;
+  nodes->consecutive = nodes->crowded = nodes->asked_for_room = nodes->wants_room = false;
   nodes->element_limit = nodes->length_limit = 0;
   nodes->scratch = NULL;
   nodes->scratch_bytes = 0;
@@ -241,9 +253,10 @@ static struct ompi_communicator_t *split(coll_smelt_nodes *nodes, int color, int
 }
 
 /* The group that our own module on the node's communicator has made; NULL: none. */
-static smelt_group *group_of_node(struct ompi_communicator_t *node) {
-  opal_object_t *base = (opal_object_t *)node->c_coll->coll_barrier_module;
-  return base->obj_class == OBJ_CLASS(coll_smelt_module) ? coll_smelt_group_now((coll_smelt_module *)base) : NULL;
+static smelt_group *group_of_node(const coll_smelt_nodes *nodes) {
+  coll_smelt_module *module = module_of_node(nodes);
+  const opal_object_t *object = (opal_object_t *)module;
+  return object->obj_class == OBJ_CLASS(coll_smelt_module) ? coll_smelt_group_now(module) : NULL;
 }
 
 static const char *make_hierarchy(coll_smelt_nodes *nodes) {
@@ -253,7 +266,7 @@ static const char *make_hierarchy(coll_smelt_nodes *nodes) {
   const bool made = nodes->node != MPI_COMM_NULL && (!carries || nodes->rail != MPI_COMM_NULL);
   int64_t limits[4] = {made, INT64_MAX, INT64_MAX, true}; /* the last: is no node crowded? */
   if (made && ompi_comm_size(nodes->node) > 1) {
-    nodes->group = group_of_node(nodes->node);
+    nodes->group = group_of_node(nodes);
     if (nodes->group) {
       const size_t start = smelt_group_start_limit(nodes->group), element = smelt_group_element_limit(nodes->group);
       limits[1] = element < INT64_MAX ? (int64_t)element : INT64_MAX;
@@ -309,6 +322,7 @@ static void create(coll_smelt_nodes *nodes) {
 static void ask_for_room(coll_smelt_nodes *nodes) {
   int64_t limit = INT64_MAX;
   nodes->asked_for_room = true;
+  nodes->wants_room = false;
   if (nodes->group) {
     (void)smelt_group_prepare(nodes->group);
     const size_t start = smelt_group_start_limit(nodes->group);
@@ -351,9 +365,50 @@ bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, boo
   }
   /* CREATING: a lower function may itself call a collective of this communicator, which is ours. */
   if (nodes->state != COLL_SMELT_SERVING) return false;
+  if (OPAL_UNLIKELY(nodes->wants_room)) {
+    coll_smelt_drain_lane(&nodes->lane, 0);
+    ask_for_room(nodes);
+  }
   if (!ordered && too_long_for_crowd(nodes, which, bytes)) return false;
+  coll_smelt_drain_lane(&nodes->lane, 0);
   if (OPAL_UNLIKELY(bytes > nodes->length_limit) && !nodes->asked_for_room) ask_for_room(nodes);
   return bytes <= nodes->length_limit;
+}
+
+/* In one piece, so longer ones are quicker elsewhere; but not where bits would depend on the length. The component
+ * below takes lengths in bytes as ints. */
+static bool may_be_outstanding(const coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
+                               size_t element) {
+  if (nodes->state != COLL_SMELT_SERVING || bytes > INT_MAX || element > nodes->element_limit) return false;
+  return ordered || (bytes <= COLL_SMELT_NODES_PIECE && !too_long_for_crowd(nodes, which, bytes));
+}
+
+bool coll_smelt_nodes_take(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
+                           size_t element) {
+  if (!coll_smelt_is_of_program(nodes->comm, &nodes->used_by)) return false;
+  if (nodes->state == COLL_SMELT_UNUSED && nodes->patience > 0) --nodes->patience;
+  if (!may_be_outstanding(nodes, which, ordered, bytes, element)) return false;
+  if (bytes > nodes->length_limit && !nodes->asked_for_room) nodes->wants_room = true;
+  return bytes <= nodes->length_limit;
+}
+
+bool coll_smelt_nodes_keep(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
+                           size_t element) {
+  if (!coll_smelt_is_of_program(nodes->comm, &nodes->used_by)) return false;
+  if (nodes->state == COLL_SMELT_UNUSED) create(nodes);
+  if (!may_be_outstanding(nodes, which, ordered, bytes, element)) return false;
+  /* What is outstanding calls the leaders' component when its turn comes, which must be before us on all of them. */
+  coll_smelt_drain_lane(&nodes->lane, 0);
+  return true;
+}
+
+bool coll_smelt_nodes_agree(coll_smelt_nodes *nodes, bool yes) {
+  int64_t all = yes;
+  return lower_minimum(nodes, &all, 1) == OMPI_SUCCESS && all;
+}
+
+smelt_group *coll_smelt_nodes_group_apart(coll_smelt_nodes *nodes) {
+  return coll_smelt_group_apart(module_of_node(nodes));
 }
 
 void coll_smelt_nodes_passed_on(const coll_smelt_nodes *nodes, smelt_collective which) {

@@ -11,7 +11,10 @@
 BEGIN_C_DECLS
 
 /* What is offered on such a communicator. */
-#define COLL_SMELT_NODES_OFFERED(X) X(barrier) X(bcast) X(reduce) X(allreduce) X(allgather)
+#define COLL_SMELT_NODES_OFFERED(X) \
+  COLL_SMELT_FORMS(X, barrier)      \
+  COLL_SMELT_FORMS(X, bcast) COLL_SMELT_FORMS(X, reduce) COLL_SMELT_FORMS(X, allreduce) COLL_SMELT_FORMS(X, allgather)
+#define COLL_SMELT_FORMS(X, name) X(name) X(i##name) X(name##_init)
 
 typedef struct coll_smelt_nodes_lower {
 #define MEMBER(name)                       \
@@ -42,6 +45,8 @@ typedef struct coll_smelt_nodes {
   coll_smelt_state state;
   bool gone; /* let go of: disabled or destroyed */
   int patience;
+  coll_smelt_user used_by;
+  coll_smelt_lane lane; /* of nonblocking calls */
   coll_smelt_nodes_lower lower;
   /* From here on only while SERVING. */
   struct ompi_communicator_t *node; /* of the node's ranks */
@@ -57,6 +62,7 @@ typedef struct coll_smelt_nodes {
   size_t element_limit; /* longest element of a reduction that no node refuses */
   size_t length_limit;  /* longest message */
   bool asked_for_room;  /* for longer ones */
+  bool wants_room;      /* the next blocking call is to ask */
   char *scratch;        /* aligned; grows */
   size_t scratch_bytes;
 } coll_smelt_nodes;
@@ -69,6 +75,15 @@ coll_smelt_nodes *coll_smelt_nodes_new(struct ompi_communicator_t *comm);
  * or the message's length. Else a module that has no communicators yet is patient before it makes them. May
  * communicate. */
 bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes);
+/* The same of a nonblocking call, in one piece, with elements of that size (0: there are none): never communicates, so
+ * what is not known yet is left to the next blocking call. */
+bool coll_smelt_nodes_take(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes, size_t element);
+/* The same of a persistent request, which may communicate. */
+bool coll_smelt_nodes_keep(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes, size_t element);
+/* True: all ranks said so. Communicates. */
+bool coll_smelt_nodes_agree(coll_smelt_nodes *nodes, bool yes);
+/* Another group of this node, for a persistent request; NULL: there is none, on all of the node. Communicates. */
+smelt_group *coll_smelt_nodes_group_apart(coll_smelt_nodes *nodes);
 /* This rank's scratch memory, of at least so many bytes; NULL: none. */
 char *coll_smelt_nodes_scratch(coll_smelt_nodes *nodes, size_t bytes);
 /* Counts a call that goes to the component below; those of the hierarchy's own making are not the program's. */
@@ -79,22 +94,15 @@ static inline size_t coll_smelt_part_at(size_t amount, int rails, int i) {
   const size_t at = (amount + (size_t)rails - 1) / (size_t)rails * (size_t)i;
   return at < amount ? at : amount;
 }
-static inline size_t coll_smelt_part(size_t amount, int rails, int i) {
+static inline size_t coll_smelt_part_length(size_t amount, int rails, int i) {
   return coll_smelt_part_at(amount, rails, i + 1) - coll_smelt_part_at(amount, rails, i);
 }
 
-/* node_barrier.c, node_broadcast.c, node_reductions.c, node_allgather.c: the functions that Open MPI calls. */
-int coll_smelt_nodes_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_smelt_nodes_bcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                           struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_smelt_nodes_reduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                            struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
-                            mca_coll_base_module_t *module);
-int coll_smelt_nodes_allreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                               struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_smelt_nodes_allgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                               void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                               struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+/* The functions that Open MPI calls: the blocking ones in node_barrier.c, node_broadcast.c, node_reductions.c,
+ * node_allgather.c, the others in node_stages.c. */
+#define DECLARE(name) __typeof__(*(mca_coll_base_module_##name##_fn_t)NULL) coll_smelt_nodes_##name;
+COLL_SMELT_NODES_OFFERED(DECLARE)
+#undef DECLARE
 
 /* What remains of a call that goes on after a failure, so that the others do not wait: its first one, and its code. */
 static inline void coll_smelt_note(int *first, int error) {

@@ -15,6 +15,8 @@
  * intracommunicators by their arguments (allreduce.c), the others here. */
 #include "nonblocking.h"
 
+#include "nodes.h"
+
 /* The intracommunicator within an intercommunicator is used by Open MPI alone, for that. From 5.0 on, a place of the
  * list that is about to be given to a communicator holds OMPI_COMM_SENTINEL, which is 1. With the list's lock held no
  * other thread can free one of them, as a communicator leaves its place before. */
@@ -29,10 +31,13 @@ static bool is_within_another(const struct ompi_communicator_t *comm) {
   return found;
 }
 
+bool coll_smelt_is_of_program(const struct ompi_communicator_t *comm, coll_smelt_user *known) {
+  if (*known == COLL_SMELT_NOT_KNOWN) *known = is_within_another(comm) ? COLL_SMELT_OPEN_MPI : COLL_SMELT_PROGRAM;
+  return *known == COLL_SMELT_PROGRAM;
+}
+
 static bool is_of_program(coll_smelt_module *module) {
-  if (module->used_by == COLL_SMELT_NOT_KNOWN)
-    module->used_by = is_within_another(module->comm) ? COLL_SMELT_OPEN_MPI : COLL_SMELT_PROGRAM;
-  return module->used_by == COLL_SMELT_PROGRAM;
+  return coll_smelt_is_of_program(module->comm, &module->used_by);
 }
 
 static bool has_room(const smelt_group *group, size_t bytes) { return bytes <= smelt_group_start_limit(group); }
@@ -69,10 +74,12 @@ static const struct coll_smelt_form *const forms[] = {
 };
 
 static int open_operation(coll_smelt_operation *operation) {
+  if (operation->nodes) return coll_smelt_nodes_open(operation);
   return forms[operation->which]->open(&operation->terms, operation->module, &operation->call);
 }
 
 bool coll_smelt_operation_step(coll_smelt_operation *operation) {
+  if (operation->nodes) return coll_smelt_nodes_step(operation);
   const struct coll_smelt_form *form = forms[operation->which];
   int done;
   if (operation->begun)

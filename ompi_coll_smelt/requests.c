@@ -13,6 +13,7 @@
 #include "nonblocking.h"
 
 #include "counters.h"
+#include "nodes.h"
 #include "ompi/communicator/communicator.h"
 #include "opal/runtime/opal_progress.h"
 
@@ -123,8 +124,8 @@ static void register_progress(void) {
   if (!atomic_exchange_explicit(&registered, true, memory_order_relaxed)) opal_progress_register(progress);
 }
 
-void coll_smelt_lane_begin(coll_smelt_lane *lane, coll_smelt_module *module) {
-  lane->module = module;
+void coll_smelt_lane_begin(coll_smelt_lane *lane, const void *owner) {
+  lane->owner = owner;
   lane->first = lane->last = NULL;
   atomic_init(&lane->behind, 0);
 }
@@ -152,19 +153,20 @@ void coll_smelt_want_room(coll_smelt_module *module, bool wants) {
   OPAL_THREAD_UNLOCK(&lock);
 }
 
-void coll_smelt_drain(coll_smelt_module *module) {
-  const int wanted = module->wants_room;
-  while (atomic_load_explicit(&module->lane.behind, memory_order_acquire) > wanted) opal_progress();
+void coll_smelt_drain_lane(const coll_smelt_lane *lane, int left) {
+  while (atomic_load_explicit(&lane->behind, memory_order_acquire) > left) opal_progress();
 }
 
-bool coll_smelt_abandon(coll_smelt_module *module) {
+void coll_smelt_drain(coll_smelt_module *module) { coll_smelt_drain_lane(&module->lane, module->wants_room); }
+
+bool coll_smelt_abandon(const void *owner) {
   bool any = false;
   if (!atomic_load_explicit(&any_active, memory_order_relaxed)) return false;
   while (!take()) opal_progress();
   OPAL_THREAD_LOCK(&lock);
   for (coll_smelt_lane *lane = active, *next; lane; lane = next) {
     next = lane->next_active;
-    if (lane->module != module) continue;
+    if (lane->owner != owner) continue;
     deactivate(lane);
     lane->first = NULL;
     any = true;
@@ -195,9 +197,12 @@ static void construct(coll_smelt_operation *operation) {
   request->req_status = ompi_status_empty;
   request->req_start = coll_smelt_restart;
   request->req_cancel = cancel_operation;
+  operation->stages = NULL;
 }
 
-OBJ_CLASS_INSTANCE(coll_smelt_operation, ompi_coll_base_nbc_request_t, construct, NULL);
+static void destruct(coll_smelt_operation *operation) { coll_smelt_nodes_free(operation); }
+
+OBJ_CLASS_INSTANCE(coll_smelt_operation, ompi_coll_base_nbc_request_t, construct, destruct);
 
 /* MPI keeps types and operations of nonblocking calls alive, but not those of persistent ones, which are complete when
  * it looks. */
@@ -221,6 +226,24 @@ static coll_smelt_operation *obtain(void) {
   return operation ? operation : OBJ_NEW(coll_smelt_operation);
 }
 
+/* What all have in common. `lane`: NULL, a persistent request's own. */
+static void set_up(coll_smelt_operation *operation, struct ompi_communicator_t *comm, const void *owner,
+                   coll_smelt_lane *lane, smelt_collective which, const coll_smelt_call *call) {
+  const bool persistent = lane == NULL;
+  ompi_request_t *request = &operation->super.super;
+  OMPI_REQUEST_INIT(request, persistent);
+  request->req_free = free_operation; /* MPI may have put its own before it */
+  request->req_mpi_object.comm = comm;
+  OBJ_RETAIN(comm); /* which may be freed before this is complete */
+  operation->module = NULL;
+  operation->nodes = NULL;
+  coll_smelt_lane_begin(&operation->own, owner);
+  operation->lane = persistent ? &operation->own : lane;
+  operation->which = which;
+  operation->call = *call;
+  if (persistent) retain(call);
+}
+
 coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_collective which,
                                                const coll_smelt_call *call, smelt_group *apart) {
   const bool persistent = apart != NULL;
@@ -234,19 +257,20 @@ coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_
     if (call->exchange && persistent) coll_smelt_exchange_forget(module, &exchange);
     return NULL;
   }
-  ompi_request_t *request = &operation->super.super;
-  OMPI_REQUEST_INIT(request, persistent);
-  request->req_free = free_operation; /* MPI may have put its own before it */
-  request->req_mpi_object.comm = module->comm;
-  OBJ_RETAIN(module->comm); /* which may be freed before this is complete */
+  set_up(operation, module->comm, module, persistent ? NULL : &module->lane, which, call);
   operation->module = module;
-  coll_smelt_lane_begin(&operation->own, module);
-  operation->lane = persistent ? &operation->own : &module->lane;
   operation->group = persistent ? apart : module->group;
-  operation->which = which;
-  operation->call = *call;
   if (call->exchange) operation->exchange = exchange, operation->call.exchange = &operation->exchange;
-  if (persistent) retain(call);
+  return operation;
+}
+
+coll_smelt_operation *coll_smelt_nodes_operation_new(coll_smelt_nodes *nodes, smelt_collective which,
+                                                     const coll_smelt_call *call, smelt_group *group, bool persistent) {
+  coll_smelt_operation *operation = obtain();
+  if (OPAL_UNLIKELY(!operation)) return NULL;
+  set_up(operation, nodes->comm, nodes, persistent ? NULL : &nodes->lane, which, call);
+  operation->nodes = nodes;
+  operation->group = group;
   return operation;
 }
 
@@ -255,7 +279,8 @@ void coll_smelt_operation_discard(coll_smelt_operation *operation) {
   struct ompi_communicator_t *comm = request->req_mpi_object.comm;
   if (request->req_persistent) {
     release(&operation->call);
-    coll_smelt_group_free(operation->group);
+    if (operation->nodes) coll_smelt_nodes_end(operation);
+    if (operation->group) coll_smelt_group_free(operation->group);
     if (operation->call.exchange) coll_smelt_exchange_forget(operation->module, &operation->exchange);
   }
   OMPI_REQUEST_FINI(request);

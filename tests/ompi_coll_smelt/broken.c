@@ -12,6 +12,7 @@
 //   swapped   neighbours get each other's blocks
 //   NAME      every 10th scatter, scatterv, gatherv, allgatherv, neighbor_allgather, neighbor_allgatherv,
 //             neighbor_alltoallv or neighbor_alltoallw has one bit flipped where something arrives
+//   operand   every 10th nonblocking allreduce of rank 1 has one bit of its operand flipped
 //   leak      every communicator leaves a file and a mapping behind
 //   stuck     waiting in a barrier lets nothing else proceed
 #ifndef _GNU_SOURCE
@@ -71,6 +72,15 @@ int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_O
   if (is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1) end_of(out, count, type)[-1] ^= 1;
   if (is("source") && in != MPI_IN_PLACE) end_of((void *)in, count, type)[-1] ^= 1;
   return result;
+}
+
+int MPI_Iallreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request *request) {
+  static atomic_uint calls;
+  void *const operand = in == MPI_IN_PLACE ? out : (void *)in;
+  if (count > 0 && is("operand") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
+    end_of(operand, count, type)[-1] ^= 1;
+  return PMPI_Iallreduce(in, out, count, type, op, comm, request);
 }
 
 int MPI_Allgather(const void *in, int send, MPI_Datatype send_type, void *out, int count, MPI_Datatype type,

@@ -3,6 +3,8 @@
 // come; that communicators, datatypes and operations may be freed meanwhile. Every result is checked. Each of these
 // hangs where a call waits or nobody makes progress: the driver's time limit is the judge.
 //   --smelt     Smelt serves, as its counters must say; communicators are freed while operations are outstanding
+//   --nodes     only the collectives that Smelt serves on communicators that span several nodes; alone, or with any
+//               of the others
 //   --refused   long messages get no memory (the address space is limited while it is asked for): passed on
 //   --threads   MPI_THREAD_MULTIPLE: several threads, each with a communicator of its own
 #include "check.h"
@@ -41,6 +43,14 @@ static const char *const kNames[] = {"barrier",        "bcast",   "reduce",  "al
                                      "alltoallv"};
 
 enum { kMostOutstanding = 200, kMostThreads = 4 };
+
+static int of_nodes;  // --nodes
+static const kind kOfNodes[] = {kBarrier, kBcast, kReduce, kAllreduce, kAllgather};
+
+// The i-th of the collectives that are called, and again from the first.
+static kind kind_of(uint64_t i) {
+  return of_nodes ? kOfNodes[i % (sizeof kOfNodes / sizeof *kOfNodes)] : (kind)(i % kKinds);
+}
 
 // One collective of a sequence that is the same on all ranks, with its data.
 typedef struct collective {
@@ -123,7 +133,7 @@ static void prepare(collective *c, MPI_Comm comm, kind which, int count, int roo
 static void prepare_random(collective *c, MPI_Comm comm, uint64_t r, int most) {
   const int limits[] = {3, 14, 71, 600, most};
   const int limit = limits[(r >> 20) % 5];
-  prepare(c, comm, (kind)(r % kKinds), 1 + (int)((r >> 32) % (uint64_t)limit), (int)(r >> 8 & 15), (int)(r >> 12 & 1),
+  prepare(c, comm, kind_of(r), 1 + (int)((r >> 32) % (uint64_t)limit), (int)(r >> 8 & 15), (int)(r >> 12 & 1),
           (int)(r >> 33));
 }
 
@@ -236,20 +246,22 @@ static void warm_up(MPI_Comm comm) {
   }
 }
 
-// Smelt's counters of nonblocking calls, coll_smelt_i*_served and ..._passed_on, summed over all collectives and
-// counted from the call of watch() on.
-typedef enum counter { kServed, kPassedOn } counter;
+// Smelt's counters of nonblocking calls, coll_smelt_i*_served and ..._passed_on, and of persistent requests,
+// coll_smelt_*_init_passed_on, summed over all collectives and counted from the call of watch() on.
+typedef enum counter { kServed, kPassedOn, kInitPassedOn, kCounters } counter;
 static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handles[2][kKinds];
+static MPI_T_pvar_handle handles[kCounters][kKinds];
 
 static void watch(void) {
   int provided, index, count;
   MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
   MPI_T_pvar_session_create(&session);
-  for (int which = 0; which < 2; ++which)
+  static const char *const forms[] = {"coll_smelt_i%s_served", "coll_smelt_i%s_passed_on",
+                                      "coll_smelt_%s_init_passed_on"};
+  for (int which = 0; which < kCounters; ++which)
     for (int i = 0; i < kKinds; ++i) {
       char name[64];
-      snprintf(name, sizeof name, "coll_smelt_i%s_%s", kNames[i], which == kServed ? "served" : "passed_on");
+      snprintf(name, sizeof name, forms[which], kNames[i]);
       CHECK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS);
       CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handles[which][i], &count) == MPI_SUCCESS);
     }
@@ -335,7 +347,7 @@ static void many(MPI_Comm comm, int n, int how, uint64_t seed, int most) {
 static void nobody_waits(MPI_Comm comm, int n, int count) {
   collective *all = malloc((size_t)n * sizeof *all);
   int go = 0;
-  for (int i = 0; i < n; ++i) prepare(&all[i], comm, (kind)(i % kKinds), count, i / kKinds, 0, i);
+  for (int i = 0; i < n; ++i) prepare(&all[i], comm, kind_of((uint64_t)i), count, i / kKinds, 0, i);
   if (world_rank > 0) MPI_Recv(&go, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   for (int i = 0; i < n; ++i) begin(&all[i]);
   for (int to = 1; world_rank == 0 && to < world_size; ++to) MPI_Send(&go, 1, MPI_INT, to, 4, MPI_COMM_WORLD);
@@ -439,11 +451,11 @@ static void in_the_background(MPI_Comm comm, int rounds, int smelt) {
     collective blocking, nonblocking;
     int flag, result;
     MPI_Comm_idup(comm, &copy, &dup);
-    if (smelt) prepare(&nonblocking, comm, (kind)(round % kKinds), 20, round, 0, round), begin(&nonblocking);
+    if (smelt) prepare(&nonblocking, comm, kind_of((uint64_t)round), 20, round, 0, round), begin(&nonblocking);
     for (uint64_t looks = next_random(&own) % 8; looks > 0; --looks)
       MPI_Iprobe(MPI_ANY_SOURCE, 99, comm, &flag, MPI_STATUS_IGNORE);
     for (int i = 0; i < 3; ++i) {
-      prepare(&blocking, comm, (kind)((round + i) % kKinds), 10, round, 0, round + i);
+      prepare(&blocking, comm, kind_of((uint64_t)(round + i)), 10, round, 0, round + i);
       block(&blocking);
       done(&blocking, "while a communicator is duplicated in the background");
     }
@@ -549,8 +561,8 @@ static void persistent(MPI_Comm of, uint64_t seed, int rounds) {
   MPI_Comm_dup(of, &comm);
   for (int i = 0; i < kEach; ++i) {
     const uint64_t r = next_random(&random);
-    prepare(&all[i], comm, (kind)(i % kKinds), 1 + (int)(r % (r >> 40 & 1 ? 20 : 3000)), (int)(r >> 32 & 7), i / kKinds,
-            0);
+    prepare(&all[i], comm, kind_of((uint64_t)i), 1 + (int)(r % (r >> 40 & 1 ? 20 : 3000)), (int)(r >> 32 & 7),
+            i / kKinds, 0);
     persist(&all[i]);
   }
   for (int round = 0; round < rounds; ++round) {
@@ -647,6 +659,7 @@ static void threads(int n, int rounds) {
 }
 
 int main(int argc, char **argv) {
+  of_nodes = has_argument(argc, argv, "--nodes");
   if (has_argument(argc, argv, "--threads")) {
     int provided;
     start_threaded(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -672,13 +685,14 @@ int main(int argc, char **argv) {
   nobody_waits(fresh, kMostOutstanding, 10);
   nobody_waits(fresh, kMostOutstanding, 1000);
   for (int how = 0; how < 12; ++how) many(fresh, kMostOutstanding, how % 6, (uint64_t)how + 100, how < 6 ? 20000 : 50);
-  many(fresh, 6, 0, 999, light ? 30000 : 300000);
+  many(fresh, 6, 0, 999, light || of_nodes ? 30000 : 300000);
   if (smelt) CHECK(counted(kServed) == 14 * kMostOutstanding + 6 && counted(kPassedOn) == 0);
   if (smelt) asked_for();
   warm_up(other);
   among_others(fresh, other, 5, rounds);
   freed_at_once(fresh, rounds);
   persistent(MPI_COMM_WORLD, 3, rounds);
+  if (smelt) CHECK(counted(kInitPassedOn) == 0);
   lives(9, rounds, smelt);
   in_the_background(fresh, 10 * rounds, smelt);
   among_others(fresh, other, 6, rounds);
