@@ -597,6 +597,30 @@ static void persistent(MPI_Comm of, uint64_t seed, int rounds) {
   }
 }
 
+// Persistent requests are made while nonblocking ones are outstanding, which some ranks have taken further than others.
+static void made_meanwhile(MPI_Comm comm, int rounds) {
+  enum { kEach = 6 };
+  uint64_t random = 17, own = mix(17, (uint64_t)world_rank, 3);
+  for (int round = 0; round < rounds; ++round) {
+    collective all[kEach], kept;
+    int flag;
+    for (int i = 0; i < kEach; ++i) {
+      prepare_random(&all[i], comm, next_random(&random), 3000);
+      begin(&all[i]);
+    }
+    if (world_rank == round % world_size) usleep(2000);
+    for (uint64_t looks = next_random(&own) % 64; looks > 0; --looks)
+      MPI_Iprobe(MPI_ANY_SOURCE, 99, comm, &flag, MPI_STATUS_IGNORE);
+    prepare(&kept, comm, kind_of((uint64_t)round), 50, round, 0, round);
+    persist(&kept);
+    MPI_Start(&kept.request);
+    complete_all(all, kEach, round % 6, &own);
+    MPI_Wait(&kept.request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&kept.request);
+    done(&kept, "persistent, made while others are outstanding");
+  }
+}
+
 // --- long messages without memory: while it is asked for, rank 1 has no address space to map it
 
 static void refused(void) {
@@ -692,6 +716,7 @@ int main(int argc, char **argv) {
   among_others(fresh, other, 5, rounds);
   freed_at_once(fresh, rounds);
   persistent(MPI_COMM_WORLD, 3, rounds);
+  made_meanwhile(fresh, 2 * rounds);
   if (smelt) CHECK(counted(kInitPassedOn) == 0);
   lives(9, rounds, smelt);
   in_the_background(fresh, 10 * rounds, smelt);
