@@ -334,7 +334,7 @@ static size_t room_of_allgather(operation *o, char *memory) {
   const int nodes = o->nodes->nodes;
   const size_t ints = leads(o) ? aligned((size_t)nodes * sizeof(int)) : 0;
   s->bytes = coll_smelt_bytes(o->call.type, o->call.count);
-  s->all = elsewhere(o) ? memory + 2 * ints : (char *)o->call.receive + o->call.type->super.true_lb;
+  s->all = elsewhere(o) && memory ? memory + 2 * ints : (char *)o->call.receive + o->call.type->super.true_lb;
   if (memory && leads(o)) {
     s->counts = (int *)memory;
     s->places = (int *)(memory + ints);
@@ -455,6 +455,7 @@ bool coll_smelt_nodes_step(operation *o) {
 }
 
 void coll_smelt_nodes_end(operation *o) {
+  if (!o->stages) return; /* there was no memory for it */
   for (int i = 0; i < kMostCalls; ++i)
     if (o->stages->persistent[i]) (void)ompi_request_free(&o->stages->persistent[i]);
   memset(o->stages->persistent, 0, sizeof o->stages->persistent);
@@ -510,10 +511,17 @@ static int begin(coll_smelt_nodes *nodes, smelt_collective which, const coll_sme
   return OMPI_SUCCESS;
 }
 
-/* True: it was ours, *code is what the call returns. */
-static bool begun(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, bool ordered,
-                  size_t bytes, size_t element, ompi_request_t **request, int *code) {
-  if (!coll_smelt_nodes_take(nodes, which, ordered, bytes, element)) {
+/* Combining node by node keeps the order of the ranks only where a node's ranks follow each other. */
+static bool keeps_order(const coll_smelt_nodes *nodes, const coll_smelt_call *call) {
+  return !call->op || nodes->consecutive || (call->op->o_flags & OMPI_OP_FLAGS_COMMUTE);
+}
+static bool is_ordered(const coll_smelt_call *call) { return call->op && !coll_smelt_any_order(call->op, call->type); }
+static size_t element_of(const coll_smelt_call *call) { return call->op ? call->type->super.size : 0; }
+
+/* Of so many bytes. True: it was ours, *code is what the call returns. */
+static bool begun(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, size_t bytes,
+                  ompi_request_t **request, int *code) {
+  if (!coll_smelt_nodes_take(nodes, which, is_ordered(call), bytes, element_of(call)) || !keeps_order(nodes, call)) {
     coll_smelt_increment(&coll_smelt_tally.nonblocking_passed_on[which]);
     return false;
   }
@@ -551,9 +559,11 @@ static int make_calls(operation *o, struct ompi_info_t *info) {
   return error;
 }
 
-static bool kept(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, bool ordered,
-                 size_t bytes, size_t element, struct ompi_info_t *info, ompi_request_t **request, int *code) {
-  operation *o = coll_smelt_nodes_keep(nodes, which, ordered, bytes, element) ? make(nodes, which, call, bytes) : NULL;
+static bool kept(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, size_t bytes,
+                 struct ompi_info_t *info, ompi_request_t **request, int *code) {
+  const bool ours =
+      coll_smelt_nodes_keep(nodes, which, is_ordered(call), bytes, element_of(call)) && keeps_order(nodes, call);
+  operation *o = ours ? make(nodes, which, call, bytes) : NULL;
   if (!o) {
     coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
     return false;
@@ -574,7 +584,7 @@ int coll_smelt_nodes_ibarrier(struct ompi_communicator_t *comm, ompi_request_t *
                               mca_coll_base_module_t *base) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
   int code;
-  if (begun(nodes, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, false, 0, 0, request, &code)) return code;
+  if (begun(nodes, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, 0, request, &code)) return code;
   return nodes->lower.ibarrier(comm, request, nodes->lower.ibarrier_module);
 }
 
@@ -582,7 +592,7 @@ int coll_smelt_nodes_barrier_init(struct ompi_communicator_t *comm, struct ompi_
                                   mca_coll_base_module_t *base) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
   int code;
-  if (kept(nodes, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, false, 0, 0, info, request, &code)) return code;
+  if (kept(nodes, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, 0, info, request, &code)) return code;
   return nodes->lower.barrier_init(comm, info, request, nodes->lower.barrier_init_module);
 }
 
@@ -593,7 +603,7 @@ int coll_smelt_nodes_ibcast(void *buffer, coll_smelt_length count, struct ompi_d
   const size_t bytes = coll_smelt_bytes(type, count);
   int code;
   if (bytes == 0) return coll_smelt_complete(request);
-  if (begun(nodes, SMELT_COLLECTIVE_BROADCAST, &call, false, bytes, 0, request, &code)) return code;
+  if (begun(nodes, SMELT_COLLECTIVE_BROADCAST, &call, bytes, request, &code)) return code;
   return nodes->lower.ibcast(buffer, count, type, root, comm, request, nodes->lower.ibcast_module);
 }
 
@@ -604,35 +614,8 @@ int coll_smelt_nodes_bcast_init(void *buffer, coll_smelt_length count, struct om
   const coll_smelt_call call = {.receive = buffer, .count = count, .type = type, .root = root};
   const size_t bytes = coll_smelt_bytes(type, count);
   int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_BROADCAST, &call, false, bytes, 0, info, request, &code)) return code;
+  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_BROADCAST, &call, bytes, info, request, &code)) return code;
   return nodes->lower.bcast_init(buffer, count, type, root, comm, info, request, nodes->lower.bcast_init_module);
-}
-
-/* Combining node by node keeps the order of the ranks only where a node's ranks follow each other. */
-static bool keeps_order(const coll_smelt_nodes *nodes, const struct ompi_op_t *op) {
-  return nodes->consecutive || (op->o_flags & OMPI_OP_FLAGS_COMMUTE);
-}
-
-static bool begun_reduction(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call,
-                            ompi_request_t **request, int *code) {
-  const bool ordered = !coll_smelt_any_order(call->op, call->type);
-  if (nodes->state == COLL_SMELT_SERVING && !keeps_order(nodes, call->op)) {
-    coll_smelt_increment(&coll_smelt_tally.nonblocking_passed_on[which]);
-    return false;
-  }
-  return begun(nodes, which, call, ordered, coll_smelt_operand_bytes(call), call->type->super.size, request, code);
-}
-
-static bool kept_reduction(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call,
-                           struct ompi_info_t *info, ompi_request_t **request, int *code) {
-  const bool ordered = !coll_smelt_any_order(call->op, call->type);
-  const size_t bytes = coll_smelt_operand_bytes(call), element = call->type->super.size;
-  if (bytes == 0) return false;
-  if (!coll_smelt_nodes_keep(nodes, which, ordered, bytes, element) || !keeps_order(nodes, call->op)) {
-    coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
-    return false;
-  }
-  return kept(nodes, which, call, ordered, bytes, element, info, request, code);
 }
 
 /* MPI_Comm_idup agrees on numbers, one at a time (nonblocking.c). */
@@ -646,9 +629,10 @@ int coll_smelt_nodes_ireduce(const void *send, void *receive, coll_smelt_length 
                              mca_coll_base_module_t *base) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
   const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op, .root = root};
+  const size_t bytes = coll_smelt_operand_bytes(&call);
   int code;
-  if (coll_smelt_operand_bytes(&call) == 0) return coll_smelt_complete(request);
-  if (begun_reduction(nodes, SMELT_COLLECTIVE_REDUCE, &call, request, &code)) return code;
+  if (bytes == 0) return coll_smelt_complete(request);
+  if (begun(nodes, SMELT_COLLECTIVE_REDUCE, &call, bytes, request, &code)) return code;
   return nodes->lower.ireduce(send, receive, count, type, op, root, comm, request, nodes->lower.ireduce_module);
 }
 
@@ -657,8 +641,9 @@ int coll_smelt_nodes_reduce_init(const void *send, void *receive, coll_smelt_len
                                  struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *base) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
   const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op, .root = root};
+  const size_t bytes = coll_smelt_operand_bytes(&call);
   int code;
-  if (kept_reduction(nodes, SMELT_COLLECTIVE_REDUCE, &call, info, request, &code)) return code;
+  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_REDUCE, &call, bytes, info, request, &code)) return code;
   return nodes->lower.reduce_init(send, receive, count, type, op, root, comm, info, request,
                                   nodes->lower.reduce_init_module);
 }
@@ -668,10 +653,10 @@ int coll_smelt_nodes_iallreduce(const void *send, void *receive, coll_smelt_leng
                                 mca_coll_base_module_t *base) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
   const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
+  const size_t bytes = coll_smelt_operand_bytes(&call);
   int code;
-  if (coll_smelt_operand_bytes(&call) == 0) return coll_smelt_complete(request);
-  if (!is_open_mpis_own(&call) && begun_reduction(nodes, SMELT_COLLECTIVE_ALLREDUCE, &call, request, &code))
-    return code;
+  if (bytes == 0) return coll_smelt_complete(request);
+  if (!is_open_mpis_own(&call) && begun(nodes, SMELT_COLLECTIVE_ALLREDUCE, &call, bytes, request, &code)) return code;
   return nodes->lower.iallreduce(send, receive, count, type, op, comm, request, nodes->lower.iallreduce_module);
 }
 
@@ -681,8 +666,9 @@ int coll_smelt_nodes_allreduce_init(const void *send, void *receive, coll_smelt_
                                     ompi_request_t **request, mca_coll_base_module_t *base) {
   coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
   const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
+  const size_t bytes = coll_smelt_operand_bytes(&call);
   int code;
-  if (kept_reduction(nodes, SMELT_COLLECTIVE_ALLREDUCE, &call, info, request, &code)) return code;
+  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_ALLREDUCE, &call, bytes, info, request, &code)) return code;
   return nodes->lower.allreduce_init(send, receive, count, type, op, comm, info, request,
                                      nodes->lower.allreduce_init_module);
 }
@@ -705,7 +691,7 @@ int coll_smelt_nodes_iallgather(const void *send, coll_smelt_length send_count, 
   const size_t bytes = bytes_of_all(nodes, &call);
   int code;
   if (bytes == 0) return coll_smelt_complete(request);
-  if (begun(nodes, SMELT_COLLECTIVE_ALLGATHER, &call, false, bytes, 0, request, &code)) return code;
+  if (begun(nodes, SMELT_COLLECTIVE_ALLGATHER, &call, bytes, request, &code)) return code;
   return nodes->lower.iallgather(send, send_count, send_type, receive, count, type, comm, request,
                                  nodes->lower.iallgather_module);
 }
@@ -723,7 +709,7 @@ int coll_smelt_nodes_allgather_init(const void *send, coll_smelt_length send_cou
                                 .type = type};
   const size_t bytes = bytes_of_all(nodes, &call);
   int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_ALLGATHER, &call, false, bytes, 0, info, request, &code)) return code;
+  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_ALLGATHER, &call, bytes, info, request, &code)) return code;
   return nodes->lower.allgather_init(send, send_count, send_type, receive, count, type, comm, info, request,
                                      nodes->lower.allgather_init_module);
 }

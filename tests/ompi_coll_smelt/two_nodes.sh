@@ -115,6 +115,7 @@ for map in slot node; do
   expect_ok "2 ranks each, by $map" 2 $use --map-by $map "$programs/nodes"
   expect_ok "2 ranks each, by $map: every collective" 2 $use --map-by $map "$programs/many_collectives"
   expect_ok "2 ranks each, by $map: order and layouts" 2 $use --map-by $map "$programs/several_nodes"
+  expect_ok "2 ranks each, by $map: nonblocking and persistent" 2 $use --map-by $map "$programs/nonblocking" --light --nodes --smelt
 done
 expect_ok "3 ranks each, by node" 3 $use --map-by node "$programs/nodes"
 expect_ok "3 ranks each, by node: every collective" 3 $use --map-by node "$programs/many_collectives"
