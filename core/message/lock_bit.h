@@ -1,0 +1,35 @@
+// A lock in a bit of a word that also says something else.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/arch/cpu.h"
+#include "base/os/os.h"
+
+namespace smelt {
+
+inline constexpr uintptr_t kLocked = 1;
+
+// Takes the lock; what else the word said. acquire: what the last holder wrote is seen.
+inline bool try_lock(std::atomic<uintptr_t>& word, uintptr_t* rest) {
+  // relaxed: a hint; the exchange decides
+  if (word.load(std::memory_order_relaxed) & kLocked) return false;
+  *rest = word.fetch_or(kLocked, std::memory_order_acquire);
+  return (*rest & kLocked) == 0;
+}
+inline uintptr_t lock(std::atomic<uintptr_t>& word) {
+  constexpr int kPolls = 200;  // then the holder may need our CPU
+  uintptr_t rest;
+  for (int i = 0; !try_lock(word, &rest); ++i) {
+    if (i < kPolls)
+      cpu_pause();
+    else
+      os::yield_cpu();
+  }
+  return rest;
+}
+// ... and says something else from now on. release: what the holder wrote is seen by the next one.
+inline void unlock(std::atomic<uintptr_t>& word, uintptr_t rest) { word.store(rest, std::memory_order_release); }
+
+}  // namespace smelt

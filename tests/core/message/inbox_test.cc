@@ -1,0 +1,190 @@
+// The inbox: many senders, threads and processes; order of each, no loss, a full ring, senders that are killed while they
+// write.
+#include "message/inbox.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared_pages.h"
+
+namespace smelt::test {
+namespace {
+
+struct SharedInbox {
+  explicit SharedInbox(uint32_t size) : pages(sizeof(InboxFront) + 64 + size * sizeof(InboxCell)) {
+    inbox.front = static_cast<InboxFront*>(pages.get());
+    inbox.cells = reinterpret_cast<InboxCell*>(static_cast<char*>(pages.get()) + kLineBytes);
+    static_assert(sizeof(InboxFront) == kLineBytes);
+    inbox.size = size;
+    inbox.write_empty();
+  }
+  SharedPages pages;
+  Inbox inbox;
+};
+
+// Every byte of the payload tells which message of whom it is.
+void fill(char* payload, uint16_t sender, uint64_t number) {
+  const uint64_t word = uint64_t{sender} << 48 | number;
+  for (uint32_t i = 0; i < kCellPayload; i += 8) std::memcpy(payload + i, &word, 8);
+}
+bool is(const char* payload, uint16_t sender, uint64_t number) {
+  char expected[kCellPayload];
+  fill(expected, sender, number);
+  return std::memcmp(payload, expected, kCellPayload) == 0;
+}
+
+void send_all(const Inbox& inbox, uint16_t sender, uint64_t messages) {
+  std::mt19937_64 random(sender);
+  for (uint64_t k = 0; k < messages;) {
+    uint64_t position;
+    InboxCell* cell = inbox.claim(sender, &position);
+    if (!cell) {
+      std::this_thread::yield();
+      continue;
+    }
+    if (random() % 4096 == 0) std::this_thread::yield();  // claimed, and not yet written
+    fill(cell->payload, sender, k++);
+    inbox.publish(cell, position, sender);
+  }
+}
+
+// Takes so many messages; how many came that were not the next of their senders.
+uint64_t receive_all(InboxReader& reader, uint32_t senders, uint64_t messages) {
+  std::vector<uint64_t> next(senders);
+  uint64_t wrong = 0;
+  for (uint64_t got = 0; got < messages;) {
+    int32_t sender, claimed_by;
+    const InboxCell* cell = reader.peek(&sender, &claimed_by);
+    if (!cell) {
+      std::this_thread::yield();
+      continue;
+    }
+    wrong += !is(cell->payload, sender, next.at(sender)++);
+    reader.pass();
+    ++got;
+  }
+  return wrong;
+}
+
+TEST(Inbox, AFullRingSaysSoAndLosesNothing) {
+  const SharedInbox shared(4);
+  InboxReader reader{shared.inbox};
+  int32_t sender, claimed_by;
+  for (int round = 0; round < 3; ++round) {
+    uint64_t position;
+    for (uint64_t k = 0; k < 4; ++k) {
+      InboxCell* cell = shared.inbox.claim(7, &position);
+      ASSERT_NE(cell, nullptr);
+      EXPECT_EQ(reader.peek(&sender, &claimed_by) == nullptr, k == 0);
+      EXPECT_EQ(claimed_by, k == 0 ? 7 : -1);
+      fill(cell->payload, 7, k);
+      shared.inbox.publish(cell, position, 7);
+    }
+    EXPECT_EQ(shared.inbox.claim(7, &position), nullptr);
+    EXPECT_EQ(receive_all(reader, 8, 4), 0u);
+    EXPECT_EQ(reader.peek(&sender, &claimed_by), nullptr);
+    EXPECT_EQ(claimed_by, -1);
+  }
+}
+
+TEST(Inbox, ThreadsSendIntoShortAndLongRings) {
+  for (const uint32_t size : {1u, 2u, 8u, 256u}) {
+    constexpr uint16_t kSenders = 4;
+    const uint64_t each = size < 8 ? 1'000 : 200'000;
+    const SharedInbox shared(size);
+    InboxReader reader{shared.inbox};
+    std::vector<std::thread> threads;
+    for (uint16_t s = 0; s < kSenders; ++s) threads.emplace_back([&, s] { send_all(shared.inbox, s, each); });
+    EXPECT_EQ(receive_all(reader, kSenders, kSenders * each), 0u) << size << " cells";
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+pid_t fork_sender(const SharedInbox& shared, uint16_t sender, uint64_t messages) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  alarm(120);
+  send_all(shared.inbox, sender, messages);
+  _exit(0);
+}
+
+TEST(Inbox, ProcessesSend) {
+  constexpr uint16_t kSenders = 3;
+  constexpr uint64_t kEach = 200'000;
+  const SharedInbox shared(64);
+  InboxReader reader{shared.inbox};
+  std::vector<pid_t> children;
+  for (uint16_t s = 0; s < kSenders; ++s) children.push_back(fork_sender(shared, s, kEach));
+  EXPECT_EQ(receive_all(reader, kSenders, kSenders * kEach), 0u);
+  for (const pid_t child : children) {
+    int status;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+// Sends a few messages and stops in the middle of the next, or is killed in the middle of one before.
+pid_t fork_victim(const SharedInbox& shared, uint16_t sender, uint64_t messages) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  alarm(120);
+  send_all(shared.inbox, sender, messages);
+  uint64_t position;
+  while (!shared.inbox.claim(sender, &position)) std::this_thread::yield();
+  for (;;) pause();
+}
+
+// A sender is killed while it has a cell, again and again; the other's messages all come.
+TEST(Inbox, WhoIsKilledHoldsNobodyUp) {
+  constexpr uint16_t kOther = 0, kVictim = 1;
+  constexpr uint64_t kKills = 30;
+  const SharedInbox shared(8);
+  InboxReader reader{shared.inbox};
+  const pid_t other = fork_sender(shared, kOther, UINT64_MAX);
+  uint64_t wrong = 0, next[2] = {};
+  const auto take = [&](const InboxCell* cell, int32_t sender) {
+    wrong += !is(cell->payload, sender, next[sender]++);
+    reader.pass();
+  };
+  for (uint64_t k = 0; k < kKills; ++k) {
+    const pid_t victim = fork_victim(shared, kVictim, 50 * k);
+    next[kVictim] = 0;
+    int32_t sender, claimed_by = -1;
+    while (claimed_by != kVictim) {
+      if (const InboxCell* cell = reader.peek(&sender, &claimed_by))
+        take(cell, sender);
+      else
+        std::this_thread::yield();
+    }
+    kill(victim, SIGKILL);
+    waitpid(victim, nullptr, 0);
+    // What it had finished comes; at most one cell that it had not.
+    uint64_t passed = 0;
+    for (const uint64_t end = reader.head + 16; reader.head < end;) {
+      if (const InboxCell* cell = reader.peek(&sender, &claimed_by)) {
+        take(cell, sender);
+      } else if (claimed_by == kVictim) {
+        reader.pass_dead(kVictim);
+        ++passed;
+      } else {
+        std::this_thread::yield();
+      }
+    }
+    wrong += passed > 1;
+  }
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(next[kOther], 16u);
+}
+
+}  // namespace
+}  // namespace smelt::test

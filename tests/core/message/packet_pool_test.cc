@@ -1,0 +1,138 @@
+// The packet pool: nobody gets a packet that another has, none is lost, and an empty pool says so.
+#include "message/packet_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared_pages.h"
+
+namespace smelt::test {
+namespace {
+
+struct SharedPool {
+  explicit SharedPool(uint32_t packets) : pages(sizeof(PacketStack) + packets * 2 * sizeof(uint32_t)) {
+    returns.stack = static_cast<PacketStack*>(pages.get());
+    returns.next = reinterpret_cast<uint32_t*>(returns.stack + 1);
+    holders = reinterpret_cast<std::atomic<uint32_t>*>(returns.next + packets);
+    pool.write_full(returns, packets);
+  }
+  // How many packets are to be had now; all different.
+  size_t drain() {
+    std::set<uint32_t> all;
+    for (uint32_t packet; (packet = pool.take()) != kNoPacket;) EXPECT_TRUE(all.insert(packet).second) << packet;
+    return all.size();
+  }
+  SharedPages pages;
+  PacketReturns returns;
+  std::atomic<uint32_t>* holders;  // of each packet: by how many
+  PacketPool pool;
+};
+
+TEST(PacketPool, GivesEachPacketOnceAndThenNone) {
+  SharedPool shared(100);
+  EXPECT_EQ(shared.drain(), 100u);
+  EXPECT_EQ(shared.pool.take(), kNoPacket);
+  for (uint32_t i = 0; i < 50; ++i) shared.pool.give_back(i);
+  for (uint32_t i = 50; i < 100; ++i) shared.returns.give_back(i);
+  EXPECT_EQ(shared.drain(), 100u);
+}
+
+TEST(PacketPool, TheLastPacketComesFirst) {
+  SharedPool shared(10);
+  const uint32_t a = shared.pool.take(), b = shared.pool.take();
+  shared.pool.give_back(b);
+  shared.pool.give_back(a);
+  EXPECT_EQ(shared.pool.take(), a);
+  EXPECT_EQ(shared.pool.take(), b);
+}
+
+TEST(PacketPool, AThreadTakesFromTheListsOfOthers) {
+  SharedPool shared(10);
+  EXPECT_NE(shared.pool.take(), kNoPacket);  // the rest is in our list now
+  std::thread([&] { EXPECT_EQ(shared.drain(), 9u); }).join();
+}
+
+// Threads take and give back both ways, more of them than lists and than packets.
+TEST(PacketPool, ManyThreadsNeverShareAPacketNorLoseOne) {
+  constexpr uint32_t kPackets = 12;
+  SharedPool shared(kPackets);
+  std::atomic<uint64_t> wrong{0}, taken{0};
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < PacketPool::kLists + 4; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (int i = 0; i < 20'000; ++i) {
+        const uint32_t packet = shared.pool.take();
+        if (packet == kNoPacket) {
+          std::this_thread::yield();
+          continue;
+        }
+        taken += 1;
+        wrong += shared.holders[packet].fetch_add(1, std::memory_order_relaxed) != 0;
+        if (random() % 64 == 0) std::this_thread::yield();
+        wrong += shared.holders[packet].fetch_sub(1, std::memory_order_relaxed) != 1;
+        if (random() % 2)
+          shared.pool.give_back(packet);
+        else
+          shared.returns.give_back(packet);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(taken, 10'000u);
+  EXPECT_EQ(shared.drain(), kPackets);
+}
+
+// The owner fills, receivers in processes of their own return.
+TEST(PacketPool, ProcessesReturnWhatTheyWereGiven) {
+  constexpr uint32_t kPackets = 16, kReceivers = 3, kTurns = 100'000;
+  SharedPool shared(kPackets);
+  const SharedPages pages(4096);
+  auto* post = static_cast<std::atomic<uint32_t>*>(pages.get());  // [receivers, 16 apart] packet + 1; 0: nothing
+  std::vector<pid_t> children;
+  for (uint32_t r = 0; r < kReceivers; ++r) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(120);
+      uint32_t got;
+      do {
+        while ((got = post[16 * r].load(std::memory_order_acquire)) == 0) std::this_thread::yield();
+        post[16 * r].store(0, std::memory_order_release);
+        if (got <= kPackets) {
+          if (shared.holders[got - 1].exchange(0) != r + 1) _exit(1);
+          shared.returns.give_back(got - 1);
+        }
+      } while (got <= kPackets);
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  uint64_t wrong = 0;
+  for (uint32_t i = 0; i < kTurns + kReceivers; ++i) {
+    const uint32_t r = i % kReceivers;
+    uint32_t packet = kPackets;  // the end
+    if (i < kTurns)
+      while ((packet = shared.pool.take()) == kNoPacket) std::this_thread::yield();
+    while (post[16 * r].load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    if (i < kTurns) wrong += shared.holders[packet].exchange(r + 1) != 0;
+    post[16 * r].store(packet + 1, std::memory_order_release);
+  }
+  for (const pid_t child : children) {
+    int status;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(shared.drain(), kPackets);
+}
+
+}  // namespace
+}  // namespace smelt::test

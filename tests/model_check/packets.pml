@@ -1,0 +1,154 @@
+/* The packet pool under weak memory. Stands for core/message/packet_pool.cc: take(), give_back() of the owner's threads,
+ * and PacketReturns::give_back() of receivers. OWNERS threads with a list each take TURNS packets, of PACKETS, write
+ * them and hand each to a receiver of their own, which reads it and returns it. Packets and links are plain data.
+ * Checked: no race, so nobody has a packet that another has; at the end all of them are there; nobody hangs.
+ * Mutants: RETURN, TAKEN, LOCK, UNLOCK =RELAXED; BLIND a packet is put on the stack by a store; SINGLE one packet is
+ * taken off the stack instead of all (ABA); LOSE what came with it is forgotten. */
+#ifndef OWNERS
+#define OWNERS 2
+#endif
+#ifndef PACKETS
+#define PACKETS 2
+#endif
+#ifndef TURNS
+#define TURNS 2
+#endif
+#define THREADS (2*OWNERS)
+#define LOCATIONS (1+2*OWNERS)
+#define PLAIN (2*PACKETS+OWNERS+1)
+#define MESSAGES 30
+#ifndef RETURN
+#define RETURN RELEASE
+#endif
+#ifndef TAKEN
+#define TAKEN ACQUIRE
+#endif
+#ifndef LOCK
+#define LOCK ACQUIRE
+#endif
+#ifndef UNLOCK
+#define UNLOCK RELEASE
+#endif
+#include "weak.pml"
+#define top 0                    /* packet, 1 and more; 0: empty */
+#define lock_of(i) (1+(i))
+#define post(i) (1+OWNERS+(i))   /* what owner i hands to its receiver: packet, 0 when it has been taken over */
+#define content(p) (p)           /* packets count from 1 */
+#define next(p) (PACKETS+(p))
+#define first(i) (2*PACKETS+1+(i))
+
+byte finished, left_over;
+
+byte list[OWNERS];  /* what first(i) says: for guards alone */
+
+/* Worth a try: there is something somewhere. */
+#if OWNERS==1
+#define AVAILABLE (last_[top]!=0 || list[0]!=0)
+#else
+#define AVAILABLE (last_[top]!=0 || list[0]!=0 || list[1]!=0)
+#endif
+
+/* packet=0: the list is empty, or somebody has it. To look into an empty list teaches at most something, and is left
+ * out. */
+inline pop(i) {
+  packet=0; v=1;
+  atomic { if :: list[i]!=0 -> update_from(lock_of(i), LOCK, v); if :: v==0 -> update_to(1) :: else -> update_not() fi :: else fi };
+  if :: v==0 ->
+        read(first(i), packet);
+        if :: packet>0 -> read(next(packet), v); write(first(i), v); list[i]=v :: else fi;
+        store(lock_of(i), 0, UNLOCK)
+     :: else fi;
+  v=0
+}
+inline return_packet(p) {
+#ifdef BLIND
+  load(top, RELAXED, w); write(next(p), w); store(top, p, RETURN); w=0
+#else
+  load(top, RELAXED, w); ok=0;
+  do :: ok==0 -> write(next(p), w);
+        atomic { update_from(top, RETURN, v); if :: v==w -> update_to(p); ok=1 :: else -> update_not(); w=v fi }
+     :: else -> break od;
+  ok=0; v=0; w=0
+#endif
+}
+/* A chain of at most two, onto the own list; a thief has that: back onto the stack. */
+inline keep_rest() {
+  atomic { update_from(lock_of(me), LOCK, v); if :: v==0 -> update_to(1) :: else -> update_not() fi };
+  if :: v==0 ->
+        last=rest;
+        read(next(last), v);
+        do :: v!=0 -> last=v; read(next(last), v) :: else -> break od;
+        read(first(me), v); write(next(last), v); write(first(me), rest); list[me]=rest;
+        store(lock_of(me), 0, UNLOCK)
+     :: else ->
+        do :: rest!=0 -> last=rest; read(next(last), rest); return_packet(last) :: else -> break od
+  fi;
+  v=0; last=0; rest=0
+}
+inline take_returned() {
+#ifdef SINGLE
+  load(top, ACQUIRE, w);
+  if :: w>0 -> read(next(w), rest);
+        atomic { update_from(top, TAKEN, v); if :: v==w -> update_to(rest); packet=w :: else -> update_not() fi }
+     :: else fi;
+  w=0; v=0; rest=0
+#else
+  load(top, RELAXED, packet);
+  if :: packet>0 -> atomic { update_from(top, TAKEN, packet); update_to(0) } :: else fi;
+  if :: packet>0 -> read(next(packet), rest);
+#ifdef LOSE
+        rest=0;
+#endif
+        if :: rest>0 -> keep_rest() :: else fi
+     :: else fi
+#endif
+}
+
+proctype Owner(byte me) { byte turn, packet, v, w, rest, last; bool ok;
+  do :: turn<TURNS ->
+     packet=0;
+     do :: packet==0 ->
+        AVAILABLE;
+        pop(me);
+        if :: packet==0 -> take_returned() :: else fi;
+        if :: packet==0 && OWNERS>1 -> pop((me+1)%OWNERS) :: else fi
+     :: else -> break od;
+     write(content(packet), me+1);
+     atomic { last_[post(me)]==0 -> load(post(me), ACQUIRE, v) };
+     do :: v!=0 -> atomic { last_[post(me)]==0 -> load(post(me), ACQUIRE, v) } :: else -> break od;
+     store(post(me), packet, RELEASE);
+     packet=0; turn++
+  :: else -> break od;
+  finished++;
+  leave() }
+
+proctype Receiver(byte me) { byte turn, packet, v, w; bool ok;
+  do :: turn<TURNS ->
+     await_value(post(me-OWNERS), 1, ACQUIRE, packet);
+     read(content(packet), v); assert(v==me-OWNERS+1); v=0;
+     store(post(me-OWNERS), 0, RELEASE);
+     return_packet(packet);
+     packet=0; turn++
+  :: else -> break od;
+  finished++;
+  leave() }
+
+/* When all have ended, every packet hangs somewhere. */
+init { byte i; atomic {
+  list[0]=1;
+  c_code {
+    for (int p = 1; p <= PACKETS; ++p) now.memory.plain[PACKETS + p].value = p < PACKETS ? p + 1 : 0;
+    now.memory.plain[2 * PACKETS + 1].value = 1;  /* all of them are in the first list, as before anybody looks */
+  };
+  i=0; do :: i<OWNERS -> run Owner(i); run Receiver(i+OWNERS); i++ :: else -> break od };
+  finished==THREADS;
+  d_step { i=last_[top]; 
+    c_code {
+      int n = 0;
+      for (int p = Pinit->i; p && n <= PACKETS; ++n) p = now.memory.plain[PACKETS + p].value;
+      for (int t = 0; t < OWNERS; ++t)
+        for (int p = now.memory.plain[2 * PACKETS + 1 + t].value; p && n <= PACKETS; ++n) p = now.memory.plain[PACKETS + p].value;
+      now.left_over = n;
+    };
+    assert(left_over==PACKETS) }
+}
