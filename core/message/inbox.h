@@ -11,10 +11,10 @@
 //        ^                                                                          |
 //        +--- p + size ----------------- the reader has done with it ---------------+
 //
-// Whoever has claimed, or finds a cell claimed, moves the tail on; positions are claimed without gaps, in order. So what
-// one thread sends is in the order of its calls, and what it sends after it has heard from another thread comes behind
-// what that one had sent. A full ring is seen before anything is claimed. The reader goes on over a cell that is claimed
-// by somebody who has died.
+// Whoever has claimed, or finds a cell claimed, moves the tail on; positions are claimed without gaps, in order. So
+// what one thread sends is in the order of its calls, and what it sends after it has heard from another thread comes
+// behind what that one had sent. A full ring is seen before anything is claimed. The reader goes on over a cell that
+// is claimed by somebody who has died.
 #pragma once
 
 #include <atomic>

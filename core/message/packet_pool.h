@@ -1,10 +1,10 @@
-// The packets into which a participant's threads put messages that do not fit a cell: a fixed number in shared memory, a
-// list per thread, and a stack for what comes back from other processes.
+// The packets into which a participant's threads put messages that do not fit a cell: a fixed number in shared memory,
+// a list per thread, and a stack for what comes back from other processes.
 //
-// After Dang, Snir and Gropp (EuroMPI 2016, section 3.3): one pool for all threads would hand a packet from core to core
-// with every message, so each has its own list, last in first out, while its lines are still in the cache; whoever has
-// none left takes from the others. Their lists are deques without locks; here each has a lock bit that only a thief ever
-// finds taken, and nobody waits for one: who cannot have a list goes on to the next.
+// After Dang, Snir and Gropp (EuroMPI 2016, section 3.3): one pool for all threads would hand a packet from core to
+// core with every message, so each has its own list, last in first out, while its lines are still in the cache;
+// whoever has none left takes from the others. Their lists are deques without locks; here each has a lock bit that
+// only a thief ever finds taken, and nobody waits for one: who cannot have a list goes on to the next.
 //
 //   take:       own list;  what the others have returned, all of it at once;  any other thread's list;  nothing: the
 //               packets are with receivers that have not read them yet, which is the flow control

@@ -1,5 +1,5 @@
-// The inbox: many senders, threads and processes; order of each, no loss, a full ring, senders that are killed while they
-// write.
+// The inbox: many senders, threads and processes; order of each, no loss, a full ring, senders that are killed while
+// they write.
 #include "message/inbox.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,239 @@
+// Sending, receiving and waiting: inline, eager, rendezvous.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/os/os.h"
+#include "base/os/process.h"
+#include "base/os/shared_memory.h"
+#include "message/endpoint.h"
+#include "message/endpoint_internal.h"
+#include "message/lock_bit.h"
+
+namespace smelt::message {
+
+// A word of ours for a rendezvous; kWords: all are taken.
+uint32_t Endpoint::take_word() {
+  // relaxed: the exchange decides
+  uint64_t free = free_words_.load(std::memory_order_relaxed);
+  while (free)
+    // acquire: its last user has done with it
+    if (free_words_.compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire,
+                                          std::memory_order_relaxed))
+      return static_cast<uint32_t>(__builtin_ctzll(free));
+  return kWords;
+}
+
+void Endpoint::free_word(uint32_t word) {
+  // release: it is another's from now on
+  if (word != kWords) free_words_.fetch_or(uint64_t{1} << word, std::memory_order_release);
+}
+
+std::atomic<uint32_t>& Endpoint::answer_of(Request& request) {
+  return request.word == kWords ? request.answer : area(me_).words[request.word];
+}
+
+// Into the receiver's inbox with it. False: no room somewhere. When it is true the request may be complete, and gone.
+bool Endpoint::announce(Request* request) {
+  const Area own = area(me_);
+  Header header{match_key(request->context, me_, request->tag), request->length, Kind::kInline, 0, 0, 0};
+  if (request->length > kInlineBytes) {
+    header.which = request->length <= shape_.packet_bytes ? pool_.take() : kNoPacket;
+    header.kind = Kind::kEager;
+    if (header.which == kNoPacket) {
+      if (!single_copy_) return false;
+      header.which = take_word();
+      header.answer = reinterpret_cast<uintptr_t>(&request->answer);
+      header.kind = Kind::kRendezvous;
+      header.address = reinterpret_cast<uintptr_t>(request->data);
+    }
+  }
+  uint64_t position;
+  const Inbox inbox = area(request->peer).inbox;
+  InboxCell* cell = inbox.claim(me_, &position);
+  if (!cell) {
+    if (header.kind == Kind::kEager) pool_.give_back(header.which);
+    if (header.kind == Kind::kRendezvous) free_words_.fetch_or(uint64_t{1} << header.which, std::memory_order_release);
+    return false;
+  }
+  std::memcpy(cell->payload, &header, sizeof header);
+  if (request->length != 0 && header.kind == Kind::kInline)
+    std::memcpy(cell->payload + sizeof header, request->data, request->length);
+  if (header.kind == Kind::kEager)
+    std::memcpy(own.packets + uint64_t{header.which} * shape_.packet_bytes, request->data, request->length);
+  if (header.kind == Kind::kRendezvous) {
+    request->word = header.which;
+    // relaxed: the cell carries it to the receiver
+    answer_of(*request).store(0, std::memory_order_relaxed);
+  }
+  inbox.publish(cell, position, me_);
+  // release: the word, for the thread that asks
+  request->state.store(header.kind == Kind::kRendezvous ? State::kAnnounced : State::kComplete,
+                       std::memory_order_release);
+  return true;
+}
+
+int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes) {
+  if (to >= shape_.members) return -EINVAL;
+  if (!single_copy_ && bytes > shape_.packet_bytes) return -EMSGSIZE;
+  request->is_send = true;
+  request->error = 0;
+  request->peer = to;
+  request->context = context;
+  request->tag = tag;
+  request->data = data;
+  request->length = bytes;
+  request->behind = nullptr;
+  // relaxed: nobody else knows of it
+  request->state.store(State::kPending, std::memory_order_relaxed);
+  Queue& queue = queues_[to];
+  // relaxed: what this thread has queued, or heard of, it sees
+  if (queue.waiting.load(std::memory_order_relaxed) == 0 && announce(request)) return 0;
+  lock(queue.lock);
+  (queue.first ? queue.last->behind : queue.first) = request;
+  queue.last = request;
+  queue.waiting.store(1, std::memory_order_relaxed);
+  unlock(queue.lock, 0);
+  deferred_.fetch_add(1, std::memory_order_relaxed);
+  return 0;
+}
+
+int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
+                      uint64_t capacity) {
+  if (source >= shape_.members) return -EINVAL;
+  request->is_send = false;
+  request->error = 0;
+  request->buffer = buffer;
+  request->capacity = capacity;
+  request->node.mask = (source < 0 ? kAnySource : kExact) & (any_tag ? kAnyTag : kExact);
+  request->node.key = match_key(context, source < 0 ? 0 : static_cast<uint16_t>(source), any_tag ? 0 : tag);
+  // relaxed: the table's locks carry it to whoever finds it
+  request->state.store(State::kPending, std::memory_order_relaxed);
+  if (MatchNode* met = table_.post(&request->node)) deliver(request, reinterpret_cast<Message*>(met));
+  return 0;
+}
+
+// They have met: nobody else knows of either any more.
+void Endpoint::deliver(Request* receive, Message* message) {
+  const Header& header = message->header;
+  const uint64_t bytes = std::min(header.length, receive->capacity);
+  receive->error = header.length > receive->capacity ? -EMSGSIZE : 0;
+  receive->peer = message->sender;
+  receive->tag = static_cast<int32_t>(static_cast<uint32_t>(header.key));
+  receive->length = header.length;
+  const Area theirs = area(message->sender);
+  if (header.kind == Kind::kInline) {
+    if (bytes != 0) std::memcpy(receive->buffer, message->bytes, bytes);
+  } else if (header.kind == Kind::kEager) {
+    if (bytes != 0) std::memcpy(receive->buffer, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, bytes);
+    theirs.returns.give_back(header.which);
+  } else if (header.kind == Kind::kKept) {
+    if (bytes != 0) std::memcpy(receive->buffer, reinterpret_cast<const void*>(header.address), bytes);
+    os::unmap_pages(reinterpret_cast<void*>(header.address), shape_.packet_bytes);
+  } else {
+    const int32_t process = theirs.member->process;
+    int refused = 0;
+    if (process == process_) {
+      if (bytes != 0) std::memcpy(receive->buffer, reinterpret_cast<const void*>(header.address), bytes);
+    } else if (bytes != 0) {
+      refused = os::read_process(process, receive->buffer, header.address, bytes);
+    }
+    if (refused) receive->error = -EPIPE;
+    const uint32_t answer = refused ? kNotRead : kRead;
+    // release, both: we have read it. The kernel's store is one of the whole word; should it fail, its process has
+    // died.
+    if (header.which != kWords)
+      theirs.words[header.which].store(answer, std::memory_order_release);
+    else if (process == process_)
+      reinterpret_cast<std::atomic<uint32_t>*>(header.answer)->store(answer, std::memory_order_release);
+    else
+      os::write_process(process, &answer, header.answer, sizeof answer);
+  }
+  free_message(message);
+  // release: the buffer, and what is said of it
+  receive->state.store(State::kComplete, std::memory_order_release);
+}
+
+bool Endpoint::test(Request* request) {
+  // acquire: whoever completed it, or gave it a word
+  const State state = request->state.load(std::memory_order_acquire);
+  if (state == State::kComplete) return true;
+  if (state == State::kPending) return false;
+  // acquire: the receiver has read our memory
+  const uint32_t answer = answer_of(*request).load(std::memory_order_acquire);
+  if (answer == 0) return false;
+  request->error = answer == kRead ? 0 : -EPIPE;
+  free_word(request->word);
+  request->state.store(State::kComplete, std::memory_order_relaxed);
+  return true;
+}
+
+bool Endpoint::is_gone(uint16_t member) {
+  // relaxed, both: it is said once and for all; what it wrote while it lived, the kernel has seen to
+  if (gone_[member].load(std::memory_order_relaxed)) return true;
+  const Member& other = *area(member).member;
+  if (other.process == process_ || !os::process_gone(other.process, other.started)) return false;
+  gone_[member].store(1, std::memory_order_relaxed);
+  return true;
+}
+
+// Whom it waits for has died: then it is over. False: not so, or it is complete after all.
+bool Endpoint::abandon(Request* request) {
+  if (!request->is_send) {
+    bool somebody = false;
+    if (request->node.mask & ~kAnySource) {  // it says from whom
+      somebody = !is_gone(static_cast<uint16_t>(request->node.key >> 32));
+    } else {
+      for (uint16_t i = 0; i < shape_.members; ++i) somebody |= i != me_ && !is_gone(i);
+    }
+    if (somebody) return false;
+    drain(true);  // all that it had sent
+    if (!table_.cancel(&request->node)) return false;
+  } else if (!is_gone(request->peer)) {
+    return false;
+  } else {
+    Queue& queue = queues_[request->peer];
+    lock(queue.lock);
+    Request *before = nullptr, *at = queue.first;
+    for (; at && at != request; at = at->behind) before = at;
+    if (at) {
+      (before ? before->behind : queue.first) = at->behind;
+      if (queue.last == at) queue.last = before;
+      if (!queue.first) queue.waiting.store(0, std::memory_order_relaxed);
+    }
+    unlock(queue.lock, 0);
+    if (test(request)) return false;
+    // It was announced to somebody who will not read it any more.
+    if (!at) free_word(request->word);
+  }
+  request->error = -EPIPE;
+  request->state.store(State::kComplete, std::memory_order_relaxed);
+  return true;
+}
+
+int Endpoint::wait(Request* request) {
+  constexpr int kPolls = 100;
+  constexpr int64_t kPatience = 10'000'000;  // ns, until somebody is asked whether it lives
+  int idle = 0;
+  int64_t asked = 0;
+  while (!test(request)) {
+    if (progress()) {
+      idle = 0;
+    } else if (++idle < kPolls) {
+      cpu_pause();
+    } else {
+      os::yield_cpu();
+      const int64_t now = os::now_ns();
+      if (asked == 0) asked = now;
+      if (now - asked > kPatience) {
+        asked = now;
+        if (abandon(request)) break;
+        // Whoever has claimed the cell that comes next holds everybody up; has it died?
+        for (uint16_t i = 0; i < shape_.members; ++i) is_gone(i);
+      }
+    }
+  }
+  return request->error;
+}
+
+}  // namespace smelt::message
