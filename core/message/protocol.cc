@@ -53,7 +53,7 @@ bool Endpoint::announce(Request* request) {
   InboxCell* cell = inbox.claim(me_, &position);
   if (!cell) {
     if (header.kind == Kind::kEager) pool_.give_back(header.which);
-    if (header.kind == Kind::kRendezvous) free_words_.fetch_or(uint64_t{1} << header.which, std::memory_order_release);
+    if (header.kind == Kind::kRendezvous) free_word(header.which);
     return false;
   }
   std::memcpy(cell->payload, &header, sizeof header);
