@@ -212,26 +212,26 @@ bool Endpoint::abandon(Request* request) {
 }
 
 int Endpoint::wait(Request* request) {
-  constexpr int kPolls = 100;
+  constexpr uint32_t kPolls = 100;           // rounds in vain before others get our CPU
+  constexpr uint32_t kLook = 1024;           // rounds between two looks at the clock
   constexpr int64_t kPatience = 10'000'000;  // ns, until somebody is asked whether it lives
-  int idle = 0;
+  uint32_t idle = 0;
   int64_t asked = 0;
-  while (!test(request)) {
-    if (progress()) {
-      idle = 0;
-    } else if (++idle < kPolls) {
-      cpu_pause();
-    } else {
+  for (uint32_t round = 1; !test(request); ++round) {
+    idle = progress() ? 0 : idle + 1;
+    if (idle >= kPolls)
       os::yield_cpu();
-      const int64_t now = os::now_ns();
-      if (asked == 0) asked = now;
-      if (now - asked > kPatience) {
-        asked = now;
-        if (abandon(request)) break;
-        // Whoever has claimed the cell that comes next holds everybody up; has it died?
-        for (uint16_t i = 0; i < shape_.members; ++i) is_gone(i);
-      }
-    }
+    else
+      cpu_pause();
+    // Others' messages may keep us busy for as long as they like: the dead are asked for all the same.
+    if (idle < kPolls && round % kLook != 0) continue;
+    const int64_t now = os::now_ns();
+    if (asked == 0) asked = now;
+    if (now - asked <= kPatience) continue;
+    asked = now;
+    if (abandon(request)) break;
+    // Whoever has claimed the cell that comes next holds everybody up; has it died?
+    for (uint16_t i = 0; i < shape_.members; ++i) is_gone(i);
   }
   return request->error;
 }
