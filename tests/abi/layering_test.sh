@@ -6,13 +6,14 @@ set -u
 cd "$1" || exit 1
 failed=0 checked=0
 # Rooms in this order; a room below another does not know it.
-runtime='base transport model profile policy queue message generate schedule team context group openmp agree'
+runtime='base transport model rail profile policy queue message generate schedule team context group openmp agree'
 offline='profile/text zoo discover measure draw cli'
 allowed() {
   case $1 in
     base) echo base ;;
     transport) echo base transport ;;
     model) echo base model ;;
+    rail) echo base model rail ;;
     profile) echo base model profile ;;
     policy) echo base transport model profile policy ;;
     queue) echo base transport model profile policy queue ;;
@@ -25,7 +26,7 @@ allowed() {
     group) echo base transport model profile policy generate schedule group ;;
     openmp) echo base transport model profile policy generate schedule team openmp ;;
     agree) echo base transport model profile policy queue generate schedule agree ;;
-    profile/text) echo base model profile profile/text ;;
+    profile/text) echo base model rail profile profile/text ;;
     zoo) echo base zoo ;;
     discover) echo base model profile profile/text zoo discover ;;
     measure) echo base transport model profile profile/text policy generate schedule team discover measure ;;
@@ -69,7 +70,7 @@ done
 # The runtime half and the shims neither end the host program, nor print, nor read its environment behind options.h's back. Words in
 # comments do not count; ::exit and std::exit are exit.
 called() { sed 's|//.*||' "$2" | grep -Eq "(^|[^_a-zA-Z:>.])(std::|::)?$1 *\("; }
-runtime_half=$(find core/transport core/model core/profile/*.* core/policy core/queue core/message core/generate core/schedule core/team core/context core/group core/openmp core/agree gomp_shim kmp_shim ompi_coll_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
+runtime_half=$(find core/transport core/model core/rail core/profile/*.* core/policy core/queue core/message core/generate core/schedule core/team core/context core/group core/openmp core/agree gomp_shim kmp_shim ompi_coll_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
 for file in $runtime_half $(find core/base -name '*.cc' -o -name '*.h'); do
   checked=$((checked + 1))
   for word in abort exit _exit _Exit quick_exit __builtin_trap __builtin_abort printf fprintf puts getenv secure_getenv; do

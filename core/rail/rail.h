@@ -1,0 +1,85 @@
+// What a message costs on each network between two nodes, and what follows: which way it goes, over how many of them.
+//
+// After Brunet, Trahay & Denis, "A Sampling-based Approach for Communication Libraries Auto-tuning" (NewMadeleine,
+// Cluster 2011). A rail is a network interface that reaches the peer. Nobody trusts what it says of its speed: veth,
+// bonds and clouds lie. Each way to send is sampled at sizes from 1 byte to 16 MiB; between two samples the time is
+// taken to be linear in the size. From these curves, and from nothing else:
+//
+//   limits     where the curves of two ways cross (limits.cc)
+//   split      a long message over several rails so that all end at the same time (split.cc)
+//   aggregate  how many waiting short packets should leave as one (aggregate.cc)
+//
+// All of it are pure functions: both ends that know the same profile find the same.
+#pragma once
+
+#include <cstdint>
+
+namespace smelt {
+
+inline constexpr uint32_t kRailSizes = 25;  // 2^0 .. 2^24 bytes, where nothing is missing
+inline constexpr uint32_t kMaxRails = 8;
+inline constexpr uint64_t kLongestRailSample = uint64_t{1} << 24;
+
+// One way's time by size. Sizes increase strictly and are at least 1; times are finite, > 0 and never decrease.
+struct RailCurve {
+  uint32_t count = 0;  // samples, 1 .. kRailSizes
+  uint64_t bytes[kRailSizes] = {};
+  double us[kRailSizes] = {};      // from the sender's call until the receiver has it all
+  double spread[kRailSizes] = {};  // inter-quartile range of the samples over their median
+};
+
+// The ways to send that are sampled.
+enum RailMethod : uint32_t {
+  kRailEager,       // sent at once; the receiver copies it from where it arrived
+  kRailRendezvous,  // announced, asked for, then received where it belongs
+  kRailGathered,    // as eager, from two pieces of half the size that the rail itself puts together
+  kRailPair,        // two packets of this size each, one right after the other, as eager: until both are there
+};
+inline constexpr uint32_t kRailMethods = 4;
+inline constexpr const char* kRailMethodNames[kRailMethods] = {"eager", "rendezvous", "gathered", "pair"};
+
+struct Rail {
+  RailCurve method[kRailMethods];
+};
+
+// Time of n bytes: linear between samples, the shortest sample's below it, along the last two beyond the longest.
+double rail_time(const RailCurve& curve, uint64_t n);
+// The most bytes that take at most so long; 0: not even one byte; UINT64_MAX: any number.
+uint64_t rail_bytes_within(const RailCurve& curve, double us);
+// A longer message never takes less: makes the times so, by pooling adjacent violators, which is the least change in
+// the sum of squares (Ayer et al., "An Empirical Distribution Function for Sampling with Incomplete Information", 1955).
+void make_isotonic(RailCurve* curve);
+// Size from which b gains 3 % on a (kWorthwhile), and at all larger samples anything. 0: always; UINT64_MAX: never.
+uint64_t rail_crossing(const RailCurve& a, const RailCurve& b);
+// The better of eager and rendezvous at each sample: what a message costs on this rail.
+RailCurve transfer_curve(const Rail& rail);
+// Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples.
+double rail_bandwidth(const RailCurve& curve);
+
+// Sizes in bytes; 0: from the first byte on; UINT64_MAX: never.
+struct RailLimits {
+  uint64_t gathered;    // two pieces of as much together go as they are; shorter ones are copied into one buffer
+  uint64_t rendezvous;  // messages as long are announced first; shorter ones are eager
+  uint64_t apart;       // two packets of as much each leave one by one; shorter ones leave as one
+};
+// `copy` is the time of a copy in memory by size.
+RailLimits limits_of(const Rail& rail, const RailCurve& copy);
+
+// A rail as a message finds it.
+struct RailNow {
+  const RailCurve* curve;  // of transfer_curve
+  double idle_us;          // from now until what it still carries is done; >= 0
+};
+struct RailSplit {
+  uint64_t bytes[kMaxRails] = {};  // of the message, by rail; 0: not used
+  double finish_us = 0;            // predicted, from now until the last part is there
+  uint32_t used = 0;               // rails that carry a part
+};
+// Splits n bytes over the rails so that the last part arrives as early as can be. n > 0. 0; -EINVAL: no rail, more than
+// kMaxRails, a curve without samples, no byte, or a negative or infinite time.
+int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
+
+// How many of the first of `count` waiting packets (bytes each) should leave as one: 1 .. count; 0 of none.
+uint32_t aggregate_packets(const Rail& rail, const RailCurve& copy, const uint64_t* bytes, uint32_t count);
+
+}  // namespace smelt

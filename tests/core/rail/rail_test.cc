@@ -1,0 +1,251 @@
+// Curves, limits, splits and aggregates: by hand where that is possible, against every split there is where it is not.
+#include "rail/rail.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace smelt {
+namespace {
+
+// A latency and a time per byte, sampled at powers of two.
+RailCurve line(double latency, double per_byte, uint32_t samples = kRailSizes) {
+  RailCurve curve;
+  curve.count = samples;
+  for (uint32_t i = 0; i < samples; ++i)
+    curve.bytes[i] = uint64_t{1} << i, curve.us[i] = latency + per_byte * static_cast<double>(curve.bytes[i]);
+  return curve;
+}
+
+RailCurve random_curve(std::mt19937& random, uint64_t longest) {
+  std::uniform_int_distribution<uint64_t> step(1, std::max<uint64_t>(longest / 4, 1));
+  std::uniform_real_distribution<double> time(0, 30);
+  RailCurve curve;
+  uint64_t bytes = 0;
+  double us = 1;
+  curve.count = 1 + static_cast<uint32_t>(random() % 8);
+  for (uint32_t i = 0; i < curve.count; ++i) {
+    curve.bytes[i] = bytes += step(random);
+    curve.us[i] = us += random() % 4 == 0 ? 0 : time(random);  // flat places, too
+  }
+  return curve;
+}
+
+double finish_of(const std::vector<RailNow>& rails, const std::vector<uint64_t>& shares) {
+  double finish = 0;
+  for (size_t r = 0; r < rails.size(); ++r)
+    if (shares[r] > 0) finish = std::max(finish, rails[r].idle_us + rail_time(*rails[r].curve, shares[r]));
+  return finish;
+}
+
+// The earliest end of all splits there are.
+double best_of_all(const std::vector<RailNow>& rails, std::vector<uint64_t>& shares, size_t rail, uint64_t left) {
+  if (rail + 1 == rails.size()) {
+    shares[rail] = left;
+    return finish_of(rails, shares);
+  }
+  double best = INFINITY;
+  for (shares[rail] = 0; shares[rail] <= left; ++shares[rail])
+    best = std::min(best, best_of_all(rails, shares, rail + 1, left - shares[rail]));
+  return best;
+}
+
+TEST(RailTime, IsLinearBetweenSamplesAndBeyondThem) {
+  RailCurve curve;
+  curve.count = 3;
+  curve.bytes[0] = 8, curve.bytes[1] = 16, curve.bytes[2] = 32;
+  curve.us[0] = 5, curve.us[1] = 7, curve.us[2] = 15;
+  EXPECT_EQ(rail_time(curve, 1), 5);
+  EXPECT_EQ(rail_time(curve, 8), 5);
+  EXPECT_EQ(rail_time(curve, 12), 6);
+  EXPECT_EQ(rail_time(curve, 16), 7);
+  EXPECT_EQ(rail_time(curve, 24), 11);
+  EXPECT_EQ(rail_time(curve, 32), 15);
+  EXPECT_EQ(rail_time(curve, 64), 31);
+  curve.count = 1;
+  EXPECT_EQ(rail_time(curve, 16), 10);
+}
+
+TEST(RailTime, AndItsInverseAgree) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const RailCurve curve = random_curve(random, 400);
+    const double us = std::uniform_real_distribution<double>(0, 300)(random);
+    const uint64_t n = rail_bytes_within(curve, us);
+    if (n == UINT64_MAX) {
+      EXPECT_LE(rail_time(curve, uint64_t{1} << 40), us);
+      continue;
+    }
+    if (n > 0) {
+      EXPECT_LE(rail_time(curve, n), us * (1 + 1e-12));
+    }
+    EXPECT_GT(rail_time(curve, n + 1), us * (1 - 1e-12)) << n;
+  }
+}
+
+TEST(Isotonic, PoolsWhatDecreasesAndKeepsTheRest) {
+  RailCurve curve = line(0, 1, 6);
+  const double given[] = {1, 5, 3, 4, 12, 6}, wanted[] = {1, 4, 4, 4, 9, 9};
+  std::copy(std::begin(given), std::end(given), curve.us);
+  make_isotonic(&curve);
+  for (uint32_t i = 0; i < 6; ++i) EXPECT_DOUBLE_EQ(curve.us[i], wanted[i]) << i;
+}
+
+TEST(Isotonic, NothingDecreasesAndTheSumStays) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 500; ++i) {
+    RailCurve curve = line(1, 0.01, 1 + static_cast<uint32_t>(random() % kRailSizes));
+    double sum = 0, after = 0;
+    for (uint32_t k = 0; k < curve.count; ++k) sum += curve.us[k] *= 0.3 + static_cast<double>(random() % 100) / 50;
+    make_isotonic(&curve);
+    EXPECT_TRUE(std::is_sorted(curve.us, curve.us + curve.count));
+    for (uint32_t k = 0; k < curve.count; ++k) after += curve.us[k];
+    EXPECT_NEAR(after, sum, 1e-9 * sum);
+  }
+}
+
+TEST(Crossing, IsWhereTheGainReachesThreePercent) {
+  // 40 + n / 200 = 0.97 (10 + n / 100)
+  EXPECT_NEAR(static_cast<double>(rail_crossing(line(10, 0.01), line(40, 0.005))), 30.3 / 0.0047, 1.01);
+  EXPECT_EQ(rail_crossing(line(10, 0.01), line(40, 0.01)), UINT64_MAX);
+  EXPECT_EQ(rail_crossing(line(40, 0.01), line(10, 0.01, 12)), 0u);
+  EXPECT_EQ(rail_crossing(line(10, 0.01), line(10, 0.01)), UINT64_MAX) << "no gain is no reason";
+  EXPECT_EQ(rail_crossing(RailCurve{}, line(1, 1)), 0u);
+  EXPECT_EQ(rail_crossing(line(1, 1), RailCurve{}), UINT64_MAX);
+}
+
+TEST(Crossing, OfSamplesAtOtherSizesIsTheSame) {
+  RailCurve sparse;  // the same line, sampled twice
+  sparse.count = 2;
+  sparse.bytes[0] = 3, sparse.bytes[1] = 1'000'003;
+  for (uint32_t i = 0; i < 2; ++i) sparse.us[i] = 40 + 0.005 * static_cast<double>(sparse.bytes[i]);
+  const double both = static_cast<double>(rail_crossing(line(10, 0.01), line(40, 0.005)));
+  EXPECT_NEAR(static_cast<double>(rail_crossing(line(10, 0.01), sparse)), both, 1.01);
+}
+
+TEST(Crossing, AnOutlierMovesItUpOnly) {
+  RailCurve better = line(40, 0.005);
+  better.us[16] *= 10;  // one wrong sample at 64 KiB: from there on only is the gain for good
+  EXPECT_GT(rail_crossing(line(10, 0.01), better), uint64_t{1} << 16);
+  EXPECT_LE(rail_crossing(line(10, 0.01), better), uint64_t{1} << 17);
+}
+
+TEST(Limits, FollowFromTheCurves) {
+  Rail rail;
+  rail.method[kRailEager] = line(50, 0.010);
+  rail.method[kRailRendezvous] = line(150, 0.008);
+  rail.method[kRailGathered] = line(52, 0.010);
+  rail.method[kRailPair] = line(60, 0.020);
+  const RailLimits limits = limits_of(rail, line(0.1, 0.001));
+  EXPECT_NEAR(static_cast<double>(limits.rendezvous), (150 - 48.5) / (0.0097 - 0.008), 1.01);
+  EXPECT_NEAR(static_cast<double>(limits.gathered), (52 - 0.97 * 50.1) / (0.97 * 0.011 - 0.010), 1.01);
+  // By the size of each: 60 + n / 50 = 0.97 (50.1 + 0.022 n), the copy of both and one latency against two packets.
+  EXPECT_NEAR(static_cast<double>(limits.apart), (60 - 0.97 * 50.1) / (0.97 * 0.022 - 0.020), 1.01);
+}
+
+TEST(Split, AgainstEverySplitThereIs) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 1200; ++i) {
+    const uint32_t count = 1 + static_cast<uint32_t>(random() % 4);
+    const uint64_t most = count <= 2 ? 2000 : count == 3 ? 120 : 30;
+    const uint64_t n = 1 + random() % most;
+    std::vector<RailCurve> curves;
+    for (uint32_t r = 0; r < count; ++r) curves.push_back(random_curve(random, most));
+    std::vector<RailNow> rails;
+    for (const RailCurve& curve : curves) rails.push_back({&curve, static_cast<double>(random() % 3 * 15)});
+    RailSplit split;
+    ASSERT_EQ(split_message(rails.data(), count, n, &split), 0);
+    uint64_t sum = 0;
+    uint32_t used = 0;
+    for (uint32_t r = 0; r < count; ++r) sum += split.bytes[r], used += split.bytes[r] > 0;
+    ASSERT_EQ(sum, n);
+    ASSERT_EQ(used, split.used);
+    const std::vector<uint64_t> shares(split.bytes, split.bytes + count);
+    ASSERT_DOUBLE_EQ(split.finish_us, finish_of(rails, shares));
+    std::vector<uint64_t> tried(count);
+    const double best = best_of_all(rails, tried, 0, n);
+    ASSERT_NEAR(split.finish_us, best, 1e-9 * best) << "case " << i << ": " << count << " rails, " << n << " bytes";
+  }
+}
+
+TEST(Split, OfLinesEndsAtTheSameTimeEverywhere) {
+  const RailCurve fast = line(50, 0.04), slow = line(400, 0.1), slower = line(90, 0.5);
+  const RailNow rails[] = {{&fast, 0}, {&slow, 100}, {&slower, 3000}};
+  for (uint64_t n : {uint64_t{1} << 20, uint64_t{5} << 20, uint64_t{1} << 30}) {
+    RailSplit split;
+    ASSERT_EQ(split_message(rails, 3, n, &split), 0);
+    EXPECT_EQ(split.used, 3u);
+    for (uint32_t r = 0; r < 3; ++r)
+      EXPECT_NEAR(rails[r].idle_us + rail_time(*rails[r].curve, split.bytes[r]), split.finish_us, 1.0);
+  }
+}
+
+TEST(Split, LeavesOutARailThatDoesNotHelp) {
+  const RailCurve fast = line(50, 0.04), slow = line(400, 0.1);
+  const RailNow rails[] = {{&slow, 0}, {&fast, 0}};
+  RailSplit split;
+  ASSERT_EQ(split_message(rails, 2, 8000, &split), 0);  // the fast one is done at 370
+  EXPECT_EQ(split.bytes[0], 0u);
+  EXPECT_EQ(split.bytes[1], 8000u);
+  ASSERT_EQ(split_message(rails, 2, 10000, &split), 0);  // alone at 450
+  EXPECT_EQ(split.used, 2u);
+}
+
+TEST(Split, ALongerMessageNeverEndsEarlier) {
+  std::mt19937 random(4);
+  for (int i = 0; i < 200; ++i) {
+    const RailCurve a = random_curve(random, 5000), b = random_curve(random, 5000), c = random_curve(random, 5000);
+    const RailNow rails[] = {{&a, 0}, {&b, 7}, {&c, 30}};
+    double before = 0;
+    for (uint64_t n = 1; n < 20000; n = n * 3 / 2 + 1) {
+      RailSplit split;
+      ASSERT_EQ(split_message(rails, 3, n, &split), 0);
+      EXPECT_GE(split.finish_us, before * (1 - 1e-12));
+      before = split.finish_us;
+    }
+  }
+}
+
+TEST(Split, RefusesWhatMakesNoSense) {
+  const RailCurve good = line(1, 1), none;
+  RailSplit split;
+  const RailNow empty{&none, 0}, negative{&good, -1}, endless{&good, INFINITY}, unknown{&good, NAN}, fine{&good, 0};
+  for (const RailNow& rail : {empty, negative, endless, unknown})
+    EXPECT_EQ(split_message(&rail, 1, 1, &split), -EINVAL);
+  EXPECT_EQ(split_message(&fine, 0, 1, &split), -EINVAL);
+  EXPECT_EQ(split_message(&fine, 1, 0, &split), -EINVAL);
+  const std::vector<RailNow> many(kMaxRails + 1, fine);
+  EXPECT_EQ(split_message(many.data(), kMaxRails + 1, 1, &split), -EINVAL);
+  EXPECT_EQ(split_message(many.data(), kMaxRails, uint64_t{1} << 40, &split), 0);
+  EXPECT_EQ(split.used, kMaxRails);
+}
+
+TEST(Aggregate, AsLongAsItIsCheaper) {
+  Rail rail;
+  rail.method[kRailEager] = line(50, 0.01);
+  rail.method[kRailPair] = line(60, 0.02);  // a further packet costs 10 and its bytes
+  const RailCurve copy = line(0.1, 0.005);
+  const uint64_t small[] = {100, 100, 100, 100}, mixed[] = {100, 100, 4000, 100}, large[] = {1500, 1500};
+  EXPECT_EQ(aggregate_packets(rail, copy, small, 4), 4u);
+  EXPECT_EQ(aggregate_packets(rail, copy, small, 1), 1u);
+  EXPECT_EQ(aggregate_packets(rail, copy, small, 0), 0u);
+  EXPECT_EQ(aggregate_packets(rail, copy, mixed, 4), 2u) << "a copy of 20 us for a gap of 10";
+  EXPECT_EQ(aggregate_packets(rail, copy, large, 2), 1u) << "both are copied: 15 us for a gap of 10";
+}
+
+TEST(Transfer, IsTheBetterOfBoth) {
+  Rail rail;
+  rail.method[kRailEager] = line(50, 0.01);
+  rail.method[kRailRendezvous] = line(150, 0.008);
+  const RailCurve best = transfer_curve(rail);
+  for (uint32_t i = 0; i < best.count; ++i)
+    EXPECT_EQ(best.us[i], std::min(rail.method[kRailEager].us[i], rail.method[kRailRendezvous].us[i]));
+  EXPECT_NEAR(rail_bandwidth(best), 125, 0.01);
+}
+
+}  // namespace
+}  // namespace smelt
