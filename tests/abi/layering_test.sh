@@ -7,7 +7,7 @@ cd "$1" || exit 1
 failed=0 checked=0
 # Rooms in this order; a room below another does not know it.
 runtime='base transport model rail profile policy queue message generate schedule team context group openmp agree'
-offline='profile/text zoo discover measure draw cli'
+offline='profile/text zoo discover measure network draw cli'
 allowed() {
   case $1 in
     base) echo base ;;
@@ -30,6 +30,7 @@ allowed() {
     zoo) echo base zoo ;;
     discover) echo base model profile profile/text zoo discover ;;
     measure) echo base transport model profile profile/text policy generate schedule team discover measure ;;
+    network) echo base model rail profile profile/text network ;;
     draw) echo base model generate schedule draw ;;
     cli) echo $runtime $offline ;;
   esac

@@ -81,6 +81,24 @@ class Draft {
   bool placed_ = false;
 };
 
+// The lock of a directory's writers, held as long as the descriptor is open.
+int locked(const std::string& directory) {
+  const std::string path = directory + "/lock";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) fail(path, "cannot be opened");
+  while (::flock(fd, LOCK_EX) != 0)
+    if (errno != EINTR) {
+      const Descriptor closed(fd);
+      fail(path, "cannot be locked");
+    }
+  return fd;
+}
+
+void flush_directory(const std::string& directory) {
+  const Descriptor in(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (in.get() >= 0) ::fsync(in.get());  // not every file system can: the files themselves are safe already
+}
+
 }  // namespace
 
 std::string default_profile_path() {
@@ -118,11 +136,7 @@ WrittenProfile write_profile(const ProfileImage& image, const std::string& packe
   const std::string directory = directory_of(packed_path);
 
   prepare_profile_place(packed_path, shared);  // 1.
-  const std::string lock_path = directory + "/lock";
-  const Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (lock.get() < 0) fail(lock_path, "cannot be opened");
-  while (::flock(lock.get(), LOCK_EX) != 0)
-    if (errno != EINTR) fail(lock_path, "cannot be locked");
+  const Descriptor lock(locked(directory));
 
   const std::vector<std::byte> packed = image.pack();
   const std::string json = profile_to_json(image);
@@ -130,9 +144,17 @@ WrittenProfile write_profile(const ProfileImage& image, const std::string& packe
   Draft packed_draft(paths.packed, packed.data(), packed.size());
   json_draft.put_in_place();  // 3.
   packed_draft.put_in_place();
-  const Descriptor in(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (in.get() >= 0) ::fsync(in.get());  // not every file system can: the files themselves are safe already
+  flush_directory(directory);
   return paths;
+}
+
+void write_text_profile(const std::string& text, const std::string& path) {
+  const std::string directory = directory_of(path);
+  prepare_profile_place(path, false);  // 1.
+  const Descriptor lock(locked(directory));
+  Draft draft(path, text.data(), text.size());  // 2.
+  draft.put_in_place();                         // 3.
+  flush_directory(directory);
 }
 
 }  // namespace smelt

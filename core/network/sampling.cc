@@ -1,0 +1,336 @@
+#include "network/sampling.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "base/os/os.h"
+#include "network/fabric.h"
+#include "network/interfaces.h"
+#include "profile/text/error.h"
+#include "profile/text/statistics.h"
+
+namespace smelt {
+namespace {
+
+constexpr uint32_t kProtocol = 1;
+constexpr uint32_t kMostRounds = 200, kFirstRounds = 3;
+constexpr size_t kNote = 16;            // an announcement, an answer to one
+constexpr double kSilenceSeconds = 60;  // longer than the longest message takes on any rail worth sampling
+
+double now_us() { return static_cast<double>(os::now_ns()) * 1e-3; }
+
+std::string hex_of(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<uint8_t>(c));
+  return text;
+}
+
+std::string from_hex(const std::string& text) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < text.size(); i += 2) {
+    uint8_t value = 0;
+    const auto [end, error] = std::from_chars(&text[i], &text[i] + 2, value, 16);
+    if (error != std::errc{} || end != &text[i] + 2) throw UserError("the peer speaks another language");
+    bytes += static_cast<char>(value);
+  }
+  return bytes;
+}
+
+uint32_t number_of(const std::string& text, uint32_t least, uint32_t most) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+    throw UserError("the peer speaks another language");
+  return value;
+}
+
+// The words that follow `what`; where the peer says that it failed, its reason.
+std::vector<std::string> expect(Control& control, const char* what, size_t count) {
+  std::vector<std::string> words = control.hear(kSilenceSeconds);
+  if (!words.empty() && words[0] == "failed") {
+    words.erase(words.begin());
+    throw UserError(fmt::format("the peer: {}", fmt::join(words, " ")));
+  }
+  if (words.empty() || words[0] != what || words.size() < count + 1)
+    throw UserError("the peer speaks another language");
+  words.erase(words.begin());
+  return words;
+}
+
+// Both ends of a ping-pong, way by way. Each message is received where the receive was posted before the sender could
+// know: nothing comes unexpectedly but what the way itself leaves so.
+class Rounds {
+ public:
+  explicit Rounds(std::unique_ptr<FabricPort> port)
+      : data_(kLongestRailSample),
+        here_(2 * kLongestRailSample),
+        there_(2 * kLongestRailSample),
+        note_(kNote),
+        noted_(kNote),
+        port_(std::move(port)) {}
+
+  // Before the first round: what the other's first message comes into.
+  void prepare(RailMethod method, size_t bytes) {
+    if (method == kRailRendezvous)
+      port_->post_receive(noted_.data(), kNote);
+    else
+      post(method, bytes);
+  }
+
+  // One message there; prepare() was called, and is again for what comes back.
+  void send(RailMethod method, size_t bytes) {
+    switch (method) {
+      case kRailEager: port_->send(data_.data(), bytes); break;
+      case kRailGathered: port_->send_pieces(data_.data(), data_.data() + kLongestRailSample / 2, bytes / 2); break;
+      case kRailPair:
+        port_->send(data_.data(), bytes);
+        port_->send(data_.data(), bytes);
+        break;
+      case kRailRendezvous: break;
+    }
+  }
+
+  void ask_and_send(size_t bytes, bool more) {
+    port_->post_receive(noted_.data(), kNote);  // the answer
+    port_->send(note_.data(), kNote);
+    port_->wait_received();
+    if (more) port_->post_receive(noted_.data(), kNote);  // the next announcement
+    port_->send(data_.data(), bytes);
+  }
+
+  void receive(RailMethod method, size_t bytes) {
+    port_->wait_received();
+    if (method == kRailRendezvous) {
+      port_->post_receive(there_.data(), bytes);
+      port_->send(note_.data(), kNote);
+      port_->wait_received();
+      return;
+    }
+    if (method == kRailPair) port_->wait_received();
+    // From where it arrived to where it belongs.
+    std::memcpy(there_.data(), here_.data(), method == kRailPair ? 2 * bytes : bytes);
+  }
+
+  // The one that measures: times of one way, in µs. The first round warms up.
+  std::vector<double> measure(RailMethod method, size_t bytes, uint32_t rounds) {
+    std::vector<double> times;
+    for (uint32_t i = 0; i <= rounds; ++i) {
+      if (method != kRailRendezvous) post(method, bytes);
+      const double begin = now_us();
+      if (method == kRailRendezvous)
+        ask_and_send(bytes, true);
+      else
+        send(method, bytes);
+      receive(method, bytes);
+      if (i > 0) times.push_back((now_us() - begin) / 2);
+      port_->wait_sent();
+    }
+    return times;
+  }
+
+  void answer(RailMethod method, size_t bytes, uint32_t rounds) {
+    for (uint32_t i = 0; i <= rounds; ++i) {
+      receive(method, bytes);
+      const bool more = i < rounds;
+      if (method == kRailRendezvous) {
+        ask_and_send(bytes, more);
+      } else {
+        if (more) post(method, bytes);
+        send(method, bytes);
+      }
+      port_->wait_sent();
+    }
+  }
+
+ private:
+  void post(RailMethod method, size_t bytes) {
+    port_->post_receive(here_.data(), bytes);
+    if (method == kRailPair) port_->post_receive(here_.data() + bytes, bytes);
+  }
+
+  std::vector<char> data_, here_, there_, note_, noted_;
+  const std::unique_ptr<FabricPort> port_;  // closed first: until then it may write into the buffers
+};
+
+// A port whose waiting ends when the peer's process does, or after a long silence.
+std::unique_ptr<FabricPort> open_port(const std::string& address, Control& control, const double* begun_us) {
+  return open_fabric_port(address, kLongestRailSample, [&control, begun_us] {
+    control.check_peer();
+    if (now_us() - *begun_us > 1e6 * kSilenceSeconds)
+      throw UserError(fmt::format("nothing has come over the rail for {:.0f} s", kSilenceSeconds));
+  });
+}
+
+size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; }
+
+// Half of a rail's time is for its longest sizes, which take as long as all the others together.
+RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, double seconds, double* begun_us) {
+  RailCurve curve;
+  const double slot_us = 1e6 * seconds / 2 / kRailSizes;
+  double last_us = 0;  // of the one size before
+  const auto run = [&](size_t bytes, uint32_t count) {
+    control.say(fmt::format("run {} {} {}", static_cast<uint32_t>(method), bytes, count));
+    expect(control, "go", 0);
+    *begun_us = now_us();
+    return rounds.measure(method, bytes, count);
+  };
+  for (size_t bytes = least_bytes(method); bytes <= kLongestRailSample; bytes *= 2) {
+    // A message of twice the size, back and forth, and the rounds that it takes at least.
+    if (curve.count >= 12 && 2 * last_us * 2 * (kFirstRounds + 1) > 1e6 * seconds / 4) break;
+    std::vector<double> times = run(bytes, kFirstRounds);
+    const double once_us = std::max(2 * *std::min_element(times.begin(), times.end()), 0.1);
+    const auto more = static_cast<uint32_t>(std::clamp(slot_us / once_us, 0.0, double{kMostRounds}));
+    if (more > kFirstRounds) times = run(bytes, more);
+    curve.bytes[curve.count] = bytes;
+    curve.us[curve.count] = std::max(quantile(times, 0.25), 0.001);
+    curve.spread[curve.count] = relative_iqr(times);
+    last_us = curve.us[curve.count++];
+  }
+  make_isotonic(&curve);
+  return curve;
+}
+
+RailCurve sample_copy() {
+  RailCurve curve;
+  std::vector<char> from(kLongestRailSample, 1), to(kLongestRailSample, 2);
+  for (size_t bytes = 1; bytes <= kLongestRailSample; bytes *= 2) {
+    const size_t repeats = std::clamp<size_t>((64 << 10) / bytes, 1, 256);  // a clock's tick is longer than a copy
+    std::vector<double> times;
+    for (uint32_t i = 0; i < 9; ++i) {
+      const double begin = now_us();
+      for (size_t k = 0; k < repeats; ++k) {
+        std::memcpy(to.data(), from.data(), bytes);
+        __asm__ volatile("" ::"r"(to.data()) : "memory");  // it is done each time
+      }
+      times.push_back((now_us() - begin) / static_cast<double>(repeats));
+    }
+    curve.bytes[curve.count] = bytes;
+    curve.us[curve.count] = std::max(quantile(times, 0.25), 0.001);
+    curve.spread[curve.count++] = relative_iqr(times);
+  }
+  make_isotonic(&curve);
+  return curve;
+}
+
+std::string node_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name[0] ? name : "unnamed";
+}
+
+void greet(Control& control) { control.say(fmt::format("smelt-network {} {}", kProtocol, node_name())); }
+
+std::string meet(Control& control) {
+  const std::vector<std::string> words = expect(control, "smelt-network", 2);
+  if (words[0] != std::to_string(kProtocol))
+    throw UserError(fmt::format("the peer samples by version {}, this smelt by {}: use the same on both nodes",
+                                words[0], kProtocol));
+  return words[1];
+}
+
+NetworkRail sample_rail(Control& control, const Reach& reach, const SamplingOptions& options, uint32_t done,
+                        uint32_t total) {
+  NetworkRail rail;
+  rail.interface = reach.interface.name;
+  rail.driver = reach.interface.driver;
+  rail.mtu = reach.interface.mtu;
+  rail.local = reach.interface.address;
+  rail.remote = reach.remote;
+  double begun_us = now_us();
+  std::unique_ptr<FabricPort> port = open_port(rail.local, control, &begun_us);
+  rail.provider = port->provider();
+  control.say("rail " + rail.remote);
+  const std::string name = expect(control, "name", 1)[0];
+  port->connect(from_hex(name));
+  control.say("peer " + hex_of(port->name()));
+  expect(control, "ready", 0);
+  Rounds rounds(std::move(port));
+  for (uint32_t method = 0; method < kRailMethods; ++method) {
+    options.progress(done + method, total);
+    rail.rail.method[method] =
+        sample_curve(control, rounds, static_cast<RailMethod>(method), options.seconds / kRailMethods, &begun_us);
+  }
+  control.say("close");
+  expect(control, "closed", 0);
+  return rail;
+}
+
+void serve_rail(Control& control, const std::string& address) {
+  double begun_us = now_us();
+  std::unique_ptr<FabricPort> port = open_port(address, control, &begun_us);
+  control.say("name " + hex_of(port->name()));
+  port->connect(from_hex(expect(control, "peer", 1)[0]));
+  Rounds rounds(std::move(port));
+  control.say("ready");
+  for (;;) {
+    const std::vector<std::string> words = control.hear(kSilenceSeconds);
+    if (words.size() == 1 && words[0] == "close") break;
+    if (words.size() != 4 || words[0] != "run") throw UserError("the peer speaks another language");
+    const auto method = static_cast<RailMethod>(number_of(words[1], 0, kRailMethods - 1));
+    const uint32_t bytes = number_of(words[2], static_cast<uint32_t>(least_bytes(method)), kLongestRailSample);
+    const uint32_t count = number_of(words[3], 1, kMostRounds);
+    begun_us = now_us();
+    rounds.prepare(method, bytes);
+    control.say("go");
+    rounds.answer(method, bytes, count);
+  }
+  control.say("closed");
+}
+
+}  // namespace
+
+NetworkProfile sample_networks(Control& control, const SamplingOptions& options) {
+  NetworkProfile profile;
+  profile.library = fabric_library();
+  greet(control);
+  profile.peer = meet(control);
+  profile.node = node_name();
+  control.say("addresses");
+  const std::vector<std::string> addresses = expect(control, "addresses", 0);
+  const std::vector<Reach> rails =
+      reaching(network_interfaces(), addresses, control.local_address(), control.peer_address());
+  if (rails.empty()) throw UserError("no interface of this node reaches the peer");
+  profile.copy = sample_copy();
+  const auto total = static_cast<uint32_t>(rails.size()) * kRailMethods;
+  for (uint32_t r = 0; r < rails.size(); ++r)
+    profile.rails.push_back(sample_rail(control, rails[r], options, r * kRailMethods, total));
+  options.progress(total, total);
+  control.say("done");
+  profile.created = std::time(nullptr);
+  return profile;
+}
+
+void serve_sampling(Control& control) {
+  try {
+    greet(control);
+    meet(control);
+    for (;;) {
+      const std::vector<std::string> words = control.hear(kSilenceSeconds);
+      if (words.size() == 1 && words[0] == "done") return;
+      if (words.size() == 1 && words[0] == "addresses") {
+        std::string line = "addresses";
+        for (const NetworkInterface& interface : network_interfaces()) line += " " + interface.address;
+        control.say(line);
+      } else if (words.size() == 2 && words[0] == "rail" && is_ipv4(words[1])) {
+        serve_rail(control, words[1]);
+      } else {
+        throw UserError("the peer speaks another language");
+      }
+    }
+  } catch (const UserError& error) {
+    try {
+      control.say(fmt::format("failed {}", error.what()));
+    } catch (const UserError&) {
+      // It is gone, which is what the first one says.
+    }
+    throw;
+  }
+}
+
+}  // namespace smelt

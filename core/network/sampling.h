@@ -1,0 +1,29 @@
+// Samples the networks between two nodes, a process on each.
+//
+// One of them listens and does what it is told; the other tells, measures, and keeps the profile. Every way to send is
+// timed as a ping-pong: both directions alike, half of it is one way, and no clocks need agree. Each time is the lower
+// quartile of many short samples: with medians, a loaded machine was seen to make a rail of 200 Mbit/s look slower than
+// one of 80 at some sizes, and a split that believed it was worse than none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "network/control.h"
+#include "profile/text/network.h"
+
+namespace smelt {
+
+struct SamplingOptions {
+  double seconds = 8;  // per rail, about; the longest sizes may be left out for it, and follow the line of the last two
+  // Done and total, in curves.
+  std::function<void(uint32_t, uint32_t)> progress = [](uint32_t, uint32_t) {};
+};
+
+// Throws UserError: a rail cannot be sampled, the peer is gone, silent, or of another version.
+NetworkProfile sample_networks(Control& control, const SamplingOptions& options);
+// Serves one that samples until it is done. Throws UserError.
+void serve_sampling(Control& control);
+
+}  // namespace smelt

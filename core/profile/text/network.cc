@@ -1,0 +1,145 @@
+#include "profile/text/network.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "profile/text/error.h"
+#include "profile/text/io.h"
+#include "profile/text/json_checks.h"
+#include "profile/text/read.h"
+
+namespace smelt {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kFormat = "smelt network profile";
+constexpr uint32_t kLongestName = 256;
+
+std::string json_text(const std::string& text) {
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+std::string curve_text(const RailCurve& curve, const char* indent) {
+  std::vector<std::string> us, spread;
+  for (uint32_t i = 0; i < curve.count; ++i) {
+    us.push_back(fmt::format("{:.6g}", curve.us[i]));  // a millionth is far below any spread
+    spread.push_back(fmt::format("{:.3g}", curve.spread[i]));
+  }
+  return fmt::format("{{\n{0}  \"bytes\": [{1}],\n{0}  \"us\": [{2}],\n{0}  \"spread\": [{3}]\n{0}}}", indent,
+                     fmt::join(curve.bytes, curve.bytes + curve.count, ", "), fmt::join(us, ", "),
+                     fmt::join(spread, ", "));
+}
+
+// A name goes to terminals and into other programs' parameters: printable ASCII, nothing else.
+std::string name_of(const JsonChecks& checks, const Json& object, const char* key, bool may_be_empty = false) {
+  std::string text = checks.text(object, key);
+  if (text.size() > kLongestName || (text.empty() && !may_be_empty) ||
+      !std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; }))
+    checks.fail("\"{}\" is not a text of {} to {} printable characters", key, may_be_empty ? 0 : 1, kLongestName);
+  return text;
+}
+
+RailCurve curve_of(const JsonChecks& checks, const Json& parent, const char* key) {
+  const Json& object = checks.member(parent, key);
+  const Json& bytes = checks.list(object, "bytes", kRailSizes, "sizes");
+  const Json& us = checks.list(object, "us", kRailSizes, "times");
+  const Json& spread = checks.list(object, "spread", kRailSizes, "spreads");
+  if (bytes.empty() || us.size() != bytes.size() || spread.size() != bytes.size())
+    checks.fail("\"{}\" has {} sizes, {} times and {} spreads", key, bytes.size(), us.size(), spread.size());
+  RailCurve curve;
+  curve.count = static_cast<uint32_t>(bytes.size());
+  for (uint32_t i = 0; i < curve.count; ++i) {
+    curve.bytes[i] = checks.whole(bytes[i], fmt::format("\"{}\": size {}", key, i), kLongestRailSample);
+    if (curve.bytes[i] <= (i ? curve.bytes[i - 1] : 0)) checks.fail("\"{}\": its sizes do not increase", key);
+    const auto number = [&](const Json& value, const char* what) {
+      if (!value.is_number()) checks.fail("\"{}\": {} {} is not a number", key, what, i);
+      const double is = value.get<double>();
+      if (!(is >= 0 && is <= 1e9)) checks.fail("\"{}\": {} {} is {}, not from 0 to 1e9", key, what, i, is);
+      return is;
+    };
+    curve.us[i] = number(us[i], "time");
+    curve.spread[i] = number(spread[i], "spread");
+    if (!(curve.us[i] > 0)) checks.fail("\"{}\": time {} is 0", key, i);
+    if (i > 0 && curve.us[i] < curve.us[i - 1]) checks.fail("\"{}\": a longer message takes less at {}", key, i);
+  }
+  return curve;
+}
+
+}  // namespace
+
+std::string network_to_json(const NetworkProfile& profile) {
+  std::vector<std::string> rails;
+  for (const NetworkRail& rail : profile.rails) {
+    std::string text = fmt::format(
+        "{{\n      \"interface\": {}, \"driver\": {}, \"mtu\": {},\n"
+        "      \"local\": {}, \"remote\": {}, \"provider\": {}",
+        json_text(rail.interface), json_text(rail.driver), rail.mtu, json_text(rail.local), json_text(rail.remote),
+        json_text(rail.provider));
+    for (uint32_t method = 0; method < kRailMethods; ++method)
+      text +=
+          fmt::format(",\n      \"{}\": {}", kRailMethodNames[method], curve_text(rail.rail.method[method], "      "));
+    rails.push_back(text + "\n    }");
+  }
+  return fmt::format(
+      "{{\n  \"format\": \"{}\", \"version\": {}, \"created\": {},\n  \"node\": {}, \"peer\": {}, \"library\": {},\n"
+      "  \"copy\": {},\n  \"rails\": [\n    {}\n  ]\n}}\n",
+      kFormat, kNetworkProfileVersion, profile.created, json_text(profile.node), json_text(profile.peer),
+      json_text(profile.library), curve_text(profile.copy, "  "), fmt::join(rails, ",\n    "));
+}
+
+NetworkProfile network_from_json(const std::string& text, const std::string& name) {
+  const JsonChecks checks(name);
+  const Json root = checks.parse(text);
+  if (checks.text(root, "format") != kFormat) checks.fail("not a network profile (\"format\" is not \"{}\")", kFormat);
+  const uint32_t version = checks.whole(checks.member(root, "version"), "\"version\"", UINT32_MAX);
+  if (version != kNetworkProfileVersion)
+    checks.fail("version {} of the network profile; this program reads version {}: sample again", version,
+                kNetworkProfileVersion);
+  NetworkProfile profile;
+  profile.created = checks.whole(checks.member(root, "created"), "\"created\"", UINT32_MAX);
+  profile.node = name_of(checks, root, "node");
+  profile.peer = name_of(checks, root, "peer");
+  profile.library = name_of(checks, root, "library");
+  profile.copy = curve_of(checks, root, "copy");
+  const Json& rails = checks.list(root, "rails", kMaxRails, "rails");
+  if (rails.empty()) checks.fail("\"rails\" is empty");
+  std::set<std::string> interfaces;
+  for (const Json& object : rails) {
+    NetworkRail rail;
+    rail.interface = name_of(checks, object, "interface");
+    // It becomes a part of parameters' names and of comma-separated lists.
+    if (rail.interface.find_first_of(", =\"'\\/") != std::string::npos)
+      checks.fail("\"interface\" is {}, which no interface is called", json_text(rail.interface));
+    if (!interfaces.insert(rail.interface).second) checks.fail("interface {} is there twice", rail.interface);
+    rail.driver = name_of(checks, object, "driver", true);
+    rail.mtu = checks.whole(checks.member(object, "mtu"), "\"mtu\"", 1u << 20);
+    rail.local = name_of(checks, object, "local");
+    rail.remote = name_of(checks, object, "remote");
+    rail.provider = name_of(checks, object, "provider");
+    for (uint32_t method = 0; method < kRailMethods; ++method)
+      rail.rail.method[method] = curve_of(checks, object, kRailMethodNames[method]);
+    profile.rails.push_back(rail);
+  }
+  return profile;
+}
+
+NetworkProfile read_network_profile(const std::string& path) {
+  return network_from_json(read_text_file(path, " (no network was sampled yet; see 'smelt network --help')"), path);
+}
+
+std::string default_network_path() {
+  const std::string_view ending = ".profile";
+  std::string path = default_profile_path();
+  return path.substr(0, path.size() - ending.size()) + ".network.json";
+}
+
+void write_network_profile(const NetworkProfile& profile, const std::string& path) {
+  write_text_profile(network_to_json(profile), path);
+}
+
+}  // namespace smelt

@@ -1,0 +1,44 @@
+// The network profile: what was sampled on the networks between this machine and a peer, as JSON.
+//
+// It lies beside the machine's profile, <fingerprint>.network.json. The machine's own profile is mapped by processes that
+// have no network; this one is read by the smelt program alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rail/rail.h"
+
+namespace smelt {
+
+inline constexpr uint32_t kNetworkProfileVersion = 1;
+
+// One network interface that reaches the peer.
+struct NetworkRail {
+  std::string interface, driver;  // eth0; veth ("": the kernel names none, as of loopback)
+  std::string local, remote;      // addresses
+  std::string provider;           // libfabric's: tcp;ofi_rxm
+  uint32_t mtu = 0;               // bytes, 0: not known
+  Rail rail;
+};
+
+struct NetworkProfile {
+  int64_t created = 0;  // seconds since 1970
+  std::string node, peer, library;
+  RailCurve copy;  // in this machine's memory
+  std::vector<NetworkRail> rails;
+};
+
+std::string network_to_json(const NetworkProfile& profile);
+
+// Checks what it reads as if an enemy had written it. `name` begins the one line of each error. Throws UserError.
+NetworkProfile network_from_json(const std::string& text, const std::string& name);
+NetworkProfile read_network_profile(const std::string& path);
+
+// The usual place, beside the machine's profile. Throws UserError.
+std::string default_network_path();
+// Whole or not at all. Throws UserError.
+void write_network_profile(const NetworkProfile& profile, const std::string& path);
+
+}  // namespace smelt

@@ -1,0 +1,279 @@
+// Sampling between two real processes, over the loopback interface and between two network namespaces; and peers that
+// are silent, of another version, or die.
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "network/control.h"
+#include "network/fabric.h"
+#include "network/interfaces.h"
+#include "network/sampling.h"
+#include "profile/text/error.h"
+
+namespace smelt {
+namespace {
+
+// A process that runs `what` and ends; killed with the test.
+class Child {
+ public:
+  template <typename What>
+  explicit Child(What what) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    int code = 0;
+    try {
+      what();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "child: %s\n", error.what());
+      code = 1;
+    }
+    ::_exit(code);
+  }
+  ~Child() {
+    if (pid_ > 0) ::kill(pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
+  }
+  int join() {
+    int status = -1;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+std::string why_not(const std::function<void()>& what) {
+  try {
+    what();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_curves(const NetworkProfile& profile) {
+  for (const NetworkRail& rail : profile.rails)
+    for (const RailCurve& curve : rail.rail.method) {
+      ASSERT_GE(curve.count, 12u) << rail.interface;
+      for (uint32_t i = 0; i < curve.count; ++i) {
+        EXPECT_GT(curve.us[i], 0);
+        if (i > 0) {
+          EXPECT_GE(curve.us[i], curve.us[i - 1]);
+        }
+      }
+    }
+  // What was measured can be kept.
+  EXPECT_EQ(network_to_json(network_from_json(network_to_json(profile), "here")), network_to_json(profile));
+}
+
+NetworkProfile sample(const std::string& host, uint16_t port, double seconds = 1) {
+  Control control(connect_to(host, port, 20));
+  SamplingOptions options;
+  options.seconds = seconds;
+  return sample_networks(control, options);
+}
+
+TEST(Network, LoopbackBetweenTwoProcesses) {
+  if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
+  const Listener listener("127.0.0.1", 0);
+  Child peer([&] {
+    Control control(listener.accept());
+    serve_sampling(control);
+  });
+  const NetworkProfile profile = sample("127.0.0.1", listener.port());
+  EXPECT_EQ(peer.join(), 0);
+  ASSERT_EQ(profile.rails.size(), 1u);
+  EXPECT_EQ(profile.rails[0].interface, "lo");
+  EXPECT_EQ(profile.rails[0].local, "127.0.0.1");
+  EXPECT_EQ(profile.library.substr(0, 10), "libfabric ");
+  expect_curves(profile);
+  // No network here takes as long for 1 byte as for what it could carry of a thousand pages.
+  const RailCurve& eager = profile.rails[0].rail.method[kRailEager];
+  EXPECT_LT(eager.us[0], eager.us[eager.count - 1]);
+}
+
+TEST(Network, ASilentPeerIsTold) {
+  const Listener listener("127.0.0.1", 0);
+  Control control(connect_to("127.0.0.1", listener.port(), 20));  // accepted by nobody
+  EXPECT_NE(why_not([&] { control.hear(0.2); }).find("not answered"), std::string::npos);
+  EXPECT_NE(why_not([] { connect_to("127.0.0.1", 1, 5); }).find("smelt network listen"), std::string::npos);
+  EXPECT_NE(why_not([] { connect_to("no such host", 1, 5); }), "");
+}
+
+TEST(Network, AnotherVersionIsTold) {
+  if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
+  for (const char* line : {"smelt-network 2 node", "GET / HTTP/1.0", "failed no fabric here"}) {
+    const Listener listener("127.0.0.1", 0);
+    std::thread peer([&] {
+      Control control(listener.accept());
+      control.say(line);
+      why_not([&] { control.hear(); });
+    });
+    const std::string why = why_not([&] { sample("127.0.0.1", listener.port()); });
+    peer.join();
+    EXPECT_TRUE(why.find("version 2") != why.npos || why.find("another language") != why.npos ||
+                why.find("the peer: no fabric here") != why.npos)
+        << why;
+  }
+}
+
+TEST(Network, HostileOrdersAreRefused) {
+  if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
+  for (const char* order : {"rail ../etc", "rail 192.0.2.77", "run 0 1 1", "done now", "", "addresses x"}) {
+    const Listener listener("127.0.0.1", 0);
+    std::string why;
+    std::thread server([&] {
+      Control control(listener.accept());
+      why = why_not([&] { serve_sampling(control); });
+    });
+    {
+      Control control(connect_to("127.0.0.1", listener.port(), 20));
+      control.say("smelt-network 1 me");
+      control.say(order);
+      control.hear();
+      EXPECT_EQ(control.hear().at(0), "failed") << order;
+    }
+    server.join();
+    EXPECT_NE(why, "") << order;
+  }
+}
+
+TEST(Network, ALineWithoutEndIsRefused) {
+  const Listener listener("127.0.0.1", 0);
+  Control writer(connect_to("127.0.0.1", listener.port(), 20));
+  Control reader(listener.accept());
+  for (int i = 0; i < 8; ++i) writer.say(std::string(1000, 'x'));
+  EXPECT_EQ(reader.hear().at(0).size(), 1000u);
+  Control other(connect_to("127.0.0.1", listener.port(), 20));
+  Control second(listener.accept());
+  std::string line(8000, 'x');
+  line.back() = 'y';
+  other.say(line.substr(0, 3000));
+  other.say(line);
+  EXPECT_EQ(second.hear().at(0).size(), 3000u);
+  EXPECT_NE(why_not([&] { second.hear(); }), "");
+}
+
+TEST(Network, APeerThatDiesInTheMiddleIsNoticed) {
+  if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
+  const Listener listener("127.0.0.1", 0);
+  Child peer([&] {
+    Control control(listener.accept());
+    serve_sampling(control);
+  });
+  Control control(connect_to("127.0.0.1", listener.port(), 20));
+  SamplingOptions options;
+  options.seconds = 600;  // it is not done before
+  options.progress = [&](uint32_t done, uint32_t) {
+    if (done == 0) std::thread([pid = peer.pid()] { ::usleep(300'000), ::kill(pid, SIGKILL); }).detach();
+  };
+  EXPECT_NE(why_not([&] { sample_networks(control, options); }), "");
+  EXPECT_EQ(peer.join(), 128 + SIGKILL);
+}
+
+TEST(Interfaces, ThatShareANetworkReachThePeer) {
+  const auto interface = [](const char* name, const char* address, uint32_t network, uint32_t mask) {
+    return NetworkInterface{
+        .name = name, .driver = "", .mtu = 1500, .address = address, .network = network, .mask = mask};
+  };
+  const std::vector<NetworkInterface> mine = {
+      interface("lo", "127.0.0.1", 0x7f000000, 0xff000000), interface("a0", "10.1.0.1", 0x0a010000, 0xffffff00),
+      interface("b0", "10.2.0.1", 0x0a020000, 0xffffff00), interface("c0", "10.3.0.1", 0x0a030000, 0xffffff00)};
+  const std::vector<Reach> rails =
+      reaching(mine, {"127.0.0.1", "10.2.0.2", "10.1.0.2", "10.9.0.2", "junk"}, "10.2.0.1", "10.2.0.2");
+  ASSERT_EQ(rails.size(), 2u);
+  EXPECT_EQ(rails[0].interface.name, "b0");
+  EXPECT_EQ(rails[1].interface.name, "a0");
+  EXPECT_EQ(rails[1].remote, "10.1.0.2");
+  ASSERT_EQ(reaching(mine, {"127.0.0.1"}, "127.0.0.1", "127.0.0.1").size(), 1u);
+}
+
+// Two namespaces, two pairs of interfaces between them, of which one is slowed to 80 Mbit/s: what is sampled is the
+// network, and no interface's word for it.
+class TwoNamespaces : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
+    if (::geteuid() != 0) GTEST_SKIP() << "only root makes network namespaces";
+    if (!shell("ip netns add " + name(1) + " && ip netns add " + name(2)))
+      GTEST_SKIP() << "no network namespaces can be made here";
+    made_ = true;
+    for (const std::string i : {"1", "2"}) {
+      const bool up =
+          shell("ip -n " + name(1) + " link add rail" + i + " type veth peer name rail" + i + " netns " + name(2)) &&
+          shell("ip -n " + name(1) + " addr add 10.88." + i + ".1/24 dev rail" + i) &&
+          shell("ip -n " + name(2) + " addr add 10.88." + i + ".2/24 dev rail" + i) &&
+          shell("ip -n " + name(1) + " link set rail" + i + " up") &&
+          shell("ip -n " + name(2) + " link set rail" + i + " up");
+      if (!up) GTEST_SKIP() << "no veth interfaces can be made here";
+    }
+    slowed_ = true;
+    for (int node : {1, 2})
+      slowed_ =
+          slowed_ && shell("tc -n " + name(node) + " qdisc add dev rail2 root tbf rate 80mbit burst 64kb limit 2mb");
+  }
+  void TearDown() override {
+    if (made_) shell("ip netns del " + name(1)), shell("ip netns del " + name(2));
+  }
+  static bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
+  static std::string name(int node) { return "smelt-" + std::to_string(::getpid()) + "-" + std::to_string(node); }
+  static void enter(int node) {
+    const int fd = ::open(("/run/netns/" + name(node)).c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || ::setns(fd, CLONE_NEWNET) != 0) throw UserError("the namespace cannot be entered");
+  }
+
+  bool made_ = false, slowed_ = false;
+};
+
+TEST_F(TwoNamespaces, EveryInterfaceIsARail) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const int test = ::getpid();
+  Child peer([&] {
+    // name() is of the parent's pid.
+    const int fd = ::open(("/run/netns/smelt-" + std::to_string(test) + "-2").c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || ::setns(fd, CLONE_NEWNET) != 0) throw UserError("the namespace cannot be entered");
+    const Listener listener("0.0.0.0", 7711);
+    (void)!::write(ready[1], "x", 1);
+    Control control(listener.accept());
+    serve_sampling(control);
+  });
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  NetworkProfile profile;
+  std::string why;
+  std::thread sampler([&] {  // a thread of its own: only it moves into the namespace
+    why = why_not([&] {
+      enter(1);
+      profile = sample("10.88.1.2", 7711, 4);
+    });
+  });
+  sampler.join();
+  ASSERT_EQ(why, "");
+  EXPECT_EQ(peer.join(), 0);
+  ASSERT_EQ(profile.rails.size(), 2u);
+  EXPECT_EQ(profile.rails[0].interface, "rail1");
+  EXPECT_EQ(profile.rails[1].interface, "rail2");
+  EXPECT_EQ(profile.rails[1].local, "10.88.2.1");
+  EXPECT_EQ(profile.rails[1].remote, "10.88.2.2");
+  EXPECT_EQ(profile.rails[0].driver, "veth");
+  EXPECT_EQ(profile.rails[0].mtu, 1500u);
+  expect_curves(profile);
+  if (!slowed_) GTEST_SKIP() << "this kernel has no tbf: nothing could be slowed";
+  // 80 Mbit/s are 10 bytes a microsecond; the interface itself claims 10 Gbit/s.
+  const double slowed = rail_bandwidth(transfer_curve(profile.rails[1].rail));
+  EXPECT_GT(slowed, 0);
+  EXPECT_LT(slowed, 20);
+}
+
+}  // namespace
+}  // namespace smelt
