@@ -16,6 +16,7 @@
 #include "cli/other_figures.h"
 #include "cli/picture_request.h"
 #include "cli/preload.h"
+#include "cli/rails.h"
 #include "cli/thresholds.h"
 #include "cli/zoo_list.h"
 #include "discover/machine.h"
@@ -30,7 +31,8 @@ using Json = nlohmann::ordered_json;
 
 struct InfoArguments {
   std::string machine = "this";
-  bool json = false, thresholds = false;
+  std::string network;
+  bool json = false, thresholds = false, rails = false;
   uint32_t participants = 0;
 };
 
@@ -242,12 +244,24 @@ void add_info(CLI::App& app, Action& chosen) {
       ->type_name("N")
       ->check(CLI::Range(2u, kMaxParticipants))
       ->needs(thresholds);
+  CLI::Option* rails = verb->add_flag("--rails", arguments->rails,
+                                      "instead: the sampled networks, their limits, and how messages are split")
+                           ->excludes(thresholds);
+  verb->add_option("--network", arguments->network, "with --rails: a network profile instead of this machine's")
+      ->type_name("FILE")
+      ->needs(rails);
   verb->footer(
       "Example:\n  smelt info\n  smelt info --thresholds\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'\n"
       "  smelt info --machine zoo:list");
   verb->callback([arguments, &chosen] {
     chosen = [arguments] {
       if (arguments->machine == kZooList) return put_zoo_list(arguments->json);
+      if (arguments->rails) {
+        const NetworkProfile profile =
+            read_network_profile(arguments->network.empty() ? default_network_path() : arguments->network);
+        put(arguments->json ? rails_json(profile) : rails_text(profile));
+        return 0;
+      }
       const Report report = make_report(arguments->machine);
       if (!report.costs.note.empty()) warn(report.costs.note);
       if (arguments->thresholds) {

@@ -23,6 +23,8 @@ void add_profile(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail);
 void add_config(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+void add_network(CLI::App& app, Action& chosen);
+void add_tune(CLI::App& app, Action& chosen);
 
 // Exit codes besides 0 and those of `smelt run`.
 inline constexpr int kExitOutput = 1;       // stdout could not be written

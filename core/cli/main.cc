@@ -78,6 +78,8 @@ int dispatch(std::vector<std::string> words) {
   add_compare(app, chosen);
   add_draw(app, chosen);
   add_run(app, chosen, tail);
+  add_network(app, chosen);
+  add_tune(app, chosen);
   add_config(app, chosen);
 
   if (!words.empty() && words[0] == "help") {  // smelt help tree = smelt tree --help
@@ -87,7 +89,7 @@ int dispatch(std::vector<std::string> words) {
   }
   if (words.empty())
     throw UserError(
-        "which command? doctor, calibrate, profile, info, tree, compare, draw, run or config; see 'smelt --help'");
+        "which command? doctor, calibrate, profile, info, tree, compare, draw, run, network, tune or config; see 'smelt --help'");
   check_verb(app, words);
   if (words[0] == "run") {  // behind "--" everything belongs to the program, and the parser must not look at it
     const auto dashes = std::find(words.begin(), words.end(), "--");

@@ -1,0 +1,16 @@
+// What follows from a network profile: smelt info --rails.
+#pragma once
+
+#include <string>
+
+#include "profile/text/network.h"
+
+namespace smelt {
+
+std::string rails_text(const NetworkProfile& profile);
+std::string rails_json(const NetworkProfile& profile);
+
+double rail_mbits(const NetworkRail& rail);       // Mbit/s of long messages
+double rail_latency_us(const NetworkRail& rail);  // of the shortest message
+
+}  // namespace smelt

@@ -1,0 +1,103 @@
+// smelt info --rails and smelt tune: word for word on a network profile made by hand, and their errors.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "program.h"
+
+namespace smelt::test {
+namespace {
+
+std::string two_rails() { return from_environment("SMELT_TEST_NETWORK"); }
+
+void expect_golden(const std::string& name, const std::string& now) {
+  const std::string path = from_environment("SMELT_TEST_GOLDEN") + "/" + name;
+  if (!from_environment("SMELT_RENEW_GOLDEN").empty()) {
+    std::ofstream(path, std::ios::binary) << now;
+    GTEST_SKIP() << path << " written anew";
+  }
+  EXPECT_EQ(now, read_file(path)) << path;
+}
+
+TEST(Rails, InfoIsAsItWas) {
+  const Outcome outcome = smelt({"info", "--rails", "--network", two_rails()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  expect_golden("rails-info.txt", outcome.out);
+}
+
+TEST(Rails, TuneIsAsItWas) {
+  const Outcome outcome = smelt({"tune", "openmpi", "--dry-run", "--network", two_rails()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  expect_golden("rails-tune.txt", outcome.out);
+}
+
+TEST(Rails, JsonSaysTheSame) {
+  const auto info = smelt({"info", "--rails", "--json", "--network", two_rails()}).json();
+  ASSERT_EQ(info["rails"].size(), 2u);
+  EXPECT_NEAR(info["rails"][0]["latency_us"].get<double>(), 60, 1);
+  EXPECT_NEAR(info["rails"][1]["mbit_per_s"].get<double>(), 80, 1);
+  for (const auto& split : info["splits"]) {
+    uint64_t sum = 0;
+    for (const auto& share : split["shares"]) sum += share.get<uint64_t>();
+    EXPECT_EQ(sum, split["bytes"].get<uint64_t>());
+    for (const auto& alone : split["alone_us"]) EXPECT_LE(split["split_us"].get<double>(), alone.get<double>() + 1e-6);
+  }
+}
+
+TEST(Rails, TuneWritesAFile) {
+  const std::string path = scratch() + "/net.conf";
+  const Outcome outcome = smelt({"tune", "openmpi", "-o", path, "--network", two_rails()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(read_file(path), smelt({"tune", "openmpi", "--dry-run", "--network", two_rails()}).out);
+}
+
+TEST(Rails, TuneLeavesOutWhatCarriesNothing) {
+  auto network = nlohmann::json::parse(read_file(two_rails()));
+  for (const char* method : {"eager", "rendezvous", "gathered", "pair"})
+    for (auto& us : network["rails"][1][method]["us"]) us = us.get<double>() * 40;
+  const auto rows = smelt({"tune", "openmpi", "--json", "--network", write_file("one.json", network.dump())}).json();
+  EXPECT_EQ(rows[0]["value"], "fast0");
+  for (const auto& row : rows) EXPECT_EQ(row["parameter"].get<std::string>().find("slow0"), std::string::npos);
+}
+
+// Open MPI takes an unknown parameter without a word.
+TEST(Rails, OpenMpiKnowsTheParameters) {
+  FILE* info =
+      popen("ompi_info --version 2>/dev/null && ompi_info --param btl tcp --level 9 --parsable 2>/dev/null", "r");
+  ASSERT_NE(info, nullptr);
+  std::string known;
+  for (char line[4096]; fgets(line, sizeof line, info);) known += line;
+  pclose(info);
+  if (known.find("btl_tcp") == std::string::npos) GTEST_SKIP() << "no Open MPI with a TCP component here";
+  const auto rows = smelt({"tune", "openmpi", "--json", "--network", two_rails()}).json();
+  ASSERT_EQ(rows.size(), 7u);
+  for (const auto& row : rows) {
+    std::string name = row["parameter"];
+    // Those of an interface are registered when it is opened, after the one for all.
+    for (const char* ending : {"_fast0", "_slow0"})
+      if (name.ends_with(ending)) name.resize(name.size() - std::string(ending).size());
+    EXPECT_NE(known.find(":param:" + name + ":value:"), std::string::npos) << name;
+  }
+}
+
+TEST(Rails, BadInputIsOneLine) {
+  const auto expect = [](std::vector<std::string> words, const std::string& says) {
+    const Outcome outcome = smelt(std::move(words));
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  };
+  expect({"info", "--rails"}, "no network was sampled yet");
+  expect({"info", "--network", two_rails()}, "--rails");
+  expect({"tune", "mpich", "--dry-run"}, "openmpi");
+  expect({"tune", "openmpi"}, "--dry-run to see them");
+  expect({"tune", "openmpi", "--dry-run", "--network", write_file("bad.json", "{}")}, "\"format\" is missing");
+  expect({"tune", "openmpi", "--network", two_rails(), "-o", "/no/such/folder/x"}, "cannot be written");
+}
+
+}  // namespace
+}  // namespace smelt::test
