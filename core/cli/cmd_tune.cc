@@ -1,8 +1,8 @@
 // smelt tune: hands other libraries their own parameters, from what was measured.
 //
 // Open MPI 4.1 deals a long message to the interfaces by btl_tcp_bandwidth_<interface>, which it takes from what the
-// kernel says, and virtual interfaces, bonds and clouds say anything. Its limits between eager and rendezvous are constants. All are
-// parameters, so measured ones need no code in the way of the data.
+// kernel says, and virtual interfaces, bonds and clouds say anything. Its limits between
+// eager and rendezvous are constants. All are parameters, so measured ones need no code in the way of the data.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -115,7 +115,8 @@ void add_tune(CLI::App& app, Action& chosen) {
   verb->add_flag("--dry-run", arguments->dry_run, "print them, and why, instead")->excludes(output);
   verb->add_flag("--json", arguments->json, "print them for programs")->excludes(output);
   verb->footer(
-      "Example:\n  smelt tune openmpi --dry-run\n  smelt tune openmpi -o net.conf && mpirun --mca mca_base_param_files net.conf ./app");
+      "Example:\n  smelt tune openmpi --dry-run\n  smelt tune openmpi -o net.conf\n"
+      "  mpirun --mca mca_base_param_files net.conf ./app");
   verb->callback([arguments, &chosen] {
     if (!arguments->dry_run && !arguments->json && arguments->output.empty())
       throw CLI::ValidationError("tune", "-o FILE to write the parameters there, or --dry-run to see them");

@@ -89,7 +89,8 @@ int dispatch(std::vector<std::string> words) {
   }
   if (words.empty())
     throw UserError(
-        "which command? doctor, calibrate, profile, info, tree, compare, draw, run, network, tune or config; see 'smelt --help'");
+        "which command? doctor, calibrate, profile, info, tree, compare, draw, run, network, tune or config; "
+        "see 'smelt --help'");
   check_verb(app, words);
   if (words[0] == "run") {  // behind "--" everything belongs to the program, and the parser must not look at it
     const auto dashes = std::find(words.begin(), words.end(), "--");

@@ -1,5 +1,6 @@
-// libfabric, opened only when a network is sampled: the program does not need it for anything else, and loading it loads
-// the libraries of every kind of network there is. Four functions of it are symbols; all others go by its objects.
+// libfabric, opened only when a network is sampled: the program does not need it for anything else, and loading it
+// loads the libraries of every kind of network there is. Four functions of it are symbols; all others go by its
+// objects.
 #include "network/fabric.h"
 
 #include <arpa/inet.h>

@@ -46,8 +46,9 @@ struct Rail {
 double rail_time(const RailCurve& curve, uint64_t n);
 // The most bytes that take at most so long; 0: not even one byte; UINT64_MAX: any number.
 uint64_t rail_bytes_within(const RailCurve& curve, double us);
-// A longer message never takes less: makes the times so, by pooling adjacent violators, which is the least change in
-// the sum of squares (Ayer et al., "An Empirical Distribution Function for Sampling with Incomplete Information", 1955).
+// A longer message never takes less: makes the times so, by pooling adjacent violators, which is the least change
+// in the sum of squares (Ayer et al., "An Empirical Distribution Function for Sampling with Incomplete Information",
+// 1955).
 void make_isotonic(RailCurve* curve);
 // Size from which b gains 3 % on a (kWorthwhile), and at all larger samples anything. 0: always; UINT64_MAX: never.
 uint64_t rail_crossing(const RailCurve& a, const RailCurve& b);

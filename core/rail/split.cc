@@ -10,8 +10,8 @@
 //                        |####|   |busy|   |busy|
 //
 // No curve needs to be convex for this: where T_r never decreases, a message that is done by t has at most c_r(t) bytes
-// on rail r, so no split can end before that t. A rail whose first byte comes after t has c_r = 0 and is left out, and n
-// rails are no harder than two.
+// on rail r, so no split can end before that t. A rail whose first byte comes after t has c_r = 0 and is left out, and
+// n rails are no harder than two.
 #include <cerrno>
 #include <cmath>
 

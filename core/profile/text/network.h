@@ -1,7 +1,7 @@
 // The network profile: what was sampled on the networks between this machine and a peer, as JSON.
 //
-// It lies beside the machine's profile, <fingerprint>.network.json. The machine's own profile is mapped by processes that
-// have no network; this one is read by the smelt program alone.
+// It lies beside the machine's profile, <fingerprint>.network.json. The machine's own profile is mapped by processes
+// that have no network; this one is read by the smelt program alone.
 #pragma once
 
 #include <cstdint>
