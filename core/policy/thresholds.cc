@@ -67,6 +67,18 @@ Names names_of(Id id) {
   }
 }
 
+// Where nobody measured. Of single copy, the longest through the shelf.
+uint64_t typical_of(Id id, uint64_t participants) {
+  if (participants <= 2) return typical(id);
+  switch (id) {
+    case Id::kCopyBroadcast: return kNever;
+    case Id::kCopyRooted: return typical(Id::kCopyRow) / participants;
+    case Id::kCopyReduce: return participants * typical(Id::kCopyEach);
+    case Id::kCopyAllreduce: return 2 * participants * typical(Id::kCopyEach);
+    default: return typical(id);
+  }
+}
+
 Threshold from_curves(Id id, const CurveSet& set) {
   const Names names = names_of(id);
   const LimitSides sides = sides_of(set, names.limit);
@@ -79,7 +91,8 @@ Threshold from_curves(Id id, const CurveSet& set) {
       if (sides.handing_over[i] > 0 && sides.taking_over[i] > 0) largest = i;
     // Curves that end early, because the time was over, say nothing of what is longer.
     if (out.value == kNever && largest >= 0 && largest + 1 < static_cast<int>(kCurveSizes))
-      return of(id, std::max(typical(id), kSampledBytes[largest]), Origin::kTypical, "the measured sizes end below it");
+      return of(id, std::max(typical_of(id, set.participants), kSampledBytes[largest]), Origin::kTypical,
+                "the measured sizes end below it");
     range.from = largest;
   }
   out.crossing.method[0] = names.from;
@@ -99,17 +112,6 @@ Threshold from_curves(Id id, const CurveSet& set) {
 // Is each message for one participant only?
 bool is_for_one(Id id) { return id == Id::kCopyExchange || id == Id::kCopyRooted; }
 
-// The longest through the shelf where nobody measured.
-uint64_t typical_of_many(Id id, uint64_t n) {
-  switch (id) {
-    case Id::kCopyBroadcast: return kNever;
-    case Id::kCopyRooted: return typical(Id::kCopyRow) / n;
-    case Id::kCopyReduce: return n * typical(Id::kCopyEach);
-    case Id::kCopyAllreduce: return 2 * n * typical(Id::kCopyEach);
-    default: return typical(id);
-  }
-}
-
 Threshold method_limit(Id id, const Profile* profile, const Situation& situation) {
   const bool copies = id != Id::kFlatReduce && id != Id::kFlatAllreduce;
   const int64_t set = copies ? options().copy_limit : options().flat_limit;
@@ -126,7 +128,7 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
   const bool measured = id != Id::kCopyExchange && !(id == Id::kCopyRooted && many);
   const CurveSet* curves = measured ? curves_for(profile, situation, copies) : nullptr;
   if (copies && many && !curves) {
-    Threshold out = of(id, typical_of_many(id, situation.participants), Origin::kTypical);
+    Threshold out = of(id, typical_of(id, situation.participants), Origin::kTypical);
     if (id == Id::kCopyBroadcast) out.note = "more than two would wait for one another in the kernel";
     return out;
   }

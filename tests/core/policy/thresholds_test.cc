@@ -187,6 +187,7 @@ TEST_F(Thresholds, OfMethodsAreTypicalBeyondWhatWasMeasured) {
   EXPECT_EQ(reason(late), "the measured sizes end below it");
   forget_from(1);
   EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, eight).value, usual);
+  EXPECT_EQ(machine.find(ThresholdId::kCopyBroadcast, eight).value, kNever) << "many read from one";
   // What crosses, or gains everywhere, was seen.
   machine.line(kAllreduceSliced, 500, 0);
   forget_from(4);
