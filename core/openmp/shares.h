@@ -28,7 +28,7 @@
 //
 // The word has room for 12 bits of the episode and 12 of the place. How old it is tells `opened`, the whole number of
 // the last loop that the owner opened, written after the word: the word is of that loop or a later one, less than 2^24
-// later. Where the owner has opened none for half of that, nobody deals or steals: it then opens its share undisturbed.
+// later. Where the owner has opened none for half of that, nobody deals or steals: it opens its share undisturbed.
 // Nothing wraps meanwhile, for a thread in a loop keeps all others from passing the next barrier, and more than
 // kMostLoops loops without one are not taken.
 //
@@ -124,12 +124,8 @@ inline bool open_share(Share* shares, uint32_t me, uint32_t threads, uint64_t ep
   const uint64_t mine = whole_share(number, units, me, threads);
   // Relaxed, here and below: no order but that of the one word is asked for.
   uint64_t word = own.word.load(std::memory_order_relaxed);
-  if (number - before >= kWindow)
-    own.word.store(mine, std::memory_order_relaxed);
-  else
-    while (loop_of(word, before) < number &&
-           !own.word.compare_exchange_weak(word, mine, std::memory_order_relaxed)) {
-    }
+  while (loop_of(word, before) < number && !own.word.compare_exchange_weak(word, mine, std::memory_order_relaxed)) {
+  }
   // Release: who sees the number sees a word that is as new.
   own.opened.store(number, std::memory_order_release);
   return true;
