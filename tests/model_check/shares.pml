@@ -72,9 +72,9 @@ inline open() {
 #ifdef OPEN_ANYWAY
   store(word(me), PACK(number, U*me/T, U*(me+1)/T), RELAXED);
 #else
-  do :: LOOP(w, before)<number ->
+  do :: !got && LOOP(w, before)<number ->
      atomic { update_from(word(me), RELAXED, v);
-       if :: v==w -> w=PACK(number, U*me/T, U*(me+1)/T); update_to(w)
+       if :: v==w -> update_to(PACK(number, U*me/T, U*(me+1)/T)); got=true
           :: else -> update_not(); w=v fi; v=0 }
   :: else -> break od;
 #endif
@@ -151,7 +151,7 @@ proctype Worker(byte me) { byte e=1, loop, number, before, w, own, v, i, first, 
   do :: e<=E ->
      loop=1;
      do :: loop<=L ->
-        before=number; number=(e-1)*S+loop;
+        before=number; number=(e-1)*S+loop; got=false;
         open();
         before=0; w=0; got=true; at_last=false;
         do :: got ->
