@@ -22,7 +22,8 @@ template <typename Number>
 inline bool hand_out(Position& position, Number* begin, Number* end) {
   ShareRange range;
   RegionRecord& region = *position.region;
-  if (!take_share(region.shares, position.thread, position.barrier->participants(), region.victims, &range)) return false;
+  if (!take_share(region.shares, position.thread, position.barrier->participants(), region.victims, &range))
+    return false;
   *begin = static_cast<Number>(range.begin);
   *end = static_cast<Number>(range.end);
   return true;
@@ -102,27 +103,27 @@ bool GOMP_loop_ull_nonmonotonic_dynamic_start(bool up, GompUll start, GompUll en
 }
 
 // What schedule(runtime) means is a setting, and the same for all threads of a team: OpenMP asks for that.
-#define RUNTIME_START(name)                                                                                         \
-  bool name(long start, long end, long step, long* begin_now, long* end_now) {                                      \
-    Position& position = smelt_gomp_position;                                                                       \
-    if (!start_shared(position, signed_loop(start, end, step, runtime_chunk()), __builtin_return_address(0)))       \
-      return STOCK(name)(start, end, step, begin_now, end_now);                                                     \
-    return hand_out(position, begin_now, end_now);                                                                  \
+#define RUNTIME_START(name)                                                                                   \
+  bool name(long start, long end, long step, long* begin_now, long* end_now) {                                \
+    Position& position = smelt_gomp_position;                                                                 \
+    if (!start_shared(position, signed_loop(start, end, step, runtime_chunk()), __builtin_return_address(0))) \
+      return STOCK(name)(start, end, step, begin_now, end_now);                                               \
+    return hand_out(position, begin_now, end_now);                                                            \
   }
-#define ULL_RUNTIME_START(name)                                                                                     \
-  bool name(bool up, GompUll start, GompUll end, GompUll step, GompUll* begin_now, GompUll* end_now) {              \
-    Position& position = smelt_gomp_position;                                                                       \
-    const auto chunk = static_cast<GompUll>(runtime_chunk());                                                       \
-    if (!start_shared(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0)))           \
-      return STOCK(name)(up, start, end, step, begin_now, end_now);                                                 \
-    return hand_out(position, begin_now, end_now);                                                                  \
+#define ULL_RUNTIME_START(name)                                                                           \
+  bool name(bool up, GompUll start, GompUll end, GompUll step, GompUll* begin_now, GompUll* end_now) {    \
+    Position& position = smelt_gomp_position;                                                             \
+    const auto chunk = static_cast<GompUll>(runtime_chunk());                                             \
+    if (!start_shared(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0))) \
+      return STOCK(name)(up, start, end, step, begin_now, end_now);                                       \
+    return hand_out(position, begin_now, end_now);                                                        \
   }
-#define NEXT(name, number)                                                                                          \
-  bool name(number* begin_now, number* end_now) {                                                                   \
-    Position& position = smelt_gomp_position;                                                                       \
-    if (!position.in_shares) [[likely]]                                                                             \
-      return STRAIGHT(name)(begin_now, end_now);                                                                    \
-    return next(position, begin_now, end_now, smelt_real_##name, __builtin_return_address(0));                      \
+#define NEXT(name, number)                                                                     \
+  bool name(number* begin_now, number* end_now) {                                              \
+    Position& position = smelt_gomp_position;                                                  \
+    if (!position.in_shares) [[likely]]                                                        \
+      return STRAIGHT(name)(begin_now, end_now);                                               \
+    return next(position, begin_now, end_now, smelt_real_##name, __builtin_return_address(0)); \
   }
 
 RUNTIME_START(GOMP_loop_maybe_nonmonotonic_runtime_start)

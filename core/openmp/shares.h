@@ -166,8 +166,8 @@ inline bool others_have(Share* shares, uint32_t me, uint32_t threads, const Vict
     // Acquire: as in steal_share().
     const uint64_t opened = shares[victim].opened.load(std::memory_order_acquire);
     Spoils spoils;
-    if (look_at(shares[victim].word.load(std::memory_order_relaxed), opened,
-                own.opened.load(std::memory_order_relaxed), own.units, victim, threads, &spoils) &&
+    if (look_at(shares[victim].word.load(std::memory_order_relaxed), opened, own.opened.load(std::memory_order_relaxed),
+                own.units, victim, threads, &spoils) &&
         spoils.last - spoils.first > !spoils.late)
       return true;
   }

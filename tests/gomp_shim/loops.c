@@ -331,7 +331,9 @@ int main(int argc, char** argv) {
     combined(&mine, threads, n, chunk);
     loops(&mine, threads, n, chunk, 1 + (long)(next_random(&state) % 5));
     limits(threads);
-    omp_set_schedule(round % 4 == 3 ? omp_sched_guided : round % 4 == 2 ? omp_sched_static : omp_sched_dynamic,
+    omp_set_schedule(round % 4 == 3   ? omp_sched_guided
+                     : round % 4 == 2 ? omp_sched_static
+                                      : omp_sched_dynamic,
                      (int)(chunk % 8));
     runtime(&mine, threads, n);
     if (round % 7 == 3) {
