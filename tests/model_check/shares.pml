@@ -9,9 +9,8 @@
  * Checked: every unit of every loop is run once, by somebody who has not run the loop's last unit yet.
  * Mutants: TORN the owner takes with a load and a store; OPEN_ANYWAY it opens a share that has been dealt; ANY_LOOP a
  * thief deals whatever loop the word is of; BUSY it deals where units are left; NO_WINDOW it does not ask how old the
- * word is; OVERWRITE it puts its rest into its word whatever that is of; WHOLE it also puts the unit there that it
- * runs; NO_BARRIER episodes begin without waiting; GO_ON who has run the last unit takes others; ANY_ASIDE who finds
- * nothing takes up whatever has been set aside; LOST nobody takes it up. */
+ * word is; WHOLE it also puts the unit into its word that it runs; ANY_ASIDE who finds nothing takes up whatever has been
+ * set aside; LOST nobody takes it up. Three units are too few for a thief to keep any: shares_test.cc has that. */
 #ifndef T
 #define T 2
 #endif
@@ -62,9 +61,7 @@ byte left;
 inline run_unit(u) {
   assert(!ran[((e-1)*L+loop-1)*U+(u)] && !at_last);
   ran[((e-1)*L+loop-1)*U+(u)]=true;
-#ifndef GO_ON
   at_last=((u)==U-1);
-#endif
   got=true }
 
 inline open() {
@@ -119,13 +116,9 @@ inline steal() {
               first--;
 #endif
               if :: first<last ->
-#ifdef OVERWRITE
-                    store(word(me), PACK(number, first, last), RELAXED)
-#else
                     atomic { update_from(word(me), RELAXED, v);
                       if :: v==own && NUMBER(own)==number%16 -> update_to(PACK(number, first, last))
                          :: else -> update_not(); kept=first; kept_last=last fi; v=0 }
-#endif
                  :: else fi
            :: else fi;
         first=0; last=0
@@ -165,9 +158,7 @@ proctype Worker(byte me) { byte e=1, loop, number, before, w, own, v, i, first, 
         kept=0; kept_last=0; loop++
      :: else -> break od;
      atomic { update_from(arrived, ACQ_REL, v); update_to(v+1); v=0 };
-#ifndef NO_BARRIER
      await(arrived, e*T, ACQUIRE);
-#endif
      e++
   :: else -> break od;
   atomic { left++;
