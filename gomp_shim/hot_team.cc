@@ -40,12 +40,7 @@ Icvs icvs_now() {
 }
 
 inline void begin_loop(Position& position, const LoopCall& loop) {
-  if (loop.nonmonotonic && loop.step != 0 && loop.chunk > 0 &&
-      begin_shared(
-          position,
-          {static_cast<uint64_t>(loop.start), static_cast<uint64_t>(loop.end), static_cast<uint64_t>(loop.step),
-           iterations_of(loop.step > 0, loop.start, loop.end, loop.step), static_cast<uint64_t>(loop.chunk)}))
-    return;
+  if (begin_shared(position, loop)) return;
   REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
 }
 

@@ -1,6 +1,7 @@
 #include "loops.h"
 
 #include "base/options.h"
+#include "hot_team.h"
 #include "openmp/callers.h"
 #include "real.h"
 
@@ -20,7 +21,9 @@ inline bool start_shared(Position& position, const SharedLoop& loop, const void*
 template <typename Number>
 inline bool hand_out(Position& position, Number* begin, Number* end) {
   ShareRange range;
-  if (!take_share(position.region->shares, position.thread, position.barrier->participants(), &range)) return false;
+  RegionRecord& region = *position.region;
+  if (!take_share(region.shares, position.thread, position.barrier->participants(), region.victims, &range))
+    return false;
   *begin = static_cast<Number>(range.begin);
   *end = static_cast<Number>(range.end);
   return true;
@@ -34,10 +37,32 @@ template <typename Number>
   return reinterpret_cast<bool (*)(Number*, Number*)>(meant(slot, caller))(begin, end);
 }
 
+// A loop of signed numbers, as compilers hand it over. Without a chunk it is not taken.
+inline SharedLoop signed_loop(long start, long end, long step, long chunk) {
+  return {static_cast<uint64_t>(start), static_cast<uint64_t>(end), static_cast<uint64_t>(step),
+          step == 0 ? 0 : iterations_of(step > 0, start, end, step), chunk > 0 ? static_cast<uint64_t>(chunk) : 0};
+}
+inline SharedLoop unsigned_loop(bool up, GompUll start, GompUll end, GompUll step, GompUll chunk) {
+  return {start, end, step, step == 0 ? 0 : iterations_of(up, start, end, step), chunk};
+}
+
 // Handed on without asking whose it is, where there is one runtime only.
 #define STRAIGHT(name) (smelt_openmp_several ? STOCK(name) : REAL(name))
 
 }  // namespace
+
+long runtime_chunk() {
+  if (!options().dynamic_loops) return 0;
+  int kind = 0, chunk = 0;
+  REAL(omp_get_schedule)(&kind, &chunk);
+  return kind == kScheduleDynamic ? chunk : 0;
+}
+
+bool begin_shared(Position& position, const LoopCall& loop) {
+  if (!loop.nonmonotonic) return false;
+  const long chunk = loop.schedule == kScheduleRuntime ? runtime_chunk() : loop.chunk;
+  return begin_shared(position, signed_loop(loop.start, loop.end, loop.step, chunk));
+}
 
 bool begin_shared(Position& position, const SharedLoop& loop) {
   const Barrier& barrier = *position.barrier;
@@ -64,38 +89,53 @@ extern "C" {
 
 bool GOMP_loop_nonmonotonic_dynamic_start(long start, long end, long step, long chunk, long* begin_now, long* end_now) {
   Position& position = smelt_gomp_position;
-  const uint64_t iterations = step == 0 ? 0 : iterations_of(step > 0, start, end, step);
-  const SharedLoop loop{static_cast<uint64_t>(start), static_cast<uint64_t>(end), static_cast<uint64_t>(step),
-                        iterations, chunk > 0 ? static_cast<uint64_t>(chunk) : 0};
-  if (!start_shared(position, loop, __builtin_return_address(0)))
+  if (!start_shared(position, signed_loop(start, end, step, chunk), __builtin_return_address(0)))
     return STOCK(GOMP_loop_nonmonotonic_dynamic_start)(start, end, step, chunk, begin_now, end_now);
   return hand_out(position, begin_now, end_now);
-}
-
-bool GOMP_loop_nonmonotonic_dynamic_next(long* begin_now, long* end_now) {
-  Position& position = smelt_gomp_position;
-  if (!position.in_shares) [[likely]]
-    return STRAIGHT(GOMP_loop_nonmonotonic_dynamic_next)(begin_now, end_now);
-  return next(position, begin_now, end_now, smelt_real_GOMP_loop_nonmonotonic_dynamic_next,
-              __builtin_return_address(0));
 }
 
 bool GOMP_loop_ull_nonmonotonic_dynamic_start(bool up, GompUll start, GompUll end, GompUll step, GompUll chunk,
                                               GompUll* begin_now, GompUll* end_now) {
   Position& position = smelt_gomp_position;
-  const SharedLoop loop{start, end, step, step == 0 ? 0 : iterations_of(up, start, end, step), chunk};
-  if (!start_shared(position, loop, __builtin_return_address(0)))
+  if (!start_shared(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0)))
     return STOCK(GOMP_loop_ull_nonmonotonic_dynamic_start)(up, start, end, step, chunk, begin_now, end_now);
   return hand_out(position, begin_now, end_now);
 }
 
-bool GOMP_loop_ull_nonmonotonic_dynamic_next(GompUll* begin_now, GompUll* end_now) {
-  Position& position = smelt_gomp_position;
-  if (!position.in_shares) [[likely]]
-    return STRAIGHT(GOMP_loop_ull_nonmonotonic_dynamic_next)(begin_now, end_now);
-  return next(position, begin_now, end_now, smelt_real_GOMP_loop_ull_nonmonotonic_dynamic_next,
-              __builtin_return_address(0));
-}
+// What schedule(runtime) means is a setting, and the same for all threads of a team: OpenMP asks for that.
+#define RUNTIME_START(name)                                                                                   \
+  bool name(long start, long end, long step, long* begin_now, long* end_now) {                                \
+    Position& position = smelt_gomp_position;                                                                 \
+    if (!start_shared(position, signed_loop(start, end, step, runtime_chunk()), __builtin_return_address(0))) \
+      return STOCK(name)(start, end, step, begin_now, end_now);                                               \
+    return hand_out(position, begin_now, end_now);                                                            \
+  }
+#define ULL_RUNTIME_START(name)                                                                           \
+  bool name(bool up, GompUll start, GompUll end, GompUll step, GompUll* begin_now, GompUll* end_now) {    \
+    Position& position = smelt_gomp_position;                                                             \
+    const auto chunk = static_cast<GompUll>(runtime_chunk());                                             \
+    if (!start_shared(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0))) \
+      return STOCK(name)(up, start, end, step, begin_now, end_now);                                       \
+    return hand_out(position, begin_now, end_now);                                                        \
+  }
+#define NEXT(name, number)                                                                     \
+  bool name(number* begin_now, number* end_now) {                                              \
+    Position& position = smelt_gomp_position;                                                  \
+    if (!position.in_shares) [[likely]]                                                        \
+      return STRAIGHT(name)(begin_now, end_now);                                               \
+    return next(position, begin_now, end_now, smelt_real_##name, __builtin_return_address(0)); \
+  }
+
+RUNTIME_START(GOMP_loop_maybe_nonmonotonic_runtime_start)
+RUNTIME_START(GOMP_loop_nonmonotonic_runtime_start)
+ULL_RUNTIME_START(GOMP_loop_ull_maybe_nonmonotonic_runtime_start)
+ULL_RUNTIME_START(GOMP_loop_ull_nonmonotonic_runtime_start)
+NEXT(GOMP_loop_nonmonotonic_dynamic_next, long)
+NEXT(GOMP_loop_maybe_nonmonotonic_runtime_next, long)
+NEXT(GOMP_loop_nonmonotonic_runtime_next, long)
+NEXT(GOMP_loop_ull_nonmonotonic_dynamic_next, GompUll)
+NEXT(GOMP_loop_ull_maybe_nonmonotonic_runtime_next, GompUll)
+NEXT(GOMP_loop_ull_nonmonotonic_runtime_next, GompUll)
 
 void GOMP_loop_end_nowait(void) {
   if (!end_shared(smelt_gomp_position, __builtin_return_address(0))) STRAIGHT(GOMP_loop_end_nowait)();

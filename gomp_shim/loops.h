@@ -1,12 +1,14 @@
 // Loops with schedule(dynamic), taken where SMELT_DYNAMIC_LOOPS=1: dealt in shares, with stealing (openmp/shares.h).
 //
 //   GOMP_loop_nonmonotonic_dynamic_start, _next        and their ull forms: what GCC makes of schedule(dynamic) since 9
+//   GOMP_loop_nonmonotonic_runtime_start, _next,       schedule(runtime) where the setting says dynamic
+//   GOMP_loop_maybe_nonmonotonic_runtime_...           and not monotonic; their ull forms
 //   GOMP_loop_end, _end_cancel, _end_nowait            libgomp knows nothing of such a loop: only the barrier is left
-//   GOMP_parallel_loop_nonmonotonic_dynamic            in a hot team, where every thread begins the loop by itself
+//   GOMP_parallel_loop_nonmonotonic_dynamic, ...       in a hot team, where every thread begins the loop by itself
 //
-// All of a team take a loop or none does, for what decides is the same for all: the setting, the team, the loop's own
+// All of a team take a loop or none does, for what decides is the same for all: the settings, the team, the loop's own
 // numbers. A thread remembers in its Position that it is in such a loop, so a region inside has its own. Everything
-// else is libgomp's: loops of other schedules (monotonic, guided, static, runtime), ordered and doacross loops, loops
+// else is libgomp's: loops of other schedules (monotonic, guided, static, auto), ordered and doacross loops, loops
 // with task reductions; teams of one, teams with more threads than CPUs, and combined loops outside hot teams, where
 // libgomp deals the loop before the team starts.
 #pragma once
@@ -16,8 +18,11 @@
 
 namespace smelt::gomp {
 
+struct LoopCall;
+
 // Begins a loop in shares, in a region that is served. False: it is to be libgomp's.
 bool begin_shared(Position& position, const SharedLoop& loop);
+bool begin_shared(Position& position, const LoopCall& loop);
 
 // Is the calling thread in a loop in shares, and the call for that loop? If so, the loop is over for it.
 bool end_shared(Position& position, const void* caller);

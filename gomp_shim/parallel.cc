@@ -76,15 +76,15 @@ PARALLEL_LOOP(GOMP_parallel_loop_guided, kScheduleGuided, false)
 PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic, kScheduleDynamic, true)
 PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, kScheduleGuided, false)
 
-#define PARALLEL_LOOP_RUNTIME(name)                                                                                 \
+#define PARALLEL_LOOP_RUNTIME(name, nonmonotonic)                                                                   \
   void name(GompFunction function, void* data, unsigned threads, long start, long end, long step, unsigned flags) { \
-    const LoopCall loop{start, end, step, kScheduleRuntime, 0};                                                     \
+    const LoopCall loop{start, end, step, kScheduleRuntime, 0, nonmonotonic};                                       \
     parallel({function, data, threads, flags, &loop, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {   \
       FOR_REGION(name)(f, d, c.threads, c.loop->start, c.loop->end, c.loop->step, c.flags);                         \
     });                                                                                                             \
   }
-PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_runtime)
-PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_nonmonotonic_runtime)
-PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_runtime, false)
+PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_nonmonotonic_runtime, true)
+PARALLEL_LOOP_RUNTIME(GOMP_parallel_loop_maybe_nonmonotonic_runtime, true)
 
 }  // extern "C"

@@ -62,10 +62,10 @@ void after_fork_in_child() {
   smelt_gomp_position = Position{};
   for (Region* region = outermost; region; region = region->deeper) {
     forget_tasks(*region);
-    // Relaxed: there is one thread. Nobody will ever take what others had not finished.
+    // Nobody will ever take what others had not finished. Relaxed: there is one thread.
     const bool used = region->counters.shared_loops.load(std::memory_order_relaxed) > 0;
     for (Share& share : region->shares)
-      if (used) share.word.store(0, std::memory_order_relaxed);
+      if (used) forget_share(share);
   }
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }

@@ -231,6 +231,103 @@ void tasks() {
   }
 }
 
+int fibonacci(int n) {
+  if (n < 2) return n;
+  int a = 0, b = 0;
+#pragma omp task shared(a)
+  a = fibonacci(n - 1);
+#pragma omp task shared(b)
+  b = fibonacci(n - 2);
+#pragma omp taskwait
+  return a + b;
+}
+
+// Tasks, groups of them and dynamic loops in one region of `size`; what is behind them is checked on the way.
+void tasks_and_loops(int size, int round) {
+  const Place around;
+  int sum = 0, in_tasks = 0, in_group = 0, hits[60] = {};
+#pragma omp parallel num_threads(size) shared(sum, in_tasks, in_group, hits)
+  {
+    ask(around, size);
+#pragma omp single nowait
+    {
+      const int result = fibonacci(8);
+      CHECK(result == 21);
+#pragma omp atomic
+      sum += result;
+    }
+#pragma omp for schedule(dynamic, 2) nowait
+    for (int i = 0; i < 60; ++i) {
+      ++hits[i];
+#pragma omp task shared(in_tasks)
+      {
+        CHECK(omp_get_num_threads() == size && omp_get_ancestor_thread_num(around.level) == around.thread);
+#pragma omp atomic
+        ++in_tasks;
+      }
+    }
+    int mine = 0;
+#pragma omp taskgroup
+    for (int i = 0; i < 4; ++i) {
+#pragma omp task shared(mine, in_group)
+      {
+#pragma omp atomic
+        ++mine;
+#pragma omp atomic
+        ++in_group;
+      }
+    }
+    CHECK(mine == 4);
+#pragma omp for schedule(runtime)
+    for (int i = 0; i < 60; ++i) hits[i] += 10;
+    CHECK(sum == 21 && in_tasks == 60);
+    for (const int hit : hits) CHECK(hit == 11);
+    if (round % 3 == 1) {
+#pragma omp task shared(in_group)  // for the join
+      {
+#pragma omp atomic
+        ++in_group;
+      }
+    }
+  }
+  CHECK(in_group == size * (round % 3 == 1 ? 5 : 4));
+  CHECK(Place() == around);
+}
+
+// Regions with tasks and loops inside tasks, loops and the plain body of a team around.
+void all_together(int outer, int inner) {
+  int ran = 0, turns = 0;
+#pragma omp parallel num_threads(outer) shared(ran, turns)
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < 3; ++i) tasks_and_loops(inner, round);
+    if (round % 3 == 2) {
+#pragma omp for schedule(dynamic) reduction(+ : turns)
+      for (int i = 0; i < 5; ++i) {
+        tasks_and_loops(inner, i);
+        ++turns;
+      }
+    }
+    if (round % 3 == 1) {
+#pragma omp single nowait
+      for (int i = 0; i < 3; ++i) {
+#pragma omp task shared(ran)
+        {
+          const Place around;
+          tasks_and_loops(inner, i);
+          CHECK(Place() == around);
+#pragma omp atomic
+          ++ran;
+        }
+      }
+      for (int i = 0; i < 3; ++i) tasks_and_loops(inner, i);
+      const int result = fibonacci(6);
+      CHECK(result == 8);
+#pragma omp barrier
+    }
+  }
+  CHECK(ran == 3 * ((rounds + 1) / 3) && turns == 5 * (rounds / 3));
+}
+
 void* master(void*) {
   omp_set_max_active_levels(4);
   many_outer(2, 2, 20);
@@ -277,6 +374,9 @@ int main(int argc, char** argv) {
   changing_sizes();
   settings();
   tasks();
+  all_together(2, 2);
+  all_together(3, 2);
+  all_together(2, 3);
   masters();
   forks();
   puts("ok");

@@ -2,6 +2,9 @@
 // whoever deals the loop. Prints "ok".
 //   loops [ROUNDS [SEED]]
 //   loops child    a child of fork goes on with loops, which stock does not allow
+//   loops late     who comes late does not run all of a share of its own
+//   loops runtime  20 loops with schedule(runtime)
+//   loops in-order who is given chunks is given them in order
 // Teams of 2, 3 and 4 threads. Hot teams come by repetition: combined loops are dealt in shares there only.
 #include <limits.h>
 #include <omp.h>
@@ -179,7 +182,7 @@ static void company(Runs* runs, int threads, long n) {
 
 // Thousands of loops between two barriers, one thread long behind.
 static void ahead(int threads) {
-  enum { kLoops = 2000 };
+  enum { kLoops = 5000 };  // more than are numbered
   static int ran[kLoops];
   memset(ran, 0, sizeof ran);
 #pragma omp parallel num_threads(threads)
@@ -191,6 +194,90 @@ static void ahead(int threads) {
     }
   }
   for (int loop = 0; loop < kLoops; ++loop) CHECK(ran[loop] == 5);
+}
+
+// schedule(runtime), whatever it is now.
+static void runtime(Runs* runs, int threads, long n) {
+  forget(runs);
+#pragma omp parallel for num_threads(threads) schedule(runtime)
+  for (long i = 0; i < n; ++i) {
+    work(i);
+    once(runs, 0, i);
+  }
+#pragma omp parallel for num_threads(threads) schedule(nonmonotonic : runtime)
+  for (long i = n; i > 0; --i) once(runs, 1, n - i);
+#pragma omp parallel for num_threads(threads) schedule(monotonic : runtime)
+  for (long i = 0; i < n; ++i) once(runs, 2, i);
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(runtime) nowait
+    for (unsigned long long i = (unsigned long long)n; i > 0; --i) once(runs, 3, (long)i - 1);
+#pragma omp for schedule(nonmonotonic : runtime) nowait
+    for (unsigned long long i = ULLONG_MAX - (unsigned long long)n; i < ULLONG_MAX; ++i)
+      once(runs, 4, (long)(i - (ULLONG_MAX - (unsigned long long)n)));
+#pragma omp for schedule(runtime)
+    for (long i = n - 1; i >= 0; --i) once(runs, 5, i);
+#pragma omp for schedule(nonmonotonic : runtime) nowait
+    for (long i = 0; i < n; ++i) once(runs, 6, i);
+#pragma omp for schedule(auto)
+    for (long i = 0; i < n; ++i) once(runs, 7, i);
+  }
+  for (int loop = 0; loop < 8; ++loop) check(runs, loop, n);
+}
+
+// A thread's chunks come in order where the schedule is monotonic, though it be dynamic, as OMP_SCHEDULE and the
+// setting may say so.
+static void in_order(int threads) {
+  for (int repeat = 0; repeat < 20; ++repeat) {
+#pragma omp parallel num_threads(threads)
+    {
+      long last = -1;
+#pragma omp for schedule(runtime)
+      for (long i = 0; i < 500; ++i) {
+        work(i);
+        CHECK(i > last);
+        last = i;
+      }
+    }
+  }
+}
+
+static void loops_of_setting(void) {
+  int ran = 0;
+#pragma omp parallel num_threads(2)
+  for (int loop = 0; loop < 20; ++loop) {
+#pragma omp for schedule(runtime) reduction(+ : ran)
+    for (int i = 0; i < 100; ++i) ++ran;
+  }
+  CHECK(ran == 2000);
+}
+
+// Loops, and between them so many barriers that the numbers in the shares wrap. Some threads come late each time.
+static void wrap(Runs* runs, int threads) {
+  static const int barriers[] = {1, 2047, 2048, 4094, 4095, 4096, 4097};
+  forget(runs);
+#pragma omp parallel num_threads(threads)
+  for (int loop = 0; loop < 7; ++loop) {
+    if (omp_get_thread_num() == loop % threads) nanosleep(&(struct timespec){0, 300000}, NULL);
+#pragma omp for schedule(dynamic)
+    for (long i = 0; i < 200; ++i) once(runs, loop, i);
+    for (int i = 1; i < barriers[loop]; ++i) {
+#pragma omp barrier
+    }
+  }
+  for (int loop = 0; loop < 7; ++loop) check(runs, loop, 200);
+}
+
+// Who comes late finds that others have run most of its share.
+static void comes_late(void) {
+  int ran = 0;
+#pragma omp parallel num_threads(2)
+  {
+    if (omp_get_thread_num() == 1) nanosleep(&(struct timespec){0, 100000000}, NULL);
+#pragma omp for schedule(dynamic)
+    for (long i = 0; i < 1000; ++i) ran += omp_get_thread_num() == 1;
+  }
+  CHECK(ran < 250);
 }
 
 // After loops of the parent's.
@@ -218,6 +305,21 @@ int main(int argc, char** argv) {
     puts("ok");
     return 0;
   }
+  if (argc > 1 && strcmp(argv[1], "late") == 0) {
+    for (int round = 0; round < 10; ++round) comes_late();
+    puts("ok");
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "in-order") == 0) {
+    in_order(2);
+    puts("ok");
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "runtime") == 0) {
+    loops_of_setting();
+    puts("ok");
+    return 0;
+  }
   const int rounds = argc > 1 ? atoi(argv[1]) : 40;
   if (argc > 2) seed = (unsigned)atoi(argv[2]);
   omp_set_max_active_levels(2);
@@ -229,9 +331,15 @@ int main(int argc, char** argv) {
     combined(&mine, threads, n, chunk);
     loops(&mine, threads, n, chunk, 1 + (long)(next_random(&state) % 5));
     limits(threads);
+    omp_set_schedule(round % 4 == 3   ? omp_sched_guided
+                     : round % 4 == 2 ? omp_sched_static
+                                      : omp_sched_dynamic,
+                     (int)(chunk % 8));
+    runtime(&mine, threads, n);
     if (round % 7 == 3) {
       company(&mine, threads, n % 500);
       ahead(threads);
+      if (round < 21) wrap(&mine, threads);
     }
     if (round % 20 == 6) many(threads);
   }

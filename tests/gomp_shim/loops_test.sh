@@ -22,6 +22,17 @@ check_under "as many CPUs as there are" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 "$program
 check_under "one CPU: libgomp's" 0 ' own, ' SMELT_DYNAMIC_LOOPS=1 SMELT_STATS=1 SMELT_CPUS=1 "$programs/loops"
 if grep -q 'in shares' "$output"; then fails "a crowd's loops in shares"; fi
 check_under "in the child of a fork" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 "$programs/loops" child
+check_under "who comes late finds little left" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 "$programs/loops" late
+check_under "late, no hot team" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 SMELT_HOT_TEAM=0 "$programs/loops" late
+check_under "schedule(runtime): dynamic" 0 '; 20 dynamic loops in shares$' SMELT_DYNAMIC_LOOPS=1 SMELT_STATS=1 SMELT_CPUS=64 \
+  OMP_SCHEDULE=dynamic,3 "$programs/loops" runtime
+for schedule in monotonic:dynamic guided static auto; do
+  check_under "schedule(runtime): $schedule is libgomp's" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_STATS=1 SMELT_CPUS=64 \
+    "OMP_SCHEDULE=$schedule" "$programs/loops" runtime
+  if grep -q 'in shares' "$output"; then fails "schedule $schedule in shares"; fi
+done
+check_under "in order where it is monotonic" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 OMP_SCHEDULE=monotonic:dynamic \
+  "$programs/loops" in-order
 check_under "cancellation on: steps aside" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 OMP_CANCELLATION=true "$programs/loops"
 check_under "nothing is taken" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_GOMP=0 "$programs/loops"
 finish

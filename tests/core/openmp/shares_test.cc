@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <barrier>
+#include <chrono>
 #include <climits>
 #include <memory>
 #include <random>
@@ -51,7 +52,7 @@ void cover(const Case& c, uint32_t threads) {
   // Whoever runs the last unit gets no other, so somebody else goes on.
   ShareRange range;
   for (uint32_t me = 0; me < threads; me++)
-    while (take_share(shares.get(), me, threads, &range)) ranges.push_back(range);
+    while (take_share(shares.get(), me, threads, nullptr, &range)) ranges.push_back(range);
   for (const ShareRange& r : ranges) {
     const uint64_t length = (r.end - r.begin) / c.loop.step + ((r.end - r.begin) % c.loop.step != 0);
     covered += length;
@@ -83,12 +84,12 @@ TEST(Ranges, RunDown) {
   const SharedLoop loop{10, 0, ~uint64_t{2}, 4, 1};  // 10, 7, 4, 1
   for (const uint32_t me : {0u, 1u}) ASSERT_TRUE(open_share(shares.get(), me, 2, 1, loop));
   ShareRange range;
-  ASSERT_TRUE(take_share(shares.get(), 0, 2, &range));
+  ASSERT_TRUE(take_share(shares.get(), 0, 2, nullptr, &range));
   EXPECT_EQ(range.begin, 10u);
   EXPECT_EQ(range.end, 7u);
-  ASSERT_TRUE(take_share(shares.get(), 1, 2, &range));
+  ASSERT_TRUE(take_share(shares.get(), 1, 2, nullptr, &range));
   EXPECT_EQ(range.begin, 4u);
-  ASSERT_TRUE(take_share(shares.get(), 1, 2, &range));
+  ASSERT_TRUE(take_share(shares.get(), 1, 2, nullptr, &range));
   EXPECT_EQ(range.begin, 1u);
   EXPECT_EQ(range.end, 0u) << "the loop's own end";
 }
@@ -99,14 +100,13 @@ TEST(Stealing, TakesTheBackHalf) {
   ASSERT_TRUE(open_share(shares.get(), 0, 2, 1, loop));
   ShareRange range;
   for (uint64_t i = 0; i < 10; i++) {
-    ASSERT_TRUE(take_share(shares.get(), 0, 2, &range));
+    ASSERT_TRUE(take_share(shares.get(), 0, 2, nullptr, &range));
     EXPECT_EQ(range.begin, i);
   }
-  EXPECT_FALSE(take_share(shares.get(), 0, 2, &range)) << "the other has not come";
   ASSERT_TRUE(open_share(shares.get(), 1, 2, 1, loop));
-  ASSERT_TRUE(take_share(shares.get(), 0, 2, &range));
+  ASSERT_TRUE(take_share(shares.get(), 0, 2, nullptr, &range));
   EXPECT_EQ(range.begin, 15u);
-  ASSERT_TRUE(take_share(shares.get(), 1, 2, &range));
+  ASSERT_TRUE(take_share(shares.get(), 1, 2, nullptr, &range));
   EXPECT_EQ(range.begin, 10u);
 }
 
@@ -115,34 +115,171 @@ TEST(Stealing, EndsWithTheLastUnit) {
   const SharedLoop loop{0, 2, 1, 2, 1};
   for (const uint32_t me : {0u, 1u}) ASSERT_TRUE(open_share(shares.get(), me, 2, 1, loop));
   ShareRange range;
-  ASSERT_TRUE(take_share(shares.get(), 1, 2, &range));
+  ASSERT_TRUE(take_share(shares.get(), 1, 2, nullptr, &range));
   EXPECT_EQ(range.begin, 1u);
-  EXPECT_FALSE(take_share(shares.get(), 1, 2, &range)) << "lastprivate";
-  ASSERT_TRUE(take_share(shares.get(), 0, 2, &range));
+  EXPECT_FALSE(take_share(shares.get(), 1, 2, nullptr, &range)) << "lastprivate";
+  ASSERT_TRUE(take_share(shares.get(), 0, 2, nullptr, &range));
   EXPECT_EQ(range.begin, 0u);
 }
 
-TEST(Stealing, FromTheSameLoopOnly) {
+// Thread `me` of two takes `count` units, which must be `first`, `first` + 1, ...
+void take_units(const Shares& shares, uint32_t me, uint64_t first, uint64_t count) {
+  ShareRange range;
+  for (uint64_t i = 0; i < count; i++) {
+    ASSERT_TRUE(take_share(shares.get(), me, 2, nullptr, &range));
+    EXPECT_EQ(range.begin, first + i);
+  }
+}
+
+TEST(Dealing, ForOneThatIsLate) {
   const Shares shares = shares_for(2);
   const SharedLoop loop{0, 20, 1, 20, 1};
   ShareRange range;
-  for (int i = 0; i < 2; i++) {
+  ASSERT_TRUE(open_share(shares.get(), 0, 2, 1, loop));
+  take_units(shares, 0, 0, 10);
+  take_units(shares, 0, 15, 4);  // the back half of the other's
+  take_units(shares, 0, 12, 1);  // before the last unit, what is left there
+  ASSERT_TRUE(open_share(shares.get(), 1, 2, 1, loop));
+  take_units(shares, 1, 10, 2);
+  take_units(shares, 1, 14, 1);  // steals back
+  take_units(shares, 0, 13, 1);
+  take_units(shares, 1, 19, 1);
+  for (const uint32_t me : {0u, 1u}) EXPECT_FALSE(take_share(shares.get(), me, 2, nullptr, &range));
+}
+
+// Who has the last unit may yet help others: it is set aside, by one loop at a time.
+TEST(Last, IsSetAside) {
+  const Shares shares = shares_for(2);
+  const SharedLoop loop{0, 20, 1, 20, 1};
+  ShareRange range;
+  for (const uint32_t me : {0u, 1u}) ASSERT_TRUE(open_share(shares.get(), me, 2, 1, loop));
+  take_units(shares, 1, 10, 9);
+  take_units(shares, 1, 5, 5);
+  EXPECT_EQ(shares[0].set_aside, shares[1].opened);
+  take_units(shares, 0, 0, 2);
+  ASSERT_TRUE(take_share(shares.get(), 1, 2, nullptr, &range));
+  EXPECT_EQ(range.begin, 3u);
+  ASSERT_TRUE(take_share(shares.get(), 1, 2, nullptr, &range));
+  EXPECT_EQ(range.begin, 4u);
+  take_units(shares, 0, 2, 1);
+  take_units(shares, 1, 19, 1);
+  for (const uint32_t me : {0u, 1u}) EXPECT_FALSE(take_share(shares.get(), me, 2, nullptr, &range));
+  EXPECT_EQ(shares[0].set_aside, 0u);
+
+  shares[0].set_aside = 1;  // another loop's
+  for (const uint32_t me : {0u, 1u}) ASSERT_TRUE(open_share(shares.get(), me, 2, 1, loop));
+  take_units(shares, 1, 10, 10);
+  EXPECT_FALSE(take_share(shares.get(), 1, 2, nullptr, &range)) << "it has run the last";
+  take_units(shares, 0, 0, 10);
+}
+
+TEST(Dealing, OneLoopAfterTheOther) {
+  const Shares shares = shares_for(2);
+  const SharedLoop loop{0, 2, 1, 2, 1};
+  ShareRange range;
+  // The second thread's unit of each loop: dealt and stolen, and at once the loop's last.
+  for (int i = 0; i < 3; i++) {
     ASSERT_TRUE(open_share(shares.get(), 0, 2, 1, loop));
-    for (int taken = 0; taken < 10; taken++) ASSERT_TRUE(take_share(shares.get(), 0, 2, &range));
+    take_units(shares, 0, 0, 2);
+  }
+  for (int i = 0; i < 3; i++) {
+    ASSERT_TRUE(open_share(shares.get(), 1, 2, 1, loop));
+    EXPECT_FALSE(take_share(shares.get(), 1, 2, nullptr, &range));
   }
   ASSERT_TRUE(open_share(shares.get(), 1, 2, 1, loop));
-  EXPECT_FALSE(take_share(shares.get(), 0, 2, &range)) << "the other is in the loop before";
+  take_units(shares, 1, 0, 2);  // the other, late now, has not had its unit
+}
+
+TEST(Dealing, NotBeforeTheLoopBeforeIsOver) {
+  const Shares shares = shares_for(2);
+  const SharedLoop loop{0, 20, 1, 20, 1};
+  ShareRange range;
+  ASSERT_TRUE(open_share(shares.get(), 1, 2, 1, loop));
+  for (int i = 0; i < 2; i++) {
+    ASSERT_TRUE(open_share(shares.get(), 0, 2, 1, loop));
+    if (i == 0) continue;  // as if it had run the loop's last unit
+    take_units(shares, 0, 0, 10);
+    EXPECT_FALSE(take_share(shares.get(), 0, 2, nullptr, &range)) << "the other is in the loop before";
+  }
+  // And not a loop too far: the other has not come to this episode's first.
+  const Shares more = shares_for(2);
+  ASSERT_TRUE(open_share(more.get(), 0, 2, 1, loop));
+  ASSERT_TRUE(open_share(more.get(), 0, 2, 1, loop));
+  take_units(more, 0, 0, 10);
+  EXPECT_FALSE(take_share(more.get(), 0, 2, nullptr, &range));
+  ASSERT_TRUE(open_share(more.get(), 1, 2, 1, loop));
+  take_units(more, 1, 10, 10);
+}
+
+// Dealt a later loop while it is still at work in an earlier one: what it steals there must not get lost.
+TEST(Dealing, ForOneThatIsAhead) {
+  const Shares shares = shares_for(3);
+  const SharedLoop loop{0, 30, 1, 30, 1};
+  ShareRange range;
+  for (const uint32_t me : {0u, 1u, 2u}) ASSERT_TRUE(open_share(shares.get(), me, 3, 1, loop));
+  for (uint64_t i = 0; i < 10; i++) ASSERT_TRUE(take_share(shares.get(), 1, 3, nullptr, &range));  // 10 .. 19
+  ASSERT_TRUE(open_share(shares.get(), 0, 3, 1, loop));  // with units left in its word, which is not allowed but here
+  for (uint64_t i = 0; i < 10; i++) ASSERT_TRUE(take_share(shares.get(), 0, 3, nullptr, &range));
+  EXPECT_TRUE(take_share(shares.get(), 0, 3, nullptr, &range));  // deals for 1, whose word is empty
+  EXPECT_EQ(range.begin, 15u);
+  std::vector<bool> ran(30);
+  while (take_share(shares.get(), 1, 3, nullptr, &range)) ran[range.begin] = true;
+  while (take_share(shares.get(), 2, 3, nullptr, &range)) ran[range.begin] = true;
+  for (uint64_t i = 20; i < 30; i++) EXPECT_TRUE(ran[i]) << i;
+  ASSERT_TRUE(open_share(shares.get(), 1, 3, 1, loop));
+  ASSERT_TRUE(take_share(shares.get(), 1, 3, nullptr, &range));
+  EXPECT_EQ(range.begin, 10u) << "the front half of what was dealt";
 }
 
 TEST(Numbers, BeginAnewWithEveryEpisode) {
   const Shares shares = shares_for(2);
   const SharedLoop loop{0, 4, 1, 4, 1};
-  ASSERT_TRUE(open_share(shares.get(), 0, 2, 7, loop));
-  shares[0].number = kMostLoops - 1;
-  EXPECT_TRUE(open_share(shares.get(), 0, 2, 7, loop));
+  for (uint64_t i = 0; i < kMostLoops; i++) {
+    ASSERT_TRUE(open_share(shares.get(), 0, 2, 7, loop));
+    take_units(shares, 0, 0, 2);
+  }
   EXPECT_FALSE(open_share(shares.get(), 0, 2, 7, loop)) << "no number is left";
+  EXPECT_FALSE(open_share(shares.get(), 0, 2, 7, loop));
   EXPECT_TRUE(open_share(shares.get(), 0, 2, 8, loop));
-  EXPECT_EQ(shares[0].number, 1u);
+  take_units(shares, 0, 0, 2);
+}
+
+// The episodes' numbers in the words wrap: one that is so much older that its bits are the same again.
+TEST(Numbers, Wrap) {
+  const SharedLoop loop{0, 20, 1, 20, 1};
+  constexpr uint64_t kEpisodes = uint64_t{1} << (kNumberBits - kPlaceBits);
+  for (const uint64_t later :
+       {uint64_t{1}, kEpisodes / 2 - 1, kEpisodes / 2, kEpisodes - 1, kEpisodes, kEpisodes + 1, 5 * kEpisodes}) {
+    for (const uint32_t loops : {1u, 3u}) {
+      SCOPED_TRACE(later);
+      const Shares shares = shares_for(2);
+      ShareRange range;
+      for (uint32_t i = 0; i < loops; i++) {
+        for (const uint32_t me : {0u, 1u}) ASSERT_TRUE(open_share(shares.get(), me, 2, 9, loop));
+        for (const uint32_t me : {0u, 1u}) take_units(shares, me, 10 * me, 10);
+      }
+      uint32_t ran = 0;
+      for (const uint32_t me : {0u, 1u})
+        for (uint32_t i = 0; i < loops + 1; i++) {
+          ASSERT_TRUE(open_share(shares.get(), me, 2, 9 + later, loop));
+          while (take_share(shares.get(), me, 2, nullptr, &range)) ++ran;
+        }
+      EXPECT_EQ(ran, 20 * (loops + 1));
+    }
+  }
+}
+
+TEST(Order, OfVictims) {
+  struct {
+    Victims head;
+    uint16_t order[3 * 2];
+  } victims{{sizeof victims, 3}, {2, 1, 0, 2, 1, 0}};
+  const Shares shares = shares_for(3);
+  const SharedLoop loop{0, 30, 1, 30, 1};
+  for (const uint32_t me : {0u, 1u, 2u}) ASSERT_TRUE(open_share(shares.get(), me, 3, 1, loop));
+  ShareRange range;
+  for (int i = 0; i < 11; i++) ASSERT_TRUE(take_share(shares.get(), 0, 3, &victims.head, &range));
+  EXPECT_EQ(range.begin, 25u) << "of the nearest, not of the next";
 }
 
 // Threads in many loops, some late, with a barrier after some: every iteration once.
@@ -171,15 +308,16 @@ TEST(Threads, RunEveryIterationOnce) {
         for (uint32_t i = 0; i < kLoops; i++) {
           const SharedLoop& loop = plans[i].loop;
           if (own() % 16 == 0) std::this_thread::yield();
+          if (own() % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
           if (!open_share(shares.get(), me, threads, episode, loop)) std::abort();
           ShareRange range;
-          while (take_share(shares.get(), me, threads, &range)) {
+          while (take_share(shares.get(), me, threads, nullptr, &range)) {
             if (own() % 32 == 0) std::this_thread::yield();
             for (uint64_t at = range.begin; at < range.end; at += loop.step) ran[i][(at - i) / loop.step].fetch_add(1);
           }
           if (plans[i].barrier) {
             barrier.arrive_and_wait();
-            episode++;
+            episode += i % 17 == 0 ? 4096 : i % 7 == 0 ? 2048 : 1;  // many without loops
           }
         }
       });
