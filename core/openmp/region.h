@@ -28,6 +28,9 @@ struct RegionRecord {
   Team* last_team;        // of `teams`
   Team teams[kTeamsKept];
 
+  // Of the team at work. Written by the master before it starts one, ordered by the fork.
+  const Victims* victims;
+
   // The largest episode that must be served by the runtime's barrier. Read by every barrier, written when tasks are
   // made.
   alignas(kLineBytes) std::atomic<uint64_t> real_epoch;

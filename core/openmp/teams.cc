@@ -115,6 +115,23 @@ struct Request : TeamRequest {
   }
 };
 
+// Whom the threads of `team` steal from, for where they were last seen.
+void build_victims(RegionRecord& region, Team& team, const Request& request) {
+  free_victims(team.victims);
+  team.victims = nullptr;
+  region.victims = nullptr;
+  if (!request.cpus || team.crowded || team.size <= 2 || !(options().tasks || options().dynamic_loops)) return;
+  MappedArena arena(team.size * sizeof(uint16_t));
+  auto* const members = arena.make<uint16_t>(team.size);
+  if (!members) return;
+  for (uint32_t i = 0; i < team.size; ++i) {
+    members[i] = profile_index(*request.profile, request.cpus[i]);
+    if (members[i] == kNobody) return;
+  }
+  team.victims = order_victims(request.profile->costs, {members, team.size});
+  region.victims = team.victims;
+}
+
 // Builds the barrier of `team` for the CPUs where its threads were last seen. False: memory is out.
 bool build_barrier(RegionRecord& region, Team& team) {
   Request request(region, team);
@@ -141,6 +158,7 @@ bool build_barrier(RegionRecord& region, Team& team) {
   team.built_for = built_for;
   std::memcpy(team.pattern, plan.pattern, sizeof team.pattern);
   team.predicted = plan.predicted;
+  build_victims(region, team, request);
   if (first) report(team);
   if (team.size > 1 && other) report_barrier(region, team, first);
   return true;
@@ -180,6 +198,7 @@ Team& team_for(RegionRecord& region, uint32_t size, bool crowded, bool restless)
     team->restless = restless;
   }
   region.last_team = team;
+  region.victims = team->victims;
   return *team;
 }
 
@@ -230,6 +249,7 @@ void ask_canary(Canary& asked, const RegionRecord& region, uint32_t size) {
 }
 
 void free_team(Team& team) {
+  free_victims(team.victims);
   free_barrier(&team.made);
   free_fork(&team.fork);
 }

@@ -2,6 +2,7 @@
 // kept.
 #pragma once
 
+#include "openmp/victims.h"
 #include "policy/canary.h"
 #include "team/team.h"
 
@@ -15,8 +16,9 @@ struct Team {
   bool crowded = false;
   bool restless = false;  // a crowd among regions of changing sizes
   TeamBarrier made;
-  uint64_t built_for = 0;  // a hash of the CPUs that `made` was planned for; 0: where its threads run was not known
-  TeamFork fork;           // once a hot team of this size was made
+  uint64_t built_for = 0;      // a hash of the CPUs that `made` was planned for; 0: where its threads run was not known
+  Victims* victims = nullptr;  // for who steals tasks or iterations; nullptr: not asked for, or no difference is known
+  TeamFork fork;               // once a hot team of this size was made
   char pattern[40] = "";
   double predicted = 0;
   char fork_pattern[40] = "";
