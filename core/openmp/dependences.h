@@ -1,8 +1,8 @@
 // Which tasks must end before a task may begin: `depend` of OpenMP, between the children of one task.
 //
 // Every address that a child has named has an Entry in its parent's table. There the children are in groups, in the
-// order in which they were made: those that only read (in) are one group, and so are those of `inoutset`; whoever writes
-// (out, inout, mutexinoutset) is a group by itself. A child waits for the group before its own:
+// order in which they were made: those that only read (in) are one group, and so are those of `inoutset`; whoever
+// writes (out, inout, mutexinoutset) is a group by itself. A child waits for the group before its own:
 //
 //   made:        out A   in B   in C   out D   inoutset E   inoutset F
 //   waits for:     -       A      A    B and C      D            D
