@@ -32,6 +32,7 @@ bool GOMP_loop_ull_nonmonotonic_runtime_next(GompUll*, GompUll*);
 bool GOMP_single_start(void);
 void GOMP_task(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int, void*);
 void GOMP_taskwait(void);
+void GOMP_taskwait_depend(void**);
 void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_end(void);
 void GOMP_taskgroup_reduction_register(uintptr_t*);
@@ -71,6 +72,7 @@ int omp_get_proc_bind(void);
 int omp_get_max_active_levels(void);
 int omp_get_active_level(void);
 int omp_get_thread_limit(void);
+int omp_get_max_task_priority(void);
 void omp_get_schedule(int*, int*);
 }
 #pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include "base/os/os.h"
 #include "hot_team.h"
 #include "openmp/callers.h"
+#include "openmp/dependences.h"
 #include "openmp/deque.h"
 #include "openmp/episodes.h"
 #include "real.h"
@@ -16,10 +17,12 @@
 namespace smelt::gomp {
 namespace {
 
-constexpr int64_t kMostWaiting = 64;                         // of a thread; as libgomp has it, for the mean of a team
-constexpr unsigned kUntied = 1, kFinal = 2, kMergeable = 4;  // of GOMP_task's flags
+constexpr int64_t kMostWaiting = 64;  // of a thread; as libgomp has it, for the mean of a team
+constexpr unsigned kUntied = 1, kFinal = 2, kMergeable = 4, kDepend = 8, kPriority = 16;  // of GOMP_task's flags
+constexpr uintptr_t kDependIn = 1, kDependOut = 2, kDependMutexinoutset = 4, kDependInoutset = 5;  // of omp_depend_t
 constexpr int64_t kRunning = int64_t{1} << 62, kHold = int64_t{1} << 32;
 constexpr uint32_t kPolls = 3000;      // before a waiting thread gives up its CPU
+constexpr uint32_t kCrowdPolls = 60;   // ... and one of more threads than CPUs: somebody waits for that CPU
 constexpr int64_t kNapNs = 1'000'000;  // a sleeper that was missed looks again
 constexpr size_t kChunkBytes = 1 << 16;
 
@@ -48,8 +51,10 @@ struct alignas(64) Task {
   std::atomic<int64_t> others;
   void (*function)(void*);
   void* data;
-  void* large;  // of malloc; nullptr: data is in `room`
-  Task* next;   // free
+  void* large;            // of malloc; nullptr: data is in `room`
+  Task* next;             // free, or Worker::spilled
+  DependNode* node;       // nullptr: depends on none
+  DependTable* children;  // that have dependences; nullptr: none. The runner's
   alignas(64) unsigned char room[128];
 };
 
@@ -63,7 +68,8 @@ struct Group {
   uint64_t made, ended;         // on the owner's thread
   std::atomic<int64_t> others;  // made - ended elsewhere
 };
-static_assert(sizeof(Group) <= sizeof(Task::room));
+static_assert(sizeof(Group) <= sizeof(Task::room) && sizeof(DependTable) <= sizeof(Task::room) &&
+              kDependBlockBytes <= sizeof(Task::room));
 
 }  // namespace smelt::openmp
 
@@ -80,6 +86,7 @@ struct alignas(kLineBytes) Worker {
   Task* free;
   Chunk* chunks;
   uint32_t last_victim;
+  Task* spilled;                                      // newest first: made ready while the deque was full
   uint64_t created;                                   // tasks, not yet in the counters
   uint64_t marked;                                    // episode that is known to be marked
   alignas(kLineBytes) std::atomic<Task*> returned;    // blocks freed by others
@@ -140,6 +147,21 @@ void put_back(TaskTeam& team, Task* block, uint32_t me) {
   while (!returned.compare_exchange_weak(first, block, std::memory_order_release, std::memory_order_relaxed));
 }
 
+Task* block_with(void* room) {
+  return reinterpret_cast<Task*>(static_cast<unsigned char*>(room) - offsetof(Task, room));
+}
+
+// What holds the nodes of dependences.
+struct DependBlocks {
+  TaskTeam& team;
+  uint32_t me;
+  void* get() {
+    Task* const block = new_block(team.workers[me], me);
+    return block ? block->room : nullptr;
+  }
+  void put(void* room) { put_back(team, block_with(room), me); }
+};
+
 // The task whose body the calling thread runs.
 Task* current(Position& position, TaskTeam& team) {
   if (position.task) return position.task;
@@ -184,8 +206,31 @@ void release(TaskTeam& team, Task* task, uint32_t me) {
   }
 }
 
+// A task that others can have. One that the deque has no room for follows when there is some.
+void offer(TaskTeam& team, Worker& worker, Task* task) {
+  if (!worker.deque.push(task)) {
+    task->next = worker.spilled;
+    worker.spilled = task;
+  } else if (worker.deque.waiting() <= 2) {  // else whoever could be woken has been
+    ring(team);
+  }
+}
+
+// The body is over, and those that wait for it may begin.
+void end_dependences(TaskTeam& team, Task* task, uint32_t me) {
+  DependBlocks blocks{team, me};
+  if (DependTable* const children = task->children) {
+    children->free_all(blocks);
+    blocks.put(children);
+  }
+  if (!task->node) return;
+  close(*task->node, [&](void* ready) { offer(team, team.workers[me], static_cast<Task*>(ready)); });
+  drop(task->node, blocks);
+}
+
 // The body is over.
 void end(TaskTeam& team, Task* task, uint32_t me) {
+  if (task->node || task->children) end_dependences(team, task, me);
   Task* const parent = task->parent.load(std::memory_order_relaxed);
   Group* const group = task->member_of;
   std::free(task->large);
@@ -235,16 +280,37 @@ void run(TaskTeam& team, Position& position, Task* task) {
   end(team, task, position.thread);
 }
 
+// One of this thread's tasks that fits. What was spilled is older than what was pushed since, and like the deque it
+// has what was made above a waiting task before what lies below it.
+template <typename Fits>
+Task* take_own(Worker& own, Fits fits) {
+  if (Task* const task = own.deque.take(fits)) return task;
+  Task* const task = own.spilled;
+  if (!task || !fits(*task)) return nullptr;
+  Task* rest = task->next;
+  while (rest && own.deque.waiting() < kMostWaiting && fits(*rest)) {  // where others can have them
+    Task* const next = rest->next;
+    own.deque.push(rest);
+    rest = next;
+  }
+  own.spilled = rest;
+  return task;
+}
+
 // One task that fits, of this thread's or another's; nullptr: none was found.
 template <typename Fits>
 Task* find(TaskTeam& team, const Position& position, Fits fits) {
   Worker& own = team.workers[position.thread];
-  if (Task* const task = own.deque.take(fits)) return task;
+  if (Task* const task = take_own(own, fits)) return task;
   const uint32_t threads = position.barrier->participants();
-  for (uint32_t i = 0; i < threads; ++i) {
-    const uint32_t victim = own.last_victim + i < threads ? own.last_victim + i : (own.last_victim + i) % threads;
-    if (victim == position.thread) continue;
-    if (Task* const task = team.workers[victim].deque.steal(fits)) {
+  const auto steal = [&](uint32_t victim) { return team.workers[victim].deque.steal(fits); };
+  // Who had something has more; else the nearest.
+  if (own.last_victim < threads && own.last_victim != position.thread) {
+    if (Task* const task = steal(own.last_victim)) return task;
+  }
+  for (uint32_t i = 0; i + 1 < threads; ++i) {
+    const uint32_t victim = victim_of(position.region->victims, position.thread, threads, i);
+    if (Task* const task = steal(victim)) {
       own.last_victim = victim;
       return task;
     }
@@ -254,9 +320,10 @@ Task* find(TaskTeam& team, const Position& position, Fits fits) {
 
 // Nothing to do: polls, then yields, then sleeps. `done` is asked once more between saying so and sleeping.
 template <typename Done>
-void idle(TaskTeam& team, uint32_t turns, Done done) {
-  if (turns < kPolls) return cpu_pause();
-  if (turns < kPolls + 16) return os::yield_cpu();
+void idle(TaskTeam& team, const Position& position, uint32_t turns, Done done) {
+  const bool crowd = position.barrier->is_crowd();
+  if (turns < (crowd ? kCrowdPolls : kPolls)) return cpu_pause();
+  if (!crowd && turns < kPolls + 16) return os::yield_cpu();
   const uint32_t bell = team.bell.load(std::memory_order_relaxed);
   team.sleepers.fetch_add(1, std::memory_order_relaxed);
   full_fence();
@@ -273,7 +340,7 @@ void help_until(TaskTeam& team, Position& position, const Task& waiting, Done do
       run(team, position, task);
       turns = 0;
     } else {
-      idle(team, turns++, done);
+      idle(team, position, turns++, done);
     }
   }
 }
@@ -291,9 +358,7 @@ bool all_quiet(const TaskTeam& team, uint32_t threads, uint64_t episode) {
 }
 
 // May the region's tasks be ours? The same for all its threads, and as long as it lasts.
-bool is_eligible(const Position& position) {
-  return position.barrier->participants() >= 2 && !position.barrier->is_crowd();
-}
+bool is_eligible(const Position& position) { return position.barrier->participants() >= 2; }
 
 // Is the calling thread in a body whose constructs are ours?
 bool is_ours_here(Position& position, const void* caller) {
@@ -352,6 +417,8 @@ Task* new_task(Worker& worker, uint32_t me, Task* parent, const TaskCall& call, 
   task->group = task->member_of = parent->group;
   task->made = task->ended = 0;
   task->function = call.function;
+  task->node = nullptr;
+  task->children = nullptr;
   return task;
 }
 
@@ -365,16 +432,97 @@ void count_task(Task* parent, uint32_t me) {
   }
 }
 
-// False: no memory, libgomp's.
-bool make(Position& position, const TaskCall& call, bool deferred, unsigned flags) {
+// GOMP_task's list: {n, outs, addresses}, the outs first, or {0, n, outs, mutexinoutsets, ins, addresses, pointers to
+// omp_depend_t}. False: some are not to be had here (omp_all_memory, which is no address, and kinds not known).
+template <typename Each>
+bool each_dependence(void** list, Each each) {
+  const auto number = [=](uint32_t i) { return reinterpret_cast<uintptr_t>(list[i]); };
+  const bool brief = number(0) != 0;
+  const uintptr_t count = brief ? number(0) : number(1);
+  const uintptr_t outs = brief ? number(1) : number(2) + number(3);
+  const uintptr_t plain = brief ? count : outs + number(4);
+  void** const addresses = list + (brief ? 2 : 5);
+  for (uintptr_t i = 0; i < count; ++i) {
+    void* address = addresses[i];
+    Access access = i < outs ? Access::kOut : Access::kIn;
+    if (i >= plain) {
+      void** const object = static_cast<void**>(address);
+      const auto kind = reinterpret_cast<uintptr_t>(object[1]);
+      address = object[0];
+      if (kind < kDependIn || kind > kDependInoutset) return false;
+      if (kind >= kDependOut && kind <= kDependMutexinoutset) access = Access::kOut;
+      if (kind == kDependInoutset) access = Access::kInoutset;
+    }
+    if (!address) return false;
+    each(address, access);
+  }
+  return true;
+}
+
+// Back when the task of that node, a child of the current one, has ended.
+void wait_for_node(TaskTeam& team, Position& position, const DependNode& node) {
+  help_until(team, position, *position.task, [&] { return is_closed(node); });
+}
+
+// Back when the children of the current task that the list depends on have ended. False: as each_dependence().
+bool wait_for_dependences(Position& position, void** list) {
+  if (!position.task || !position.task->children) return each_dependence(list, [](void*, Access) {});
+  TaskTeam& team = *team_of(position);
+  return each_dependence(list, [&](void* address, Access access) {
+    position.task->children->wait_for(address, access,
+                                      [&](const DependNode& node) { wait_for_node(team, position, node); });
+  });
+}
+
+// A node for a child of `parent` with `count` dependences, and room for them in the parent's table. nullptr: no memory.
+DependNode* new_node(TaskTeam& team, uint32_t me, Task* parent, uint32_t count) {
+  DependBlocks blocks{team, me};
+  if (!parent->children) {
+    void* const room = blocks.get();
+    if (!room) return nullptr;
+    parent->children = new (room) DependTable{};
+  }
+  if (!parent->children->reserve(count, blocks)) return nullptr;
+  void* const room = blocks.get();
+  if (!room) return nullptr;
+  auto* const node = new (room) DependNode{};
+  if (reserve_memberships(*node, count, blocks)) return node;
+  drop(node, blocks);
+  return nullptr;
+}
+
+// The task waits for those before it, and those after it will wait for it. False: it has none to wait for any more.
+bool add_dependences(TaskTeam& team, Position& position, DependNode& node, void** list) {
+  DependTable& table = *position.task->children;
+  DependBlocks blocks{team, position.thread};
+  each_dependence(list, [&](void* address, Access access) { table.stamp(node, address, access); });
+  each_dependence(list, [&](void* address, Access) {
+    table.add(node, address, blocks, [&](const DependNode& other) { wait_for_node(team, position, other); });
+  });
+  return !one_less(node);
+}
+
+// False: libgomp's.
+bool make(Position& position, const TaskCall& call, bool deferred, unsigned flags, void** depend) {
   TaskTeam* const team = make_team(position);
   if (!team) return false;
   const uint32_t me = position.thread;
   Worker& worker = team->workers[me];
   Task* const parent = current(position, *team);
+  uint32_t count = 0;
+  if (depend && !each_dependence(depend, [&](void*, Access) { ++count; })) return false;
+  DependNode* const node = deferred && count > 0 ? new_node(*team, me, parent, count) : nullptr;
+  if (count > 0 && !node) {
+    deferred = false;
+    wait_for_dependences(position, depend);
+  }
   Task* const task = new_task(worker, me, parent, call, flags);
-  if (!task) return false;
-  if (deferred && worker.deque.waiting() >= kMostWaiting) deferred = false;
+  if (!task) {
+    DependBlocks blocks{*team, me};
+    if (node) drop(node, blocks);
+    return false;
+  }
+  if (deferred && !node && worker.deque.waiting() >= kMostWaiting) deferred = false;
   if (!deferred && !call.copy) {  // runs before we return, with the maker's own arguments
     task->data = call.data;
   } else if (call.copy) {
@@ -385,10 +533,16 @@ bool make(Position& position, const TaskCall& call, bool deferred, unsigned flag
   count_task(parent, me);
   ++worker.created;
   mark_drained(position, worker);
-  if (!deferred || !worker.deque.push(task))
+  if (node) {
+    task->node = node;
+    node->task = task;
+    if (add_dependences(*team, position, *node, depend)) return true;  // who ends the last one before it offers it
+    deferred = worker.deque.waiting() < kMostWaiting;
+  }
+  if (deferred)
+    offer(*team, worker, task);
+  else
     run(*team, position, task);
-  else if (worker.deque.waiting() <= 2)  // else whoever could be woken has been
-    ring(*team);
   return true;
 }
 
@@ -396,6 +550,11 @@ bool make(Position& position, const TaskCall& call, bool deferred, unsigned flag
 
 void leave_tasks_to_libgomp(Position& position) {
   if (!options().tasks || !position.barrier || position.in_libgomp != 0) return;
+  // libgomp knows nothing of ours: what it makes from now on must not wait for them.
+  if (position.task && position.task->children) {
+    TaskTeam& team = *team_of(position);
+    position.task->children->wait_for_all([&](const DependNode& node) { wait_for_node(team, position, node); });
+  }
   position.tasks_are_libgomps = true;
   auto& region = *static_cast<Region*>(position.region);
   // Relaxed: a hint for those who drain. Grows with the episodes of one thread, and another's are one behind at most.
@@ -432,7 +591,7 @@ void drain(Position& position) {
     } else if (worker.deque.waiting() <= 0 && quiet()) {
       break;
     } else {
-      idle(*team, turns++, quiet);
+      idle(*team, position, turns++, quiet);
     }
   }
   ring(*team);
@@ -461,6 +620,7 @@ void free_tasks(Region& region) {
   TaskTeam* const team = region.tasks.load(std::memory_order_relaxed);  // its threads are gone
   if (!team) return;
   for (Worker& worker : team->workers) {
+    if (worker.implicit.children) std::free(worker.implicit.children->entries);  // all else is in the chunks
     for (Chunk* chunk = worker.chunks; chunk;) {
       Chunk* const next = chunk->next;
       os::unmap_pages(chunk, kChunkBytes);
@@ -489,10 +649,12 @@ void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), lo
   if (is_ours_here(position, __builtin_return_address(0))) {
     if (position.task && position.task->final)  // all it makes runs at once, and so does what that makes
       return REAL(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
-    const bool known = (flags & ~(kUntied | kFinal | kMergeable)) == 0;
+    static const bool priorities = REAL(omp_get_max_task_priority)() > 0;  // else a priority counts nothing
+    const unsigned ours = kUntied | kFinal | kMergeable | kDepend | (priorities ? 0 : kPriority);
+    const bool known = (flags & ~ours) == 0;
     if (known && !position.tasks_are_libgomps &&
         !static_cast<Region*>(position.region)->settings_changed.load(std::memory_order_relaxed) &&
-        make(position, {function, data, copy, size, align}, deferred, flags))
+        make(position, {function, data, copy, size, align}, deferred, flags, flags & kDepend ? depend : nullptr))
       return;
   }
   smelt_gomp_mark();
@@ -510,6 +672,20 @@ void GOMP_taskwait(void) {
   if (!position.tasks_are_libgomps) return;
   ++position.in_libgomp;
   REAL(GOMP_taskwait)();
+  --position.in_libgomp;
+}
+
+void GOMP_taskwait_depend(void** depend) {
+  Position& position = smelt_gomp_position;
+  if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
+    return STOCK(GOMP_taskwait_depend)(depend);
+  if (!wait_for_dependences(position, depend)) {
+    leave_tasks_to_libgomp(position);
+  } else if (!position.tasks_are_libgomps) {
+    return;
+  }
+  ++position.in_libgomp;
+  REAL(GOMP_taskwait_depend)(depend);
   --position.in_libgomp;
 }
 
@@ -561,7 +737,7 @@ void GOMP_workshare_task_reduction_unregister(bool cancelled) {
   const bool ours = smelt::options().tasks && is_ours_here(position, __builtin_return_address(0));
   if (ours) {
     if (TaskTeam* const team = team_of(position)) {
-      while (Task* const task = team->workers[position.thread].deque.take([](const Task&) { return true; }))
+      while (Task* const task = take_own(team->workers[position.thread], [](const Task&) { return true; }))
         run(*team, position, task);
     }
   }

@@ -9,6 +9,8 @@
 // libgomp's own tasks made by it are right without our knowing how.
 //
 //   GOMP_task            untied, final and mergeable ones; at once if `if(0)`, or when 64 of this thread's are waiting
+//   ... with depend      waits in lists of its siblings (openmp/dependences.h), and is put into the deque of whoever
+//                        runs the last of them; undeferred: waits on the spot
 //   GOMP_taskwait        runs and steals descendants of the waiting task only: a stranger on top of a suspended task
 //                        might wait for what lies below it
 //   GOMP_taskgroup_*     counted in a Group
@@ -19,11 +21,15 @@
 //                        deque. When to stop stealing is a matter of speed
 //   the end of a region  the same: the hot team's join; else a barrier of ours, and libgomp's join
 //
-// Left to libgomp whole: depend, priority, detach, taskloops, target tasks, task reductions; teams of one and of more
-// threads than CPUs; regions in which a setting (omp_set_...) was changed, for tasks inherit it from their maker. The
-// thread that has made such a task makes no other until its next barrier, and what is made inside a body that libgomp
-// runs is libgomp's. A taskgroup with such tasks is opened at libgomp, too; a task of ours in a group that makes some
-// ends when they have.
+// Left to libgomp whole: detach, priority where OMP_MAX_TASK_PRIORITY makes it count, depend on omp_all_memory,
+// taskloops, target tasks; task reductions, in a taskgroup of libgomp's own (it keeps the private copies, by thread,
+// under that group); teams of one; regions in which a setting (omp_set_...) was changed, for tasks inherit it from
+// their maker. The thread that has made such a task makes no other until its next barrier, and what is made inside a
+// body that libgomp runs is libgomp's. A taskgroup with such tasks is opened at libgomp, too; a task of ours in a
+// group that makes some ends when they have. Before it makes one, those of ours that have dependences and the same
+// parent have ended: so no dependence ever is between one of libgomp's and one of ours.
+//
+// More threads than CPUs: who has nothing to do sleeps after 60 polls, for somebody may be waiting for its CPU.
 //
 // Children are counted without atomics as long as they end on the thread that runs their parent: Task::made and ended
 // are that thread's; ends elsewhere are subtracted from Task::others. A parent that ends before its children adds what

@@ -24,8 +24,19 @@ check_under "no hot team" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_HOT_TEAM
 check_under "dynamic loops in shares, too" 0 '^ok$' SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 \
   "$programs/own_tasks"
 check_under "as many CPUs as there are" 0 '^ok$' SMELT_TASKS=1 "$programs/own_tasks"
-check_under "one CPU: libgomp's" 0 ' own, ' SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=1 "$programs/own_tasks"
-if grep -q 'by stealing' "$output"; then fails "a crowd's tasks by stealing"; fi
+check_under "one CPU: a crowd" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=1 "$programs/own_tasks"
+grep -q '^ok$' "$output" || fails "a crowd did not come to its end"
+check "dependences, stock" 0 '^ok$' "$programs/depend"
+for seed in 1 2 3 4 5 6; do
+  check_under "dependences, seed $seed" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 \
+    "$programs/depend" 24 $seed
+  grep -q '^ok$' "$output" || fails "dependences, seed $seed, did not come to their end"
+done
+check_under "dependences, a crowd" 0 '^ok$' SMELT_TASKS=1 SMELT_CPUS=1 "$programs/depend"
+check_under "dependences, no hot team" 0 '^ok$' SMELT_TASKS=1 SMELT_HOT_TEAM=0 SMELT_CPUS=64 "$programs/depend"
+check_under "dependences, priorities count" 0 '^ok$' SMELT_TASKS=1 OMP_MAX_TASK_PRIORITY=5 SMELT_CPUS=64 \
+  "$programs/depend" 24 3
+check_under "kept inner teams, too" 0 '^ok$' SMELT_TASKS=1 SMELT_NESTED=1 SMELT_CPUS=64 "$programs/own_tasks"
 check_under "cancellation on: steps aside" 0 '^ok$' SMELT_TASKS=1 OMP_CANCELLATION=true "$programs/own_tasks"
 check_under "nothing is taken" 0 '^ok$' SMELT_TASKS=1 SMELT_GOMP=0 "$programs/own_tasks"
 finish
