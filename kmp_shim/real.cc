@@ -12,6 +12,9 @@
 #include "region.h"
 
 namespace smelt::kmp {
+
+bool reductions_are_libomps = false;
+
 namespace {
 
 // What omp_control_tool says where no tool watches (omp_control_tool_notool).
@@ -37,6 +40,7 @@ const char* why_not() {
     return "OMP_CANCELLATION is on";
   // A tool would miss barriers. libomp knows of it from its second initialisation on, which this number needs; the
   // command 0 means nothing to any tool.
+  reductions_are_libomps = is_set("KMP_FORCE_REDUCTION", "") || is_set("KMP_DETERMINISTIC_REDUCTION", "");
   reinterpret_cast<decltype(&omp_get_max_threads)>(smelt_real_omp_get_max_threads)();
   if (smelt_real_omp_control_tool &&
       reinterpret_cast<decltype(&omp_control_tool)>(smelt_real_omp_control_tool)(0, 0, nullptr) != kNoTool)
