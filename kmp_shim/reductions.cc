@@ -94,11 +94,14 @@ extern "C" {
 int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t bytes, void* data, KmpCombine combine,
                       KmpCriticalName* lock) {
   Position& at = position;
-  way = served(at, __builtin_return_address(0)) ? choose(at, where, data, combine) : Way::kUnserved;
+  way = Way::kUnserved;
+  if (!served(at, __builtin_return_address(0))) [[unlikely]]
+    return STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
+  way = choose(at, where, data, combine);
   if (way == Way::kAtomics) return 2;
   if (way == Way::kTree) return reduce(at, where, gtid, data, combine);
   const int32_t what = STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
-  if (what == 0 && way == Way::kLibomps) pass_libomps(at);  // a barrier was in it
+  if (what == 0) pass_libomps(at);  // a barrier was in it
   return what;
 }
 

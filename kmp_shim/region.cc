@@ -266,7 +266,15 @@ using namespace smelt::kmp;
 
 extern "C" {
 
-void __kmpc_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...) {
+uint8_t smelt_kmp_aside = 0;
+
+void smelt_kmp_look() {
+  resolve();
+  const bool aside = !active() && smelt_real___kmpc_fork_call;
+  __atomic_store_n(&smelt_kmp_aside, uint8_t(aside ? 1 : 2), __ATOMIC_RELAXED);  // the same in all threads
+}
+
+void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...) {
   auto** const arguments = static_cast<void**>(__builtin_alloca((static_cast<size_t>(argc) + 1) * sizeof(void*)));
   va_list list;
   va_start(list, function);
@@ -278,7 +286,8 @@ void __kmpc_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...)
 // The form of clang's later versions and flang for regions with an `if` clause: one argument or none. libomp calls the
 // other form from inside, past us.
 void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, int32_t condition, void* argument) {
-  if (!condition || argc > 1) return STOCK(__kmpc_fork_call_if)(where, argc, function, condition, argument);
+  if (!condition || argc > 1 || !active())
+    return STOCK(__kmpc_fork_call_if)(where, argc, function, condition, argument);
   enter({where, argument ? 1 : 0, function, &argument});
 }
 

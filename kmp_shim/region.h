@@ -123,6 +123,15 @@ const char* start_regions();
 
 }  // namespace smelt::kmp
 
+// What __kmpc_fork_call (call_<isa>.S) asks and does: 0: smelt_kmp_look() finds out; 1: the shim has stepped aside, and
+// it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call.
+extern "C" {
+extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
+void smelt_kmp_look() __attribute__((visibility("hidden")));
+void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...)
+    __attribute__((visibility("hidden")));
+}
+
 // Calls `function` with the `count` words (call_<isa>.S): what the program's function and __kmpc_fork_call itself take
 // is known only at run time.
 extern "C" void smelt_kmp_call(void* function, uint64_t count, void* const* words)
