@@ -53,6 +53,42 @@ smelt_kmp_call:
         .cfi_endproc
         .size   smelt_kmp_call, . - smelt_kmp_call
 
+        // The program's way in. Once the shim has stepped aside (1 in smelt_kmp_aside), libomp's own function takes the
+        // call as it came, for a tool is told where it returns to; a frame of ours would stand there otherwise.
+        .globl  __kmpc_fork_call
+        .type   __kmpc_fork_call, %function
+        .p2align 4
+__kmpc_fork_call:
+        .cfi_startproc
+0:      adrp    x16, smelt_kmp_aside
+        ldrb    w16, [x16, :lo12:smelt_kmp_aside]
+        cmp     w16, #2
+        b.eq    1f
+        cbz     w16, 2f
+        adrp    x17, smelt_openmp_several
+        ldrb    w17, [x17, :lo12:smelt_openmp_several]
+        cbnz    w17, 1f
+        adrp    x17, smelt_real___kmpc_fork_call
+        ldr     x17, [x17, :lo12:smelt_real___kmpc_fork_call]
+        br      x17
+1:      b       smelt_kmp_fork_call
+2:      stp     x29, x30, [sp, #-80]!
+        .cfi_adjust_cfa_offset 80
+        stp     x0, x1, [sp, #16]
+        stp     x2, x3, [sp, #32]
+        stp     x4, x5, [sp, #48]
+        stp     x6, x7, [sp, #64]
+        bl      smelt_kmp_look
+        ldp     x0, x1, [sp, #16]
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldp     x6, x7, [sp, #64]
+        ldp     x29, x30, [sp], #80
+        .cfi_adjust_cfa_offset -80
+        b       0b
+        .cfi_endproc
+        .size   __kmpc_fork_call, . - __kmpc_fork_call
+
         // The slots (openmp/symbols.h).
         .macro SLOT name
         .globl  smelt_real_\name

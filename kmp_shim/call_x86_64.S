@@ -54,6 +54,33 @@ smelt_kmp_call:
         .cfi_endproc
         .size   smelt_kmp_call, . - smelt_kmp_call
 
+        // The program's way in. Once the shim has stepped aside (1 in smelt_kmp_aside), libomp's own function takes the
+        // call as it came, for a tool is told where it returns to; a frame of ours would stand there otherwise.
+        .globl  __kmpc_fork_call
+        .type   __kmpc_fork_call, @function
+        .p2align 4
+__kmpc_fork_call:
+        .cfi_startproc
+0:      cmpb    $2, smelt_kmp_aside(%rip)
+        je      smelt_kmp_fork_call
+        cmpb    $0, smelt_kmp_aside(%rip)
+        je      1f
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     smelt_kmp_fork_call
+        jmp     *smelt_real___kmpc_fork_call(%rip)
+1:      .irp    reg, rdi, rsi, rdx, rcx, r8, r9, rax
+        pushq   %\reg
+        .cfi_adjust_cfa_offset 8
+        .endr
+        call    smelt_kmp_look
+        .irp    reg, rax, r9, r8, rcx, rdx, rsi, rdi
+        popq    %\reg
+        .cfi_adjust_cfa_offset -8
+        .endr
+        jmp     0b
+        .cfi_endproc
+        .size   __kmpc_fork_call, . - __kmpc_fork_call
+
         // The slots (openmp/symbols.h).
         .macro SLOT name
         .globl  smelt_real_\name

@@ -8,17 +8,28 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
-struct KmpIdent;  // where in the source; libomp's alone
+struct KmpIdent {  // where in the source
+  int32_t reserved;
+  int32_t flags;
+};
+inline constexpr int32_t kIdentAtomicReduce = 0x10;  // the compiler has made code with atomics for this reduction
+using KmpCombine = void (*)(void* into, void* from);
+using KmpCriticalName = int32_t[8];
+
 using KmpThread = int32_t;
 using KmpMicrotask = void (*)(KmpThread* gtid, KmpThread* tid, ...);
 using KmpTaskEntry = int32_t (*)(KmpThread, void*);
 
 void __kmpc_fork_call(KmpIdent*, int32_t argc, KmpMicrotask, ...);
+void __kmpc_fork_call_if(KmpIdent*, int32_t argc, KmpMicrotask, int32_t condition, void* argument);
 void __kmpc_push_num_threads(KmpIdent*, KmpThread, int32_t threads);
 
 void __kmpc_barrier(KmpIdent*, KmpThread);
 void __kmpc_copyprivate(KmpIdent*, KmpThread, size_t bytes, void* data, void (*copy)(void*, void*), int32_t didit);
 void* __kmpc_copyprivate_light(KmpIdent*, KmpThread, void* data);
+
+int32_t __kmpc_reduce(KmpIdent*, KmpThread, int32_t count, size_t bytes, void* data, KmpCombine, KmpCriticalName*);
+void __kmpc_end_reduce(KmpIdent*, KmpThread, KmpCriticalName*);
 
 void* __kmpc_omp_task_alloc(KmpIdent*, KmpThread, int32_t flags, size_t task, size_t shareds, KmpTaskEntry);
 void* __kmpc_omp_target_task_alloc(KmpIdent*, KmpThread, int32_t flags, size_t task, size_t shareds, KmpTaskEntry,

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <sys/auxv.h>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 
 #include "base/log.h"
@@ -12,6 +13,9 @@
 #include "region.h"
 
 namespace smelt::kmp {
+
+bool reductions_are_libomps = false;
+
 namespace {
 
 // What omp_control_tool says where no tool watches (omp_control_tool_notool).
@@ -22,6 +26,31 @@ bool is_set(const char* name, const char* harmless) {
   return value && *value && std::strcmp(value, harmless) != 0;
 }
 
+// A name as a number: FNV-1a. No table of pointers, which the loader would have to fill in.
+constexpr uint64_t hash(const char* name) {
+  uint64_t value = 0xcbf29ce484222325;
+  for (; *name; ++name) value = (value ^ static_cast<unsigned char>(*name)) * 0x100000001b3;
+  return value;
+}
+constexpr uint64_t kKnownExports[] = {
+#define EXPORT(name) hash(#name),
+#include "exports.def"
+};
+
+char unknown_export[128];
+
+// Newer entry points may mean a newer protocol between those that are taken.
+bool is_known(const char* name) {
+  if (std::strncmp(name, "__kmpc_atomic_", 14) == 0) return true;
+  if (std::strncmp(name, "__kmpc_", 7) != 0 && std::strncmp(name, "GOMP_", 5) != 0) return true;
+  if (name[0] == 'G' && name[5] >= '0' && name[5] <= '9') return true;  // a version node
+  const uint64_t wanted = hash(name);
+  for (const uint64_t known : kKnownExports)
+    if (known == wanted) return true;
+  std::snprintf(unknown_export, sizeof unknown_export, "this libomp has %.64s, which Smelt does not know", name);
+  return false;
+}
+
 const char* why_not() {
   if (getauxval(AT_SECURE)) return "the program is set-user-ID";
   if (!options().kmp) return "SMELT_KMP=0";
@@ -30,6 +59,8 @@ const char* why_not() {
   if (!smelt_real_##name) return "this libomp has no " #name;
 #define CALLED(name) TAKEN(name)
 #include "symbols.def"
+  if (!for_each_export(smelt_real___kmpc_fork_call, is_known))
+    return unknown_export[0] ? unknown_export : "this libomp does not show what it exports";
   // Its own tasking is what marked barriers rely on; checking needs to see every construct.
   if (is_set("KMP_TASKING", "2")) return "KMP_TASKING is set";
   if (is_set("KMP_CONSISTENCY_CHECK", "none")) return "KMP_CONSISTENCY_CHECK is set";
@@ -37,6 +68,7 @@ const char* why_not() {
     return "OMP_CANCELLATION is on";
   // A tool would miss barriers. libomp knows of it from its second initialisation on, which this number needs; the
   // command 0 means nothing to any tool.
+  reductions_are_libomps = is_set("KMP_FORCE_REDUCTION", "") || is_set("KMP_DETERMINISTIC_REDUCTION", "");
   reinterpret_cast<decltype(&omp_get_max_threads)>(smelt_real_omp_get_max_threads)();
   if (smelt_real_omp_control_tool &&
       reinterpret_cast<decltype(&omp_control_tool)>(smelt_real_omp_control_tool)(0, 0, nullptr) != kNoTool)

@@ -21,4 +21,7 @@ enum Slot : uint32_t {
   kSlots
 };
 
+// Reductions are libomp's, by the user's own settings for them. Set while resolving.
+extern bool reductions_are_libomps;
+
 }  // namespace smelt::kmp

@@ -111,6 +111,12 @@ void describe(Region& region, Block& block, KmpMicrotask function, uint32_t requ
   const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
   Barrier* const barrier =
       served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
+  if (barrier) {
+    Team& team = *region.last_team;
+    region.reduction = team.fork.fork ? fork_for(region, team) : nullptr;
+    region.reduces_from.store(region.reduction ? region.epoch + 1 : 0,
+                              std::memory_order_relaxed);  // the fork orders it
+  }
   const int32_t level = REAL(omp_get_level)() + 1;
   if (block.function == function && block.barrier == barrier && block.size == size && block.level == level &&
       region.epoch - block.epoch <= kTagMask)
@@ -260,13 +266,29 @@ using namespace smelt::kmp;
 
 extern "C" {
 
-void __kmpc_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...) {
+uint8_t smelt_kmp_aside = 0;
+
+void smelt_kmp_look() {
+  resolve();
+  const bool aside = !active() && smelt_real___kmpc_fork_call;
+  __atomic_store_n(&smelt_kmp_aside, uint8_t(aside ? 1 : 2), __ATOMIC_RELAXED);  // the same in all threads
+}
+
+void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...) {
   auto** const arguments = static_cast<void**>(__builtin_alloca((static_cast<size_t>(argc) + 1) * sizeof(void*)));
   va_list list;
   va_start(list, function);
   for (int32_t i = 0; i < argc; ++i) arguments[i] = va_arg(list, void*);
   va_end(list);
   enter({where, argc, function, arguments});
+}
+
+// The form of clang's later versions and flang for regions with an `if` clause: one argument or none. libomp calls the
+// other form from inside, past us.
+void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, int32_t condition, void* argument) {
+  if (!condition || argc > 1 || !active())
+    return STOCK(__kmpc_fork_call_if)(where, argc, function, condition, argument);
+  enter({where, argument ? 1 : 0, function, &argument});
 }
 
 void __kmpc_push_num_threads(KmpIdent* where, KmpThread gtid, int32_t threads) {

@@ -75,6 +75,11 @@ struct Region : RegionRecord {
   uint32_t repeats;          // how often in a row since
   Note notes[kBlocks];       // by the same index as `blocks`; of `generation`
 
+  // The tree of the team's reductions (reductions.cc), for the episodes from `reduces_from` on; 0: there is none yet.
+  // Written by the master.
+  alignas(kLineBytes) std::atomic<uint64_t> reduces_from;
+  ForkJoin* reduction;
+
   alignas(kLineBytes) Block blocks[kBlocks];  // direct-mapped by the program's function
 };
 
@@ -86,6 +91,14 @@ struct RegionCall {
   void** arguments;
 };
 void enter(const RegionCall& call);
+
+// The tree for a reduction in that episode; nullptr: none yet, for all threads of the team alike. What is read here was
+// written before the region began, or before a barrier that the caller has passed.
+inline ForkJoin* reduction_for(const Region& region, uint64_t epoch) {
+  // Relaxed: the number decides, and those that name later episodes lead nowhere.
+  const uint64_t from = region.reduces_from.load(std::memory_order_relaxed);
+  return from != 0 && from <= epoch ? region.reduction : nullptr;
+}
 
 // For a position with a word: fills in the rest if this call comes from that region itself (by its level) and the team
 // has the size foreseen. False: libomp must serve the call.
@@ -109,6 +122,15 @@ inline bool served(Position& at, const void* caller) {
 const char* start_regions();
 
 }  // namespace smelt::kmp
+
+// What __kmpc_fork_call (call_<isa>.S) asks and does: 0: smelt_kmp_look() finds out; 1: the shim has stepped aside, and
+// it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call.
+extern "C" {
+extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
+void smelt_kmp_look() __attribute__((visibility("hidden")));
+void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...)
+    __attribute__((visibility("hidden")));
+}
 
 // Calls `function` with the `count` words (call_<isa>.S): what the program's function and __kmpc_fork_call itself take
 // is known only at run time.

@@ -41,11 +41,13 @@ void* find_library() {
   return found;
 }
 
-// An object's version definitions, and the strings that they refer to.
+// An object's version definitions and its symbols, and the strings that they refer to.
 struct Definitions {
   const char* strings = nullptr;
   const char* first = nullptr;
   unsigned count = 0;
+  const ElfW(Sym) * symbols = nullptr;
+  const uint32_t* hashes = nullptr;  // DT_GNU_HASH
 
   explicit Definitions(const void* address) {
     Dl_info where;
@@ -59,8 +61,11 @@ struct Definitions {
       if (entry->d_tag == DT_STRTAB) strings = address_of(entry->d_un.d_ptr);
       if (entry->d_tag == DT_VERDEF) first = address_of(entry->d_un.d_ptr);
       if (entry->d_tag == DT_VERDEFNUM) count = static_cast<unsigned>(entry->d_un.d_val);
+      if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(address_of(entry->d_un.d_ptr));
+      if (entry->d_tag == DT_GNU_HASH) hashes = reinterpret_cast<const uint32_t*>(address_of(entry->d_un.d_ptr));
     }
     if (!strings || !first) count = 0;
+    if (!strings || !symbols) hashes = nullptr;
   }
 };
 
@@ -122,6 +127,24 @@ bool knows_versions(const void* address, const VersionNodes& nodes) {
     at += definition->vd_next;
   }
   return version[0] != 0;
+}
+
+bool for_each_export(const void* address, bool (*each)(const char* name)) {
+  const Definitions definitions(address);
+  if (!definitions.hashes) return false;
+  // The table's header, its filter, then per bucket the first of its symbols, whose hashes follow one another; the last
+  // of a bucket has bit 0. All that are in it are defined here and exported.
+  const uint32_t buckets = definitions.hashes[0], first = definitions.hashes[1];
+  const uint32_t* const bucket = definitions.hashes + 4 + definitions.hashes[2] * (sizeof(ElfW(Addr)) / 4);
+  const uint32_t* const chain = bucket + buckets;
+  for (uint32_t b = 0; b < buckets; ++b) {
+    if (bucket[b] < first) continue;  // empty
+    for (uint32_t i = bucket[b];; ++i) {
+      if (!each(definitions.strings + definitions.symbols[i].st_name)) return false;
+      if (chain[i - first] & 1) break;
+    }
+  }
+  return true;
 }
 
 const char* library_version() { return version; }

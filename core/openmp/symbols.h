@@ -85,6 +85,10 @@ struct VersionNodes {
 };
 bool knows_versions(const void* address, const VersionNodes& nodes);
 
+// Shows the names that the object which holds `address` exports, in no order, until one is refused. False: one was, or
+// the object does not say (it has no DT_GNU_HASH).
+bool for_each_export(const void* address, bool (*each)(const char* name));
+
 // The newest version node of the runtime found, e.g. "GOMP_5.0.1"; "" when there is none.
 const char* library_version();
 

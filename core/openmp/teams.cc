@@ -174,6 +174,7 @@ bool build_fork(RegionRecord& region, Team& team) {
     return false;
   free_fork(&team.fork);
   team.fork = made;
+  team.fork_for = team.built_for;
   std::memcpy(team.fork_pattern, plan.pattern, sizeof team.fork_pattern);
   team.fork_predicted = plan.predicted;
   return true;
@@ -215,6 +216,11 @@ bool build_for_hot_team(RegionRecord& region, Team& team) {
   const bool again = team.size > 2 && !team.crowded;
   return ((team.made.barrier && !again) || build_barrier(region, team)) &&
          ((team.fork.fork && !again) || build_fork(region, team));
+}
+
+ForkJoin* fork_for(RegionRecord& region, Team& team) {
+  if ((!team.fork.fork || team.fork_for != team.built_for) && !build_fork(region, team)) return nullptr;
+  return team.fork.fork;
 }
 
 Canary* take_canary(const Team& team, uint32_t cpus) {

@@ -18,7 +18,8 @@ struct Team {
   TeamBarrier made;
   uint64_t built_for = 0;      // a hash of the CPUs that `made` was planned for; 0: where its threads run was not known
   Victims* victims = nullptr;  // for who steals tasks or iterations; nullptr: not asked for, or no difference is known
-  TeamFork fork;               // once a hot team of this size was made
+  TeamFork fork;               // once a hot team of this size was made, or a reduction asked for it
+  uint64_t fork_for = 0;       // `built_for` when that was made
   char pattern[40] = "";
   double predicted = 0;
   char fork_pattern[40] = "";
@@ -39,6 +40,9 @@ Barrier* barrier_for(RegionRecord& region, uint32_t size, bool crowded, bool res
 
 // Barrier and fork, built anew if threads have been seen elsewhere since. False: no memory.
 bool build_for_hot_team(RegionRecord& region, Team& team);
+
+// Its fork alone, which reductions take; built anew if the barrier has been since. nullptr: no memory.
+ForkJoin* fork_for(RegionRecord& region, Team& team);
 
 // The process's one canary (policy/canary.h), for a hot team about to start: whoever asks first while there is a
 // measured profile and every thread of the team has one of `cpus` CPUs; nullptr for all others. The workers follow it.

@@ -10,6 +10,9 @@
 // The tree is the generator's (plan_fork in team.h). For one shared last-level cache it is flat: reads of the arrival
 // lines overlap, and one store releases everybody; between caches only the heads of groups talk.
 //
+// A reduction is a join in which everybody brings data: the arrival line holds their address beside the episode number,
+// and whoever waits for a child takes up the child's into its own. The fork that follows is what allows to leave.
+//
 // Episodes are numbered by the caller, ever growing: join e is followed by fork e. Ordering: what the master wrote
 // before fork(e) is visible to who got await(e); what anybody wrote before arrive(e) is visible to the master after
 // gather(e) (release stores, acquire loads, along the tree).
@@ -54,6 +57,28 @@ class ForkJoin {
     return true;
   }
 
+  // The first half of a reduction, for everybody: combine(mine, theirs) takes up what those below have brought, as they
+  // arrive, in the tree's order. `combined` is 0 at first. False: stopped; called again, it goes on where it was.
+  // Nobody may leave, and free its data, before fork `epoch`.
+  using Combine = void (*)(void* mine, void* theirs);
+  bool combine_below(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, void* mine, Combine combine,
+                     uint32_t* combined) {
+    const Node& node = nodes_[me];
+    for (const uint16_t* child = children_ + node.first_child; *combined < node.children; ++*combined) {
+      Arrival& flag = nodes_[child[*combined]].arrival;
+      if (!wait_briefly(flag.epoch, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
+      combine(mine, flag.data);  // both ordered by the acquire of the epoch
+    }
+    return true;
+  }
+
+  // Its second half, for a worker: hands `mine` up.
+  void arrive_with(uint32_t me, uint64_t epoch, void* mine) {
+    Arrival& arrival = nodes_[me].arrival;
+    arrival.data = mine;
+    post(arrival, epoch, policy_.order);
+  }
+
   // A worker: waits for fork `epoch`, hands it on to those below, and fills in the message. False: stopped.
   bool await(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, ForkMessage* message) {
     Node& parent = nodes_[nodes_[me].parent];
@@ -79,9 +104,17 @@ class ForkJoin {
   };
   static_assert(sizeof(Epoch) + sizeof(ForkMessage) <= 64, "the message travels in the epoch's line");
 
+  struct alignas(kLineBytes) Arrival {
+    Epoch epoch{0};
+    void* data = nullptr;  // of a reduction
+    alignas(64) Bell bell;
+
+    operator Flag() { return {epoch, bell}; }
+  };
+
   struct Node {
     Release release;
-    Line arrival;
+    Arrival arrival;
     // Read-only after creation, on a line of its own.
     alignas(kLineBytes) uint16_t parent;
     uint16_t children;
@@ -100,7 +133,7 @@ class ForkJoin {
     const Node& node = nodes_[me];
     const uint16_t* child = children_ + node.first_child;
     for (uint32_t i = 0; i < node.children; ++i) {
-      Line& flag = nodes_[child[i]].arrival;
+      Arrival& flag = nodes_[child[i]].arrival;
       if (!wait_briefly(flag.epoch, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
     }
     return true;

@@ -2,6 +2,7 @@
 // without, of a region, of several variables (too many for atomics), of an array, of a user's own kind; sums, where the
 // team's size decides the method, must come out right each time, and be there for all threads behind the barrier.
 #include <omp.h>
+#include <unistd.h>
 
 #include "../gomp_shim/check.h"
 
@@ -75,6 +76,23 @@ static void check_all(int threads, int rounds) {
       CHECK(sum == kSum);
 #pragma omp barrier
       CHECK(run == made && made == omp_get_num_threads());
+#pragma omp barrier
+      // A task that is made late, by each thread in turn: others wait, and have taken up values, when it comes.
+#pragma omp single
+      pair = (struct Pair){0, -1}, run = 0;
+      if (omp_get_thread_num() == r % omp_get_num_threads()) usleep(300);
+#pragma omp for reduction(pairs : pair) schedule(static)
+      for (int i = 0; i < kItems; ++i) {
+        if (i == r % omp_get_num_threads() * kItems / omp_get_num_threads()) {
+#pragma omp task shared(run)
+          {
+#pragma omp atomic
+            ++run;
+          }
+        }
+        join(&pair, &(struct Pair){i, i});
+      }
+      CHECK(pair.sum == kSum && pair.most == kItems - 1 && run >= 1);
 #pragma omp barrier
     }
   }

@@ -1,0 +1,119 @@
+// Reductions at the end of a loop or of sections, whose result every thread has behind them:
+//
+//   switch (__kmpc_reduce(..., data, combine, ...)) {
+//     case 1: combine the private values into the variables; __kmpc_end_reduce(); break;   // in one thread
+//     case 2: the same by atomic operations; __kmpc_end_reduce(); break;                   // in every thread
+//     case 0: it has been done                                                             // in the others
+//   }
+//
+// Up to 4 threads, where the compiler has made code with atomics (libomp's limit, too), and in a crowd, it is case 2,
+// and __kmpc_end_reduce is a barrier of ours. Otherwise the values go up the cheapest tree of the team
+// (team/fork_join.h): everybody takes up those of its children, thread 0 gets case 1, and its __kmpc_end_reduce lets
+// the others go. Until then nobody leaves: the values lie on the threads' stacks.
+//
+// A reduction is a barrier with a number like all others (openmp/episodes.h). If that number is marked as real while
+// values are on their way up, some have been combined and must not be combined again. So libomp's barrier is passed
+// in the middle, for the tasks' sake alone, and then everybody goes on where it was: all have arrived, nobody waits for
+// a task any more, and the marker's number can no longer stop anybody.
+//
+// The tree is built when the first reduction comes by, by the master, in the middle of a region perhaps. That
+// reduction is libomp's, and its barrier orders what was built: all use it from the next number on.
+//
+// Left to libomp: KMP_FORCE_REDUCTION and KMP_DETERMINISTIC_REDUCTION; reductions without a barrier
+// (__kmpc_reduce_nowait), which up to 4 threads pass no barrier there either.
+#include "libomp.h"
+#include "openmp/callers.h"
+#include "openmp/episodes.h"
+#include "real.h"
+#include "region.h"
+#include "team/fork_join.h"
+
+namespace smelt::kmp {
+namespace {
+
+constexpr uint32_t kMostAtomics = 4;  // threads whose atomic operations on one line cost less than a tree
+
+// How the calling thread's reduction is done, until its end.
+enum class Way : uint8_t { kUnserved, kLibomps, kAtomics, kTree };
+constinit thread_local Way way __attribute__((tls_model("initial-exec"))) = Way::kUnserved;
+
+// The next barrier's number has been passed.
+void pass_on(Position& at) {
+  ++at.epoch;
+  at.unmarked = 1;
+}
+
+void pass_libomps(Position& at) {
+  if (at.thread == 0) count(at.region->counters.real);
+  pass_on(at);
+}
+
+// The same in all threads of the team.
+Way choose(const Position& at, const KmpIdent* where, const void* data, KmpCombine combine) {
+  if (reductions_are_libomps) return Way::kLibomps;
+  const bool atomics = where && (where->flags & kIdentAtomicReduce);
+  if (atomics && (at.barrier->participants() <= kMostAtomics || at.barrier->is_crowd())) return Way::kAtomics;
+  if (at.barrier->is_crowd() || at.barrier->participants() == 1 || !data || !combine) return Way::kLibomps;
+  auto& region = *static_cast<Region*>(at.region);
+  if (reduction_for(region, at.epoch + 1)) return Way::kTree;
+  if (at.thread == 0 && !region.reduction && (region.reduction = fork_for(region, *region.last_team)))
+    region.reduces_from.store(at.epoch + 2, std::memory_order_relaxed);  // libomp's barrier orders it
+  return Way::kLibomps;
+}
+
+// The values of all in thread 0, which gets 1; the others 0, when it has let them go.
+int32_t reduce(Position& at, KmpIdent* where, KmpThread gtid, void* data, KmpCombine combine) {
+  const uint64_t epoch = at.epoch + 1;
+  const uint32_t me = at.thread;
+  ForkJoin& tree = *static_cast<Region*>(at.region)->reduction;
+  const std::atomic<uint64_t>* stop = at.real_epoch;
+  const auto pass_real = [&](bool stopped) {
+    if (stopped) at.region->counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+    if (me == 0) count(at.region->counters.real);
+    REAL(__kmpc_barrier)(where, gtid);
+    stop = nullptr;
+  };
+  if (is_real(*stop, epoch)) pass_real(false);
+  uint32_t combined = 0;
+  while (!tree.combine_below(me, epoch, stop, data, combine, &combined)) pass_real(true);
+  if (me == 0) return 1;
+  tree.arrive_with(me, epoch, data);
+  ForkMessage nothing;
+  while (!tree.await(me, epoch, stop, &nothing)) pass_real(true);
+  pass_on(at);
+  return 0;
+}
+
+}  // namespace
+}  // namespace smelt::kmp
+
+using namespace smelt::kmp;
+
+extern "C" {
+
+int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t bytes, void* data, KmpCombine combine,
+                      KmpCriticalName* lock) {
+  Position& at = position;
+  way = Way::kUnserved;
+  if (!served(at, __builtin_return_address(0))) [[unlikely]]
+    return STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
+  way = choose(at, where, data, combine);
+  if (way == Way::kAtomics) return 2;
+  if (way == Way::kTree) return reduce(at, where, gtid, data, combine);
+  const int32_t what = STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
+  if (what == 0) pass_libomps(at);  // a barrier was in it
+  return what;
+}
+
+// libomp's ends with a barrier, however it was begun.
+void __kmpc_end_reduce(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
+  Position& at = position;
+  switch (way) {
+    case Way::kAtomics: return smelt::openmp::pass(at, [=] { REAL(__kmpc_barrier)(where, gtid); });
+    case Way::kTree: static_cast<Region*>(at.region)->reduction->fork(at.epoch + 1, {}); return pass_on(at);
+    case Way::kLibomps: STOCK(__kmpc_end_reduce)(where, gtid, lock); return pass_libomps(at);
+    case Way::kUnserved: STOCK(__kmpc_end_reduce)(where, gtid, lock);
+  }
+}
+
+}  // extern "C"
