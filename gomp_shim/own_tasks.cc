@@ -300,6 +300,10 @@ bool is_ours_here(Position& position, const void* caller) {
   return options().tasks && served(position, caller) && position.in_libgomp == 0 && is_eligible(position);
 }
 
+// In the body of a final task, or of one that is included in it and has no Task of its own: libgomp runs all that is made
+// there at once, in tasks that we do not see, and has the groups.
+bool is_final(const Position& position) { return position.task && position.task->final; }
+
 TaskTeam* make_team(Position& position) {
   auto& word = static_cast<Region*>(position.region)->tasks;
   if (TaskTeam* const team = word.load(std::memory_order_acquire)) return team;
@@ -395,7 +399,7 @@ bool make(Position& position, const TaskCall& call, bool deferred, unsigned flag
 }  // namespace
 
 void leave_tasks_to_libgomp(Position& position) {
-  if (!options().tasks || !position.barrier || position.in_libgomp != 0) return;
+  if (!options().tasks || !position.barrier || position.in_libgomp != 0 || is_final(position)) return;
   position.tasks_are_libgomps = true;
   auto& region = *static_cast<Region*>(position.region);
   // Relaxed: a hint for those who drain. Grows with the episodes of one thread, and another's are one behind at most.
@@ -487,7 +491,7 @@ void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), lo
     return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
   }
   if (is_ours_here(position, __builtin_return_address(0))) {
-    if (position.task && position.task->final)  // all it makes runs at once, and so does what that makes
+    if (is_final(position))
       return REAL(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
     const bool known = (flags & ~(kUntied | kFinal | kMergeable)) == 0;
     if (known && !position.tasks_are_libgomps &&
@@ -515,7 +519,7 @@ void GOMP_taskwait(void) {
 
 void GOMP_taskgroup_start(void) {
   Position& position = smelt_gomp_position;
-  if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
+  if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_start)();
   TaskTeam* const team = position.groups_at_libgomp == 0 ? make_team(position) : nullptr;
   Task* const block = team ? new_block(team->workers[position.thread], position.thread) : nullptr;
@@ -531,7 +535,7 @@ void GOMP_taskgroup_start(void) {
 
 void GOMP_taskgroup_end(void) {
   Position& position = smelt_gomp_position;
-  if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
+  if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_end)();
   if (position.groups_at_libgomp > 0) {
     --position.groups_at_libgomp;
