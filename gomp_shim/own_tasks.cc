@@ -505,6 +505,25 @@ void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), lo
   --position.in_libgomp;
 }
 
+// Task loops are libgomp's. It runs their bodies here, too, while it waits for them.
+void GOMP_taskloop(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
+                   unsigned flags, unsigned long tasks, int priority, long start, long end, long step) {
+  Position& position = smelt_gomp_position;
+  if (position.unmarked) smelt_gomp_mark();
+  ++position.in_libgomp;
+  STOCK(GOMP_taskloop)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
+  --position.in_libgomp;
+}
+
+void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
+                       unsigned flags, unsigned long tasks, int priority, GompUll start, GompUll end, GompUll step) {
+  Position& position = smelt_gomp_position;
+  if (position.unmarked) smelt_gomp_mark();
+  ++position.in_libgomp;
+  STOCK(GOMP_taskloop_ull)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
+  --position.in_libgomp;
+}
+
 void GOMP_taskwait(void) {
   Position& position = smelt_gomp_position;
   if (!smelt::options().tasks || !position.task || !is_ours_here(position, __builtin_return_address(0)))
