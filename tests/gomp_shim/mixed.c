@@ -41,8 +41,8 @@ static unsigned hash(unsigned x, unsigned y) {
 
 static void delay(unsigned h) {
   h = hash(h, 77);
-  if (h % 512 == 0)
-    usleep(h / 512 % 200);
+  if (h % 128 == 0)
+    usleep(h / 128 % 100);
   else if (h % 32 == 1)
     sched_yield();
   else if (h % 8 == 2)
@@ -78,12 +78,17 @@ static void leave(int before) { running = before; }
 // ---- trees of tasks ----
 
 static long weight(unsigned node) { return 1 + node % 1000; }
-static unsigned child_of(unsigned node, int i) { return hash(node, (unsigned)i + 1); }
+// A tree with the bit set has no tasks of libgomp's, whose makers would make no others until the next barrier.
+static const unsigned kOurs = 1u << 31;
+static unsigned child_of(unsigned node, int i) { return (hash(node, (unsigned)i + 1) & ~kOurs) | (node & kOurs); }
 static int width_of(unsigned node, int depth) { return depth == 0 ? 0 : (int)(hash(node, 3) % (kWide + 1)); }
 
 // What a node does with its children.
 enum Kind { kWaits, kRuns, kGroups, kUndeferred, kFinal, kDepends, kPriority, kLoops, kInside, kMixes, kKinds };
-static enum Kind kind_of(unsigned node) { return (enum Kind)(hash(node, 5) % kKinds); }
+static enum Kind kind_of(unsigned node) {
+  static const enum Kind ours[] = {kWaits, kWaits, kRuns, kGroups, kGroups, kGroups, kUndeferred, kFinal};
+  return node & kOurs ? ours[hash(node, 5) % 8] : (enum Kind)(hash(node, 5) % kKinds);
+}
 
 // Sequential: of a node and all below it.
 static long total(unsigned node, int depth) {
@@ -283,7 +288,7 @@ static int number[kSteps];
 
 // One step: the same in all threads, by `common`. Behind it a barrier, at which everything is over and right.
 static void step(int s, unsigned common, int size, int root) {
-  const int me = omp_get_thread_num(), depth = 2 + (int)(common % 3), who = (int)(common / 8 % (unsigned)size);
+  const int me = omp_get_thread_num(), depth = 2 + (int)(common % 3) + (common & kOurs ? 1 : 0), who = (int)(common / 8 % (unsigned)size);
   long expected = 0;
   delay(hash(common, 100 + (unsigned)me));
   switch (common / 1024 % 7) {
@@ -292,8 +297,8 @@ static void step(int s, unsigned common, int size, int root) {
       if (me == who) grow(common, depth, &tally[s], root);
       break;
     case 1:  // everybody's
-      for (int t = 0; t < size; ++t) expected += total(hash(common, (unsigned)t), depth - 1);
-      grow(hash(common, (unsigned)me), depth - 1, &tally[s], root);
+      for (int t = 0; t < size; ++t) expected += total(child_of(common, t), depth - 1);
+      grow(child_of(common, me), depth - 1, &tally[s], root);
       break;
     case 2:
       expected = total(common, depth);
