@@ -25,8 +25,8 @@ bool GOMP_single_start(void);
 void GOMP_task(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int, void*);
 void GOMP_taskloop(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, long, long,
                    long);
-void GOMP_taskloop_ull(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, GompUll,
-                       GompUll, GompUll);
+void GOMP_taskloop_ull(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int,
+                       GompUll, GompUll, GompUll);
 void GOMP_taskwait(void);
 void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_end(void);

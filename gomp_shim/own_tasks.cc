@@ -506,8 +506,8 @@ void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), lo
 }
 
 // Task loops are libgomp's. It runs their bodies here, too, while it waits for them.
-void GOMP_taskloop(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
-                   unsigned flags, unsigned long tasks, int priority, long start, long end, long step) {
+void GOMP_taskloop(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align, unsigned flags,
+                   unsigned long tasks, int priority, long start, long end, long step) {
   Position& position = smelt_gomp_position;
   if (position.unmarked) smelt_gomp_mark();
   ++position.in_libgomp;

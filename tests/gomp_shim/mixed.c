@@ -25,12 +25,12 @@ enum { kThreads = 16, kSteps = 8, kIterations = 120, kFrames = 1 << 18, kWide = 
 static unsigned seed;
 static int region;
 
-#define EXPECT(condition, what)                                                                                    \
-  do {                                                                                                             \
-    if (!(condition)) {                                                                                            \
+#define EXPECT(condition, what)                                                                                  \
+  do {                                                                                                           \
+    if (!(condition)) {                                                                                          \
       fprintf(stderr, "wrong: %s: seed %u, region %d, line %d: %s\n", what, seed, region, __LINE__, #condition); \
-      _Exit(1);                                                                                                    \
-    }                                                                                                              \
+      _Exit(1);                                                                                                  \
+    }                                                                                                            \
   } while (0)
 
 static unsigned hash(unsigned x, unsigned y) {
@@ -288,7 +288,8 @@ static int number[kSteps];
 
 // One step: the same in all threads, by `common`. Behind it a barrier, at which everything is over and right.
 static void step(int s, unsigned common, int size, int root) {
-  const int me = omp_get_thread_num(), depth = 2 + (int)(common % 3) + (common & kOurs ? 1 : 0), who = (int)(common / 8 % (unsigned)size);
+  const int me = omp_get_thread_num(), depth = 2 + (int)(common % 3) + (common & kOurs ? 1 : 0),
+            who = (int)(common / 8 % (unsigned)size);
   long expected = 0;
   delay(hash(common, 100 + (unsigned)me));
   switch (common / 1024 % 7) {
@@ -300,8 +301,7 @@ static void step(int s, unsigned common, int size, int root) {
       for (int t = 0; t < size; ++t) expected += total(child_of(common, t), depth - 1);
       grow(child_of(common, me), depth - 1, &tally[s], root);
       break;
-    case 2:
-      expected = total(common, depth);
+    case 2: expected = total(common, depth);
 #pragma omp single
       grow(common, depth, &tally[s], root);
       EXPECT(read_of(&tally[s]) == expected, "the single's barrier was left before its tasks were over");

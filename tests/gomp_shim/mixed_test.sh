@@ -3,7 +3,7 @@
 # pretended machine, where each thread believes to have a CPU. And under shims with a mistake each: they must be noticed.
 #   mixed_test.sh SHIM PROGRAM_DIRECTORY
 #   MIXED_SEEDS=1000 MIXED_FIRST=31    how many programs, and from which seed on; by default 24 from 1
-#   MIXED_CONTROLS=20                  how many seeds for each mistake, all of them, and how many noticed; by default until one does
+#   MIXED_CONTROLS=20                  so many seeds for each mistake, to see how many notice; by default until one does
 set -u
 shim=$1 programs=$2
 . "$(dirname "$0")/checks.sh"

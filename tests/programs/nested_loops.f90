@@ -1,5 +1,5 @@
-! Nested regions in Fortran: 2 threads outside, each with a team of its own inside that works on its half of the columns,
-! by loops, a reduction, and a single whose result all take home.
+! Nested regions in Fortran: 2 threads outside, each with a team of its own inside that works on its half of the
+! columns, by loops, a reduction, and a single whose result all take home.
 !
 !   nested_loops_f90 [N] [SWEEPS] [ROUNDS]
 !

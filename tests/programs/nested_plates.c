@@ -18,8 +18,7 @@ static long n;
 static double* row_at(double* plate, long i) { return plate + i * (n + 2); }
 
 static void start(double* plate, long number) {
-  for (long i = 0; i < (n + 2) * (n + 2); i++)
-    plate[i] = random_fraction((uint64_t)(number * (n + 2) * (n + 2) + i));
+  for (long i = 0; i < (n + 2) * (n + 2); i++) plate[i] = random_fraction((uint64_t)(number * (n + 2) * (n + 2) + i));
 }
 
 static void sweep_row(double* plate, double* next, double* sums, long i) {

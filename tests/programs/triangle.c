@@ -43,8 +43,7 @@ static void in_loops(double* triangle, double** square, int (*done)[kForms], lon
 #pragma omp for schedule(dynamic, 3) nowait
     for (long i = 0; i < rows; i++) square_row(triangle, square[2], DONE(2), i);
 #pragma omp for schedule(nonmonotonic : dynamic, 5)
-    for (unsigned long long i = 0; i < (unsigned long long)rows; i++)
-      square_row(triangle, square[3], DONE(3), (long)i);
+    for (unsigned long long i = 0; i < (unsigned long long)rows; i++) square_row(triangle, square[3], DONE(3), (long)i);
     /* What the third loop of the chain has made is there for everybody. */
     long right = 0;
     for (long i = 0; i < rows; i++) right += DONE(3)[i] == 1;
@@ -102,8 +101,7 @@ int main(int argc, char** argv) {
         if (done[i][form] != 1) fail("a row was not done once");
       if (memcmp(square[form], expected, bytes) != 0) fail("another square than in serial");
     }
-    printf("round %ld: %ld rows, %d forms of loop, checksum %016llx\n", round, rows, kForms,
-           checksum(expected, bytes));
+    printf("round %ld: %ld rows, %d forms of loop, checksum %016llx\n", round, rows, kForms, checksum(expected, bytes));
   }
   for (int form = 0; form < kForms; form++) free(square[form]);
   free(triangle);
