@@ -3,8 +3,8 @@
 
     planted.py SOURCE FAULT OUTPUT
 
-Where the lines to be changed are not there, or more than once, the copy is right, and the test that should notice the mistake says
-that it did not.
+Where the lines to be changed are not there, or more than once, the copy is right, and the test that should notice the
+mistake says that it did not.
 """
 import re
 import sys
@@ -14,7 +14,7 @@ FAULTS = {
     # A task is made and the maker's next barrier is not marked.
     'unmarked': [(r'if \(!mark\(\*position\.real_epoch, episode\)\) return;', 'return;')],
     # Who waits inside a task runs any task, not only descendants.
-    'strangers': [(r'return is_below\(candidate, waiting\);', '(void)waiting; return true;')],
+    'strangers': [(r'return is_below\(candidate, waiting\);', 'return is_below(candidate, waiting) || true;')],
     # A task can be stolen before it is counted, and the maker takes its time in between.
     'counted_late': [
         (r'\n  count_task\(parent, me\);\n', '\n'),

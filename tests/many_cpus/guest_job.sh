@@ -46,14 +46,15 @@ threads() {
   check_under "settings that change, several masters, forks" 0 '^ok$' $waiting "$omp/hot"
 }
 
-# What is off by default, each and together; the programs are those of tests/gomp_shim. `switches` is short, `switches_long` for --full.
+# What is off by default, each and together. `switches` is short, `switches_long` for --full.
 served() {  # NAME PATTERN SETTING... -- command...: ends well, and the counts say that it was served
   served_name=$1 said=$2
   shift 2
   check_under "$served_name" 0 "$said" $waiting OMP_PROC_BIND=true SMELT_STATS=1 "$@"
   grep -q '^ok$' "$output" || fails "$served_name did not come to its end"
 }
-stolen='; [1-9][0-9]* tasks by stealing$' shared='; [1-9][0-9]* dynamic loops in shares' all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
+stolen='; [1-9][0-9]* tasks by stealing$' shared='; [1-9][0-9]* dynamic loops in shares'
+all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
 mixtures() {  # FIRST LAST MOST_THREADS REGIONS
   seed=$1
   while [ "$seed" -le "$2" ]; do

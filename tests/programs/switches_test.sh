@@ -1,7 +1,7 @@
 #!/bin/sh
 # End-to-end: whole programs of tasks, dynamic loops and nested regions print with the shim's switches what they print on
 # the stock runtime, bit for bit, and what each switch is for was really served: the shim's own counts say so.
-#   switches_test.sh SHIM SHIM_FOR_LIBOMP PROGRAM_DIRECTORY CLANG'S_PROGRAM_DIRECTORY SHIM'S_TEST_PROGRAMS
+#   switches_test.sh SHIM SHIM_FOR_LIBOMP PROGRAMS CLANG'S_PROGRAMS SHIM'S_TEST_PROGRAMS
 # Every program checks its own result against a serial run, too, and ends with 1 if it is wrong. No time is looked at.
 set -u
 shim=$1 kmp=$2 programs=$5 clang_programs=$4
@@ -34,7 +34,8 @@ run() {
   return 1
 }
 stock() {
-  timeout 120 env OMP_NUM_THREADS="$threads" OMP_WAIT_POLICY=passive $program >"$scratch/stock" 2>"$output" && [ -s "$scratch/stock" ] ||
+  timeout 120 env OMP_NUM_THREADS="$threads" OMP_WAIT_POLICY=passive $program >"$scratch/stock" 2>"$output" &&
+    [ -s "$scratch/stock" ] ||
     fails "$1, stock"
 }
 says() {  # LABEL PATTERN
