@@ -31,6 +31,10 @@ bool GOMP_loop_ull_nonmonotonic_runtime_start(bool, GompUll, GompUll, GompUll, G
 bool GOMP_loop_ull_nonmonotonic_runtime_next(GompUll*, GompUll*);
 bool GOMP_single_start(void);
 void GOMP_task(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int, void*);
+void GOMP_taskloop(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, long, long,
+                   long);
+void GOMP_taskloop_ull(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int,
+                       GompUll, GompUll, GompUll);
 void GOMP_taskwait(void);
 void GOMP_taskwait_depend(void**);
 void GOMP_taskgroup_start(void);

@@ -365,6 +365,10 @@ bool is_ours_here(Position& position, const void* caller) {
   return options().tasks && served(position, caller) && position.in_libgomp == 0 && is_eligible(position);
 }
 
+// In the body of a final task, or of one that is included in it and has no Task of its own: libgomp runs all that is made
+// there at once, in tasks that we do not see, and has the groups.
+bool is_final(const Position& position) { return position.task && position.task->final; }
+
 TaskTeam* make_team(Position& position) {
   auto& word = static_cast<Region*>(position.region)->tasks;
   if (TaskTeam* const team = word.load(std::memory_order_acquire)) return team;
@@ -549,7 +553,7 @@ bool make(Position& position, const TaskCall& call, bool deferred, unsigned flag
 }  // namespace
 
 void leave_tasks_to_libgomp(Position& position) {
-  if (!options().tasks || !position.barrier || position.in_libgomp != 0) return;
+  if (!options().tasks || !position.barrier || position.in_libgomp != 0 || is_final(position)) return;
   // libgomp knows nothing of ours: what it makes from now on must not wait for them.
   if (position.task && position.task->children) {
     TaskTeam& team = *team_of(position);
@@ -647,7 +651,7 @@ void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), lo
     return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
   }
   if (is_ours_here(position, __builtin_return_address(0))) {
-    if (position.task && position.task->final)  // all it makes runs at once, and so does what that makes
+    if (is_final(position))
       return REAL(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
     static const bool priorities = REAL(omp_get_max_task_priority)() > 0;  // else a priority counts nothing
     const unsigned ours = kUntied | kFinal | kMergeable | kDepend | (priorities ? 0 : kPriority);
@@ -660,6 +664,25 @@ void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), lo
   smelt_gomp_mark();
   ++position.in_libgomp;
   STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
+  --position.in_libgomp;
+}
+
+// Task loops are libgomp's. It runs their bodies here, too, while it waits for them.
+void GOMP_taskloop(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align, unsigned flags,
+                   unsigned long tasks, int priority, long start, long end, long step) {
+  Position& position = smelt_gomp_position;
+  if (position.unmarked) smelt_gomp_mark();
+  ++position.in_libgomp;
+  STOCK(GOMP_taskloop)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
+  --position.in_libgomp;
+}
+
+void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
+                       unsigned flags, unsigned long tasks, int priority, GompUll start, GompUll end, GompUll step) {
+  Position& position = smelt_gomp_position;
+  if (position.unmarked) smelt_gomp_mark();
+  ++position.in_libgomp;
+  STOCK(GOMP_taskloop_ull)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
   --position.in_libgomp;
 }
 
@@ -691,7 +714,7 @@ void GOMP_taskwait_depend(void** depend) {
 
 void GOMP_taskgroup_start(void) {
   Position& position = smelt_gomp_position;
-  if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
+  if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_start)();
   TaskTeam* const team = position.groups_at_libgomp == 0 ? make_team(position) : nullptr;
   Task* const block = team ? new_block(team->workers[position.thread], position.thread) : nullptr;
@@ -707,7 +730,7 @@ void GOMP_taskgroup_start(void) {
 
 void GOMP_taskgroup_end(void) {
   Position& position = smelt_gomp_position;
-  if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
+  if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_end)();
   if (position.groups_at_libgomp > 0) {
     --position.groups_at_libgomp;

@@ -3,6 +3,7 @@
 # emulated program by program (qemu-user). The instructions and the system calls are AArch64's; the order in which
 # others see what one wrote is this machine's.
 #   aarch64_test.sh SOURCE_DIRECTORY CROSS_BUILD_DIRECTORY NATIVE_MPI_PROGRAMS
+#   AARCH64_SEEDS=100    random mixtures of tasks, loops and nested regions (tests/gomp_shim/mixed.c); by default 6
 # Exit 77: skipped, the last line says why.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) source=$1 build=$2 native=$3
@@ -57,6 +58,16 @@ check "tasks that nobody marks fail: the tests can see it" 1 'failed: ' \
 # Each on a CPU of its own, of pretended machines.
 . "$here/../gomp_shim/pretend.sh"
 . "$here/../gomp_shim/proper.sh"
+all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
+counted='; [1-9][0-9]* dynamic loops in shares; [1-9][0-9]* tasks by stealing$'
+for program in "own_tasks 12" "loops 12" "kept 6"; do
+  check "$program, with all switches" 0 '^ok$' env $(small) $waiting $all "$programs/"$program
+done
+check "mixed, all served" 0 "$counted" env $(small) $waiting $all SMELT_STATS=1 "$programs/mixed" 1 20 4
+seed=0
+while [ $((seed += 1)) -le "${AARCH64_SEEDS:-6}" ]; do
+  check "mixed, seed $seed" 0 '^ok$' env $(small) $waiting $all "$programs/mixed" $seed 20 8
+done
 sizes="3 4 7 8 16"
 for asked in best hierarchical:1 spread:3 dissemination:2 mst hybrid adaptive-sorted binary; do
   why=

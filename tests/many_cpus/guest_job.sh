@@ -46,6 +46,35 @@ threads() {
   check_under "settings that change, several masters, forks" 0 '^ok$' $waiting "$omp/hot"
 }
 
+# What is off by default, each and together. `switches` is short, `switches_long` for --full.
+served() {  # NAME PATTERN SETTING... -- command...: ends well, and the counts say that it was served
+  served_name=$1 said=$2
+  shift 2
+  check_under "$served_name" 0 "$said" $waiting OMP_PROC_BIND=true SMELT_STATS=1 "$@"
+  grep -q '^ok$' "$output" || fails "$served_name did not come to its end"
+}
+stolen='; [1-9][0-9]* tasks by stealing$' shared='; [1-9][0-9]* dynamic loops in shares'
+all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
+mixtures() {  # FIRST LAST MOST_THREADS REGIONS
+  seed=$1
+  while [ "$seed" -le "$2" ]; do
+    served "mixed, seed $seed, up to $3 threads" "$stolen" $all "$omp/mixed" "$seed" "$4" "$3" 300
+    seed=$((seed + 1))
+  done
+}
+switches() {
+  served "own_tasks" "$stolen" SMELT_TASKS=1 "$omp/own_tasks" 6
+  served "loops" "$shared" SMELT_DYNAMIC_LOOPS=1 "$omp/loops" 6
+  check_under "kept" 0 ': kept, fork and join ' $waiting SMELT_VERBOSE=2 SMELT_NESTED=1 "$omp/kept" 2
+  mixtures 1 3 8 5
+}
+switches_long() {
+  served "own_tasks, long" "$stolen" $all "$omp/own_tasks" 48 7
+  served "loops, long" "$shared" $all "$omp/loops" 60 7
+  check_under "kept, long" 0 '^ok$' $waiting $all "$omp/kept" 12
+  mixtures 10 40 8 20
+}
+
 # --- processes, a CPU each
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader

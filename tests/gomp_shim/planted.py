@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Writes a source with one mistake planted in it: a negative control that a stress must notice.
+
+    planted.py SOURCE FAULT OUTPUT
+
+Where the lines to be changed are not there, or more than once, the copy is right, and the test that should notice the
+mistake says that it did not.
+"""
+import re
+import sys
+
+# own_tasks.h says what each of these is for. FAULT: [(pattern, replacement), ...]
+FAULTS = {
+    # A task is made and the maker's next barrier is not marked.
+    'unmarked': [(r'if \(!mark\(\*position\.real_epoch, episode\)\) return;', 'return;')],
+    # Who waits inside a task runs any task, not only descendants.
+    'strangers': [(r'return is_below\(candidate, waiting\);', 'return is_below(candidate, waiting) || true;')],
+    # A task can be stolen before it is counted, and the maker takes its time in between.
+    'counted_late': [
+        (r'\n  count_task\(parent, me\);\n', '\n'),
+        (r'(\n    ring\(\*team\);)(\n  return true;\n\})',
+         r'\1\n  for (int i = 0; i < 3000; ++i) cpu_pause();\n  count_task(parent, me);\2'),
+    ],
+    # Who comes to a barrier asks whether it is time to enter libgomp's before it looks at its own deque.
+    'looked_first': [(r'(for \(uint32_t turns = 0;;\) \{\n)', r'\1    if (quiet()) break;\n')],
+}
+
+
+def main(source, fault, output):
+    with open(source, encoding='utf-8') as file:
+        text = file.read()
+    changed = text
+    for pattern, replacement in FAULTS[fault]:
+        changed, times = re.subn(pattern, replacement, changed)
+        if times != 1:
+            print(f'{source}: {times} places for the mistake "{fault}" ({pattern})', file=sys.stderr)
+            changed = text
+            break
+    with open(output, 'w', encoding='utf-8') as file:
+        file.write(changed)
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
