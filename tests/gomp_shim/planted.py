@@ -3,8 +3,7 @@
 
     planted.py SOURCE FAULT OUTPUT
 
-Where the lines to be changed are not there, or more than once, the copy is right, and the test that should notice the
-mistake says that it did not.
+Where the lines to be changed are not there, or more than once, it fails: the mistake must follow the source.
 """
 import re
 import sys
@@ -18,7 +17,8 @@ FAULTS = {
     # A task can be stolen before it is counted, and the maker takes its time in between.
     'counted_late': [
         (r'\n  count_task\(parent, me\);\n', '\n'),
-        (r'(\n    ring\(\*team\);)(\n  return true;\n\})',
+        (r'(\n    if \(add_dependences\(.*\)\)) return true;', r'\1 return count_task(parent, me), true;'),
+        (r'(\n  else\n    run\(\*team, position, task\);)(\n  return true;\n\})',
          r'\1\n  for (int i = 0; i < 3000; ++i) cpu_pause();\n  count_task(parent, me);\2'),
     ],
     # Who comes to a barrier asks whether it is time to enter libgomp's before it looks at its own deque.
@@ -29,15 +29,12 @@ FAULTS = {
 def main(source, fault, output):
     with open(source, encoding='utf-8') as file:
         text = file.read()
-    changed = text
     for pattern, replacement in FAULTS[fault]:
-        changed, times = re.subn(pattern, replacement, changed)
+        text, times = re.subn(pattern, replacement, text)
         if times != 1:
-            print(f'{source}: {times} places for the mistake "{fault}" ({pattern})', file=sys.stderr)
-            changed = text
-            break
+            sys.exit(f'{source}: {times} places for the mistake "{fault}" ({pattern}): see tests/gomp_shim/planted.py')
     with open(output, 'w', encoding='utf-8') as file:
-        file.write(changed)
+        file.write(text)
 
 
 if __name__ == '__main__':
