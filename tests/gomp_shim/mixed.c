@@ -1,6 +1,6 @@
-// Random mixtures of everything that the shim serves and of what it leaves to libgomp, the same for the same seed: tasks
-// of both kinds that make one another, groups, task loops, undeferred and final ones, regions inside tasks, dynamic
-// loops in chains, single with copyprivate, reductions.
+// Random mixtures of everything that the shim serves and of what it leaves to libgomp, the same for the same seed:
+// tasks of both kinds that make one another, groups, task loops, undeferred and final ones, regions inside tasks,
+// dynamic loops in chains, single with copyprivate, reductions.
 //   mixed SEED [REGIONS [MOST_THREADS [SECONDS]]]
 //
 // The oracle is sequential: what a tree of tasks adds up to is computed beforehand, by the same recursion without

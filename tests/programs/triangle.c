@@ -1,7 +1,7 @@
 /* Dynamic loops over a triangle: row i has i elements, so equal shares of rows are unequal shares of the work. A lower
  * triangular matrix is squared, row by row, by loops of every form that a compiler hands to the runtime in another way:
- * combined with the region and not, with and without a barrier at the end, up and down, with chunks, unsigned, two loops
- * collapsed.
+ * combined with the region and not, with and without a barrier at the end, up and down, with chunks, unsigned, two
+ * loops collapsed.
  *
  *   triangle [ROWS] [ROUNDS]
  *

@@ -1,5 +1,5 @@
-/* What Smelt's OpenMP shims, the one for GCC's libgomp and the one for LLVM's libomp, did in this process so far. A shim
-   itself needs no API: it serves programs that do not know of it. */
+/* What Smelt's OpenMP shims, the one for GCC's libgomp and the one for LLVM's libomp, did in this process so far. A
+   shim itself needs no API: it serves programs that do not know of it. */
 #ifndef SMELT_OPENMP_H
 #define SMELT_OPENMP_H
 
