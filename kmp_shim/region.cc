@@ -66,13 +66,12 @@ Region* new_region() {
 
 // __kmpc_fork_call of libomp, or of whom the function belongs to, with any arguments.
 void fork(const RegionCall& call) {
-  const auto count = static_cast<size_t>(call.argc) + 3;
-  auto** const words = static_cast<void**>(__builtin_alloca(count * sizeof(void*)));
+  void** const words = call.words;
   words[0] = call.where;
   words[1] = reinterpret_cast<void*>(static_cast<intptr_t>(call.argc));
   words[2] = reinterpret_cast<void*>(call.function);
-  std::memcpy(words + 3, call.arguments, (count - 3) * sizeof(void*));
-  smelt_kmp_call(meant(smelt_real___kmpc_fork_call, reinterpret_cast<const void*>(call.function)), count, words);
+  smelt_kmp_call(meant(smelt_real___kmpc_fork_call, reinterpret_cast<const void*>(call.function)),
+                 static_cast<size_t>(call.argc) + 3, words);
 }
 
 // The program's function, in every thread of the team.
@@ -139,11 +138,12 @@ bool holds(const Note& note, const Region& region, KmpMicrotask function, uint32
 // Hands the arguments over; they are the same as the last time in most loops of programs.
 void keep_arguments(Block& block, const RegionCall& call) {
   const bool fits = call.argc <= kArguments;
-  void** const arguments = fits ? block.kept : call.arguments;
+  void** const given = call.words + 3;
+  void** const arguments = fits ? block.kept : given;
   if (block.argc != call.argc) block.argc = call.argc;
   if (block.arguments != arguments) block.arguments = arguments;
   for (int32_t i = 0; fits && i < call.argc; ++i)
-    if (block.kept[i] != call.arguments[i]) block.kept[i] = call.arguments[i];
+    if (block.kept[i] != given[i]) block.kept[i] = given[i];
 }
 
 // One more region is opened: how many threads does it ask for, and how often in a row was it as many?
@@ -205,13 +205,14 @@ void enter(const RegionCall& call) {
   next_region = &region.deeper;
   ++region.entered;
   count(region.counters.regions);
-  const uint32_t request = note_request(region);
   const size_t index = reinterpret_cast<uintptr_t>(call.function) / 16 % kBlocks;
   Note& note = region.notes[index];
-  if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
+  if (note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
+    pushed = 0;
     run_untold(note, call);
-  else
-    run_told(region, index, call, request);
+  } else {
+    run_told(region, index, call, note_request(region));
+  }
   if (region.nested) count_team(region, 0);
   next_region = link;
 }
@@ -275,12 +276,12 @@ void smelt_kmp_look() {
 }
 
 void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...) {
-  auto** const arguments = static_cast<void**>(__builtin_alloca((static_cast<size_t>(argc) + 1) * sizeof(void*)));
+  auto** const words = static_cast<void**>(__builtin_alloca((static_cast<size_t>(argc) + 3) * sizeof(void*)));
   va_list list;
   va_start(list, function);
-  for (int32_t i = 0; i < argc; ++i) arguments[i] = va_arg(list, void*);
+  for (int32_t i = 0; i < argc; ++i) words[i + 3] = va_arg(list, void*);
   va_end(list);
-  enter({where, argc, function, arguments});
+  enter({where, argc, function, words});
 }
 
 // The form of clang's later versions and flang for regions with an `if` clause: one argument or none. libomp calls the
@@ -288,7 +289,8 @@ void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, .
 void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, int32_t condition, void* argument) {
   if (!condition || argc > 1 || !active())
     return STOCK(__kmpc_fork_call_if)(where, argc, function, condition, argument);
-  enter({where, argument ? 1 : 0, function, &argument});
+  void* words[] = {nullptr, nullptr, nullptr, argument};
+  enter({where, argument ? 1 : 0, function, words});
 }
 
 void __kmpc_push_num_threads(KmpIdent* where, KmpThread gtid, int32_t threads) {

@@ -88,7 +88,7 @@ struct RegionCall {
   KmpIdent* where;
   int32_t argc;
   KmpMicrotask function;
-  void** arguments;
+  void** words;  // [argc + 3]: the arguments from words[3] on; the first three are written when it goes on to libomp
 };
 void enter(const RegionCall& call);
 

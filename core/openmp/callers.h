@@ -57,13 +57,15 @@ inline std::atomic<uint64_t>& word_of(uint64_t address) { return callers[(addres
 // The long way.
 Answer find_out(const void* address);
 
-// Is this code address (a function of the program, or where a call returns to) in an object that our runtime serves?
-inline bool is_ours(const void* address) {
+// Has it been found out already that is_ours(address)?
+inline bool is_known_ours(const void* address) {
   const auto bits = reinterpret_cast<uint64_t>(address);
   // Relaxed: the word says all there is to say.
-  return word_of(bits).load(std::memory_order_relaxed) == (bits | uint64_t{kOurs} << kAnswerShift) ||
-         find_out(address) == kOurs;
+  return word_of(bits).load(std::memory_order_relaxed) == (bits | uint64_t{kOurs} << kAnswerShift);
 }
+
+// Is this code address (a function of the program, or where a call returns to) in an object that our runtime serves?
+inline bool is_ours(const void* address) { return is_known_ours(address) || find_out(address) == kOurs; }
 
 // What the entry point with this slot (symbols.h) means to the caller: ours if our runtime serves it, else the other
 // runtime's.
