@@ -125,8 +125,8 @@ void wake_all(TaskTeam& team, uint32_t threads) {
   for (uint32_t i = 0; i < threads; ++i) wake(team, i);
 }
 
-// There is a task more. Wakes one thread for it, the nearest, unless those awake are enough for all CPUs: one more would
-// only take a CPU, and the task, from whoever made it and will run it next.
+// There is a task more. Wakes one thread for it, the nearest, unless those awake are enough for all CPUs: one more
+// would only take a CPU, and the task, from whoever made it and will run it next.
 void wake_one(TaskTeam& team) {
   const uint32_t sleepers = team.sleepers.load(std::memory_order_relaxed);
   if (sleepers == 0) return;
