@@ -397,8 +397,8 @@ bool is_ours_here(Position& position, const void* caller) {
   return options().tasks && served(position, caller) && position.in_libgomp == 0 && is_eligible(position);
 }
 
-// In the body of a final task, or of one that is included in it and has no Task of its own: libgomp runs all that is made
-// there at once, in tasks that we do not see, and has the groups.
+// In the body of a final task, or of one that is included in it and has no Task of its own: libgomp runs all that is
+// made there at once, in tasks that we do not see, and has the groups.
 bool is_final(const Position& position) { return position.task && position.task->final; }
 
 TaskTeam* make_team(Position& position) {
