@@ -79,6 +79,8 @@ struct Chunk {
   Chunk* next;
 };
 
+enum Sleep : uint32_t { kAwake, kForItsOwn, kForAnything };  // by what may be run on waking
+
 struct alignas(kLineBytes) Worker {
   Deque<Task, 2 * kMostWaiting> deque;
   // The owner's.
@@ -92,12 +94,12 @@ struct alignas(kLineBytes) Worker {
   alignas(kLineBytes) std::atomic<Task*> returned;    // blocks freed by others
   alignas(kLineBytes) std::atomic<uint64_t> arrived;  // at the barrier of that episode
   std::atomic<bool> busy;
+  alignas(kLineBytes) std::atomic<uint32_t> asleep;  // a Sleep; whoever makes it kAwake has it leave `sleepers`
 };
 
 // Of all teams of a Region.
 struct TaskTeam {
   std::atomic<uint32_t> sleepers;
-  std::atomic<uint32_t> bell;
   Worker workers[kMaxParticipants];
 };
 
@@ -108,11 +110,35 @@ TaskTeam* team_of(const Position& position) {
   return static_cast<Region*>(position.region)->tasks.load(std::memory_order_acquire);
 }
 
-// Wakes all who sleep. One that is missed wakes by itself.
-void ring(TaskTeam& team) {
+// Wakes that thread if it sleeps. One that is missed wakes by itself: so relaxed will do here and below.
+bool wake(TaskTeam& team, uint32_t thread) {
+  std::atomic<uint32_t>& asleep = team.workers[thread].asleep;
+  if (asleep.load(std::memory_order_relaxed) == kAwake) return false;
+  if (asleep.exchange(kAwake, std::memory_order_relaxed) == kAwake) return false;
+  team.sleepers.fetch_sub(1, std::memory_order_relaxed);
+  os::futex_wake_all(&asleep);
+  return true;
+}
+
+void wake_all(TaskTeam& team, uint32_t threads) {
   if (team.sleepers.load(std::memory_order_relaxed) == 0) return;
-  team.bell.fetch_add(1, std::memory_order_relaxed);
-  os::futex_wake_all(&team.bell);
+  for (uint32_t i = 0; i < threads; ++i) wake(team, i);
+}
+
+// There is a task more. Wakes one thread for it, the nearest, unless those awake are enough for all CPUs: one more
+// would only take a CPU, and the task, from whoever made it and will run it next.
+void wake_one(TaskTeam& team) {
+  const uint32_t sleepers = team.sleepers.load(std::memory_order_relaxed);
+  if (sleepers == 0) return;
+  const Position& position = smelt_gomp_position;
+  const uint32_t threads = position.barrier->participants();
+  if (threads >= sleepers + headcount.cpus.load(std::memory_order_relaxed)) return;
+  for (const Sleep sleep : {kForAnything, kForItsOwn}) {
+    for (uint32_t i = 0; i + 1 < threads; ++i) {
+      const uint32_t other = victim_of(position.region->victims, position.thread, threads, i);
+      if (team.workers[other].asleep.load(std::memory_order_relaxed) == sleep && wake(team, other)) return;
+    }
+  }
 }
 
 Task* new_block(Worker& worker, uint32_t me) {
@@ -211,8 +237,8 @@ void offer(TaskTeam& team, Worker& worker, Task* task) {
   if (!worker.deque.push(task)) {
     task->next = worker.spilled;
     worker.spilled = task;
-  } else if (worker.deque.waiting() <= 2) {  // else whoever could be woken has been
-    ring(team);
+  } else {
+    wake_one(team);
   }
 }
 
@@ -246,18 +272,22 @@ void end(TaskTeam& team, Task* task, uint32_t me) {
       release(team, task, me);
   }
   if (group) {
-    if (group->runner == me)
+    const uint32_t runner = group->runner;
+    if (runner == me) {
       ++group->ended;
-    else
+    } else {
       group->others.fetch_sub(1, std::memory_order_release);  // what the task did, for the end of the group
+      wake(team, runner);
+    }
   }
   if (parent->runner == me && !parent->over) {
     ++parent->ended;
     return;
   }
+  const uint32_t runner = parent->runner;
   // Release: what the task did, for the taskwait; acquire: for who frees the parent.
   if (parent->others.fetch_sub(1, std::memory_order_acq_rel) == 1) release(team, parent, me);
-  ring(team);
+  wake(team, runner);
 }
 
 // Inside libgomp's undeferred task.
@@ -320,15 +350,17 @@ Task* find(TaskTeam& team, const Position& position, Fits fits) {
 
 // Nothing to do: polls, then yields, then sleeps. `done` is asked once more between saying so and sleeping.
 template <typename Done>
-void idle(TaskTeam& team, const Position& position, uint32_t turns, Done done) {
+void idle(TaskTeam& team, const Position& position, uint32_t turns, Sleep sleep, Done done) {
   const bool crowd = position.barrier->is_crowd();
   if (turns < (crowd ? kCrowdPolls : kPolls)) return cpu_pause();
   if (!crowd && turns < kPolls + 16) return os::yield_cpu();
-  const uint32_t bell = team.bell.load(std::memory_order_relaxed);
+  std::atomic<uint32_t>& asleep = team.workers[position.thread].asleep;
   team.sleepers.fetch_add(1, std::memory_order_relaxed);
+  asleep.store(sleep, std::memory_order_relaxed);
   full_fence();
-  if (!done()) os::futex_wait(&team.bell, bell, kNapNs);
-  team.sleepers.fetch_sub(1, std::memory_order_relaxed);
+  if (!done()) os::futex_wait(&asleep, sleep, kNapNs);
+  if (asleep.exchange(kAwake, std::memory_order_relaxed) != kAwake)
+    team.sleepers.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // Runs descendants of the current task until `done`.
@@ -340,7 +372,7 @@ void help_until(TaskTeam& team, Position& position, const Task& waiting, Done do
       run(team, position, task);
       turns = 0;
     } else {
-      idle(team, position, turns++, done);
+      idle(team, position, turns++, kForItsOwn, done);
     }
   }
 }
@@ -595,10 +627,10 @@ void drain(Position& position) {
     } else if (worker.deque.waiting() <= 0 && quiet()) {
       break;
     } else {
-      idle(*team, position, turns++, quiet);
+      idle(*team, position, turns++, kForAnything, quiet);
     }
   }
-  ring(*team);
+  wake_all(*team, threads);
 }
 
 void real_barrier(Position& position) {
