@@ -8,11 +8,11 @@ shim=$1 programs=$2
 check "stock" 0 '^ok$' "$programs/loops"
 . "$(dirname "$0")/pretend.sh"
 # On a pretended machine: where threads share CPUs, loops are libgomp's.
-shared='; [1-9][0-9][0-9]+ dynamic loops in shares$'  # in half as many, teams have 3 and 4 threads
+shared='; [1-9][0-9]{4,} dynamic loops in shares$'  # a third have 2 threads
 in_shares() { n=$1; shift; check "$n" 0 "$shared" env $(small) SMELT_SPIN_US=20 SMELT_DYNAMIC_LOOPS=1 SMELT_STATS=1 "$@"; }
 check "off by default" 0 '^ok$' env $(small) SMELT_SPIN_US=20 SMELT_STATS=1 "$programs/loops"
 if grep -q 'in shares' "$output"; then fails "off, and yet in shares"; fi
-for seed in 1 2 3; do
+for seed in 1 2; do
   in_shares "in shares, seed $seed" "$programs/loops" 40 $seed
   grep -q '^ok$' "$output" || fails "seed $seed did not come to its end"
 done
