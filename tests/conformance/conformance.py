@@ -64,6 +64,8 @@ def parse(arguments):
     parser.add_argument('--preload', metavar='LIBRARY', help='preloaded in front of the shim')
     parser.add_argument('--expect', metavar='REGEX', help='what the shim says of a program by SMELT_VERBOSE=2 must match, for each '
                         'of --threads; with {threads} for their number')
+    parser.add_argument('--used', metavar='REGEX', help='what the shim\'s counters (SMELT_STATS=1) must say of some of the tests in each '
+                        'configuration')
     parser.add_argument('--jobs', type=int, default=2, metavar='N',
                         help='builds at a time, and at most as many runs (default: %(default)s)')
     parser.add_argument('--timeout', type=float, default=60, metavar='S', help='seconds for a run (default: %(default)g)')
@@ -88,6 +90,8 @@ def parse(arguments):
         parser.error('--env takes NAME=VALUE')
     if options.jobs < 1 or min(options.threads) < 1:
         parser.error('--jobs and --threads take numbers from 1')
+    if options.used:
+        options.env.append('SMELT_STATS=1')
     options.env = tuple(tuple(setting.split('=', maxsplit=1)) for setting in options.env)
     return options
 
@@ -141,7 +145,8 @@ def build_all(chosen, root, options):
 
 
 def run_shim(library, options, runner, tests, stock_results, skipped):
-    """All configurations under one library: {configuration: results}, differences."""
+    """All configurations under one library: {configuration: results}, differences. Ends the run if none of a configuration's tests did what
+    --used asks for: they would prove nothing."""
     shim_results, found = {}, []
     for threads in options.threads:
         for hot in options.hot:
@@ -154,6 +159,12 @@ def run_shim(library, options, runner, tests, stock_results, skipped):
             say(f'{lines[0]} ({time.monotonic() - began:.0f} s)')
             for line in lines[1:]:
                 say(line)
+            if options.used:
+                used = sum(outcome.used for outcome in results.values())
+                say(f'  {used} of {len(results)} tests: {options.used}')
+                if not used:
+                    say(f'no test under {configuration.name()} did what is tested here')
+                    sys.exit(1)
             shim_results[configuration] = results
             found += here
     return shim_results, found
@@ -177,7 +188,7 @@ def main(arguments):
     subset = suite.read_subset(options.subset) if options.subset else None
     chosen, missing = suite.choose(everything, subset, options.tests)
     suite.make_plans(chosen)
-    runner = runs.Runner(options.work, options.timeout)
+    runner = runs.Runner(options.work, options.timeout, options.used)
     for library in filter(None, (options.shim, options.control)):
         for threads in options.threads:
             say(check_taken(library, runner.scratch, threads, options))

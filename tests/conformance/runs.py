@@ -51,11 +51,13 @@ class Outcome:
     seconds: float
     tail: list        # last lines of output, if failed
     hung: bool = False
+    used: bool = False  # its output has what Runner was told to look for
 
 
 class Runner:
-    def __init__(self, work, timeout):
+    def __init__(self, work, timeout, used=None):
         self.timeout = timeout
+        self.used = re.compile(used) if used else None
         self.scratch = os.path.join(work, 'scratch')
         shutil.rmtree(self.scratch, ignore_errors=True)
         os.makedirs(os.path.join(self.scratch, 'cache'))  # no profile of this machine in it: the shim guesses
@@ -103,7 +105,8 @@ class Runner:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         why = judge(test.plan, None if late else status, text, self.limit(test.plan))
-        return Outcome(not why, why, seconds, text.splitlines()[-12:] if why else [], bool(late))
+        used = bool(self.used and self.used.search(text))
+        return Outcome(not why, why, seconds, text.splitlines()[-12:] if why else [], bool(late), used)
 
 
 def _end(process):
