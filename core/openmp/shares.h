@@ -11,30 +11,31 @@
 // where the loop has more than 2^20. The word says all there is to say, so that compare-and-swap hands out every unit
 // exactly once, in whatever order. With e the loop that a thread is in:
 //
-//   open    the owner: {an earlier loop, empty} -> {e, its share}. If the word is of e or later by now, a thief has dealt
-//           the share, and there is nothing to do
+//   open    the owner: {an earlier loop, empty} -> {e, its share}. If the word is of e or later by now, a thief has
+//           dealt the share, and there is nothing to do
 //   take    the owner: {e, first, last} -> {e, first + 1, last}
 //   steal   another thread in e: {e, first, last} -> {e, first, middle}; of the back half it runs one unit and puts the
 //           rest into its own word, {e, empty} -> {e, rest}
 //   deal    another thread in e finds {the loop before e, empty}: the owner is late. {e, its share}, of which the back
 //           half is stolen in the same step
 //
-// Which loop comes before? Loops are numbered by the episode (episodes.h) and their place in it, 1, 2, ..., the same for
-// all threads. A thread may be ahead of others by some loops that end without a barrier; who is in an episode knows that
-// all have finished the loops of earlier ones. So before e = {episode, place} comes {episode, place - 1}, and before
-// {episode, 1} any loop of an earlier episode. Nothing is skipped: a word of loop e says that the owner's shares of all
-// loops before are handed out. Where the owner itself is still in an earlier loop than its word says, what it steals
-// there has no place in the word; it keeps that to itself.
+// Which loop comes before? Loops are numbered by the episode (episodes.h) and their place in it, 1, 2, ..., the
+// same for all threads. A thread may be ahead of others by some loops that end without a barrier; who is in an
+// episode knows that all have finished the loops of earlier ones. So before e = {episode, place} comes {episode,
+// place - 1}, and before {episode, 1} any loop of an earlier episode. Nothing is skipped: a word of loop e says
+// that the owner's shares of all loops before are handed out. Where the owner itself is still in an earlier loop
+// than its word says, what it steals there has no place in the word; it keeps that to itself.
 //
-// The word has room for 12 bits of the episode and 12 of the place. How old it is tells `opened`, the whole number of
-// the last loop that the owner opened, written after the word: the word is of that loop or a later one, less than 2^24
-// later. Where the owner has opened none for half of that, nobody deals or steals: it opens its share undisturbed.
-// Nothing wraps meanwhile, for a thread in a loop keeps all others from passing the next barrier, and more than
-// kMostLoops loops without one are not taken.
+// The word has room for 12 bits of the episode and 12 of the place. How old it is tells `opened`, the whole number
+// of the last loop that the owner opened, written after the word: the word is of that loop or a later one, less
+// than 2^24 later. Where the owner has opened none for half of that, nobody deals or steals: it opens its share
+// undisturbed. Nothing wraps meanwhile, for a thread in a loop keeps all others from passing the next barrier, and
+// more than kMostLoops loops without one are not taken.
 //
-// Who has run the last unit gets no other. For compilers write `lastprivate` as "if my last iteration was the loop's
-// last". So who comes to that unit while others still have plenty sets it aside, {nothing set aside} -> {e}, and steals;
-// {e} -> {nothing} takes it up again: the first thread that finds nothing else, at the latest who set it aside.
+// Who has run the last unit gets no other. For compilers write `lastprivate` as "if my last iteration was the
+// loop's last". So who comes to that unit while others still have plenty sets it aside, {nothing set aside} -> {e},
+// and steals; {e} -> {nothing} takes it up again: the first thread that finds nothing else, at the latest who set
+// it aside.
 #pragma once
 
 #include <atomic>
