@@ -118,6 +118,7 @@ bool GOMP_loop_ull_nonmonotonic_dynamic_start(bool up, GompUll start, GompUll en
       return STOCK(name)(up, start, end, step, begin_now, end_now);                                       \
     return hand_out(position, begin_now, end_now);                                                        \
   }
+// NOLINTBEGIN(bugprone-macro-parentheses): a name and a type.
 #define NEXT(name, number)                                                                     \
   bool name(number* begin_now, number* end_now) {                                              \
     Position& position = smelt_gomp_position;                                                  \
@@ -125,6 +126,7 @@ bool GOMP_loop_ull_nonmonotonic_dynamic_start(bool up, GompUll start, GompUll en
       return STRAIGHT(name)(begin_now, end_now);                                               \
     return next(position, begin_now, end_now, smelt_real_##name, __builtin_return_address(0)); \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 RUNTIME_START(GOMP_loop_maybe_nonmonotonic_runtime_start)
 RUNTIME_START(GOMP_loop_nonmonotonic_runtime_start)

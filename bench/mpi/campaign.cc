@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <map>
 
 namespace smelt::bench {
 namespace {
@@ -216,24 +217,29 @@ std::string explain(const Finished& run) {
 std::string chosen_component(const std::string& verbose) {
   constexpr std::string_view kNew = "new communicator: ", kAvailable = "component available: ",
                              kPriority = ", priority: ";
-  std::string process, chosen;  // "[host:1234]", which starts its lines: the ranks' lines are mixed
-  int highest = -1;
+  enum class At { kBefore, kWorld, kBehind };
+  std::map<std::string, At> processes;  // by "[host:1234]", which starts their lines: the ranks' lines are mixed
+  std::string chosen;
+  int highest = -1;  // of all processes, for a line that another rank's tears is missed
   for (size_t start = 0; start < verbose.size();) {
     const size_t end = std::min(verbose.find('\n', start), verbose.size());
     const std::string line = verbose.substr(start, end - start);
     start = end + 1;
-    const std::string speaker = line.substr(0, line.find(']'));
-    if (line.find(kNew) != line.npos && process == speaker) break;  // the next communicator
-    if (process.empty() && line.find(std::string(kNew) + "MPI_COMM_WORLD") != line.npos) process = speaker;
+    At& at = processes[line.substr(0, line.find(']'))];
+    if (line.find(kNew) != line.npos) {
+      const bool world = line.find(std::string(kNew) + "MPI_COMM_WORLD") != line.npos;
+      at = world && at == At::kBefore ? At::kWorld : At::kBehind;
+    }
     const size_t name = line.find(kAvailable), comma = line.find(kPriority);
-    if (process.empty() || speaker != process || name == line.npos || comma == line.npos) continue;
-    // "self" serves communicators of one rank: this is the next communicator, its first line torn by another rank's.
-    if (!chosen.empty() && line.compare(name + kAvailable.size(), comma - name - kAvailable.size(), "self") == 0) break;
+    if (at != At::kWorld || name == line.npos || comma == line.npos) continue;
+    const std::string component = line.substr(name + kAvailable.size(), comma - name - kAvailable.size());
+    // "self" serves communicators of one rank: this is the next communicator, its first line torn.
+    if (component == "self") at = At::kBehind;
     int priority = -1;
     std::from_chars(line.data() + comma + kPriority.size(), line.data() + line.size(), priority);
-    if (priority <= highest) continue;
+    if (at != At::kWorld || priority <= highest) continue;
     highest = priority;
-    chosen = line.substr(name + kAvailable.size(), comma - name - kAvailable.size());
+    chosen = component;
   }
   return chosen;
 }

@@ -43,7 +43,7 @@ Results run_campaign(const Request& request, const epcc::Progress& progress);
 std::string explain(const epcc::Finished& run);
 
 // Out of Open MPI's coll_base_verbose output, "[host:PID] ... component available: NAME, priority: N": the name of
-// highest priority for MPI_COMM_WORLD, as one rank says it. Empty: there are no such lines.
+// highest priority for MPI_COMM_WORLD. Empty: there are no such lines.
 std::string chosen_component(const std::string& verbose);
 
 }  // namespace smelt::bench

@@ -47,6 +47,13 @@ TEST(ChosenComponent, IsTheOneOfHighestPriorityForTheWorld) {
                              "se:comm_select: new communicator: MPI_COMM_SELF (cid 1)\n"
                              "[vm:1] coll:base:comm_select: component available: self, priority: 75\n"),
             "tuned");
+  EXPECT_EQ(chosen_component("[vm:1] coll:base:comm_select: new communicator: MPI_COMM_WORLD (cid 0)\n"
+                             "[vm:2] coll:base:comm_select: new communicator: MPI_COMM_WORLD (cid 0)\n"
+                             "[vm:1] coll:base:comm_select: component available: libnbc, priority: 10\n"
+                             "[vm:1] coll:base:comm_sel[vm:2] coll:base:comm_select: component not available: sm\n"
+                             "ect: component available: tuned, priority: 30\n"
+                             "[vm:2] coll:base:comm_select: component available: tuned, priority: 30\n"),
+            "tuned");
   EXPECT_EQ(chosen_component("nothing of that kind\n"), "");
   EXPECT_EQ(chosen_component(""), "");
 }

@@ -108,7 +108,8 @@ TEST_F(TwoProcesses, KeepTheSizesThatWereMeasuredInTime) {
 
 bool die_soon = false;
 
-// A child is ended by SIGPROF when it has used so much CPU time: in the middle of its work, however busy the machine is.
+// A child is ended by SIGPROF when it has used so much CPU time: in the middle of its work, however busy the machine
+// is.
 void die_in_the_child() {
   const itimerval second{{0, 0}, {1, 0}};
   if (die_soon) ::setitimer(ITIMER_PROF, &second, nullptr);
