@@ -1,14 +1,14 @@
 // The network profile: what was sampled on the networks between this machine and a peer, as JSON.
 //
-// It lies beside the machine's profile, <fingerprint>.network.json. The machine's own profile is mapped by processes
-// that have no network; this one is read by the smelt program alone.
+// It lies beside the machine's profile, <fingerprint>.network.json, for people and for the smelt program; beside it
+// <fingerprint>.network, for programs that use rails (rail/packed.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "rail/rail.h"
+#include "rail/packed.h"
 
 namespace smelt {
 
@@ -38,7 +38,9 @@ NetworkProfile read_network_profile(const std::string& path);
 
 // The usual place, beside the machine's profile. Throws UserError.
 std::string default_network_path();
-// Whole or not at all. Throws UserError.
+// `path` and its packed form, each whole or not at all. Throws UserError.
 void write_network_profile(const NetworkProfile& profile, const std::string& path);
+std::string packed_network_path(const std::string& path);  // x.network of x.network.json or x.json
+PackedNetwork packed_network(const NetworkProfile& profile);
 
 }  // namespace smelt
