@@ -310,8 +310,9 @@ int smelt_rail_info(const smelt_rails* rails, uint32_t peer, uint32_t i, smelt_r
 
 void smelt_rails_close(smelt_rails* rails) {
   if (!rails) return;
-  constexpr int64_t kByeNs = 300'000'000;
-  const int64_t patience = int64_t{rails->options.patience_ms} * 1'000'000;
+  constexpr int64_t kByeNs = 300'000'000, kLongestNs = 5'000'000'000;
+  int64_t patience = int64_t{rails->options.patience_ms} * 1'000'000;
+  if (patience > kLongestNs) patience = kLongestNs;
   const int64_t begin = os::now_ns();
   for (bool idle = false; !idle && os::now_ns() - begin < patience;) {
     progress(*rails);

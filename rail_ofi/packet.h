@@ -1,4 +1,5 @@
-// What travels: packets of at most 16 KiB (what libfabric's tcp still sends at once), a header and fragments of messages.
+// What travels: packets of less than 16 KiB (what libfabric's tcp;ofi_rxm, with what it puts before them, still sends
+// without asking the receiver first), a header and fragments of messages.
 //
 //   +--------+----------+---------+----------+---------+--
 //   | header | fragment | payload | fragment | payload | ..      each fragment begins at a multiple of 8
@@ -16,7 +17,7 @@ namespace smelt::rail_ofi {
 
 inline constexpr uint32_t kProtocol = 1;
 inline constexpr uint32_t kPacketMagic = 0x534d4c52;  // "SMLR"; another byte order is another magic
-inline constexpr uint32_t kPacketBytes = 16 << 10;
+inline constexpr uint32_t kPacketBytes = (16 << 10) - 128;
 
 enum class Kind : uint16_t {
   kHello,    // may this rail be used, from now on with this epoch?

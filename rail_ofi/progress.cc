@@ -91,8 +91,8 @@ using namespace smelt::rail_ofi;
 
 int smelt_rail_test(smelt_rails* rails, smelt_rail_request* handle, size_t* bytes) {
   if (!rails || !handle) return -EINVAL;
-  const Request& request = *request_of(handle);
-  if (request.state == Progress::kPending) progress(*rails);
+  const Request& request = *request_of(handle);  // complete or not: what it was the last word of may not have left yet
+  progress(*rails);
   if (request.state == Progress::kPending) return 0;
   if (request.state != Progress::kComplete) return -EINVAL;
   if (bytes) *bytes = request.bytes;

@@ -109,7 +109,7 @@ typedef struct smelt_rail_state {
 /* The i-th rail, 0 .. ; -ENOENT past the last. Not connected with this peer by it: up is 0, and so is everything. */
 SMELT_API int smelt_rail_info(const smelt_rails *rails, uint32_t peer, uint32_t i, smelt_rail_state *state);
 
-/* Waits until all that was sent has arrived, at most for the patience; then tells the peers, and frees everything.
+/* Waits until all that was sent has arrived, at most for the patience or 5 s; then tells the peers, and frees everything.
  * Requests that are not complete are abandoned. NULL is allowed. */
 SMELT_API void smelt_rails_close(smelt_rails *rails);
 
