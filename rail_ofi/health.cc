@@ -16,7 +16,7 @@
 //
 // Where no answer comes at all, nothing is known, and all that can be done is to wait.
 //
-// The canary: while a link always has something under way, what arrives in 20 ms or more is compared with what should
+// The canary: what arrives in 20 ms and more in which a link always has something under way is compared with what should
 // have. The middle of the last five such spans says how many times slower than sampled the link is, if that is more than
 // a quarter; where nothing was measured for a second the word fades, so that a link that nobody uses any more gets
 // another chance.
@@ -56,24 +56,19 @@ double middle_of(const double* values, uint32_t count) {
 // So many bytes have arrived; `idle`: nothing is under way any more.
 void measure(const smelt_rails& rails, Link& link, uint64_t bytes, bool idle) {
   Pace& pace = link.pace;
-  if (pace.begin == 0) {  // the first word after a pause: what came before it may have waited, or found a free way
-    if (!idle) pace.begin = rails.now, pace.bytes = 0;
-    return;
-  }
-  pace.bytes += bytes;
-  const int64_t took = rails.now - pace.begin;
-  if (took >= kSpan && pace.bytes >= kSpanBytes) {
-    const double should = rails.rail[link.rail].per_byte * static_cast<double>(pace.bytes);
-    const double times = 1e-3 * static_cast<double>(took) / should;
-    pace.span[pace.count++ % kSpans] = times < kFastest ? kFastest : times > kSlowest ? kSlowest : times;
-    pace.begin = pace.measured = rails.now, pace.bytes = 0;
-    if (pace.count >= (kSpans + 1) / 2) pace.slow = middle_of(pace.span, pace.count < kSpans ? pace.count : kSpans);
-  }
-  if (idle) pace.begin = 0;
+  // The first word after a pause tells nothing: what came before it may have waited, or found a free way.
+  if (pace.last != 0) pace.busy += rails.now - pace.last, pace.bytes += bytes;
+  pace.last = idle ? 0 : rails.now;
+  if (pace.busy < kSpan || pace.bytes < kSpanBytes) return;
+  const double should = rails.rail[link.rail].per_byte * static_cast<double>(pace.bytes);
+  const double times = 1e-3 * static_cast<double>(pace.busy) / should;
+  pace.span[pace.count++ % kSpans] = times < kFastest ? kFastest : times > kSlowest ? kSlowest : times;
+  pace.measured = rails.now, pace.busy = 0, pace.bytes = 0;
+  if (pace.count >= (kSpans + 1) / 2) pace.slow = middle_of(pace.span, pace.count < kSpans ? pace.count : kSpans);
 }
 
 void fade(const smelt_rails& rails, Pace& pace) {
-  if (pace.slow == 1 || pace.begin != 0 || rails.now - pace.measured < kFade) return;
+  if (pace.slow == 1 || rails.now - pace.measured < kFade) return;
   pace.slow = (1 + pace.slow) / 2;
   pace.count = 0, pace.measured = rails.now;
   if (pace.slow < kDrift) pace.slow = 1;
@@ -114,7 +109,7 @@ void welcome(smelt_rails& rails, Link& link, uint32_t epoch) {
   peer.down_since = 0;
   link.sent = link.arrived = 0, link.unread_there = 0;
   link.moved = rails.now, link.suspected = link.proved = 0;
-  link.pace.begin = 0;
+  link.pace.last = 0;
   link.hello_wait = 0;
 }
 
@@ -169,7 +164,8 @@ void link_failed(smelt_rails& rails, Link& link) {
   ++link.deaths;
   ++link.epoch;
   link.hello_wait = 0, link.hello_at = rails.now + kFirstHello;
-  link.pace.begin = 0;
+  link.posted = 0;  // what libfabric still has of the old epoch, it may have for long
+  link.pace.last = 0;
   for (uint64_t i = link.arrived; i != link.sent; ++i) {
     Packet* packet = link.ring[i % kRing];
     packet->unacked = false, packet->waiting = true, packet->next = nullptr;

@@ -29,9 +29,11 @@ void take_event(smelt_rails& rails, uint32_t rail, const Event& event) {
   }
   Link& link = *packet->link;
   packet->posted = false;
-  --link.posted;
   link.peer->touched = true;
-  if (event.error != 0 && packet->epoch == link.epoch) link_failed(rails, link);
+  if (packet->epoch == link.epoch) {
+    --link.posted;
+    if (event.error != 0) link_failed(rails, link);
+  }
   if (!packet->unacked && !packet->waiting) give_packet(rails, packet);
 }
 
@@ -39,12 +41,6 @@ void tell_news(smelt_rails& rails, Peer& peer) {
   for (Link& link : peer.link)
     if (link.present && link.news_due && rails.now >= link.news_due && !peer.error)
       post_control(rails, link, Kind::kNews, 0, link.epoch);
-}
-
-bool has_news(const Peer& peer) {
-  for (const Link& link : peer.link)
-    if (link.news_due) return true;
-  return false;
 }
 
 }  // namespace
@@ -74,7 +70,6 @@ void progress(smelt_rails& rails) {
         dispatch(rails, peer);
         pump(rails, peer);
       }
-      peer.touched = peer.touched || (!peer.error && has_news(peer));
     }
     tell_news(rails, peer);
     if (turn) {

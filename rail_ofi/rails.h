@@ -96,7 +96,8 @@ struct Queue {
 
 // The measured times of the last spans, over the sampled.
 struct Pace {
-  int64_t begin;   // of the span that is measured; 0: none
+  int64_t last;    // when something arrived and more was under way; 0: nothing is
+  int64_t busy;    // of the span that is measured
   uint64_t bytes;  // that arrived in it
   double span[kSpans];
   uint32_t count;
@@ -115,7 +116,7 @@ struct Link {
   uint32_t unread_there;
   Packet* ring[kRing];
   uint64_t unacked_bytes, queued_bytes;
-  uint32_t posted;
+  uint32_t posted;  // of this epoch
   Queue queue;
   // The other's
   uint32_t heard_epoch;

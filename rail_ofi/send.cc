@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/os/os.h"
 #include "rail_ofi/rails.h"
 
 namespace smelt::rail_ofi {
@@ -354,6 +355,7 @@ int smelt_rail_send(smelt_rails* rails, smelt_rail_request* handle, uint32_t num
   peer.last_send = &request;
   if (!peer.undispatched) peer.undispatched = &request;
   peer.touched = true;
+  rails->now = os::now_ns();
   dispatch(*rails, peer);
   pump(*rails, peer);
   return 0;

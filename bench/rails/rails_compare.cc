@@ -62,12 +62,6 @@ void check(int error, const char* what) {
 
 // --- sampling
 
-NetworkProfile mirrored(NetworkProfile profile) {
-  for (NetworkRail& rail : profile.rails) std::swap(rail.local, rail.remote);
-  std::swap(profile.node, profile.peer);
-  return profile;
-}
-
 void sample(const Nodes& nodes, const Arguments& arguments, const std::string& folder) {
   int ready[2];
   if (::pipe(ready) != 0) fail("no pipe");
@@ -82,16 +76,14 @@ void sample(const Nodes& nodes, const Arguments& arguments, const std::string& f
           const Listener listener("0.0.0.0", kPort);
           (void)!::write(ready[1], "x", 1);
           Control control(listener.accept());
-          serve_sampling(control);
+          write_network_profile(serve_sampling(control).value(), folder + "/node2.network.json");
         } else {
           char byte;
           (void)!::read(ready[0], &byte, 1);
           Control control(connect_to(Nodes::address(0, 2), kPort, 20));
           SamplingOptions options;
           options.seconds = arguments.seconds;
-          const NetworkProfile profile = sample_networks(control, options);
-          write_network_profile(profile, folder + "/node1.network.json");
-          write_network_profile(mirrored(profile), folder + "/node2.network.json");
+          write_network_profile(sample_networks(control, options), folder + "/node1.network.json");
         }
         code = 0;
       } catch (const UserError& error) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/progress_line.h"
@@ -24,6 +25,16 @@ struct NetworkArguments {
   bool json = false, quiet = false;
 };
 
+// At the place named; else for the peers of its class, and as the one that is used where nothing is said.
+void keep(const NetworkProfile& profile, const std::string& place, bool quiet = false) {
+  std::vector<std::string> places = {place};
+  if (place.empty()) places = {default_network_path(), network_path_of(profile.peer_class)};
+  for (const std::string& path : places) {
+    write_network_profile(profile, path);
+    if (!quiet) put(fmt::format("written     {}\n", path));
+  }
+}
+
 int listen(const NetworkArguments& arguments) {
   fabric_library();  // said now, and not when the other node has connected
   const Listener listener(arguments.address, arguments.port);
@@ -33,8 +44,11 @@ int listen(const NetworkArguments& arguments) {
   while ((fd = listener.accept()) < 0) {
   }
   Control control(fd);
-  serve_sampling(control);
-  put(fmt::format("sampled from {}; the profile lies there\n", control.peer_address()));
+  const std::optional<NetworkProfile> profile = serve_sampling(control);
+  if (profile)
+    keep(*profile, arguments.output);
+  else
+    put(fmt::format("looked at from {}; nothing is new\n", control.peer_address()));
   return 0;
 }
 
@@ -52,11 +66,11 @@ int sample(const NetworkArguments& arguments) {
     options.progress = [&line](uint32_t done, uint32_t total) { line.show(done, total); };
     profile = sample_networks(control, options);
   }
-  write_network_profile(profile, path);
   if (arguments.json)
     put(rails_json(profile));
   else if (!arguments.quiet)
-    put(rails_text(profile) + "\nwritten to " + path + "\n");
+    put(rails_text(profile) + "\n");
+  keep(profile, arguments.output, arguments.json || arguments.quiet);
   return 0;
 }
 
@@ -77,8 +91,9 @@ void add_network(CLI::App& app, Action& chosen) {
         ->type_name("PORT")
         ->capture_default_str();
   sampling->add_option("peer", arguments->peer, "name or address of the node that listens")->required();
-  sampling->add_option("-o,--output", arguments->output, "the profile's file instead of the usual one")
-      ->type_name("FILE");
+  for (CLI::App* one : {listening, sampling})
+    one->add_option("-o,--output", arguments->output, "the profile's file instead of the usual ones")
+        ->type_name("FILE");
   sampling->add_option("--seconds", arguments->seconds, "how long each network is sampled, about")
       ->type_name("S")
       ->check(CLI::Range(0.1, 3600.0))

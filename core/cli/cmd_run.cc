@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -10,16 +11,19 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/open_mpi_parameters.h"
 #include "cli/preload.h"
 #include "cli/run_environment.h"
+#include "network/interfaces.h"
 #include "profile/text/error.h"
+#include "profile/text/network.h"
 
 namespace smelt {
 namespace {
 
 struct RunArguments {
   std::string library;
-  bool dry_run = false, stock = false, verbose = false;
+  bool dry_run = false, stock = false, verbose = false, no_networks = false;
   std::vector<std::string> command;
 };
 
@@ -56,13 +60,38 @@ std::string component_to_use(const RunArguments& arguments) {
   return component.find(':') == std::string::npos ? component : "";
 }
 
+// What follows from the sampled networks, where they are still those of this machine; nothing where none was sampled.
+std::vector<Parameter> network_parameters(const RunArguments& arguments) {
+  try {
+    const std::string path = default_network_path();
+    if (::access(path.c_str(), F_OK) != 0) return {};
+    const NetworkProfile profile = read_network_profile(path);
+    const std::vector<NetworkInterface> here = network_interfaces();
+    for (const NetworkRail& rail : profile.rails)
+      if (std::none_of(here.begin(), here.end(), [&](const NetworkInterface& one) {
+            return one.name == rail.interface && one.driver == rail.driver;
+          }))
+        throw UserError(fmt::format("{}: there is no {} ({}) here any more; sample the networks again", path,
+                                    rail.interface, rail.driver));
+    return open_mpi_parameters(profile);
+  } catch (const UserError& error) {  // the program runs all the same
+    if (arguments.verbose) warn(fmt::format("{}; Open MPI keeps its own parameters", error.what()));
+    return {};
+  }
+}
+
 int run_run(const RunArguments& arguments) {
   if (arguments.command.empty()) throw UserError("run what? e.g. smelt run -- ./app; see 'smelt run --help'");
   const std::string component = component_to_use(arguments);
   const std::string shims = shims_to_use(arguments, component);
   const std::string program = find_program(arguments.command[0]);
   const std::vector<EnvironmentChange> changes =
-      run_environment({shims, component, arguments.verbose, program.empty() ? "" : sanitizer_runtime(program)});
+      run_environment({.shims = shims,
+                       .component = component,
+                       .verbose = arguments.verbose,
+                       .sanitizer = program.empty() ? "" : sanitizer_runtime(program),
+                       .networks = network_parameters(arguments),
+                       .use_networks = !arguments.stock && !arguments.no_networks});
 
   if (!shims.empty() && !program.empty()) {
     const std::string obstacle = preload_obstacle(program);
@@ -115,6 +144,8 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
       ->type_name("PATH");
   verb->add_flag("--dry-run", arguments->dry_run, "print the command instead of running it");
   verb->add_flag("--stock", arguments->stock, "run without Smelt, for comparison");
+  verb->add_flag("--no-networks", arguments->no_networks,
+                 "leave Open MPI the parameters of its TCP component, also where networks were sampled");
   verb->add_flag("--verbose", arguments->verbose, "let Smelt say what it took over (SMELT_VERBOSE=1)");
   verb->prefix_command();  // everything from the first word on belongs to the program
   verb->footer(

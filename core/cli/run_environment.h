@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/open_mpi_parameters.h"
+
 namespace smelt {
 
 struct EnvironmentChange {
@@ -17,10 +19,13 @@ struct RunParts {
   std::string component;  // folder of the Open MPI component, "" for none
   bool verbose = false;
   std::string sanitizer = {};  // AddressSanitizer's runtime that the program needs (preload.h), "" for none
+  // Open MPI's parameters for the sampled networks, whether they are to be used or not.
+  std::vector<Parameter> networks = {};
+  bool use_networks = false;
 };
 
 // Against the environment as it is. Parts that are "" are taken away where an earlier smelt run put them; what the user
-// set stays: other libraries and folders, a priority of his own.
+// set stays: other libraries and folders, a priority, interfaces of his own choice.
 std::vector<EnvironmentChange> run_environment(const RunParts& parts);
 
 // As one would type it before a command, with a blank at the end; "" for no changes.

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <vector>
 
+#include "base/fingerprint.h"
 #include "base/os/os.h"
 #include "network/fabric.h"
 #include "network/interfaces.h"
@@ -18,7 +19,7 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kProtocol = 1;
+constexpr uint32_t kProtocol = 2;
 constexpr uint32_t kMostRounds = 200, kFirstRounds = 3;
 constexpr size_t kNote = 16;            // an announcement, an answer to one
 constexpr double kSilenceSeconds = 60;  // longer than the longest message takes on any rail worth sampling
@@ -224,14 +225,47 @@ std::string node_name() {
   return name[0] ? name : "unnamed";
 }
 
-void greet(Control& control) { control.say(fmt::format("smelt-network {} {}", kProtocol, node_name())); }
+void greet(Control& control) {
+  control.say(fmt::format("smelt-network {} {} {:016x}", kProtocol, node_name(), machine_fingerprint()));
+}
 
-std::string meet(Control& control) {
-  const std::vector<std::string> words = expect(control, "smelt-network", 2);
+struct Met {
+  std::string node;
+  uint64_t machine;
+};
+
+Met meet(Control& control) {
+  const std::vector<std::string> words = expect(control, "smelt-network", 1);
   if (words[0] != std::to_string(kProtocol))
     throw UserError(fmt::format("the peer samples by version {}, this smelt by {}: use the same on both nodes",
                                 words[0], kProtocol));
-  return words[1];
+  Met met{.node = words.size() > 1 ? words[1] : "", .machine = 0};
+  const char* end = words.size() == 3 ? words[2].data() + words[2].size() : nullptr;
+  if (!end || words[2].size() != 16 || std::from_chars(words[2].data(), end, met.machine, 16).ptr != end)
+    throw UserError("the peer speaks another language");
+  return met;
+}
+
+// The profile, to the one that served, who has it as its own then: what takes half a round trip takes it both ways.
+constexpr size_t kPiece = 1500, kMostPieces = 1000;
+
+void say_profile(Control& control, const NetworkProfile& profile) {
+  const std::string text = network_to_json(profile);
+  for (size_t at = 0; at < text.size(); at += kPiece) control.say("piece " + hex_of(text.substr(at, kPiece)));
+  control.say("done");
+  expect(control, "kept", 0);
+}
+
+NetworkProfile own_view(const std::string& text) {
+  NetworkProfile profile = seen_from_peer(network_from_json(text, "the peer's profile"), machine_fingerprint());
+  const std::vector<NetworkInterface> mine = network_interfaces();
+  for (NetworkRail& rail : profile.rails) {
+    const auto here = std::find_if(mine.begin(), mine.end(),
+                                   [&](const NetworkInterface& one) { return one.address == rail.local; });
+    if (here == mine.end()) throw UserError(fmt::format("no interface here has the address {} any more", rail.local));
+    rail.interface = here->name, rail.driver = here->driver, rail.mtu = here->mtu, rail.speed = here->speed;
+  }
+  return profile;
 }
 
 NetworkRail sample_rail(Control& control, const Reach& reach, const SamplingOptions& options, uint32_t done,
@@ -240,6 +274,7 @@ NetworkRail sample_rail(Control& control, const Reach& reach, const SamplingOpti
   rail.interface = reach.interface.name;
   rail.driver = reach.interface.driver;
   rail.mtu = reach.interface.mtu;
+  rail.speed = reach.interface.speed;
   rail.local = reach.interface.address;
   rail.remote = reach.remote;
   double begun_us = now_us();
@@ -289,7 +324,8 @@ NetworkProfile sample_networks(Control& control, const SamplingOptions& options)
   NetworkProfile profile;
   profile.library = fabric_library();
   greet(control);
-  profile.peer = meet(control);
+  const Met met = meet(control);
+  profile.peer = met.node, profile.peer_class = met.machine;
   profile.node = node_name();
   control.say("addresses");
   const std::vector<std::string> addresses = expect(control, "addresses", 0);
@@ -301,19 +337,31 @@ NetworkProfile sample_networks(Control& control, const SamplingOptions& options)
   for (uint32_t r = 0; r < rails.size(); ++r)
     profile.rails.push_back(sample_rail(control, rails[r], options, r * kRailMethods, total));
   options.progress(total, total);
-  control.say("done");
   profile.created = std::time(nullptr);
+  say_profile(control, profile);
   return profile;
 }
 
-void serve_sampling(Control& control) {
+std::optional<NetworkProfile> serve_sampling(Control& control) {
   try {
+    std::string text;
+    size_t pieces = 0;
     greet(control);
-    meet(control);
+    const Met met = meet(control);
     for (;;) {
       const std::vector<std::string> words = control.hear(kSilenceSeconds);
-      if (words.size() == 1 && words[0] == "done") return;
-      if (words.size() == 1 && words[0] == "addresses") {
+      if (words.size() == 1 && words[0] == "done") {
+        std::optional<NetworkProfile> profile;
+        if (!text.empty()) {
+          profile = own_view(text);
+          profile->peer_class = met.machine;
+        }
+        control.say("kept");
+        return profile;
+      }
+      if (words.size() == 2 && words[0] == "piece" && ++pieces <= kMostPieces) {
+        text += from_hex(words[1]);
+      } else if (words.size() == 1 && words[0] == "addresses") {
         std::string line = "addresses";
         for (const NetworkInterface& interface : network_interfaces()) line += " " + interface.address;
         control.say(line);

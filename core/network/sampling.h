@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "network/control.h"
@@ -23,7 +24,8 @@ struct SamplingOptions {
 
 // Throws UserError: a rail cannot be sampled, the peer is gone, silent, or of another version.
 NetworkProfile sample_networks(Control& control, const SamplingOptions& options);
-// Serves one that samples until it is done. Throws UserError.
-void serve_sampling(Control& control);
+// Serves one that samples until it is done. What was sampled, as it is seen from here; nothing: it only looked. Throws
+// UserError.
+std::optional<NetworkProfile> serve_sampling(Control& control);
 
 }  // namespace smelt

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -61,6 +63,51 @@ TEST(Rails, TuneLeavesOutWhatCarriesNothing) {
   const auto rows = smelt({"tune", "openmpi", "--json", "--network", write_file("one.json", network.dump())}).json();
   EXPECT_EQ(rows[0]["value"], "fast0");
   for (const auto& row : rows) EXPECT_EQ(row["parameter"].get<std::string>().find("slow0"), std::string::npos);
+}
+
+// smelt run hands them over where the interfaces are still here: the loopback one always is.
+TEST(Rails, RunHandsThemOver) {
+  const auto environment = cache("rails-run");
+  const auto run_with = [&](std::vector<std::string> options, std::map<std::string, std::string> more = {}) {
+    more.insert(environment.begin(), environment.end());
+    options.insert(options.begin(), "run");
+    for (const char* word : {"--dry-run", "--", "/bin/true"}) options.emplace_back(word);
+    return run({std::move(options), more});
+  };
+  const std::string none = run_with({}).out;
+  EXPECT_EQ(none.find("btl_tcp"), none.npos) << none;
+
+  const std::string missing = run({{"info", "--rails"}, environment}).err;  // names the usual place
+  const size_t slash = missing.find('/'), ending = missing.find(".network.json");
+  ASSERT_NE(ending, missing.npos) << missing;
+  const std::string path = missing.substr(slash, ending - slash) + ".network.json";
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  auto network = nlohmann::json::parse(read_file(two_rails()));
+  network["rails"].erase(1);
+  network["rails"][0]["interface"] = "lo", network["rails"][0]["driver"] = "";
+  std::ofstream(path) << network.dump();
+
+  const std::string with = run_with({}).out;
+  for (const char* part : {"OMPI_MCA_btl_tcp_if_include=lo ", "OMPI_MCA_btl_tcp_bandwidth_lo=200 ",
+                           "OMPI_MCA_btl_tcp_latency_lo=60 ", "OMPI_MCA_btl_tcp_eager_limit=124060 "})
+    EXPECT_NE(with.find(part), with.npos) << part << with;
+  EXPECT_EQ(run_with({"--no-networks"}).out, none);
+  EXPECT_EQ(run_with({"--stock"}).out.find("btl_tcp"), std::string::npos);
+  // What the user has said stays, and nothing is put beside it; what an earlier smelt run has set is taken away.
+  for (const char* name : {"OMPI_MCA_btl_tcp_if_exclude", "OMPI_MCA_btl_tcp_if_include"})
+    EXPECT_EQ(run_with({}, {{name, "eth7"}}).out, none) << name;
+  EXPECT_NE(run_with({"--stock"}, {{"OMPI_MCA_btl_tcp_if_include", "lo"}}).out.find("-u OMPI_MCA_btl_tcp_if_include"),
+            std::string::npos);
+  EXPECT_EQ(run_with({"--stock"}, {{"OMPI_MCA_btl_tcp_if_include", "eth7"}}).out.find("btl_tcp"), std::string::npos);
+  // An interface that has gone, a profile that is none: the program runs without, and --verbose says why.
+  network["rails"][0]["interface"] = "gone0";
+  std::ofstream(path) << network.dump();
+  EXPECT_EQ(run_with({}).out, none);
+  EXPECT_EQ(run_with({}).err, "");
+  EXPECT_NE(run_with({"--verbose"}).err.find("no gone0"), std::string::npos);
+  std::ofstream(path) << "{";
+  EXPECT_EQ(run_with({}).out, none);
+  EXPECT_NE(run_with({"--verbose"}).err.find("keeps its own"), std::string::npos);
 }
 
 // Open MPI takes an unknown parameter without a word.

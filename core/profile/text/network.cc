@@ -1,6 +1,7 @@
 #include "profile/text/network.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <set>
 #include <string_view>
@@ -78,9 +79,9 @@ std::string network_to_json(const NetworkProfile& profile) {
   std::vector<std::string> rails;
   for (const NetworkRail& rail : profile.rails) {
     std::string text = fmt::format(
-        "{{\n      \"interface\": {}, \"driver\": {}, \"mtu\": {},\n"
+        "{{\n      \"interface\": {}, \"driver\": {}, \"mtu\": {}, \"speed\": {},\n"
         "      \"local\": {}, \"remote\": {}, \"provider\": {}",
-        json_text(rail.interface), json_text(rail.driver), rail.mtu, json_text(rail.local), json_text(rail.remote),
+        json_text(rail.interface), json_text(rail.driver), rail.mtu, rail.speed, json_text(rail.local), json_text(rail.remote),
         json_text(rail.provider));
     for (uint32_t method = 0; method < kRailMethods; ++method)
       text +=
@@ -88,10 +89,11 @@ std::string network_to_json(const NetworkProfile& profile) {
     rails.push_back(text + "\n    }");
   }
   return fmt::format(
-      "{{\n  \"format\": \"{}\", \"version\": {}, \"created\": {},\n  \"node\": {}, \"peer\": {}, \"library\": {},\n"
+      "{{\n  \"format\": \"{}\", \"version\": {}, \"created\": {},\n"
+      "  \"node\": {}, \"peer\": {}, \"peer_class\": \"{:016x}\", \"library\": {},\n"
       "  \"copy\": {},\n  \"rails\": [\n    {}\n  ]\n}}\n",
       kFormat, kNetworkProfileVersion, profile.created, json_text(profile.node), json_text(profile.peer),
-      json_text(profile.library), curve_text(profile.copy, "  "), fmt::join(rails, ",\n    "));
+      profile.peer_class, json_text(profile.library), curve_text(profile.copy, "  "), fmt::join(rails, ",\n    "));
 }
 
 NetworkProfile network_from_json(const std::string& text, const std::string& name) {
@@ -107,6 +109,10 @@ NetworkProfile network_from_json(const std::string& text, const std::string& nam
   profile.node = name_of(checks, root, "node");
   profile.peer = name_of(checks, root, "peer");
   profile.library = name_of(checks, root, "library");
+  const std::string peer_class = checks.text(root, "peer_class");
+  const char* end = peer_class.data() + peer_class.size();
+  if (peer_class.size() != 16 || std::from_chars(peer_class.data(), end, profile.peer_class, 16).ptr != end)
+    checks.fail("\"peer_class\" is not 16 hexadecimal digits");
   profile.copy = curve_of(checks, root, "copy");
   const Json& rails = checks.list(root, "rails", kMaxRails, "rails");
   if (rails.empty()) checks.fail("\"rails\" is empty");
@@ -120,6 +126,7 @@ NetworkProfile network_from_json(const std::string& text, const std::string& nam
     if (!interfaces.insert(rail.interface).second) checks.fail("interface {} is there twice", rail.interface);
     rail.driver = name_of(checks, object, "driver", true);
     rail.mtu = checks.whole(checks.member(object, "mtu"), "\"mtu\"", 1u << 20);
+    rail.speed = checks.whole(checks.member(object, "speed"), "\"speed\"", 1u << 30);
     rail.local = name_of(checks, object, "local", false, kAddressText - 1);
     rail.remote = name_of(checks, object, "remote", false, kAddressText - 1);
     rail.provider = name_of(checks, object, "provider", false, kProviderName - 1);
@@ -138,6 +145,19 @@ std::string default_network_path() {
   const std::string_view ending = ".profile";
   std::string path = default_profile_path();
   return path.substr(0, path.size() - ending.size()) + ".network.json";
+}
+
+std::string network_path_of(uint64_t peer_class) {
+  const std::string_view ending = ".network.json";
+  const std::string path = default_network_path();
+  return fmt::format("{}-{:016x}{}", path.substr(0, path.size() - ending.size()), peer_class, ending);
+}
+
+NetworkProfile seen_from_peer(NetworkProfile profile, uint64_t own_class) {
+  for (NetworkRail& rail : profile.rails) std::swap(rail.local, rail.remote);
+  std::swap(profile.node, profile.peer);
+  profile.peer_class = own_class;
+  return profile;
 }
 
 std::string packed_network_path(const std::string& path) {

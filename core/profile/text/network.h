@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kNetworkProfileVersion = 1;
+inline constexpr uint32_t kNetworkProfileVersion = 2;
 
 // One network interface that reaches the peer.
 struct NetworkRail {
@@ -20,12 +20,14 @@ struct NetworkRail {
   std::string local, remote;      // addresses
   std::string provider;           // libfabric's: tcp;ofi_rxm
   uint32_t mtu = 0;               // bytes, 0: not known
+  uint32_t speed = 0;             // Mbit/s that the driver claims, 0: none
   Rail rail;
 };
 
 struct NetworkProfile {
   int64_t created = 0;  // seconds since 1970
   std::string node, peer, library;
+  uint64_t peer_class = 0;  // the peer's machine: its fingerprint. Others of that class are as far away
   RailCurve copy;  // in this machine's memory
   std::vector<NetworkRail> rails;
 };
@@ -38,6 +40,10 @@ NetworkProfile read_network_profile(const std::string& path);
 
 // The usual place, beside the machine's profile. Throws UserError.
 std::string default_network_path();
+// Beside it, that of the peers of one class: <fingerprint>-<class>.network.json.
+std::string network_path_of(uint64_t peer_class);
+// As the peer has it: what takes half a round trip takes that both ways. The interfaces are still ours.
+NetworkProfile seen_from_peer(NetworkProfile profile, uint64_t own_class);
 // `path` and its packed form, each whole or not at all. Throws UserError.
 void write_network_profile(const NetworkProfile& profile, const std::string& path);
 std::string packed_network_path(const std::string& path);  // x.network of x.network.json or x.json

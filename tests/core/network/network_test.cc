@@ -85,12 +85,20 @@ NetworkProfile sample(const std::string& host, uint16_t port, double seconds = 1
 TEST(Network, LoopbackBetweenTwoProcesses) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
   const Listener listener("127.0.0.1", 0);
+  const std::string theirs = testing::TempDir() + "theirs-" + std::to_string(::getpid()) + ".network.json";
   Child peer([&] {
     Control control(listener.accept());
-    serve_sampling(control);
+    write_network_profile(serve_sampling(control).value(), theirs);
   });
   const NetworkProfile profile = sample("127.0.0.1", listener.port());
   EXPECT_EQ(peer.join(), 0);
+  // Both have it, each from its side.
+  const NetworkProfile mirrored = read_network_profile(theirs);
+  EXPECT_EQ(mirrored.node, profile.peer);
+  EXPECT_EQ(mirrored.peer_class, profile.peer_class);
+  ASSERT_EQ(mirrored.rails.size(), 1u);
+  EXPECT_EQ(mirrored.rails[0].local, profile.rails[0].remote);
+  EXPECT_EQ(mirrored.rails[0].rail.method[kRailEager].bytes[3], 8u);
   ASSERT_EQ(profile.rails.size(), 1u);
   EXPECT_EQ(profile.rails[0].interface, "lo");
   EXPECT_EQ(profile.rails[0].local, "127.0.0.1");
@@ -111,7 +119,7 @@ TEST(Network, ASilentPeerIsTold) {
 
 TEST(Network, AnotherVersionIsTold) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  for (const char* line : {"smelt-network 2 node", "GET / HTTP/1.0", "failed no fabric here"}) {
+  for (const char* line : {"smelt-network 3 node 00c0ffee00c0ffee", "smelt-network 2 node c0ffee", "GET / HTTP/1.0", "failed no fabric here"}) {
     const Listener listener("127.0.0.1", 0);
     std::thread peer([&] {
       Control control(listener.accept());
@@ -120,7 +128,7 @@ TEST(Network, AnotherVersionIsTold) {
     });
     const std::string why = why_not([&] { sample("127.0.0.1", listener.port()); });
     peer.join();
-    EXPECT_TRUE(why.find("version 2") != why.npos || why.find("another language") != why.npos ||
+    EXPECT_TRUE(why.find("version 3") != why.npos || why.find("another language") != why.npos ||
                 why.find("the peer: no fabric here") != why.npos)
         << why;
   }
@@ -128,7 +136,7 @@ TEST(Network, AnotherVersionIsTold) {
 
 TEST(Network, HostileOrdersAreRefused) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  for (const char* order : {"rail ../etc", "rail 192.0.2.77", "run 0 1 1", "done now", "", "addresses x"}) {
+  for (const char* order : {"rail ../etc", "rail 192.0.2.77", "run 0 1 1", "done now", "", "addresses x", "piece zz", "piece"}) {
     const Listener listener("127.0.0.1", 0);
     std::string why;
     std::thread server([&] {
@@ -137,7 +145,7 @@ TEST(Network, HostileOrdersAreRefused) {
     });
     {
       Control control(connect_to("127.0.0.1", listener.port(), 20));
-      control.say("smelt-network 1 me");
+      control.say("smelt-network 2 me 00c0ffee00c0ffee");
       control.say(order);
       control.hear();
       EXPECT_EQ(control.hear().at(0), "failed") << order;
