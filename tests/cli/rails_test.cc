@@ -36,6 +36,20 @@ TEST(Rails, TuneIsAsItWas) {
   expect_golden("rails-tune.txt", outcome.out);
 }
 
+TEST(Rails, PlotsAreAsTheyWere) {
+  const Outcome outcome = smelt({"info", "--rails", "--plot", "-", "--network", two_rails()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  expect_golden("rails-plot.txt", outcome.out.substr(outcome.out.find("All rails:")));
+  const std::string path = scratch() + "/rails.svg";
+  EXPECT_EQ(smelt({"info", "--rails", "--plot", path, "--network", two_rails()}).code, 0);
+  const std::string svg = read_file(path);
+  EXPECT_TRUE(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+  size_t curves = 0;
+  for (size_t at = 0; (at = svg.find("<polyline", at)) != svg.npos; ++at) ++curves;
+  EXPECT_EQ(curves, 2 + 2 * 4u);
+  EXPECT_EQ(svg.find("nan"), svg.npos);
+}
+
 TEST(Rails, JsonSaysTheSame) {
   const auto info = smelt({"info", "--rails", "--json", "--network", two_rails()}).json();
   ASSERT_EQ(info["rails"].size(), 2u);
