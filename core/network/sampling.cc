@@ -168,35 +168,6 @@ std::unique_ptr<FabricPort> open_port(const std::string& address, Control& contr
   });
 }
 
-size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; }
-
-// Half of a rail's time is for its longest sizes, which take as long as all the others together.
-RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, double seconds, double* begun_us) {
-  RailCurve curve;
-  const double slot_us = 1e6 * seconds / 2 / kRailSizes;
-  double last_us = 0;  // of the one size before
-  const auto run = [&](size_t bytes, uint32_t count) {
-    control.say(fmt::format("run {} {} {}", static_cast<uint32_t>(method), bytes, count));
-    expect(control, "go", 0);
-    *begun_us = now_us();
-    return rounds.measure(method, bytes, count);
-  };
-  for (size_t bytes = least_bytes(method); bytes <= kLongestRailSample; bytes *= 2) {
-    // A message of twice the size, back and forth, and the rounds that it takes at least.
-    if (curve.count >= 12 && 2 * last_us * 2 * (kFirstRounds + 1) > 1e6 * seconds / 4) break;
-    std::vector<double> times = run(bytes, kFirstRounds);
-    const double once_us = std::max(2 * *std::min_element(times.begin(), times.end()), 0.1);
-    const auto more = static_cast<uint32_t>(std::clamp(slot_us / once_us, 0.0, double{kMostRounds}));
-    if (more > kFirstRounds) times = run(bytes, more);
-    curve.bytes[curve.count] = bytes;
-    curve.us[curve.count] = std::max(quantile(times, 0.25), 0.001);
-    curve.spread[curve.count] = relative_iqr(times);
-    last_us = curve.us[curve.count++];
-  }
-  make_isotonic(&curve);
-  return curve;
-}
-
 RailCurve sample_copy() {
   RailCurve curve;
   std::vector<char> from(kLongestRailSample, 1), to(kLongestRailSample, 2);
@@ -268,8 +239,61 @@ NetworkProfile own_view(const std::string& text) {
   return profile;
 }
 
-NetworkRail sample_rail(Control& control, const Reach& reach, const SamplingOptions& options, uint32_t done,
-                        uint32_t total) {
+// Both ends of a rail are open, and know each other. `begun_us` is when what is timed began, for the port's patience.
+std::unique_ptr<Rounds> open_rail(Control& control, const std::string& local, const std::string& remote,
+                                  double* begun_us, std::string* provider) {
+  *begun_us = now_us();
+  std::unique_ptr<FabricPort> port = open_port(local, control, begun_us);
+  *provider = port->provider();
+  control.say("rail " + remote);
+  const std::string name = expect(control, "name", 1)[0];
+  port->connect(from_hex(name));
+  control.say("peer " + hex_of(port->name()));
+  expect(control, "ready", 0);
+  return std::make_unique<Rounds>(std::move(port));
+}
+
+void close_rail(Control& control) {
+  control.say("close");
+  expect(control, "closed", 0);
+}
+
+std::vector<double> time_rounds(Control& control, Rounds& rounds, RailMethod method, size_t bytes, uint32_t count,
+                                double* begun_us) {
+  control.say(fmt::format("run {} {} {}", static_cast<uint32_t>(method), bytes, count));
+  expect(control, "go", 0);
+  *begun_us = now_us();
+  return rounds.measure(method, bytes, count);
+}
+
+size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; }
+
+// Half of a rail's time is for its longest sizes, which take as long as all the others together.
+RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, double seconds, double* begun_us) {
+  RailCurve curve;
+  const double slot_us = 1e6 * seconds / 2 / kRailSizes;
+  double last_us = 0;  // of the one size before
+  const auto run = [&](size_t bytes, uint32_t count) {
+    return time_rounds(control, rounds, method, bytes, count, begun_us);
+  };
+  for (size_t bytes = least_bytes(method); bytes <= kLongestRailSample; bytes *= 2) {
+    // A message of twice the size, back and forth, and the rounds that it takes at least.
+    if (curve.count >= 12 && 2 * last_us * 2 * (kFirstRounds + 1) > 1e6 * seconds / 4) break;
+    std::vector<double> times = run(bytes, kFirstRounds);
+    const double once_us = std::max(2 * *std::min_element(times.begin(), times.end()), 0.1);
+    const auto more = static_cast<uint32_t>(std::clamp(slot_us / once_us, 0.0, double{kMostRounds}));
+    if (more > kFirstRounds) times = run(bytes, more);
+    curve.bytes[curve.count] = bytes;
+    curve.us[curve.count] = std::max(quantile(times, 0.25), 0.001);
+    curve.spread[curve.count] = relative_iqr(times);
+    last_us = curve.us[curve.count++];
+  }
+  make_isotonic(&curve);
+  return curve;
+}
+
+NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfile& profile,
+                        const SamplingOptions& options, uint32_t done, uint32_t total) {
   NetworkRail rail;
   rail.interface = reach.interface.name;
   rail.driver = reach.interface.driver;
@@ -277,22 +301,20 @@ NetworkRail sample_rail(Control& control, const Reach& reach, const SamplingOpti
   rail.speed = reach.interface.speed;
   rail.local = reach.interface.address;
   rail.remote = reach.remote;
-  double begun_us = now_us();
-  std::unique_ptr<FabricPort> port = open_port(rail.local, control, &begun_us);
-  rail.provider = port->provider();
-  control.say("rail " + rail.remote);
-  const std::string name = expect(control, "name", 1)[0];
-  port->connect(from_hex(name));
-  control.say("peer " + hex_of(port->name()));
-  expect(control, "ready", 0);
-  Rounds rounds(std::move(port));
+  double begun_us;
+  const std::unique_ptr<Rounds> rounds = open_rail(control, rail.local, rail.remote, &begun_us, &rail.provider);
   for (uint32_t method = 0; method < kRailMethods; ++method) {
     options.progress(done + method, total);
-    rail.rail.method[method] =
-        sample_curve(control, rounds, static_cast<RailMethod>(method), options.seconds / kRailMethods, &begun_us);
+    RailCurve& curve = rail.rail.method[method];
+    const std::string key =
+        fmt::format("{} {} {} {} {} {} {:016x} {} {:g} {}", rail.interface, rail.driver.empty() ? "-" : rail.driver,
+                    rail.mtu, rail.speed, rail.local, rail.remote, profile.peer_class, rail.provider, options.seconds,
+                    kRailMethodNames[method]);
+    if (options.store.find(key, &curve)) continue;
+    curve = sample_curve(control, *rounds, static_cast<RailMethod>(method), options.seconds / kRailMethods, &begun_us);
+    options.store.keep(key, curve);
   }
-  control.say("close");
-  expect(control, "closed", 0);
+  close_rail(control);
   return rail;
 }
 
@@ -335,11 +357,41 @@ NetworkProfile sample_networks(Control& control, const SamplingOptions& options)
   profile.copy = sample_copy();
   const auto total = static_cast<uint32_t>(rails.size()) * kRailMethods;
   for (uint32_t r = 0; r < rails.size(); ++r)
-    profile.rails.push_back(sample_rail(control, rails[r], options, r * kRailMethods, total));
+    profile.rails.push_back(sample_rail(control, rails[r], profile, options, r * kRailMethods, total));
   options.progress(total, total);
   profile.created = std::time(nullptr);
   say_profile(control, profile);
   return profile;
+}
+
+std::vector<RailCheck> check_networks(Control& control, const NetworkProfile& profile) {
+  constexpr uint64_t kSizes[] = {64, 64 << 10, 1 << 20};
+  constexpr uint32_t kRounds = 15;
+  greet(control);
+  meet(control);
+  const std::vector<NetworkInterface> here = network_interfaces();
+  std::vector<RailCheck> checks;
+  for (const NetworkRail& rail : profile.rails) {
+    const bool there = std::any_of(here.begin(), here.end(), [&](const NetworkInterface& one) {
+      return one.name == rail.interface && one.driver == rail.driver && one.address == rail.local;
+    });
+    std::string provider;
+    double begun_us;
+    std::unique_ptr<Rounds> rounds;
+    if (there) rounds = open_rail(control, rail.local, rail.remote, &begun_us, &provider);
+    const RailCurve& eager = rail.rail.method[kRailEager];
+    for (const uint64_t bytes : kSizes) {
+      RailCheck check{.interface = rail.interface, .bytes = bytes, .was_us = rail_time(eager, bytes), .is_us = 0};
+      if (rounds && provider == rail.provider)
+        check.is_us =
+            std::max(quantile(time_rounds(control, *rounds, kRailEager, bytes, kRounds, &begun_us), 0.25), 0.001);
+      checks.push_back(check);
+    }
+    if (rounds) close_rail(control);
+  }
+  control.say("done");
+  expect(control, "kept", 0);
+  return checks;
 }
 
 std::optional<NetworkProfile> serve_sampling(Control& control) {
