@@ -292,6 +292,8 @@ RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, doub
   return curve;
 }
 
+constexpr uint64_t kLeastLast = 64 << 10;  // bytes: below, kinds of packets and buffers are limits of their own
+
 NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfile& profile,
                         const SamplingOptions& options, uint32_t done, uint32_t total) {
   NetworkRail rail;
@@ -315,6 +317,11 @@ NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfi
     options.store.keep(key, curve);
   }
   close_rail(control);
+  const RailLimits limits = limits_of(rail.rail, profile.copy);
+  uint64_t last = kLeastLast;
+  for (const uint64_t limit : {limits.gathered, limits.rendezvous, limits.apart})
+    if (limit != UINT64_MAX && limit > last) last = limit;
+  for (RailCurve& curve : rail.rail.method) make_convex(&curve, last);
   return rail;
 }
 

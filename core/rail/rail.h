@@ -50,6 +50,9 @@ uint64_t rail_bytes_within(const RailCurve& curve, double us);
 // in the sum of squares (Ayer et al., "An Empirical Distribution Function for Sampling with Incomplete Information",
 // 1955).
 void make_isotonic(RailCurve* curve);
+// Above the last limit between ways to send, a byte more never costs less than the one before: lowers the times of the
+// sizes from `from` on to their convex hull, as far as their own spread (at least 3 %) lets them be wrong.
+void make_convex(RailCurve* curve, uint64_t from);
 // Size from which b gains 3 % on a (kWorthwhile), and at all larger samples anything. 0: always; UINT64_MAX: never.
 uint64_t rail_crossing(const RailCurve& a, const RailCurve& b);
 // The better of eager and rendezvous at each sample: what a message costs on this rail.

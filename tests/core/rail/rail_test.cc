@@ -109,6 +109,39 @@ TEST(Isotonic, NothingDecreasesAndTheSumStays) {
   }
 }
 
+TEST(Convex, LowersWhatStandsOutAsFarAsItsSpreadLetsIt) {
+  const RailCurve straight = line(50, 0.01);
+  RailCurve curve = straight;
+  for (double& spread : curve.spread) spread = 0.5;
+  for (const uint32_t i : {5u, 17u, 19u, 20u}) curve.us[i] *= 1.4;
+  make_isotonic(&curve);
+  const RailCurve before = curve;
+  make_convex(&curve, 1 << 16);
+  for (uint32_t i = 0; i < curve.count; ++i)
+    EXPECT_NEAR(curve.us[i], i < 16 ? before.us[i] : straight.us[i], 1e-9 * straight.us[i]) << i;
+  // Samples that agree with each other are not argued with.
+  curve = straight;
+  for (uint32_t i = 16; i < curve.count; ++i) curve.us[i] = 700 * std::sqrt(static_cast<double>(curve.bytes[i]) / 65536);
+  const RailCurve bent = curve;
+  make_convex(&curve, 1 << 16);
+  for (uint32_t i = 0; i < curve.count; ++i) EXPECT_GE(curve.us[i], 0.97 * bent.us[i] * (1 - 1e-12)) << i;
+}
+
+TEST(Convex, StaysACurve) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 500; ++i) {
+    RailCurve curve = random_curve(random, 1000);
+    for (double& spread : curve.spread) spread = static_cast<double>(random() % 100) / 100;
+    const RailCurve before = curve;
+    make_convex(&curve, random() % 2000);
+    EXPECT_TRUE(std::is_sorted(curve.us, curve.us + curve.count));
+    for (uint32_t k = 0; k < curve.count; ++k) {
+      EXPECT_GT(curve.us[k], 0);
+      EXPECT_LE(curve.us[k], before.us[k] * (1 + 1e-12));
+    }
+  }
+}
+
 TEST(Crossing, IsWhereTheGainReachesThreePercent) {
   // 40 + n / 200 = 0.97 (10 + n / 100)
   EXPECT_NEAR(static_cast<double>(rail_crossing(line(10, 0.01), line(40, 0.005))), 30.3 / 0.0047, 1.01);
