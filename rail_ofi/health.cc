@@ -29,7 +29,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kFirstHello = 20 * kMs, kLastHello = 500 * kMs;
-constexpr int64_t kSuspect = 100 * kMs, kPing = 20 * kMs, kGrace = 30 * kMs;
+constexpr int64_t kSuspect = 100 * kMs, kFirstPing = 20 * kMs, kLastPing = 2000 * kMs, kGrace = 30 * kMs;
 constexpr double kSuspectTimes = 4;
 constexpr int64_t kSpan = 20 * kMs, kFade = 1000 * kMs;
 constexpr uint64_t kSpanBytes = 128 << 10;
@@ -83,8 +83,11 @@ void greet(smelt_rails& rails, Link& link) {
 }
 
 void ask(smelt_rails& rails, Link& suspect) {
-  if (rails.now - suspect.pinged < kPing) return;
-  suspect.pinged = rails.now;
+  if (rails.now < suspect.ping_at) return;
+  // Less and less often: a peer that computes for an hour is asked for nothing.
+  suspect.ping_wait = suspect.ping_wait == 0 ? kFirstPing : 2 * suspect.ping_wait;
+  if (suspect.ping_wait > kLastPing) suspect.ping_wait = kLastPing;
+  suspect.ping_at = rails.now + suspect.ping_wait;
   for (Link& link : suspect.peer->link)
     if (link.up) post_control(rails, link, Kind::kPing, static_cast<uint64_t>(rails.now), link.epoch);
 }
@@ -94,7 +97,7 @@ void judge(smelt_rails& rails, Peer& peer, Link& link) {
     link.suspected = link.proved = 0;
     return;
   }
-  if (!link.suspected) link.suspected = rails.now, link.pinged = 0;
+  if (!link.suspected) link.suspected = rails.now, link.ping_at = 0, link.ping_wait = 0;
   if (!link.proved && peer.pong >= link.suspected) link.proved = rails.now;
   if (!link.proved)
     ask(rails, link);

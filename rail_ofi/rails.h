@@ -125,7 +125,7 @@ struct Link {
   uint32_t news;     // that the other has not been told
   int64_t news_due;  // 0: never
   // Health
-  int64_t hello_at, hello_wait, moved, suspected, proved, pinged;
+  int64_t hello_at, hello_wait, moved, suspected, proved, ping_at, ping_wait;
   Pace pace;
   uint64_t bytes, packets, joined, again;
   uint32_t deaths;
