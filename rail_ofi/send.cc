@@ -76,7 +76,8 @@ void choose(smelt_rails& rails, Peer& peer, uint64_t bytes, RailSplit* split) {
   }
   parts.bytes[first] = bytes, parts.used = 1;
   parts.finish_us = done_us(rails, *up[first], bytes);
-  if (count > 1 && bytes > 1 && rails.options.split != SMELT_RAIL_SINGLE) {
+  // One packet is complete as soon as it is copied, so it must not be two.
+  if (count > 1 && bytes > kPayload && rails.options.split != SMELT_RAIL_SINGLE) {
     RailNow now[kMaxRails];
     for (uint32_t i = 0; i < count; ++i)
       now[i] = {&rails.rail[up[i]->rail].curve, idle_us(rails, *up[i]), slow_of(*up[i])};

@@ -23,7 +23,7 @@ namespace {
 
 struct RunArguments {
   std::string library;
-  bool dry_run = false, stock = false, verbose = false, no_networks = false;
+  bool dry_run = false, stock = false, verbose = false, networks = false;
   std::vector<std::string> command;
 };
 
@@ -60,11 +60,12 @@ std::string component_to_use(const RunArguments& arguments) {
   return component.find(':') == std::string::npos ? component : "";
 }
 
-// What follows from the sampled networks, where they are still those of this machine; nothing where none was sampled.
+// With --networks: what follows from the sampled ones, where they are still those of this machine.
 std::vector<Parameter> network_parameters(const RunArguments& arguments) {
+  if (!arguments.networks) return {};
   try {
     const std::string path = default_network_path();
-    if (::access(path.c_str(), F_OK) != 0) return {};
+    if (::access(path.c_str(), F_OK) != 0) throw UserError("no network was sampled yet; see 'smelt network --help'");
     const NetworkProfile profile = read_network_profile(path);
     const std::vector<NetworkInterface> here = network_interfaces();
     for (const NetworkRail& rail : profile.rails)
@@ -73,9 +74,17 @@ std::vector<Parameter> network_parameters(const RunArguments& arguments) {
           }))
         throw UserError(fmt::format("{}: there is no {} ({}) here any more; sample the networks again", path,
                                     rail.interface, rail.driver));
-    return open_mpi_parameters(profile);
+    const std::vector<Parameter> parameters = open_mpi_parameters(profile);
+    const std::string user = users_network_variable(parameters);
+    if (!user.empty()) throw UserError(fmt::format("{} is set", user));
+    if (arguments.verbose) {
+      std::string said;
+      for (const Parameter& one : parameters) said += fmt::format(" {}={}", one.name, one.value);
+      warn(fmt::format("Open MPI is given, from {}:{}", path, said));
+    }
+    return parameters;
   } catch (const UserError& error) {  // the program runs all the same
-    if (arguments.verbose) warn(fmt::format("{}; Open MPI keeps its own parameters", error.what()));
+    warn(fmt::format("--networks: {}; Open MPI keeps its own parameters", error.what()));
     return {};
   }
 }
@@ -90,8 +99,7 @@ int run_run(const RunArguments& arguments) {
                        .component = component,
                        .verbose = arguments.verbose,
                        .sanitizer = program.empty() ? "" : sanitizer_runtime(program),
-                       .networks = network_parameters(arguments),
-                       .use_networks = !arguments.stock && !arguments.no_networks});
+                       .networks = network_parameters(arguments)});
 
   if (!shims.empty() && !program.empty()) {
     const std::string obstacle = preload_obstacle(program);
@@ -144,8 +152,8 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
       ->type_name("PATH");
   verb->add_flag("--dry-run", arguments->dry_run, "print the command instead of running it");
   verb->add_flag("--stock", arguments->stock, "run without Smelt, for comparison");
-  verb->add_flag("--no-networks", arguments->no_networks,
-                 "leave Open MPI the parameters of its TCP component, also where networks were sampled");
+  verb->add_flag("--networks", arguments->networks,
+                 "give Open MPI's TCP component the parameters that follow from the sampled networks (smelt tune)");
   verb->add_flag("--verbose", arguments->verbose, "let Smelt say what it took over (SMELT_VERBOSE=1)");
   verb->prefix_command();  // everything from the first word on belongs to the program
   verb->footer(

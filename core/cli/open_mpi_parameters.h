@@ -1,4 +1,5 @@
-// Open MPI's own parameters, from the samples of the networks: smelt tune writes them, smelt run hands them over.
+// Open MPI's own parameters, from the samples of the networks: smelt tune writes them, smelt run --networks hands
+// them over.
 //
 // Open MPI 4.1 deals a long message to the interfaces by btl_tcp_bandwidth_<interface>, which it takes from what the
 // kernel says, and virtual interfaces, bonds and clouds say anything. Its limits between

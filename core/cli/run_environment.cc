@@ -46,29 +46,25 @@ void add_component(const RunParts& parts, std::vector<EnvironmentChange>& change
 
 std::string mca(const Parameter& parameter) { return "OMPI_MCA_" + parameter.name; }
 
-// All of them or none: what a user has said of the interfaces does not go with what was sampled on others.
-void add_networks(const RunParts& parts, std::vector<EnvironmentChange>& changes) {
-  bool ours = !is_set("OMPI_MCA_btl_tcp_if_exclude");
-  for (const Parameter& one : parts.networks) {
-    const char* value = environment(mca(one).c_str());
-    ours = ours && (!value || value == one.value);
-  }
-  for (const Parameter& one : parts.networks) {
-    const char* value = environment(mca(one).c_str());
-    if (parts.use_networks && ours && !value) changes.push_back({mca(one), one.value});
-    if (!parts.use_networks && value && value == one.value) changes.push_back({mca(one), std::nullopt});
-  }
-}
-
 }  // namespace
 
 std::vector<EnvironmentChange> run_environment(const RunParts& parts) {
   std::vector<EnvironmentChange> changes;
   add_preload(parts, changes);
   add_component(parts, changes);
-  add_networks(parts, changes);
+  for (const Parameter& one : parts.networks) changes.push_back({mca(one), one.value});
   if (parts.verbose) changes.push_back({"SMELT_VERBOSE", "1"});
   return changes;
+}
+
+std::string users_network_variable(const std::vector<Parameter>& networks) {
+  constexpr const char* kExclude = "OMPI_MCA_btl_tcp_if_exclude";
+  if (is_set(kExclude)) return kExclude;
+  for (const Parameter& one : networks) {
+    const char* value = environment(mca(one).c_str());
+    if (value && value != one.value) return mca(one);
+  }
+  return "";
 }
 
 std::string shell_word(const std::string& text) {

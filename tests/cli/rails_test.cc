@@ -79,7 +79,7 @@ TEST(Rails, TuneLeavesOutWhatCarriesNothing) {
   for (const auto& row : rows) EXPECT_EQ(row["parameter"].get<std::string>().find("slow0"), std::string::npos);
 }
 
-// smelt run hands them over where the interfaces are still here: the loopback one always is.
+// smelt run hands them over where it is asked to and the interfaces are still here: the loopback one always is.
 TEST(Rails, RunHandsThemOver) {
   const auto environment = cache("rails-run");
   const auto run_with = [&](std::vector<std::string> options, std::map<std::string, std::string> more = {}) {
@@ -101,27 +101,34 @@ TEST(Rails, RunHandsThemOver) {
   network["rails"][0]["interface"] = "lo", network["rails"][0]["driver"] = "";
   std::ofstream(path) << network.dump();
 
-  const std::string with = run_with({}).out;
+  EXPECT_EQ(run_with({}).out, none) << "nobody asked";
+  const std::string with = run_with({"--networks"}).out;
   for (const char* part : {"OMPI_MCA_btl_tcp_if_include=lo ", "OMPI_MCA_btl_tcp_bandwidth_lo=200 ",
                            "OMPI_MCA_btl_tcp_latency_lo=60 ", "OMPI_MCA_btl_tcp_eager_limit=124060 "})
     EXPECT_NE(with.find(part), with.npos) << part << with;
-  EXPECT_EQ(run_with({"--no-networks"}).out, none);
-  EXPECT_EQ(run_with({"--stock"}).out.find("btl_tcp"), std::string::npos);
-  // What the user has said stays, and nothing is put beside it; what an earlier smelt run has set is taken away.
+  EXPECT_EQ(run_with({"--networks"}).err, "");
+  const std::string said = run_with({"--networks", "--verbose"}).err;
+  EXPECT_NE(said.find(" btl_tcp_if_include=lo btl_tcp_bandwidth_lo=200 "), said.npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_EQ(run_with({"--verbose"}).err, "");
+  const auto expect_none = [&](const std::string& why, std::map<std::string, std::string> more = {}) {
+    const Outcome outcome = run_with({"--networks"}, std::move(more));
+    EXPECT_EQ(outcome.out, none);
+    EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("keeps its own"), std::string::npos) << outcome.err;
+  };
+  // What the user has said stays, and nothing is put beside it.
   for (const char* name : {"OMPI_MCA_btl_tcp_if_exclude", "OMPI_MCA_btl_tcp_if_include"})
-    EXPECT_EQ(run_with({}, {{name, "eth7"}}).out, none) << name;
-  EXPECT_NE(run_with({"--stock"}, {{"OMPI_MCA_btl_tcp_if_include", "lo"}}).out.find("-u OMPI_MCA_btl_tcp_if_include"),
-            std::string::npos);
-  EXPECT_EQ(run_with({"--stock"}, {{"OMPI_MCA_btl_tcp_if_include", "eth7"}}).out.find("btl_tcp"), std::string::npos);
-  // An interface that has gone, a profile that is none: the program runs without, and --verbose says why.
+    expect_none(std::string(name) + " is set", {{name, "eth7"}});
+  // An interface that has gone, a profile that is none: the program runs without, and is told why.
   network["rails"][0]["interface"] = "gone0";
   std::ofstream(path) << network.dump();
-  EXPECT_EQ(run_with({}).out, none);
+  expect_none("no gone0");
   EXPECT_EQ(run_with({}).err, "");
-  EXPECT_NE(run_with({"--verbose"}).err.find("no gone0"), std::string::npos);
   std::ofstream(path) << "{";
-  EXPECT_EQ(run_with({}).out, none);
-  EXPECT_NE(run_with({"--verbose"}).err.find("keeps its own"), std::string::npos);
+  expect_none(path);
+  std::filesystem::remove(path);
+  expect_none("no network was sampled");
 }
 
 // Open MPI takes an unknown parameter without a word.
