@@ -129,9 +129,7 @@ void hello(smelt_rails& rails, Link& link, uint32_t epoch) {
 
 }  // namespace
 
-double slow_of(const Link& link) {
-  return link.pace.slow > kDrift || link.pace.slow < 1 / kDrift ? link.pace.slow : 1;
-}
+double slow_of(const Link& link) { return link.pace.slow > kDrift || link.pace.slow < 1 / kDrift ? link.pace.slow : 1; }
 
 void hear(smelt_rails& rails, Link& link, const Header& header) {
   Peer& peer = *link.peer;

@@ -76,8 +76,8 @@ int Port::find(const char* address) {
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
     hints->fabric_attr->prov_name = ::strdup(provider);
     fi_info* found = nullptr;
-    const int error = library.getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), address, nullptr, FI_SOURCE,
-                                      hints, &found);
+    const int error =
+        library.getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), address, nullptr, FI_SOURCE, hints, &found);
     library.freeinfo(hints);
     if (error != 0) continue;
     // A hint is a hint: what is bound to another interface would be used in this one's name.
@@ -145,8 +145,7 @@ uint32_t Port::poll(Event* events, uint32_t room) {
   fi_cq_msg_entry entries[kMost];
   const ssize_t count = ::fi_cq_read(queue_, entries, room < kMost ? room : kMost);
   if (count > 0) {
-    for (ssize_t i = 0; i < count; ++i)
-      events[i] = {entries[i].op_context, static_cast<uint32_t>(entries[i].len), 0};
+    for (ssize_t i = 0; i < count; ++i) events[i] = {entries[i].op_context, static_cast<uint32_t>(entries[i].len), 0};
     return static_cast<uint32_t>(count);
   }
   fi_cq_err_entry failed{};

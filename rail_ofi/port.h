@@ -21,7 +21,7 @@ class Port {
   void close();
   bool is_open() const { return endpoint_ != nullptr; }
 
-  int name(void* text, size_t* bytes) const;                         // by which peers find it; 0 or a negative errno
+  int name(void* text, size_t* bytes) const;                        // by which peers find it; 0 or a negative errno
   int insert(const void* peer_name, size_t bytes, uint64_t* peer);  // 0, -EINVAL: that is no name
 
   // The buffer is the port's until an event has the context. 0; -EAGAIN: later; else the peer cannot be reached now.

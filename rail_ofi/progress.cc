@@ -12,7 +12,7 @@
 namespace smelt::rail_ofi {
 namespace {
 
-constexpr uint32_t kEventsATurn = 128;    // of a rail: a sender that never pauses must not keep us from the others
+constexpr uint32_t kEventsATurn = 128;  // of a rail: a sender that never pauses must not keep us from the others
 constexpr int64_t kHealthNs = 1'000'000;
 
 void take_event(smelt_rails& rails, uint32_t rail, const Event& event) {

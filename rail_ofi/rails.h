@@ -28,9 +28,9 @@
 
 namespace smelt::rail_ofi {
 
-inline constexpr uint32_t kRing = 1024;       // packets of a link that are kept
-inline constexpr uint32_t kCredit = 256;      // of a link that nobody may have read yet; all but those sent again
-inline constexpr uint32_t kMessages = 1024;   // of one direction that are not yet received in whole
+inline constexpr uint32_t kRing = 1024;           // packets of a link that are kept
+inline constexpr uint32_t kCredit = 256;          // of a link that nobody may have read yet; all but those sent again
+inline constexpr uint32_t kMessages = 1024;       // of one direction that are not yet received in whole
 inline constexpr int64_t kWindowNs = 40'000'000;  // so long in advance a link is given packets
 inline constexpr uint32_t kSpans = 5;
 inline constexpr uint32_t kRanges = 6;
@@ -156,8 +156,8 @@ struct Chunk : Object {
 
 struct OneRail {
   Port port;
-  RailCurve curve;  // transfer_curve
-  double per_byte;  // µs of a long message
+  RailCurve curve;   // transfer_curve
+  double per_byte;   // µs of a long message
   uint64_t backlog;  // bytes that are queued or have not arrived, to all peers
 };
 

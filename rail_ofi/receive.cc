@@ -204,8 +204,7 @@ void drop_incoming(smelt_rails& rails, Peer& peer) {
 using namespace smelt;
 using namespace smelt::rail_ofi;
 
-int smelt_rail_receive(smelt_rails* rails, smelt_rail_request* handle, uint32_t number, void* buffer,
-                       size_t capacity) {
+int smelt_rail_receive(smelt_rails* rails, smelt_rail_request* handle, uint32_t number, void* buffer, size_t capacity) {
   if (!rails || !handle || number >= rails->peers || (!buffer && capacity > 0)) return -EINVAL;
   Peer& peer = *rails->peer[number];
   Request& request = *request_of(handle);

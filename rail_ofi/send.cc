@@ -16,8 +16,8 @@
 namespace smelt::rail_ofi {
 namespace {
 
-constexpr uint32_t kFewestInWindow = 4;    // packets
-constexpr uint32_t kSmallUnderWay = 2;     // packets that are not full, with libfabric
+constexpr uint32_t kFewestInWindow = 4;  // packets
+constexpr uint32_t kSmallUnderWay = 2;   // packets that are not full, with libfabric
 constexpr uint32_t kMostJoined = 64;
 
 struct Part {  // what goes into a packet

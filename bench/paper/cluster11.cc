@@ -65,10 +65,12 @@ Figure cluster_limits(const Settings&) {
   panel.series = {"two pieces as they are", "rendezvous", "two packets apart", "split", "split reaches of the sum"};
   constexpr double kKb = 1024;
   panel.rows.push_back(paper_row("jack (X5650, ConnectX2 QDR)", {8, 0, ""}, none(), none(), none(), none()));
-  panel.rows.push_back(paper_row("genepi (E5420, ConnectX DDR)", {4 * kKb, 0, ""}, {64 * kKb, 0, ""}, none(), none(), none()));
+  panel.rows.push_back(
+      paper_row("genepi (E5420, ConnectX DDR)", {4 * kKb, 0, ""}, {64 * kKb, 0, ""}, none(), none(), none()));
   panel.rows.push_back(paper_row("joe (X5460, ConnectX DDR)", {49, 0, ""}, {0, 0, "< 32768"}, none(), none(), none()));
   panel.rows.push_back(paper_row("joe, with Myri-10G", none(), none(), none(), {12 * kKb, 0, ""}, {0, 0, "98 %"}));
-  panel.rows.push_back(paper_row("infini (Opteron 265, InfiniHost III)", none(), {17 * kKb, 0, ""}, {26 * kKb, 0, ""}, none(), none()));
+  panel.rows.push_back(
+      paper_row("infini (Opteron 265, InfiniHost III)", none(), {17 * kKb, 0, ""}, {26 * kKb, 0, ""}, none(), none()));
   const std::string path = default_network_path();
   if (::access(path.c_str(), R_OK) != 0) {
     figure.notes.push_back("Ours: not measured, no network of this machine was sampled (smelt network).");

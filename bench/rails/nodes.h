@@ -23,10 +23,10 @@ class Nodes {
   // `delay_us` longer each way; that needs `relay`, the program delay_relay.
   std::string add_rail(uint32_t mbits, uint32_t delay_us = 0, const std::string& relay = "");
 
-  bool limit(uint32_t rail, uint32_t mbits);                  // both directions, from now on
+  bool limit(uint32_t rail, uint32_t mbits);                    // both directions, from now on
   bool set(uint32_t rail, int node, const std::string& state);  // "up", "down"
-  void enter(int node) const;                                 // the calling thread; ends the process where it cannot
-  std::string name(int node) const;                           // of the namespace, as ip netns knows it
+  void enter(int node) const;                                   // the calling thread; ends the process where it cannot
+  std::string name(int node) const;                             // of the namespace, as ip netns knows it
   uint32_t rails() const { return rails_; }
   static std::string interface(uint32_t rail) { return "rail" + std::to_string(rail); }
   static std::string address(uint32_t rail, int node);

@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
+static int compare(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, rounds = argc > 2 ? atoi(argv[1]) : 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rounds < 1) MPI_Abort(MPI_COMM_WORLD, 2);
-  double *times = malloc((size_t)rounds * sizeof *times);
+  double* times = malloc((size_t)rounds * sizeof *times);
   for (int i = 2; i < argc; ++i) {
     const int bytes = atoi(argv[i]);
     char *data = calloc(1, (size_t)bytes + 1), answer[8] = "";

@@ -7,8 +7,8 @@
 //   4. Open MPI, the same messages, in rounds: on each rail alone, over all as it comes, over all with smelt tune
 //
 // Ratios are of medians of one run. Needs root.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <smelt/rail.h>
 #include <sys/mman.h>
@@ -21,8 +21,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,7 +39,7 @@ namespace {
 
 struct Arguments {
   std::vector<uint32_t> rates = {200, 80}, delays;
-  std::vector<size_t> sizes = {8,         1 << 10,   4 << 10,  16 << 10, 32 << 10, 64 << 10, 128 << 10,
+  std::vector<size_t> sizes = {8,         1 << 10,   4 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10,
                                256 << 10, 512 << 10, 1 << 20, 2 << 20,  4 << 20,  16 << 20};
   uint32_t rounds = 7, mpi_rounds = 3;
   double seconds = 20;
@@ -216,7 +216,8 @@ void run_own(const Nodes& nodes, const Arguments& arguments, const std::vector<W
 // --- Open MPI
 
 std::string write_agent(const Nodes& nodes, const std::string& folder) {
-  std::ofstream(folder + "/hosts") << "127.0.0.1 localhost\n" << Nodes::address(0, 1) << " node1\n"
+  std::ofstream(folder + "/hosts") << "127.0.0.1 localhost\n"
+                                   << Nodes::address(0, 1) << " node1\n"
                                    << Nodes::address(0, 2) << " node2\n";
   const std::string enter = folder + "/enter", agent = folder + "/agent";
   std::ofstream(enter) << fmt::format(
@@ -305,12 +306,12 @@ void report_own(const Arguments& arguments, const std::vector<Way>& ways, const 
     if (std::abs(error) > worst_error) worst_error = std::abs(error), at_error = bytes;
     std::string shares;
     for (size_t r = 0; r < rails; ++r)
-      shares += fmt::format("{}{:.0f}", r ? " : " : "", 100.0 * static_cast<double>(shared.bytes[finish][s][r]) /
-                                                            static_cast<double>(bytes));
-    notes.push_back(fmt::format("{:>8} {:>10.1f} {:>10.1f} {:>+7.1f} %  {} %  of best rail {:.3f}, of halves and by "
-                                "bandwidth {:.3f}, of the sum {:.3f}",
-                                size_text(bytes), own, promise, 100 * error, shares, single / own, others / own,
-                                mbits(bytes, own) / sum));
+      shares += fmt::format("{}{:.0f}", r ? " : " : "",
+                            100.0 * static_cast<double>(shared.bytes[finish][s][r]) / static_cast<double>(bytes));
+    notes.push_back(fmt::format(
+        "{:>8} {:>10.1f} {:>10.1f} {:>+7.1f} %  {} %  of best rail {:.3f}, of halves and by "
+        "bandwidth {:.3f}, of the sum {:.3f}",
+        size_text(bytes), own, promise, 100 * error, shares, single / own, others / own, mbits(bytes, own) / sum));
   }
   fmt::print("\nEqual finish: µs, promised, off by, shares:\n");
   for (const std::string& note : notes) fmt::print("{}\n", note);
@@ -346,8 +347,8 @@ void report_mpi(const Arguments& arguments, const std::string& folder) {
       fmt::print("\nOpen MPI did not run ({}): {}\n", kinds[k].first, text.str());
       return;
     }
-  fmt::print("\nOpen MPI (ob1 over tcp), Mbit/s from the sending to the answer, medians of {} runs of {} rounds:\n", kTimes,
-             arguments.mpi_rounds);
+  fmt::print("\nOpen MPI (ob1 over tcp), Mbit/s from the sending to the answer, medians of {} runs of {} rounds:\n",
+             kTimes, arguments.mpi_rounds);
   std::vector<std::string> names;
   for (const auto& kind : kinds) names.push_back(kind.first);
   names.emplace_back("tune/stock");
@@ -371,8 +372,9 @@ int run(const Arguments& arguments) {
   char scratch[] = "/tmp/rails_compare.XXXXXX";
   if (!::mkdtemp(scratch)) fail("no scratch folder");
   const std::string folder = scratch;
-  fmt::print("rails of {} Mbit/s{}\n", fmt::join(arguments.rates, ", "),
-             arguments.delays.empty() ? "" : fmt::format(", farther by {} us each way", fmt::join(arguments.delays, ", ")));
+  fmt::print(
+      "rails of {} Mbit/s{}\n", fmt::join(arguments.rates, ", "),
+      arguments.delays.empty() ? "" : fmt::format(", farther by {} us each way", fmt::join(arguments.delays, ", ")));
   std::fflush(stdout);
   sample(nodes, arguments, folder);
   (void)!std::system((arguments.smelt + " info --rails --network " + folder + "/node1.network.json").c_str());
@@ -381,11 +383,12 @@ int run(const Arguments& arguments) {
   std::vector<Way> ways;
   for (uint32_t r = 0; r < nodes.rails(); ++r)
     ways.push_back({Nodes::interface(r), {.split = SMELT_RAIL_SINGLE, .single = r, .patience_ms = 0, .reserved = {}}});
-  for (const auto& [name, split] : {std::pair{"halves", SMELT_RAIL_HALVES}, std::pair{"bandwidth", SMELT_RAIL_BANDWIDTH},
-                                    std::pair{"finish", SMELT_RAIL_EQUAL_FINISH}})
+  for (const auto& [name, split] :
+       {std::pair{"halves", SMELT_RAIL_HALVES}, std::pair{"bandwidth", SMELT_RAIL_BANDWIDTH},
+        std::pair{"finish", SMELT_RAIL_EQUAL_FINISH}})
     ways.push_back({name, {.split = static_cast<uint32_t>(split), .single = 0, .patience_ms = 0, .reserved = {}}});
-  auto* shared = static_cast<Shared*>(
-      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* shared =
+      static_cast<Shared*>(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   run_own(nodes, arguments, ways, folder, shared);
   report_own(arguments, ways, *shared);
   std::fflush(stdout);
@@ -407,7 +410,8 @@ int main(int argc, char** argv) {
   app.add_option("--delays", arguments.delays, "microseconds that each rail takes longer, each way")->delimiter(',');
   app.add_option("--sizes", arguments.sizes, "bytes of the messages")->delimiter(',');
   app.add_option("--rounds", arguments.rounds, "of our own")->check(CLI::Range(1, 64))->capture_default_str();
-  app.add_option("--mpi-rounds", arguments.mpi_rounds, "of Open MPI, in each of 3 runs; 0: without")->capture_default_str();
+  app.add_option("--mpi-rounds", arguments.mpi_rounds, "of Open MPI, in each of 3 runs; 0: without")
+      ->capture_default_str();
   app.add_option("--seconds", arguments.seconds, "of sampling, for each rail")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   if (arguments.rates.size() > smelt::kMaxRails || arguments.sizes.size() > 64) return 2;

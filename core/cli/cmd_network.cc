@@ -111,11 +111,11 @@ int check(const NetworkArguments& arguments) {
                     {"sampled_us", one.was_us},
                     {"now_us", one.is_us > 0 ? nlohmann::ordered_json(one.is_us) : nlohmann::ordered_json(nullptr)},
                     {"changed", drifted}});
-    text += one.is_us > 0 ? fmt::format("{:<14} {:>8} {:>12.5g} µs sampled, {:>12.5g} now, {:.2f} times{}\n",
-                                        one.interface, bytes_text(one.bytes), one.was_us, one.is_us, times,
-                                        drifted ? ": changed" : "")
-                          : fmt::format("{:<14} {:>8} is not what it was: its driver, address or provider has changed\n",
-                                        one.interface, bytes_text(one.bytes));
+    text += one.is_us > 0
+                ? fmt::format("{:<14} {:>8} {:>12.5g} µs sampled, {:>12.5g} now, {:.2f} times{}\n", one.interface,
+                              bytes_text(one.bytes), one.was_us, one.is_us, times, drifted ? ": changed" : "")
+                : fmt::format("{:<14} {:>8} is not what it was: its driver, address or provider has changed\n",
+                              one.interface, bytes_text(one.bytes));
   }
   if (arguments.json)
     put(rows.dump(2) + "\n");
@@ -137,8 +137,8 @@ int import_network(const NetworkArguments& arguments) {
   const NetworkProfile profile = read_network_profile(arguments.file);
   const std::vector<NetworkInterface> here = network_interfaces();
   for (const NetworkRail& rail : profile.rails) {
-    const auto found = std::find_if(here.begin(), here.end(),
-                                    [&](const NetworkInterface& one) { return one.name == rail.interface; });
+    const auto found =
+        std::find_if(here.begin(), here.end(), [&](const NetworkInterface& one) { return one.name == rail.interface; });
     if (found == here.end() || found->driver != rail.driver || found->speed != rail.speed)
       throw UserError(fmt::format("{}: {} ({}, {} Mbit/s) is no interface of this machine; sample its networks",
                                   arguments.file, rail.interface, rail.driver, rail.speed));
@@ -157,20 +157,23 @@ int diff(const NetworkArguments& arguments) {
   if (a.peer_class != b.peer_class)
     put(fmt::format("peers          of classes {:016x} and {:016x}\n", a.peer_class, b.peer_class));
   for (const NetworkRail& one : a.rails) {
-    const auto other =
-        std::find_if(b.rails.begin(), b.rails.end(), [&](const NetworkRail& r) { return r.interface == one.interface; });
+    const auto other = std::find_if(b.rails.begin(), b.rails.end(),
+                                    [&](const NetworkRail& r) { return r.interface == one.interface; });
     if (other == b.rails.end()) {
       put(fmt::format("{:<14} only in the first\n", one.interface));
       continue;
     }
     const auto change = [](double x, double y) { return x > 0 ? fmt::format("{:+.0f} %", 100 * (y / x - 1)) : ""; };
-    const double us[] = {rail_latency_us(one), rail_latency_us(*other)}, mbits[] = {rail_mbits(one), rail_mbits(*other)};
-    put(fmt::format("{:<14} latency {:.4g} µs, {:.4g} ({}); bandwidth {:.4g} Mbit/s, {:.4g} ({}); rendezvous from {}, {}\n",
-                    one.interface, us[0], us[1], change(us[0], us[1]), mbits[0], mbits[1], change(mbits[0], mbits[1]),
-                    limit(limits_of(one.rail, a.copy).rendezvous), limit(limits_of(other->rail, b.copy).rendezvous)));
+    const double us[] = {rail_latency_us(one), rail_latency_us(*other)},
+                 mbits[] = {rail_mbits(one), rail_mbits(*other)};
+    put(fmt::format(
+        "{:<14} latency {:.4g} µs, {:.4g} ({}); bandwidth {:.4g} Mbit/s, {:.4g} ({}); rendezvous from {}, {}\n",
+        one.interface, us[0], us[1], change(us[0], us[1]), mbits[0], mbits[1], change(mbits[0], mbits[1]),
+        limit(limits_of(one.rail, a.copy).rendezvous), limit(limits_of(other->rail, b.copy).rendezvous)));
   }
   for (const NetworkRail& one : b.rails)
-    if (std::none_of(a.rails.begin(), a.rails.end(), [&](const NetworkRail& r) { return r.interface == one.interface; }))
+    if (std::none_of(a.rails.begin(), a.rails.end(),
+                     [&](const NetworkRail& r) { return r.interface == one.interface; }))
       put(fmt::format("{:<14} only in the second\n", one.interface));
   return 0;
 }
@@ -204,7 +207,9 @@ void add_network(CLI::App& app, Action& chosen) {
       verb->add_subcommand("check", "As sample: does the profile still hold? Exit code 0 within 30 %, 1 changed");
   checking->add_option("peer", arguments->peer, "name or address of the node that listens")->required();
   checking->add_option("--network", arguments->file, "a network profile instead of this machine's")->type_name("FILE");
-  checking->add_option("--port", arguments->port, "TCP port by which both agree")->type_name("PORT")->capture_default_str();
+  checking->add_option("--port", arguments->port, "TCP port by which both agree")
+      ->type_name("PORT")
+      ->capture_default_str();
   for (CLI::App* one : {sampling, checking}) {
     CLI::Option* json = one->add_flag("--json", arguments->json, "the result for programs");
     one->add_flag("--quiet", arguments->quiet, "no progress, no result")->excludes(json);

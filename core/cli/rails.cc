@@ -86,7 +86,8 @@ std::vector<Plot> plots_of(const NetworkProfile& profile) {
       plot.curves.push_back(plot_curve(rail.rail.method[method], kRailMethodNames[method], kMarks[method]));
     const RailLimits limits = limits_of(rail.rail, profile.copy);
     const auto place = [&](uint64_t limit, const char* words) {
-      if (limit > 0 && limit != UINT64_MAX) plot.places.push_back({limit, fmt::format("{} {}", bytes_text(limit), words)});
+      if (limit > 0 && limit != UINT64_MAX)
+        plot.places.push_back({limit, fmt::format("{} {}", bytes_text(limit), words)});
     };
     place(limits.gathered, "from here two pieces are gathered by the rail");
     place(limits.apart, "from here two packets leave one by one");

@@ -18,7 +18,7 @@ struct RunParts {
   std::string shims;      // the OpenMP shims, with colons between, "" for none
   std::string component;  // folder of the Open MPI component, "" for none
   bool verbose = false;
-  std::string sanitizer = {};  // AddressSanitizer's runtime that the program needs (preload.h), "" for none
+  std::string sanitizer = {};            // AddressSanitizer's runtime that the program needs (preload.h), "" for none
   std::vector<Parameter> networks = {};  // of Open MPI, to be set
 };
 

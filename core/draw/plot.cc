@@ -97,7 +97,8 @@ std::string plot_text(const Plot& plot, uint32_t width, uint32_t height) {
 
 std::string plots_svg(const std::vector<Plot>& plots) {
   constexpr double kWidth = 620, kHeight = 300, kLeft = 70, kTop = 40, kBelow = 90;
-  constexpr const char* kColours[] = {"#1b6ca8", "#c8553d", "#4f8a3d", "#7d5ba6", "#8a6d1b", "#3d8a86", "#a8326c", "#555555"};
+  constexpr const char* kColours[] = {"#1b6ca8", "#c8553d", "#4f8a3d", "#7d5ba6",
+                                      "#8a6d1b", "#3d8a86", "#a8326c", "#555555"};
   Svg svg;
   double top = 0;
   for (const Plot& plot : plots) {
@@ -131,7 +132,8 @@ std::string plots_svg(const std::vector<Plot>& plots) {
       std::string points;
       for (size_t k = 0; k < curve.x.size(); ++k)
         points += fmt::format("{},{} ", px(x_of(static_cast<double>(curve.x[k]))), px(y_of(curve.y[k])));
-      svg.raw(fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n", points, colour));
+      svg.raw(
+          fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n", points, colour));
     }
     svg_legend(svg, kLeft, bottom + 28, samples);
     svg.text(kLeft, bottom + 58, fmt::format("{} over {}", plot.y_name, plot.x_name));

@@ -231,8 +231,8 @@ NetworkProfile own_view(const std::string& text) {
   NetworkProfile profile = seen_from_peer(network_from_json(text, "the peer's profile"), machine_fingerprint());
   const std::vector<NetworkInterface> mine = network_interfaces();
   for (NetworkRail& rail : profile.rails) {
-    const auto here = std::find_if(mine.begin(), mine.end(),
-                                   [&](const NetworkInterface& one) { return one.address == rail.local; });
+    const auto here =
+        std::find_if(mine.begin(), mine.end(), [&](const NetworkInterface& one) { return one.address == rail.local; });
     if (here == mine.end()) throw UserError(fmt::format("no interface here has the address {} any more", rail.local));
     rail.interface = here->name, rail.driver = here->driver, rail.mtu = here->mtu, rail.speed = here->speed;
   }

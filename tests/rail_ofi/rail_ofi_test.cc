@@ -415,19 +415,23 @@ TEST(RailPeers, ThatLieAreGivenUp) {
     const uint32_t length = sizeof(Header) + sizeof(Fragment) + 1000;
     fragment = {0, 5000, 0, 1000, 0};
     switch (lie) {
-      case 0: fragment.bytes = 1'000'000; break;               // more than the packet has
-      case 1: fragment.offset = 4500; break;                   // beyond the message
-      case 2: fragment.offset = ~uint64_t{0} - 500; break;     // and around
-      case 3: fragment.message = 5000; break;                  // far ahead
-      case 4: header.fragments = 60'000; break;                // than there are
-      case 5: header.messages_read = ~uint64_t{0}, header.arrived = ~uint64_t{0}; fragment.bytes = 1001; break;
+      case 0: fragment.bytes = 1'000'000; break;            // more than the packet has
+      case 1: fragment.offset = 4500; break;                // beyond the message
+      case 2: fragment.offset = ~uint64_t{0} - 500; break;  // and around
+      case 3: fragment.message = 5000; break;               // far ahead
+      case 4: header.fragments = 60'000; break;             // than there are
+      case 5:
+        header.messages_read = ~uint64_t{0}, header.arrived = ~uint64_t{0};
+        fragment.bytes = 1001;
+        break;
       case 6: fragment.length = 0; break;
       case 7: fragment.bytes = 0; break;
       default:  // anything at all
         for (char& c : packet)
           if (random() % 8 == 0) c = static_cast<char>(random());
         header.fragments = static_cast<uint16_t>(1 + random() % 4);
-        if (random() % 2 == 0) fragment = {random() % 3, 2000, random() % 3000, static_cast<uint32_t>(random() % 1500), 0};
+        if (random() % 2 == 0)
+          fragment = {random() % 3, 2000, random() % 3000, static_cast<uint32_t>(random() % 1500), 0};
         if (random() % 2 == 0) header.arrived = random() % 5, header.unread = static_cast<uint32_t>(random());
     }
     post(Kind::kData, 0, length);
@@ -488,7 +492,8 @@ TEST(RailProfile, IsCheckedAsAnEnemysWork) {
   EXPECT_EQ(with([](PackedNetwork* bad) { bad->rail[0].rail.method[0].bytes[24] = uint64_t{1} << 40; }), -EBADMSG);
   EXPECT_EQ(with([](PackedNetwork* bad) { bad->rail[0].rail.method[0].spread[0] = -1; }), -EBADMSG);
   EXPECT_EQ(with([](PackedNetwork* bad) { bad->rail[1].interface[0] = 0; }), -EBADMSG);
-  EXPECT_EQ(with([](PackedNetwork* bad) { std::memset(bad->rail[1].local, 'x', sizeof bad->rail[1].local); }), -EBADMSG);
+  EXPECT_EQ(with([](PackedNetwork* bad) { std::memset(bad->rail[1].local, 'x', sizeof bad->rail[1].local); }),
+            -EBADMSG);
   EXPECT_EQ(with([](PackedNetwork* bad) { bad->rail[1].provider[1] = '\n'; }), -EBADMSG);
   for (size_t count : {size_t{0}, size_t{7}, size_t{40}, sizeof good / 2, sizeof good - 1})
     EXPECT_EQ(open_bytes(&good, count), -EBADMSG) << count << " bytes: half-written";

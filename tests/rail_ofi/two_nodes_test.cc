@@ -177,8 +177,8 @@ class TwoNodes : public testing::Test {
   std::vector<pid_t> children_;
 };
 
-#define ADD_RAIL(...)        \
-  add_rail(__VA_ARGS__);     \
+#define ADD_RAIL(...)    \
+  add_rail(__VA_ARGS__); \
   if (IsSkipped()) return
 
 TEST_F(TwoNodes, TwoUnequalRailsCarryWhatBothCan) {

@@ -81,8 +81,8 @@ std::string network_to_json(const NetworkProfile& profile) {
     std::string text = fmt::format(
         "{{\n      \"interface\": {}, \"driver\": {}, \"mtu\": {}, \"speed\": {},\n"
         "      \"local\": {}, \"remote\": {}, \"provider\": {}",
-        json_text(rail.interface), json_text(rail.driver), rail.mtu, rail.speed, json_text(rail.local), json_text(rail.remote),
-        json_text(rail.provider));
+        json_text(rail.interface), json_text(rail.driver), rail.mtu, rail.speed, json_text(rail.local),
+        json_text(rail.remote), json_text(rail.provider));
     for (uint32_t method = 0; method < kRailMethods; ++method)
       text +=
           fmt::format(",\n      \"{}\": {}", kRailMethodNames[method], curve_text(rail.rail.method[method], "      "));
@@ -170,7 +170,8 @@ std::string packed_network_path(const std::string& path) {
 
 PackedNetwork packed_network(const NetworkProfile& profile) {
   PackedNetwork packed;
-  std::memset(static_cast<void*>(&packed), 0, sizeof packed);  // what lies between the members, too: it is in the checksum
+  std::memset(static_cast<void*>(&packed), 0,
+              sizeof packed);  // what lies between the members, too: it is in the checksum
   packed.created = profile.created;
   packed.rails = static_cast<uint32_t>(profile.rails.size());
   const auto put_curve = [](const RailCurve& curve, RailCurve* out) {

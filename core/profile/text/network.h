@@ -28,7 +28,7 @@ struct NetworkProfile {
   int64_t created = 0;  // seconds since 1970
   std::string node, peer, library;
   uint64_t peer_class = 0;  // the peer's machine: its fingerprint. Others of that class are as far away
-  RailCurve copy;  // in this machine's memory
+  RailCurve copy;           // in this machine's memory
   std::vector<NetworkRail> rails;
 };
 

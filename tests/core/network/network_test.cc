@@ -122,7 +122,8 @@ TEST(Network, ASilentPeerIsTold) {
 
 TEST(Network, AnotherVersionIsTold) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  for (const char* line : {"smelt-network 3 node 00c0ffee00c0ffee", "smelt-network 2 node c0ffee", "GET / HTTP/1.0", "failed no fabric here"}) {
+  for (const char* line : {"smelt-network 3 node 00c0ffee00c0ffee", "smelt-network 2 node c0ffee", "GET / HTTP/1.0",
+                           "failed no fabric here"}) {
     const Listener listener("127.0.0.1", 0);
     std::thread peer([&] {
       Control control(listener.accept());
@@ -139,7 +140,8 @@ TEST(Network, AnotherVersionIsTold) {
 
 TEST(Network, HostileOrdersAreRefused) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  for (const char* order : {"rail ../etc", "rail 192.0.2.77", "run 0 1 1", "done now", "", "addresses x", "piece zz", "piece"}) {
+  for (const char* order :
+       {"rail ../etc", "rail 192.0.2.77", "run 0 1 1", "done now", "", "addresses x", "piece zz", "piece"}) {
     const Listener listener("127.0.0.1", 0);
     std::string why;
     std::thread server([&] {
@@ -227,7 +229,8 @@ TEST(Network, AnInterruptedSamplingGoesOn) {
 }
 
 TEST(Network, AJournalIsReadUpToItsLastWholeLine) {
-  const std::string path = testing::TempDir() + "lines-" + std::to_string(::getpid()) + ".json", file = path + ".partial";
+  const std::string path = testing::TempDir() + "lines-" + std::to_string(::getpid()) + ".json",
+                    file = path + ".partial";
   RailCurve curve, found;
   curve.count = 2;
   curve.bytes[0] = 1, curve.bytes[1] = 2, curve.us[0] = 1.5, curve.us[1] = 2.25, curve.spread[1] = 0.5;

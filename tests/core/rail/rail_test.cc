@@ -121,7 +121,8 @@ TEST(Convex, LowersWhatStandsOutAsFarAsItsSpreadLetsIt) {
     EXPECT_NEAR(curve.us[i], i < 16 ? before.us[i] : straight.us[i], 1e-9 * straight.us[i]) << i;
   // Samples that agree with each other are not argued with.
   curve = straight;
-  for (uint32_t i = 16; i < curve.count; ++i) curve.us[i] = 700 * std::sqrt(static_cast<double>(curve.bytes[i]) / 65536);
+  for (uint32_t i = 16; i < curve.count; ++i)
+    curve.us[i] = 700 * std::sqrt(static_cast<double>(curve.bytes[i]) / 65536);
   const RailCurve bent = curve;
   make_convex(&curve, 1 << 16);
   for (uint32_t i = 0; i < curve.count; ++i) EXPECT_GE(curve.us[i], 0.97 * bent.us[i] * (1 - 1e-12)) << i;
