@@ -61,7 +61,7 @@ std::string Nodes::add_rail(uint32_t mbits, uint32_t delay_us, const std::string
 }
 
 bool Nodes::add_relay(uint32_t i, uint32_t delay_us, const std::string& relay) {
-  const std::string ends[] = {"a" + interface(i), "b" + interface(i)};
+  const std::string ends[] = {std::string(1, 'a').append(interface(i)), std::string(1, 'b').append(interface(i))};
   for (const int node : {1, 2})
     if (!shell("ip -n " + name(node) + " link add " + interface(i) + " type veth peer name " + ends[node - 1] +
                " netns " + name(0)) ||
