@@ -14,9 +14,7 @@
 //                  where packets do not overtake, it has seen all that was sent before.
 //   3. proved      it answered, and a while later there is still no word of the suspect's packets: that is down.
 //
-// Where no answer comes at all, nothing is known, and all that can be done is to wait; but a link by which libfabric has
-// nothing to send, and yet does not take the question several times, has no connection and gets none: that is down, too.
-// Who only waits to receive asks as well, of a peer that has been silent for two seconds.
+// Where no answer comes at all, nothing is known, and all that can be done is to wait.
 //
 // The canary: what arrives in 20 ms and more in which a link always has something under way is compared with what should
 // have. The middle of the last five such spans says how many times slower than sampled the link is, if that is more than
@@ -32,8 +30,6 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kFirstHello = 20 * kMs, kLastHello = 500 * kMs;
 constexpr int64_t kSuspect = 100 * kMs, kFirstPing = 20 * kMs, kLastPing = 2000 * kMs, kGrace = 30 * kMs;
-constexpr int64_t kSilence = 2000 * kMs;
-constexpr uint32_t kRefusals = 4, kMostAsked = 8;  // packets with libfabric: enough is asked
 constexpr double kSuspectTimes = 4;
 constexpr int64_t kSpan = 20 * kMs, kFade = 1000 * kMs;
 constexpr uint64_t kSpanBytes = 128 << 10;
@@ -92,23 +88,13 @@ void ask(smelt_rails& rails, Link& suspect) {
   suspect.ping_wait = suspect.ping_wait == 0 ? kFirstPing : 2 * suspect.ping_wait;
   if (suspect.ping_wait > kLastPing) suspect.ping_wait = kLastPing;
   suspect.ping_at = rails.now + suspect.ping_wait;
-  for (Link& link : suspect.peer->link) {
-    if (!link.up || link.posted >= kMostAsked) continue;
-    const bool free = link.posted == 0;
-    const int error = post_control(rails, link, Kind::kPing, static_cast<uint64_t>(rails.now), link.epoch);
-    link.refused = error == -EAGAIN && free ? link.refused + 1 : 0;
-    if (link.refused >= kRefusals || (error != 0 && error != -EAGAIN && error != -ENOMEM)) link_failed(rails, link);
-  }
+  for (Link& link : suspect.peer->link)
+    if (link.up) post_control(rails, link, Kind::kPing, static_cast<uint64_t>(rails.now), link.epoch);
 }
 
 void judge(smelt_rails& rails, Peer& peer, Link& link) {
   if (link.sent == link.arrived || rails.now - link.moved < patience_of(rails, link)) {
     link.suspected = link.proved = 0;
-    // Else whoever waits for a message of a peer that died would wait for ever.
-    if (link.sent == link.arrived && peer.receiving > 0 && rails.now - peer.heard_at > kSilence)
-      ask(rails, link);
-    else
-      link.ping_at = 0, link.ping_wait = 0;
     return;
   }
   if (!link.suspected) link.suspected = rails.now, link.ping_at = 0, link.ping_wait = 0;
@@ -126,7 +112,6 @@ void welcome(smelt_rails& rails, Link& link, uint32_t epoch) {
   peer.down_since = 0;
   link.sent = link.arrived = 0, link.unread_there = 0;
   link.moved = rails.now, link.suspected = link.proved = 0;
-  link.refused = 0;
   link.pace.last = 0;
   link.hello_wait = 0;
 }
@@ -237,7 +222,6 @@ void peer_failed(smelt_rails& rails, Peer& peer, int error) {
     request = next;
   }
   peer.first_receive = peer.last_receive = nullptr;
-  peer.receiving = 0;
 }
 
 void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet) {
@@ -252,7 +236,7 @@ void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet) {
     return;
   }
   Link& link = peer->link[rail];
-  peer->touched = true, peer->heard_at = rails.now;
+  peer->touched = true;
   const Kind kind = static_cast<Kind>(header.kind);
   if (peer->error) {
     if (kind == Kind::kBye) post_control(rails, link, Kind::kByeSeen, 0, link.epoch);

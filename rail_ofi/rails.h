@@ -126,7 +126,6 @@ struct Link {
   int64_t news_due;  // 0: never
   // Health
   int64_t hello_at, hello_wait, moved, suspected, proved, ping_at, ping_wait;
-  uint32_t refused;  // times in a row that libfabric took no question, with nothing else to do
   Pace pace;
   uint64_t bytes, packets, joined, again;
   uint32_t deaths;
@@ -138,7 +137,6 @@ struct Peer : Object {
   bool touched, was_up, bye_seen, bye_said;
   int64_t down_since;  // 0: a link is up
   int64_t pong;        // sent at that time, the last ping that was answered
-  int64_t heard_at;    // the last packet
   Link link[kMaxRails];
   // Sending
   uint64_t next_send, read_there;
@@ -147,7 +145,6 @@ struct Peer : Object {
   Queue homeless;  // of links that went down
   // Receiving
   uint64_t next_receive, base, base_told;
-  uint32_t receiving;                     // requests that wait
   Request *first_receive, *last_receive;  // for which there is no slot yet
   Incoming slot[kMessages];
 };

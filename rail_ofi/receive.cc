@@ -97,7 +97,6 @@ void complete(smelt_rails& rails, Peer& peer, uint64_t number) {
   request.bytes = in.length;
   finish(request, in.length > request.capacity ? -EMSGSIZE : 0);
   in.receive = nullptr, in.done = true;
-  --peer.receiving;
   const bool was_long = in.length > kPayload;
   for (; peer.slot[peer.base % kMessages].done; ++peer.base) reset(peer.slot[peer.base % kMessages]);
   // The sender of a long message waits for the news; others when they have no room for more.
@@ -216,10 +215,9 @@ int smelt_rail_receive(smelt_rails* rails, smelt_rail_request* handle, uint32_t 
   (peer.last_receive ? peer.last_receive->next : peer.first_receive) = &request;
   peer.last_receive = &request;
   peer.touched = true;
-  ++peer.receiving;
   attach_receives(*rails, peer);
   if (peer.error && request.state != Progress::kComplete) {  // what was there before may still be asked for
-    --peer.next_receive, --peer.receiving;
+    --peer.next_receive;
     if (peer.first_receive == &request) peer.first_receive = peer.last_receive = nullptr;
     Incoming& in = peer.slot[request.number % kMessages];
     if (in.receive == &request) in.receive = nullptr;

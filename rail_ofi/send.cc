@@ -50,7 +50,9 @@ double done_us(const smelt_rails& rails, const Link& link, uint64_t bytes) {
 }
 
 uint64_t window_of(const smelt_rails& rails, const Link& link) {
-  const double bytes = 1e-3 * kWindowNs / (rails.rail[link.rail].per_byte * slow_of(link));
+  // What is on its way, there and back, comes on top: on a distant rail the window would be empty most of the time.
+  const OneRail& rail = rails.rail[link.rail];
+  const double bytes = (1e-3 * kWindowNs + 2 * rail.curve.us[0]) / (rail.per_byte * slow_of(link));
   const double least = double{kFewestInWindow} * kPayload, most = double{kCredit} * kPayload;
   return static_cast<uint64_t>(bytes < least ? least : bytes > most ? most : bytes);
 }
