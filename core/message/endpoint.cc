@@ -137,7 +137,12 @@ bool Endpoint::drain(bool patiently) {
     message->sender = static_cast<uint16_t>(sender);
     message->node.key = message->header.key;
     message->node.number = ++arrivals_;
-    if (MatchNode* met = table_.arrive(&message->node)) deliver(reinterpret_cast<Request*>(met), message);
+    if (MatchNode* met = table_.arrive(&message->node)) {
+      auto* receive = reinterpret_cast<Request*>(met);
+      const auto completed = receive->completed;  // delivered, it is its owner's again who asks
+      deliver(receive, message);
+      if (completed) completed(receive);
+    }
     any = true;
   }
   unlock(draining_, 0);

@@ -62,6 +62,8 @@ enum class State : uint32_t {
   kAnnounced,  // a rendezvous whose word the receiver will write
 };
 
+struct Message;
+
 struct Request {
   MatchNode node;  // of a receive. The first member
   std::atomic<State> state{State::kComplete};
@@ -72,8 +74,17 @@ struct Request {
   int32_t tag = 0;      // the message's
   uint64_t length = 0;  // the message's
 
+  // Set before it begins, nullptr: nothing.
+  // A receive has been completed otherwise than in receive(), by whoever makes progress; the last that is done to it.
+  void (*completed)(Request* receive) = nullptr;
+  // A receive's data, in place of being copied to the buffer: consecutive pieces.
+  void (*unpack)(Request* receive, uint64_t at, const void* data, uint64_t bytes) = nullptr;
+  // A receive that only takes its message out of the others' way; receive_held() gets it.
+  bool holds = false;
+
   // The endpoint's
   bool is_send = false;
+  bool synchronous = false;
   uint16_t context = 0;
   uint32_t word = 0;  // kWords: `answer`
   std::atomic<uint32_t> answer{0};
@@ -81,10 +92,17 @@ struct Request {
   void* buffer = nullptr;
   uint64_t capacity = 0;
   Request* behind = nullptr;  // in the queue of its receiver
+  Message* held = nullptr;
 };
 
 struct Header;
-struct Message;
+
+// What probe() tells of a message.
+struct Seen {
+  uint16_t sender;
+  int32_t tag;
+  uint64_t length;
+};
 
 class Endpoint : public Object {
  public:
@@ -94,11 +112,20 @@ class Endpoint : public Object {
   // Nobody uses it any more, no request is pending. What was sent and not received is lost.
   static void close(Endpoint* endpoint);
 
-  // 0, or -EMSGSIZE, -EINVAL, and then the request is not begun. Complete or not: test().
-  int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes);
+  // 0, or -EMSGSIZE, -EINVAL, and then the request is not begun. Complete or not: test(). `synchronous`: it is not before
+  // the message has met its receive.
+  int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
+           bool synchronous = false);
   // source < 0: of anybody. any_tag: of any tag of 0 and more; `tag` is then 0.
   int receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
               uint64_t capacity);
+
+  // The message that `holder` has taken, which begins anew.
+  void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity);
+  // Takes back a receive that has not met its message: then it is complete, with -ECANCELED. False: it has met it.
+  bool cancel(Request* receive);
+  // The message that such a receive would get now, if there is one.
+  bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen);
 
   // Is it complete? Makes no progress.
   bool test(Request* request);
@@ -122,6 +149,7 @@ class Endpoint : public Object {
 
   Area area(uint16_t member) const;
   bool announce(Request* request);
+  void begin(Request* receive, void* buffer, uint64_t capacity);
   bool drain(bool patiently);
   bool launch();
   void deliver(Request* receive, Message* message);

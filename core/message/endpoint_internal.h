@@ -14,9 +14,11 @@ struct Header {
   Kind kind;
   uint32_t which;    // packet, or word
   uint64_t address;  // rendezvous: where the sender has it; kept: where we have it
-  uint64_t answer;   // rendezvous without a word: where the sender waits for the answer
+  uint64_t answer;   // rendezvous without a word: where the sender waits for the answer; the others: the word in which
+                     // it does, + 1, or 0
 };
 static_assert(sizeof(Header) == kHeaderBytes);
+inline int32_t tag_of(const Header& header) { return static_cast<int32_t>(static_cast<uint32_t>(header.key)); }
 
 // A message that has come, for as long as nobody has received it.
 struct Message {

@@ -39,21 +39,25 @@ bool Endpoint::announce(Request* request) {
   Header header{match_key(request->context, me_, request->tag), request->length, Kind::kInline, 0, 0, 0};
   if (request->length > kInlineBytes) {
     header.which = request->length <= shape_.packet_bytes ? pool_.take() : kNoPacket;
-    header.kind = Kind::kEager;
-    if (header.which == kNoPacket) {
-      if (!single_copy_) return false;
-      header.which = take_word();
-      header.answer = reinterpret_cast<uintptr_t>(&request->answer);
-      header.kind = Kind::kRendezvous;
-      header.address = reinterpret_cast<uintptr_t>(request->data);
-    }
+    header.kind = header.which != kNoPacket ? Kind::kEager : Kind::kRendezvous;
+    if (header.which == kNoPacket && !single_copy_) return false;
+  }
+  const bool answered = header.kind == Kind::kRendezvous || request->synchronous;
+  const uint32_t word = answered ? take_word() : kWords;
+  if (header.kind == Kind::kRendezvous) {
+    header.which = word;
+    header.answer = reinterpret_cast<uintptr_t>(&request->answer);
+    header.address = reinterpret_cast<uintptr_t>(request->data);
+  } else if (answered) {
+    header.answer = word + 1;
   }
   uint64_t position;
   const Inbox inbox = area(request->peer).inbox;
-  InboxCell* cell = inbox.claim(me_, &position);
+  const bool told = header.kind == Kind::kRendezvous || !answered || word != kWords;
+  InboxCell* cell = told ? inbox.claim(me_, &position) : nullptr;
   if (!cell) {
     if (header.kind == Kind::kEager) pool_.give_back(header.which);
-    if (header.kind == Kind::kRendezvous) free_word(header.which);
+    free_word(word);
     return false;
   }
   std::memcpy(cell->payload, &header, sizeof header);
@@ -61,22 +65,23 @@ bool Endpoint::announce(Request* request) {
     std::memcpy(cell->payload + sizeof header, request->data, request->length);
   if (header.kind == Kind::kEager)
     std::memcpy(own.packets + uint64_t{header.which} * shape_.packet_bytes, request->data, request->length);
-  if (header.kind == Kind::kRendezvous) {
-    request->word = header.which;
+  if (answered) {
+    request->word = word;
     // relaxed: the cell carries it to the receiver
     answer_of(*request).store(0, std::memory_order_relaxed);
   }
   inbox.publish(cell, position, me_);
   // release: the word, for the thread that asks
-  request->state.store(header.kind == Kind::kRendezvous ? State::kAnnounced : State::kComplete,
-                       std::memory_order_release);
+  request->state.store(answered ? State::kAnnounced : State::kComplete, std::memory_order_release);
   return true;
 }
 
-int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes) {
+int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
+                   bool synchronous) {
   if (to >= shape_.members) return -EINVAL;
   if (!single_copy_ && bytes > shape_.packet_bytes) return -EMSGSIZE;
   request->is_send = true;
+  request->synchronous = synchronous;
   request->error = 0;
   request->peer = to;
   request->context = context;
@@ -98,46 +103,103 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
   return 0;
 }
 
+void Endpoint::begin(Request* receive, void* buffer, uint64_t capacity) {
+  receive->is_send = false;
+  receive->error = 0;
+  receive->buffer = buffer;
+  receive->capacity = capacity;
+  // relaxed: the table's locks carry it to whoever finds it
+  receive->state.store(State::kPending, std::memory_order_relaxed);
+}
+
 int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
                       uint64_t capacity) {
   if (source >= shape_.members) return -EINVAL;
-  request->is_send = false;
-  request->error = 0;
-  request->buffer = buffer;
-  request->capacity = capacity;
+  begin(request, buffer, capacity);
   request->node.mask = (source < 0 ? kAnySource : kExact) & (any_tag ? kAnyTag : kExact);
   request->node.key = match_key(context, source < 0 ? 0 : static_cast<uint16_t>(source), any_tag ? 0 : tag);
-  // relaxed: the table's locks carry it to whoever finds it
-  request->state.store(State::kPending, std::memory_order_relaxed);
   if (MatchNode* met = table_.post(&request->node)) deliver(request, reinterpret_cast<Message*>(met));
   return 0;
 }
+
+void Endpoint::receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity) {
+  begin(request, buffer, capacity);
+  deliver(request, holder->held);
+}
+
+bool Endpoint::cancel(Request* receive) {
+  if (!table_.cancel(&receive->node)) return false;
+  receive->error = -ECANCELED;
+  // release: the error, for the thread that asks
+  receive->state.store(State::kComplete, std::memory_order_release);
+  return true;
+}
+
+bool Endpoint::probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen) {
+  if (source >= shape_.members) return false;
+  const auto look = [](const MatchNode* node, void* into) {
+    const Message& message = *reinterpret_cast<const Message*>(node);
+    *static_cast<Seen*>(into) = {message.sender, tag_of(message.header), message.header.length};
+  };
+  return table_.probe(match_key(context, source < 0 ? 0 : static_cast<uint16_t>(source), any_tag ? 0 : tag),
+                      (source < 0 ? kAnySource : kExact) & (any_tag ? kAnyTag : kExact), look, seen);
+}
+
+namespace {
+
+void put(Request* receive, uint64_t at, const void* data, uint64_t bytes) {
+  if (bytes == 0) return;
+  if (receive->unpack)
+    receive->unpack(receive, at, data, bytes);
+  else
+    std::memcpy(static_cast<char*>(receive->buffer) + at, data, bytes);
+}
+
+// What another process has at `from`. 0, or why not.
+int put_theirs(Request* receive, int32_t process, uint64_t from, uint64_t bytes) {
+  if (!receive->unpack) return bytes == 0 ? 0 : os::read_process(process, receive->buffer, from, bytes);
+  char piece[16 * 1024];
+  for (uint64_t at = 0; at < bytes; at += sizeof piece) {
+    const uint64_t length = std::min<uint64_t>(bytes - at, sizeof piece);
+    const int refused = os::read_process(process, piece, from + at, length);
+    if (refused) return refused;
+    receive->unpack(receive, at, piece, length);
+  }
+  return 0;
+}
+
+}  // namespace
 
 // They have met: nobody else knows of either any more.
 void Endpoint::deliver(Request* receive, Message* message) {
   const Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
-  receive->error = header.length > receive->capacity ? -EMSGSIZE : 0;
+  receive->error = header.length > receive->capacity && !receive->holds ? -EMSGSIZE : 0;
   receive->peer = message->sender;
-  receive->tag = static_cast<int32_t>(static_cast<uint32_t>(header.key));
+  receive->tag = tag_of(header);
   receive->length = header.length;
+  if (receive->holds) {
+    receive->held = message;
+    // release: what is said of it
+    receive->state.store(State::kComplete, std::memory_order_release);
+    return;
+  }
   const Area theirs = area(message->sender);
   if (header.kind == Kind::kInline) {
-    if (bytes != 0) std::memcpy(receive->buffer, message->bytes, bytes);
+    put(receive, 0, message->bytes, bytes);
   } else if (header.kind == Kind::kEager) {
-    if (bytes != 0) std::memcpy(receive->buffer, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, bytes);
+    put(receive, 0, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, bytes);
     theirs.returns.give_back(header.which);
   } else if (header.kind == Kind::kKept) {
-    if (bytes != 0) std::memcpy(receive->buffer, reinterpret_cast<const void*>(header.address), bytes);
+    put(receive, 0, reinterpret_cast<const void*>(header.address), bytes);
     os::unmap_pages(reinterpret_cast<void*>(header.address), shape_.packet_bytes);
   } else {
     const int32_t process = theirs.member->process;
     int refused = 0;
-    if (process == process_) {
-      if (bytes != 0) std::memcpy(receive->buffer, reinterpret_cast<const void*>(header.address), bytes);
-    } else if (bytes != 0) {
-      refused = os::read_process(process, receive->buffer, header.address, bytes);
-    }
+    if (process == process_)
+      put(receive, 0, reinterpret_cast<const void*>(header.address), bytes);
+    else
+      refused = put_theirs(receive, process, header.address, bytes);
     if (refused) receive->error = -EPIPE;
     const uint32_t answer = refused ? kNotRead : kRead;
     // release, both: we have read it. The kernel's store is one of the whole word; should it fail, its process has
@@ -149,6 +211,9 @@ void Endpoint::deliver(Request* receive, Message* message) {
     else
       os::write_process(process, &answer, header.answer, sizeof answer);
   }
+  // release: it has met us
+  if (header.kind != Kind::kRendezvous && header.answer != 0)
+    theirs.words[header.answer - 1].store(kRead, std::memory_order_release);
   free_message(message);
   // release: the buffer, and what is said of it
   receive->state.store(State::kComplete, std::memory_order_release);
