@@ -116,9 +116,10 @@ class Endpoint : public Object {
   // the message has met its receive.
   int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
            bool synchronous = false);
-  // source < 0: of anybody. any_tag: of any tag of 0 and more; `tag` is then 0.
+  // source < 0: of anybody. any_tag: of any tag of 0 and more; `tag` is then 0. `met`: it was completed in here, by
+  // this thread, and `completed` is not called.
   int receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
-              uint64_t capacity);
+              uint64_t capacity, bool* met = nullptr);
 
   // The message that `holder` has taken, which begins anew.
   void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity);

@@ -113,12 +113,14 @@ void Endpoint::begin(Request* receive, void* buffer, uint64_t capacity) {
 }
 
 int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
-                      uint64_t capacity) {
+                      uint64_t capacity, bool* is_met) {
   if (source >= shape_.members) return -EINVAL;
   begin(request, buffer, capacity);
   request->node.mask = (source < 0 ? kAnySource : kExact) & (any_tag ? kAnyTag : kExact);
   request->node.key = match_key(context, source < 0 ? 0 : static_cast<uint16_t>(source), any_tag ? 0 : tag);
-  if (MatchNode* met = table_.post(&request->node)) deliver(request, reinterpret_cast<Message*>(met));
+  MatchNode* met = table_.post(&request->node);
+  if (is_met) *is_met = met != nullptr;
+  if (met) deliver(request, reinterpret_cast<Message*>(met));
   return 0;
 }
 
