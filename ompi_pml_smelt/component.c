@@ -58,10 +58,9 @@ static int register_component(void) {
                                         MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_1,
                                         MCA_BASE_VAR_SCOPE_READONLY, &enabled);
   pml_smelt_verbose = setting("SMELT_VERBOSE");
-  (void)mca_base_component_var_register(component, "verbose",
-                                        "1: a line per communicator, who serves it and why (SMELT_VERBOSE)",
-                                        MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_1,
-                                        MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_verbose);
+  (void)mca_base_component_var_register(
+      component, "verbose", "1: a line per communicator, who serves it and why (SMELT_VERBOSE)", MCA_BASE_VAR_TYPE_INT,
+      NULL, 0, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_verbose);
   pml_smelt_register_counters(component);
   return OMPI_SUCCESS;
 }
@@ -73,15 +72,14 @@ static int open_component(void) {
 }
 
 /* `--mca pml smelt`: there is nobody else. */
-static bool alone(void) {
-  return opal_list_get_size(&ompi_pml_base_framework.framework_components) == 1;
-}
+static bool alone(void) { return opal_list_get_size(&ompi_pml_base_framework.framework_components) == 1; }
 
 static mca_pml_base_module_t *init(int *priority, bool progress_threads, bool threads) {
   (void)progress_threads;
   if (!enabled) return NULL;
   if (alone()) {
-    pml_smelt_say("not used: --mca pml names no other component, which what is not Smelt's needs; leave the option out");
+    pml_smelt_say(
+        "not used: --mca pml names no other component, which what is not Smelt's needs; leave the option out");
     return NULL;
   }
   pml_smelt_threads = threads;

@@ -22,8 +22,8 @@ static void offer(const mca_base_component_t *component, const char *name, const
                   mca_base_get_value_fn_t read, atomic_ullong *counter) {
   (void)mca_base_component_pvar_register(component, name, help, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
                                          MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
-                                         MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read, NULL,
-                                         NULL, counter);
+                                         MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read, NULL, NULL,
+                                         counter);
 }
 
 void pml_smelt_register_counters(const mca_base_component_t *component) {

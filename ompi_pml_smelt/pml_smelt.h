@@ -80,7 +80,7 @@ typedef struct pml_smelt_request {
   void *buffer;                     /* persistent: as the program gave it, with these */
   size_t count;
   int peer, tag;
-  bool gaps;                   /* a receive's data go through the convertor */
+  bool gaps; /* a receive's data go through the convertor */
   opal_convertor_t convertor;
   void *packed;                            /* a send's data without their gaps, or in the user's buffer (mode) */
   size_t bytes;                            /* of a send */

@@ -44,9 +44,9 @@ OBJ_CLASS_INSTANCE(pml_smelt_request, ompi_request_t, construct, destruct);
 int pml_smelt_requests_begin(void) {
   if (begun) return OMPI_SUCCESS;
   OBJ_CONSTRUCT(&free_requests, opal_free_list_t);
-  const int error = opal_free_list_init(&free_requests, sizeof(pml_smelt_request), opal_cache_line_size,
-                                        OBJ_CLASS(pml_smelt_request), 0, opal_cache_line_size, 16, -1, 64, NULL, 0,
-                                        NULL, NULL, NULL);
+  const int error =
+      opal_free_list_init(&free_requests, sizeof(pml_smelt_request), opal_cache_line_size, OBJ_CLASS(pml_smelt_request),
+                          0, opal_cache_line_size, 16, -1, 64, NULL, 0, NULL, NULL, NULL);
   begun = error == OMPI_SUCCESS;
   if (begun) (void)opal_progress_register(pml_smelt_progress);
   return error;
@@ -168,8 +168,7 @@ void pml_smelt_request_watch(pml_smelt_request *send) {
 /* How many were done. */
 static int ask_sends(void) {
   /* A hint, read without the lock: a thread that has sends to wait for comes here again. */
-  if (!*(pml_smelt_request *volatile *)&ring ||
-      atomic_flag_test_and_set_explicit(&ring_lock, memory_order_acquire))
+  if (!*(pml_smelt_request *volatile *)&ring || atomic_flag_test_and_set_explicit(&ring_lock, memory_order_acquire))
     return 0;
   pml_smelt_request *done = NULL;
   int count = 0;

@@ -39,8 +39,8 @@ void pml_smelt_say_communicator(const struct ompi_communicator_t *comm, const ch
   snprintf(name, sizeof name, "communicator %u%s%s", (unsigned)comm->c_contextid, comm->c_name[0] ? " " : "",
            comm->c_name);
   if (left_because)
-    pml_smelt_say("%s (%d rank%s): left to Open MPI's pml/%s: %s", name, n, n == 1 ? "" : "s",
-                  pml_smelt_lower_name(), left_because);
+    pml_smelt_say("%s (%d rank%s): left to Open MPI's pml/%s: %s", name, n, n == 1 ? "" : "s", pml_smelt_lower_name(),
+                  left_because);
   else
     pml_smelt_say("%s (%d rank%s): served", name, n, n == 1 ? "" : "s");
 }

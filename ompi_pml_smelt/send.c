@@ -113,8 +113,8 @@ int pml_smelt_isend(const void *buffer, size_t count, struct ompi_datatype_t *ty
   send->tag = tag;
   send->bytes = type->super.size * count;
   const void *data = bytes_of(buffer, count, type, send->bytes, &send->packed);
-  const int error = data ? begin(served, &send->transfer, to, tag, data, send->bytes, mode)
-                         : OMPI_ERR_TEMP_OUT_OF_RESOURCE;
+  const int error =
+      data ? begin(served, &send->transfer, to, tag, data, send->bytes, mode) : OMPI_ERR_TEMP_OUT_OF_RESOURCE;
   if (error == OMPI_SUCCESS && !smelt_transfer_done(pml_smelt_endpoint, &send->transfer)) {
     *request = &send->super;
     pml_smelt_request_watch(send);

@@ -427,7 +427,8 @@ static void cancel(void) {
       MPI_Wait(&requests[1], &status);
       MPI_Test_cancelled(&status, &flag);
       CHECK(flag);
-      for (int i = 0; i < 2; ++i) MPI_Sendrecv(&i, 1, MPI_INT, other, 9, &flag, 1, MPI_INT, other, 9, MPI_COMM_WORLD, &status);
+      for (int i = 0; i < 2; ++i)
+        MPI_Sendrecv(&i, 1, MPI_INT, other, 9, &flag, 1, MPI_INT, other, 9, MPI_COMM_WORLD, &status);
       for (int i = 10; i < 12; ++i) MPI_Send(&i, 1, MPI_INT, other, 8, MPI_COMM_WORLD);
       MPI_Wait(&requests[0], &status);
       MPI_Cancel(&requests[2]);  // too late, or not; if it is not, the message is for somebody else
@@ -618,7 +619,8 @@ static void datatypes(void) {
         MPI_Status status[2];
         if (c % 2) MPI_Irecv(in + 128, counts[c], types[b], before_of(world_rank), 1, MPI_COMM_WORLD, &requests[0]);
         MPI_Isend(out + 128, counts[c], types[a], next_of(world_rank), 1, MPI_COMM_WORLD, &requests[1]);
-        if (c % 2 == 0) MPI_Irecv(in + 128, counts[c], types[b], before_of(world_rank), 1, MPI_COMM_WORLD, &requests[0]);
+        if (c % 2 == 0)
+          MPI_Irecv(in + 128, counts[c], types[b], before_of(world_rank), 1, MPI_COMM_WORLD, &requests[0]);
         MPI_Waitall(2, requests, status);
         int got = -1;
         MPI_Get_count(&status[0], types[b], &got);
@@ -687,7 +689,8 @@ static void communicators(void) {
     MPI_Comm_rank(part, &me);
     MPI_Comm_size(part, &n);
     MPI_Status status;
-    MPI_Sendrecv(&world_rank, 1, MPI_INT, (me + 1) % n, round, &value, 1, MPI_INT, MPI_ANY_SOURCE, round, part, &status);
+    MPI_Sendrecv(&world_rank, 1, MPI_INT, (me + 1) % n, round, &value, 1, MPI_INT, MPI_ANY_SOURCE, round, part,
+                 &status);
     CHECK(status.MPI_SOURCE == (me + n - 1) % n && value % 2 == world_rank % 2);
     MPI_Comm_free(&part);
   }
@@ -831,7 +834,7 @@ int main(int argc, char **argv) {
   }
   CHECK(ran > 0);
   if (served && !only) {
-    static const char *const names[] = {"inline_sends", "eager_sends", "rendezvous_sends", "receives",
+    static const char *const names[] = {"inline_sends", "eager_sends", "rendezvous_sends",     "receives",
                                         "wildcards",    "probes",      "communicators_served", "communicators_left"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
       char name[64];
@@ -841,8 +844,7 @@ int main(int argc, char **argv) {
         fail("%s is 0", name);
     }
   }
-  if (has_argument(argc, argv, "--left") && counter("pml_smelt_inline_sends") != before)
-    fail("the component served");
+  if (has_argument(argc, argv, "--left") && counter("pml_smelt_inline_sends") != before) fail("the component served");
   MPI_T_finalize();
   return finish();
 }
