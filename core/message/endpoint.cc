@@ -200,13 +200,19 @@ void Endpoint::take_in(Message* message, Message** first, Message** last) {
     return;
   }
   auto* receive = reinterpret_cast<Request*>(met);
-  if (kind == Kind::kLong) {
+  if (receive->holds) {
+    spare_ = nullptr;
+    receive->held = message;
+    describe(receive, *message);
+    finish(receive);
+  } else if (kind == Kind::kLong) {
     message->receive = receive;
     push_back(first, last, message);
     spare_ = nullptr;
   } else {
     if (message->header.answer) spare_ = nullptr;
     deliver(receive, message);
+    finish(receive);
   }
 }
 
@@ -262,7 +268,8 @@ bool Endpoint::drain(bool patiently) {
   unlock(draining_, 0);
   while (Message* message = first) {
     first = message->behind;
-    deliver_long(message->receive, message);
+    Request* receive = message->receive;
+    if (deliver_long(receive, message)) finish(receive);
   }
   return patiently ? at_end : any;
 }

@@ -56,52 +56,38 @@ struct alignas(kLineBytes) Member {
   uint64_t started;
 };
 
-// What a message is, for who has not received it yet.
-struct Envelope {
-  uint16_t source;
+// What probe() tells of a message.
+struct Seen {
+  uint16_t sender;
   int32_t tag;
   uint64_t length;
 };
 
-enum class Mode : uint32_t {
-  kStandard,
-  kSynchronous,  // complete no sooner than somebody receives it
-};
-
-// Bits: what the program has promised of a context.
-enum Promise : uint32_t {
-  kNoAnySource = 1,
-  kNoAnyTag = 2,
-  kExactLength = 4,  // every receive has just the capacity of its message
-};
-
-struct Request;
-
-// Data that do not lie in one piece. Of a send: writes bytes [position, position + bytes) of the message to `packed`;
-// of a receive: takes them from there. Each byte at most once, in ascending order, one call at a time, from any thread;
-// it must not call the endpoint. 0, or a negative errno, which becomes the request's error; the message goes on.
-using Move = int (*)(Request* request, uint64_t position, void* packed, uint64_t bytes);
+struct Message;
 
 struct Request {
   MatchNode node;  // of a receive. The first member
-
-  // The caller's, before send() or receive(); they stay.
-  // Called once for each time that it is complete, the last thing of all, by whichever thread completed it: inside
-  // send(), receive(), cancel(), progress() or wait(). The request is its owner's again then, who may free it there.
-  // It may send and receive, and must not wait. (test() may have said so before.)
-  void (*completed)(Request* request) = nullptr;
-  Move move = nullptr;  // nullptr: `data`, `buffer` are what they say
-
+  static constexpr uintptr_t kPending = 0, kComplete = 1;
+  std::atomic<uintptr_t> state{kComplete};  // or who waits for it (Waiter)
   // Valid when it is complete. 0; -EMSGSIZE: the message was longer than the buffer, whose end it does not have;
-  // -EPIPE: the other has died; -ECANCELED: by cancel(); or what `move` has returned.
+  // -EPIPE: the other has died, -EIO: its memory could not be read to the end; -ECANCELED: by cancel().
   int error = 0;
   uint16_t peer = 0;    // receiver; of a receive, the message's sender
   int32_t tag = 0;      // the message's
   uint64_t length = 0;  // the message's
 
+  // Set before it begins, each nullptr or a function. They stay.
+  // It has been completed otherwise than within send(), receive(), receive_held() or cancel(): by whoever makes
+  // progress, the last that is done to it. It may send and receive, and must not wait. (test() may have said so before.)
+  void (*completed)(Request* request) = nullptr;
+  // A receive's data, in place of being copied to the buffer; a send's that do not lie in one piece: bytes
+  // [at, at + bytes) of the message. Consecutive, one call at a time, from any thread; they must not call the endpoint.
+  void (*unpack)(Request* receive, uint64_t at, const void* data, uint64_t bytes) = nullptr;
+  void (*pack)(Request* send, uint64_t at, void* data, uint64_t bytes) = nullptr;
+  // A receive that only takes its message out of the others' way; receive_held() must follow.
+  bool holds = false;
+
   // The endpoint's
-  static constexpr uintptr_t kPending = 0, kComplete = 1;
-  std::atomic<uintptr_t> state{kComplete};  // or who waits for it (Waiter)
   enum Stage : uint8_t { kBegun, kAnnounced, kInPieces, kEnded };
   std::atomic<Stage> stage{kBegun};
   bool is_send = false;
@@ -114,6 +100,7 @@ struct Request {
   uint64_t moved = 0, wanted = 0;  // bytes: that have gone, or come, in pieces; that will
   uint64_t other = 0;              // the receive's address, in its process
   Request* behind = nullptr;       // in the queue of its receiver
+  Message* held = nullptr;
 };
 
 // Of an endpoint, since it was opened. Relaxed: each is right, no two need be of the same moment.
@@ -128,7 +115,6 @@ struct Counters {
 };
 
 struct Header;
-struct Message;
 struct Waiter;
 
 class Endpoint : public Object {
@@ -145,20 +131,19 @@ class Endpoint : public Object {
   // Who waits calls this now and then, with no lock: other communication of the program. Before the first message.
   void set_host(void (*progress)(void* argument), void* argument);
 
-  // 0, or -EINVAL, and then the request is not begun. Complete or not: test().
+  // 0, or -EINVAL, and then the request is not begun. `done`: is it complete? (Then `completed` is not called.)
+  // `synchronous`: it is not before the message has met its receive.
   int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
-           Mode mode = Mode::kStandard);
+           bool synchronous = false, bool* done = nullptr);
   // source < 0: of anybody. any_tag: of any tag of 0 and more; `tag` is then 0.
   int receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
-              uint64_t capacity);
-  // Is there a message that such a receive would get? Makes no progress.
-  bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Envelope* envelope);
-  // The same, and nobody else gets it any more: receive_claimed() must follow, from any thread. nullptr: there is none.
-  Message* claim(int32_t source, uint16_t context, int32_t tag, bool any_tag, Envelope* envelope);
-  int receive_claimed(Request* request, Message* message, void* buffer, uint64_t capacity);
-  // Takes back a receive that has got no message: it is complete, with -ECANCELED. False: it has one (and is, or will
-  // be, complete).
+              uint64_t capacity, bool* done = nullptr);
+  // The message that `holder` has taken, which begins anew.
+  void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done = nullptr);
+  // Takes back a receive that has not met its message: then it is complete, with -ECANCELED. False: it has met it.
   bool cancel(Request* receive);
+  // The message that such a receive would get now, if there is one. Makes no progress.
+  bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen);
 
   // Is it complete? Makes no progress.
   bool test(const Request* request) const {
@@ -186,19 +171,21 @@ class Endpoint : public Object {
   enum class Announced { kNoRoom, kUnderWay, kComplete };
   Announced announce(Request* request);
   static void begin_receive(Request* request, void* buffer, uint64_t capacity);
-  void met(Request* receive, Message* message);
+  bool met(Request* receive, Message* message);
   bool drain(bool patiently);
   bool launch();
   bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
   void take_in(Message* message, Message** first, Message** last);
-  void deliver(Request* receive, Message* message);
-  void deliver_long(Request* receive, Message* message);
+  bool deliver(Request* receive, Message* message);
+  bool deliver_long(Request* receive, Message* message);
   int read_whole(Request* receive, const Message& message, uint64_t bytes);
   void ask_for_pieces(Request* receive, Message* message, uint64_t bytes);
   void grant(const Header& header, uint16_t to);
   void take_piece(const Header& header, uint16_t sender);
   void reply(Message* message);
   bool put(uint16_t to, const Header& header);
+  static void describe(Request* receive, const Message& message);
+  static void end(Request* request);
   static void finish(Request* request);
   void* new_chunk();
   Message* new_message();

@@ -28,6 +28,7 @@ struct Header {
   uint64_t answer;   // kFinish, kGo: the send; what begins a message: the same, if it waits for one of them, or 0
 };
 static_assert(sizeof(Header) == kHeaderBytes);
+inline int32_t tag_of(const Header& header) { return static_cast<int32_t>(static_cast<uint32_t>(header.key)); }
 
 // A message that has come, for as long as nobody has received it; then what is to be said to its sender.
 struct Message {
@@ -87,26 +88,22 @@ struct Waiter {
   Waiter *before = nullptr, *after = nullptr;
 };
 
-inline void note(Request* request, int error) {
-  if (error != 0 && request->error == 0) request->error = error;
-}
-
-// Bytes of the message, from the position that it has got to, out of the sender's data.
-inline void fetch(Request* send, uint64_t position, void* to, uint64_t bytes) {
+// Bytes of a message, out of the sender's data.
+inline void fetch(Request* send, uint64_t at, void* to, uint64_t bytes) {
   if (bytes == 0) return;
-  if (send->move)
-    note(send, send->move(send, position, to, bytes));
+  if (send->pack)
+    send->pack(send, at, to, bytes);
   else
-    std::memcpy(to, static_cast<const char*>(send->data) + position, bytes);
+    std::memcpy(to, static_cast<const char*>(send->data) + at, bytes);
 }
 
 // ... and into the receiver's.
-inline void place(Request* receive, uint64_t position, const void* from, uint64_t bytes) {
+inline void place(Request* receive, uint64_t at, const void* from, uint64_t bytes) {
   if (bytes == 0) return;
-  if (receive->move)
-    note(receive, receive->move(receive, position, const_cast<void*>(from), bytes));
+  if (receive->unpack)
+    receive->unpack(receive, at, from, bytes);
   else
-    std::memcpy(static_cast<char*>(receive->buffer) + position, from, bytes);
+    std::memcpy(static_cast<char*>(receive->buffer) + at, from, bytes);
 }
 
 // One member's part of the shared memory:

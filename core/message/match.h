@@ -107,8 +107,6 @@ class MatchTable {
   // Is there a message that a receive of this key and mask would get? Its own thread may look at it in `look`, which
   // must be short and call nothing of the table.
   bool probe(uint64_t key, uint64_t mask, void (*look)(const MatchNode* message, void* argument), void* argument);
-  // The same, and takes it: nobody else gets it any more. nullptr: there is none.
-  MatchNode* claim(uint64_t key, uint64_t mask);
   // Would a message of this key meet a receive? So it is now; it may be otherwise when it comes.
   bool is_awaited(uint64_t key);
 

@@ -238,36 +238,6 @@ bool MatchTable::probe(uint64_t key, uint64_t mask, void (*look)(const MatchNode
   return message != nullptr;
 }
 
-MatchNode* MatchTable::claim(uint64_t key, uint64_t mask) {
-  const auto pop_message = [this, key] {
-    Held held = hold(key);
-    const Place place = find(&held, key);
-    MatchNode* met = place.link && (*place.link & kKind) == kMessage ? pop(&held, place) : nullptr;
-    release(&held);
-    return met;
-  };
-  MatchShard& ours = shard(key);
-  // Whoever switches the context takes what waits into his list, and does not look again whether it is still there: so
-  // always with the lock.
-  lock(ours.lock);
-  MatchNode* met;
-  if (mask == kExact) {
-    met = pop_message();
-    // relaxed: set under this lock
-    if (met && ours.ordered.load(std::memory_order_relaxed)) ours.messages.remove(met);
-  } else {
-    MatchNode pattern;
-    pattern.key = key;
-    pattern.mask = mask;
-    // relaxed: set under this lock
-    if (!ours.ordered.load(std::memory_order_relaxed)) begin_order(&ours);
-    met = first_fitting(ours.messages, pattern);
-    if (met) take_first(&ours, met);
-  }
-  unlock(ours.lock, 0);
-  return met;
-}
-
 bool MatchTable::is_awaited(uint64_t key) {
   MatchShard& ours = shard(key);
   // relaxed: what follows is as of now in any case

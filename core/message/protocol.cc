@@ -20,10 +20,6 @@ MatchNode pattern_of(int32_t source, uint16_t context, int32_t tag, bool any_tag
   return pattern;
 }
 
-Envelope envelope_of(const Message& message) {
-  return {message.sender, static_cast<int32_t>(static_cast<uint32_t>(message.header.key)), message.header.length};
-}
-
 // Tells whoever waits. It is the last thing that is done with a waiter, unless others must still complete.
 void signal(Waiter* waiter) {
   // acq_rel: the last of several has what the others have done
@@ -34,6 +30,20 @@ void signal(Waiter* waiter) {
 }
 
 }  // namespace
+
+// What the receive is told of its message.
+void Endpoint::describe(Request* receive, const Message& message) {
+  receive->error = message.header.length > receive->capacity && !receive->holds ? -EMSGSIZE : 0;
+  receive->peer = message.sender;
+  receive->tag = tag_of(message.header);
+  receive->length = message.header.length;
+}
+
+// Within the call of its owner, whom nobody knows to wait for it.
+void Endpoint::end(Request* request) {
+  // release: for the thread to which it may be handed over
+  request->state.store(Request::kComplete, std::memory_order_release);
+}
 
 // Nobody else has it any more, but whoever waits for it.
 void Endpoint::finish(Request* request) {
@@ -81,7 +91,7 @@ Endpoint::Announced Endpoint::announce(Request* request) {
     header.kind = Kind::kEager;
   }
   if (!is_inline && (request->length > eager_bytes_ || header.which == kNoPacket)) {
-    header = {header.key, header.length, Kind::kLong, 0, request->move ? 0 : reinterpret_cast<uint64_t>(request->data),
+    header = {header.key, header.length, Kind::kLong, 0, request->pack ? 0 : reinterpret_cast<uint64_t>(request->data),
               self};
   }
   uint64_t position;
@@ -99,10 +109,10 @@ Endpoint::Announced Endpoint::announce(Request* request) {
 }
 
 int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
-                   Mode mode) {
+                   bool synchronous, bool* done) {
   if (to >= shape_.members) return -EINVAL;
   request->is_send = true;
-  request->synchronous = mode == Mode::kSynchronous;
+  request->synchronous = synchronous;
   request->error = 0;
   request->peer = to;
   request->context = context;
@@ -116,11 +126,8 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
   Queue& queue = queues_[to];
   // relaxed: what this thread has queued, or heard of, it sees
   const Announced how = queue.sends_wait.load(std::memory_order_relaxed) == 0 ? announce(request) : Announced::kNoRoom;
-  if (how == Announced::kComplete) {
-    // relaxed: nobody else has ever known of it
-    request->state.store(Request::kComplete, std::memory_order_relaxed);
-    if (request->completed) request->completed(request);
-  }
+  if (done) *done = how == Announced::kComplete;
+  if (how == Announced::kComplete) end(request);
   if (how != Announced::kNoRoom) return 0;
   lock(queue.lock);
   push_back(&queue.first, &queue.last, request);
@@ -157,72 +164,76 @@ void Endpoint::begin_receive(Request* request, void* buffer, uint64_t capacity) 
 }
 
 int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
-                      uint64_t capacity) {
+                      uint64_t capacity, bool* done) {
   if (source >= shape_.members) return -EINVAL;
   begin_receive(request, buffer, capacity);
   const MatchNode pattern = pattern_of(source, context, tag, any_tag);
   request->node.key = pattern.key;
   request->node.mask = pattern.mask;
   if (pattern.mask != kExact) wildcards_.fetch_add(1, std::memory_order_relaxed);
-  if (MatchNode* message = table_.post(&request->node)) met(request, reinterpret_cast<Message*>(message));
+  MatchNode* message = table_.post(&request->node);
+  const bool is_complete = message && met(request, reinterpret_cast<Message*>(message));
+  if (done) *done = is_complete;
   return 0;
 }
 
-// With a message that had come before it.
-void Endpoint::met(Request* receive, Message* message) {
+// With a message that had come before it. True: it is complete.
+bool Endpoint::met(Request* receive, Message* message) {
   asked_for_.fetch_add(1, std::memory_order_relaxed);
-  if (message->header.kind == Kind::kLong) return deliver_long(receive, message);
-  const bool is_answered = message->header.answer != 0;
-  deliver(receive, message);
-  if (!is_answered) free_message(message);
+  if (receive->holds) {
+    receive->held = message;
+    describe(receive, *message);
+  } else if (message->header.kind == Kind::kLong) {
+    if (!deliver_long(receive, message)) return false;
+  } else if (!deliver(receive, message)) {
+    free_message(message);
+  }
+  end(receive);
+  return true;
 }
 
-bool Endpoint::probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Envelope* envelope) {
+void Endpoint::receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done) {
+  Message* message = holder->held;
+  begin_receive(request, buffer, capacity);
+  request->holds = false;
+  // Whom it waits for, should he die.
+  request->node.key = message->header.key;
+  request->node.mask = kExact;
+  bool is_complete = true;
+  if (message->header.kind == Kind::kLong)
+    is_complete = deliver_long(request, message);
+  else if (!deliver(request, message))
+    free_message(message);
+  if (is_complete) end(request);
+  if (done) *done = is_complete;
+}
+
+bool Endpoint::probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen) {
   if (source >= shape_.members) return false;
   const MatchNode pattern = pattern_of(source, context, tag, any_tag);
   if (pattern.mask != kExact) wildcards_.fetch_add(1, std::memory_order_relaxed);
   return table_.probe(
       pattern.key, pattern.mask,
       [](const MatchNode* node, void* to) {
-        *static_cast<Envelope*>(to) = envelope_of(*reinterpret_cast<const Message*>(node));
+        const Message& message = *reinterpret_cast<const Message*>(node);
+        *static_cast<Seen*>(to) = {message.sender, tag_of(message.header), message.header.length};
       },
-      envelope);
-}
-
-Message* Endpoint::claim(int32_t source, uint16_t context, int32_t tag, bool any_tag, Envelope* envelope) {
-  if (source >= shape_.members) return nullptr;
-  const MatchNode pattern = pattern_of(source, context, tag, any_tag);
-  if (pattern.mask != kExact) wildcards_.fetch_add(1, std::memory_order_relaxed);
-  auto* message = reinterpret_cast<Message*>(table_.claim(pattern.key, pattern.mask));
-  if (message) *envelope = envelope_of(*message);
-  return message;
-}
-
-int Endpoint::receive_claimed(Request* request, Message* message, void* buffer, uint64_t capacity) {
-  begin_receive(request, buffer, capacity);
-  // Whom it waits for, should he die.
-  request->node.key = message->header.key;
-  request->node.mask = kExact;
-  met(request, message);
-  return 0;
+      seen);
 }
 
 bool Endpoint::cancel(Request* receive) {
   if (receive->is_send || test(receive) || !table_.cancel(&receive->node)) return false;
   receive->error = -ECANCELED;
-  finish(receive);
+  end(receive);
   return true;
 }
 
-// They have met: nobody else knows of either any more. The message is the caller's, unless its sender waits for an
-// answer.
-void Endpoint::deliver(Request* receive, Message* message) {
+// They have met: nobody else knows of either any more. True: the message is gone with an answer to its sender; else it
+// is the caller's.
+bool Endpoint::deliver(Request* receive, Message* message) {
   const Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
-  receive->error = header.length > receive->capacity ? -EMSGSIZE : 0;
-  receive->peer = message->sender;
-  receive->tag = static_cast<int32_t>(static_cast<uint32_t>(header.key));
-  receive->length = header.length;
+  describe(receive, *message);
   if (header.kind == Kind::kInline) {
     place(receive, 0, message->bytes, bytes);
   } else if (header.kind == Kind::kEager) {
@@ -236,28 +247,27 @@ void Endpoint::deliver(Request* receive, Message* message) {
     place(receive, 0, kept, bytes);
     free_parcel(kept);
   }
-  if (header.answer) {
-    message->header.kind = Kind::kFinish;
-    reply(message);
-  }
-  finish(receive);
+  if (header.answer == 0) return false;
+  message->header.kind = Kind::kFinish;
+  reply(message);
+  return true;
 }
 
-// The same of one whose data are with the sender. The message is ours.
-void Endpoint::deliver_long(Request* receive, Message* message) {
+// The same of one whose data are with the sender. The message is ours. True: the receive has them; false: they come.
+bool Endpoint::deliver_long(Request* receive, Message* message) {
   Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
-  receive->error = header.length > receive->capacity ? -EMSGSIZE : 0;
-  receive->peer = message->sender;
-  receive->tag = static_cast<int32_t>(static_cast<uint32_t>(header.key));
-  receive->length = header.length;
+  describe(receive, *message);
   const int refused = read_whole(receive, *message, bytes);
-  if (refused && refused != -ESRCH) return ask_for_pieces(receive, message, bytes);
+  if (refused && refused != -ESRCH) {
+    ask_for_pieces(receive, message, bytes);
+    return false;
+  }
   if (refused) receive->error = -EPIPE;
   single_copies_.fetch_add(1, std::memory_order_relaxed);
   header.kind = Kind::kFinish;
   reply(message);
-  finish(receive);
+  return true;
 }
 
 // Single copy. 0; -ESRCH: the sender has died; another: it cannot be done so.
@@ -272,7 +282,7 @@ int Endpoint::read_whole(Request* receive, const Message& message, uint64_t byte
     place(receive, 0, reinterpret_cast<const void*>(header.address), bytes);
     return 0;
   }
-  if (!receive->move) {
+  if (!receive->unpack) {
     const int refused = os::read_process(process, receive->buffer, header.address, bytes);
     // Not now, so never: a program may forbid it itself at any time.
     if (refused == -EPERM || refused == -ENOSYS) single_copy_.store(false, std::memory_order_relaxed);
@@ -289,7 +299,7 @@ int Endpoint::read_whole(Request* receive, const Message& message, uint64_t byte
     place(receive, at, parcel, part);
   }
   free_parcel(parcel);
-  if (refused && at != 0) note(receive, -EIO), refused = 0;  // nobody can take back what has been moved
+  if (refused && at != 0) receive->error = -EIO, refused = 0;  // nobody can take back what was unpacked
   return refused;
 }
 
