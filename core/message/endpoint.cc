@@ -79,6 +79,8 @@ void Endpoint::set_limits(uint64_t eager, uint64_t single_copy) {
   single_copy_bytes_ = single_copy;
 }
 
+void Endpoint::set_single_copy(bool allowed) { single_copy_.store(allowed, std::memory_order_relaxed); }
+
 void Endpoint::set_host(void (*progress)(void*), void* argument) {
   host_ = progress;
   host_argument_ = argument;

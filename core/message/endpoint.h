@@ -80,7 +80,7 @@ struct Request {
   // It has been completed otherwise than within send(), receive(), receive_held() or cancel(): by whoever makes
   // progress, the last that is done to it. It may send and receive, and must not wait. (test() may have said so before.)
   void (*completed)(Request* request) = nullptr;
-  // A receive's data, in place of being copied to the buffer; a send's that do not lie in one piece: bytes
+  // A receive's data, in place of being copied to the buffer; a send's that begins without `data`: bytes
   // [at, at + bytes) of the message. Consecutive, one call at a time, from any thread; they must not call the endpoint.
   void (*unpack)(Request* receive, uint64_t at, const void* data, uint64_t bytes) = nullptr;
   void (*pack)(Request* send, uint64_t at, void* data, uint64_t bytes) = nullptr;
@@ -128,6 +128,7 @@ class Endpoint : public Object {
   // Before the first message. Messages of more than `eager` bytes (at most a packet) are announced, and received by
   // single copy if they have at least `single_copy`.
   void set_limits(uint64_t eager, uint64_t single_copy);
+  void set_single_copy(bool allowed);  // as open() says
   // Who waits calls this now and then, with no lock: other communication of the program. Before the first message.
   void set_host(void (*progress)(void* argument), void* argument);
 
@@ -159,6 +160,7 @@ class Endpoint : public Object {
   uint32_t wait_for(Request* const* requests, uint32_t count, uint32_t needed);
 
   const MatchTable& table() const { return table_; }
+  uint64_t eager_bytes() const { return eager_bytes_; }
   Counters counters() const;
   uint64_t deferred() const;  // sends that have had to wait for room
 

@@ -91,10 +91,10 @@ struct Waiter {
 // Bytes of a message, out of the sender's data.
 inline void fetch(Request* send, uint64_t at, void* to, uint64_t bytes) {
   if (bytes == 0) return;
-  if (send->pack)
-    send->pack(send, at, to, bytes);
-  else
+  if (send->data)
     std::memcpy(to, static_cast<const char*>(send->data) + at, bytes);
+  else
+    send->pack(send, at, to, bytes);
 }
 
 // ... and into the receiver's.

@@ -91,8 +91,7 @@ Endpoint::Announced Endpoint::announce(Request* request) {
     header.kind = Kind::kEager;
   }
   if (!is_inline && (request->length > eager_bytes_ || header.which == kNoPacket)) {
-    header = {header.key, header.length, Kind::kLong, 0, request->pack ? 0 : reinterpret_cast<uint64_t>(request->data),
-              self};
+    header = {header.key, header.length, Kind::kLong, 0, reinterpret_cast<uint64_t>(request->data), self};
   }
   uint64_t position;
   const Inbox inbox = area(request->peer).inbox;
@@ -110,7 +109,7 @@ Endpoint::Announced Endpoint::announce(Request* request) {
 
 int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
                    bool synchronous, bool* done) {
-  if (to >= shape_.members) return -EINVAL;
+  if (to >= shape_.members || (!data && bytes != 0 && !request->pack)) return -EINVAL;
   request->is_send = true;
   request->synchronous = synchronous;
   request->error = 0;
