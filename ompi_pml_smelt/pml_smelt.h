@@ -137,6 +137,7 @@ void *pml_smelt_place(pml_smelt_request *receive, void *buffer, size_t count, st
                       size_t *room);
 /* A receive that is done: its status, and what it has kept is given back. */
 void pml_smelt_receive_finish(pml_smelt_request *receive);
+void pml_smelt_receive_completed(smelt_transfer *transfer);
 
 /* probe.c */
 int pml_smelt_iprobe(int from, int tag, struct ompi_communicator_t *comm, int *matched, ompi_status_public_t *status);

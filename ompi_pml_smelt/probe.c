@@ -112,13 +112,13 @@ int pml_smelt_imrecv(void *buffer, size_t count, struct ompi_datatype_t *type, s
   pml_smelt_request_activate(receive);
   size_t room;
   void *begin = pml_smelt_place(receive, buffer, count, type, &room);
-  smelt_endpoint_receive_held(pml_smelt_endpoint, &receive->transfer, &holder->transfer, begin, room);
-  pml_smelt_receive_finish(receive);
-  pml_smelt_request_complete(receive);
+  receive->transfer.completed = pml_smelt_receive_completed;
+  *request = &receive->super;
+  if (smelt_endpoint_receive_held(pml_smelt_endpoint, &receive->transfer, &holder->transfer, begin, room))
+    pml_smelt_receive_completed(&receive->transfer);
   pml_smelt_request_recycle(holder);
   ompi_message_return(*message);
   *message = MPI_MESSAGE_NULL;
-  *request = &receive->super;
   return OMPI_SUCCESS;
 }
 

@@ -47,7 +47,7 @@ void pml_smelt_receive_finish(pml_smelt_request *receive) {
   pml_smelt_status(receive->served, &receive->transfer, &receive->super.req_status);
 }
 
-static void completed(smelt_transfer *transfer) {
+void pml_smelt_receive_completed(smelt_transfer *transfer) {
   pml_smelt_request *receive = request_of(transfer);
   pml_smelt_receive_finish(receive);
   pml_smelt_request_complete(receive);
@@ -71,10 +71,10 @@ int pml_smelt_irecv(void *buffer, size_t count, struct ompi_datatype_t *type, in
   pml_smelt_request_activate(receive);
   size_t room;
   void *begin = pml_smelt_place(receive, buffer, count, type, &room);
-  receive->transfer.completed = completed;
+  receive->transfer.completed = pml_smelt_receive_completed;
   *request = &receive->super;
   /* Unless it is done when this returns, somebody else completes it. */
-  if (post(served, &receive->transfer, from, tag, begin, room) == 1) completed(&receive->transfer);
+  if (post(served, &receive->transfer, from, tag, begin, room) == 1) pml_smelt_receive_completed(&receive->transfer);
   return OMPI_SUCCESS;
 }
 
@@ -124,9 +124,9 @@ int pml_smelt_start_receive(pml_smelt_request *receive) {
   pml_smelt_request_activate(receive);
   size_t room;
   void *begin = pml_smelt_place(receive, receive->buffer, receive->count, receive->datatype, &room);
-  receive->transfer.completed = completed;
+  receive->transfer.completed = pml_smelt_receive_completed;
   if (post(receive->served, &receive->transfer, receive->peer, receive->tag, begin, room) == 1)
-    completed(&receive->transfer);
+    pml_smelt_receive_completed(&receive->transfer);
   return OMPI_SUCCESS;
 }
 

@@ -50,7 +50,7 @@ static int begin(const pml_smelt_communicator *served, smelt_transfer *transfer,
   const bool synchronous = mode == MCA_PML_BASE_SEND_SYNCHRONOUS;
   count_send(bytes, synchronous);
   return smelt_endpoint_send(pml_smelt_endpoint, transfer, served->members[to], served->context, tag, data, bytes,
-                             synchronous)
+                             synchronous) < 0
              ? OMPI_ERROR
              : OMPI_SUCCESS;
 }
@@ -133,6 +133,7 @@ int pml_smelt_send(const void *buffer, size_t count, struct ompi_datatype_t *typ
   if (!served) return pml_smelt_lower.pml_send(buffer, count, type, to, tag, mode, comm);
   if (mode == MCA_PML_BASE_SEND_BUFFERED) return send_buffered(buffer, count, type, to, tag, comm, served);
   smelt_transfer transfer;
+  transfer.completed = NULL;
   void *packed;
   const size_t bytes = type->super.size * count;
   const void *data = bytes_of(buffer, count, type, bytes, &packed);

@@ -1,6 +1,8 @@
 // The endpoint's C API: where its memory comes from, then straight to the endpoint.
 #include <smelt/endpoint.h>
 
+#include <pthread.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -9,6 +11,8 @@
 #include "base/options.h"
 #include "base/os/shared_memory.h"
 #include "message/endpoint.h"
+#include "policy/thresholds.h"
+#include "profile/profile.h"
 #include "transport/segment.h"
 
 using namespace smelt;
@@ -32,6 +36,7 @@ static_assert(offsetof(Request, tag) == offsetof(smelt_transfer, tag));
 static_assert(offsetof(Request, length) == offsetof(smelt_transfer, length));
 static_assert(offsetof(Request, completed) == offsetof(smelt_transfer, completed));
 static_assert(offsetof(Request, unpack) == offsetof(smelt_transfer, unpack));
+static_assert(offsetof(Request, pack) == offsetof(smelt_transfer, pack));
 static_assert(offsetof(Request, holds) == offsetof(smelt_transfer, holds));
 
 Request* request_of(smelt_transfer* transfer) { return reinterpret_cast<Request*>(transfer); }
@@ -44,7 +49,26 @@ smelt_endpoint* make() { return make_object<smelt_endpoint>(0); }
 int open_in(smelt_endpoint* made, const Shape& shape, unsigned me) {
   const uint64_t own = kPage + me * shape.area_bytes();
   if (take_block_pages(made->block, own, shape.area_bytes()) != 0) return -ENOMEM;
-  return Endpoint::open(made->block.address + kPage, shape, static_cast<uint16_t>(me), true, &made->endpoint);
+  const int error =
+      Endpoint::open(made->block.address + kPage, shape, static_cast<uint16_t>(me), true, &made->endpoint);
+  if (error == 0) limit(made->endpoint);
+  return error;
+}
+
+// What this process has been told of the machine, once.
+Profile profile;
+bool have_profile = false;
+pthread_once_t profile_once = PTHREAD_ONCE_INIT;
+void load_profile_once() {
+  Refusal why;
+  have_profile = load_profile(&profile, &why) == 0;
+}
+
+void limit(Endpoint* endpoint) {
+  pthread_once(&profile_once, load_profile_once);
+  const Profile* known = have_profile ? &profile : nullptr;
+  const uint64_t pieces = find_threshold(ThresholdId::kMessagePieces, known).value;
+  endpoint->set_limits(find_threshold(ThresholdId::kMessageEager, known).value, pieces == kNever ? kNever : pieces + 1);
 }
 
 bool fits(unsigned members) { return members >= 2 && members <= SMELT_MAX_PARTICIPANTS; }
@@ -107,22 +131,42 @@ void smelt_endpoint_leave(smelt_endpoint* endpoint, int together) {
 int smelt_endpoint_send(smelt_endpoint* endpoint, smelt_transfer* send, unsigned to, unsigned context, int tag,
                         const void* data, uint64_t bytes, int synchronous) {
   if (to > UINT16_MAX || context > UINT16_MAX) return -EINVAL;
-  return endpoint->endpoint->send(request_of(send), static_cast<uint16_t>(to), static_cast<uint16_t>(context), tag,
-                                  data, bytes, synchronous != 0);
+  bool done = false;
+  const int error = endpoint->endpoint->send(request_of(send), static_cast<uint16_t>(to),
+                                             static_cast<uint16_t>(context), tag, data, bytes, synchronous != 0, &done);
+  return error ? error : done;
 }
 
 int smelt_endpoint_receive(smelt_endpoint* endpoint, smelt_transfer* receive, int source, unsigned context, int tag,
                            int any_tag, void* buffer, uint64_t room) {
   if (context > UINT16_MAX) return -EINVAL;
-  bool met = false;
+  bool done = false;
   const int error = endpoint->endpoint->receive(request_of(receive), source, static_cast<uint16_t>(context), tag,
-                                                any_tag != 0, buffer, room, &met);
-  return error ? error : met;
+                                                any_tag != 0, buffer, room, &done);
+  return error ? error : done;
 }
 
-void smelt_endpoint_receive_held(smelt_endpoint* endpoint, smelt_transfer* receive, smelt_transfer* holder,
-                                 void* buffer, uint64_t room) {
-  endpoint->endpoint->receive_held(request_of(receive), request_of(holder), buffer, room);
+int smelt_endpoint_receive_held(smelt_endpoint* endpoint, smelt_transfer* receive, smelt_transfer* holder, void* buffer,
+                                uint64_t room) {
+  bool done = false;
+  endpoint->endpoint->receive_held(request_of(receive), request_of(holder), buffer, room, &done);
+  return done;
+}
+
+void smelt_endpoint_set(smelt_endpoint* endpoint, int reads, void (*host)(void*), void* argument) {
+  endpoint->endpoint->set_single_copy(reads != 0);
+  endpoint->endpoint->set_host(host, argument);
+}
+
+unsigned smelt_endpoint_wait(smelt_endpoint* endpoint, smelt_transfer* const* transfers, unsigned count,
+                             unsigned needed) {
+  return endpoint->endpoint->wait_for(reinterpret_cast<Request* const*>(transfers), count, needed);
+}
+
+void smelt_endpoint_count(const smelt_endpoint* endpoint, smelt_endpoint_counters* counters) {
+  const message::Counters now = endpoint->endpoint->counters();
+  static_assert(sizeof now == sizeof *counters);
+  std::memcpy(counters, &now, sizeof now);
 }
 
 int smelt_endpoint_cancel(smelt_endpoint* endpoint, smelt_transfer* receive) {
@@ -148,9 +192,8 @@ int smelt_transfer_done(smelt_endpoint* endpoint, smelt_transfer* transfer) {
 int smelt_endpoint_progress(smelt_endpoint* endpoint) { return endpoint->endpoint->progress(); }
 
 void smelt_endpoint_limits(const smelt_endpoint* endpoint, uint64_t* inbox, uint64_t* packet) {
-  (void)endpoint;
   *inbox = message::kInlineBytes;
-  *packet = Shape{}.packet_bytes;
+  *packet = endpoint->endpoint->eager_bytes();
 }
 
 uint64_t smelt_endpoint_deferred(const smelt_endpoint* endpoint) { return endpoint->endpoint->deferred(); }

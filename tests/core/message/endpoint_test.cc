@@ -24,7 +24,6 @@ namespace {
 
 using message::Endpoint;
 using message::kInlineBytes;
-using message::kWords;
 using message::Request;
 using message::Shape;
 using Bytes = std::vector<unsigned char>;
@@ -72,51 +71,215 @@ int receive_now(Endpoint& end, int32_t source, int32_t tag, bool any_tag, Bytes*
   return result;
 }
 
-TEST(Endpoint, EveryLengthComesPostedFirstOrNot) {
-  const Shape shape{2};
-  const Members members(shape);
-  for (const size_t length : {size_t{0}, size_t{1}, size_t{kInlineBytes}, size_t{kInlineBytes} + 1, size_t{8192},
-                              size_t{8193}, size_t{1} << 20})
-    for (const bool posted_first : {true, false}) {
-      Bytes sent(length), got(length);
-      for (size_t i = 0; i < length; ++i) sent[i] = static_cast<unsigned char>(i * 7 + length);
-      Request send, receive;
+// Data in every other byte: bytes of the message are at twice their position.
+struct Packed : Request {
+  const unsigned char* whole = nullptr;
+};
+void pack_every_other(Request* send, uint64_t at, void* data, uint64_t bytes) {
+  for (uint64_t i = 0; i < bytes; ++i)
+    static_cast<unsigned char*>(data)[i] = static_cast<const Packed*>(send)->whole[2 * (at + i)];
+}
+void unpack_every_other(Request* receive, uint64_t at, const void* data, uint64_t bytes) {
+  for (uint64_t i = 0; i < bytes; ++i)
+    static_cast<unsigned char*>(receive->buffer)[2 * (at + i)] = static_cast<const unsigned char*>(data)[i];
+}
+Bytes spread(const Bytes& bytes) {
+  Bytes out(2 * bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i) out[2 * i] = bytes[i];
+  return out;
+}
+
+struct Form {
+  bool single_copy, posted_first, send_spread, receive_spread, synchronous;
+};
+
+TEST(Endpoint, EveryLengthComesInEveryForm) {
+  for (int form = 0; form < 32; ++form) {
+    const Form now{(form & 1) != 0, (form & 2) != 0, (form & 4) != 0, (form & 8) != 0, (form & 16) != 0};
+    const Members members(Shape{2}, now.single_copy);
+    for (const size_t length : {size_t{0}, size_t{1}, size_t{kInlineBytes}, size_t{kInlineBytes} + 1, size_t{8192},
+                                size_t{8193}, size_t{16384}, size_t{1} << 20, (size_t{1} << 20) + 1}) {
+      Bytes sent(length);
+      for (size_t i = 0; i < length; ++i) sent[i] = static_cast<unsigned char>(i * 7 + length + i / 256);
+      const Bytes data = now.send_spread ? spread(sent) : sent;
+      Bytes got(now.receive_spread ? 2 * length : length);
+      Packed send;
+      Request receive;
+      send.whole = data.data();
+      if (now.send_spread) send.pack = pack_every_other;
+      if (now.receive_spread) receive.unpack = unpack_every_other;
       const auto post = [&] { ASSERT_EQ(members[1].receive(&receive, 0, 3, -5, false, got.data(), length), 0); };
-      if (posted_first) post();
-      ASSERT_EQ(members[0].send(&send, 1, 3, -5, sent.data(), length), 0);
-      members[1].progress();
-      if (!posted_first) post();
-      ASSERT_EQ(members[1].wait(&receive), 0);
-      ASSERT_EQ(members[0].wait(&send), 0);
-      EXPECT_EQ(got, sent) << length;
+      if (now.posted_first) post();
+      ASSERT_EQ(members[0].send(&send, 1, 3, -5, now.send_spread ? nullptr : data.data(), length, now.synchronous), 0);
+      while (members[1].progress() || members[0].progress()) {
+      }
+      if (!now.posted_first) {
+        EXPECT_EQ(members[0].test(&send), !now.synchronous && length <= 8192) << "form " << form << ", " << length;
+        post();
+      }
+      while (!members[0].test(&send) || !members[1].test(&receive)) {
+        members[0].progress();
+        members[1].progress();
+      }
+      EXPECT_EQ(send.error, 0);
+      EXPECT_EQ(receive.error, 0);
+      EXPECT_TRUE(got == (now.receive_spread ? spread(sent) : sent)) << "form " << form << ", " << length;
       EXPECT_EQ(receive.length, length);
       EXPECT_EQ(receive.peer, 0);
       EXPECT_EQ(receive.tag, -5);
     }
-}
-
-TEST(Endpoint, WhatDoesNotFitIsCutOffAndSaid) {
-  const Members members(Shape{2});
-  for (const size_t length : {size_t{100}, size_t{5000}, size_t{50'000}}) {
-    const Bytes sent(length, 7);
-    Bytes got(60, 0);
-    Request send, receive;
-    ASSERT_EQ(members[0].send(&send, 1, 0, 0, sent.data(), length), 0);
-    ASSERT_EQ(members[1].receive(&receive, 0, 0, 0, false, got.data(), 50), 0);
-    EXPECT_EQ(members[1].wait(&receive), -EMSGSIZE);
-    EXPECT_EQ(members[0].wait(&send), 0);
-    EXPECT_EQ(receive.length, length);
-    EXPECT_EQ(std::count(got.begin(), got.end(), 7), 50);
+    const message::Counters counters = members[1].counters();
+    EXPECT_EQ(counters.received_inline, 3u);
+    EXPECT_EQ(counters.received_eager, 2u);
+    const bool pieces = !now.single_copy || now.send_spread;
+    EXPECT_EQ(counters.received_pieces, pieces ? 4u : 0u);
+    EXPECT_EQ(counters.received_single_copy, pieces ? 0u : 4u);
+    EXPECT_EQ(counters.unexpected, now.posted_first ? 0u : 9u);
+    EXPECT_EQ(counters.longest_unexpected, now.posted_first ? 0u : 1u);
   }
 }
 
-TEST(Endpoint, WithoutSingleCopyMessagesEndAtAPacket) {
-  const Members members(Shape{2}, false);
-  const Bytes bytes(8193);
+TEST(Endpoint, WhatDoesNotFitIsCutOffAndSaid) {
+  for (const bool single_copy : {true, false}) {
+    const Members members(Shape{2}, single_copy);
+    for (const size_t length : {size_t{100}, size_t{5000}, size_t{50'000}})
+      for (const size_t capacity : {size_t{0}, size_t{50}, size_t{20'000}}) {
+        if (capacity >= length) continue;
+        const Bytes sent(length, 7);
+        Bytes got(length, 0);
+        Request send, receive;
+        ASSERT_EQ(members[0].send(&send, 1, 0, 0, sent.data(), length), 0);
+        ASSERT_EQ(members[1].receive(&receive, 0, 0, 0, false, got.data(), capacity), 0);
+        std::thread other([&] { EXPECT_EQ(members[0].wait(&send), 0); });
+        EXPECT_EQ(members[1].wait(&receive), -EMSGSIZE);
+        other.join();
+        EXPECT_EQ(receive.length, length);
+        EXPECT_EQ(std::count(got.begin(), got.end(), 7), static_cast<long>(capacity));
+      }
+  }
+}
+
+TEST(Endpoint, LimitsDecideWhichWay) {
+  const Members members(Shape{2});
+  members[0].set_limits(1000, 0);
+  members[1].set_limits(8192, 20'000);
+  Bytes got(30'000);
+  for (const size_t length : {size_t{1000}, size_t{1001}, size_t{20'000}}) {
+    const Bytes sent(length, static_cast<unsigned char>(length));
+    Request send, receive;
+    ASSERT_EQ(members[1].receive(&receive, 0, 0, 0, false, got.data(), got.size()), 0);
+    ASSERT_EQ(members[0].send(&send, 1, 0, 0, sent.data(), length), 0);
+    std::thread other([&] { EXPECT_EQ(members[0].wait(&send), 0); });
+    EXPECT_EQ(members[1].wait(&receive), 0);
+    other.join();
+    EXPECT_TRUE(std::equal(sent.begin(), sent.end(), got.begin()));
+  }
+  const message::Counters counters = members[1].counters();
+  EXPECT_EQ(counters.received_eager, 1u);
+  EXPECT_EQ(counters.received_pieces, 1u);
+  EXPECT_EQ(counters.received_single_copy, 1u);
   Request request;
-  EXPECT_EQ(members[0].send(&request, 1, 0, 0, bytes.data(), 8193), -EMSGSIZE);
-  EXPECT_EQ(members[0].send(&request, 1, 0, 0, bytes.data(), 8192), 0);
-  EXPECT_EQ(members[0].send(&request, 2, 0, 0, bytes.data(), 1), -EINVAL);
+  EXPECT_EQ(members[0].send(&request, 2, 0, 0, nullptr, 0), -EINVAL);
+}
+
+TEST(Endpoint, ProbedHeldCancelled) {
+  const Members members(Shape{2});
+  const Bytes sent[] = {Bytes(10, 1), Bytes(3000, 2), Bytes(100'000, 3)};
+  for (const bool ordered : {false, true}) {
+    Request sends[3], receive;
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(members[0].send(&sends[i], 1, 2, 5 + i, sent[i].data(), sent[i].size()), 0);
+    members[1].progress();
+    message::Seen seen{};
+    EXPECT_FALSE(members[1].probe(0, 2, 4, false, &seen));
+    EXPECT_FALSE(members[1].probe(0, 1, 5, false, &seen));
+    for (int i = 0; i < 3; ++i) {
+      const int32_t source = ordered ? -1 : 0;
+      ASSERT_TRUE(members[1].probe(source, 2, 5 + i, false, &seen));
+      EXPECT_EQ(seen.sender, 0);
+      EXPECT_EQ(seen.tag, 5 + i);
+      EXPECT_EQ(seen.length, sent[i].size());
+      Request holder;
+      holder.holds = true;
+      bool done = false;
+      ASSERT_EQ(members[1].receive(&holder, source, 2, ordered ? 0 : 5 + i, ordered, nullptr, 0, &done), 0);
+      EXPECT_TRUE(done && holder.error == 0);
+      EXPECT_EQ(holder.tag, 5 + i);
+      EXPECT_EQ(holder.length, sent[i].size());
+      EXPECT_FALSE(members[1].probe(0, 2, 5 + i, false, &seen)) << "nobody else gets it";
+      Bytes got(seen.length);
+      members[1].receive_held(&receive, &holder, got.data(), got.size());
+      EXPECT_EQ(members[1].wait(&receive), 0);
+      EXPECT_EQ(got, sent[i]);
+      EXPECT_EQ(receive.tag, 5 + i);
+      EXPECT_EQ(members[0].wait(&sends[i]), 0);
+    }
+    ASSERT_EQ(members[1].receive(&receive, ordered ? -1 : 0, 2, 5, false, nullptr, 0), 0);
+    EXPECT_TRUE(members[1].cancel(&receive));
+    EXPECT_EQ(members[1].wait(&receive), -ECANCELED);
+    EXPECT_FALSE(members[1].cancel(&receive));
+    Request again;
+    ASSERT_EQ(members[0].send(&again, 1, 2, 5, sent[0].data(), 10), 0);
+    members[1].progress();
+    EXPECT_TRUE(members[1].probe(0, 2, 5, false, &seen)) << "the cancelled one did not get it";
+    Bytes got(10);
+    ASSERT_EQ(members[1].receive(&receive, 0, 2, 5, false, got.data(), 10), 0);
+    EXPECT_EQ(members[1].wait(&receive), 0);
+  }
+  EXPECT_EQ(members[1].counters().switches, 1u);
+  EXPECT_EQ(members[1].counters().wildcards, 7u);
+}
+
+// Messages that nobody asks for do not keep their sender from others.
+TEST(Endpoint, UnexpectedMessagesLeaveTheSenderItsPackets) {
+  for (const uint32_t packets : {2u, 8u}) {
+    const Members members(Shape{2, 16, packets, 8192});
+    const Bytes large(4000, 9);
+    std::vector<Request> sends(100);
+    for (Request& send : sends) {
+      ASSERT_EQ(members[0].send(&send, 1, 0, 1, large.data(), large.size()), 0);
+      for (int i = 0; i < 3; ++i) members[1].progress(), members[0].progress();
+      ASSERT_TRUE(members[0].test(&send));
+    }
+    Bytes got(4000);
+    for (size_t i = 0; i < sends.size(); ++i) {
+      Request receive;
+      ASSERT_EQ(members[1].receive(&receive, 0, 0, 1, false, got.data(), got.size()), 0);
+      ASSERT_TRUE(members[1].test(&receive));
+      EXPECT_EQ(got, large);
+    }
+    EXPECT_EQ(members[1].counters().longest_unexpected, 100u);
+    EXPECT_EQ(members[1].counters().received_eager, 100u);
+  }
+}
+
+struct Called : Request {
+  int times = 0;
+};
+TEST(Endpoint, WhatIsNotCompleteAtOnceIsToldOnceWhenItIs) {
+  const Members members(Shape{2, 4, 2, 8192});
+  const Bytes bytes(40'000, 3);
+  Bytes got(40'000);
+  std::vector<Called> sends(60), receives(60);
+  const auto called = [](Request* request) { static_cast<Called*>(request)->times += 1; };
+  const auto note = [](Called& request, bool done) { request.times += done; };
+  bool done = false;
+  for (size_t i = 0; i < sends.size(); ++i) {
+    sends[i].completed = receives[i].completed = called;
+    const size_t length = i % 3 == 0 ? 8 : i % 3 == 1 ? 3000 : 40'000;
+    ASSERT_EQ(members[0].send(&sends[i], 1, 0, 0, bytes.data(), length, false, &done), 0);
+    note(sends[i], done);
+    if (i % 7 == 0) members[1].progress();
+  }
+  for (Called& receive : receives) {
+    ASSERT_EQ(members[1].receive(&receive, 0, 0, 0, false, got.data(), got.size(), &done), 0);
+    note(receive, done);
+  }
+  for (int i = 0; i < 1000; ++i) members[0].progress(), members[1].progress();
+  for (size_t i = 0; i < sends.size(); ++i) {
+    EXPECT_TRUE(members[0].test(&sends[i]) && members[1].test(&receives[i])) << i;
+    EXPECT_EQ(sends[i].times, 1) << i;
+    EXPECT_EQ(receives[i].times, 1) << i;
+  }
 }
 
 // Much more than there is room for, in every way of travelling, both to each other, and received in another order.
@@ -124,23 +287,18 @@ TEST(Endpoint, NobodyBlocksWhileAllSendFirst) {
   for (const bool single_copy : {true, false}) {
     const Members members(Shape{2, 16, 8, 8192}, single_copy);
     constexpr int kTags = 5, kEach = 200;
-    const size_t most = single_copy ? 40'000 : 8192;
     std::vector<std::thread> threads;
     std::atomic<int> wrong{0};
     for (uint16_t me = 0; me < 2; ++me)
       threads.emplace_back([&, me] {
         std::vector<Bytes> contents;
         std::vector<Request> sends(kTags * kEach);
-        for (int i = 0; i < kTags * kEach; ++i) {
-          contents.push_back(content(me * kTags + i % kTags, i / kTags));
-          contents.back().resize(std::min(contents.back().size(), most));
-        }
+        for (int i = 0; i < kTags * kEach; ++i) contents.push_back(content(me * kTags + i % kTags, i / kTags));
         for (int i = 0; i < kTags * kEach; ++i)
           wrong += members[me].send(&sends[i], 1 - me, 0, i % kTags, contents[i].data(), contents[i].size()) != 0;
         for (int tag = kTags; tag-- > 0;)
           for (int k = 0; k < kEach; ++k) {
             Bytes got, expected = content((1 - me) * kTags + tag, k);
-            expected.resize(std::min(expected.size(), most));
             Request request;
             wrong += receive_now(members[me], 1 - me, tag, false, &got, &request) != 0 || got != expected;
           }
