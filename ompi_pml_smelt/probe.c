@@ -4,9 +4,16 @@
 
 #include "opal/runtime/opal_progress.h"
 
-static void count_probe(int from, int tag) {
-  pml_smelt_count(&pml_smelt_tally.probes);
-  if (from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) pml_smelt_count(&pml_smelt_tally.wildcards);
+#include <sched.h>
+
+/* Somebody else's message may be what comes first, so others get the CPU. */
+static void wait_a_little(unsigned *round) {
+  enum { kPatience = 100, kOthers = 16 };
+  if (smelt_endpoint_progress(pml_smelt_endpoint))
+    *round = 0;
+  else if (++*round > kPatience)
+    sched_yield();
+  if (*round % kOthers == 0) opal_progress();
 }
 
 static bool look(const pml_smelt_communicator *served, int from, int tag, ompi_status_public_t *status) {
@@ -25,7 +32,7 @@ static bool look(const pml_smelt_communicator *served, int from, int tag, ompi_s
 int pml_smelt_iprobe(int from, int tag, struct ompi_communicator_t *comm, int *matched, ompi_status_public_t *status) {
   pml_smelt_communicator *served = pml_smelt_served(comm);
   if (!served) return pml_smelt_lower.pml_iprobe(from, tag, comm, matched, status);
-  count_probe(from, tag);
+  pml_smelt_count(&pml_smelt_tally.probes);
   *matched = look(served, from, tag, status);
   if (!*matched) {
     opal_progress();
@@ -37,15 +44,15 @@ int pml_smelt_iprobe(int from, int tag, struct ompi_communicator_t *comm, int *m
 int pml_smelt_probe(int from, int tag, struct ompi_communicator_t *comm, ompi_status_public_t *status) {
   pml_smelt_communicator *served = pml_smelt_served(comm);
   if (!served) return pml_smelt_lower.pml_probe(from, tag, comm, status);
-  count_probe(from, tag);
-  for (unsigned round = 0; !look(served, from, tag, status);) pml_smelt_wait_a_little(&round);
+  pml_smelt_count(&pml_smelt_tally.probes);
+  for (unsigned round = 0; !look(served, from, tag, status);) wait_a_little(&round);
   return OMPI_SUCCESS;
 }
 
 /* A receive that only holds what it gets. 1: it has, 0: not yet. */
 static int post_holder(pml_smelt_request *holder, int from, int tag) {
   holder->transfer.holds = 1;
-  count_probe(from, tag);
+  pml_smelt_count(&pml_smelt_tally.probes);
   return smelt_endpoint_receive(pml_smelt_endpoint, &holder->transfer,
                                 from == MPI_ANY_SOURCE ? -1 : holder->served->members[from], holder->served->context,
                                 tag == MPI_ANY_TAG ? 0 : tag, tag == MPI_ANY_TAG, NULL, 0);
@@ -94,9 +101,7 @@ int pml_smelt_mprobe(int from, int tag, struct ompi_communicator_t *comm, struct
   if (!served) return pml_smelt_lower.pml_mprobe(from, tag, comm, message, status);
   pml_smelt_request *holder = pml_smelt_request_new(PML_SMELT_HOLDER, comm, served, false);
   if (!holder) return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
-  if (post_holder(holder, from, tag) == 0)
-    for (unsigned round = 0; !smelt_transfer_done(pml_smelt_endpoint, &holder->transfer);)
-      pml_smelt_wait_a_little(&round);
+  if (post_holder(holder, from, tag) == 0) pml_smelt_wait(&holder->transfer);
   return hand_over(holder, message, status);
 }
 
@@ -126,11 +131,6 @@ int pml_smelt_mrecv(void *buffer, size_t count, struct ompi_datatype_t *type, st
                     ompi_status_public_t *status) {
   if (!pml_smelt_served((*message)->comm)) return pml_smelt_lower.pml_mrecv(buffer, count, type, message, status);
   ompi_request_t *request;
-  int error = pml_smelt_imrecv(buffer, count, type, message, &request);
-  if (error != OMPI_SUCCESS) return error;
-  pml_smelt_wait(request);
-  if (status != MPI_STATUS_IGNORE) OMPI_COPY_STATUS(status, request->req_status, false);
-  error = request->req_status.MPI_ERROR;
-  (void)ompi_request_free(&request);
-  return error;
+  const int error = pml_smelt_imrecv(buffer, count, type, message, &request);
+  return error != OMPI_SUCCESS ? error : pml_smelt_wait_and_free(request, status);
 }

@@ -834,7 +834,7 @@ int main(int argc, char **argv) {
   }
   CHECK(ran > 0);
   if (served && !only) {
-    static const char *const names[] = {"inline_sends", "eager_sends", "rendezvous_sends",     "receives",
+    static const char *const names[] = {"inline_sends", "eager_sends", "long_sends",     "receives",
                                         "wildcards",    "probes",      "communicators_served", "communicators_left"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
       char name[64];
