@@ -2,9 +2,9 @@
  *
  *   1. announce: each process says what others need to find it, among what Open MPI has processes exchange anyway; the
  *      first of the node has made the memory by then, and says where it is
- *   2. join, when the world's communicator is made: each reads what the others of its node have said. Where one has said
- *      nothing, or something else than expected, all find that. Else each maps the memory, and tries whether it may read
- *      its neighbour's own: where it may not, what is long comes in pieces
+ *   2. join, when the world's communicator is made: each reads what the others of its node have said. Where one has
+ *      said nothing, or something else than expected, all find that. Else each maps the memory, and tries whether it
+ *      may read its neighbour's own: where it may not, what is long comes in pieces
  *   3. whether that has worked everywhere is known to all after two rounds of messages of the PML below: all tell the
  *      first, which tells all. So either all members serve a communicator or none does */
 #include "pml_smelt.h"

@@ -1,9 +1,9 @@
 /* Smelt as Open MPI's point-to-point layer, for communicators whose ranks are all on this node.
  *
- * Open MPI elects one PML for everything, and all processes must have elected the same. Ours does not take part: it loses
- * the election and then stands before the winner, as pml/monitoring does. What it does not serve, a communicator with
- * ranks of other nodes or jobs, goes on to the winner as if it were not there; a communicator is served wholly or not at
- * all, so no message overtakes another on the way between two layers.
+ * Open MPI elects one PML for everything, and all processes must have elected the same. Ours does not take part: it
+ * loses the election and then stands before the winner, as pml/monitoring does. What it does not serve, a communicator
+ * with ranks of other nodes or jobs, goes on to the winner as if it were not there; a communicator is served wholly or
+ * not at all, so no message overtakes another on the way between two layers.
  *
  *   component.c       the election, and what the component offers Open MPI
  *   node.c            who of this job is on this node, and the endpoint (smelt/endpoint.h) that they share
@@ -111,7 +111,8 @@ void pml_smelt_wait(smelt_transfer *transfer);
 int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status);
 
 /* data.c */
-/* A request's convertor for data with gaps. The type is kept as well: the program may free it before they have moved. */
+/* A request's convertor for data with gaps. The type is kept as well: the program may free it before they
+ * have moved. */
 void pml_smelt_convert(pml_smelt_request *request, const void *buffer, size_t count, struct ompi_datatype_t *type);
 void pml_smelt_convert_end(pml_smelt_request *request);
 void pml_smelt_pack(smelt_transfer *send, uint64_t at, void *data, uint64_t bytes);

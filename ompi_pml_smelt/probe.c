@@ -1,5 +1,5 @@
-/* Probing. What a matched probe takes stays where it is, held by a request that only the message's handle knows, until it
- * is received. */
+/* Probing. What a matched probe takes stays where it is, held by a request that only the message's handle knows, until
+ * it is received. */
 #include "pml_smelt.h"
 
 #include "opal/runtime/opal_progress.h"

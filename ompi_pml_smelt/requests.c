@@ -1,12 +1,13 @@
 /* Open MPI's requests, and who may have one when.
  *
- * A request that is under way is completed by whoever makes progress, and freed by the program, perhaps before that. The
- * second of the two puts it back. Which is second is decided in `phase`:
+ * A request that is under way is completed by whoever makes progress, and freed by the program, perhaps before that.
+ * The second of the two puts it back. Which is second is decided in `phase`:
  *
  *   life, counted upwards | DONE: the completer is through with it | FREED: the program is
  *
- * A completion may call back (collectives, one-sided), and the callback may free the request or start it again. Then the
- * completer is through only when it comes back, and if by then another life has begun it has nothing more to say. */
+ * A completion may call back (collectives, one-sided), and the callback may free the request or start it again. Then
+ * the completer is through only when it comes back, and if by then another life has begun it has nothing more
+ * to say. */
 #include "pml_smelt.h"
 
 #include "opal/class/opal_free_list.h"

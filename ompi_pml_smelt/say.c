@@ -1,5 +1,5 @@
-/* Lines for people, on standard error, only when asked for (SMELT_VERBOSE, pml_smelt_verbose) or when something that was
- * asked for cannot be had. Each line is one write, so that the lines of several ranks do not mix. */
+/* Lines for people, on standard error, only when asked for (SMELT_VERBOSE, pml_smelt_verbose) or when something that
+ * was asked for cannot be had. Each line is one write, so that the lines of several ranks do not mix. */
 #include "pml_smelt.h"
 
 #include <stdarg.h>

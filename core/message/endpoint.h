@@ -78,7 +78,8 @@ struct Request {
 
   // Set before it begins, each nullptr or a function. They stay.
   // It has been completed otherwise than within send(), receive(), receive_held() or cancel(): by whoever makes
-  // progress, the last that is done to it. It may send and receive, and must not wait. (test() may have said so before.)
+  // progress, the last that is done to it. It may send and receive, and must not wait. (test() may have said so
+  // before.)
   void (*completed)(Request* request) = nullptr;
   // A receive's data, in place of being copied to the buffer; a send's that begins without `data`: bytes
   // [at, at + bytes) of the message. Consecutive, one call at a time, from any thread; they must not call the endpoint.

@@ -1,5 +1,6 @@
 // MPI's rules for messages, one case each. `rules [CASE]`: all, or one. With --served the counters must show that the
-// component served; with --left that it did not. Any number of ranks from 2 on; without the component all must pass, too.
+// component served; with --left that it did not. Any number of ranks from 2 on; without the component all must pass,
+// too.
 #include "check.h"
 
 #include <time.h>
