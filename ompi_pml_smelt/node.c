@@ -196,10 +196,12 @@ const char *pml_smelt_node_join(struct ompi_communicator_t *world) {
   pml_smelt_endpoint = offered;
   offered = NULL;
   together = true;
+  pml_smelt_waits_begin();
   return NULL;
 }
 
 void pml_smelt_node_leave(void) {
+  pml_smelt_waits_end();
   smelt_endpoint *endpoint = pml_smelt_endpoint;
   pml_smelt_endpoint = NULL;
   smelt_endpoint_leave(endpoint ? endpoint : offered, together);

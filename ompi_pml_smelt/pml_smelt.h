@@ -13,6 +13,7 @@
  *   send.c            sending in every mode, and persistent
  *   receive.c         receiving, and persistent
  *   probe.c           probing, and receiving what a probe has matched
+ *   waits.c           MPI_Wait and its kin
  *   counters.c        what was served, for MPI_T
  *   say.c             lines for people */
 #ifndef PML_SMELT_H
@@ -105,6 +106,10 @@ void pml_smelt_request_activate(pml_smelt_request *request);
 void pml_smelt_request_complete(pml_smelt_request *request);
 int pml_smelt_start(size_t count, ompi_request_t **requests);
 int pml_smelt_progress(void);
+int pml_smelt_request_free(ompi_request_t **request);
+static inline bool pml_smelt_is_ours(const ompi_request_t *request) {
+  return request->req_type == OMPI_REQUEST_PML && request->req_free == pml_smelt_request_free;
+}
 /* Until it is done. */
 void pml_smelt_wait(smelt_transfer *transfer);
 /* Of a request of ours that nobody else knows yet: waits, tells, and frees it. An error class. */
@@ -166,6 +171,10 @@ static inline bool pml_smelt_in_one_piece(const struct ompi_datatype_t *type, si
 static inline void *pml_smelt_begin_of(const void *buffer, const struct ompi_datatype_t *type) {
   return (char *)(uintptr_t)buffer + type->super.true_lb;
 }
+
+/* waits.c */
+void pml_smelt_waits_begin(void);
+void pml_smelt_waits_end(void);
 
 /* counters.c */
 typedef struct pml_smelt_counters {

@@ -20,7 +20,6 @@ enum { kFreed = 1, kDone = 2, kLife = 4 };
 static opal_free_list_t free_requests;
 static bool begun;
 
-static int free_request(ompi_request_t **request);
 static int cancel(ompi_request_t *request, int flag) {
   return ((pml_smelt_request *)request)->kind == PML_SMELT_RECEIVE ? pml_smelt_cancel_receive(request, flag)
                                                                    : OMPI_SUCCESS; /* as in Open MPI's own */
@@ -29,7 +28,7 @@ static int cancel(ompi_request_t *request, int flag) {
 static void construct(pml_smelt_request *request) {
   request->super.req_type = OMPI_REQUEST_PML;
   request->super.req_start = pml_smelt_start;
-  request->super.req_free = free_request;
+  request->super.req_free = pml_smelt_request_free;
   request->super.req_cancel = cancel;
   memset(&request->transfer, 0, sizeof request->transfer);
   atomic_init(&request->phase, 0);
@@ -126,7 +125,7 @@ void pml_smelt_request_complete(pml_smelt_request *request) {
   if (phase & kFreed) pml_smelt_request_recycle(request);
 }
 
-static int free_request(ompi_request_t **freed) {
+int pml_smelt_request_free(ompi_request_t **freed) {
   pml_smelt_request *request = (pml_smelt_request *)*freed;
   *freed = MPI_REQUEST_NULL;
   OMPI_REQUEST_FINI(&request->super); /* the program cannot name it any more */

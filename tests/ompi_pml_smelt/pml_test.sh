@@ -62,6 +62,13 @@ check "--mca pml smelt alone is said, and ends" any 'names no other component' \
 export OMPI_MCA_pml_smelt_enable=1
 for n in 2 3 4; do ok "the rules, $n ranks" $n "$programs/pml_rules" --served; done
 
+ok "the rules where no memory may be read, 2 ranks" 2 "$programs/pml_rules" --served --refused
+
+# --- MPI_THREAD_MULTIPLE
+
+ok "threads, 2 ranks" 2 "$programs/pml_many_threads"
+ok "threads, 3 ranks" 3 "$programs/pml_many_threads" --threads 8 --rounds 40
+
 # --- Open MPI's own collectives, communicators, one-sided and spawned processes over it
 
 for n in 2 3; do
@@ -72,5 +79,14 @@ for n in 2 3; do
     ok "$program, $n ranks" $n "$collectives/$first" "$@"
   done
 done
+# --- jobs that die
+
+for how in kill abort; do
+  check "a rank that dies ends the job: $how" any '' mpirun -n 3 "$collectives/crash" $how
+done
+small_file='if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then ulimit -f 64; fi; exec "$@"'
+check "no room for one of the ranks" 0 'left to Open MPI.s pml/ob1: not enough shared memory' mpirun -n 3 \
+  --mca btl tcp,self -x SMELT_VERBOSE=1 sh -c "$small_file" - "$programs/pml_rules" --left lengths
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
