@@ -127,6 +127,10 @@ static int add_procs(struct ompi_proc_t **procs, size_t count) { return pml_smel
 static int del_procs(struct ompi_proc_t **procs, size_t count) { return pml_smelt_lower.pml_del_procs(procs, count); }
 static int dump(struct ompi_communicator_t *comm, int verbose) { return pml_smelt_lower.pml_dump(comm, verbose); }
 static int enable(bool yes) {
+  if (!elected) { /* those that might have been elected have all declined */
+    pml_smelt_say("not used: Open MPI has no PML that what is not Smelt's could go to");
+    return OMPI_ERR_NOT_AVAILABLE;
+  }
   if (yes) {
     pml_smelt_register_counters(&mca_pml_smelt_component.pmlm_version);
     const int error = pml_smelt_requests_begin();

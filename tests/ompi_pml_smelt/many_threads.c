@@ -1,5 +1,5 @@
-// MPI_THREAD_MULTIPLE: threads that send and receive at the same time, each with a tag of its own; threads that share what
-// comes, by matched probes and by wildcards: each message comes to one of them.
+// MPI_THREAD_MULTIPLE: threads that send and receive at the same time, each with a tag of its own; threads that share
+// what comes, by matched probes and by wildcards: each message comes to one of them.
 //   many_threads [--threads T] [--rounds N]
 #include "check.h"
 
