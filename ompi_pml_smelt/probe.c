@@ -59,6 +59,10 @@ static int post_holder(pml_smelt_request *holder, int from, int tag) {
 }
 
 static int hand_over(pml_smelt_request *holder, struct ompi_message_t **handle, ompi_status_public_t *status) {
+  if (holder->transfer.error) { /* there is none, and will be none: who was to send it has died */
+    pml_smelt_request_recycle(holder);
+    return MPI_ERR_OTHER;
+  }
   ompi_message_t *message = ompi_message_alloc();
   if (!message) return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
   ompi_status_public_t outcome;
