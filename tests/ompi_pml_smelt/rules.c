@@ -555,9 +555,9 @@ static void freed(void) {
     verify(in + (size_t)k * kLong, before_of(world_rank), 1, k % 3 == 0 ? kLong : k % 3 == 1 ? 4000 : 10, "freed");
   // the communicator may go while something is under way
   MPI_Request requests[2];
+  memset(in, 0, kLong);
   MPI_Irecv(in, kLong, MPI_BYTE, before_of(world_rank), 2, comm, &requests[0]);
   MPI_Isend(out, kLong, MPI_BYTE, next_of(world_rank), 2, comm, &requests[1]);
-  memset(in, 0, kLong);
   MPI_Comm_free(&comm);
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   verify(in, before_of(world_rank), 1, kLong, "freed communicator");
@@ -741,6 +741,34 @@ static void communicators(void) {
   MPI_Comm_free(&part);
 }
 
+// Messages that nobody has received go with their communicator: another that gets its context id does not see them.
+static void nobodys(void) {
+  static const int lengths_of[] = {10, 4000};
+  unsigned char out[4000], in[4000];
+  for (int round = 0; round < 6; ++round) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    const int from = round % 2 ? MPI_ANY_SOURCE : before_of(world_rank);
+    int flag;
+    MPI_Iprobe(from, 1, comm, &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);
+    for (int k = 0; k < 2; ++k) {
+      fill(out, world_rank, round, sizeof out);
+      MPI_Send(out, lengths_of[k], MPI_BYTE, next_of(world_rank), 1, comm);
+    }
+    MPI_Send(NULL, 0, MPI_BYTE, next_of(world_rank), 2, comm);
+    MPI_Recv(NULL, 0, MPI_BYTE, before_of(world_rank), 2, comm, MPI_STATUS_IGNORE);  // behind the others
+    if (round >= 4) {  // one of them is received
+      MPI_Status status;
+      MPI_Recv(in, sizeof in, MPI_BYTE, from, 1, comm, &status);
+      verify_status(&status, before_of(world_rank), 1, lengths_of[0], "of this communicator");
+      verify(in, before_of(world_rank), round, (size_t)lengths_of[0], "of this communicator");
+    }
+    MPI_Comm_free(&comm);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 // --- room
 
 // More than fits anywhere, both sides send before they receive; the sends are blocking, so that what is short must be
@@ -840,6 +868,7 @@ static const struct {
     {"proc_null_and_self", proc_null_and_self},
     {"datatypes", datatypes},
     {"communicators", communicators},
+    {"nobodys", nobodys},
     {"flood", flood},
     {"many_requests", many_requests},
 };
