@@ -45,7 +45,13 @@ int pml_smelt_probe(int from, int tag, struct ompi_communicator_t *comm, ompi_st
   pml_smelt_communicator *served = pml_smelt_served(comm);
   if (!served) return pml_smelt_lower.pml_probe(from, tag, comm, status);
   pml_smelt_count(&pml_smelt_tally.probes);
-  for (unsigned round = 0; !look(served, from, tag, status);) wait_a_little(&round);
+  enum { kAsk = 4096 }; /* rounds in vain, until somebody is asked whether it lives */
+  for (unsigned round = 0; !look(served, from, tag, status);) {
+    wait_a_little(&round);
+    if (round % kAsk == kAsk - 1 &&
+        smelt_endpoint_lost(pml_smelt_endpoint, from == MPI_ANY_SOURCE ? -1 : served->members[from]))
+      return look(served, from, tag, status) ? OMPI_SUCCESS : MPI_ERR_OTHER;
+  }
   return OMPI_SUCCESS;
 }
 

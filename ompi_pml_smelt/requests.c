@@ -10,6 +10,7 @@
  * to say. */
 #include "pml_smelt.h"
 
+#include "ompi/runtime/mpiruntime.h"
 #include "opal/class/opal_free_list.h"
 #include "opal/runtime/opal_progress.h"
 
@@ -104,13 +105,20 @@ void pml_smelt_request_activate(pml_smelt_request *request) {
 
 /* --- its end */
 
+/* The program has freed it before it was complete, so nobody can be told that the message was longer than the buffer:
+ * MPI calls that fatal, and Open MPI's own end the job. */
+static void recycle_freed(pml_smelt_request *request) {
+  if (request->super.req_status.MPI_ERROR == MPI_ERR_TRUNCATE) (void)ompi_mpi_abort(request->comm, MPI_ERR_TRUNCATE);
+  pml_smelt_request_recycle(request);
+}
+
 void pml_smelt_request_complete(pml_smelt_request *request) {
   /* relaxed: of this life it is told with the request */
   unsigned phase = atomic_load_explicit(&request->phase, memory_order_relaxed);
   if (!request->super.req_complete_cb) {
     /* acquire, release: the other one of the two has done with it */
     if (atomic_fetch_or_explicit(&request->phase, kDone, memory_order_acq_rel) & kFreed)
-      pml_smelt_request_recycle(request);
+      recycle_freed(request);
     else
       (void)ompi_request_complete(&request->super, true);
     return;
@@ -122,7 +130,7 @@ void pml_smelt_request_complete(pml_smelt_request *request) {
     if (phase / kLife != life) return;
   } while (!atomic_compare_exchange_weak_explicit(&request->phase, &phase, phase | kDone, memory_order_acq_rel,
                                                   memory_order_relaxed));
-  if (phase & kFreed) pml_smelt_request_recycle(request);
+  if (phase & kFreed) recycle_freed(request);
 }
 
 int pml_smelt_request_free(ompi_request_t **freed) {

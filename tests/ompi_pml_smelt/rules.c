@@ -752,6 +752,7 @@ static void nobodys(void) {
     int flag;
     MPI_Iprobe(from, 1, comm, &flag, MPI_STATUS_IGNORE);
     CHECK(!flag);
+    MPI_Barrier(MPI_COMM_WORLD);  // nobody sends before all have looked
     for (int k = 0; k < 2; ++k) {
       fill(out, world_rank, round, sizeof out);
       MPI_Send(out, lengths_of[k], MPI_BYTE, next_of(world_rank), 1, comm);

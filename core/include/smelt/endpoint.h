@@ -87,6 +87,12 @@ SMELT_API int smelt_endpoint_receive_held(smelt_endpoint *endpoint, smelt_transf
                                            void *buffer, uint64_t room);
 /* Takes back a receive that has met no message: it is done, -ECANCELED, and `completed` is not called. 0: it has. */
 SMELT_API int smelt_endpoint_cancel(smelt_endpoint *endpoint, smelt_transfer *receive);
+/* The host is through with a context: its messages that have come, and that nobody has received, are lost, before it is
+ * used again. A send that waits for its receive goes on waiting. */
+SMELT_API void smelt_endpoint_forget(smelt_endpoint *endpoint, unsigned context);
+/* Will no more come from `source` (below 0: from all others), because they have died, and is what they had sent here?
+ * It asks the kernel: for who has probed in vain for a while. */
+SMELT_API int smelt_endpoint_lost(smelt_endpoint *endpoint, int source);
 /* Is there a message that such a receive would get? Tells of it. Makes no progress. */
 SMELT_API int smelt_endpoint_probe(smelt_endpoint *endpoint, int source, unsigned context, int tag, int any_tag,
                                    uint16_t *sender, int32_t *message_tag, uint64_t *length);
