@@ -35,12 +35,14 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
   if (me >= shape.members || shape.cells < 2 || (shape.cells & (shape.cells - 1)) || shape.packet_bytes % 64 ||
       shape.pieces == 0 || shape.piece_bytes == 0 || shape.piece_bytes % 64)
     return -EINVAL;
-  auto* made = make_object<Endpoint>(shape.members * (sizeof(Queue) + 5) + 256);
+  auto* made = make_object<Endpoint>(shape.members * (sizeof(Queue) + 5) +
+                                     (shape.packets + shape.pieces) * sizeof(uint16_t) + 256);
   if (!made) return -ENOMEM;
   made->queues_ = made->arena.make<Queue>(shape.members);
   made->held_ = made->arena.make<std::atomic<uint32_t>>(shape.members);
   made->gone_ = made->arena.make<std::atomic<uint8_t>>(shape.members);
-  if (!made->queues_ || !made->held_ || !made->gone_ || made->table_.create() != 0) {
+  auto* holders = made->arena.make<std::atomic<uint16_t>>(shape.packets + shape.pieces);
+  if (!made->queues_ || !made->held_ || !made->gone_ || !holders || made->table_.create() != 0) {
     free_object(made);
     return -ENOMEM;
   }
@@ -58,8 +60,8 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
   own.member->started = os::process_start(made->process_);
   own.inbox.write_empty();
   made->reader_.inbox = own.inbox;
-  made->pool_.write_full(own.returns, shape.packets);
-  made->pieces_.write_full(own.piece_returns, shape.pieces);
+  made->pool_.write_full(own.returns, shape.packets, holders);
+  made->pieces_.write_full(own.piece_returns, shape.pieces, holders + shape.packets);
   *endpoint = made;
   return 0;
 }

@@ -131,6 +131,8 @@ class Endpoint : public Object {
   void set_single_copy(bool allowed);  // as open() says
   // Who waits calls this now and then, with no lock: other communication of the program. Before the first message.
   void set_host(void (*progress)(void* argument), void* argument);
+  // How long who sleeps does so before it asks whether the others live; 0: until somebody wakes it. ns
+  void set_sleep(int64_t ns) { sleep_ns_ = ns; }
 
   // 0, or -EINVAL, and then the request is not begun. `done`: is it complete? (Then `completed` is not called.)
   // `synchronous`: it is not before the message has met its receive.
@@ -210,6 +212,7 @@ class Endpoint : public Object {
   uint32_t share_ = 0;  // of a sender's packets that we hold at most
   int32_t process_ = 0;
   uint64_t eager_bytes_ = 0, single_copy_bytes_ = 0;
+  int64_t sleep_ns_ = 100'000'000;
   void (*host_)(void*) = nullptr;
   void* host_argument_ = nullptr;
   std::atomic<bool> single_copy_{false}, somebody_gone_{false};

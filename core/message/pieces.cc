@@ -14,6 +14,7 @@
 // met comes to its end. The pieces of a message come one after the other, since they are sent so and the inbox keeps
 // the order; they need say no more than whose they are.
 #include <algorithm>
+#include <cstring>
 
 #include "message/endpoint.h"
 #include "message/endpoint_internal.h"
@@ -53,6 +54,7 @@ void Endpoint::grant(const Header& header, uint16_t to) {
 // Some pieces; others want to get on, too. Under the queue's lock.
 bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last) {
   constexpr int kAtATime = 4;
+  const Inbox inbox = area(to).inbox;
   bool any = false;
   for (int i = 0; i < kAtATime && queue->first_granted; ++i) {
     Request* send = queue->first_granted;
@@ -62,7 +64,13 @@ bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Req
       if (send->packet == kNoPacket) break;
       fetch(send, send->moved, area(me_).pieces + uint64_t{send->packet} * shape_.piece_bytes, bytes);
     }
-    if (!put(to, {0, bytes, Kind::kPiece, send->packet, send->other, 0})) break;
+    uint64_t position;
+    InboxCell* cell = inbox.claim(me_, &position);
+    if (!cell) break;
+    pieces_.hand_to(send->packet, to);
+    const Header header{0, bytes, Kind::kPiece, send->packet, send->other, 0};
+    std::memcpy(cell->payload, &header, sizeof header);
+    inbox.publish(cell, position, me_);
     send->packet = kNoPacket;
     send->moved += bytes;
     any = true;

@@ -83,14 +83,13 @@ Endpoint::Announced Endpoint::announce(Request* request) {
       request->packet = pool_.take();
       if (request->packet != kNoPacket)
         fetch(request, 0, area(me_).packets + uint64_t{request->packet} * shape_.packet_bytes, request->length);
-      // Who had them may have died with them: then it need not wait for one. relaxed: a hint
-      else if (!somebody_gone_.load(std::memory_order_relaxed))
+      else
         return Announced::kNoRoom;
     }
     header.which = request->packet;
     header.kind = Kind::kEager;
   }
-  if (!is_inline && (request->length > eager_bytes_ || header.which == kNoPacket)) {
+  if (!is_inline && request->length > eager_bytes_) {
     header = {header.key, header.length, Kind::kLong, 0, reinterpret_cast<uint64_t>(request->data), self};
   }
   uint64_t position;
@@ -99,6 +98,7 @@ Endpoint::Announced Endpoint::announce(Request* request) {
   if (!cell) return Announced::kNoRoom;
   std::memcpy(cell->payload, &header, sizeof header);
   if (header.kind == Kind::kInline) fetch(request, 0, cell->payload + sizeof header, request->length);
+  if (header.kind == Kind::kEager) pool_.hand_to(header.which, request->peer);
   const bool answered = header.answer != 0;
   request->packet = kNoPacket;
   // relaxed: whoever has the answer has it from the receiver, who has it from the cell

@@ -45,7 +45,6 @@ constexpr uint32_t kLook = 1024;           // rounds between two looks at the cl
 constexpr uint32_t kSpin = 64;             // looks at our word before we sleep
 constexpr uint32_t kFew = 64;              // requests that are looked at again and again
 constexpr int64_t kPatience = 10'000'000;  // ns, until somebody is asked whether it lives
-constexpr int64_t kSleep = 100'000'000;    // ns at a time
 
 bool is_done(const Waiter& waiter) {
   // acquire: what it waited for
@@ -137,7 +136,7 @@ void Endpoint::wait_on(Waiter* waiter, Request* const* requests, uint32_t count)
         waiter->word.compare_exchange_strong(awake, Waiter::kAsleep, std::memory_order_relaxed,
                                              std::memory_order_relaxed)) {
       sleeps_.fetch_add(1, std::memory_order_relaxed);
-      os::futex_wait(&waiter->word, Waiter::kAsleep, kSleep);
+      os::futex_wait(&waiter->word, Waiter::kAsleep, sleep_ns_);
     }
     lock(sleepers_lock_);
     const bool is_called = waiter->is_called;
@@ -218,6 +217,14 @@ void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
     somebody_gone_.store(true, std::memory_order_relaxed);
   }
   if (!somebody_gone_.load(std::memory_order_relaxed)) return;
+  // What they had. Again and again: others may just have been about to give them more.
+  for (uint16_t i = 0; i < shape_.members; ++i) {
+    if (!is_gone(i)) continue;
+    lock(queues_[i].lock);  // no piece is on its way there
+    pool_.reclaim(i);
+    pieces_.reclaim(i);
+    unlock(queues_[i].lock, 0);
+  }
   for (uint32_t i = 0; i < count; ++i)
     if (!test(requests[i])) abandon(requests[i]);
 }

@@ -7,17 +7,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <functional>
-#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "shared_pages.h"
-#include "transport/segment.h"
+#include "processes.h"
 
 namespace smelt::test {
 namespace {
@@ -27,26 +21,6 @@ using message::kInlineBytes;
 using message::Request;
 using message::Shape;
 using Bytes = std::vector<unsigned char>;
-
-struct Close {
-  void operator()(Endpoint* endpoint) const { Endpoint::close(endpoint); }
-};
-using End = std::unique_ptr<Endpoint, Close>;
-End open_end(void* memory, const Shape& shape, uint16_t me, bool single_copy = true) {
-  Endpoint* endpoint = nullptr;
-  EXPECT_EQ(Endpoint::open(memory, shape, me, single_copy, &endpoint), 0);
-  return End(endpoint);
-}
-
-// Members that are threads of this process.
-struct Members {
-  explicit Members(const Shape& shape, bool single_copy = true) : pages(shape.bytes()) {
-    for (uint16_t i = 0; i < shape.members; ++i) ends.push_back(open_end(pages.get(), shape, i, single_copy));
-  }
-  Endpoint& operator[](size_t i) const { return *ends[i]; }
-  SharedPages pages;
-  std::vector<End> ends;
-};
 
 // What the k-th message of a lane is; every way of travelling comes, short ones more often.
 Bytes content(uint64_t lane, uint64_t k) {
@@ -358,52 +332,96 @@ TEST(Endpoint, ManyThreadsOfManyMembersKeepTheOrderOfEachTag) {
   EXPECT_EQ(wrong, 0);
 }
 
-// The thread sanitizer sees the threads of one process: what passes from one of them to another through a third process
-// (a packet that was returned) looks like a race to it.
-#if defined(__SANITIZE_THREAD__)
-#define NEEDS_PROCESSES() GTEST_SKIP() << "the sanitizer does not see other processes"
-#else
-#define NEEDS_PROCESSES()
-#endif
+// More threads than anybody has CPUs, each with one message under way: all but one of each member sleep, and nobody
+// wakes who is not told to.
+TEST(Endpoint, ManyThreadsSleepUntilTheirOwnMessageComes) {
+  constexpr int kThreads = 24, kRounds = 200;
+  const Members members(Shape{2});
+  for (const End& end : members.ends) end->set_sleep(0);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < kThreads; ++t)
+    for (uint16_t me = 0; me < 2; ++me)
+      threads.emplace_back([&, t, me] {
+        for (int i = 0; i < kRounds; ++i) {
+          uint64_t out = static_cast<uint64_t>(t) << 32 | static_cast<uint64_t>(i), in = 0;
+          Request send, receive;
+          const auto sends = [&] {
+            members[me].send(&send, 1 - me, 0, t, &out, sizeof out);
+            members[me].wait(&send);
+          };
+          if (me == 0) sends();
+          members[me].receive(&receive, 1 - me, 0, t, false, &in, sizeof in);
+          wrong += members[me].wait(&receive) != 0 || in != out;
+          if (me == 1) sends();
+        }
+      });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(members[0].counters().sleeps, 0u);
+}
 
-// Members that are processes, over a segment without a name.
-struct Processes {
-  explicit Processes(const Shape& shape) : shape(shape), ready(kPage) {
-    EXPECT_EQ(allocate_block(kPage + shape.bytes(), shape.members, uint64_t{1} << 30, &block, &ticket), 0);
-    EXPECT_EQ(take_block_pages(block, kPage, shape.bytes()), 0);
-    own = open_end(block.address + kPage, shape, 0);
-    count() = 1;
+// Threads that wait for some of many requests, which come in any order, from several threads.
+TEST(Endpoint, WhoWaitsForSomeGetsAtLeastSoMany) {
+  constexpr int kThreads = 4, kRounds = 100, kRequests = 20;
+  const Members members(Shape{2});
+  for (const End& end : members.ends) end->set_sleep(0);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (int round = 0; round < kRounds; ++round) {
+        int order[kRequests];
+        for (int i = 0; i < kRequests; ++i) order[i] = i;
+        std::shuffle(order, order + kRequests, random);
+        for (const int i : order) {
+          const Bytes bytes = content(t, round * kRequests + i);
+          Request send;
+          members[0].send(&send, 1, static_cast<uint16_t>(t), i, bytes.data(), bytes.size());
+          wrong += members[0].wait(&send) != 0;
+          if (random() % 8 == 0) std::this_thread::yield();
+        }
+        Bytes none;
+        Request answer;
+        members[0].receive(&answer, 1, static_cast<uint16_t>(t), 1000, false, nullptr, 0);
+        wrong += members[0].wait(&answer) != 0;
+      }
+    });
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t + 100);
+      for (int round = 0; round < kRounds; ++round) {
+        Request receives[kRequests];
+        Bytes got[kRequests];
+        std::vector<Request*> pending;
+        for (int i = 0; i < kRequests; ++i) {
+          got[i].resize(40'000);
+          members[1].receive(&receives[i], 0, static_cast<uint16_t>(t), i, false, got[i].data(), got[i].size());
+          pending.push_back(&receives[i]);
+        }
+        while (!pending.empty()) {
+          const auto needed = 1 + random() % static_cast<uint32_t>(pending.size());
+          const uint32_t complete = members[1].wait_for(pending.data(), static_cast<uint32_t>(pending.size()), needed);
+          uint32_t found = 0;
+          std::erase_if(pending, [&](Request* request) {
+            const bool is_complete = members[1].test(request);
+            found += is_complete;
+            return is_complete;
+          });
+          wrong += complete < needed || found < complete;
+        }
+        for (int i = 0; i < kRequests; ++i) {
+          got[i].resize(receives[i].length);
+          wrong += got[i] != content(t, round * kRequests + i);
+        }
+        Request answer;
+        members[1].send(&answer, 0, static_cast<uint16_t>(t), 1000, nullptr, 0);
+        wrong += members[1].wait(&answer) != 0;
+      }
+    });
   }
-  ~Processes() {
-    own.reset();
-    abandon_block(&block);
-    release_segments();
-  }
-  std::atomic<int>& count() { return *static_cast<std::atomic<int>*>(ready.get()); }
-  void meet() {
-    while (count() < shape.members) std::this_thread::yield();
-  }
-  pid_t member(uint16_t me, const std::function<int(Endpoint&)>& body) {
-    const pid_t child = fork();
-    if (child != 0) return child;
-    alarm(120);
-    Block mapped;
-    if (attach_block(ticket, kPage + shape.bytes(), &mapped)) _exit(99);
-    const End end = open_end(mapped.address + kPage, shape, me);
-    count() += 1;
-    meet();
-    _exit(std::min(body(*end), 98));
-  }
-  const Shape shape;
-  SharedPages ready;
-  Block block;
-  Ticket ticket;
-  End own;
-};
-int ended(pid_t child) {
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Endpoint, ProcessesWithManyThreads) {
