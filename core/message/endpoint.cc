@@ -278,10 +278,22 @@ bool Endpoint::drain(bool patiently) {
   return patiently ? at_end : any;
 }
 
+// Under the queue's lock, when it has changed.
+void Endpoint::note(Queue* queue) {
+  const bool is_waiting = queue->first || queue->first_reply || queue->first_granted;
+  // relaxed, all: hints to whoever has not queued anything itself
+  const bool was_waiting = queue->anything.load(std::memory_order_relaxed) != 0;
+  queue->sends_wait.store(queue->first != nullptr, std::memory_order_relaxed);
+  queue->anything.store(is_waiting, std::memory_order_relaxed);
+  if (is_waiting != was_waiting) queues_waiting_.fetch_add(is_waiting ? 1 : ~0u, std::memory_order_relaxed);
+}
+
 // What found no room. A send leaves its queue when it has been announced, not before: otherwise one that begins just
 // then would overtake it.
 bool Endpoint::launch() {
   bool any = false;
+  // relaxed: a hint
+  if (queues_waiting_.load(std::memory_order_relaxed) == 0) return false;
   for (uint16_t to = 0; to < shape_.members; ++to) {
     Queue& queue = queues_[to];
     uintptr_t rest;
@@ -303,7 +315,7 @@ bool Endpoint::launch() {
       any = true;
     }
     if (queue.first_granted) any |= launch_pieces(&queue, to, &completed, &last_completed);
-    queue.note();
+    note(&queue);
     unlock(queue.lock, 0);
     // Only now: who is called may send.
     while (Request* send = completed) {

@@ -176,6 +176,7 @@ class Endpoint : public Object {
   Announced announce(Request* request);
   static void begin_receive(Request* request, void* buffer, uint64_t capacity);
   bool met(Request* receive, Message* message);
+  void note(Queue* queue);
   bool drain(bool patiently);
   bool launch();
   bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
@@ -232,6 +233,7 @@ class Endpoint : public Object {
   struct Parcel* parcels_ = nullptr;  // free
   struct Chunk* chunks_ = nullptr;
   alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0}, deferred_{0}, wildcards_{0}, sleeps_{0};
+  alignas(64) std::atomic<uint32_t> queues_waiting_{0};
   alignas(64) std::atomic<uintptr_t> polling_{0};
   alignas(64) std::atomic<uintptr_t> sleepers_lock_{0};
   Waiter* sleepers_ = nullptr;

@@ -53,13 +53,6 @@ struct Endpoint::Queue {
   Request *first, *last;             // sends that are not announced yet
   Message *first_reply, *last_reply;
   Request *first_granted, *last_granted;  // sends that go in pieces
-
-  // Under the lock.
-  void note() {
-    // relaxed, both: hints to whoever has not queued anything itself
-    sends_wait.store(first != nullptr, std::memory_order_relaxed);
-    anything.store(first || first_reply || first_granted, std::memory_order_relaxed);
-  }
 };
 
 // Lists with both ends, through `behind`.

@@ -47,7 +47,7 @@ void Endpoint::grant(const Header& header, uint16_t to) {
   // relaxed: under the lock
   send->stage.store(Request::kInPieces, std::memory_order_relaxed);
   push_back(&queue.first_granted, &queue.last_granted, send);
-  queue.note();
+  note(&queue);
   unlock(queue.lock, 0);
 }
 

@@ -130,7 +130,7 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
   if (how != Announced::kNoRoom) return 0;
   lock(queue.lock);
   push_back(&queue.first, &queue.last, request);
-  queue.note();
+  note(&queue);
   unlock(queue.lock, 0);
   deferred_.fetch_add(1, std::memory_order_relaxed);
   return 0;
@@ -146,7 +146,7 @@ void Endpoint::reply(Message* message) {
   Queue& queue = queues_[to];
   lock(queue.lock);
   push_back(&queue.first_reply, &queue.last_reply, message);
-  queue.note();
+  note(&queue);
   unlock(queue.lock, 0);
 }
 

@@ -273,7 +273,7 @@ void Endpoint::abandon_send(Request* send) {
   if (is_ours) {
     remove_from(&queue.first, &queue.last, send);
     remove_from(&queue.first_granted, &queue.last_granted, send);
-    queue.note();
+    note(&queue);
     if (send->packet != kNoPacket) (stage == Request::kInPieces ? pieces_ : pool_).give_back(send->packet);
     send->stage.store(Request::kEnded, std::memory_order_relaxed);
   }
