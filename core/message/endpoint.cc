@@ -68,6 +68,11 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
 
 void Endpoint::close(Endpoint* endpoint) {
   if (!endpoint) return;
+  constexpr int64_t kPatience = 1'000'000'000;  // ns
+  const int64_t began = os::now_ns();
+  // relaxed: nobody else uses it
+  while (endpoint->queues_waiting_.load(std::memory_order_relaxed) != 0 && os::now_ns() - began < kPatience)
+    if (!endpoint->launch()) os::yield_cpu();
   for (Chunk *chunk = endpoint->chunks_, *next; chunk; chunk = next) {
     next = chunk->next;
     os::unmap_pages(chunk, kChunkBytes);

@@ -122,7 +122,8 @@ class Endpoint : public Object {
   // `memory`: shape.bytes() that all members have mapped, zeroed; each calls this, and none sends before all have
   // (the caller's barrier). `single_copy`: may we read the others' memory? 0, -ENOMEM, -EINVAL.
   static int open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint);
-  // Nobody uses it any more, no request is pending. What was sent and not received is lost.
+  // Nobody uses it any more, no request is pending. What was sent and not received is lost; what the senders of
+  // received messages have not been told for want of room they are told now, if they make room within a second.
   static void close(Endpoint* endpoint);
 
   // Before the first message. Messages of more than `eager` bytes (at most a packet) are announced, and received by

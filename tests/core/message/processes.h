@@ -71,10 +71,12 @@ struct Processes {
     alarm(120);
     Block mapped;
     if (attach_block(ticket, kPage + shape.bytes(), &mapped)) _exit(99);
-    const End end = open_end(mapped.address + kPage, shape, me, single_copy);
+    End end = open_end(mapped.address + kPage, shape, me, single_copy);
     count() += 1;
     meet();
-    _exit(std::min(body(*end), 98));
+    const int result = body(*end);
+    end.reset();
+    _exit(std::min(result, 98));
   }
   const message::Shape shape;
   const bool single_copy;
