@@ -84,7 +84,8 @@ def main():
     parser.add_argument("--json")
     arguments = parser.parse_args()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_MCA_")}
-    environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       OMPI_MCA_rmaps_base_oversubscribe="1")
     with tempfile.TemporaryDirectory() as scratch:
         sides = sides_of(arguments.build, scratch)
         wanted = arguments.sides.split(",") if arguments.sides else list(sides)

@@ -382,7 +382,6 @@ TEST(Endpoint, WhoWaitsForSomeGetsAtLeastSoMany) {
           wrong += members[0].wait(&send) != 0;
           if (random() % 8 == 0) std::this_thread::yield();
         }
-        Bytes none;
         Request answer;
         members[0].receive(&answer, 1, static_cast<uint16_t>(t), 1000, false, nullptr, 0);
         wrong += members[0].wait(&answer) != 0;
