@@ -45,16 +45,6 @@ Shape shape_of(unsigned members) { return Shape{static_cast<uint16_t>(members)};
 
 smelt_endpoint* make() { return make_object<smelt_endpoint>(0); }
 
-// In the block that is there; on failure the block is let go of by the caller.
-int open_in(smelt_endpoint* made, const Shape& shape, unsigned me) {
-  const uint64_t own = kPage + me * shape.area_bytes();
-  if (take_block_pages(made->block, own, shape.area_bytes()) != 0) return -ENOMEM;
-  const int error =
-      Endpoint::open(made->block.address + kPage, shape, static_cast<uint16_t>(me), true, &made->endpoint);
-  if (error == 0) limit(made->endpoint);
-  return error;
-}
-
 // What this process has been told of the machine, once.
 Profile profile;
 bool have_profile = false;
@@ -69,6 +59,16 @@ void limit(Endpoint* endpoint) {
   const Profile* known = have_profile ? &profile : nullptr;
   const uint64_t pieces = find_threshold(ThresholdId::kMessagePieces, known).value;
   endpoint->set_limits(find_threshold(ThresholdId::kMessageEager, known).value, pieces == kNever ? kNever : pieces + 1);
+}
+
+// In the block that is there; on failure the block is let go of by the caller.
+int open_in(smelt_endpoint* made, const Shape& shape, unsigned me) {
+  const uint64_t own = kPage + me * shape.area_bytes();
+  if (take_block_pages(made->block, own, shape.area_bytes()) != 0) return -ENOMEM;
+  const int error =
+      Endpoint::open(made->block.address + kPage, shape, static_cast<uint16_t>(me), true, &made->endpoint);
+  if (error == 0) limit(made->endpoint);
+  return error;
 }
 
 bool fits(unsigned members) { return members >= 2 && members <= SMELT_MAX_PARTICIPANTS; }

@@ -120,7 +120,9 @@ again:
      :: (over & (1<<me)) -> load(word(me), SEEN, v);
         if :: v==DONE -> v=0; break :: else v=0 fi
      :: (over & (1<<me))==0 ->
-        atomic { j=0; do :: j<N-1 -> j++ :: (over & (1<<j))==0 -> break od; over=over | (1<<j) };
+        atomic { j=0; do :: (over & (1<<j))==0 -> break
+                         :: j<N-1 -> j++
+                         :: j==N-1 && (over & (1<<j)) -> j=0 od; over=over | (1<<j) };
         complete(j)
      od;
      j=0;
