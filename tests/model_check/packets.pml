@@ -58,8 +58,8 @@ inline take_returned() {
      :: else fi;
   w=0; v=0; rest=0
 #else
-  load(top, RELAXED, packet);
-  if :: packet>0 -> atomic { update_from(top, TAKEN, packet); update_to(0) }; rest=packet :: else fi
+  /* The look before, which may see too little, would only mean another try. */
+  atomic { if :: last_[top]!=0 -> update_from(top, TAKEN, packet); update_to(0); rest=packet :: else fi }
 #endif
 }
 

@@ -151,7 +151,8 @@ again:
   if :: seen ->
         atomic { update_from(word(me), RELAXED, v); if :: v==AWAKE -> update_to(ASLEEP) :: else -> update_not() fi };
         if :: v==AWAKE -> /* futex_wait */
-              atomic { fence(); load(word(me), RELAXED, v); asleep[me]=v==ASLEEP; v=0 };
+              /* the kernel looks and puts us to sleep under a lock that the waker takes afterwards */
+              atomic { fence(); v=0; asleep[me]=last_[word(me)]==ASLEEP };
               !asleep[me]
            :: else -> v=0 fi
      :: else fi;
