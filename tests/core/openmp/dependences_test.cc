@@ -159,6 +159,8 @@ TEST(Dependences, WithoutMemoryTheMakerWaits) {
   EXPECT_EQ(waited, 40 - static_cast<int>(DependNode::kSlots) + 1);
   drop(node, parent.blocks);
   for (int i = 0; i < 40; ++i) parent.end(i);
+  parent.table.free_all(parent.blocks);
+  EXPECT_EQ(parent.blocks.alive.load(), 0);
 }
 
 // A maker, and threads that run what is ready: every cell is written by one at a time, and read by none meanwhile. The
