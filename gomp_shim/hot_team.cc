@@ -67,9 +67,9 @@ void dock(void* word) {
   for (;;) {
     ForkMessage message;
     while (!fork.await(me, epoch, stop, &message)) {
-      // Arrived, and then somebody who had not made a task: this join is libgomp's. position.epoch still numbers it.
+      // Arrived, and then somebody who had not made a task: this join is another one. position.epoch still numbers it.
       region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
-      real_barrier(position);
+      end_episode(position);
       stop = nullptr;
     }
     if (!message.function) break;
@@ -80,7 +80,7 @@ void dock(void* word) {
     epoch = position.epoch + 1;
     stop = &region.real_epoch;
     if (is_real(region.real_epoch, epoch) || !fork.arrive(me, epoch, stop)) {
-      real_barrier(position);
+      end_episode(position);
       stop = nullptr;
     }
   }
@@ -124,8 +124,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
     }
   }
   if (real) {
-    real_barrier(position);
-    count(region.counters.real);
+    if (end_episode(position)) count(region.counters.real);
     hot.state.save_range(&hot.inside_image);
     hot.state.restore_range(hot.serial);
   }

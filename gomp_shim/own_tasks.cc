@@ -88,18 +88,22 @@ struct alignas(kLineBytes) Worker {
   Task* free;
   Chunk* chunks;
   uint32_t last_victim;
-  Task* spilled;                                      // newest first: made ready while the deque was full
-  uint64_t created;                                   // tasks, not yet in the counters
-  uint64_t marked;                                    // episode that is known to be marked
-  alignas(kLineBytes) std::atomic<Task*> returned;    // blocks freed by others
+  Task* spilled;                                    // newest first: made ready while the deque was full
+  uint64_t marked;                                  // episode that is known to be marked
+  uint64_t reported;                                // of `created`: in the counters
+  alignas(kLineBytes) std::atomic<Task*> returned;  // blocks freed by others
+  // Written by the owner, read by who asks whether a barrier is over. They only grow.
   alignas(kLineBytes) std::atomic<uint64_t> arrived;  // at the barrier of that episode
-  std::atomic<bool> busy;
-  alignas(kLineBytes) std::atomic<uint32_t> asleep;  // a Sleep; whoever makes it kAwake has it leave `sleepers`
+  std::atomic<uint64_t> created;                      // tasks
+  std::atomic<uint64_t> finished;                     // tasks that ran here, whoever made them
+  alignas(kLineBytes) std::atomic<uint32_t> asleep;   // a Sleep; whoever makes it kAwake has it leave `sleepers`
 };
 
 // Of all teams of a Region.
 struct TaskTeam {
   std::atomic<uint32_t> sleepers;
+  std::atomic<uint32_t> most;                          // threads of the largest team so far
+  alignas(kLineBytes) std::atomic<uint64_t> released;  // the last episode that was over without libgomp
   Worker workers[kMaxParticipants];
 };
 
@@ -121,6 +125,7 @@ bool wake(TaskTeam& team, uint32_t thread) {
 }
 
 void wake_all(TaskTeam& team, uint32_t threads) {
+  full_fence();  // what there is to see, before the look at sleepers: idle()
   if (team.sleepers.load(std::memory_order_relaxed) == 0) return;
   for (uint32_t i = 0; i < threads; ++i) wake(team, i);
 }
@@ -187,16 +192,6 @@ struct DependBlocks {
   }
   void put(void* room) { put_back(team, block_with(room), me); }
 };
-
-// The task whose body the calling thread runs.
-Task* current(Position& position, TaskTeam& team) {
-  if (position.task) return position.task;
-  Task* const task = &team.workers[position.thread].implicit;
-  task->runner = position.thread;
-  // All children of earlier regions are over: the counts add up to none, whatever they are.
-  if (task->others.load(std::memory_order_relaxed) == 0) task->others.store(kRunning, std::memory_order_relaxed);
-  return position.task = task;
-}
 
 bool is_below(const Task& task, const Task& ancestor) {
   // Relaxed: ordered by the deque if the answer is to count; else any answer will do, in as many steps as we are deep.
@@ -290,24 +285,65 @@ void end(TaskTeam& team, Task* task, uint32_t me) {
   wake(team, runner);
 }
 
-// Inside libgomp's undeferred task.
-void run_body(void* argument) {
-  auto* const task = static_cast<Task*>(argument);
-  task->function(task->data);
-  if (!task->opened) return;
-  Position& position = smelt_gomp_position;
+// The body that is over has made tasks of libgomp's in a group of ours. Still inside libgomp's undeferred task.
+[[gnu::noinline]] void close_opened(Position& position) {
   ++position.in_libgomp;
   REAL(GOMP_taskgroup_end)();
   --position.in_libgomp;
 }
 
+// Inside libgomp's undeferred task.
+void run_body(void* argument) {
+  auto* const task = static_cast<Task*>(argument);
+  task->function(task->data);
+  if (task->opened) close_opened(smelt_gomp_position);
+}
+
+struct BareCall {
+  GompFunction function;
+  void* data;
+};
+
+void run_bare_body(void* argument) {
+  const auto& call = *static_cast<const BareCall*>(argument);
+  call.function(call.data);
+  Position& position = smelt_gomp_position;
+  if (!position.bare && position.task->opened) close_opened(position);
+}
+
+// An undeferred task that has got a Task meanwhile.
+[[gnu::noinline]] void end_bare(Position& position, Task* before, uint32_t me) {
+  Task* const task = position.task;
+  position.task = before ? before : task->parent.load(std::memory_order_relaxed);
+  end(*team_of(position), task, me);
+}
+
+// An undeferred task without dependences, that is not final either. Made inside another one like it, it counts as a
+// child of the same task: it is over before anybody can ask for it.
+void run_bare(Position& position, GompFunction function, void* data) {
+  Task* const before = position.task;
+  const bool bare = position.bare;
+  BareCall call{function, data};
+  position.bare = true;
+  REAL(GOMP_task)(run_bare_body, &call, nullptr, 0, 1, false, 0, nullptr, 0, nullptr);
+  if (!position.bare) [[unlikely]]
+    end_bare(position, before, position.thread);
+  position.bare = bare;
+}
+
 void run(TaskTeam& team, Position& position, Task* task) {
   Task* const before = position.task;
+  const bool bare = position.bare;
   task->runner = position.thread;
   position.task = task;
+  position.bare = false;
   REAL(GOMP_task)(run_body, task, nullptr, 0, 1, false, task->final ? kFinal : 0, nullptr, 0, nullptr);
   position.task = before;
+  position.bare = bare;
   end(team, task, position.thread);
+  // Relaxed load: nobody else writes it. Release: the body with all that it made or marked, and our use of the task.
+  std::atomic<uint64_t>& finished = team.workers[position.thread].finished;
+  finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 // One of this thread's tasks that fits. What was spilled is older than what was pushed since, and like the deque it
@@ -377,16 +413,22 @@ void help_until(TaskTeam& team, Position& position, const Task& waiting, Done do
   }
 }
 
-// Has everybody come to that barrier, and is nothing left to do?
-bool all_quiet(const TaskTeam& team, uint32_t threads, uint64_t episode) {
-  // Relaxed: only to know when to stop looking.
-  for (uint32_t i = 0; i < threads; ++i) {
-    const Worker& worker = team.workers[i];
-    if (worker.arrived.load(std::memory_order_relaxed) < episode || worker.busy.load(std::memory_order_relaxed) ||
-        worker.deque.waiting() > 0)
-      return false;
+// Has everybody come to that barrier, and has every task run? Once true, it stays so: nobody is left to make one.
+// `come`: so many threads are known to have come; 0 at first.
+bool is_over(const TaskTeam& team, uint32_t threads, uint64_t episode, uint32_t* come) {
+  for (; *come < threads; ++*come) {
+    // Acquire: what was created before, and marked.
+    if (team.workers[*come].arrived.load(std::memory_order_acquire) < episode) return false;
   }
-  return true;
+  // Relaxed: all of this team have written it, and larger ones were before.
+  const uint32_t most = team.most.load(std::memory_order_relaxed);
+  uint64_t finished = 0, created = 0;
+  // Acquire: what those tasks have created is in the sum below, and what they have marked is seen. So if the sums are
+  // equal, the tasks are the same, and one that is missing in both would have been made by one that is.
+  for (uint32_t i = 0; i < most; ++i) finished += team.workers[i].finished.load(std::memory_order_acquire);
+  // Relaxed: ordered by the acquires above.
+  for (uint32_t i = 0; i < most; ++i) created += team.workers[i].created.load(std::memory_order_relaxed);
+  return finished == created;
 }
 
 // May the region's tasks be ours? The same for all its threads, and as long as it lasts.
@@ -468,6 +510,28 @@ void count_task(Task* parent, uint32_t me) {
   }
 }
 
+// The task whose body the calling thread runs; nullptr: no memory.
+Task* current(Position& position, TaskTeam& team) {
+  if (position.task && !position.bare) return position.task;
+  const uint32_t me = position.thread;
+  Worker& worker = team.workers[me];
+  if (!position.task) {
+    Task* const task = &worker.implicit;
+    task->runner = me;
+    // All children of earlier regions are over: the counts add up to none, whatever they are.
+    if (task->others.load(std::memory_order_relaxed) == 0) task->others.store(kRunning, std::memory_order_relaxed);
+    position.task = task;
+  }
+  if (!position.bare) return position.task;
+  // No part of `created`: it runs within another's body, which is, or has not come to the barrier.
+  Task* const task = new_task(worker, me, position.task, {nullptr, nullptr, nullptr, 0, 0}, 0);
+  if (!task) return nullptr;
+  task->runner = me;
+  count_task(position.task, me);
+  position.bare = false;
+  return position.task = task;
+}
+
 // GOMP_task's list: {n, outs, addresses}, the outs first, or {0, n, outs, mutexinoutsets, ins, addresses, pointers to
 // omp_depend_t}. False: some are not to be had here (omp_all_memory, which is no address, and kinds not known).
 template <typename Each>
@@ -502,7 +566,7 @@ void wait_for_node(TaskTeam& team, Position& position, const DependNode& node) {
 
 // Back when the children of the current task that the list depends on have ended. False: as each_dependence().
 bool wait_for_dependences(Position& position, void** list) {
-  if (!position.task || !position.task->children) return each_dependence(list, [](void*, Access) {});
+  if (!position.task || position.bare || !position.task->children) return each_dependence(list, [](void*, Access) {});
   TaskTeam& team = *team_of(position);
   return each_dependence(list, [&](void* address, Access access) {
     position.task->children->wait_for(address, access,
@@ -545,6 +609,7 @@ bool make(Position& position, const TaskCall& call, bool deferred, unsigned flag
   const uint32_t me = position.thread;
   Worker& worker = team->workers[me];
   Task* const parent = current(position, *team);
+  if (!parent) return false;
   uint32_t count = 0;
   if (depend && !each_dependence(depend, [&](void*, Access) { ++count; })) return false;
   DependNode* const node = deferred && count > 0 ? new_node(*team, me, parent, count) : nullptr;
@@ -567,7 +632,8 @@ bool make(Position& position, const TaskCall& call, bool deferred, unsigned flag
     std::memcpy(task->data, call.data, static_cast<size_t>(call.size));
   }
   count_task(parent, me);
-  ++worker.created;
+  // Relaxed: nobody else writes it, and it is published by the deque or by whatever we publish next.
+  worker.created.store(worker.created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   mark_drained(position, worker);
   if (node) {
     task->node = node;
@@ -582,64 +648,90 @@ bool make(Position& position, const TaskCall& call, bool deferred, unsigned flag
   return true;
 }
 
+// Everybody runs and steals what there is until that barrier is over. True: it is libgomp's, and has yet to be entered.
+bool drain(Position& position) {
+  const uint64_t episode = position.epoch + 1;
+  const auto& region = *static_cast<Region*>(position.region);
+  const auto is_libgomps = [&] { return is_real(region.libgomp_epoch, episode); };
+  TaskTeam* const team = team_of(position);
+  if (!team) return true;  // none of ours was made, so the marks are libgomp's
+  const uint32_t threads = position.barrier->participants();
+  Worker& worker = team->workers[position.thread];
+  // Relaxed: our own. And a sum.
+  const uint64_t created = worker.created.load(std::memory_order_relaxed);
+  if (created != worker.reported)
+    position.region->counters.tasks.fetch_add(created - worker.reported, std::memory_order_relaxed);
+  worker.reported = created;
+  if (team->most.load(std::memory_order_relaxed) < threads) team->most.store(threads, std::memory_order_relaxed);
+  worker.arrived.store(episode, std::memory_order_release);  // what we have created, and marked
+  uint32_t come = 0;
+  bool libgomps = false;
+  // Acquire: pairs with the release below, for what all have done.
+  const auto is_released = [&] { return team->released.load(std::memory_order_acquire) >= episode; };
+  const auto done = [&] {
+    if (is_released()) return true;
+    libgomps = is_libgomps();
+    if (libgomps) return true;
+    if (!is_over(*team, threads, episode, &come)) return false;
+    libgomps = is_libgomps();  // not to be answered before: a task marks before it has finished
+    // Release: what we know all others have done. Whoever comes to write it here writes the same.
+    if (!libgomps) team->released.store(episode, std::memory_order_release);
+    return true;
+  };
+  for (uint32_t turns = 0;;) {
+    if (Task* const task = find(*team, position, [](const Task&) { return true; })) {
+      // One of those who are ahead, made after the barrier, would mark our next one as if it was this one.
+      if (is_released()) {
+        offer(*team, worker, task);
+        break;
+      }
+      run(*team, position, task);
+      turns = 0;
+    } else if (done()) {  // only now: what is in our deque must not wait for us while we are in libgomp's barrier
+      break;
+    } else {
+      idle(*team, position, turns++, kForAnything, done);
+    }
+  }
+  wake_all(*team, threads);
+  return libgomps;
+}
+
 }  // namespace
 
 void leave_tasks_to_libgomp(Position& position) {
   if (!options().tasks || !position.barrier || position.in_libgomp != 0 || is_final(position)) return;
+  // It needs a Task to note what it opens. Without the memory for one, nothing is opened.
+  if (position.bare && position.task && position.task->group) current(position, *team_of(position));
   // libgomp knows nothing of ours: what it makes from now on must not wait for them.
-  if (position.task && position.task->children) {
+  if (position.task && !position.bare && position.task->children) {
     TaskTeam& team = *team_of(position);
     position.task->children->wait_for_all([&](const DependNode& node) { wait_for_node(team, position, node); });
   }
   position.tasks_are_libgomps = true;
-  auto& region = *static_cast<Region*>(position.region);
-  // Relaxed: a hint for those who drain. Grows with the episodes of one thread, and another's are one behind at most.
-  if (region.libgomp_epoch.load(std::memory_order_relaxed) < position.epoch + 1)
-    region.libgomp_epoch.store(position.epoch + 1, std::memory_order_relaxed);
   Task* const task = position.task;
-  if (!task || !task->group) return;
+  if (!task || !task->group || position.bare) return;
   bool& opened = task->group->owner == task ? task->group->opened : task->opened;
   if (opened) return;
   opened = true;
   REAL(GOMP_taskgroup_start)();
 }
 
-void drain(Position& position) {
-  TaskTeam* const team = team_of(position);
-  if (!team || !is_eligible(position)) return;
-  const uint64_t episode = position.epoch + 1;
-  const uint32_t threads = position.barrier->participants();
-  Worker& worker = team->workers[position.thread];
-  const auto& region = *static_cast<Region*>(position.region);
-  const auto quiet = [&] {
-    return region.libgomp_epoch.load(std::memory_order_relaxed) == episode || all_quiet(*team, threads, episode);
-  };
-  // Relaxed: a sum.
-  if (worker.created > 0) position.region->counters.tasks.fetch_add(worker.created, std::memory_order_relaxed);
-  worker.created = 0;
-  worker.arrived.store(episode, std::memory_order_relaxed);
-  for (uint32_t turns = 0;;) {
-    if (Task* const task = find(*team, position, [](const Task&) { return true; })) {
-      worker.busy.store(true, std::memory_order_relaxed);
-      run(*team, position, task);
-      worker.busy.store(false, std::memory_order_relaxed);
-      turns = 0;
-    } else if (worker.deque.waiting() <= 0 && quiet()) {
-      break;
-    } else {
-      idle(*team, position, turns++, kForAnything, quiet);
-    }
-  }
-  wake_all(*team, threads);
+void mark_for_libgomp(Position& position) {
+  auto& region = *static_cast<Region*>(position.region);
+  if (!options().tasks || !mark(region.libgomp_epoch, position.epoch + 1)) return;
+  if (TaskTeam* const team = team_of(position)) wake_all(*team, position.barrier->participants());
 }
 
-void real_barrier(Position& position) {
-  if (options().tasks) [[unlikely]]
-    drain(position);
-  ++position.in_libgomp;
-  REAL(GOMP_barrier)();
-  --position.in_libgomp;
+bool end_episode(Position& position) {
+  const bool libgomps = !options().tasks || !is_eligible(position) || drain(position);
+  if (libgomps) {
+    ++position.in_libgomp;
+    REAL(GOMP_barrier)();
+    --position.in_libgomp;
+  }
   position.tasks_are_libgomps = false;
+  return libgomps;
 }
 
 void end_region(Position& position) {
@@ -682,6 +774,11 @@ void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), lo
     if (position.unmarked) smelt_gomp_mark();
     return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
   }
+  // In a region that we do not see, inside this one, this is right, too: what the task makes is looked at for itself.
+  // Where inner teams are kept, a mark tells that this is no implicit task (hot_team.h).
+  if (!deferred && position.barrier && !copy && (flags & ~(kUntied | kMergeable)) == 0 && position.in_libgomp == 0 &&
+      !position.tasks_are_libgomps && !smelt_openmp_several && !is_final(position) && !smelt::options().nested)
+    return run_bare(position, function, data);
   if (is_ours_here(position, __builtin_return_address(0))) {
     if (is_final(position))
       return REAL(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
@@ -723,7 +820,7 @@ void GOMP_taskwait(void) {
   if (!smelt::options().tasks || !position.task || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskwait)();
   const Task& task = *position.task;
-  help_until(*team_of(position), position, task, [&] { return open_children(task) == 0; });
+  if (!position.bare) help_until(*team_of(position), position, task, [&] { return open_children(task) == 0; });
   if (!position.tasks_are_libgomps) return;
   ++position.in_libgomp;
   REAL(GOMP_taskwait)();
@@ -749,13 +846,13 @@ void GOMP_taskgroup_start(void) {
   if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_start)();
   TaskTeam* const team = position.groups_at_libgomp == 0 ? make_team(position) : nullptr;
-  Task* const block = team ? new_block(team->workers[position.thread], position.thread) : nullptr;
+  Task* const task = team ? current(position, *team) : nullptr;
+  Task* const block = task ? new_block(team->workers[position.thread], position.thread) : nullptr;
   if (!block) {  // no memory: whatever is made inside is libgomp's, too
     ++position.groups_at_libgomp;
     position.tasks_are_libgomps = true;
     return STOCK(GOMP_taskgroup_start)();
   }
-  Task* const task = current(position, *team);
   task->group = new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, {0}};
   if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);
 }

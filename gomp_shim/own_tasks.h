@@ -8,18 +8,30 @@
 // (GOMP_task with a false if clause), so that its settings, omp_in_final, the owner of nest locks, regions inside, and
 // libgomp's own tasks made by it are right without our knowing how.
 //
-//   GOMP_task            untied, final and mergeable ones; at once if `if(0)`, or when 64 of this thread's are waiting
+//   GOMP_task            untied, final and mergeable ones; at once if `if(0)`, or when 64 of this thread's are waiting.
+//                        What `if(0)` says, most often near the leaves of a recursion, gets a Task only when it makes
+//                        tasks or opens a taskgroup (Position::bare)
 //   ... with depend      waits in lists of its siblings (openmp/dependences.h), and is put into the deque of whoever
 //                        runs the last of them; undeferred: waits on the spot
 //   GOMP_taskwait        runs and steals descendants of the waiting task only: a stranger on top of a suspended task
 //                        might wait for what lies below it
 //   GOMP_taskgroup_*     counted in a Group
-//   barriers             marked as libgomp's (openmp/episodes.h) as soon as a task is made. A thread that comes there
-//                        first runs and steals whatever there is until all threads have come and nothing is left, and
-//                        enters libgomp's barrier with its own deque empty. That alone makes it right: a task that is
-//                        still running keeps its thread from that barrier, and what it makes lies in that thread's
-//                        deque. When to stop stealing is a matter of speed
+//   barriers             see below
 //   the end of a region  the same: the hot team's join; else a barrier of ours, and libgomp's join
+//
+// Barriers. Making a task marks the maker's next one, as openmp/episodes.h has it: then nobody leaves it by the plain
+// barrier. If the task is libgomp's, libgomp_epoch is marked before that. So barrier e is ended in one of three ways,
+// the same for all its threads:
+//   nobody marked e      the plain barrier
+//   tasks of ours alone  everybody says that he has arrived, and runs and steals whatever there is until `released` is
+//                        e. Any idle thread releases once all have arrived and as many tasks have finished, which is
+//                        read first, as were created: then every task has run, and there is nobody left to make one
+//                        (is_over). Whether libgomp_epoch is e is asked after that: who marks it has not arrived, or is
+//                        in a task that has not finished
+//   libgomp_epoch is e   whoever sees it enters libgomp's barrier, with its own deque empty. That alone makes it right:
+//                        a task that is still running keeps its thread from that barrier, and what it makes lies in
+//                        that thread's deque. Nobody has been released or will be
+// The model: tests/model_check/quiet.pml.
 //
 // Left to libgomp whole: detach, priority where OMP_MAX_TASK_PRIORITY makes it count, depend on omp_all_memory,
 // taskloops, target tasks; task reductions, in a taskgroup of libgomp's own (it keeps the private copies, by thread,
@@ -41,17 +53,18 @@
 
 namespace smelt::gomp {
 
-// Before the calling thread enters libgomp's barrier for episode position.epoch + 1, or libgomp's join.
-void drain(Position& position);
-
 // The program's function is over in a region that libgomp joins.
 void end_region(Position& position);
 
 // The calling thread is about to make tasks that are libgomp's.
 void leave_tasks_to_libgomp(Position& position);
 
-// libgomp's barrier, for episode position.epoch + 1.
-void real_barrier(Position& position);
+// ... and its next barrier, and that of all others, is libgomp's.
+void mark_for_libgomp(Position& position);
+
+// The barrier of episode position.epoch + 1, which is marked. True: libgomp has served it; false: all its tasks were
+// ours, and have run.
+bool end_episode(Position& position);
 
 void free_tasks(Region& region);
 

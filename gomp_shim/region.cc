@@ -98,6 +98,7 @@ void run_region(void* word) {
   position.in_libgomp = 0;
   position.groups_at_libgomp = 0;
   position.task = nullptr;
+  position.bare = false;
   block.function(block.data);
   end_region(position);
   end_kept();

@@ -104,8 +104,7 @@ struct Region : RegionRecord {
   PoolWord pool;                // of an outermost region
 
   // own_tasks.h. The region's threads': the deques, once there are some; the last episode with tasks of libgomp's; and
-  // whether a
-  // setting was changed inside (a hot team in which one was ends).
+  // whether a setting was changed inside (a hot team in which one was ends).
   std::atomic<TaskTeam*> tasks;
   std::atomic<uint64_t> libgomp_epoch;
   std::atomic<bool> settings_changed;

@@ -20,6 +20,7 @@ extern "C" void smelt_gomp_mark(void) {
   position.unmarked = position.word || smelt_openmp_several || smelt::options().tasks;
   if (!position.real_epoch) return;
   leave_tasks_to_libgomp(position);
+  mark_for_libgomp(position);  // first: who sees the mark below asks for this one
   if (!mark(*position.real_epoch, position.epoch + 1)) return;
   position.barrier->wake_all();
   if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active)

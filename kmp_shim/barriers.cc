@@ -20,7 +20,7 @@ namespace {
 
 // Passes the next barrier of the region.
 inline void pass(Position& at, KmpIdent* where, KmpThread gtid) {
-  openmp::pass(at, [=] { REAL(__kmpc_barrier)(where, gtid); });
+  openmp::pass(at, [=] { return REAL(__kmpc_barrier)(where, gtid), true; });
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t by
 void __kmpc_end_reduce(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
   Position& at = position;
   switch (way) {
-    case Way::kAtomics: return smelt::openmp::pass(at, [=] { REAL(__kmpc_barrier)(where, gtid); });
+    case Way::kAtomics: return smelt::openmp::pass(at, [=] { return REAL(__kmpc_barrier)(where, gtid), true; });
     case Way::kTree: static_cast<Region*>(at.region)->reduction->fork(at.epoch + 1, {}); return pass_on(at);
     case Way::kLibomps: STOCK(__kmpc_end_reduce)(where, gtid, lock); return pass_libomps(at);
     case Way::kUnserved: STOCK(__kmpc_end_reduce)(where, gtid, lock);

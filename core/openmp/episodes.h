@@ -11,6 +11,9 @@
 //      real_epoch == e -> leave for the runtime's. epoch = e only after returning.
 //   3. Equality, never >=: a thread that is past e already may mark e + 1 while others are still leaving e.
 //
+// A shim that queues tasks of its own marks for them, too, and tells the two apart by a word more:
+// gomp_shim/own_tasks.h.
+//
 // Why all threads agree: whoever marks e has not arrived at e, so nobody can have been released from e by ours, and
 // the marker itself goes to the real one. Either everybody is released by ours or everybody ends in the runtime's.
 // Arrival flags are epochs with one writer each, so an abandoned episode needs no repair.
@@ -28,7 +31,7 @@ inline bool is_real(const std::atomic<uint64_t>& real_epoch, uint64_t epoch) {
   return real_epoch.load(std::memory_order_acquire) == epoch;
 }
 
-// Passes the next barrier of the region; `real_barrier()` is the runtime's.
+// Passes the next barrier of the region; `real_barrier()` ends one that is marked, and says whether the runtime did.
 template <typename RealBarrier>
 inline void pass(Position& position, RealBarrier real_barrier) {
   const uint64_t epoch = position.epoch + 1;
@@ -36,8 +39,8 @@ inline void pass(Position& position, RealBarrier real_barrier) {
   if (real || !position.barrier->arrive_and_wait(position.thread, epoch, position.real_epoch)) [[unlikely]] {
     Counters& counters = position.region->counters;
     if (!real) counters.abandoned.fetch_add(1, std::memory_order_relaxed);
-    if (position.thread == 0) count(counters.real);
-    real_barrier();
+    const bool by_runtime = real_barrier();
+    if (by_runtime && position.thread == 0) count(counters.real);
   }
   // Only now: tasks run inside the real barrier, and those they create belong to this same episode.
   position.epoch = epoch;

@@ -65,6 +65,7 @@ struct Position {
   uint32_t in_libgomp = 0;          // inside a call in which the runtime may run tasks of its own
   uint32_t groups_at_libgomp = 0;   // taskgroups that are open there alone
   Task* task = nullptr;             // whose body is run, if it has made tasks or is one of ours
+  bool bare = false;                // the body is an undeferred child's of `task`, without a Task of its own so far
 };
 
 // The word that a shim hands to every thread of a team: the address of what it has to say, and the low kTagBits of the

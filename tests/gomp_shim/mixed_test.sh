@@ -37,7 +37,7 @@ check "both are served" 0 '; [1-9][0-9]* dynamic loops in shares; [1-9][0-9]* ta
 check_under "a crowd" 0 '^ok$' $everything "$programs/mixed" 1 20 8
 
 right=$shim
-for fault in unmarked strangers counted_late looked_first; do
+for fault in unmarked strangers counted_late looked_first sums_swapped; do
   shim=$programs/libsmelt_gomp_planted_$fault.so
   noticed=0 seed=0
   while [ $seed -lt "${MIXED_CONTROLS:-20}" ]; do

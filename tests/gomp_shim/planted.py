@@ -22,7 +22,12 @@ FAULTS = {
          r'\1\n  for (int i = 0; i < 3000; ++i) cpu_pause();\n  count_task(parent, me);\2'),
     ],
     # Who comes to a barrier asks whether it is time to enter libgomp's before it looks at its own deque.
-    'looked_first': [(r'(for \(uint32_t turns = 0;;\) \{\n)', r'\1    if (quiet()) break;\n')],
+    'looked_first': [(r'(for \(uint32_t turns = 0;;\) \{\n)', r'\1    if ((libgomps = is_libgomps())) break;\n')],
+    # A barrier is released by sums that are read in the wrong order, with time in between.
+    'sums_swapped': [
+        (r'(\n  for [^\n]*finished \+= [^\n]*)(\n[^\n]*)(\n  for [^\n]*created \+= [^\n]*)',
+         r'\3\n  for (int i = 0; i < 3000; ++i) cpu_pause();\2\1'),
+    ],
 }
 
 

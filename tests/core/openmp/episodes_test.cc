@@ -80,6 +80,7 @@ TEST(Episodes, AllThreadsAgreeWhichBarrier) {
           pass(position, [&] {
             real[me][e] = 1;
             pthread_barrier_wait(&team.real);
+            return true;
           });
         }
         EXPECT_EQ(position.epoch, kEpisodes);
