@@ -54,7 +54,8 @@ smelt_kmp_call:
         .size   smelt_kmp_call, . - smelt_kmp_call
 
         // The program's way in. Once the shim has stepped aside (1 in smelt_kmp_aside), libomp's own function takes the
-        // call as it came, for a tool is told where it returns to; a frame of ours would stand there otherwise.
+        // call as it came, for a tool is told where it returns to; a frame of ours would stand there otherwise. So it
+        // does, and costs least, where a function is handed on (HandedOn in region.h).
         .globl  __kmpc_fork_call
         .type   __kmpc_fork_call, %function
         .p2align 4
@@ -62,13 +63,34 @@ __kmpc_fork_call:
         .cfi_startproc
 0:      adrp    x16, smelt_kmp_aside
         ldrb    w16, [x16, :lo12:smelt_kmp_aside]
-        cmp     w16, #2
-        b.eq    1f
         cbz     w16, 2f
+        cmp     w16, #2
+        b.ne    3f
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_handed_on
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
+        add     x16, x16, x17
+        ubfx    x17, x2, #4, #5                 // of the function
+        add     x17, x16, x17, lsl #3
+        ldr     x17, [x17, #24]                 // .functions[]
+        cmp     x17, x2
+        b.ne    1f
+        ldr     w17, [x16]                      // .open
+        cbz     w17, 1f
         adrp    x17, smelt_openmp_several
         ldrb    w17, [x17, :lo12:smelt_openmp_several]
         cbnz    w17, 1f
-        adrp    x17, smelt_real___kmpc_fork_call
+        ldr     x17, [x16, #16]                 // .regions; nobody else writes it
+        ldr     x15, [x17]
+        add     x15, x15, #1
+        str     x15, [x17]
+        str     wzr, [x16, #4]                  // .pushed
+        str     x2, [x16, #8]                   // .last
+        b       4f
+3:      adrp    x17, smelt_openmp_several
+        ldrb    w17, [x17, :lo12:smelt_openmp_several]
+        cbnz    w17, 1f
+4:      adrp    x17, smelt_real___kmpc_fork_call
         ldr     x17, [x17, :lo12:smelt_real___kmpc_fork_call]
         br      x17
 1:      b       smelt_kmp_fork_call

@@ -55,15 +55,31 @@ smelt_kmp_call:
         .size   smelt_kmp_call, . - smelt_kmp_call
 
         // The program's way in. Once the shim has stepped aside (1 in smelt_kmp_aside), libomp's own function takes the
-        // call as it came, for a tool is told where it returns to; a frame of ours would stand there otherwise.
+        // call as it came, for a tool is told where it returns to; a frame of ours would stand there otherwise. So it
+        // does, and costs least, where a function is handed on (HandedOn in region.h). AL is the caller's.
         .globl  __kmpc_fork_call
         .type   __kmpc_fork_call, @function
         .p2align 4
 __kmpc_fork_call:
         .cfi_startproc
 0:      cmpb    $2, smelt_kmp_aside(%rip)
+        jne     2f
+        movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
+        movq    %rdx, %r10                      // the function
+        shrq    $4, %r10
+        andl    $31, %r10d
+        cmpq    %rdx, %fs:24(%r11,%r10,8)       // .functions[]
+        jne     smelt_kmp_fork_call
+        cmpl    $0, %fs:(%r11)                  // .open
         je      smelt_kmp_fork_call
-        cmpb    $0, smelt_kmp_aside(%rip)
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     smelt_kmp_fork_call
+        movq    %fs:16(%r11), %r10              // .regions
+        incq    (%r10)                          // nobody else writes it
+        movl    $0, %fs:4(%r11)                 // .pushed
+        movq    %rdx, %fs:8(%r11)               // .last
+        jmp     *smelt_real___kmpc_fork_call(%rip)
+2:      cmpb    $0, smelt_kmp_aside(%rip)
         je      1f
         cmpb    $0, smelt_openmp_several(%rip)
         jne     smelt_kmp_fork_call

@@ -9,6 +9,8 @@
 #include "policy/thresholds.h"
 #include "policy/wait.h"
 
+constinit thread_local smelt::kmp::HandedOn smelt_kmp_handed_on;
+
 namespace smelt::kmp {
 
 constinit thread_local Position position;
@@ -21,11 +23,6 @@ constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
 thread_local Region* outermost = nullptr;
 thread_local Region** next_region = nullptr;
 
-// The note of the region that this thread, as its master, has handed to libomp as it is.
-thread_local Note* untold = nullptr;
-
-thread_local uint32_t pushed = 0;  // by the num_threads clause of the next region
-
 pthread_key_t regions_key;  // its destructor is told that a thread ends
 
 // The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once
@@ -33,6 +30,7 @@ pthread_key_t regions_key;  // its destructor is told that a thread ends
 void end_thread(void* first) {
   outermost = nullptr;
   next_region = nullptr;
+  smelt_kmp_handed_on = HandedOn{};
   for (auto* region = static_cast<Region*>(first); region;) {
     Region* deeper = region->deeper;
     headcount.threads.fetch_sub(region->counted, std::memory_order_relaxed);
@@ -48,6 +46,7 @@ void after_fork_in_child() {
   counters_unlock();
   forget_closing();
   position = Position{};
+  smelt_kmp_handed_on.last = nullptr;
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
 
@@ -59,6 +58,8 @@ Region* new_region() {
   region->nested = outermost || REAL(omp_get_level)() > 0;
   if (!outermost) {
     outermost = region;
+    smelt_kmp_handed_on.regions = &region->counters.regions;
+    smelt_kmp_handed_on.open = !region->nested;
     pthread_setspecific(regions_key, region);
   }
   return region;
@@ -148,6 +149,7 @@ void keep_arguments(Block& block, const RegionCall& call) {
 
 // One more region is opened: how many threads does it ask for, and how often in a row was it as many?
 uint32_t note_request(Region& region) {
+  uint32_t& pushed = smelt_kmp_handed_on.pushed;
   const uint32_t request = pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
   pushed = 0;
   if (request != region.last_request) {
@@ -160,12 +162,16 @@ uint32_t note_request(Region& region) {
   return request;
 }
 
-// Runs the region as it is. If it meets a barrier after all, `note` will be told.
-void run_untold(Note& note, const RegionCall& call) {
-  Note* const before = untold;
-  untold = &note;
+// Is the calling thread inside the region that it handed to libomp as it is last? Nobody has noted its end. A region of
+// one thread, or one that is not forked, does not matter: it misses nothing, and has no need of a Region of its own.
+bool inside_handed_on() { return smelt_kmp_handed_on.last && REAL(omp_get_num_threads)() > 1; }
+
+// Runs the region as it is, and has the stub do so from now on.
+void run_untold(size_t index, const RegionCall& call) {
+  smelt_kmp_handed_on.pushed = 0;
+  smelt_kmp_handed_on.last = call.function;
+  smelt_kmp_handed_on.functions[index] = call.function;
   fork(call);
-  untold = before;
 }
 
 // Runs the region with every thread told where it is.
@@ -180,7 +186,15 @@ void run_told(Region& region, size_t index, const RegionCall& call, uint32_t req
   keep_arguments(block, call);
   const uint64_t epoch = region.epoch;
   void* const word = tagged_word(&block, epoch);
+  // Regions inside this one are nested: those are told.
+  HandedOn& here = smelt_kmp_handed_on;
+  const uint32_t open = here.open;
+  const KmpMicrotask last = here.last;
+  here.open = 0;
+  here.last = nullptr;
   REAL(__kmpc_fork_call)(call.where, 1, reinterpret_cast<KmpMicrotask>(run_region), word);
+  here.open = open;
+  here.last = last;
   note.idle = region.epoch == epoch ? note.idle + 1 : 0;
 }
 
@@ -199,22 +213,27 @@ void enter(const RegionCall& call) {
     return;
   }
   if (!next_region) next_region = &outermost;
-  Region** const link = next_region;
+  Region** const before = next_region;
+  Region** link = before;
+  if (link == &outermost && smelt_kmp_handed_on.last) {
+    if (inside_handed_on())
+      link = &outermost->deeper;
+    else
+      smelt_kmp_handed_on.last = nullptr;
+  }
   if (!*link && !(*link = new_region())) return fork(call);
   Region& region = **link;
   next_region = &region.deeper;
   ++region.entered;
   count(region.counters.regions);
-  const size_t index = reinterpret_cast<uintptr_t>(call.function) / 16 % kBlocks;
-  Note& note = region.notes[index];
-  if (note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
-    pushed = 0;
-    run_untold(note, call);
-  } else {
+  const size_t index = block_of(call.function);
+  const Note& note = region.notes[index];
+  if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
+    run_untold(index, call);
+  else
     run_told(region, index, call, note_request(region));
-  }
   if (region.nested) count_team(region, 0);
-  next_region = link;
+  next_region = before;
 }
 
 bool take_position(Position& at) {
@@ -248,10 +267,15 @@ bool take_position(Position& at) {
 }
 
 void missed_position() {
-  if (!untold) return;
-  untold->idle = 0;
-  if (untold->idle_limit < 1u << 30) untold->idle_limit *= 2;
-  untold = nullptr;
+  if (!inside_handed_on()) return;
+  const size_t index = block_of(smelt_kmp_handed_on.last);
+  Note& note = outermost->notes[index];
+  if (note.function == smelt_kmp_handed_on.last) {  // else another function has it by now
+    note.idle = 0;
+    if (note.idle_limit < 1u << 30) note.idle_limit *= 2;
+  }
+  smelt_kmp_handed_on.functions[index] = nullptr;
+  smelt_kmp_handed_on.last = nullptr;
 }
 
 const char* start_regions() {
@@ -294,7 +318,7 @@ void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, i
 }
 
 void __kmpc_push_num_threads(KmpIdent* where, KmpThread gtid, int32_t threads) {
-  pushed = threads > 0 ? static_cast<uint32_t>(threads) : 0;
+  smelt_kmp_handed_on.pushed = threads > 0 ? static_cast<uint32_t>(threads) : 0;
   STOCK(__kmpc_push_num_threads)(where, gtid, threads);
 }
 

@@ -16,13 +16,15 @@
 // The team's size is known only inside. The master foresees it (the num_threads clause, which the compiler announces by
 // __kmpc_push_num_threads, else omp_get_max_threads(); or what that gave last time); where it was wrong, every thread
 // sees the same difference and runs this region on libomp's own barriers. A region without barriers inside is handed to
-// libomp as it is after a while, until it meets one after all.
+// libomp as it is after a while, until it meets one after all: from the second time on in the stub __kmpc_fork_call, by
+// a jump. Nobody notes the end of such a region, so wherever it matters libomp is asked whether it goes on.
 //
 // Regions that begin out of our sight (`if` clauses that are false, teams constructs, code that GCC compiled and that
 // calls libomp through its GOMP_ names) are told by the nesting level, and their barriers are libomp's.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "libomp.h"
@@ -66,6 +68,8 @@ struct Note {
 
 inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
+inline size_t block_of(KmpMicrotask function) { return reinterpret_cast<uintptr_t>(function) / 16 % kBlocks; }
+
 struct Region : RegionRecord {
   // The master's alone.
   Region* deeper;            // for a region that the master opens inside this one
@@ -82,6 +86,18 @@ struct Region : RegionRecord {
 
   alignas(kLineBytes) Block blocks[kBlocks];  // direct-mapped by the program's function
 };
+
+// The outermost regions that this thread, as their master, hands to libomp as they are. The stub reads and writes it: at
+// these offsets, and with kBlocks functions. A region that calls itself is handed on inside, too.
+struct HandedOn {
+  uint32_t open = 0;                         // 0: the stub hands nothing on: inside a region that was told
+  uint32_t pushed = 0;                       // by the num_threads clause of the next region; every region clears it
+  KmpMicrotask last = nullptr;               // handed on; it may have ended. nullptr: certainly
+  std::atomic<uint64_t>* regions = nullptr;  // the counter of them; not null where `open`
+  KmpMicrotask functions[kBlocks] = {};      // by the same index as Region::notes; nullptr: goes the long way
+};
+static_assert(offsetof(HandedOn, pushed) == 4 && offsetof(HandedOn, last) == 8 && offsetof(HandedOn, regions) == 16 &&
+              offsetof(HandedOn, functions) == 24 && kBlocks == 32);
 
 // The program's call of __kmpc_fork_call.
 struct RegionCall {
@@ -124,9 +140,11 @@ const char* start_regions();
 }  // namespace smelt::kmp
 
 // What __kmpc_fork_call (call_<isa>.S) asks and does: 0: smelt_kmp_look() finds out; 1: the shim has stepped aside, and
-// it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call.
+// it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so.
 extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
+extern constinit thread_local smelt::kmp::HandedOn smelt_kmp_handed_on
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 void smelt_kmp_look() __attribute__((visibility("hidden")));
 void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...)
     __attribute__((visibility("hidden")));
