@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -160,6 +161,81 @@ TEST(ForkJoin, AWaitIsAbandonedWhenItsEpisodeIsMarked) {
       fork.fork(epoch, {nullptr, reinterpret_cast<void*>(epoch), nullptr});
     }
     for (auto& worker : workers) worker.join();
+  }
+}
+
+// What everybody brings to a reduction; an ordinary variable of its thread, which may go as soon as it may leave.
+struct Brought {
+  uint64_t sum;
+  uint32_t values;
+};
+
+// Values of `n` participants, `rounds` times; every `marked`-th episode is marked by a thread on its way to it, and
+// whoever is stopped meets all others at a barrier, once, and goes on.
+void reduce(ForkJoin& fork, uint32_t n, uint32_t rounds, uint64_t marked) {
+  std::atomic<uint64_t> stop{0};
+  std::atomic<uint64_t> met{0};  // at the real barrier, by all, in all marked episodes
+  uint64_t result = 0;
+  const auto thread = [&](uint32_t me) {
+    std::minstd_rand random(me + 1);
+    uint64_t barriers = 0;
+    for (uint64_t epoch = 1; epoch <= rounds; ++epoch) {
+      const bool is_marked = marked && epoch % marked == 0;
+      if (random() % 8 == 0) std::this_thread::yield();
+      if (is_marked && epoch / marked % n == me) {
+        if (epoch % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // others have gone to sleep
+        stop.store(epoch);
+        full_fence();
+        fork.wake_all();
+      }
+      Brought mine{epoch * (me + 1), 1};
+      const std::atomic<uint64_t>* look = &stop;
+      const auto stopped = [&] {
+        ASSERT_TRUE(look && is_marked);
+        look = nullptr;
+        ++barriers;
+        met.fetch_add(1);
+        while (met.load() < barriers * n) std::this_thread::yield();
+      };
+      if (stop.load() == epoch) stopped();
+      uint32_t combined = 0;
+      const auto combine = [](void* into, void* from) {
+        static_cast<Brought*>(into)->sum += static_cast<Brought*>(from)->sum;
+        static_cast<Brought*>(into)->values += static_cast<Brought*>(from)->values;
+      };
+      while (!fork.combine_below(me, epoch, look, &mine, combine, &combined)) stopped();
+      if (me == 0) {
+        ASSERT_EQ(mine.values, n) << "episode " << epoch;
+        result = mine.sum;
+        fork.fork(epoch, {nullptr, reinterpret_cast<void*>(epoch), nullptr});
+      } else {
+        fork.arrive_with(me, epoch, &mine);
+        ForkMessage message;
+        while (!fork.await(me, epoch, look, &message)) stopped();
+        ASSERT_EQ(message.data, reinterpret_cast<void*>(epoch));
+      }
+      ASSERT_EQ(result, epoch * n * (n + 1) / 2) << "episode " << epoch;
+      ASSERT_EQ(look == nullptr, is_marked) << "episode " << epoch;
+      mine = {~uint64_t{0}, 0};
+    }
+  };
+  std::vector<std::thread> workers;
+  for (uint32_t me = 1; me < n; ++me) workers.emplace_back(thread, me);
+  thread(0);
+  for (auto& worker : workers) worker.join();
+}
+
+TEST(ForkJoin, AReductionTakesUpEveryValueOnce) {
+  for (uint32_t n : {1u, 2u, 3u, 7u}) {
+    SCOPED_TRACE(n);
+    for (auto parent : {flat, chain, binary}) {
+      for (const WaitPolicy& policy : {wait_policy(n > 2, n), WaitPolicy{0, 0, PostOrder::kFenced}}) {
+        for (const uint64_t marked : {0, 1, 3}) {
+          Made made(n, policy, parent);
+          reduce(*made.fork, n, std::min(regions_for(n), 40u), marked);
+        }
+      }
+    }
   }
 }
 
