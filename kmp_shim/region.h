@@ -87,8 +87,8 @@ struct Region : RegionRecord {
   alignas(kLineBytes) Block blocks[kBlocks];  // direct-mapped by the program's function
 };
 
-// The outermost regions that this thread, as their master, hands to libomp as they are. The stub reads and writes it: at
-// these offsets, and with kBlocks functions. A region that calls itself is handed on inside, too.
+// The outermost regions that this thread, as their master, hands to libomp as they are. The stub reads and writes it:
+// at these offsets, and with kBlocks functions. A region that calls itself is handed on inside, too.
 struct HandedOn {
   uint32_t open = 0;                         // 0: the stub hands nothing on: inside a region that was told
   uint32_t pushed = 0;                       // by the num_threads clause of the next region; every region clears it
