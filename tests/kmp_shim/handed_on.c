@@ -100,12 +100,14 @@ static void tree(int depth) {
 #define REGION_2(n) REGION(2##n)
 #define REGION_3(n) REGION(3##n)
 TEN(REGION_0)
-TEN(REGION_1) TEN(REGION_2) TEN(REGION_3)
+TEN(REGION_1)
+TEN(REGION_2)
+TEN(REGION_3)
 #define NAME_0(n) region_0##n,
 #define NAME_1(n) region_1##n,
 #define NAME_2(n) region_2##n,
 #define NAME_3(n) region_3##n,
-    static void (*const regions[])(void) = {TEN(NAME_0) TEN(NAME_1) TEN(NAME_2) TEN(NAME_3)};
+static void (*const regions[])(void) = {TEN(NAME_0) TEN(NAME_1) TEN(NAME_2) TEN(NAME_3)};
 enum { kRegions = sizeof regions / sizeof *regions };
 
 int main(void) {
