@@ -8,6 +8,7 @@
  *   atomic_broadcast: one order of all members' messages     between threads or processes
  *   two_phase_commit: all do it, or none     between threads or processes
  *   member: one order of messages for members that come and go     between threads or processes
+ *   thread: user-level threads that yield, wait and signal
  *   openmp: what the OpenMP shim did in this process
  *
  * Conventions, for every function of every header:
@@ -31,6 +32,7 @@
 #include <smelt/options.h>
 #include <smelt/queue.h>
 #include <smelt/schedule.h>
+#include <smelt/thread.h>
 #include <smelt/tree.h>
 #include <smelt/two_phase_commit.h>
 
