@@ -15,8 +15,8 @@
 // for long.
 //
 // Different from the paper: it takes whole words, by exchange, into a variable of the worker, where nobody else finds
-// what is left of them when a thread runs for long. Here bits are taken one by one and stay where thieves find them. The
-// paper's bound on waiting holds by going round: take() begins behind the one taken last.
+// what is left of them when a thread runs for long. Here bits are taken one by one and stay where thieves find them.
+// The paper's bound on waiting holds by going round: take() begins behind the one taken last.
 //
 // The same vector says which positions of a worker's table are unused. All functions are safe from any thread.
 #pragma once

@@ -4,9 +4,9 @@
 // each of its threads (bits.h). To signal a thread is to set its bit; a worker goes round over its bits, and runs a
 // thread until it waits or yields. The paper's threads do not migrate; here they do, so three things are added:
 //
-// 1. A bit is set only when its thread has stopped running and its registers are saved. So whoever takes the bit has the
-//    thread alone, with its home and position (which bit it has, and whose), and may move it. A thread cannot see to
-//    that itself, for it runs until the very end: whoever runs next on that worker does it, in arrive().
+// 1. A bit is set only when its thread has stopped running and its registers are saved. So whoever takes the bit has
+//    the thread alone, with its home and position (which bit it has, and whose), and may move it. A thread cannot see
+//    to that itself, for it runs until the very end: whoever runs next on that worker does it, in arrive().
 //
 // 2. Signals are counted in the thread (`permits`): a wait takes one, or one less than nothing:
 //
@@ -17,8 +17,8 @@
 //    So exactly one of the two sets the bit, and no signal is lost.
 //
 // 3. A worker with nothing to run looks at its own bits, then at others'. It takes half of a word, and what it takes is
-//    its own from then on: a thread that is signalled runs where it ran last. What another worker is about to run itself
-//    is left to it: a single bit is taken only where that worker has run nothing else since the last look.
+//    its own from then on: a thread that is signalled runs where it ran last. What another worker is about to run
+//    itself is left to it: a single bit is taken only where that worker has run nothing else since the last look.
 //
 // Who finds nothing goes to sleep (idle.cc); whoever sets a bit wakes somebody if nobody is looking.
 #pragma once

@@ -3,7 +3,8 @@
 // They come in slabs of 64, or fewer where address space ends, so a million of them are 16,384 mappings.
 // Below each lies a guard, pages that nobody may touch. The kernel marks them within the mapping (MADV_GUARD_INSTALL,
 // Linux 6.13); before that each guard splits the mapping in two, of which a process may have 65,530
-// (/proc/sys/vm/max_map_count), so only some tens of thousands of stacks have one then and the others do not: guarded().
+// (/proc/sys/vm/max_map_count), so only some 16,000 stacks have one then and the others do not: unguarded().
+//
 // A stack and its guard are an odd number of pages, so that the same place of each falls into another set of the TLB
 // and of the caches behind the first.
 //

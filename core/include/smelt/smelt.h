@@ -15,7 +15,7 @@
  *   - returns 0 or a negative errno value; nothing is written to an out parameter on failure unless said;
  *   - objects are opaque, created by *_create or *_load and released by the matching *_free; releasing NULL is allowed;
  *   - an object may be read by several threads at once; creating and releasing is not synchronised;
- *   - nothing prints or exits; only what creates, loads, opens or attaches allocates;
+ *   - nothing prints or exits; only what creates, loads, opens, attaches or spawns allocates;
  *   - CPUs are the kernel's numbers (hwloc's os_index), participants are 0 .. n-1, costs are in nanoseconds unless the
  *     model says cycles (smelt_model_unit).
  */

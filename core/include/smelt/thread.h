@@ -14,8 +14,8 @@
  *   smelt_thread_join(thread, &result);
  *   smelt_scheduler_free(scheduler);
  *
- * Each worker has a bit for each of its threads, set where that may run, and goes round over them: a thread that may run
- * does before any other of the same worker runs twice (Dang, Snir and Gropp, "Towards millions of communicating
+ * Each worker has a bit for each of its threads, set where that may run, and goes round over them: a thread that may
+ * run does before any other of the same worker runs twice (Dang, Snir and Gropp, "Towards millions of communicating
  * threads", EuroMPI 2016, section 3.2). A thread runs where it ran last, unless a worker with nothing to do takes it.
  *
  * Memory ordering: all that a thread did before it signalled, spawned or ended happens before what the other does after
@@ -24,17 +24,17 @@
  * What is a thread's own, and what its worker's:
  *   errno, exceptions  its own: kept across switches, also within a catch block
  *   thread_local       its worker's: after a switch it may be another worker's. Compilers take the address of a
- *                      thread-local variable, errno included, for constant within a function; who uses one on both sides
- *                      of a switch does so in functions that are not inlined, or forbids threads to move
+ *                      thread-local variable, errno included, for constant within a function; who uses one on both
+ *                      sides of a switch does so in functions that are not inlined, or forbids threads to move
  *                      (SMELT_NO_STEALING)
  *   signal mask        its worker's, which begins with that of the creator of the scheduler; rounding modes are its own
- *   locks              a mutex that is held across a switch may be unlocked on another worker, which is an error; and who
- *                      waits for one keeps its worker waiting
+ *   locks              a mutex that is held across a switch may be unlocked on another worker, which is an error; and
+ *                      who waits for one keeps its worker waiting
  *   blocking calls     keep the worker, not only the thread
  *   stack              of the size that the scheduler was given. Below it lies a guard of 16 KiB: who runs into it ends
- *                      the program by SIGSEGV, after one line that says so, unless the program has a handler for it when
- *                      the first scheduler is made. Before Linux 6.13 some 16,000 threads have a guard, and others none
- *                      (smelt_scheduler_figures)
+ *                      the program by SIGSEGV, after one line that says so, unless the program has a handler for it
+ *                      when the first scheduler is made. Before Linux 6.13 some 16,000 threads have a guard, and others
+ *                      none (smelt_scheduler_figures)
  *   fork               the child has the calling thread alone, as with kernel threads, and it is a user-level thread no
  *                      more: it may call exec, _exit, or make a scheduler of its own; its workers' threads are gone
  *   pthread_exit, pthread_cancel, longjmp to another thread: must not be used
@@ -64,12 +64,12 @@ enum {
 };
 
 /* --- Schedulers. A program may have several.
- * create: `workers`, 1 .. SMELT_MAX_WORKERS, or 0: as many as there are CPUs for this program (SMELT_CPUS). cpus[i]: the
- * kernel's CPU that worker i is bound to, or NULL: none is bound. `stack_bytes`: of each thread, rounded up to pages;
- * 16 KiB .. 1 GiB, or 0: 64 KiB. They are reserved, and take memory when they are touched: a thread that has little on
- * its stack takes a page. `flags`: 0 or SMELT_NO_STEALING. Workers with nothing to do spin, yield and sleep as
- * SMELT_WAIT, SMELT_SPIN_US and SMELT_YIELD_US say. -ENOTSUP: Smelt was built without Boost.Context. -EAGAIN: there may
- * be no more kernel threads. */
+ * create: `workers`, 1 .. SMELT_MAX_WORKERS, or 0: as many as there are CPUs for this program (SMELT_CPUS). cpus[i]:
+ * the kernel's CPU that worker i is bound to, or NULL: none is bound. `stack_bytes`: of each thread, rounded up to
+ * pages; 16 KiB .. 1 GiB, or 0: 64 KiB. They are reserved, and take memory when they are touched: a thread that has
+ * little on its stack takes a page. `flags`: 0 or SMELT_NO_STEALING. Workers with nothing to do spin, yield and sleep
+ * as SMELT_WAIT, SMELT_SPIN_US and SMELT_YIELD_US say. -ENOTSUP: Smelt was built without Boost.Context. -EAGAIN: there
+ * may be no more kernel threads. */
 SMELT_API int smelt_scheduler_create(unsigned workers, const unsigned *cpus, size_t stack_bytes, unsigned flags,
                                      smelt_scheduler **scheduler);
 /* Waits until all its threads have ended, and ends its workers. Threads that nobody has joined are gone with it. Not
@@ -98,9 +98,9 @@ SMELT_API int smelt_scheduler_figures(const smelt_scheduler *scheduler, smelt_sc
  * at each worker. -ENOTSUP: in the child of a fork. */
 SMELT_API int smelt_thread_spawn(smelt_scheduler *scheduler, void *(*function)(void *), void *argument, int worker,
                                  smelt_thread **thread);
-/* Waits until the thread has ended, and frees it: the handle is not valid any more. *result, if `result` is not NULL: what
- * its function returned. From any thread, of any kind; a kernel thread sleeps meanwhile. Each thread is joined once.
- * -EDEADLK: by itself. -EBUSY: somebody else joins it. -ENOTSUP: in the child of a fork. */
+/* Waits until the thread has ended, and frees it: the handle is not valid any more. *result, if `result` is not NULL:
+ * what its function returned. From any thread, of any kind; a kernel thread sleeps meanwhile. Each thread is joined
+ * once. -EDEADLK: by itself. -EBUSY: somebody else joins it. -ENOTSUP: in the child of a fork. */
 SMELT_API int smelt_thread_join(smelt_thread *thread, void **result);
 
 /* The calling thread; NULL: it is no user-level thread. */
@@ -113,9 +113,9 @@ SMELT_API int smelt_thread_worker(void);
 SMELT_API void smelt_thread_yield(void);
 
 /* wait: until the caller is signalled; signal: ends one wait, of now or later. Signals are counted, up to 2^31-1: after
- * three the next three waits return at once. Who waits for a condition looks at it again after each wait, for others may
- * have signalled for other reasons. signal: by any thread, of any kind, also in a signal handler; the thread must not
- * have been joined. */
+ * three the next three waits return at once. Who waits for a condition looks at it again after each wait, for others
+ * may have signalled for other reasons. signal: by any thread, of any kind, also in a signal handler; the thread must
+ * not have been joined. */
 SMELT_API int smelt_thread_wait(void);
 SMELT_API int smelt_thread_signal(smelt_thread *thread);
 

@@ -1,5 +1,5 @@
-// User-level threads: no wake-up is lost, none runs twice at once, all get their turn; what is theirs stays theirs; what
-// happens at the end of a stack, of memory, of a process.
+// User-level threads: no wake-up is lost, none runs twice at once, all get their turn; what is theirs stays theirs;
+// what happens at the end of a stack, of memory, of a process.
 #include <smelt/thread.h>
 
 #include <gtest/gtest.h>
