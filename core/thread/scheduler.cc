@@ -66,6 +66,8 @@ void after_join(Worker&, Thread& left, void* argument) {
 void after_end(Worker& worker, Thread& left, void*) {
   left.home->unused.set(left.position);
   destroy_fiber(left.fiber);
+  // release: what it did, for whoever waits for all of them, and then for this worker. Before a join is told of it.
+  worker.ended.store(worker.ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   // release: its result, and that nobody is on its stack; acquire: the registers of who joins
   const uintptr_t before = left.exit.exchange(kEnded, std::memory_order_acq_rel);
   if (before == kDetached) {
@@ -78,8 +80,6 @@ void after_end(Worker& worker, Thread& left, void*) {
   } else if (before != kRuns) {
     make_runnable(*reinterpret_cast<Thread*>(before));
   }
-  // release: whoever finds that all have ended may free all that they used
-  worker.ended.store(worker.ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 // The first frame of a thread.

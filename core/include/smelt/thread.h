@@ -76,9 +76,10 @@ SMELT_API int smelt_scheduler_create(unsigned workers, const unsigned *cpus, siz
  * from one of its own threads. In the child of a fork: nothing. */
 SMELT_API void smelt_scheduler_free(smelt_scheduler *scheduler);
 
+/* How many it has; 0 of NULL. */
 SMELT_API unsigned smelt_scheduler_workers(const smelt_scheduler *scheduler);
 
-/* What has happened so far; approximate while threads run. */
+/* What has happened so far. */
 typedef struct smelt_scheduler_counts {
   uint64_t spawned;   /* threads */
   uint64_t ended;     /* ... */
@@ -88,6 +89,8 @@ typedef struct smelt_scheduler_counts {
   uint64_t stacks;    /* that there are, in use or not */
   uint64_t unguarded; /* ... of which so many have no guard */
 } smelt_scheduler_counts;
+
+/* Approximate while threads run. */
 SMELT_API int smelt_scheduler_figures(const smelt_scheduler *scheduler, smelt_scheduler_counts *counts);
 
 /* --- Threads.
