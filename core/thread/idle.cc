@@ -5,12 +5,16 @@
 //
 //   who sets a bit:   the bit;  fence;  idle: nobody searches, somebody sleeps?  wake one
 //   who sleeps:       the bell says so;  idle: a searcher less, a sleeper more;  fence;  a look at everything;  sleep
-//   who wakes:        takes the sleeper's bell;  idle: a sleeper less, a searcher more (so the next bit wakes nobody)
+//   who wakes:        takes the sleeper's bell
+//   who is woken, or has found something in its last look:  takes its bell, if it still has it;  idle: a sleeper less, a
+//                     searcher more
 //   who finds work:   idle: a searcher less;  fence;  the last one? does somebody sleep, and is there more to do? wake
 //                     one
 //
 // Either who sets a bit sees that the last searcher has gone, or that searcher's look comes later and sees the bit. The
-// last line is for those who saw a searcher that then found something else.
+// last line is for those who saw a searcher, or woke somebody, that then found something else. Counts change by the
+// hand of the worker that they count: who wakes and counts it in its place may do so when it is gone again.
+// The fences order all of this, so nothing else has to; what comes with a thread comes with its bit.
 #include <algorithm>
 
 #include "base/os/os.h"
@@ -95,8 +99,7 @@ Thread* look(Worker& worker) {
 
 // A searcher has found something.
 void leave_search(Worker& worker) {
-  // acquire: bells of those who sleep
-  const uint64_t before = worker.idle->count.fetch_sub(kOneSearcher, std::memory_order_acq_rel);
+  const uint64_t before = worker.idle->count.fetch_sub(kOneSearcher, std::memory_order_relaxed);
   fence_after_update();  // before the look at the others' bits
   if (searchers(before) == 1 && sleepers(before) != 0 && maybe_any(worker)) wake(worker);
 }
@@ -139,27 +142,22 @@ Thread* find_work(Worker& worker) {
   const Scheduler& scheduler = *worker.scheduler;
   std::atomic<uint64_t>& idle = worker.idle->count;
   if (Thread* thread = next_own(worker)) return thread;
-  // relaxed: who does not see us wakes somebody, no more
   idle.fetch_add(kOneSearcher, std::memory_order_relaxed);
   for (;;) {
     Thread* thread = search(worker);
     if (!thread) {
-      // relaxed: the next line carries it
       worker.bell.store(kAsleep, std::memory_order_relaxed);
-      // release: the bell; acquire: those of others
-      idle.fetch_add(kOneSleeper - kOneSearcher, std::memory_order_acq_rel);
+      idle.fetch_add(kOneSleeper - kOneSearcher, std::memory_order_relaxed);
       fence_after_update();  // before the last look; pairs with make_runnable()
       if (!stopped(scheduler)) thread = look(worker);
       if (!thread && !stopped(scheduler)) {
         worker.slept.store(worker.slept.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        // acquire: what the waker did
-        while (worker.bell.load(std::memory_order_acquire) == kAsleep) os::futex_wait(&worker.bell, kAsleep);
+        while (worker.bell.load(std::memory_order_relaxed) == kAsleep) os::futex_wait(&worker.bell, kAsleep);
       } else {
         uint32_t asleep = kAsleep;
-        // relaxed on failure: somebody wakes us at this moment, and has counted us
-        if (worker.bell.compare_exchange_strong(asleep, kAwake, std::memory_order_acquire, std::memory_order_relaxed))
-          idle.fetch_sub(kOneSleeper - kOneSearcher, std::memory_order_acq_rel);
+        worker.bell.compare_exchange_strong(asleep, kAwake, std::memory_order_relaxed);  // or we are just being woken
       }
+      idle.fetch_sub(kOneSleeper - kOneSearcher, std::memory_order_relaxed);
     }
     if (thread || stopped(scheduler)) {
       leave_search(worker);
@@ -174,11 +172,9 @@ void wake(Worker& home) {
   for (uint32_t i = 0; i < able; ++i) {
     Worker& worker = scheduler.worker[(home.number + i) % scheduler.workers];
     uint32_t asleep = kAsleep;
-    // release: pairs with the sleeper's acquire; relaxed on failure: another one wakes it
     if (worker.bell.load(std::memory_order_relaxed) != kAsleep ||
-        !worker.bell.compare_exchange_strong(asleep, kAwake, std::memory_order_acq_rel, std::memory_order_relaxed))
+        !worker.bell.compare_exchange_strong(asleep, kAwake, std::memory_order_relaxed))
       continue;
-    home.idle->count.fetch_sub(kOneSleeper - kOneSearcher, std::memory_order_acq_rel);
     os::futex_wake_all(&worker.bell);
     return;
   }

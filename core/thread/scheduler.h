@@ -143,8 +143,8 @@ void wake_all(Scheduler& scheduler);
 inline void make_runnable(Thread& thread) {
   Worker& home = *thread.home;
   home.runnable.set(thread.position);  // with a fence at its end: the bit before the look at who is idle
-  // acquire: a sleeper's bell
-  const uint64_t idle = home.idle->count.load(std::memory_order_acquire);
+  // relaxed: the fence orders it
+  const uint64_t idle = home.idle->count.load(std::memory_order_relaxed);
   if (sleepers(idle) != 0 && searchers(idle) == 0) [[unlikely]]
     wake(home);
 }

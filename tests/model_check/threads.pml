@@ -48,12 +48,21 @@
 #define written(signal) (2+(signal))
 
 byte running, waits, yields, signals;
-bool over;
+bool over, waited;   /* waited: it stopped running in a wait, which this signal ends */
 
 /* v: of the caller */
 inline make_runnable() {
   read(home, v);
   atomic { update_from(bit(v), SET, w); update_to(1); w=0; v=0 } }
+
+/* Of several signallers' it is not said whose signal came first. */
+inline read_written(k) {
+#if S==1
+  read(written(k), v); assert(v==1); v=0
+#else
+  skip
+#endif
+}
 
 inline leave_thread(next) { write(registers, next) }
 
@@ -65,6 +74,9 @@ proctype Worker(byte me) { byte v, w, from, old;
      if :: atomic { last_[bit(0)]==1 -> from=0 }
 #if W>1
         :: atomic { last_[bit(1)]==1 -> from=1 }
+#endif
+#if W>2
+        :: atomic { last_[bit(2)]==1 -> from=2 }
 #endif
         :: atomic { over -> break }
      fi;
@@ -79,6 +91,7 @@ proctype Worker(byte me) { byte v, w, from, old;
            atomic { assert(running==0); running++ };
            if :: from!=me -> write(home, me) :: else fi;
            read(registers, v); assert(v==waits+yields); v=0;
+           if :: waited -> waited=false; read_written(waits-1) :: else fi;
            /* The thread itself, until it leaves us. */
            do
            :: waits==WAITS && yields==YIELDS -> atomic { running--; over=true; break }
@@ -96,9 +109,9 @@ proctype Worker(byte me) { byte v, w, from, old;
               if
               :: v>1 -> v=0;
                  atomic { update_from(permits, PASS, v); update_to(v-1); v=0 };
-                 read(written(waits), v); assert(v==1); v=0; waits++   /* S=1: signals come in their order */
+                 read_written(waits); waits++
               :: else -> v=0;
-                 waits++; leave_thread(waits+yields); running--;
+                 waits++; waited=true; leave_thread(waits+yields); running--;
 #ifdef STORE
                  load(permits, PARK, old); store(permits, 0, PARK);
 #else

@@ -140,6 +140,7 @@ TEST_F(Threads, OneThatYieldsForEverKeepsNobodyWaiting) {
     while (!over) smelt_thread_yield(), ++turns;
   });
   bodies.emplace_back([&] {
+    turns = 0;
     for (int i = 0; i < 1000; ++i) smelt_thread_yield();
     over = true;
   });
