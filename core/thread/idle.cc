@@ -6,8 +6,8 @@
 //   who sets a bit:   the bit;  fence;  idle: nobody searches, somebody sleeps?  wake one
 //   who sleeps:       the bell says so;  idle: a searcher less, a sleeper more;  fence;  a look at everything;  sleep
 //   who wakes:        takes the sleeper's bell
-//   who is woken, or has found something in its last look:  takes its bell, if it still has it;  idle: a sleeper less, a
-//                     searcher more
+//   who is woken, or has found something in its last look:
+//                     takes its bell, if it still has it;  idle: a sleeper less, a searcher more
 //   who finds work:   idle: a searcher less;  fence;  the last one? does somebody sleep, and is there more to do? wake
 //                     one
 //
