@@ -26,11 +26,13 @@ Worker* here() {
 int smelt_scheduler_create(unsigned workers, const unsigned* cpus, size_t stack_bytes, unsigned flags,
                            smelt_scheduler** scheduler) {
   constexpr size_t kUsual = 65536;
-  if (!scheduler || workers > kMostWorkers || (flags & ~unsigned{SMELT_NO_STEALING}) != 0) return -EINVAL;
+  if (!scheduler || workers > kMostWorkers || (flags & ~unsigned{SMELT_NO_STEALING | SMELT_OWN_TLS}) != 0)
+    return -EINVAL;
   if (stack_bytes != 0 && (stack_bytes < Stacks::kLeast || stack_bytes > Stacks::kMost)) return -EINVAL;
   if (workers == 0) workers = std::min(usable_cpus(), kMostWorkers);
   Scheduler* made;
-  const int error = create(workers, cpus, stack_bytes ? stack_bytes : kUsual, !(flags & SMELT_NO_STEALING), &made);
+  const int error = create(workers, cpus, stack_bytes ? stack_bytes : kUsual, !(flags & SMELT_NO_STEALING),
+                           (flags & SMELT_OWN_TLS) != 0, &made);
   if (error == 0) *scheduler = static_cast<smelt_scheduler*>(made);
   return error;
 }

@@ -10,6 +10,7 @@
 #include "base/os/os.h"
 #include "message/lock_bit.h"
 #include "thread/overflow.h"
+#include "thread/own_tls.h"
 
 namespace smelt::thread {
 namespace {
@@ -39,12 +40,20 @@ void arrive(Worker& worker, void* from) {
     make_runnable(*left);
 }
 
+// Thread-local variables of the thread's own hold all this, and then must say where it is.
+[[gnu::noinline]] void enter_worker(Worker& worker) { worker_here = &worker; }
+
 void put_down(const Worker& worker, Thread& thread) {
+  if (worker.own_tls) return;
   thread.error_number = *worker.error_number;
   if (worker.exceptions) thread.exceptions = *worker.exceptions;
 }
 
-void take_up(const Worker& worker, const Thread& thread) {
+void take_up(Worker& worker, const Thread& thread) {
+  if (worker.own_tls) {
+    enter_worker(worker);
+    return;
+  }
   *worker.error_number = thread.error_number;
   if (worker.exceptions) *worker.exceptions = thread.exceptions;
 }
@@ -65,6 +74,7 @@ void after_join(Worker&, Thread& left, void* argument) {
 
 void after_end(Worker& worker, Thread& left, void*) {
   left.home->unused.set(left.position);
+  if (left.tls != 0 && !worker.forked) end_lender(left);
   destroy_fiber(left.fiber);
   // release: what it did, for whoever waits for all of them, and then for this worker. Before a join is told of it.
   worker.ended.store(worker.ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -103,6 +113,7 @@ void run(Worker& worker, Thread& next) {
   worker.left = nullptr;
   worker.current = &next;
   leave_fiber(worker.base_fiber, next.fiber, false);
+  if (worker.own_tls) set_thread_pointer(next.tls);
   const Transfer transfer = jump(next.context, &worker);
   enter_fiber(worker.base_fiber, nullptr);
   arrive(worker, transfer.from);
@@ -120,6 +131,7 @@ void* worker_main(void* argument) {
   worker_here = &worker;
   worker.error_number = &errno;
   worker.exceptions = exceptions_here();
+  worker.tls = thread_pointer();
   adopt_fiber(worker.base_fiber);
   begin_signal_stack(worker);
   while (!worker.forked) {
@@ -206,6 +218,8 @@ void release(Scheduler* scheduler) {
   return worker;
 }
 
+[[gnu::noinline]] void leave_worker() { worker_here = nullptr; }
+
 void switch_away(Worker& worker, Thread* next, After after, void* argument) {
   Thread& self = *worker.current;
   put_down(worker, self);
@@ -214,6 +228,7 @@ void switch_away(Worker& worker, Thread* next, After after, void* argument) {
   worker.after = after;
   worker.after_argument = argument;
   leave_fiber(self.fiber, next ? next->fiber : worker.base_fiber, self.ended);
+  if (worker.own_tls) set_thread_pointer(next ? next->tls : worker.tls);
   const Transfer transfer = jump(next ? next->context : worker.base, &worker);
   Worker& now = *static_cast<Worker*>(transfer.data);
   enter_fiber(self.fiber, now.left ? nullptr : &now.base_fiber);
@@ -240,12 +255,13 @@ uint32_t take_position(Worker& worker) {
   return kNoBit;
 }
 
-int create(uint32_t workers, const unsigned* cpus, size_t stack_bytes, bool stealing, Scheduler** out) {
-  if (!kCanSwitch) return -ENOTSUP;
+int create(uint32_t workers, const unsigned* cpus, size_t stack_bytes, bool stealing, bool own_tls, Scheduler** out) {
+  if (!kCanSwitch || (own_tls && !can_lend())) return -ENOTSUP;
   Scheduler* const scheduler = make_object<smelt_scheduler>(0);
   if (!scheduler) return -ENOMEM;
   scheduler->workers = workers;
   scheduler->stealing = stealing;
+  scheduler->own_tls = own_tls;
   scheduler->policy = wait_policy(workers > usable_cpus(), workers);
   scheduler->stacks.create(stack_bytes);
   auto* const memory = static_cast<char*>(os::map_pages(workers_bytes(workers)));
@@ -261,6 +277,7 @@ int create(uint32_t workers, const unsigned* cpus, size_t stack_bytes, bool stea
     Worker& worker = scheduler->worker[i];
     worker.scheduler = scheduler;
     worker.number = i;
+    worker.own_tls = own_tls;
     worker.idle = stealing ? &scheduler->idle : &worker.own_idle;
     worker.looked = looked + i * workers;
   }
@@ -344,13 +361,20 @@ int spawn(Scheduler& scheduler, Function function, void* argument, int where, bo
   thread->context = make_context(thread, room, begin);
   create_fiber(thread->fiber, stack, room);
   home->table[position] = thread;
+  if (out) *out = thread;
+  if (scheduler.own_tls) {
+    if (const int error = begin_lender(*thread)) {
+      home->unused.set(position);
+      give_back(scheduler, here, *thread);
+      return error;
+    }
+  }
   // release: whoever finds this number finds the thread, and waits for it. One writer, or the word is everybody's
   if (here)
     here->spawned.store(here->spawned.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   else
     scheduler.spawned.fetch_add(1, std::memory_order_release);
-  if (out) *out = thread;
-  make_runnable(*thread);
+  if (!scheduler.own_tls) make_runnable(*thread);
   return 0;
 }
 

@@ -59,9 +59,11 @@ struct alignas(kLineBytes) Worker {
   Exceptions* exceptions = nullptr;  // nullptr: the program has no C++ runtime
   Scheduler* scheduler = nullptr;
   uint32_t number = 0;
-  uint32_t cursor = 0;  // the bit behind the one that was taken last
-  uint32_t alone = 0;   // yields in a row for which there was nobody
-  bool forked = false;  // this is a copy in a child process, where the workers are not
+  uint32_t cursor = 0;   // the bit behind the one that was taken last
+  uint32_t alone = 0;    // yields in a row for which there was nobody
+  bool own_tls = false;  // its scheduler's threads have thread-local variables of their own
+  uintptr_t tls = 0;     // ... and where its own are
+  bool forked = false;   // this is a copy in a child process, where the workers are not
   StackCache cache;
   Fiber base_fiber;
   uint64_t* looked = nullptr;  // [workers] what they had run at our last look
@@ -85,6 +87,7 @@ struct alignas(kLineBytes) Worker {
 struct Scheduler : Object {
   uint32_t workers = 0;
   bool stealing = true;
+  bool own_tls = false;
   bool bound = false;
   WaitPolicy policy;
   Worker* worker = nullptr;  // [workers]
@@ -107,10 +110,12 @@ inline constexpr uint32_t sleepers(uint64_t idle) { return static_cast<uint32_t>
 // The worker that we are on; nullptr: none. A thread may be on another one after each switch, and compilers take the
 // address of thread-local variables for constant, so this is no inline function.
 Worker* current_worker();
+void leave_worker();  // this kernel thread is on none any more
 
 // --- scheduler.cc
 
-int create(uint32_t workers, const unsigned* cpus, size_t stack_bytes, bool stealing, Scheduler** scheduler);
+int create(uint32_t workers, const unsigned* cpus, size_t stack_bytes, bool stealing, bool own_tls,
+           Scheduler** scheduler);
 void destroy(Scheduler* scheduler);  // waits until all threads have ended
 bool all_ended(const Scheduler& scheduler);
 

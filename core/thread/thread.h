@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <pthread.h>
+
 namespace smelt::thread {
 
 struct Worker;
@@ -54,6 +56,10 @@ struct alignas(64) Thread {
   void* argument = nullptr;  // and its result, when it has ended
   char* stack = nullptr;     // the lowest byte above the guard
   Thread* next = nullptr;    // in a list of those that are free
+  // Of one with thread-local variables of its own (own_tls.h)
+  uintptr_t tls = 0;
+  pthread_t lender{};
+  std::atomic<uint32_t> returned{0};
   Fiber fiber;
 };
 

@@ -26,7 +26,9 @@
  *   thread_local       its worker's: after a switch it may be another worker's. Compilers take the address of a
  *                      thread-local variable, errno included, for constant within a function; who uses one on both
  *                      sides of a switch does so in functions that are not inlined, or forbids threads to move
- *                      (SMELT_NO_STEALING)
+ *                      (SMELT_NO_STEALING), or asks for variables of each thread's own (SMELT_OWN_TLS): then they are
+ *                      destroyed when it ends, pthread_self and keys are its own too, and a mutex held across a switch
+ *                      stays its own. That takes a kernel thread for each, which sleeps: for hundreds of threads
  *   signal mask        its worker's, which begins with that of the creator of the scheduler; rounding modes are its own
  *   locks              a mutex that is held across a switch may be unlocked on another worker, which is an error; and
  *                      who waits for one keeps its worker waiting
@@ -36,7 +38,8 @@
  *                      when the first scheduler is made. Before Linux 6.13 some 16,000 threads have a guard, and others
  *                      none (smelt_scheduler_figures)
  *   fork               the child has the calling thread alone, as with kernel threads, and it is a user-level thread no
- *                      more: it may call exec, _exit, or make a scheduler of its own; its workers' threads are gone
+ *                      more: it may call exec, _exit, or make a scheduler of its own; its workers' threads are gone.
+ *                      With SMELT_OWN_TLS its function must not return there
  *   pthread_exit, pthread_cancel, longjmp to another thread: must not be used
  *
  * Functions return 0 or, unless it says otherwise at the function:
@@ -60,6 +63,7 @@ enum {
   SMELT_MAX_WORKERS = 1024,          /* of a scheduler */
   SMELT_WORKER_THREADS = 512 * 512,  /* that a worker has at most, at a time */
   SMELT_NO_STEALING = 1,             /* a flag: threads stay with the worker that they began at */
+  SMELT_OWN_TLS = 2,                 /* a flag: threads have thread-local variables of their own */
   SMELT_ANY_WORKER = -1
 };
 
@@ -67,9 +71,10 @@ enum {
  * create: `workers`, 1 .. SMELT_MAX_WORKERS, or 0: as many as there are CPUs for this program (SMELT_CPUS). cpus[i]:
  * the kernel's CPU that worker i is bound to, or NULL: none is bound. `stack_bytes`: of each thread, rounded up to
  * pages; 16 KiB .. 1 GiB, or 0: 64 KiB. They are reserved, and take memory when they are touched: a thread that has
- * little on its stack takes a page. `flags`: 0 or SMELT_NO_STEALING. Workers with nothing to do spin, yield and sleep
- * as SMELT_WAIT, SMELT_SPIN_US and SMELT_YIELD_US say. -ENOTSUP: Smelt was built without Boost.Context. -EAGAIN: there
- * may be no more kernel threads. */
+ * little on its stack takes a page. `flags`: SMELT_NO_STEALING, SMELT_OWN_TLS, both or 0. Workers with nothing to do
+ * spin, yield and sleep as SMELT_WAIT, SMELT_SPIN_US and SMELT_YIELD_US say. -ENOTSUP: Smelt was built without
+ * Boost.Context; SMELT_OWN_TLS: this machine lets no program change its thread pointer. -EAGAIN: there may be no more
+ * kernel threads. */
 SMELT_API int smelt_scheduler_create(unsigned workers, const unsigned *cpus, size_t stack_bytes, unsigned flags,
                                      smelt_scheduler **scheduler);
 /* Waits until all its threads have ended, and ends its workers. Threads that nobody has joined are gone with it. Not

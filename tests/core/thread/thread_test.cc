@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -86,7 +87,7 @@ TEST_F(Threads, RefuseWhatIsOutOfRange) {
   smelt_scheduler* none = nullptr;
   EXPECT_EQ(smelt_scheduler_create(SMELT_MAX_WORKERS + 1, nullptr, 0, 0, &none), -EINVAL);
   EXPECT_EQ(smelt_scheduler_create(1, nullptr, 1000, 0, &none), -EINVAL);
-  EXPECT_EQ(smelt_scheduler_create(1, nullptr, 0, 2, &none), -EINVAL);
+  EXPECT_EQ(smelt_scheduler_create(1, nullptr, 0, 4, &none), -EINVAL);
   EXPECT_EQ(smelt_scheduler_create(1, nullptr, 0, 0, nullptr), -EINVAL);
   const unsigned no_such_cpu = 100'000;
   EXPECT_EQ(smelt_scheduler_create(1, &no_such_cpu, 0, 0, &none), -EINVAL);
@@ -416,6 +417,69 @@ TEST_F(Threads, ShareTheirWorkersThreadLocals) {
   EXPECT_EQ(of_this_kernel_thread(), -1);
 }
 
+struct Destroyed {
+  std::atomic<int>* count = nullptr;
+  int value = 0;
+  ~Destroyed() {
+    if (count && smelt_thread_self() == nullptr) count->fetch_add(1);
+  }
+};
+thread_local Destroyed of_user_level_thread;
+thread_local int with_a_value = 42;
+
+// Inlined or not, on whatever worker: with variables of their own nothing goes astray.
+TEST_F(Threads, HaveThreadLocalsOfTheirOwnWhereAskedFor) {
+  smelt_scheduler* made = nullptr;
+  const int error = smelt_scheduler_create(3, nullptr, 0, SMELT_OWN_TLS, &made);
+  if (error == -ENOTSUP) GTEST_SKIP() << "not on this machine, or under a sanitizer";
+  ASSERT_EQ(error, 0);
+  const Scheduler scheduler(made);
+  std::atomic<int> destroyed{0}, there{0};
+  pthread_key_t key;
+  ASSERT_EQ(pthread_key_create(&key, [](void* count) { static_cast<std::atomic<int>*>(count)->fetch_add(1); }), 0);
+  std::mutex mutex;
+  std::vector<pthread_t> selves(60);
+  std::vector<Body> bodies;
+  for (int i = 0; i < 60; ++i)
+    bodies.emplace_back([&, i] {
+      ASSERT_EQ(with_a_value, 42);
+      with_a_value = i;
+      errno = i;
+      of_user_level_thread.count = &destroyed;
+      selves[i] = pthread_self();
+      there.fetch_add(1);
+      while (there.load() < 60) smelt_thread_yield();  // all at once
+      pthread_setspecific(key, &destroyed);
+      smelt_thread* const self = smelt_thread_self();
+      for (int round = 0; round < 30; ++round) {
+        smelt_thread_yield();
+        ASSERT_EQ(with_a_value, i);
+        ASSERT_EQ(errno, i);
+        ASSERT_EQ(smelt_thread_self(), self);
+        ASSERT_TRUE(pthread_equal(pthread_self(), selves[i]));
+        ++of_user_level_thread.value;
+        try {
+          throw i;
+        } catch (const int& caught) {
+          smelt_thread_yield();
+          ASSERT_EQ(caught, i);
+        }
+        errno = i;
+        if (mutex.try_lock()) {
+          smelt_thread_yield();
+          mutex.unlock();
+        }
+        std::free(std::malloc(100 + round));
+      }
+      ASSERT_EQ(of_user_level_thread.value, 30);
+    });
+  run_all(scheduler, bodies);
+  EXPECT_EQ(destroyed.load(), 2 * 60);  // before the joins
+  EXPECT_EQ(with_a_value, 42);
+  for (size_t i = 1; i < selves.size(); ++i) EXPECT_FALSE(pthread_equal(selves[0], selves[i])) << i;
+  pthread_key_delete(key);
+}
+
 TEST_F(Threads, KeepTheirRoundingModeAndFindTheirWorkersSignalMask) {
   sigset_t one, before;
   sigemptyset(&one);
@@ -465,13 +529,23 @@ TEST_F(Threads, AreSignalledByHandlers) {
 
 // --- memory
 
+// So much address space more than there is taken now.
+void limit_memory(size_t bytes) {
+  size_t pages = 0;
+  FILE* file = std::fopen("/proc/self/statm", "r");
+  if (!file || std::fscanf(file, "%zu", &pages) != 1) _exit(9);
+  std::fclose(file);
+  const size_t all = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + bytes;
+  const rlimit limit{all, all};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(9);
+}
+
 // A million threads, one after the other and many at a time, where there is room for some thousands.
 TEST_F(Threads, AMillionUnderALimitOfMemory) {
   if (kSanitized) GTEST_SKIP() << "sanitizers reserve more than any limit";
   const pid_t child = fork();
   if (child == 0) {
-    const rlimit limit{1 << 30, 1 << 30};
-    setrlimit(RLIMIT_AS, &limit);
+    limit_memory(1 << 30);
     smelt_scheduler* scheduler = nullptr;
     if (smelt_scheduler_create(4, nullptr, 16384, 0, &scheduler) != 0) _exit(1);
     constexpr int kAll = 1'000'000, kAtATime = 10'000;
@@ -504,8 +578,7 @@ TEST_F(Threads, AreRefusedWithoutMemory) {
   if (kSanitized) GTEST_SKIP() << "sanitizers reserve more than any limit";
   const pid_t child = fork();
   if (child == 0) {
-    const rlimit limit{512 << 20, 512 << 20};
-    setrlimit(RLIMIT_AS, &limit);
+    limit_memory(512 << 20);
     smelt_scheduler* scheduler = nullptr;
     if (smelt_scheduler_create(1, nullptr, 1 << 20, 0, &scheduler) != 0) _exit(1);
     static smelt_thread* threads[1000];
@@ -640,46 +713,52 @@ TEST_F(Threads, LeaveNoHandlerBehind) {
 
 TEST_F(Threads, ThatForkGoOnAloneInTheChild) {
   if (kSanitized) GTEST_SKIP() << "fork with threads";
-  const Scheduler scheduler = scheduler_of(2);
-  std::vector<Body> bodies;
-  std::atomic<bool> over{false};
-  bodies.emplace_back([&] {
-    while (!over.load()) smelt_thread_yield();
-  });
-  bodies.emplace_back([&] {
-    for (int i = 0; i < 10; ++i) {
-      const pid_t child = fork();
-      if (child == 0) {
-        smelt_thread* thread = nullptr;
-        Body nothing = [] {};
-        smelt_thread_yield();
-        if (smelt_thread_self() || smelt_thread_wait() != -EPERM) _exit(1);
-        if (smelt_thread_spawn(scheduler.get(), call, &nothing, 0, &thread) != -ENOTSUP) _exit(2);
-        smelt_scheduler_free(scheduler.get());
-        if (i < 5) {  // one of its own
-          smelt_scheduler* own = nullptr;
-          bool ran = false;
-          Body body = [&] {
-            smelt_thread_yield();
-            ran = true;
-          };
-          if (smelt_scheduler_create(1, nullptr, 0, 0, &own) != 0) _exit(3);
-          if (smelt_thread_spawn(own, call, &body, 0, &thread) != 0) _exit(4);
-          if (smelt_thread_join(thread, nullptr) != 0 || !ran) _exit(5);
-          smelt_scheduler_free(own);
+  for (const unsigned flags : {0, int{SMELT_OWN_TLS}}) {
+    smelt_scheduler* made = nullptr;
+    const int error = smelt_scheduler_create(2, nullptr, 0, flags, &made);
+    if (error == -ENOTSUP) GTEST_SKIP() << "no variables of their own on this machine";
+    ASSERT_EQ(error, 0);
+    const Scheduler scheduler(made);
+    std::vector<Body> bodies;
+    std::atomic<bool> over{false};
+    bodies.emplace_back([&] {
+      while (!over.load()) smelt_thread_yield();
+    });
+    bodies.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+          smelt_thread* thread = nullptr;
+          Body nothing = [] {};
+          smelt_thread_yield();
+          if (smelt_thread_self() || smelt_thread_wait() != -EPERM) _exit(1);
+          if (smelt_thread_spawn(scheduler.get(), call, &nothing, 0, &thread) != -ENOTSUP) _exit(2);
+          smelt_scheduler_free(scheduler.get());
+          if (i < 5) {  // one of its own
+            smelt_scheduler* own = nullptr;
+            bool ran = false;
+            Body body = [&] {
+              smelt_thread_yield();
+              ran = true;
+            };
+            if (smelt_scheduler_create(1, nullptr, 0, 0, &own) != 0) _exit(3);
+            if (smelt_thread_spawn(own, call, &body, 0, &thread) != 0) _exit(4);
+            if (smelt_thread_join(thread, nullptr) != 0 || !ran) _exit(5);
+            smelt_scheduler_free(own);
+          }
+          if (i % 2 == 0 || flags != 0) _exit(0);
+          return;  // the last thread of the child ends, and with it the child, as with pthreads
         }
-        if (i % 2 == 0) _exit(0);
-        return;  // the last thread of the child ends, and with it the child, as with pthreads
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFEXITED(status)) << WTERMSIG(status);
+        ASSERT_EQ(WEXITSTATUS(status), 0);
+        smelt_thread_yield();
       }
-      int status = 0;
-      ASSERT_EQ(waitpid(child, &status, 0), child);
-      ASSERT_TRUE(WIFEXITED(status)) << WTERMSIG(status);
-      ASSERT_EQ(WEXITSTATUS(status), 0);
-      smelt_thread_yield();
-    }
-    over.store(true);
-  });
-  run_all(scheduler, bodies);
+      over.store(true);
+    });
+    run_all(scheduler, bodies);
+  }
 }
 
 }  // namespace
