@@ -1,7 +1,6 @@
 #include <smelt/thread.h>
 
-#include <sched.h>
-
+#include <algorithm>
 #include <cerrno>
 
 #include "base/os/os.h"

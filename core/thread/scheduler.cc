@@ -26,6 +26,21 @@ struct alignas(8) OutsideWait {
   std::atomic<uint32_t> done{0};
 };
 
+// make_runnable() by a worker, or by a kernel thread that is none. The thread may run on, end, and its scheduler be freed
+// while we still look for a worker to wake: of its own workers a scheduler waits for the end anyway, of others by this
+// count.
+void let_run(Thread& thread, const Worker* here) {
+  Scheduler& scheduler = *thread.scheduler;
+  if (here && here->scheduler == &scheduler) {
+    make_runnable(thread);
+    return;
+  }
+  // relaxed: who frees it has seen that the thread has ended, and so this. release: we are done
+  scheduler.visitors.fetch_add(1, std::memory_order_relaxed);
+  make_runnable(thread);
+  scheduler.visitors.fetch_sub(1, std::memory_order_release);
+}
+
 // In the new place: what is to be done with whom we left, now that its registers are saved.
 void arrive(Worker& worker, void* from) {
   Thread* const left = worker.left;
@@ -88,7 +103,7 @@ void after_end(Worker& worker, Thread& left, void*) {
     // It may be gone by now; then nobody sleeps at that address, or somebody looks once more.
     os::futex_wake_all(&outside->done);
   } else if (before != kRuns) {
-    make_runnable(*reinterpret_cast<Thread*>(before));
+    let_run(*reinterpret_cast<Thread*>(before), &worker);
   }
 }
 
@@ -202,6 +217,16 @@ void stop(Scheduler& scheduler, uint32_t started) {
   for (uint32_t i = 0; i < started; ++i) pthread_join(scheduler.worker[i].kernel_thread, nullptr);
 }
 
+// One more, or one less: it was not to be had.
+void count_spawned(Scheduler& scheduler, Worker* here, int64_t change) {
+  const auto by = static_cast<uint64_t>(change);
+  // release: whoever finds this number finds the thread, and waits for it. One writer, or the word is everybody's
+  if (here)
+    here->spawned.store(here->spawned.load(std::memory_order_relaxed) + by, std::memory_order_release);
+  else
+    scheduler.spawned.fetch_add(by, std::memory_order_release);
+}
+
 size_t workers_bytes(uint32_t workers) { return workers * (sizeof(Worker) + sizeof(uint64_t) * workers) + kLineBytes; }
 
 void release(Scheduler* scheduler) {
@@ -308,7 +333,8 @@ bool all_ended(const Scheduler& scheduler) {
 void destroy(Scheduler* scheduler) {
   if (scheduler->worker[0].forked) return;  // we may be on one of its stacks
   std::atomic<uint32_t> nothing{0};
-  for (int i = 0; !all_ended(*scheduler); ++i) {
+  // acquire: whoever was here is gone. In this order: who comes does so before a thread has ended
+  for (int i = 0; !all_ended(*scheduler) || scheduler->visitors.load(std::memory_order_acquire) != 0; ++i) {
     if (i < 100)
       os::yield_cpu();
     else
@@ -362,20 +388,18 @@ int spawn(Scheduler& scheduler, Function function, void* argument, int where, bo
   create_fiber(thread->fiber, stack, room);
   home->table[position] = thread;
   if (out) *out = thread;
-  if (scheduler.own_tls) {
-    if (const int error = begin_lender(*thread)) {
-      home->unused.set(position);
-      give_back(scheduler, here, *thread);
-      return error;
-    }
+  count_spawned(scheduler, here, 1);  // before it may run, or it might have ended without having begun
+  if (!scheduler.own_tls) {
+    make_runnable(*thread);
+    return 0;
   }
-  // release: whoever finds this number finds the thread, and waits for it. One writer, or the word is everybody's
-  if (here)
-    here->spawned.store(here->spawned.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  else
-    scheduler.spawned.fetch_add(1, std::memory_order_release);
-  if (!scheduler.own_tls) make_runnable(*thread);
-  return 0;
+  const int error = begin_lender(*thread);
+  if (error) {
+    count_spawned(scheduler, here, -1);
+    home->unused.set(position);
+    give_back(scheduler, here, *thread);
+  }
+  return error;
 }
 
 void yield(Worker& worker) {
@@ -401,7 +425,7 @@ void wait(Worker& worker) {
 
 void signal(Thread& thread) {
   // release: what we did; acquire: its registers, which whoever runs it reads
-  if (thread.permits.fetch_add(1, std::memory_order_acq_rel) == -1) make_runnable(thread);
+  if (thread.permits.fetch_add(1, std::memory_order_acq_rel) == -1) let_run(thread, current_worker());
 }
 
 void give_back(Scheduler& scheduler, Worker* worker, Thread& thread) {

@@ -99,7 +99,8 @@ struct Scheduler : Object {
   StackCache cache;
   uint32_t next_home = 0;
   std::atomic<uint64_t> spawned{0};
-  Scheduler* after_this = nullptr;  // in the list of all
+  std::atomic<uint32_t> visitors{0};  // that let threads of ours run just now, and are none of our workers
+  Scheduler* after_this = nullptr;    // in the list of all
 };
 
 inline constexpr uint32_t kAwake = 0, kAsleep = 1;

@@ -22,14 +22,16 @@
  * its wait, in its function, or after the join. Yielding orders nothing.
  *
  * What is a thread's own, and what its worker's:
- *   errno, exceptions  its own: kept across switches, also within a catch block
+ *   errno, exceptions  its own: kept across switches, also within a catch block (exceptions: of the C++ runtime that the
+ *                      program has as a shared library when the scheduler is made)
  *   thread_local       its worker's: after a switch it may be another worker's. Compilers take the address of a
  *                      thread-local variable, errno included, for constant within a function; who uses one on both
  *                      sides of a switch does so in functions that are not inlined, or forbids threads to move
  *                      (SMELT_NO_STEALING), or asks for variables of each thread's own (SMELT_OWN_TLS): then they are
  *                      destroyed when it ends, pthread_self and keys are its own too, and a mutex held across a switch
  *                      stays its own. That takes a kernel thread for each, which sleeps: for hundreds of threads
- *   signal mask        its worker's, which begins with that of the creator of the scheduler; rounding modes are its own
+ *   signal mask        its worker's, which begins with that of the creator of the scheduler
+ *   rounding modes     its own on x86-64, its worker's elsewhere
  *   locks              a mutex that is held across a switch may be unlocked on another worker, which is an error; and
  *                      who waits for one keeps its worker waiting
  *   blocking calls     keep the worker, not only the thread
@@ -78,7 +80,8 @@ enum {
 SMELT_API int smelt_scheduler_create(unsigned workers, const unsigned *cpus, size_t stack_bytes, unsigned flags,
                                      smelt_scheduler **scheduler);
 /* Waits until all its threads have ended, and ends its workers. Threads that nobody has joined are gone with it. Not
- * from one of its own threads. In the child of a fork: nothing. */
+ * from one of its own threads. Meanwhile nobody else spawns or joins one of its threads; a signal that lets one run to
+ * its end need not have returned. In the child of a fork: nothing. */
 SMELT_API void smelt_scheduler_free(smelt_scheduler *scheduler);
 
 /* How many it has; 0 of NULL. */

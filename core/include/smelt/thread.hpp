@@ -1,6 +1,6 @@
 // smelt/thread.h for C++20: what is made frees itself, any callable instead of a function and its argument. All of it
 // is in this header, and calls the C functions, which say what each does and returns (0 or a negative errno); nothing
-// here throws, but std::bad_alloc where there is no memory for a callable.
+// here throws, but std::bad_alloc where there is no memory for a callable, and what copying that throws.
 //
 //   smelt::Scheduler scheduler;
 //   smelt::Thread thread;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cfenv>
@@ -129,6 +130,88 @@ TEST_F(Threads, TakeTurns) {
       });
     run_all(scheduler, bodies);
   }
+}
+
+// The same whatever makes them runnable, spawning, yielding or signals, in any mixture:
+// while one waits for its turn, no other has two. One worker, so what the test knows of them is plain.
+TEST_F(Threads, WaitForNoOtherToRunTwice) {
+  const int count = kSanitized ? 300 : 1500;  // several groups of the vector's
+  const int turns = kSanitized ? 30 : 60;
+  struct Known {
+    smelt_thread* thread = nullptr;
+    long since = 0;  // when it became runnable, by the count of what happened; 0: it is not, or it runs
+    long ran = 0;    // when it ran last
+    bool waits = false;
+    int permits = 0;
+  };
+  std::vector<Known> known(count);
+  long now = 0;
+  int violations = 0;
+  bool over = false;
+  uint64_t seed = 1;
+  const auto dice = [&seed] { return seed = seed * 6364136223846793005u + 1442695040888963407u, seed >> 33; };
+  const auto runs = [&](int me) {
+    for (const Known& other : known)
+      violations += other.since != 0 && &other != &known[me] && known[me].ran > other.since;
+    known[me].since = 0;
+    known[me].ran = ++now;
+  };
+  const auto yields = [&](int me) {
+    known[me].since = ++now;
+    smelt_thread_yield();
+    runs(me);
+  };
+  const auto waits = [&](int me) {
+    if (known[me].permits > 0) {
+      --known[me].permits;
+      smelt_thread_wait();  // returns at once
+      return;
+    }
+    known[me].waits = true;
+    smelt_thread_wait();
+    runs(me);
+  };
+  const auto signals = [&](Known& other) {
+    if (other.waits) {
+      other.waits = false;
+      other.since = ++now;
+    } else {
+      ++other.permits;
+    }
+    smelt_thread_signal(other.thread);
+  };
+  std::vector<Body> bodies;
+  for (int i = 1; i < count; ++i)
+    bodies.emplace_back([&, i] {
+      runs(i);
+      while (!over) {
+        const uint64_t what = dice() % 8;
+        if (what < 4)
+          yields(i);
+        else if (what < 6)
+          signals(known[dice() % static_cast<uint64_t>(count)]);
+        else
+          waits(i);
+      }
+    });
+  run_one(scheduler_of(1), [&] {
+    runs(0);
+    known[0].thread = smelt_thread_self();
+    for (int i = 1; i < count; ++i) {
+      known[i].since = ++now;
+      known[i].permits = 0;
+      ASSERT_EQ(smelt_thread_spawn(nullptr, call, &bodies[i - 1], 0, &known[i].thread), 0);
+    }
+    for (int turn = 0; turn < turns; ++turn) {
+      for (int i = 0; i < count / 100; ++i) signals(known[dice() % static_cast<uint64_t>(count)]);
+      yields(0);  // and never waits, so there is always one that runs
+    }
+    over = true;
+    for (int i = 1; i < count; ++i) signals(known[i]);
+    for (int i = 1; i < count; ++i) ASSERT_EQ(smelt_thread_join(known[i].thread, nullptr), 0);
+  });
+  EXPECT_EQ(violations, 0);
+  EXPECT_GT(now, long{count} * turns / 2);
 }
 
 // Somebody who yields for ever keeps nobody from running.
@@ -328,6 +411,27 @@ TEST_F(Threads, OfTwoSchedulersSignalAndJoinEachOther) {
     ASSERT_EQ(smelt_thread_wait(), 0);
     ASSERT_EQ(smelt_thread_join(thread, nullptr), 0);
   });
+}
+
+// Who signals from outside may be the last to know of the scheduler: it is freed as soon as its threads have ended.
+TEST_F(Threads, AndTheirSchedulerMayGoWhileTheLastSignalIsGiven) {
+  std::atomic<smelt_thread*> waiter{nullptr};
+  std::atomic<bool> over{false};
+  std::thread signaller([&] {
+    while (!over.load()) {
+      if (smelt_thread* const thread = waiter.exchange(nullptr)) smelt_thread_signal(thread);
+    }
+  });
+  for (int i = 0; i < kFew / 50; ++i) {
+    const Scheduler scheduler = scheduler_of(2);
+    smelt_thread* thread = nullptr;
+    Body body = [] { smelt_thread_wait(); };
+    ASSERT_EQ(smelt_thread_spawn(scheduler.get(), call, &body, SMELT_ANY_WORKER, &thread), 0);
+    waiter.store(thread);
+    ASSERT_EQ(smelt_thread_join(thread, nullptr), 0);
+  }
+  over.store(true);
+  signaller.join();
 }
 
 // --- what is a thread's own
