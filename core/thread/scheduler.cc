@@ -26,19 +26,19 @@ struct alignas(8) OutsideWait {
   std::atomic<uint32_t> done{0};
 };
 
-// make_runnable() by a worker, or by a kernel thread that is none. The thread may run on, end, and its scheduler be freed
-// while we still look for a worker to wake: of its own workers a scheduler waits for the end anyway, of others by this
-// count.
+// make_runnable() by a worker, or by a kernel thread that is none. The thread may run on, end, and its scheduler be
+// freed while we still look for a worker to wake: of its own workers a scheduler waits for the end anyway, of others by
+// this count.
 void let_run(Thread& thread, const Worker* here) {
   Scheduler& scheduler = *thread.scheduler;
   if (here && here->scheduler == &scheduler) {
     make_runnable(thread);
     return;
   }
-  // relaxed: who frees it has seen that the thread has ended, and so this. release: we are done
+  // relaxed: who frees it has seen that the thread has ended, and so this
   scheduler.visitors.fetch_add(1, std::memory_order_relaxed);
   make_runnable(thread);
-  scheduler.visitors.fetch_sub(1, std::memory_order_release);
+  scheduler.visitors.fetch_sub(1, std::memory_order_release);  // all that we have read, before it goes
 }
 
 // In the new place: what is to be done with whom we left, now that its registers are saved.

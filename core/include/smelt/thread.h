@@ -22,8 +22,8 @@
  * its wait, in its function, or after the join. Yielding orders nothing.
  *
  * What is a thread's own, and what its worker's:
- *   errno, exceptions  its own: kept across switches, also within a catch block (exceptions: of the C++ runtime that the
- *                      program has as a shared library when the scheduler is made)
+ *   errno, exceptions  its own: kept across switches, also within a catch block (exceptions of the C++ runtime that is
+ *                      there as a shared library when the scheduler is made)
  *   thread_local       its worker's: after a switch it may be another worker's. Compilers take the address of a
  *                      thread-local variable, errno included, for constant within a function; who uses one on both
  *                      sides of a switch does so in functions that are not inlined, or forbids threads to move
