@@ -30,11 +30,12 @@ namespace smelt::thread {
 
 inline constexpr uint32_t kGroupWords = 8, kGroups = 512;
 inline constexpr uint32_t kBits = kGroups * kGroupWords * 64;  // 262144
+inline constexpr uint32_t kTopWords = kGroups / 64;
 inline constexpr uint32_t kNoBit = ~0u;
 
 // In zeroed memory; what is not used is not touched.
 struct BitVector {
-  alignas(kLineBytes) std::atomic<uint64_t> top[kGroups / 64];
+  alignas(kLineBytes) std::atomic<uint64_t> top[kTopWords];
   alignas(kLineBytes) std::atomic<uint64_t> words[kGroups * kGroupWords];
 
   void set(uint32_t bit) {
@@ -108,18 +109,16 @@ struct BitVector {
 
   // The first group at `from` or behind it, of `count`, that has a hint.
   uint32_t next_hint(uint32_t from, uint32_t count) const {
-    for (uint32_t left = count; left > 0;) {
-      // relaxed: hints
-      const uint64_t hints = top[from / 64].load(std::memory_order_relaxed) >> from % 64;
-      const uint32_t here = 64 - from % 64;
-      if (hints != 0) {
-        const uint32_t skip = static_cast<uint32_t>(__builtin_ctzll(hints));
-        return skip < left ? from + skip : kNoBit;
-      }
-      left -= here < left ? here : left;
-      from = (from + here) % kGroups;
+    uint32_t word = from / 64;
+    // relaxed, both: hints
+    uint64_t hints = top[word].load(std::memory_order_relaxed) & ~uint64_t{0} << from % 64;
+    for (uint32_t more = kTopWords; hints == 0; --more) {
+      if (more == 0) return kNoBit;
+      word = (word + 1) % kTopWords;  // at last the first one again, with what lies before `from`
+      hints = top[word].load(std::memory_order_relaxed);
     }
-    return kNoBit;
+    const uint32_t group = word * 64 + static_cast<uint32_t>(__builtin_ctzll(hints));
+    return (group - from) % kGroups < count ? group : kNoBit;
   }
 
   // A group with a hint in which nothing was found. False: something has come meanwhile.
