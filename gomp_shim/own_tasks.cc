@@ -604,7 +604,7 @@ bool add_dependences(TaskTeam& team, Position& position, DependNode& node, void*
 
 // Do so many tasks of this thread's wait that the next one is better run at once?
 bool has_enough(const Position& position) {
-  const TaskTeam* const team = static_cast<const Region*>(position.region)->tasks.load(std::memory_order_acquire);
+  const TaskTeam* const team = team_of(position);
   return team && team->workers[position.thread].deque.waiting() >= kMostWaiting;
 }
 
