@@ -787,9 +787,8 @@ void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), lo
     return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
   }
   // In a region that we do not see, inside this one, this is right, too: what the task makes is looked at for itself.
-  // Where inner teams are kept, a mark tells that this is no implicit task (hot_team.h).
   if (position.barrier && !copy && (flags & ~(kUntied | kMergeable)) == 0 && position.in_libgomp == 0 &&
-      !position.tasks_are_libgomps && !smelt_openmp_several && !is_final(position) && !smelt::options().nested &&
+      !position.tasks_are_libgomps && !smelt_openmp_several && !is_final(position) &&
       (!deferred || has_enough(position)))
     return run_bare(position, function, data);
   if (is_ours_here(position, __builtin_return_address(0))) {
