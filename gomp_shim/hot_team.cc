@@ -1,5 +1,6 @@
 #include "hot_team.h"
 
+#include <algorithm>
 #include <climits>
 #include <new>
 
@@ -33,8 +34,14 @@ std::atomic<bool> targets_seen{false};
 std::atomic<bool> state_unknown{false};
 std::atomic<uint64_t> generations{0};
 
+// Threads that are parked in kept teams, of all masters. Stock ends them with their region, so a program in which many
+// threads open regions by turns must not come to have them all at once: as many as kFewParked, or two for each CPU.
+std::atomic<uint32_t> parked_inside{0};
+constexpr uint32_t kFewParked = 32;
+
 Icvs icvs_now() {
-  Icvs icvs{REAL(omp_get_max_threads)(), REAL(omp_get_dynamic)(), REAL(omp_get_max_active_levels)(), 0, 0};
+  Icvs icvs{REAL(omp_get_max_threads)(),   REAL(omp_get_dynamic)(), REAL(omp_get_max_active_levels)(), 0, 0,
+            REAL(omp_get_default_device)()};
   REAL(omp_get_schedule)(&icvs.schedule, &icvs.chunk);
   return icvs;
 }
@@ -141,6 +148,8 @@ void forget(HotTeam& hot) {
   hot.region->epoch =
       hot.epoch + 1;  // the last fork has used the number before; what a child inherits in barriers is older
   hot.active = false;
+  // Relaxed: only a number. In the child of a fork there is nobody of that team.
+  if (hot.around && hot.process == os::process_id()) parked_inside.fetch_sub(hot.size - 1, std::memory_order_relaxed);
   if (!hot.around) smelt_gomp_hot = nullptr;
 }
 
@@ -265,7 +274,10 @@ bool start(HotTeam& hot, uint32_t size) {
   meet(hot, given);
   if (!dismiss(hot, given)) return false;
   hot.active = true;
-  if (!hot.around) smelt_gomp_hot = &hot;
+  if (hot.around)
+    parked_inside.fetch_add(size - 1, std::memory_order_relaxed);
+  else
+    smelt_gomp_hot = &hot;
   if (can_swap(hot)) return true;
   end(hot);
   return false;
@@ -355,7 +367,7 @@ const char* why_not_kept(const Region& region, const RegionCall& call, uint32_t 
   const Position& around = smelt_gomp_position;
   if (!around.barrier || REAL(omp_get_level)() != around.level) return "inside a region that is libgomp's alone";
   // An undeferred task marks nothing (own_tasks.cc), and its settings are its own.
-  if (around.bare || is_real(*around.real_epoch, around.epoch + 1)) return "tasks";
+  if (is_explicit(around) || is_real(*around.real_epoch, around.epoch + 1)) return "tasks";
   return nullptr;
 }
 
@@ -388,11 +400,18 @@ void spoil_kept() {
     if (kept_for(region)) region->hot->spoiled.store(true, std::memory_order_relaxed);
 }
 
+// May so many threads more be kept?
+bool may_park(uint32_t threads) {
+  const uint32_t cpus = headcount.cpus.load(std::memory_order_relaxed);
+  return parked_inside.load(std::memory_order_relaxed) + threads <= std::max(kFewParked, 2 * cpus);
+}
+
 bool run_kept(Region& region, const RegionCall& call, uint32_t threads) {
   if (!region.nested || !options().nested) return false;
   const bool kept = kept_for(&region);
   if (!kept && region.repeats < region.regions_before_hot) return false;
   const char* why = why_not_kept(region, call, threads);
+  if (!why && !kept && !may_park(threads - 1)) return false;
   if (!why) count_team(region, threads - 1);
   if (!why && kept) why = misfit_kept(*region.hot, threads);
   if (why) {
@@ -438,6 +457,7 @@ bool end_hot_with_thread() {
 }
 
 void forget_hot() {
+  parked_inside.store(0, std::memory_order_relaxed);
   if (HotTeam* hot = smelt_gomp_hot) forget(*hot);
   docked_in = nullptr;
 }

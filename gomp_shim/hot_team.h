@@ -81,7 +81,7 @@ struct RegionCall {
 
 // The settings that regions inherit.
 struct Icvs {
-  int threads, dynamic, levels, schedule, chunk;
+  int threads, dynamic, levels, schedule, chunk, device;
   bool operator==(const Icvs&) const = default;
 };
 

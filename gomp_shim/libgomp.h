@@ -78,5 +78,6 @@ int omp_get_active_level(void);
 int omp_get_thread_limit(void);
 int omp_get_max_task_priority(void);
 void omp_get_schedule(int*, int*);
+int omp_get_default_device(void);
 }
 #pragma GCC visibility pop

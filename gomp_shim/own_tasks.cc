@@ -711,6 +711,11 @@ bool drain(Position& position) {
 
 }  // namespace
 
+bool is_explicit(const Position& position) {
+  // Relaxed: of a task that runs here.
+  return position.bare || (position.task && position.task->parent.load(std::memory_order_relaxed));
+}
+
 void leave_tasks_to_libgomp(Position& position) {
   if (!options().tasks || !position.barrier || position.in_libgomp != 0 || is_final(position)) return;
   // It needs a Task to note what it opens. Without the memory for one, nothing is opened.

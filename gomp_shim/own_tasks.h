@@ -66,6 +66,9 @@ void mark_for_libgomp(Position& position);
 // ours, and have run.
 bool end_episode(Position& position);
 
+// Does the calling thread run the body of an explicit task that we know of, and not the region's own?
+bool is_explicit(const Position& position);
+
 void free_tasks(Region& region);
 
 // In the child of a fork: tasks of before are not run.

@@ -19,8 +19,11 @@ extern "C" void smelt_gomp_mark(void) {
   // Where other runtimes' calls come by, and where the position may yet be taken, every task is looked at.
   position.unmarked = position.word || smelt_openmp_several || smelt::options().tasks;
   if (!position.real_epoch) return;
-  leave_tasks_to_libgomp(position);
-  mark_for_libgomp(position);  // first: who sees the mark below asks for this one
+  // A region inside this one that we do not see ends its own tasks, and they are in none of our groups.
+  if (REAL(omp_get_level)() == position.level) {
+    leave_tasks_to_libgomp(position);
+    mark_for_libgomp(position);  // first: who sees the mark below asks for this one
+  }
   if (!mark(*position.real_epoch, position.epoch + 1)) return;
   position.barrier->wake_all();
   if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active)

@@ -169,9 +169,11 @@ bool build_fork(RegionRecord& region, Team& team) {
   if (!request.ok) return false;
   ForkPlan plan;
   TeamFork made;
-  if (plan_fork(request, request.arena, &plan) != 0 ||
-      make_fork(plan, wait_policy(team.crowded, team.size, request.profile), &made) != 0)
-    return false;
+  if (plan_fork(request, request.arena, &plan) != 0) return false;
+  WaitPolicy policy = wait_policy(team.crowded, team.size, request.profile);
+  // Nobody counts threads that are parked inside another region, so they do not keep their CPUs for long.
+  if (region.nested) policy.spin_ns = std::min<int64_t>(policy.spin_ns, typical(ThresholdId::kQuotaSpin));
+  if (make_fork(plan, policy, &made) != 0) return false;
   free_fork(&team.fork);
   team.fork = made;
   team.fork_for = team.built_for;

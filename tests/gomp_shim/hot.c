@@ -193,6 +193,18 @@ static void settings(void) {
   omp_set_default_device(device);
 }
 
+// Before anything else: the team is parked all the time.
+static void device_of_a_parked_team(void) {
+  const int device = omp_get_default_device();
+  for (int i = 0; i < 3; ++i) {
+    omp_set_default_device(5 + i);
+#pragma omp parallel num_threads(2)
+    CHECK(omp_get_default_device() == 5 + i);
+    regions(2, kLong);
+  }
+  omp_set_default_device(device);
+}
+
 static void sizes(void) {
   for (int i = 0; i < 60; ++i) region(1 + i % 4);              // never twice the same
   for (int i = 0; i < 60; ++i) regions(2 - i % 2, 1 + i % 7);  // with teams of one in between
@@ -430,6 +442,7 @@ static void jump_out(void) {
 int main(int argc, char** argv) {
   omp_set_dynamic(0);
   regions(2, 20);
+  device_of_a_parked_team();
   places();  // before sizes that change have put hot teams off
   orphans(2);
   orphans(3);

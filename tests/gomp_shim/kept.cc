@@ -1,10 +1,13 @@
 // Regions inside regions that repeat, each checked against what OpenMP says they see. Under SMELT_NESTED=1 most of the
 // inner ones here are run by teams that are kept; the same checks hold under stock libgomp.
 //   kept [rounds]
+#include <dirent.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cstdlib>
 
 #include "check.h"
 
@@ -328,6 +331,36 @@ void all_together(int outer, int inner) {
   CHECK(ran == 3 * ((rounds + 1) / 3) && turns == 5 * (rounds / 3));
 }
 
+int threads_now() {
+  int number = 0;
+  if (DIR* const tasks = opendir("/proc/self/task")) {
+    while (readdir(tasks)) ++number;
+    closedir(tasks);
+  }
+  return number - 2;  // "." and ".."
+}
+
+// Wide teams that open regions by turns: stock has one inner team at a time, and ours must not have all of them.
+void by_turns(int outer, int inner) {
+  const char* const pretended = std::getenv("SMELT_CPUS");
+  const int cpus = pretended ? atoi(pretended) : omp_get_num_procs();
+  int seen = 0;
+#pragma omp parallel num_threads(outer) reduction(max : seen)
+  for (int turn = 0; turn < outer; ++turn) {
+    if (turn == omp_get_thread_num()) {
+      for (int i = 0; i < 8; ++i) {
+        int ran = 0;
+#pragma omp parallel num_threads(inner) reduction(+ : ran)
+        ++ran;
+        CHECK(ran == inner);
+      }
+      seen = threads_now();
+    }
+#pragma omp barrier
+  }
+  CHECK(seen < outer + inner + std::max(32, 2 * cpus));
+}
+
 void* master(void*) {
   omp_set_max_active_levels(4);
   many_outer(2, 2, 20);
@@ -377,6 +410,7 @@ int main(int argc, char** argv) {
   all_together(2, 2);
   all_together(3, 2);
   all_together(2, 3);
+  by_turns(12, 16);
   masters();
   forks();
   puts("ok");

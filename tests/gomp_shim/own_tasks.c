@@ -238,6 +238,23 @@ static void round_of(int threads, unsigned* state) {
       }
   }
   CHECK(consumed == 1000);
+  // Tasks that libgomp runs at the end of a region inside a taskgroup of ours.
+  int inner = 0;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+#pragma omp taskgroup
+  {
+#pragma omp task
+    ++counted;
+#pragma omp parallel num_threads(2) shared(inner)
+#pragma omp single nowait
+#pragma omp taskloop nogroup num_tasks(64) shared(inner)
+    for (int i = 0; i < 64; ++i) {
+#pragma omp task shared(inner)
+      __atomic_fetch_add(&inner, 1, __ATOMIC_RELAXED);
+    }
+  }
+  CHECK(inner == 64);
   // Settings are inherited from the maker, wherever the task runs.
   if (seed % 4 != 0) return;
 #pragma omp parallel num_threads(threads)
