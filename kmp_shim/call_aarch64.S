@@ -92,10 +92,13 @@ __kmpc_fork_call:
         cbnz    w17, 1f
 4:      adrp    x17, smelt_real___kmpc_fork_call
         ldr     x17, [x17, :lo12:smelt_real___kmpc_fork_call]
+        cbz     x17, 1f                         // plain loads: the word above may be seen before the slot
         br      x17
 1:      b       smelt_kmp_fork_call
 2:      stp     x29, x30, [sp, #-80]!
         .cfi_adjust_cfa_offset 80
+        .cfi_rel_offset 29, 0
+        .cfi_rel_offset 30, 8
         stp     x0, x1, [sp, #16]
         stp     x2, x3, [sp, #32]
         stp     x4, x5, [sp, #48]
@@ -107,6 +110,8 @@ __kmpc_fork_call:
         ldp     x6, x7, [sp, #64]
         ldp     x29, x30, [sp], #80
         .cfi_adjust_cfa_offset -80
+        .cfi_restore 29
+        .cfi_restore 30
         b       0b
         .cfi_endproc
         .size   __kmpc_fork_call, . - __kmpc_fork_call

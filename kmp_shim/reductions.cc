@@ -94,14 +94,20 @@ extern "C" {
 int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t bytes, void* data, KmpCombine combine,
                       KmpCriticalName* lock) {
   Position& at = position;
-  way = Way::kUnserved;
-  if (!served(at, __builtin_return_address(0))) [[unlikely]]
-    return STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
-  way = choose(at, where, data, combine);
-  if (way == Way::kAtomics) return 2;
-  if (way == Way::kTree) return reduce(at, where, gtid, data, combine);
-  const int32_t what = STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
-  if (what == 0) pass_libomps(at);  // a barrier was in it
+  Way chosen = Way::kUnserved;
+  int32_t what = 2;
+  if (!served(at, __builtin_return_address(0))) [[unlikely]] {
+    what = STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
+  } else {
+    chosen = choose(at, where, data, combine);
+    if (chosen == Way::kTree) {
+      what = reduce(at, where, gtid, data, combine);
+    } else if (chosen == Way::kLibomps) {
+      what = STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
+      if (what == 0) pass_libomps(at);  // a barrier was in it
+    }
+  }
+  way = chosen;  // only now: tasks that ran inside a barrier meanwhile may have had reductions of their own
   return what;
 }
 
