@@ -23,6 +23,7 @@ constexpr uintptr_t kDependIn = 1, kDependOut = 2, kDependMutexinoutset = 4, kDe
 constexpr int64_t kRunning = int64_t{1} << 62, kHold = int64_t{1} << 32;
 constexpr uint32_t kPolls = 3000;      // before a waiting thread gives up its CPU
 constexpr uint32_t kCrowdPolls = 60;   // ... and one of more threads than CPUs: somebody waits for that CPU
+constexpr uint32_t kCrowdYields = 64;  // ... and then, to others of the team, before it sleeps
 constexpr int64_t kNapNs = 1'000'000;  // a sleeper that was missed looks again
 constexpr size_t kChunkBytes = 1 << 16;
 
@@ -390,6 +391,7 @@ void idle(TaskTeam& team, const Position& position, uint32_t turns, Sleep sleep,
   const bool crowd = position.barrier->is_crowd();
   if (turns < (crowd ? kCrowdPolls : kPolls)) return cpu_pause();
   if (!crowd && turns < kPolls + 16) return os::yield_cpu();
+  if (crowd && turns < kCrowdPolls + kCrowdYields && yield_to_team()) return;
   std::atomic<uint32_t>& asleep = team.workers[position.thread].asleep;
   team.sleepers.fetch_add(1, std::memory_order_relaxed);
   asleep.store(sleep, std::memory_order_relaxed);

@@ -118,6 +118,19 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
   }
 }
 
+bool yield_to_team() {
+  const int64_t began = os::now_ns();
+  if (!backoff.may_yield(began)) return false;
+  os::yield_cpu();
+  const int64_t back = os::now_ns();
+  if (back - began > kForeignStay) {
+    backoff.lost(began, back);
+    return false;
+  }
+  backoff.kept();
+  return true;
+}
+
 uint64_t sleeps() { return slept.load(std::memory_order_relaxed); }
 
 WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile) {
