@@ -65,8 +65,8 @@ uint32_t usable_cpus(uint32_t affinity = 0);
 // *stop == epoch first (stop may be nullptr).
 bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy);
 
-// Gives the CPU away once, in a wait of one of more threads than CPUs. False: a foreign thread gets what is yielded now,
-// and the caller had better sleep.
+// Gives the CPU away once, in a wait of one of more threads than CPUs. False: a foreign thread gets what is yielded
+// now, and the caller had better sleep.
 bool yield_to_team();
 
 // True if the first burst of polls sufficed. The caller then goes on with wait_slowly.
