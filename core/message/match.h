@@ -107,10 +107,13 @@ class MatchTable {
   // Is there a message that a receive of this key and mask would get? Its own thread may look at it in `look`, which
   // must be short and call nothing of the table.
   bool probe(uint64_t key, uint64_t mask, void (*look)(const MatchNode* message, void* argument), void* argument);
+  // Would a message of this key meet a receive? So it is now; it may be otherwise when it comes.
+  bool is_awaited(uint64_t key);
 
   uint64_t buckets() const;
   // Wildcards have made a context of this key's keep order.
   bool is_ordered(uint64_t key) const;
+  uint32_t switches() const;  // how often wildcards have done so
 
  private:
   struct Held;

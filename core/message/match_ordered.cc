@@ -87,6 +87,12 @@ MatchNode* first_wildcard(const MatchList& wildcards, uint64_t key) {
 
 bool MatchTable::is_ordered(uint64_t key) const { return shard(key).ordered.load(std::memory_order_relaxed) != 0; }
 
+uint32_t MatchTable::switches() const {
+  uint32_t all = 0;
+  for (uint32_t i = 0; i < kShards; ++i) all += shards_[i].ordered.load(std::memory_order_relaxed);
+  return all;
+}
+
 // Under the shard's lock.
 void MatchTable::begin_order(MatchShard* ours) {
   // relaxed: the locks of the buckets tell everybody
@@ -230,6 +236,22 @@ bool MatchTable::probe(uint64_t key, uint64_t mask, void (*look)(const MatchNode
   if (message) look(message, argument);
   unlock(ours.lock, 0);
   return message != nullptr;
+}
+
+bool MatchTable::is_awaited(uint64_t key) {
+  MatchShard& ours = shard(key);
+  // relaxed: what follows is as of now in any case
+  if (ours.ordered.load(std::memory_order_relaxed)) {
+    lock(ours.lock);
+    const bool found = first_wildcard(ours.wildcards, key) != nullptr;
+    unlock(ours.lock, 0);
+    if (found) return true;
+  }
+  Held held = hold(key);
+  const Place place = find(&held, key);
+  const bool found = place.link && (*place.link & kKind) == kReceive;
+  release(&held);
+  return found;
 }
 
 }  // namespace smelt

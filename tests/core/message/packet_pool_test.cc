@@ -22,7 +22,8 @@ struct SharedPool {
     returns.stack = static_cast<PacketStack*>(pages.get());
     returns.next = reinterpret_cast<uint32_t*>(returns.stack + 1);
     holders = reinterpret_cast<std::atomic<uint32_t>*>(returns.next + packets);
-    pool.write_full(returns, packets);
+    whose = std::vector<std::atomic<uint16_t>>(packets);
+    pool.write_full(returns, packets, whose.data());
   }
   // How many packets are to be had now; all different.
   size_t drain() {
@@ -33,6 +34,7 @@ struct SharedPool {
   SharedPages pages;
   PacketReturns returns;
   std::atomic<uint32_t>* holders;  // of each packet: by how many
+  std::vector<std::atomic<uint16_t>> whose;
   PacketPool pool;
 };
 
@@ -89,6 +91,20 @@ TEST(PacketPool, ManyThreadsNeverShareAPacketNorLoseOne) {
   EXPECT_EQ(wrong, 0u);
   EXPECT_GT(taken, 10'000u);
   EXPECT_EQ(shared.drain(), kPackets);
+}
+
+TEST(PacketPool, WhatTheDeadHadIsTakenBack) {
+  SharedPool shared(10);
+  uint32_t packets[8];
+  for (uint32_t i = 0; i < 8; ++i) {
+    packets[i] = shared.pool.take();
+    if (i < 6) shared.pool.hand_to(packets[i], i % 2);  // two of them nobody has yet
+  }
+  shared.returns.give_back(packets[1]);
+  shared.pool.give_back(packets[0]);
+  EXPECT_EQ(shared.pool.reclaim(1), 2u);
+  EXPECT_EQ(shared.pool.reclaim(1), 0u);
+  EXPECT_EQ(shared.drain(), 6u) << "2 that were never taken, 2 that were returned, 2 of the dead";
 }
 
 // The owner fills, receivers in processes of their own return.

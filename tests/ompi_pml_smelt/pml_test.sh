@@ -1,0 +1,76 @@
+#!/bin/sh
+# End-to-end: MPI programs under real mpirun, with Smelt's messages and without.
+#   pml_test.sh COMPONENT PROGRAM_DIRECTORY COLLECTIVES_DIRECTORY
+# The third folder has the programs of the collectives' component, whose messages Open MPI's own collectives send.
+# Exit 77: skipped, there is no mpirun.
+set -u
+component=$(realpath "$1") programs=$(realpath "$2") collectives=$(realpath "$3")
+if ! command -v mpirun >/dev/null; then echo "skipped: there is no mpirun"; exit 77; fi
+# What the caller's environment asks of Open MPI and Smelt is not what is tested here.
+for name in $(env | sed -n 's/^\(OMPI_MCA_[A-Za-z0-9_]*\|SMELT_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/session" && export OMPI_MCA_orte_tmpdir_base="$scratch/session"
+# Alone in its folder, as Open MPI scans it.
+mkdir "$scratch/component" && ln -s "$component" "$scratch/component/" || exit 1
+export OMPI_MCA_mca_base_component_path="$scratch/component:SYSTEM_DEFAULT"
+output=$scratch/output
+failed=0 passed=0
+
+# check NAME EXPECTED_STATUS PATTERN command...: as in ompi_coll_smelt/component_test.sh
+check() {
+  name=$1 status=$2 pattern=$3
+  shift 3
+  timeout -k 5 120 "$@" >"$output" 2>&1 </dev/null
+  got=$?
+  if [ $got -ne "$status" ] && { [ "$status" != any ] || [ $got -eq 124 ]; }; then
+    fail "$name: exit status $got instead of $status"
+  elif [ -n "$pattern" ] && ! grep -Eq "$pattern" "$output"; then
+    fail "$name: no line matches '$pattern'"
+  else
+    echo "ok: $name"; passed=$((passed + 1)); return 0
+  fi
+  sed 's/^/    /' "$output" | head -n 10
+  return 1
+}
+fail() { echo "FAIL: $1"; failed=$((failed + 1)); }
+# ok NAME RANKS [mpirun option...] PROGRAM [argument...]
+ok() {
+  ok_name=$1 ranks=$2
+  shift 2
+  check "$ok_name" 0 '^ok$' mpirun -n "$ranks" "$@"
+}
+
+# --- who serves
+
+ok "off by default" 2 "$programs/pml_rules" --left lengths
+check "silent by default" 0 '^ok$' mpirun -n 2 --mca pml_smelt_enable 1 "$programs/pml_rules" lengths
+[ "$(wc -l <"$output")" -eq 1 ] || fail "not silent"
+check "said who serves" 0 'smelt: pml/smelt: .*MPI_COMM_WORLD \(2 ranks\): served' \
+  mpirun -n 2 --mca pml_smelt_enable 1 -x SMELT_VERBOSE=1 "$programs/pml_rules" lengths
+check "said who does not: no memory" 0 'left to Open MPI.s pml/ob1: not enough shared memory' \
+  mpirun -n 2 --mca pml_smelt_enable 1 -x SMELT_VERBOSE=1 -x SMELT_SHM_MB=0 "$programs/pml_rules" --left lengths
+check "said who does not: one of the ranks has it off" 0 'left to Open MPI.s pml/ob1: not all ranks' \
+  mpirun -x SMELT_VERBOSE=1 -n 1 -x OMPI_MCA_pml_smelt_enable=1 "$programs/pml_rules" --left lengths \
+  : -n 1 -x OMPI_MCA_pml_smelt_enable=0 "$programs/pml_rules" --left lengths
+check "--mca pml smelt alone is said, and ends" any 'names no other component' \
+  mpirun -n 1 --mca pml smelt --mca pml_smelt_enable 1 "$programs/pml_rules"
+
+# --- MPI's rules
+
+export OMPI_MCA_pml_smelt_enable=1
+for n in 2 3 4; do ok "the rules, $n ranks" $n "$programs/pml_rules" --served; done
+
+# --- Open MPI's own collectives, communicators, one-sided and spawned processes over it
+
+for n in 2 3; do
+  for program in "many_collectives" "communicators --rounds 100" "progress" "nonblocking --light" "spawn" "threads --light"; do
+    set -- $program
+    first=$1
+    shift
+    ok "$program, $n ranks" $n "$collectives/$first" "$@"
+  done
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
