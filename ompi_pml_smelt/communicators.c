@@ -1,8 +1,8 @@
 /* Which communicators are served, and who is who in them.
  *
  * The decision must be the same on all ranks, and nobody compares: it uses only what all of them know alike, the
- * communicator's kind and its members' names. A message carries the communicator's context id and the sender's number on
- * this node; a table by context id leads from Open MPI's communicators to ours. Messages may come before their
+ * communicator's kind and its members' names. A message carries the communicator's context id and the sender's number
+ * on this node; a table by context id leads from Open MPI's communicators to ours. Messages may come before their
  * communicator does: they wait like any others that nobody has asked for. */
 #include "pml_smelt.h"
 
@@ -64,11 +64,14 @@ int pml_smelt_add_comm(struct ompi_communicator_t *comm) {
   return OMPI_SUCCESS;
 }
 
-/* Requests hold their communicator, so nothing is under way. */
+/* Requests hold their communicator, so nothing is under way but messages that nobody has asked for: the next
+ * communicator of this context id must not get them. (It may be the last request that brings us here, from within the
+ * endpoint.) */
 int pml_smelt_del_comm(struct ompi_communicator_t *comm) {
   pml_smelt_communicator *served = pml_smelt_served(comm);
   if (served) {
     pml_smelt_by_context[served->context] = NULL;
+    if (pml_smelt_endpoint) smelt_endpoint_forget(pml_smelt_endpoint, served->context);
     free(served);
   }
   return pml_smelt_lower.pml_del_comm(comm);

@@ -58,10 +58,9 @@ static int register_component(void) {
                                         MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_1,
                                         MCA_BASE_VAR_SCOPE_READONLY, &enabled);
   pml_smelt_verbose = setting("SMELT_VERBOSE");
-  (void)mca_base_component_var_register(component, "verbose",
-                                        "1: a line per communicator, who serves it and why (SMELT_VERBOSE)",
-                                        MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_1,
-                                        MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_verbose);
+  (void)mca_base_component_var_register(
+      component, "verbose", "1: a line per communicator, who serves it and why (SMELT_VERBOSE)", MCA_BASE_VAR_TYPE_INT,
+      NULL, 0, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_verbose);
   pml_smelt_register_counters(component);
   return OMPI_SUCCESS;
 }
@@ -73,15 +72,14 @@ static int open_component(void) {
 }
 
 /* `--mca pml smelt`: there is nobody else. */
-static bool alone(void) {
-  return opal_list_get_size(&ompi_pml_base_framework.framework_components) == 1;
-}
+static bool alone(void) { return opal_list_get_size(&ompi_pml_base_framework.framework_components) == 1; }
 
 static mca_pml_base_module_t *init(int *priority, bool progress_threads, bool threads) {
   (void)progress_threads;
   if (!enabled) return NULL;
   if (alone()) {
-    pml_smelt_say("not used: --mca pml names no other component, which what is not Smelt's needs; leave the option out");
+    pml_smelt_say(
+        "not used: --mca pml names no other component, which what is not Smelt's needs; leave the option out");
     return NULL;
   }
   pml_smelt_threads = threads;
@@ -129,6 +127,10 @@ static int add_procs(struct ompi_proc_t **procs, size_t count) { return pml_smel
 static int del_procs(struct ompi_proc_t **procs, size_t count) { return pml_smelt_lower.pml_del_procs(procs, count); }
 static int dump(struct ompi_communicator_t *comm, int verbose) { return pml_smelt_lower.pml_dump(comm, verbose); }
 static int enable(bool yes) {
+  if (!elected) { /* those that might have been elected have all declined */
+    pml_smelt_say("not used: Open MPI has no PML that what is not Smelt's could go to");
+    return OMPI_ERR_NOT_AVAILABLE;
+  }
   if (yes) {
     pml_smelt_register_counters(&mca_pml_smelt_component.pmlm_version);
     const int error = pml_smelt_requests_begin();

@@ -2,9 +2,9 @@
  *
  *   1. announce: each process says what others need to find it, among what Open MPI has processes exchange anyway; the
  *      first of the node has made the memory by then, and says where it is
- *   2. join, when the world's communicator is made: each reads what the others of its node have said. Where one has said
- *      nothing, or something else than expected, all find that. Else each maps the memory and tries to read its
- *      neighbour's
+ *   2. join, when the world's communicator is made: each reads what the others of its node have said. Where one has
+ *      said nothing, or something else than expected, all find that. Else each maps the memory, and tries whether it
+ *      may read its neighbour's own: where it may not, what is long comes in pieces
  *   3. whether that has worked everywhere is known to all after two rounds of messages of the PML below: all tell the
  *      first, which tells all. So either all members serve a communicator or none does */
 #include "pml_smelt.h"
@@ -16,13 +16,11 @@
 #include "opal/util/proc.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 smelt_endpoint *pml_smelt_endpoint;
-bool pml_smelt_crowded;
 
 typedef struct card {
   char version[16]; /* of Smelt: all must run the same */
@@ -114,7 +112,7 @@ static const char *read_cards(ompi_group_t *world, card *cards, int *rank_of) {
 /* --- 3 */
 
 /* What has come of it, or what is the first reason against it. */
-enum { kGood, kNoMemory, kNotShared, kNotReadable };
+enum { kGood, kNoMemory, kNotShared };
 
 static int worse(int a, int b) { return a > b ? a : b; }
 
@@ -143,13 +141,21 @@ static int agree(struct ompi_communicator_t *world, const int *rank_of, int mine
   return all;
 }
 
+/* What else is to get on while somebody waits for a message. */
+static void progress_of_others(void *none) {
+  (void)none;
+  opal_progress();
+}
+
 static int attach(const card *cards) {
   int error = cards[0].error;
   if (own.member != 0 && error == 0) error = smelt_endpoint_join(&cards[0].ticket, members, own.member, &offered);
   if (error == -ENOMEM) return kNoMemory;
   if (error != 0) return kNotShared;
   const card *next = &cards[(own.member + 1) % members];
-  return smelt_endpoint_reads(next->process, next->proof_at, next->proof) ? kGood : kNotReadable;
+  smelt_endpoint_set(offered, smelt_endpoint_reads(next->process, next->proof_at, next->proof), progress_of_others,
+                     NULL);
+  return kGood;
 }
 
 static const char *reason(int outcome) {
@@ -158,16 +164,8 @@ static const char *reason(int outcome) {
     case kNotShared:
       return "the ranks do not share a user or the right to open each other's memory in /proc (run them in one "
              "container, as one user)";
-    case kNotReadable:
-      return "the ranks may not read each other's memory (kernel.yama.ptrace_scope, or the container's seccomp profile)";
     default: return "Open MPI's own messages failed while the ranks were getting ready";
   }
-}
-
-static bool crowded(void) {
-  cpu_set_t set;
-  return opal_progress_yield_when_idle || sched_getaffinity(0, sizeof set, &set) != 0 ||
-         (unsigned)sysconf(_SC_NPROCESSORS_ONLN) < members;
 }
 
 const char *pml_smelt_node_join(struct ompi_communicator_t *world) {
@@ -198,11 +196,12 @@ const char *pml_smelt_node_join(struct ompi_communicator_t *world) {
   pml_smelt_endpoint = offered;
   offered = NULL;
   together = true;
-  pml_smelt_crowded = crowded();
+  pml_smelt_waits_begin();
   return NULL;
 }
 
 void pml_smelt_node_leave(void) {
+  pml_smelt_waits_end();
   smelt_endpoint *endpoint = pml_smelt_endpoint;
   pml_smelt_endpoint = NULL;
   smelt_endpoint_leave(endpoint ? endpoint : offered, together);

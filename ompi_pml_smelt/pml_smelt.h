@@ -1,17 +1,19 @@
 /* Smelt as Open MPI's point-to-point layer, for communicators whose ranks are all on this node.
  *
- * Open MPI elects one PML for everything, and all processes must have elected the same. Ours does not take part: it loses
- * the election and then stands before the winner, as pml/monitoring does. What it does not serve, a communicator with
- * ranks of other nodes or jobs, goes on to the winner as if it were not there; a communicator is served wholly or not at
- * all, so no message overtakes another on the way between two layers.
+ * Open MPI elects one PML for everything, and all processes must have elected the same. Ours does not take part: it
+ * loses the election and then stands before the winner, as pml/monitoring does. What it does not serve, a communicator
+ * with ranks of other nodes or jobs, goes on to the winner as if it were not there; a communicator is served wholly or
+ * not at all, so no message overtakes another on the way between two layers.
  *
  *   component.c       the election, and what the component offers Open MPI
  *   node.c            who of this job is on this node, and the endpoint (smelt/endpoint.h) that they share
  *   communicators.c   which communicators are served: ranks to members and back
  *   requests.c        Open MPI's requests: born, completed, freed, cancelled, progressed
+ *   data.c            data with gaps
  *   send.c            sending in every mode, and persistent
  *   receive.c         receiving, and persistent
  *   probe.c           probing, and receiving what a probe has matched
+ *   waits.c           MPI_Wait and its kin
  *   counters.c        what was served, for MPI_T
  *   say.c             lines for people */
 #ifndef PML_SMELT_H
@@ -48,7 +50,6 @@ extern smelt_endpoint *pml_smelt_endpoint; /* NULL: there is none */
 /* A process's number among them; -1: it is not one. */
 int pml_smelt_member_of(opal_process_name_t name);
 unsigned pml_smelt_members(void);
-extern bool pml_smelt_crowded; /* the node has more of them than CPUs: whoever waits gives its CPU away */
 
 /* communicators.c */
 typedef struct pml_smelt_communicator {
@@ -80,12 +81,16 @@ typedef struct pml_smelt_request {
   void *buffer;                     /* persistent: as the program gave it, with these */
   size_t count;
   int peer, tag;
-  bool gaps;                   /* a receive's data go through the convertor */
+  bool gaps; /* the data go through the convertor */
   opal_convertor_t convertor;
-  void *packed;                            /* a send's data without their gaps, or in the user's buffer (mode) */
-  size_t bytes;                            /* of a send */
-  struct pml_smelt_request *next, *before; /* sends that are not done */
+  unsigned carried, carry_at; /* bytes of an element that the end of a piece has cut, packed aside; from where on */
+  char carry[64];
+  void *copy;   /* a buffered send's data */
+  size_t bytes; /* of a send */
 } pml_smelt_request;
+static inline pml_smelt_request *pml_smelt_request_of(smelt_transfer *transfer) {
+  return (pml_smelt_request *)((char *)transfer - offsetof(pml_smelt_request, transfer));
+}
 OBJ_CLASS_DECLARATION(pml_smelt_request);
 
 int pml_smelt_requests_begin(void);
@@ -99,14 +104,24 @@ void pml_smelt_request_recycle(pml_smelt_request *request);
 void pml_smelt_request_activate(pml_smelt_request *request);
 /* Its status is filled in. The request may be gone afterwards. */
 void pml_smelt_request_complete(pml_smelt_request *request);
-/* A send that is under way is looked after until it is done. */
-void pml_smelt_request_watch(pml_smelt_request *send);
 int pml_smelt_start(size_t count, ompi_request_t **requests);
 int pml_smelt_progress(void);
-/* One round of waiting. `round` counts them. */
-void pml_smelt_wait_a_little(unsigned *round);
-/* Until it is complete. */
-void pml_smelt_wait(ompi_request_t *request);
+int pml_smelt_request_free(ompi_request_t **request);
+static inline bool pml_smelt_is_ours(const ompi_request_t *request) {
+  return request->req_type == OMPI_REQUEST_PML && request->req_free == pml_smelt_request_free;
+}
+/* Until it is done. */
+void pml_smelt_wait(smelt_transfer *transfer);
+/* Of a request of ours that nobody else knows yet: waits, tells, and frees it. An error class. */
+int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status);
+
+/* data.c */
+/* A request's convertor for data with gaps. The type is kept as well: the program may free it before they
+ * have moved. */
+void pml_smelt_convert(pml_smelt_request *request, const void *buffer, size_t count, struct ompi_datatype_t *type);
+void pml_smelt_convert_end(pml_smelt_request *request);
+void pml_smelt_pack(smelt_transfer *send, uint64_t at, void *data, uint64_t bytes);
+void pml_smelt_unpack(smelt_transfer *receive, uint64_t at, const void *data, uint64_t bytes);
 
 /* send.c */
 int pml_smelt_isend_init(const void *buffer, size_t count, struct ompi_datatype_t *type, int to, int tag,
@@ -117,8 +132,6 @@ int pml_smelt_isend(const void *buffer, size_t count, struct ompi_datatype_t *ty
 int pml_smelt_send(const void *buffer, size_t count, struct ompi_datatype_t *type, int to, int tag,
                    mca_pml_base_send_mode_t mode, struct ompi_communicator_t *comm);
 int pml_smelt_start_send(pml_smelt_request *request);
-/* It is done: what it has kept for it is given back, its status filled in. */
-void pml_smelt_send_finish(pml_smelt_request *send);
 
 /* receive.c */
 int pml_smelt_irecv_init(void *buffer, size_t count, struct ompi_datatype_t *type, int from, int tag,
@@ -135,8 +148,6 @@ void pml_smelt_status(const pml_smelt_communicator *served, const smelt_transfer
 /* Where a receive's data are to go: bytes of room at what is returned, or through the convertor (NULL). */
 void *pml_smelt_place(pml_smelt_request *receive, void *buffer, size_t count, struct ompi_datatype_t *type,
                       size_t *room);
-/* A receive that is done: its status, and what it has kept is given back. */
-void pml_smelt_receive_finish(pml_smelt_request *receive);
 void pml_smelt_receive_completed(smelt_transfer *transfer);
 
 /* probe.c */
@@ -161,10 +172,14 @@ static inline void *pml_smelt_begin_of(const void *buffer, const struct ompi_dat
   return (char *)(uintptr_t)buffer + type->super.true_lb;
 }
 
+/* waits.c */
+void pml_smelt_waits_begin(void);
+void pml_smelt_waits_end(void);
+
 /* counters.c */
 typedef struct pml_smelt_counters {
-  atomic_ullong inline_sends, eager_sends, rendezvous_sends; /* by how they went, or would go if there is room */
-  atomic_ullong receives, wildcards, probes;
+  atomic_ullong inline_sends, eager_sends, long_sends;
+  atomic_ullong receives, probes;
   atomic_ullong communicators_served, communicators_left;
 } pml_smelt_counters;
 extern pml_smelt_counters pml_smelt_tally;

@@ -1,20 +1,19 @@
 /* Open MPI's requests, and who may have one when.
  *
- * A request that is under way is completed by whoever makes progress, and freed by the program, perhaps before that. The
- * second of the two puts it back. Which is second is decided in `phase`:
+ * A request that is under way is completed by whoever makes progress, and freed by the program, perhaps before that.
+ * The second of the two puts it back. Which is second is decided in `phase`:
  *
  *   life, counted upwards | DONE: the completer is through with it | FREED: the program is
  *
- * A completion may call back (collectives, one-sided), and the callback may free the request or start it again. Then the
- * completer is through only when it comes back, and if by then another life has begun it has nothing more to say.
- *
- * Sends that are under way are in a ring and asked in turn: their receiver only writes a word of memory. */
+ * A completion may call back (collectives, one-sided), and the callback may free the request or start it again. Then
+ * the completer is through only when it comes back, and if by then another life has begun it has nothing more
+ * to say. */
 #include "pml_smelt.h"
 
+#include "ompi/runtime/mpiruntime.h"
 #include "opal/class/opal_free_list.h"
 #include "opal/runtime/opal_progress.h"
 
-#include <sched.h>
 #include <string.h>
 
 enum { kFreed = 1, kDone = 2, kLife = 4 };
@@ -22,7 +21,6 @@ enum { kFreed = 1, kDone = 2, kLife = 4 };
 static opal_free_list_t free_requests;
 static bool begun;
 
-static int free_request(ompi_request_t **request);
 static int cancel(ompi_request_t *request, int flag) {
   return ((pml_smelt_request *)request)->kind == PML_SMELT_RECEIVE ? pml_smelt_cancel_receive(request, flag)
                                                                    : OMPI_SUCCESS; /* as in Open MPI's own */
@@ -31,7 +29,7 @@ static int cancel(ompi_request_t *request, int flag) {
 static void construct(pml_smelt_request *request) {
   request->super.req_type = OMPI_REQUEST_PML;
   request->super.req_start = pml_smelt_start;
-  request->super.req_free = free_request;
+  request->super.req_free = pml_smelt_request_free;
   request->super.req_cancel = cancel;
   memset(&request->transfer, 0, sizeof request->transfer);
   atomic_init(&request->phase, 0);
@@ -44,9 +42,9 @@ OBJ_CLASS_INSTANCE(pml_smelt_request, ompi_request_t, construct, destruct);
 int pml_smelt_requests_begin(void) {
   if (begun) return OMPI_SUCCESS;
   OBJ_CONSTRUCT(&free_requests, opal_free_list_t);
-  const int error = opal_free_list_init(&free_requests, sizeof(pml_smelt_request), opal_cache_line_size,
-                                        OBJ_CLASS(pml_smelt_request), 0, opal_cache_line_size, 16, -1, 64, NULL, 0,
-                                        NULL, NULL, NULL);
+  const int error =
+      opal_free_list_init(&free_requests, sizeof(pml_smelt_request), opal_cache_line_size, OBJ_CLASS(pml_smelt_request),
+                          0, opal_cache_line_size, 16, -1, 64, NULL, 0, NULL, NULL, NULL);
   begun = error == OMPI_SUCCESS;
   if (begun) (void)opal_progress_register(pml_smelt_progress);
   return error;
@@ -76,7 +74,8 @@ pml_smelt_request *pml_smelt_request_new(pml_smelt_kind kind, struct ompi_commun
   request->served = served;
   request->datatype = NULL;
   request->gaps = false;
-  request->packed = NULL;
+  request->copy = NULL;
+  request->transfer.pack = NULL;
   request->transfer.completed = NULL;
   request->transfer.unpack = NULL;
   request->transfer.holds = 0;
@@ -106,13 +105,20 @@ void pml_smelt_request_activate(pml_smelt_request *request) {
 
 /* --- its end */
 
+/* The program has freed it before it was complete, so nobody can be told that the message was longer than the buffer:
+ * MPI calls that fatal, and Open MPI's own end the job. */
+static void recycle_freed(pml_smelt_request *request) {
+  if (request->super.req_status.MPI_ERROR == MPI_ERR_TRUNCATE) (void)ompi_mpi_abort(request->comm, MPI_ERR_TRUNCATE);
+  pml_smelt_request_recycle(request);
+}
+
 void pml_smelt_request_complete(pml_smelt_request *request) {
   /* relaxed: of this life it is told with the request */
   unsigned phase = atomic_load_explicit(&request->phase, memory_order_relaxed);
   if (!request->super.req_complete_cb) {
     /* acquire, release: the other one of the two has done with it */
     if (atomic_fetch_or_explicit(&request->phase, kDone, memory_order_acq_rel) & kFreed)
-      pml_smelt_request_recycle(request);
+      recycle_freed(request);
     else
       (void)ompi_request_complete(&request->super, true);
     return;
@@ -124,10 +130,10 @@ void pml_smelt_request_complete(pml_smelt_request *request) {
     if (phase / kLife != life) return;
   } while (!atomic_compare_exchange_weak_explicit(&request->phase, &phase, phase | kDone, memory_order_acq_rel,
                                                   memory_order_relaxed));
-  if (phase & kFreed) pml_smelt_request_recycle(request);
+  if (phase & kFreed) recycle_freed(request);
 }
 
-static int free_request(ompi_request_t **freed) {
+int pml_smelt_request_free(ompi_request_t **freed) {
   pml_smelt_request *request = (pml_smelt_request *)*freed;
   *freed = MPI_REQUEST_NULL;
   OMPI_REQUEST_FINI(&request->super); /* the program cannot name it any more */
@@ -140,85 +146,22 @@ static int free_request(ompi_request_t **freed) {
   return OMPI_SUCCESS;
 }
 
-/* --- sends that are under way */
-
-enum { kAskedAtOnce = 64 };
-
-static atomic_flag ring_lock = ATOMIC_FLAG_INIT;
-static pml_smelt_request *ring; /* the one to ask next */
-
-static void lock_ring(void) {
-  while (atomic_flag_test_and_set_explicit(&ring_lock, memory_order_acquire)) sched_yield();
-}
-static void unlock_ring(void) { atomic_flag_clear_explicit(&ring_lock, memory_order_release); }
-
-void pml_smelt_request_watch(pml_smelt_request *send) {
-  lock_ring();
-  if (ring) {
-    send->next = ring;
-    send->before = ring->before;
-    ring->before->next = send;
-    ring->before = send;
-  } else {
-    ring = send->next = send->before = send;
-  }
-  unlock_ring();
-}
-
-/* How many were done. */
-static int ask_sends(void) {
-  /* A hint, read without the lock: a thread that has sends to wait for comes here again. */
-  if (!*(pml_smelt_request *volatile *)&ring ||
-      atomic_flag_test_and_set_explicit(&ring_lock, memory_order_acquire))
-    return 0;
-  pml_smelt_request *done = NULL;
-  int count = 0;
-  for (int asked = 0; ring && asked < kAskedAtOnce; ++asked) {
-    pml_smelt_request *send = ring;
-    const bool last = send->next == send;
-    ring = send->next;
-    if (smelt_transfer_done(pml_smelt_endpoint, &send->transfer)) {
-      send->before->next = send->next;
-      send->next->before = send->before;
-      if (last) ring = NULL;
-      send->next = done;
-      done = send;
-      ++count;
-    }
-    if (last) break;
-  }
-  unlock_ring();
-  for (pml_smelt_request *send = done, *next; send; send = next) { /* which may begin others */
-    next = send->next;
-    pml_smelt_send_finish(send);
-    if (send->detached)
-      pml_smelt_request_recycle(send);
-    else
-      pml_smelt_request_complete(send);
-  }
-  return count;
-}
-
-int pml_smelt_progress(void) {
-  if (!pml_smelt_endpoint) return 0;
-  return smelt_endpoint_progress(pml_smelt_endpoint) + ask_sends();
-}
-
 /* --- waiting */
 
-enum { kOthers = 16, kPatience = 10 };
+int pml_smelt_progress(void) { return pml_smelt_endpoint ? smelt_endpoint_progress(pml_smelt_endpoint) : 0; }
 
-void pml_smelt_wait_a_little(unsigned *round) {
-  const int any = smelt_endpoint_progress(pml_smelt_endpoint);
-  if (++*round % kOthers == 0 || pml_smelt_crowded) {
-    opal_progress(); /* other communicators, one-sided, what is under way of this program */
-    if (!any && pml_smelt_crowded && *round > kPatience) sched_yield();
-  }
-}
+void pml_smelt_wait(smelt_transfer *transfer) { (void)smelt_endpoint_wait(pml_smelt_endpoint, &transfer, 1, 1); }
 
-void pml_smelt_wait(ompi_request_t *request) {
-  for (unsigned round = 0; !REQUEST_COMPLETE(request);) pml_smelt_wait_a_little(&round);
+/* The transfer is done a moment before the request is complete. */
+int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status) {
+  if (!REQUEST_COMPLETE(request)) pml_smelt_wait(&((pml_smelt_request *)request)->transfer);
+  while (!REQUEST_COMPLETE(request))
+    ;
   opal_atomic_rmb();
+  if (status != MPI_STATUS_IGNORE) OMPI_COPY_STATUS(status, request->req_status, false);
+  const int error = request->req_status.MPI_ERROR;
+  (void)ompi_request_free(&request);
+  return error;
 }
 
 /* --- persistent ones */

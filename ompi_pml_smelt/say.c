@@ -1,5 +1,5 @@
-/* Lines for people, on standard error, only when asked for (SMELT_VERBOSE, pml_smelt_verbose) or when something that was
- * asked for cannot be had. Each line is one write, so that the lines of several ranks do not mix. */
+/* Lines for people, on standard error, only when asked for (SMELT_VERBOSE, pml_smelt_verbose) or when something that
+ * was asked for cannot be had. Each line is one write, so that the lines of several ranks do not mix. */
 #include "pml_smelt.h"
 
 #include <stdarg.h>
@@ -39,8 +39,8 @@ void pml_smelt_say_communicator(const struct ompi_communicator_t *comm, const ch
   snprintf(name, sizeof name, "communicator %u%s%s", (unsigned)comm->c_contextid, comm->c_name[0] ? " " : "",
            comm->c_name);
   if (left_because)
-    pml_smelt_say("%s (%d rank%s): left to Open MPI's pml/%s: %s", name, n, n == 1 ? "" : "s",
-                  pml_smelt_lower_name(), left_because);
+    pml_smelt_say("%s (%d rank%s): left to Open MPI's pml/%s: %s", name, n, n == 1 ? "" : "s", pml_smelt_lower_name(),
+                  left_because);
   else
     pml_smelt_say("%s (%d rank%s): served", name, n, n == 1 ? "" : "s");
 }

@@ -173,6 +173,12 @@ int smelt_endpoint_cancel(smelt_endpoint* endpoint, smelt_transfer* receive) {
   return endpoint->endpoint->cancel(request_of(receive));
 }
 
+void smelt_endpoint_forget(smelt_endpoint* endpoint, unsigned context) {
+  if (context <= UINT16_MAX) endpoint->endpoint->forget(static_cast<uint16_t>(context));
+}
+
+int smelt_endpoint_lost(smelt_endpoint* endpoint, int source) { return endpoint->endpoint->is_lost(source); }
+
 int smelt_endpoint_probe(smelt_endpoint* endpoint, int source, unsigned context, int tag, int any_tag, uint16_t* sender,
                          int32_t* message_tag, uint64_t* length) {
   message::Seen seen;

@@ -78,7 +78,8 @@ struct Request {
 
   // Set before it begins, each nullptr or a function. They stay.
   // It has been completed otherwise than within send(), receive(), receive_held() or cancel(): by whoever makes
-  // progress, the last that is done to it. It may send and receive, and must not wait. (test() may have said so before.)
+  // progress, the last that is done to it. It may send and receive, and must not wait. (test() may have said so
+  // before.)
   void (*completed)(Request* request) = nullptr;
   // A receive's data, in place of being copied to the buffer; a send's that begins without `data`: bytes
   // [at, at + bytes) of the message. Consecutive, one call at a time, from any thread; they must not call the endpoint.
@@ -146,6 +147,12 @@ class Endpoint : public Object {
   void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done = nullptr);
   // Takes back a receive that has not met its message: then it is complete, with -ECANCELED. False: it has met it.
   bool cancel(Request* receive);
+  // Whoever uses the context is through with it: its messages that have come, and that nobody has received, are lost.
+  // A send that waits for its receive goes on waiting.
+  void forget(uint16_t context);
+  // Will no more come from there (below 0: from anybody else), because they have died, and all that they had sent has
+  // been taken in? Asks the kernel for all members.
+  bool is_lost(int32_t source);
   // The message that such a receive would get now, if there is one. Makes no progress.
   bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen);
 
@@ -192,7 +199,7 @@ class Endpoint : public Object {
   bool put(uint16_t to, const Header& header);
   static void describe(Request* receive, const Message& message);
   static void end(Request* request);
-  static void finish(Request* request);
+  static void finish(Request* request, bool by_owner = false);
   void* new_chunk();
   Message* new_message();
   void free_message(Message* message);
@@ -201,6 +208,7 @@ class Endpoint : public Object {
   uint64_t parcel_bytes() const;
   bool keep(Message* message);
   bool is_gone(uint16_t member) const;
+  bool are_gone(int32_t source) const;
   void look_for_dead(Request* const* requests, uint32_t count);
   void abandon(Request* request);
   void abandon_send(Request* send);

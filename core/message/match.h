@@ -104,6 +104,9 @@ class MatchTable {
   // Takes back a receive that waits. False: it is not here, somebody has got it.
   bool cancel(MatchNode* receive);
 
+  // The messages of a context, out of the table: a chain through `after`.
+  MatchNode* take_messages(uint16_t context);
+
   // Is there a message that a receive of this key and mask would get? Its own thread may look at it in `look`, which
   // must be short and call nothing of the table.
   bool probe(uint64_t key, uint64_t mask, void (*look)(const MatchNode* message, void* argument), void* argument);
@@ -135,6 +138,8 @@ class MatchTable {
   MatchNode* access(MatchNode* node, uintptr_t kind);
   MatchNode* post_ordered(MatchNode* receive);
   MatchNode* arrive_ordered(MatchNode* message);
+  template <typename Look>
+  void pass_through(const Look& look);
   void begin_order(MatchShard* shard);
   MatchNode* take_first(MatchShard* shard, MatchNode* message);
 

@@ -45,9 +45,9 @@ void Endpoint::end(Request* request) {
   request->state.store(Request::kComplete, std::memory_order_release);
 }
 
-// Nobody else has it any more, but whoever waits for it.
-void Endpoint::finish(Request* request) {
-  void (*const completed)(Request*) = request->completed;
+// Nobody else has it any more, but whoever waits for it. `by_owner`: who ends it knows, and need not be told.
+void Endpoint::finish(Request* request, bool by_owner) {
+  void (*const completed)(Request*) = by_owner ? nullptr : request->completed;
   // acq_rel: the buffer, and what is said of it; the waiter
   const uintptr_t waiter = request->state.exchange(Request::kComplete, std::memory_order_acq_rel);
   if (completed) completed(request);
@@ -223,8 +223,29 @@ bool Endpoint::probe(int32_t source, uint16_t context, int32_t tag, bool any_tag
 bool Endpoint::cancel(Request* receive) {
   if (receive->is_send || test(receive) || !table_.cancel(&receive->node)) return false;
   receive->error = -ECANCELED;
-  end(receive);
+  finish(receive, true);  // another thread may wait for it
   return true;
+}
+
+void Endpoint::forget(uint16_t context) {
+  progress();
+  // Most have nothing of anybody's. Under the lock all that has come has been counted; where somebody has it, perhaps
+  // we ourselves further up, we look.
+  uintptr_t rest;
+  const bool is_alone = try_lock(draining_, &rest);
+  // relaxed, both: what has come was counted under the lock, and is not received any more
+  const bool any = !is_alone || unexpected_.load(std::memory_order_relaxed) != asked_for_.load(std::memory_order_relaxed);
+  if (is_alone) unlock(draining_, 0);
+  if (!any) return;
+  Request nobody;  // has no room
+  for (MatchNode *node = table_.take_messages(context), *after; node; node = after) {
+    after = node->after;
+    auto* message = reinterpret_cast<Message*>(node);
+    asked_for_.fetch_add(1, std::memory_order_relaxed);
+    message->header.answer = 0;
+    if (message->header.kind != Kind::kLong) deliver(&nobody, message);
+    free_message(message);
+  }
 }
 
 // They have met: nobody else knows of either any more. True: the message is gone with an answer to its sender; else it

@@ -208,6 +208,20 @@ bool Endpoint::is_gone(uint16_t member) const {
   return gone_[member].load(std::memory_order_relaxed) != 0;
 }
 
+// Below 0: all others.
+bool Endpoint::are_gone(int32_t source) const {
+  if (source >= 0) return is_gone(static_cast<uint16_t>(source));
+  bool somebody = shape_.members == 1;
+  for (uint16_t i = 0; i < shape_.members; ++i) somebody |= i != me_ && !is_gone(i);
+  return !somebody;
+}
+
+bool Endpoint::is_lost(int32_t source) {
+  if (source >= shape_.members) return false;
+  look_for_dead(nullptr, 0);
+  return are_gone(source) && drain(true);
+}
+
 // Whoever has claimed the cell that comes next holds everybody up, so all are asked for.
 void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
   for (uint16_t i = 0; i < shape_.members; ++i) {
@@ -237,16 +251,11 @@ void Endpoint::abandon(Request* request) {
   }
   // acquire: of whom
   const bool in_pieces = request->stage.load(std::memory_order_acquire) == Request::kInPieces;
-  bool somebody = false;
-  if (in_pieces) {
-    somebody = !is_gone(request->peer);
-  } else if (request->node.mask & ~kAnySource) {  // it says from whom
-    somebody = !is_gone(static_cast<uint16_t>(request->node.key >> 32));
-  } else {
-    for (uint16_t i = 0; i < shape_.members; ++i) somebody |= i != me_ && !is_gone(i);
-    somebody |= shape_.members == 1;
-  }
-  if (somebody || !drain(true)) return;  // all that it had sent
+  const bool says_from_whom = (request->node.mask & ~kAnySource) != 0;
+  const int32_t source = in_pieces        ? request->peer
+                         : says_from_whom ? static_cast<uint16_t>(request->node.key >> 32)
+                                          : -1;
+  if (!are_gone(source) || !drain(true)) return;  // all that it had sent
   if (!in_pieces) {
     if (!table_.cancel(&request->node)) return;  // it has a message after all
     request->error = -EPIPE;

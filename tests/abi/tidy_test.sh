@@ -16,8 +16,9 @@ grep -q misc-redundant-expression "$scratch/control" || { cat "$scratch/control"
 
 files=$(find core/base core/transport core/model core/profile core/policy core/queue core/message core/generate core/schedule core/team core/context core/group core/openmp core/agree \
   gomp_shim kmp_shim -name '*.cc' ! -path '*/text/*')
-# The component's files are known to the build only where Open MPI is.
+# The components' files are known to the build only where Open MPI is.
 [ -z "$(grep -o 'ompi_coll_smelt/module\.c"' "$build/compile_commands.json")" ] || files="$files $(ls ompi_coll_smelt/*.c)"
+[ -z "$(grep -o 'ompi_pml_smelt/node\.c"' "$build/compile_commands.json")" ] || files="$files $(ls ompi_pml_smelt/*.c)"
 count=$(echo $files | wc -w)
 [ "$count" -ge 80 ] || { echo "FAIL: only $count files"; exit 1; }
 if echo "$files" | tr ' ' '\n' | xargs -P "$(nproc)" -n 4 "$tidy" --quiet -p "$build" >"$scratch/out" 2>"$scratch/err"; then

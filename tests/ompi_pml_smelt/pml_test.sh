@@ -52,8 +52,8 @@ check "said who serves" 0 'smelt: pml/smelt: .*MPI_COMM_WORLD \(2 ranks\): serve
 check "said who does not: no memory" 0 'left to Open MPI.s pml/ob1: not enough shared memory' \
   mpirun -n 2 --mca pml_smelt_enable 1 -x SMELT_VERBOSE=1 -x SMELT_SHM_MB=0 "$programs/pml_rules" --left lengths
 check "said who does not: one of the ranks has it off" 0 'left to Open MPI.s pml/ob1: not all ranks' \
-  mpirun -x SMELT_VERBOSE=1 -n 1 -x OMPI_MCA_pml_smelt_enable=1 "$programs/pml_rules" --left lengths \
-  : -n 1 -x OMPI_MCA_pml_smelt_enable=0 "$programs/pml_rules" --left lengths
+  mpirun -n 1 env SMELT_VERBOSE=1 OMPI_MCA_pml_smelt_enable=1 "$programs/pml_rules" --left lengths \
+  : -n 1 "$programs/pml_rules" --left lengths
 check "--mca pml smelt alone is said, and ends" any 'names no other component' \
   mpirun -n 1 --mca pml smelt --mca pml_smelt_enable 1 "$programs/pml_rules"
 
@@ -62,15 +62,32 @@ check "--mca pml smelt alone is said, and ends" any 'names no other component' \
 export OMPI_MCA_pml_smelt_enable=1
 for n in 2 3 4; do ok "the rules, $n ranks" $n "$programs/pml_rules" --served; done
 
+ok "the rules where no memory may be read, 2 ranks" 2 "$programs/pml_rules" --served --refused
+
+# --- MPI_THREAD_MULTIPLE
+
+ok "threads, 2 ranks" 2 "$programs/pml_many_threads"
+ok "threads, 3 ranks" 3 "$programs/pml_many_threads" --threads 8 --rounds 40
+
 # --- Open MPI's own collectives, communicators, one-sided and spawned processes over it
 
 for n in 2 3; do
-  for program in "many_collectives" "communicators --rounds 100" "progress" "nonblocking --light" "spawn" "threads --light"; do
+  for program in "many_collectives" "communicators --rounds 100" "progress" "nonblocking --light" "spawn" \
+    "threads --light"; do
     set -- $program
     first=$1
     shift
     ok "$program, $n ranks" $n "$collectives/$first" "$@"
   done
 done
+# --- jobs that die
+
+for how in kill abort; do
+  check "a rank that dies ends the job: $how" any '' mpirun -n 3 "$collectives/crash" $how
+done
+small_file='if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then ulimit -f 64; fi; exec "$@"'
+check "no room for one of the ranks" 0 'left to Open MPI.s pml/ob1: not enough shared memory' mpirun -n 3 \
+  --mca btl tcp,self -x SMELT_VERBOSE=1 sh -c "$small_file" - "$programs/pml_rules" --left lengths
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

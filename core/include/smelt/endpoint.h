@@ -8,10 +8,10 @@
  * Any thread may call anything at any time but smelt_endpoint_leave; a transfer belongs to one thread at a time. What
  * was written before a send is seen after the receive is done.
  *
- * Short messages are copied through shared memory, and the send is done at once. Long ones are read by the receiver from
- * the sender's memory if the kernel allows that (smelt_endpoint_reads) and if they lie in one piece, else they come in
- * pieces through shared memory; their sends, and synchronous ones of any length, are done when the message has met its
- * receive and been read.
+ * Short messages are copied through shared memory, and the send is done at once. Long ones are read by the receiver
+ * from the sender's memory if the kernel allows that (smelt_endpoint_reads) and if they lie in one piece, else they
+ * come in pieces through shared memory; their sends, and synchronous ones of any length, are done when the message has
+ * met its receive and been read.
  */
 #ifndef SMELT_ENDPOINT_H
 #define SMELT_ENDPOINT_H
@@ -30,8 +30,8 @@ typedef struct smelt_endpoint_ticket {
 } smelt_endpoint_ticket;
 
 /* Member 0: makes the memory for all of `members` (2 .. SMELT_MAX_PARTICIPANTS) and its own endpoint. The memory has no
- * name and disappears with the last process, however that ends. 0, -EINVAL, or -ENOMEM: not enough memory (SMELT_SHM_MB,
- * ulimit -f and -v, the cgroup's limit). */
+ * name and disappears with the last process, however that ends. 0, -EINVAL, or -ENOMEM: not enough memory
+ * (SMELT_SHM_MB, ulimit -f and -v, the cgroup's limit). */
 SMELT_API int smelt_endpoint_offer(unsigned members, smelt_endpoint_ticket *ticket, smelt_endpoint **endpoint);
 /* The other members, `me` from 1 on. 0, -EINVAL, -ENOMEM, -ENOTSUP: another machine, user or process namespace. */
 SMELT_API int smelt_endpoint_join(const smelt_endpoint_ticket *ticket, unsigned members, unsigned me,
@@ -54,8 +54,8 @@ struct smelt_transfer {
   uint64_t length; /* of a receive: the message's, in bytes */
 
   /* Set by the caller before it begins, each NULL or a function, which is called by whoever makes progress. */
-  /* It was done otherwise than within the call that began it, or took it back: the last that happens to it. It may send,
-   * receive and cancel, and must not wait. */
+  /* It was done otherwise than within the call that began it, or took it back: the last that happens to it. It may
+   * send, receive and cancel, and must not wait. */
   void (*completed)(smelt_transfer *transfer);
   /* Takes the data, in consecutive pieces, at most as many bytes as there is room; `buffer` is then not looked at. */
   void (*unpack)(smelt_transfer *receive, uint64_t at, const void *data, uint64_t bytes);
@@ -75,16 +75,24 @@ SMELT_API void smelt_endpoint_set(smelt_endpoint *endpoint, int reads, void (*ho
 /* 1: it is done; 0: it is not yet; -EINVAL: no such member, it has not begun.
  * `synchronous`: done when the message has met its receive. `context` and tags below 0 are for the host to share out;
  * tags below 0 are never met by a receive of any tag. `data` must stay as it is until the send is done. */
-SMELT_API int smelt_endpoint_send(smelt_endpoint *endpoint, smelt_transfer *send, unsigned to, unsigned context, int tag,
-                                  const void *data, uint64_t bytes, int synchronous);
-/* `source` below 0: from anybody. `any_tag`: of any tag from 0 on. 1: it is done; 0: it waits for its message; -EINVAL. */
+SMELT_API int smelt_endpoint_send(smelt_endpoint *endpoint, smelt_transfer *send, unsigned to, unsigned context,
+                                  int tag, const void *data, uint64_t bytes, int synchronous);
+/* `source` below 0: from anybody. `any_tag`: of any tag from 0 on. 1: it is done; 0: it waits for
+ * its message; -EINVAL. */
 SMELT_API int smelt_endpoint_receive(smelt_endpoint *endpoint, smelt_transfer *receive, int source, unsigned context,
                                      int tag, int any_tag, void *buffer, uint64_t room);
-/* The message that `holder`, which is done, holds; which is the caller's again then. 1: the receive is done; 0: not yet. */
+/* The message that `holder`, which is done, holds; which is the caller's again then. 1: the receive is done; 0: not
+ * yet. */
 SMELT_API int smelt_endpoint_receive_held(smelt_endpoint *endpoint, smelt_transfer *receive, smelt_transfer *holder,
                                            void *buffer, uint64_t room);
 /* Takes back a receive that has met no message: it is done, -ECANCELED, and `completed` is not called. 0: it has. */
 SMELT_API int smelt_endpoint_cancel(smelt_endpoint *endpoint, smelt_transfer *receive);
+/* The host is through with a context: its messages that have come, and that nobody has received, are lost, before it is
+ * used again. A send that waits for its receive goes on waiting. */
+SMELT_API void smelt_endpoint_forget(smelt_endpoint *endpoint, unsigned context);
+/* Will no more come from `source` (below 0: from all others), because they have died, and is what they had sent here?
+ * It asks the kernel: for who has probed in vain for a while. */
+SMELT_API int smelt_endpoint_lost(smelt_endpoint *endpoint, int source);
 /* Is there a message that such a receive would get? Tells of it. Makes no progress. */
 SMELT_API int smelt_endpoint_probe(smelt_endpoint *endpoint, int source, unsigned context, int tag, int any_tag,
                                    uint16_t *sender, int32_t *message_tag, uint64_t *length);

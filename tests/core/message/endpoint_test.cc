@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -201,6 +203,61 @@ TEST(Endpoint, ProbedHeldCancelled) {
   }
   EXPECT_EQ(members[1].counters().switches, 1u);
   EXPECT_EQ(members[1].counters().wildcards, 7u);
+}
+
+// Who waits for a receive that another thread takes back is told; who polls, and who sleeps.
+TEST(Endpoint, WhoWaitsForWhatIsCancelledIsTold) {
+  const Members members(Shape{2});
+  Request receives[2];
+  std::atomic<int> told{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(members[1].receive(&receives[i], 0, 0, i, false, nullptr, 0), 0);
+    threads.emplace_back([&, i] {
+      EXPECT_EQ(members[1].wait(&receives[i]), -ECANCELED);
+      told.fetch_add(1);
+    });
+    usleep(50'000);
+  }
+  for (int i = 2; i-- > 0;) EXPECT_TRUE(members[1].cancel(&receives[i]));
+  for (int i = 0; i < 2000 && told.load() < 2; ++i) usleep(5'000);
+  if (told.load() < 2) {
+    std::fprintf(stderr, "only %d of two are told\n", told.load());
+    _exit(1);
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// What nobody has received is lost with its context, and leaves its packets to the sender; others' is not.
+TEST(Endpoint, ForgetsWhatNobodyHasReceivedOfAContext) {
+  const Members members(Shape{2, 64, 8, 8192});
+  const Bytes sent[] = {Bytes(10, 1), Bytes(3000, 2)};
+  for (const bool ordered : {false, true})
+    for (int round = 0; round < 20; ++round) {
+      for (const uint16_t context : {3, 4})
+        for (int32_t tag = 0; tag < 4; ++tag)
+          for (int i = 0; i < 2; ++i) {
+            Request send;
+            bool done = false;
+            ASSERT_EQ(members[0].send(&send, 1, context, tag, sent[i].data(), sent[i].size(), false, &done), 0);
+            members[1].progress();
+            ASSERT_EQ(members[0].wait(&send), 0);
+          }
+      message::Seen seen{};
+      ASSERT_TRUE(members[1].probe(ordered ? -1 : 0, 3, 0, ordered, &seen));
+      members[1].forget(3);
+      EXPECT_FALSE(members[1].probe(ordered ? -1 : 0, 3, 0, ordered, &seen));
+      for (int32_t tag = 0; tag < 4; ++tag) {
+        EXPECT_FALSE(members[1].probe(0, 3, tag, false, &seen));
+        for (const Bytes& expected : sent) {
+          Request receive;
+          Bytes got(expected.size());
+          ASSERT_EQ(members[1].receive(&receive, ordered ? -1 : 0, 4, tag, false, got.data(), got.size()), 0);
+          EXPECT_EQ(members[1].wait(&receive), 0);
+          EXPECT_EQ(got, expected);
+        }
+      }
+    }
 }
 
 // Messages that nobody asks for do not keep their sender from others.
@@ -472,6 +529,7 @@ TEST(Endpoint, WhoWaitsForTheDeadIsTold) {
   Request request;
   Bytes bytes;
   EXPECT_EQ(receive_now(*processes.own, 1, 1, false, &bytes, &request), 0);
+  EXPECT_FALSE(processes.own->is_lost(1));
   std::thread killer([&] {
     usleep(50'000);
     kill(child, SIGKILL);
@@ -488,6 +546,9 @@ TEST(Endpoint, WhoWaitsForTheDeadIsTold) {
   EXPECT_EQ(receive_now(*processes.own, 1, 1, false, &bytes, &request), -EPIPE);
   EXPECT_EQ(receive_now(*processes.own, 1, 0, true, &bytes, &request), -EPIPE);
   EXPECT_EQ(receive_now(*processes.own, -1, 0, true, &bytes, &request), -EPIPE);
+  EXPECT_TRUE(processes.own->is_lost(1));
+  EXPECT_TRUE(processes.own->is_lost(-1));
+  EXPECT_FALSE(processes.own->is_lost(0));
   std::vector<Request> many(200);  // the inbox of the dead is full
   for (Request& one : many) ASSERT_EQ(processes.own->send(&one, 1, 0, 0, large.data(), large.size()), 0);
   for (Request& one : many) EXPECT_EQ(processes.own->wait(&one), -EPIPE);
