@@ -22,9 +22,9 @@ static int read_endpoint(const struct mca_base_pvar_t *variable, void *value, vo
   return OPAL_SUCCESS;
 }
 
-static void offer(const mca_base_component_t *component, const char *name, const char *help,
+static void offer(const mca_base_component_t *component, const char *name, const char *help, int class,
                   mca_base_get_value_fn_t read, void *counter) {
-  (void)mca_base_component_pvar_register(component, name, help, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
+  (void)mca_base_component_pvar_register(component, name, help, OPAL_INFO_LVL_4, class,
                                          MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
                                          MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read, NULL, NULL,
                                          counter);
@@ -53,15 +53,17 @@ void pml_smelt_register_counters(const mca_base_component_t *component) {
       {"received_single_copy", "messages read from the sender's memory", OF(received_single_copy)},
       {"received_pieces", "messages that came in pieces", OF(received_pieces)},
       {"unexpected", "messages that nobody had asked for when they came", OF(unexpected)},
-      {"longest_unexpected", "most of those at a time", OF(longest_unexpected)},
       {"wildcards", "receives and probes of any source or any tag", OF(wildcards)},
       {"switches", "contexts that began to keep order for wildcards", OF(switches)},
       {"deferred_sends", "messages that have had to wait for room", OF(deferred)},
       {"sleeps", "waits in which a thread fell asleep", OF(sleeps)},
   };
-#undef OF
   for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
-    offer(component, ours[i].name, ours[i].help, read_counter, ours[i].counter);
+    offer(component, ours[i].name, ours[i].help, MCA_BASE_PVAR_CLASS_COUNTER, read_counter, ours[i].counter);
   for (size_t i = 0; i < sizeof endpoints / sizeof endpoints[0]; ++i)
-    offer(component, endpoints[i].name, endpoints[i].help, read_endpoint, (void *)endpoints[i].at);
+    offer(component, endpoints[i].name, endpoints[i].help, MCA_BASE_PVAR_CLASS_COUNTER, read_endpoint,
+          (void *)endpoints[i].at);
+  offer(component, "longest_unexpected", "most messages at a time that nobody had asked for",
+        MCA_BASE_PVAR_CLASS_HIGHWATERMARK, read_endpoint, (void *)OF(longest_unexpected));
+#undef OF
 }

@@ -234,7 +234,8 @@ void Endpoint::forget(uint16_t context) {
   uintptr_t rest;
   const bool is_alone = try_lock(draining_, &rest);
   // relaxed, both: what has come was counted under the lock, and is not received any more
-  const bool any = !is_alone || unexpected_.load(std::memory_order_relaxed) != asked_for_.load(std::memory_order_relaxed);
+  const uint64_t asked_for = asked_for_.load(std::memory_order_relaxed);
+  const bool any = !is_alone || unexpected_.load(std::memory_order_relaxed) != asked_for;
   if (is_alone) unlock(draining_, 0);
   if (!any) return;
   Request nobody;  // has no room

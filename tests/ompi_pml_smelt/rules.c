@@ -1,6 +1,8 @@
 // MPI's rules for messages, one case each. `rules [CASE]`: all, or one. With --served the counters must show that the
-// component served; with --left that it did not. Any number of ranks from 2 on; without the component all must pass,
-// too. --refused: the kernel does not let us read others' memory, as in many containers.
+// component served; with --left that it did not. Any number of ranks from 2 on; without the component all pass, too,
+// but for `truncation`, where ob1 of Open MPI 4.1.4 has been seen to write behind the buffer. --refused: the kernel does
+// not let us read others' memory, as in many containers. --ordered: as if wildcards had been used everywhere. --names:
+// which case takes how long.
 #include "check.h"
 
 #include <linux/filter.h>
@@ -40,11 +42,13 @@ static double seconds(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
-// Others get on, and we make progress.
+// Others get on, and we make progress: by looking for what nobody sends, as MPI_PROC_NULL would not do.
 static void pass_time(double for_seconds) {
-  int flag;
-  for (const double end = seconds() + for_seconds; seconds() < end;)
-    MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE), usleep(200);
+  for (const double end = seconds() + for_seconds; seconds() < end; usleep(200)) {
+    int flag;
+    MPI_Iprobe(0, 32000, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);
+  }
 }
 static int not_complete(MPI_Request *request) {
   int flag = 0;
@@ -382,18 +386,18 @@ static void probe(void) {
 }
 
 static void matched_probe(void) {
-  unsigned char *data = malloc(1 << 20);
+  enum { kOfEach = 3 };
+  unsigned char *data = malloc(1 << 20), *own[kOfEach];
+  for (int i = 0; i < kOfEach; ++i) own[i] = malloc(1 << 20);
   for (int k = 0; k < kLengths; ++k) {
     const int bytes = kLengthOf[k];
     if (world_rank == 0) {
-      for (int i = 0; i < 3; ++i) {
-        MPI_Request request;
-        unsigned char *own = malloc((size_t)bytes + 1);
-        fill(own, i, k, (size_t)bytes);
-        MPI_Isend(own, bytes, MPI_BYTE, 1, k, MPI_COMM_WORLD, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        free(own);
+      MPI_Request requests[kOfEach];
+      for (int i = 0; i < kOfEach; ++i) {
+        fill(own[i], i, k, (size_t)bytes);
+        MPI_Isend(own[i], bytes, MPI_BYTE, 1, k, MPI_COMM_WORLD, &requests[i]);
       }
+      MPI_Waitall(kOfEach, requests, MPI_STATUSES_IGNORE);
     } else if (world_rank == 1) {
       MPI_Status status;
       MPI_Message first, second;
@@ -402,33 +406,27 @@ static void matched_probe(void) {
       CHECK(!flag);
       MPI_Mprobe(k % 2 ? 0 : MPI_ANY_SOURCE, k % 3 ? k : MPI_ANY_TAG, MPI_COMM_WORLD, &first, &status);
       verify_status(&status, 0, k, bytes, "mprobe");
-      if (bytes <= 8192) {  // a long send is not done before it is received, so there is one at a time
-        while (!flag) MPI_Improbe(0, k, MPI_COMM_WORLD, &flag, &second, &status);
-        verify_status(&status, 0, k, bytes, "improbe");
-        MPI_Recv(data, bytes, MPI_BYTE, 0, k, MPI_COMM_WORLD, &status);  // both are out of its way
-        verify(data, 2, k, (size_t)bytes, "received around matched messages");
-        MPI_Request request;
-        MPI_Imrecv(data, bytes, MPI_BYTE, &second, &request);
-        CHECK(second == MPI_MESSAGE_NULL);
-        MPI_Wait(&request, &status);
-        verify_status(&status, 0, k, bytes, "imrecv");
-        verify(data, 1, k, (size_t)bytes, "imrecv");
-      }
+      while (!flag) MPI_Improbe(0, k, MPI_COMM_WORLD, &flag, &second, &status);
+      verify_status(&status, 0, k, bytes, "improbe");
+      MPI_Recv(data, bytes, MPI_BYTE, 0, k, MPI_COMM_WORLD, &status);  // both are out of its way
+      verify(data, 2, k, (size_t)bytes, "received around matched messages");
+      MPI_Request request;
+      MPI_Imrecv(data, bytes, MPI_BYTE, &second, &request);
+      CHECK(second == MPI_MESSAGE_NULL);
+      MPI_Wait(&request, &status);
+      verify_status(&status, 0, k, bytes, "imrecv");
+      verify(data, 1, k, (size_t)bytes, "imrecv");
       MPI_Mrecv(data, bytes, MPI_BYTE, &first, &status);
       CHECK(first == MPI_MESSAGE_NULL);
       verify_status(&status, 0, k, bytes, "mrecv");
       verify(data, 0, k, (size_t)bytes, "mrecv");
-      for (int i = 1; bytes > 8192 && i < 3; ++i) {
-        MPI_Mprobe(0, k, MPI_COMM_WORLD, &first, &status);
-        MPI_Mrecv(data, bytes, MPI_BYTE, &first, &status);
-        verify(data, i, k, (size_t)bytes, "mrecv, again");
-      }
     }
   }
   MPI_Message none;
   MPI_Mprobe(MPI_PROC_NULL, 3, MPI_COMM_WORLD, &none, MPI_STATUS_IGNORE);
   CHECK(none == MPI_MESSAGE_NO_PROC);
   MPI_Mrecv(NULL, 0, MPI_BYTE, &none, MPI_STATUS_IGNORE);
+  for (int i = 0; i < kOfEach; ++i) free(own[i]);
   free(data);
 }
 
@@ -759,7 +757,7 @@ static void nobodys(void) {
     }
     MPI_Send(NULL, 0, MPI_BYTE, next_of(world_rank), 2, comm);
     MPI_Recv(NULL, 0, MPI_BYTE, before_of(world_rank), 2, comm, MPI_STATUS_IGNORE);  // behind the others
-    if (round >= 4) {  // one of them is received
+    if (round >= 4) {                                                                // one of them is received
       MPI_Status status;
       MPI_Recv(in, sizeof in, MPI_BYTE, from, 1, comm, &status);
       verify_status(&status, before_of(world_rank), 1, lengths_of[0], "of this communicator");
@@ -832,20 +830,55 @@ static void many_requests(void) {
 
 // --- did the component serve?
 
-static unsigned long long counter(const char *name) {
-  int index;
-  if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS) return 0;
-  MPI_T_pvar_session session;
-  MPI_T_pvar_handle handle;
-  unsigned long long value = 0;
-  int count;
+// Each counts from where its handle is made.
+enum { kCounters = 11 };
+static const char *const counter_names[kCounters] = {
+    "inline_sends",         "eager_sends",        "long_sends",           "receives",        "wildcards", "probes",
+    "communicators_served", "communicators_left", "received_single_copy", "received_pieces", "unexpected"};
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle handles[kCounters];
+static int has_counters;
+
+static void counters_begin(void) {
+  int provided;
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
   MPI_T_pvar_session_create(&session);
-  if (MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS) {
-    MPI_T_pvar_read(session, handle, &value);
-    MPI_T_pvar_handle_free(session, &handle);
+  for (int i = 0; i < kCounters; ++i) {
+    char name[64];
+    int index, count;
+    snprintf(name, sizeof name, "pml_smelt_%s", counter_names[i]);
+    if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS)
+      has_counters += MPI_T_pvar_handle_alloc(session, index, NULL, &handles[i], &count) == MPI_SUCCESS;
   }
-  MPI_T_pvar_session_free(&session);
+}
+static unsigned long long counter(const char *name) {
+  unsigned long long value = 0;
+  for (int i = 0; i < kCounters && has_counters == kCounters; ++i)
+    if (strcmp(counter_names[i], name) == 0) MPI_T_pvar_read(session, handles[i], &value);
   return value;
+}
+static void counters_end(void) {
+  MPI_T_pvar_session_free(&session);
+  MPI_T_finalize();
+}
+// All of `names`, which NULL ends, have counted something.
+static void have_counted(const char *const *names) {
+  for (; *names; ++names)
+    if (counter(*names) == 0) fail("pml_smelt_%s is 0", *names);
+}
+
+// Every communicator keeps an order for wildcards from now on: the first of a place switches all that share it, and
+// their context ids say which.
+static void force_order(void) {
+  enum { kPlaces = 64 };
+  MPI_Comm copies[kPlaces];
+  for (int i = 0; i < kPlaces; ++i) {
+    int flag;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
+    MPI_Iprobe(MPI_ANY_SOURCE, 1, copies[i], &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);
+  }
+  for (int i = 0; i < kPlaces; ++i) MPI_Comm_free(&copies[i]);
 }
 
 static const struct {
@@ -879,36 +912,31 @@ int main(int argc, char **argv) {
   if (refused) refuse_to_read();
   start(&argc, &argv);
   if (world_size < 2) return skip("needs two ranks");
-  int provided, ran = 0;
+  int ran = 0;
   served = has_argument(argc, argv, "--served");
-  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+  counters_begin();
+  if (has_argument(argc, argv, "--ordered")) force_order();
   const char *only = argc > 1 && argv[argc - 1][0] != '-' ? argv[argc - 1] : NULL;
-  const unsigned long long before = counter("pml_smelt_inline_sends");
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     if (only && strcmp(only, cases[i].name) != 0) continue;
-    if (has_argument(argc, argv, "--names") && world_rank == 0) fprintf(stderr, "%s\n", cases[i].name);
+    const double began = seconds();
     cases[i].run();
     MPI_Barrier(MPI_COMM_WORLD);
+    if (has_argument(argc, argv, "--names") && world_rank == 0)
+      fprintf(stderr, "%-20s %.3f s\n", cases[i].name, seconds() - began);
     ++ran;
   }
   CHECK(ran > 0);
   if (served && !only) {
-    static const char *const names[] = {"inline_sends", "eager_sends", "long_sends",           "receives",
-                                        "wildcards",    "probes",      "communicators_served", "communicators_left"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
-      char name[64];
-      snprintf(name, sizeof name, "pml_smelt_%s", names[i]);
-      if (counter(name) == 0 && (strcmp(names[i], "wildcards") != 0 || world_rank < 2) &&
-          (strcmp(names[i], "probes") != 0 || world_rank < 2))
-        fail("%s is 0", name);
-    }
+    static const char *const all[] = {
+        "inline_sends",       "eager_sends",     "long_sends", "receives", "wildcards", "communicators_served",
+        "communicators_left", "received_pieces", "unexpected", "probes",   NULL};
+    static const char *const one_copy[] = {"received_single_copy", NULL};
+    have_counted(all);
+    if (!refused) have_counted(one_copy);
   }
-  if (served && !only) {
-    CHECK(refused || counter("pml_smelt_received_single_copy") > 0);
-    // what a rank sends itself it reads all the same
-    CHECK(counter("pml_smelt_received_pieces") > 0 && counter("pml_smelt_unexpected") > 0);
-  }
-  if (has_argument(argc, argv, "--left") && counter("pml_smelt_inline_sends") != before) fail("the component served");
-  MPI_T_finalize();
+  if (has_argument(argc, argv, "--left") && counter("inline_sends") + counter("receives") != 0)
+    fail("the component served");
+  counters_end();
   return finish();
 }
