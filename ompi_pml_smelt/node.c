@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 smelt_endpoint *pml_smelt_endpoint;
+uint64_t pml_smelt_inbox_bytes, pml_smelt_packet_bytes;
 
 typedef struct card {
   char version[16]; /* of Smelt: all must run the same */
@@ -194,6 +195,7 @@ const char *pml_smelt_node_join(struct ompi_communicator_t *world) {
     return why;
   }
   pml_smelt_endpoint = offered;
+  smelt_endpoint_limits(offered, &pml_smelt_inbox_bytes, &pml_smelt_packet_bytes);
   offered = NULL;
   together = true;
   pml_smelt_waits_begin();

@@ -46,7 +46,8 @@ void pml_smelt_node_announce(void); /* before Open MPI exchanges what processes 
 /* With the first communicator, which all have: 0, or why there is no endpoint, on all members of the node alike. */
 const char *pml_smelt_node_join(struct ompi_communicator_t *world);
 void pml_smelt_node_leave(void);
-extern smelt_endpoint *pml_smelt_endpoint; /* NULL: there is none */
+extern smelt_endpoint *pml_smelt_endpoint;                     /* NULL: there is none */
+extern uint64_t pml_smelt_inbox_bytes, pml_smelt_packet_bytes; /* its smelt_endpoint_limits */
 /* A process's number among them; -1: it is not one. */
 int pml_smelt_member_of(opal_process_name_t name);
 unsigned pml_smelt_members(void);

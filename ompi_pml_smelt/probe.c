@@ -100,7 +100,7 @@ int pml_smelt_improbe(int from, int tag, struct ompi_communicator_t *comm, int *
     return OMPI_SUCCESS;
   }
   while (!smelt_transfer_done(pml_smelt_endpoint, &holder->transfer)) /* another thread is about to hand it over */
-    ;
+    sched_yield();
   *matched = 1;
   return hand_over(holder, message, status);
 }

@@ -14,6 +14,7 @@
 #include "opal/class/opal_free_list.h"
 #include "opal/runtime/opal_progress.h"
 
+#include <sched.h>
 #include <string.h>
 
 enum { kFreed = 1, kDone = 2, kLife = 4 };
@@ -139,7 +140,7 @@ int pml_smelt_request_free(ompi_request_t **freed) {
   OMPI_REQUEST_FINI(&request->super); /* the program cannot name it any more */
   if (atomic_fetch_or_explicit(&request->phase, kFreed, memory_order_acq_rel) & kDone) {
     while (!REQUEST_COMPLETE(&request->super)) /* the completer is about to say so, the last that it does */
-      ;
+      sched_yield();
     opal_atomic_rmb();
     pml_smelt_request_recycle(request);
   }
@@ -155,8 +156,8 @@ void pml_smelt_wait(smelt_transfer *transfer) { (void)smelt_endpoint_wait(pml_sm
 /* The transfer is done a moment before the request is complete. */
 int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status) {
   if (!REQUEST_COMPLETE(request)) pml_smelt_wait(&((pml_smelt_request *)request)->transfer);
-  while (!REQUEST_COMPLETE(request))
-    ;
+  while (!REQUEST_COMPLETE(request)) /* as above */
+    sched_yield();
   opal_atomic_rmb();
   if (status != MPI_STATUS_IGNORE) OMPI_COPY_STATUS(status, request->req_status, false);
   const int error = request->req_status.MPI_ERROR;

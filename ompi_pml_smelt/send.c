@@ -10,11 +10,9 @@
 #include <errno.h>
 
 static void count_send(size_t bytes) {
-  static uint64_t inbox, packet; /* the same whoever asks */
-  if (!packet) smelt_endpoint_limits(pml_smelt_endpoint, &inbox, &packet);
-  pml_smelt_count(bytes <= inbox    ? &pml_smelt_tally.inline_sends
-                  : bytes <= packet ? &pml_smelt_tally.eager_sends
-                                    : &pml_smelt_tally.long_sends);
+  pml_smelt_count(bytes <= pml_smelt_inbox_bytes    ? &pml_smelt_tally.inline_sends
+                  : bytes <= pml_smelt_packet_bytes ? &pml_smelt_tally.eager_sends
+                                                    : &pml_smelt_tally.long_sends);
 }
 
 /* 1: it is done; 0: not yet; negative: it has not begun. */

@@ -25,6 +25,9 @@
 // goes to sleep looks at the poll after it is in the list, and both under the list's lock.
 //
 // Everybody sleeps for a limited time, and then asks whether those live for whom it waits.
+//
+// The poller also calls the host's progress, and the host may come back and wait for something else. It is the poller
+// still, so it polls there as well, and does not sleep until somebody calls it.
 #include <algorithm>
 #include <cerrno>
 
@@ -45,6 +48,9 @@ constexpr uint32_t kLook = 1024;           // rounds between two looks at the cl
 constexpr uint32_t kSpin = 64;             // looks at our word before we sleep
 constexpr uint32_t kFew = 64;              // requests that are looked at again and again
 constexpr int64_t kPatience = 10'000'000;  // ns, until somebody is asked whether it lives
+
+// For which this thread polls, as long as it is with the host.
+thread_local const Endpoint* with_host_of = nullptr;
 
 bool is_done(const Waiter& waiter) {
   // acquire: what it waited for
@@ -106,6 +112,7 @@ uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t n
 
 // Until the waiter is told that it is over.
 void Endpoint::wait_on(Waiter* waiter, Request* const* requests, uint32_t count) {
+  if (with_host_of == this) return poll_for(waiter, requests, count);
   for (;;) {
     uintptr_t rest;
     if (try_lock(polling_, &rest)) {  // 2.
@@ -166,7 +173,12 @@ void Endpoint::poll_for(Waiter* waiter, Request* const* requests, uint32_t count
   if (somebody_gone_.load(std::memory_order_relaxed)) look_for_dead(requests, count);
   for (uint32_t round = 1; !is_done(*waiter); ++round) {
     idle = progress() ? 0 : idle + 1;
-    if (host_ && round % kHost == 0) host_(host_argument_);
+    if (host_ && round % kHost == 0) {
+      const Endpoint* const outside = with_host_of;
+      with_host_of = this;
+      host_(host_argument_);
+      with_host_of = outside;
+    }
     if (idle >= kPolls)
       os::yield_cpu();
     else

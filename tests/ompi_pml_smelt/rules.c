@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 enum { kLengths = 8 };
@@ -828,6 +829,40 @@ static void many_requests(void) {
   free(values);
 }
 
+// Children share the memory for as long as they live, and change nothing by going.
+static void forked(void) {
+  enum { kChildren = 3, kLong = 200000 };
+  unsigned char *out = malloc(kLong), *in = malloc(kLong);
+  pid_t children[kChildren];
+  for (int c = 0; c < kChildren; ++c) {
+    MPI_Request requests[2];
+    MPI_Irecv(in, kLong, MPI_BYTE, before_of(world_rank), c, MPI_COMM_WORLD, &requests[0]);
+    fill(out, world_rank, c, kLong);
+    children[c] = fork();
+    if (children[c] == 0) {
+      memset(out, 0xff, kLong);  // its own copies
+      memset(in, 0xff, kLong);
+      if (c == 0) _exit(0);
+      if (c == 1) execlp("true", "true", (char *)NULL);
+      usleep(50000);
+      _exit(0);
+    }
+    CHECK(children[c] > 0);
+    MPI_Isend(out, kLong, MPI_BYTE, next_of(world_rank), c, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    verify(in, before_of(world_rank), c, kLong, "beside a child");
+    MPI_Send(out, 3000, MPI_BYTE, next_of(world_rank), kChildren, MPI_COMM_WORLD);
+    MPI_Recv(in, 3000, MPI_BYTE, before_of(world_rank), kChildren, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    verify(in, before_of(world_rank), c, 3000, "beside a child");
+  }
+  for (int c = 0; c < kChildren; ++c) {
+    int status = -1;
+    CHECK(waitpid(children[c], &status, 0) == children[c] && WIFEXITED(status));
+  }
+  free(out);
+  free(in);
+}
+
 // --- did the component serve?
 
 // Each counts from where its handle is made.
@@ -905,6 +940,7 @@ static const struct {
     {"nobodys", nobodys},
     {"flood", flood},
     {"many_requests", many_requests},
+    {"forked", forked},
 };
 
 int main(int argc, char **argv) {

@@ -419,6 +419,43 @@ TEST(Endpoint, ManyThreadsSleepUntilTheirOwnMessageComes) {
 }
 
 // Threads that wait for some of many requests, which come in any order, from several threads.
+// A host whose progress waits for a message, once.
+struct WaitingHost {
+  Endpoint* end;
+  std::atomic<int> got{-1};
+  bool entered = false;
+  static void progress(void* argument) {
+    auto* host = static_cast<WaitingHost*>(argument);
+    if (host->entered) return;
+    host->entered = true;
+    Request request;
+    int value = 0;
+    EXPECT_EQ(host->end->receive(&request, 1, 0, 7, false, &value, sizeof value), 0);
+    EXPECT_EQ(host->end->wait(&request), 0);
+    host->got = value;
+  }
+};
+
+TEST(Endpoint, TheHostMayWaitWhereItIsCalled) {
+  const Members members(Shape{2}, true);
+  WaitingHost host{&members[0]};
+  members[0].set_host(WaitingHost::progress, &host);
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it waits there by now
+    const int value = 5;
+    Request request;
+    EXPECT_EQ(members[1].send(&request, 0, 0, 7, &value, sizeof value), 0);
+    while (host.got < 0) std::this_thread::yield();  // what the poller itself waits for comes afterwards
+    EXPECT_EQ(members[1].send(&request, 0, 0, 8, &value, sizeof value), 0);
+  });
+  Request request;
+  int value = 0;
+  EXPECT_EQ(members[0].receive(&request, 1, 0, 8, false, &value, sizeof value), 0);
+  EXPECT_EQ(members[0].wait(&request), 0);
+  other.join();
+  EXPECT_EQ(host.got, 5);
+}
+
 TEST(Endpoint, WhoWaitsForSomeGetsAtLeastSoMany) {
   constexpr int kThreads = 4, kRounds = 100, kRequests = 20;
   const Members members(Shape{2});
