@@ -80,9 +80,13 @@ for n in 2 3; do
     ok "$program, $n ranks" $n "$collectives/$first" "$@"
   done
 done
+
 # --- jobs that die
 
-for how in kill abort; do
+for way in receive any probe mprobe synchronous long all short; do
+  check "who waits for the dead is told: $way" any '^told$' mpirun --enable-recovery -n 2 "$programs/pml_bereaved" $way
+done
+for how in kill abort leave; do
   check "a rank that dies ends the job: $how" any '' mpirun -n 3 "$collectives/crash" $how
 done
 small_file='if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then ulimit -f 64; fi; exec "$@"'
