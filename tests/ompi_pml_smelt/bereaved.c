@@ -1,5 +1,5 @@
-// A rank dies while others wait for it, each in another way, under `mpirun --enable-recovery`, which lets them live. All
-// that wait are told, by an error; each says so in a line, "told". There are two ranks, so nobody else could send either.
+// A rank dies while the other waits for it, in one of many ways, under `mpirun --enable-recovery`, which lets that one
+// live. It is told, by an error, and says so in a line, "told". There are two ranks: nobody else could send either.
 //   bereaved WAY
 #include <mpi.h>
 #include <signal.h>

@@ -1,8 +1,9 @@
 // MPI's rules for messages, one case each. `rules [CASE]`: all, or one. With --served the counters must show that the
 // component served; with --left that it did not. Any number of ranks from 2 on; without the component all pass, too,
-// but for `truncation`, where ob1 of Open MPI 4.1.4 has been seen to write behind the buffer. --refused: the kernel does
-// not let us read others' memory, as in many containers. --ordered: as if wildcards had been used everywhere. --names:
-// which case takes how long.
+// but for `truncation`, where ob1 of Open MPI 4.1.4 has been seen to write behind the buffer.
+//   --refused  the kernel does not let us read others' memory, as in many containers
+//   --ordered  as if wildcards had been used everywhere
+//   --names    says which case takes how long
 #include "check.h"
 
 #include <linux/filter.h>
