@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <thread>
 #include <vector>
@@ -224,6 +225,27 @@ TEST(Endpoint, UnexpectedMessagesLeaveTheSenderItsPackets) {
     EXPECT_EQ(members[1].counters().longest_unexpected, 100u);
     EXPECT_EQ(members[1].counters().received_eager, 100u);
   }
+}
+
+uint64_t resident_bytes() {
+  uint64_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+TEST(Endpoint, MessagesThatNobodyAsksForTakeLittleMoreThanTheyNeed) {
+  const Members members(Shape{2});
+  const uint64_t before = resident_bytes();
+  const Bytes bytes(300, 1);
+  for (int i = 0; i < 20'000; ++i) {
+    Request send;
+    ASSERT_EQ(members[0].send(&send, 1, 0, 1, bytes.data(), bytes.size()), 0);
+    members[1].progress();
+    ASSERT_TRUE(members[0].test(&send));
+  }
+  EXPECT_EQ(members[1].counters().longest_unexpected, 20'000u);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which remember every byte
+  EXPECT_LT(resident_bytes() - before, 20'000u * 1'200);
+#endif
 }
 
 struct Called : Request {

@@ -50,6 +50,25 @@ TEST(Match, AMessageWaitsForItsReceiveAndTheOtherWayRound) {
   EXPECT_FALSE(table.cancel(&other));
 }
 
+TEST(Match, AMessageThatDoesNotWaitMeetsItsReceiveOrIsNotHere) {
+  for (const bool ordered : {false, true}) {
+    Table table(4);
+    MatchNode message, receive, wildcard;
+    message.key = receive.key = match_key(1, 2, 3);
+    wildcard.key = match_key(1, 0, 3);
+    wildcard.mask = kAnySource;
+    if (ordered) {
+      EXPECT_EQ(table.post(&wildcard), nullptr);
+      EXPECT_EQ(table.arrive(&message, false), &wildcard);
+    }
+    EXPECT_EQ(table.arrive(&message, false), nullptr);
+    EXPECT_EQ(table.post(&receive), nullptr) << "it is not here";
+    EXPECT_EQ(table.arrive(&message, false), &receive);
+    EXPECT_EQ(table.arrive(&message), nullptr);
+    EXPECT_EQ(table.post(&receive), &message);
+  }
+}
+
 TEST(Match, KeysDifferInContextSourceAndTag) {
   EXPECT_NE(match_key(1, 0, 0), match_key(0, 1, 0));
   EXPECT_NE(match_key(0, 1, 0), match_key(0, 0, 1));

@@ -416,7 +416,8 @@ int run_member(Endpoint& end, uint64_t seed, uint16_t me, uint16_t members, uint
   return wrong;
 }
 
-// Little room, so that everything has to wait now and then.
+// Little room, so that everything has to wait now and then. (But no message needs hundreds of turns of both sides: on a
+// busy machine each takes as long as the machine pleases.)
 Shape random_shape(uint64_t seed, uint16_t members) {
   std::mt19937_64 random(seed);
   return {members,
@@ -424,7 +425,7 @@ Shape random_shape(uint64_t seed, uint16_t members) {
           static_cast<uint32_t>(1 + random() % 12),
           8192,
           static_cast<uint32_t>(1 + random() % 4),
-          static_cast<uint32_t>(64 << random() % 9)};
+          static_cast<uint32_t>(1024 << random() % 5)};
 }
 
 TEST(MessageFuzz, ManyThreadsKeepTheOrder) {
@@ -434,7 +435,7 @@ TEST(MessageFuzz, ManyThreadsKeepTheOrder) {
     std::vector<std::thread> threads;
     std::atomic<int> wrong{0};
     for (uint16_t me = 0; me < kMembers; ++me)
-      threads.emplace_back([&, me] { wrong += run_member(members[me], seed, me, kMembers, 3, 150); });
+      threads.emplace_back([&, me] { wrong += run_member(members[me], seed, me, kMembers, 3, 80); });
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(wrong, 0) << "seed " << seed;
   }

@@ -85,14 +85,24 @@ void sent(Request* send) {
   left.fetch_sub(1);
 }
 
+// One that has been used before, as a persistent one is, or a new one.
+template <typename T>
+std::unique_ptr<T> take_request(std::vector<std::unique_ptr<T>>* used) {
+  if (used->empty()) return std::make_unique<T>();
+  std::unique_ptr<T> one = std::move(used->back());
+  used->pop_back();
+  return one;
+}
+
 int send_lane(Endpoint& end, const Traffic& run, uint16_t me, uint16_t to, uint16_t lane) {
   std::mt19937_64 random(run.seed * 7 + me * 5 + lane);
   std::list<std::unique_ptr<Sent>> pending;
+  std::vector<std::unique_ptr<Sent>> used;
   std::atomic<uint64_t> left{0};
   int wrong = 0;
   for (uint64_t k = 0; k < run.messages; ++k) {
     const Head head = head_of(run, me, to, lane, k);
-    auto owned = std::make_unique<Sent>();
+    auto owned = take_request(&used);
     Sent* send = owned.get();
     send->bytes = std::make_unique_for_overwrite<unsigned char[]>(head.length);
     const uint64_t salt = salt_of(me, lane, k);
@@ -100,8 +110,8 @@ int send_lane(Endpoint& end, const Traffic& run, uint16_t me, uint16_t to, uint1
     std::memcpy(send->bytes.get(), &head, sizeof head);
     send->pack = pack;
     const bool is_freed = random() % 3 == 0;
+    send->completed = is_freed ? sent : nullptr;
     if (is_freed) {
-      send->completed = sent;
       send->left = &left;
       left.fetch_add(1);
       owned.release();
@@ -114,6 +124,7 @@ int send_lane(Endpoint& end, const Traffic& run, uint16_t me, uint16_t to, uint1
     if (random() % 4 == 0) end.progress();
     while (pending.size() > 1 + random() % 8) {
       wrong += end.wait(pending.front().get()) != 0;
+      used.push_back(std::move(pending.front()));
       pending.pop_front();
     }
   }
@@ -198,6 +209,7 @@ int receive_lane(Endpoint& end, const Traffic& run, uint16_t me, uint16_t lane) 
   }
   receiver.got.reserve(4 * to_ask.size());
   std::list<std::unique_ptr<Asked>> pending;
+  std::vector<std::unique_ptr<Asked>> used;
   bool one_is_cancelled = false;
   int wrong = 0;
   while (!to_ask.empty() || !pending.empty()) {
@@ -205,7 +217,7 @@ int receive_lane(Endpoint& end, const Traffic& run, uint16_t me, uint16_t lane) 
       const uint64_t key = to_ask.back();
       to_ask.pop_back();
       one_is_cancelled = false;
-      auto owned = std::make_unique<Asked>();
+      auto owned = take_request(&used);
       Asked* asked = owned.get();
       asked->receiver = &receiver;
       asked->index = receiver.got.size();
@@ -213,10 +225,12 @@ int receive_lane(Endpoint& end, const Traffic& run, uint16_t me, uint16_t lane) 
       asked->room = random() % 8 ? kMost : static_cast<uint32_t>(sizeof(Head) + random() % 60'000);
       asked->bytes = std::make_unique_for_overwrite<unsigned char[]>(kMost + kGuard);
       std::memset(asked->bytes.get(), kUntouched, kMost + kGuard);
-      if (random() % 4 == 0) asked->unpack = unpack;
+      asked->unpack = random() % 4 == 0 ? unpack : nullptr;
+      asked->unpacked = 0;
+      asked->in_order = true;
       const bool is_freed = random() % 2 == 0;
+      asked->completed = is_freed ? received : nullptr;
       if (is_freed) {
-        asked->completed = received;
         receiver.left.fetch_add(1);
         owned.release();
       }
@@ -246,6 +260,7 @@ int receive_lane(Endpoint& end, const Traffic& run, uint16_t me, uint16_t lane) 
       end.wait(one->get());
       check(**one);
     }
+    used.push_back(std::move(*one));
     pending.erase(one);
   }
   while (receiver.left.load() != 0)
