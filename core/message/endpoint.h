@@ -231,7 +231,7 @@ class Endpoint : public Object {
   std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; written by whoever drains
   alignas(64) std::atomic<uint64_t> asked_for_{0};                           // of the unexpected: received since
   alignas(64) std::atomic<uintptr_t> messages_lock_{0};
-  Message* messages_ = nullptr;       // free
+  Message* messages_ = nullptr;                // free
   struct Parcel* parcels_[kParcelSizes] = {};  // free
   struct Chunk* chunks_ = nullptr;
   alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0}, deferred_{0}, wildcards_{0}, sleeps_{0};

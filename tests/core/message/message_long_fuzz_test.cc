@@ -136,8 +136,8 @@ int send_lane(Endpoint& end, const Traffic& run, uint16_t me, uint16_t to, uint1
 
 // What a receive has got. Written by whoever completed it, before `left` is counted down.
 struct Got {
-  uint64_t key;              // index of (source, tag)
-  int64_t number = -1;       // -1: nothing yet; -2: something wrong
+  uint64_t key;         // index of (source, tag)
+  int64_t number = -1;  // -1: nothing yet; -2: something wrong
   bool is_cancelled = false;
 };
 struct Receiver {
@@ -325,10 +325,11 @@ TEST(MessageLongFuzz, ProcessesThatAreStoppedNowAndThen) {
     for (uint16_t i = run.first; i < kMembers; ++i)
       children.push_back(processes.member(i, [&](Endpoint& end) {
         std::thread refuses;
-        if (seed % 3 == 1) refuses = std::thread([&end] {
-          ::usleep(20'000);
-          end.set_single_copy(false);
-        });
+        if (seed % 3 == 1)
+          refuses = std::thread([&end] {
+            ::usleep(20'000);
+            end.set_single_copy(false);
+          });
         const int wrong = run_member(end, run, i);
         if (refuses.joinable()) refuses.join();
         return wrong;

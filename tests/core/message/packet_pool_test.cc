@@ -108,7 +108,7 @@ TEST(PacketPool, WhatTheDeadHadIsTakenBack) {
 
 // The owner fills, receivers in processes of their own return.
 TEST(PacketPool, ProcessesReturnWhatTheyWereGiven) {
-  constexpr uint32_t kPackets = 16, kReceivers = 3, kTurns = 20'000;
+  constexpr uint32_t kPackets = 16, kReceivers = 3, kTurns = 3'000;
   SharedPool shared(kPackets);
   const SharedPages pages(4096);
   auto* post = static_cast<std::atomic<uint32_t>*>(pages.get());  // [receivers, 16 apart] packet + 1; 0: nothing
