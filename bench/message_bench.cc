@@ -13,12 +13,14 @@
 //   message_bench [--quick] [NAME ...]    --quick: few of everything
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <deque>
@@ -217,7 +219,7 @@ bool among_processes(std::string_view name, uint64_t n, Effort effort,
   };
   const pid_t child = fork();
   if (child == 0) {
-    alarm(300);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     _exit(side(1));
   }
   const bool failed = child < 0 || side(0) != 0;

@@ -2,6 +2,7 @@
 #include "message/endpoint.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -13,10 +14,13 @@ namespace smelt::message {
 
 namespace {
 
-constexpr uint64_t kPageBytes = 4096, kChunkBytes = 256 * 1024;
+constexpr uint64_t kPageBytes = 4096, kChunkBytes = 256 * 1024, kLeastParcel = 512;
 constexpr int kBatch = 128;  // cells that are emptied before others get a chance
 
 uint64_t pages(uint64_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
+
+// Which of the lists of parcels: of kLeastParcel bytes, of twice as many, ...
+int parcel_size(uint64_t bytes) { return std::bit_width((std::max<uint64_t>(bytes, 1) - 1) / kLeastParcel); }
 
 // A counter that only the holder of a lock writes.
 void count(std::atomic<uint64_t>& counter) {
@@ -33,8 +37,9 @@ Endpoint::Area Endpoint::area(uint16_t member) const { return Area(memory_ + mem
 
 int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint) {
   if (me >= shape.members || shape.cells < 2 || (shape.cells & (shape.cells - 1)) || shape.packet_bytes % 64 ||
-      shape.pieces == 0 || shape.piece_bytes == 0 || shape.piece_bytes % 64)
+      shape.packet_bytes > kMostParcel || shape.pieces == 0 || shape.piece_bytes == 0 || shape.piece_bytes % 64)
     return -EINVAL;
+  static_assert(kMostParcel == kLeastParcel << (kParcelSizes - 1) && kMostParcel <= kChunkBytes - 64);
   auto* made = make_object<Endpoint>(shape.members * (sizeof(Queue) + 5) +
                                      (shape.packets + shape.pieces) * sizeof(uint16_t) + 256);
   if (!made) return -ENOMEM;
@@ -144,40 +149,42 @@ void Endpoint::free_message(Message* message) {
   unlock(messages_lock_, 0);
 }
 
-// Room for a packet or a piece.
-uint64_t Endpoint::parcel_bytes() const { return std::max(shape_.packet_bytes, shape_.piece_bytes); }
-
-void* Endpoint::new_parcel() {
+// Room for so many bytes: of the next power of two, so that many short messages take little more than they need.
+void* Endpoint::new_parcel(uint64_t bytes) {
+  const int size = parcel_size(bytes);
   lock(messages_lock_);
-  if (!parcels_) {
-    if (void* chunk = parcel_bytes() <= kChunkBytes - 64 ? new_chunk() : nullptr) {
-      for (uint64_t i = 0; i < (kChunkBytes - 64) / parcel_bytes(); ++i) {
-        auto* parcel = reinterpret_cast<Parcel*>(static_cast<char*>(chunk) + i * parcel_bytes());
-        parcel->next = parcels_;
-        parcels_ = parcel;
+  Parcel*& free = parcels_[size];
+  if (!free) {
+    if (auto* first = static_cast<char*>(new_chunk())) {
+      const uint64_t each = kLeastParcel << size;
+      for (uint64_t at = 0; at + each <= kChunkBytes - 64; at += each) {
+        auto* parcel = reinterpret_cast<Parcel*>(first + at);
+        parcel->next = free;
+        free = parcel;
       }
     }
   }
-  Parcel* parcel = parcels_;
-  if (parcel) parcels_ = parcel->next;
+  Parcel* parcel = free;
+  if (parcel) free = parcel->next;
   unlock(messages_lock_, 0);
   return parcel;
 }
 
-void Endpoint::free_parcel(void* memory) {
+void Endpoint::free_parcel(void* memory, uint64_t bytes) {
   auto* parcel = static_cast<Parcel*>(memory);
+  Parcel*& free = parcels_[parcel_size(bytes)];
   lock(messages_lock_);
-  parcel->next = parcels_;
-  parcels_ = parcel;
+  parcel->next = free;
+  free = parcel;
   unlock(messages_lock_, 0);
 }
 
 // Out of its packet, so that the sender has that again. False: no memory.
 bool Endpoint::keep(Message* message) {
-  void* own = new_parcel();
+  Header& header = message->header;
+  void* own = new_parcel(header.length);
   if (!own) return false;
   const Area theirs = area(message->sender);
-  Header& header = message->header;
   std::memcpy(own, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, header.length);
   theirs.returns.give_back(header.which);
   header.kind = Kind::kKept;
@@ -187,17 +194,15 @@ bool Endpoint::keep(Message* message) {
 
 // --- progress ---
 
-// A message that has come. What is to be read by single copy goes to the list: that takes long, and is everybody's
-// own work, without the inbox's lock.
-void Endpoint::take_in(Message* message, Message** first, Message** last) {
+// A message that has come, and the receive that it has met already, if so. What is to be read by single copy goes to the
+// list: that takes long, and is everybody's own work, without the inbox's lock.
+void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
-  message->node.key = message->header.key;
-  message->node.number = ++arrivals_;
   if (kind == Kind::kInline) count(inline_);
   if (kind == Kind::kEager || kind == Kind::kKept) count(eager_);
   // relaxed: a share, and no more. Before anybody can find it: it is he who gives the packet back.
   if (kind == Kind::kEager) held_[message->sender].fetch_add(1, std::memory_order_relaxed);
-  MatchNode* met = table_.arrive(&message->node);
+  if (!met) met = table_.arrive(&message->node);
   if (!met) {
     spare_ = nullptr;
     count(unexpected_);
@@ -265,12 +270,16 @@ bool Endpoint::drain(bool patiently) {
       spare_->header = header;
       spare_->sender = from;
       if (header.kind == Kind::kInline) std::memcpy(spare_->bytes, cell->payload + sizeof header, header.length);
-      // relaxed: see take_in()
+      spare_->node.key = header.key;
+      spare_->node.number = ++arrivals_;
+      MatchNode* met = nullptr;
+      // We have our share of its packets: it may have this one only for as long as it takes to copy it. relaxed: see
+      // take_in()
       if (header.kind == Kind::kEager && held_[from].load(std::memory_order_relaxed) >= share_ &&
-          !table_.is_awaited(header.key) && !keep(spare_))
+          !(met = table_.arrive(&spare_->node, false)) && !keep(spare_))
         break;
       reader_.pass();
-      take_in(spare_, &first, &last);
+      take_in(spare_, met, &first, &last);
     }
     any = true;
   }

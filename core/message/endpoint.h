@@ -42,7 +42,7 @@ struct Shape {
   uint16_t members;
   uint32_t cells = 256;  // of an inbox; a power of two
   uint32_t packets = 64;
-  uint32_t packet_bytes = 8192;  // a multiple of 64
+  uint32_t packet_bytes = 8192;  // a multiple of 64, at most 128 KiB
   uint32_t pieces = 8;           // packets for what travels in pieces
   uint32_t piece_bytes = 16384;  // a multiple of 64
 
@@ -178,6 +178,8 @@ class Endpoint : public Object {
   struct Queue;  // what waits for room in one member's inbox
   struct Area;
   friend struct Shape;
+  static constexpr int kParcelSizes = 9;
+  static constexpr uint64_t kMostParcel = 128 * 1024;
 
   Area area(uint16_t member) const;
   enum class Announced { kNoRoom, kUnderWay, kComplete };
@@ -188,7 +190,7 @@ class Endpoint : public Object {
   bool drain(bool patiently);
   bool launch();
   bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
-  void take_in(Message* message, Message** first, Message** last);
+  void take_in(Message* message, MatchNode* met, Message** first, Message** last);
   bool deliver(Request* receive, Message* message);
   bool deliver_long(Request* receive, Message* message);
   int read_whole(Request* receive, const Message& message, uint64_t bytes);
@@ -203,9 +205,8 @@ class Endpoint : public Object {
   void* new_chunk();
   Message* new_message();
   void free_message(Message* message);
-  void* new_parcel();
-  void free_parcel(void* parcel);
-  uint64_t parcel_bytes() const;
+  void* new_parcel(uint64_t bytes);  // at most kMostParcel
+  void free_parcel(void* parcel, uint64_t bytes);
   bool keep(Message* message);
   bool is_gone(uint16_t member) const;
   bool are_gone(int32_t source) const;
@@ -238,8 +239,8 @@ class Endpoint : public Object {
   std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; written by whoever drains
   alignas(64) std::atomic<uint64_t> asked_for_{0};                           // of the unexpected: received since
   alignas(64) std::atomic<uintptr_t> messages_lock_{0};
-  Message* messages_ = nullptr;       // free
-  struct Parcel* parcels_ = nullptr;  // free
+  Message* messages_ = nullptr;                // free
+  struct Parcel* parcels_[kParcelSizes] = {};  // free
   struct Chunk* chunks_ = nullptr;
   alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0}, deferred_{0}, wildcards_{0}, sleeps_{0};
   alignas(64) std::atomic<uint32_t> queues_waiting_{0};

@@ -202,7 +202,7 @@ MatchNode* MatchTable::post_ordered(MatchNode* receive) {
   return met;
 }
 
-MatchNode* MatchTable::arrive_ordered(MatchNode* message) {
+MatchNode* MatchTable::arrive_ordered(MatchNode* message, bool waits) {
   MatchShard& ours = shard(message->key);
   lock(ours.lock);
   MatchNode* wildcard = first_wildcard(ours.wildcards, message->key);
@@ -215,7 +215,7 @@ MatchNode* MatchTable::arrive_ordered(MatchNode* message) {
   } else if (wildcard) {
     met = wildcard;
     ours.wildcards.remove(wildcard);
-  } else {
+  } else if (waits) {
     append(&held, place, message, kMessage);
     ours.messages.append(message);
   }
@@ -276,22 +276,6 @@ bool MatchTable::probe(uint64_t key, uint64_t mask, void (*look)(const MatchNode
   if (message) look(message, argument);
   unlock(ours.lock, 0);
   return message != nullptr;
-}
-
-bool MatchTable::is_awaited(uint64_t key) {
-  MatchShard& ours = shard(key);
-  // relaxed: what follows is as of now in any case
-  if (ours.ordered.load(std::memory_order_relaxed)) {
-    lock(ours.lock);
-    const bool found = first_wildcard(ours.wildcards, key) != nullptr;
-    unlock(ours.lock, 0);
-    if (found) return true;
-  }
-  Held held = hold(key);
-  const Place place = find(&held, key);
-  const bool found = place.link && (*place.link & kKind) == kReceive;
-  release(&held);
-  return found;
 }
 
 }  // namespace smelt

@@ -73,8 +73,8 @@ void PacketPool::give_back(uint32_t packet) {
 }
 
 void PacketPool::hand_to(uint32_t packet, uint16_t member) {
-  // relaxed: it is read when that member has died
-  holders_[packet].store(static_cast<uint16_t>(member + 1), std::memory_order_relaxed);
+  // release: we have written it. Once that member has died, another of our threads may take it back and write it.
+  holders_[packet].store(static_cast<uint16_t>(member + 1), std::memory_order_release);
 }
 
 // Every packet is in a list, on the stack, with one of our threads (which has no holder then), or with its holder. With
@@ -97,8 +97,9 @@ uint32_t PacketPool::reclaim(uint16_t member) {
   }
   uint32_t reclaimed = 0;
   for (uint32_t i = 0; i < packets_; ++i) {
-    // relaxed: whoever handed it over did so before that member was known to be dead, or it is found next time
-    if (holders_[i].load(std::memory_order_relaxed) != member + 1) continue;
+    // acquire: whoever handed it over has written it. He did so before that member was known to be dead, or it is found
+    // next time.
+    if (holders_[i].load(std::memory_order_acquire) != member + 1) continue;
     holders_[i].store(0, std::memory_order_relaxed);
     returns_.next[i] = last.first;
     last.first = i + 1;

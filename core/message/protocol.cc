@@ -266,7 +266,7 @@ bool Endpoint::deliver(Request* receive, Message* message) {
   } else {
     void* kept = reinterpret_cast<void*>(header.address);
     place(receive, 0, kept, bytes);
-    free_parcel(kept);
+    free_parcel(kept, header.length);
   }
   if (header.answer == 0) return false;
   message->header.kind = Kind::kFinish;
@@ -309,17 +309,18 @@ int Endpoint::read_whole(Request* receive, const Message& message, uint64_t byte
     if (refused == -EPERM || refused == -ENOSYS) single_copy_.store(false, std::memory_order_relaxed);
     return refused;
   }
-  void* parcel = new_parcel();
+  constexpr uint64_t kAtATime = 16 * 1024;
+  void* parcel = new_parcel(kAtATime);
   if (!parcel) return -ENOMEM;
   int refused = 0;
   uint64_t at = 0;
   for (uint64_t part; at < bytes && refused == 0; at += part) {
-    part = std::min(bytes - at, parcel_bytes());
+    part = std::min(bytes - at, kAtATime);
     refused = os::read_process(process, parcel, header.address + at, part);
     if (refused) break;
     place(receive, at, parcel, part);
   }
-  free_parcel(parcel);
+  free_parcel(parcel, kAtATime);
   if (refused && at != 0) receive->error = -EIO, refused = 0;  // nobody can take back what was unpacked
   return refused;
 }

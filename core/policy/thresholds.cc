@@ -82,8 +82,8 @@ uint64_t typical_of(Id id, uint64_t participants) {
 }
 
 // Where one curve overtakes the other, and what was measured there. False: the curves end before they could.
-bool cross(const float* handing_over, const float* taking_over, const char* from, const char* to,
-           uint64_t participants, Threshold* out) {
+bool cross(const float* handing_over, const float* taking_over, const char* from, const char* to, uint64_t participants,
+           Threshold* out) {
   SampledRange range;
   out->value = crossing(handing_over, taking_over, &range);
   // Where nothing crosses, the largest or the smallest size at which both were measured shows how far apart they are.

@@ -2,8 +2,8 @@
  * and PacketReturns::give_back() of receivers. OWNERS threads with a list each take TURNS packets, of PACKETS, write
  * them and hand each to a receiver of their own, which reads it and returns it. Packets and links are plain data.
  * Checked: no race, so nobody has a packet that another has; at the end all of them are there; nobody hangs.
- * Mutants: RETURN, TAKEN, LOCK, UNLOCK =RELAXED; BLIND a packet is put on the stack by a store; SINGLE one packet is
- * taken off the stack instead of all (ABA); LOSE what came with it is forgotten. */
+ * Mutants: RETURN, TAKEN, LOCK, UNLOCK =RELAXED; BLIND a packet is put on the stack whatever has come there meanwhile;
+ * SINGLE one packet is taken off the stack instead of all (ABA); LOSE what came with it is forgotten. */
 #ifndef OWNERS
 #define OWNERS 2
 #endif
@@ -51,7 +51,7 @@ byte list[OWNERS];  /* what first(i) says: for guards alone */
 /* The whole stack, which is a list already; rest: not 0 if it was that. */
 inline take_returned() {
 #ifdef SINGLE
-  load(top, ACQUIRE, w);
+  if :: last_[top]!=0 -> await_value(top, 1, ACQUIRE, w) :: else fi;
   if :: w>0 -> read(next(w), rest);
         atomic { update_from(top, TAKEN, v); if :: v==w -> update_to(rest); packet=w :: else -> update_not() fi };
         if :: packet>0 -> write(next(packet), 0) :: else fi
@@ -87,7 +87,7 @@ inline pop(i) {
 }
 inline return_packet(p) {
 #ifdef BLIND
-  load(top, RELAXED, w); write(next(p), w); store(top, p, RETURN); w=0
+  load(top, RELAXED, w); write(next(p), w); atomic { update_from(top, RETURN, v); update_to(p) }; v=0; w=0
 #else
   load(top, RELAXED, w); ok=0;
   do :: ok==0 -> write(next(p), w);

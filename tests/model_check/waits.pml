@@ -91,7 +91,9 @@ inline complete(j) {
 }
 
 inline hand_over() {
-#ifndef KEEP
+#ifdef KEEP
+  skip
+#else
   take(list_lock);
   j=0;
   do :: j<N && !listed[j] -> j++ :: else -> break od;
@@ -120,9 +122,12 @@ again:
      :: (over & (1<<me)) -> load(word(me), SEEN, v);
         if :: v==DONE -> v=0; break :: else v=0 fi
      :: (over & (1<<me))==0 ->
-        atomic { j=0; do :: (over & (1<<j))==0 -> break
-                         :: j<N-1 -> j++
-                         :: j==N-1 && (over & (1<<j)) -> j=0 od; over=over | (1<<j) };
+        atomic { if :: (over & 1)==0 -> j=0
+                    :: (over & 2)==0 -> j=1
+#if N>2
+                    :: (over & 4)==0 -> j=2
+#endif
+                 fi; over=over | (1<<j) };
         complete(j)
      od;
      j=0;

@@ -10,9 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "children.h"
 #include "message/endpoint.h"
 #include "shared_pages.h"
 #include "transport/segment.h"
@@ -57,18 +55,30 @@ struct Processes {
     count() = 1;
   }
   ~Processes() {
+    for (const pid_t child : children) {  // after a failure
+      ::kill(child, SIGKILL);
+      test::ended(child);
+    }
     own.reset();
     abandon_block(&block);
     release_segments();
   }
   std::atomic<int>& count() { return *static_cast<std::atomic<int>*>(ready.get()); }
-  void meet() {
-    while (count() < shape.members) std::this_thread::yield();
+  // All are there; false: one has failed before that.
+  bool meet() {
+    while (count() < shape.members) {
+      if (std::any_of(children.begin(), children.end(), has_failed)) return false;
+      std::this_thread::yield();
+    }
+    return true;
   }
   pid_t member(uint16_t me, const std::function<int(message::Endpoint&)>& body) {
-    const pid_t child = fork();
-    if (child != 0) return child;
-    alarm(120);
+    const pid_t child = fork_child();
+    if (child != 0) {
+      children.push_back(child);
+      return child;
+    }
+    children.clear();
     Block mapped;
     if (attach_block(ticket, kPage + shape.bytes(), &mapped)) _exit(99);
     End end = open_end(mapped.address + kPage, shape, me, single_copy);
@@ -78,17 +88,18 @@ struct Processes {
     end.reset();
     _exit(std::min(result, 98));
   }
+  int ended(pid_t child) {
+    const int how = test::ended(child);
+    std::erase(children, child);
+    return how;
+  }
   const message::Shape shape;
   const bool single_copy;
   SharedPages ready;
   Block block;
   Ticket ticket;
   End own;
+  std::vector<pid_t> children;  // who have not been waited for
 };
-inline int ended(pid_t child) {
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
 
 }  // namespace smelt::test
