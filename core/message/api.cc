@@ -202,10 +202,4 @@ void smelt_endpoint_limits(const smelt_endpoint* endpoint, uint64_t* inbox, uint
   *packet = endpoint->endpoint->eager_bytes();
 }
 
-uint64_t smelt_endpoint_deferred(const smelt_endpoint* endpoint) { return endpoint->endpoint->deferred(); }
-
-int smelt_endpoint_ordered(const smelt_endpoint* endpoint, unsigned context) {
-  return context <= UINT16_MAX && endpoint->endpoint->table().is_ordered(uint64_t{context} << 48);
-}
-
 }  // extern "C"

@@ -98,8 +98,6 @@ void Endpoint::set_host(void (*progress)(void*), void* argument) {
   host_argument_ = argument;
 }
 
-uint64_t Endpoint::deferred() const { return deferred_.load(std::memory_order_relaxed); }
-
 Counters Endpoint::counters() const {
   const auto value = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
   return {.received_inline = value(inline_),

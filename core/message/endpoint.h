@@ -172,7 +172,6 @@ class Endpoint : public Object {
   const MatchTable& table() const { return table_; }
   uint64_t eager_bytes() const { return eager_bytes_; }
   Counters counters() const;
-  uint64_t deferred() const;  // sends that have had to wait for room
 
  private:
   struct Queue;  // what waits for room in one member's inbox

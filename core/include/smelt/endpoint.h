@@ -119,9 +119,6 @@ SMELT_API void smelt_endpoint_count(const smelt_endpoint *endpoint, smelt_endpoi
 
 /* Longest messages of each way, in bytes: in the receiver's inbox; in a packet. */
 SMELT_API void smelt_endpoint_limits(const smelt_endpoint *endpoint, uint64_t *inbox, uint64_t *packet);
-/* Sends that have had to wait for room; does this context keep an order for wildcards; buckets of the table. */
-SMELT_API uint64_t smelt_endpoint_deferred(const smelt_endpoint *endpoint);
-SMELT_API int smelt_endpoint_ordered(const smelt_endpoint *endpoint, unsigned context);
 
 SMELT_END
 

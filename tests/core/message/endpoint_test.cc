@@ -359,7 +359,7 @@ TEST(Endpoint, NobodyBlocksWhileAllSendFirst) {
       });
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(wrong, 0);
-    EXPECT_GT(members[0].deferred() + members[1].deferred(), 0u);
+    EXPECT_GT(members[0].counters().deferred + members[1].counters().deferred, 0u);
   }
 }
 
