@@ -90,6 +90,20 @@ if [ "$length" = --full ]; then
   done
 fi
 
+# --- two nodes: what is within one is served, the rest is not
+
+if [ "$length" = --full ]; then
+  unset OMPI_MCA_pml_smelt_enable
+  sh "$(dirname "$0")/../ompi_coll_smelt/two_nodes.sh" "$scratch/component" "$collectives" "$scratch/component" \
+    "$programs" >"$output" 2>&1
+  case $? in
+    0) echo "ok: two nodes"; passed=$((passed + 1)) ;;
+    77) echo "skipped: $(tail -n 1 "$output")" ;;
+    *) fail "two nodes"; sed 's/^/    /' "$output" | tail -n 20 ;;
+  esac
+  export OMPI_MCA_pml_smelt_enable=1
+fi
+
 # --- jobs that die
 
 ways="receive long all"

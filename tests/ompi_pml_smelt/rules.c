@@ -3,6 +3,7 @@
 // but for `truncation`, where ob1 of Open MPI 4.1.4 has been seen to write behind the buffer.
 //   --refused  the kernel does not let us read others' memory, as in many containers
 //   --ordered  as if wildcards had been used everywhere
+//   --node     on the communicator of each node
 //   --names    says which case takes how long
 #include "check.h"
 
@@ -18,7 +19,8 @@ enum { kLengths = 8 };
 // Around the limits between the ways in which messages travel.
 static const int kLengthOf[kLengths] = {0, 1, 208, 209, 8192, 8193, 70000, 1 << 20};
 
-static int served;  // the component is to serve
+static int served;                       // the component is to serve
+static MPI_Comm world = MPI_COMM_WORLD;  // whose communicator is tested
 
 static int next_of(int rank) { return (rank + 1) % world_size; }
 static int before_of(int rank) { return (rank + world_size - 1) % world_size; }
@@ -48,7 +50,7 @@ static double seconds(void) {
 static void pass_time(double for_seconds) {
   for (const double end = seconds() + for_seconds; seconds() < end; usleep(200)) {
     int flag;
-    MPI_Iprobe(0, 32000, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    MPI_Iprobe(0, 32000, world, &flag, MPI_STATUS_IGNORE);
     CHECK(!flag);
   }
 }
@@ -61,7 +63,7 @@ static int not_complete(MPI_Request *request) {
 // Errors come back on it. To be freed.
 static MPI_Comm returning_errors(void) {
   MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_dup(world, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   return comm;
 }
@@ -91,33 +93,32 @@ static void lengths(void) {
     MPI_Request requests[2];
     MPI_Status status[2];
     // posted first
-    MPI_Irecv(in, bytes, MPI_BYTE, before_of(world_rank), k, MPI_COMM_WORLD, &requests[0]);
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Isend(out, bytes, MPI_BYTE, next_of(world_rank), k, MPI_COMM_WORLD, &requests[1]);
+    MPI_Irecv(in, bytes, MPI_BYTE, before_of(world_rank), k, world, &requests[0]);
+    MPI_Barrier(world);
+    MPI_Isend(out, bytes, MPI_BYTE, next_of(world_rank), k, world, &requests[1]);
     MPI_Waitall(2, requests, status);
     verify(in, before_of(world_rank), k, (size_t)bytes, "posted first");
     verify_status(&status[0], before_of(world_rank), k, bytes, "posted first");
     // the message first
-    MPI_Isend(out, bytes, MPI_BYTE, next_of(world_rank), k, MPI_COMM_WORLD, &requests[1]);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Isend(out, bytes, MPI_BYTE, next_of(world_rank), k, world, &requests[1]);
+    MPI_Barrier(world);
     memset(in, 0, (size_t)bytes);
-    MPI_Recv(in, bytes, MPI_BYTE, before_of(world_rank), k, MPI_COMM_WORLD, &status[0]);
+    MPI_Recv(in, bytes, MPI_BYTE, before_of(world_rank), k, world, &status[0]);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
     verify(in, before_of(world_rank), k, (size_t)bytes, "message first");
     verify_status(&status[0], before_of(world_rank), k, bytes, "message first");
     // blocking, and more room than there is message
-    if (world_rank == 0) MPI_Send(out, bytes, MPI_BYTE, next_of(0), k, MPI_COMM_WORLD);
+    if (world_rank == 0) MPI_Send(out, bytes, MPI_BYTE, next_of(0), k, world);
     if (world_rank == next_of(0)) {
       memset(in, 0, (size_t)bytes);
-      MPI_Recv(in, 1 << 20, MPI_BYTE, 0, k, MPI_COMM_WORLD, &status[0]);
+      MPI_Recv(in, 1 << 20, MPI_BYTE, 0, k, world, &status[0]);
       verify(in, 0, k, (size_t)bytes, "blocking");
       verify_status(&status[0], 0, k, bytes, "blocking");
     }
     MPI_Sendrecv(out, bytes, MPI_BYTE, next_of(world_rank), 50 + k, in, bytes, MPI_BYTE, before_of(world_rank), 50 + k,
-                 MPI_COMM_WORLD, &status[0]);
+                 world, &status[0]);
     verify(in, before_of(world_rank), k, (size_t)bytes, "sendrecv");
-    MPI_Sendrecv_replace(out, bytes, MPI_BYTE, next_of(world_rank), 70, before_of(world_rank), 70, MPI_COMM_WORLD,
-                         &status[0]);
+    MPI_Sendrecv_replace(out, bytes, MPI_BYTE, next_of(world_rank), 70, before_of(world_rank), 70, world, &status[0]);
     verify(out, before_of(world_rank), k, (size_t)bytes, "sendrecv_replace");
   }
   free(out);
@@ -139,13 +140,12 @@ static void order(void) {
     if (k < kMessages) {
       MPI_Wait(&requests[k % kSlots], MPI_STATUS_IGNORE);
       fill(out[k % kSlots], world_rank, k, (size_t)mixed_length(k));
-      MPI_Isend(out[k % kSlots], mixed_length(k), MPI_BYTE, next_of(world_rank), 1, MPI_COMM_WORLD,
-                &requests[k % kSlots]);
+      MPI_Isend(out[k % kSlots], mixed_length(k), MPI_BYTE, next_of(world_rank), 1, world, &requests[k % kSlots]);
     }
     if (k >= kWindow) {  // so many are unexpected
       const int got = k - kWindow, any = got % 7 == 3;
       MPI_Status status;
-      MPI_Recv(in, 20000, MPI_BYTE, any ? MPI_ANY_SOURCE : before_of(world_rank), any ? MPI_ANY_TAG : 1, MPI_COMM_WORLD,
+      MPI_Recv(in, 20000, MPI_BYTE, any ? MPI_ANY_SOURCE : before_of(world_rank), any ? MPI_ANY_TAG : 1, world,
                &status);
       verify_status(&status, before_of(world_rank), 1, mixed_length(got), "order");
       verify(in, before_of(world_rank), got, (size_t)mixed_length(got), "order");
@@ -161,17 +161,17 @@ static void posted_order(void) {
   int values[6] = {0}, k;
   MPI_Request requests[6];
   if (world_rank == 0) {
-    MPI_Irecv(&values[0], 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[0]);
-    MPI_Irecv(&values[1], 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &requests[1]);
-    MPI_Irecv(&values[2], 1, MPI_INT, 1, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[2]);
-    MPI_Irecv(&values[3], 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[3]);
-    MPI_Irecv(&values[4], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[4]);
-    MPI_Irecv(&values[5], 1, MPI_INT, 1, 6, MPI_COMM_WORLD, &requests[5]);
+    MPI_Irecv(&values[0], 1, MPI_INT, 1, 5, world, &requests[0]);
+    MPI_Irecv(&values[1], 1, MPI_INT, MPI_ANY_SOURCE, 5, world, &requests[1]);
+    MPI_Irecv(&values[2], 1, MPI_INT, 1, MPI_ANY_TAG, world, &requests[2]);
+    MPI_Irecv(&values[3], 1, MPI_INT, 1, 5, world, &requests[3]);
+    MPI_Irecv(&values[4], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, world, &requests[4]);
+    MPI_Irecv(&values[5], 1, MPI_INT, 1, 6, world, &requests[5]);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(world);
   if (world_rank == 1) {
-    for (k = 0; k < 5; ++k) MPI_Send(&k, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
-    MPI_Send(&k, 1, MPI_INT, 0, 6, MPI_COMM_WORLD);
+    for (k = 0; k < 5; ++k) MPI_Send(&k, 1, MPI_INT, 0, 5, world);
+    MPI_Send(&k, 1, MPI_INT, 0, 6, world);
   }
   if (world_rank == 0) {
     MPI_Waitall(6, requests, MPI_STATUSES_IGNORE);
@@ -183,17 +183,17 @@ static void posted_order(void) {
 static void wildcards(void) {
   enum { kEach = 200 };
   if (world_rank != 0) {
-    for (int k = 0; k < kEach; ++k) MPI_Send(&k, 1, MPI_INT, 0, k % 5, MPI_COMM_WORLD);
+    for (int k = 0; k < kEach; ++k) MPI_Send(&k, 1, MPI_INT, 0, k % 5, world);
     return;
   }
   int *next = calloc((size_t)world_size, sizeof *next);
   int waiting = -1;
   MPI_Request never;  // a tag that nobody sends: older than all of them, and never served
-  MPI_Irecv(&waiting, 1, MPI_INT, MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &never);
+  MPI_Irecv(&waiting, 1, MPI_INT, MPI_ANY_SOURCE, 77, world, &never);
   for (int i = 0; i < kEach * (world_size - 1); ++i) {
     int value;
     MPI_Status status;
-    MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+    MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, world, &status);
     if (value != next[status.MPI_SOURCE]++ || status.MPI_TAG != value % 5)
       fail("message %d of tag %d from %d after %d", value, status.MPI_TAG, status.MPI_SOURCE, next[status.MPI_SOURCE]);
   }
@@ -211,16 +211,16 @@ static void synchronous(void) {
   for (int i = 0; i < 4; ++i) {
     if (world_rank == 0) {
       MPI_Request request;
-      MPI_Issend(data, lengths_of[i], MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+      MPI_Issend(data, lengths_of[i], MPI_BYTE, 1, 0, world, &request);
       pass_time(0.02);
       CHECK(not_complete(&request));
-      MPI_Send(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+      MPI_Send(NULL, 0, MPI_BYTE, 1, 1, world);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
-      MPI_Ssend(data, lengths_of[i], MPI_BYTE, 1, 2, MPI_COMM_WORLD);
+      MPI_Ssend(data, lengths_of[i], MPI_BYTE, 1, 2, world);
     } else if (world_rank == 1) {
-      MPI_Recv(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // the other one waits here, unmatched
-      MPI_Recv(data, lengths_of[i], MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Recv(data, lengths_of[i], MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(NULL, 0, MPI_BYTE, 0, 1, world, MPI_STATUS_IGNORE);  // the other one waits here, unmatched
+      MPI_Recv(data, lengths_of[i], MPI_BYTE, 0, 0, world, MPI_STATUS_IGNORE);
+      MPI_Recv(data, lengths_of[i], MPI_BYTE, 0, 2, world, MPI_STATUS_IGNORE);
     }
   }
   // More than there are words for answers, matched in reverse.
@@ -229,12 +229,12 @@ static void synchronous(void) {
   int values[kMany];
   for (int i = 0; i < kMany; ++i) {
     values[i] = i;
-    if (world_rank == 0) MPI_Issend(&values[i], 1, MPI_INT, 1, 100 + i, MPI_COMM_WORLD, &requests[i]);
+    if (world_rank == 0) MPI_Issend(&values[i], 1, MPI_INT, 1, 100 + i, world, &requests[i]);
   }
   if (world_rank == 1)
     for (int i = kMany; i-- > 0;) {
       int value;
-      MPI_Recv(&value, 1, MPI_INT, 0, 100 + i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(&value, 1, MPI_INT, 0, 100 + i, world, MPI_STATUS_IGNORE);
       CHECK(value == i);
     }
   if (world_rank == 0) MPI_Waitall(kMany, requests, MPI_STATUSES_IGNORE);
@@ -252,20 +252,20 @@ static void buffered(void) {
       const int bytes = k % 3 == 0 ? kLong : k % 3 == 1 ? 100 : 3000;
       fill(data, 0, k, (size_t)bytes);
       if (k % 2) {
-        MPI_Bsend(data, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD);
+        MPI_Bsend(data, bytes, MPI_BYTE, 1, 3, world);
       } else {
         MPI_Request request;
-        MPI_Ibsend(data, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request);
+        MPI_Ibsend(data, bytes, MPI_BYTE, 1, 3, world, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);  // nobody has received anything yet
       }
       memset(data, 0, kLong);
     }
-    MPI_Ssend(NULL, 0, MPI_BYTE, 1, 4, MPI_COMM_WORLD);
+    MPI_Ssend(NULL, 0, MPI_BYTE, 1, 4, world);
   } else if (world_rank == 1) {
-    MPI_Recv(NULL, 0, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, 4, world, MPI_STATUS_IGNORE);
     for (int k = 0; k < kMessages; ++k) {
       const int bytes = k % 3 == 0 ? kLong : k % 3 == 1 ? 100 : 3000;
-      MPI_Recv(data, kLong, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(data, kLong, MPI_BYTE, 0, 3, world, MPI_STATUS_IGNORE);
       verify(data, 0, k, (size_t)bytes, "buffered");
     }
   }
@@ -305,10 +305,10 @@ static void ready(void) {
   for (int k = 0; k < 4; ++k) {
     static const int lengths_of[] = {0, 100, 5000, 70000};
     MPI_Request request;
-    if (world_rank == 1) MPI_Irecv(data, 70000, MPI_BYTE, 0, k, MPI_COMM_WORLD, &request);
-    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank == 1) MPI_Irecv(data, 70000, MPI_BYTE, 0, k, world, &request);
+    MPI_Barrier(world);
     fill(data, 0, k, world_rank == 0 ? (size_t)lengths_of[k] : 0);
-    if (world_rank == 0) MPI_Rsend(data, lengths_of[k], MPI_BYTE, 1, k, MPI_COMM_WORLD);
+    if (world_rank == 0) MPI_Rsend(data, lengths_of[k], MPI_BYTE, 1, k, world);
     if (world_rank == 1) {
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       verify(data, 0, k, (size_t)lengths_of[k], "ready");
@@ -325,18 +325,18 @@ static void persistent(void) {
   MPI_Buffer_attach(attached, sizeof attached);
   const int to = next_of(world_rank), from = before_of(world_rank);
   for (int m = 0; m < kModes; ++m)
-    MPI_Recv_init(in[m], kLong, MPI_BYTE, m % 2 ? from : MPI_ANY_SOURCE, m, MPI_COMM_WORLD, &requests[m]);
-  MPI_Send_init(out[0], kLong, MPI_BYTE, to, 0, MPI_COMM_WORLD, &requests[kModes]);
-  MPI_Ssend_init(out[1], 500, MPI_BYTE, to, 1, MPI_COMM_WORLD, &requests[kModes + 1]);
-  MPI_Bsend_init(out[2], 100, MPI_BYTE, to, 2, MPI_COMM_WORLD, &requests[kModes + 2]);
-  MPI_Rsend_init(out[3], kLong, MPI_BYTE, to, 3, MPI_COMM_WORLD, &requests[kModes + 3]);
-  MPI_Send_init(out[0], 1, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[2 * kModes]);
-  MPI_Recv_init(in[0], 1, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[2 * kModes + 1]);
+    MPI_Recv_init(in[m], kLong, MPI_BYTE, m % 2 ? from : MPI_ANY_SOURCE, m, world, &requests[m]);
+  MPI_Send_init(out[0], kLong, MPI_BYTE, to, 0, world, &requests[kModes]);
+  MPI_Ssend_init(out[1], 500, MPI_BYTE, to, 1, world, &requests[kModes + 1]);
+  MPI_Bsend_init(out[2], 100, MPI_BYTE, to, 2, world, &requests[kModes + 2]);
+  MPI_Rsend_init(out[3], kLong, MPI_BYTE, to, 3, world, &requests[kModes + 3]);
+  MPI_Send_init(out[0], 1, MPI_BYTE, MPI_PROC_NULL, 0, world, &requests[2 * kModes]);
+  MPI_Recv_init(in[0], 1, MPI_BYTE, MPI_PROC_NULL, 0, world, &requests[2 * kModes + 1]);
   static const int bytes_of[] = {kLong, 500, 100, kLong};
   for (int round = 0; round < kRounds; ++round) {
     for (int m = 0; m < kModes; ++m) fill(out[m], world_rank, round * kModes + m, kLong);
     MPI_Startall(kModes, requests);
-    MPI_Barrier(MPI_COMM_WORLD);  // rsend
+    MPI_Barrier(world);  // rsend
     MPI_Startall(kModes + 2, requests + kModes);
     MPI_Status status[2 * kModes + 2];
     if (round % 2) {
@@ -367,20 +367,20 @@ static void probe(void) {
     const int bytes = kLengthOf[k];
     if (world_rank == 0) {
       fill(data, 0, k, (size_t)bytes);
-      MPI_Send(data, bytes, MPI_BYTE, 1, k, MPI_COMM_WORLD);
+      MPI_Send(data, bytes, MPI_BYTE, 1, k, world);
     } else if (world_rank == 1) {
       MPI_Status status;
       int flag = 1;
-      MPI_Iprobe(0, 1000, MPI_COMM_WORLD, &flag, &status);
+      MPI_Iprobe(0, 1000, world, &flag, &status);
       CHECK(!flag);
-      MPI_Probe(k % 2 ? 0 : MPI_ANY_SOURCE, k % 3 ? k : MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+      MPI_Probe(k % 2 ? 0 : MPI_ANY_SOURCE, k % 3 ? k : MPI_ANY_TAG, world, &status);
       verify_status(&status, 0, k, bytes, "probe");
-      MPI_Iprobe(MPI_ANY_SOURCE, k, MPI_COMM_WORLD, &flag, &status);
+      MPI_Iprobe(MPI_ANY_SOURCE, k, world, &flag, &status);
       CHECK(flag);  // it is still there
       verify_status(&status, 0, k, bytes, "iprobe");
-      MPI_Recv(data, bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, &status);
+      MPI_Recv(data, bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, world, &status);
       verify(data, 0, k, (size_t)bytes, "probe");
-      MPI_Iprobe(0, k, MPI_COMM_WORLD, &flag, &status);
+      MPI_Iprobe(0, k, world, &flag, &status);
       CHECK(!flag);
     }
   }
@@ -397,20 +397,20 @@ static void matched_probe(void) {
       MPI_Request requests[kOfEach];
       for (int i = 0; i < kOfEach; ++i) {
         fill(own[i], i, k, (size_t)bytes);
-        MPI_Isend(own[i], bytes, MPI_BYTE, 1, k, MPI_COMM_WORLD, &requests[i]);
+        MPI_Isend(own[i], bytes, MPI_BYTE, 1, k, world, &requests[i]);
       }
       MPI_Waitall(kOfEach, requests, MPI_STATUSES_IGNORE);
     } else if (world_rank == 1) {
       MPI_Status status;
       MPI_Message first, second;
       int flag = 0;
-      MPI_Improbe(0, 999, MPI_COMM_WORLD, &flag, &first, &status);
+      MPI_Improbe(0, 999, world, &flag, &first, &status);
       CHECK(!flag);
-      MPI_Mprobe(k % 2 ? 0 : MPI_ANY_SOURCE, k % 3 ? k : MPI_ANY_TAG, MPI_COMM_WORLD, &first, &status);
+      MPI_Mprobe(k % 2 ? 0 : MPI_ANY_SOURCE, k % 3 ? k : MPI_ANY_TAG, world, &first, &status);
       verify_status(&status, 0, k, bytes, "mprobe");
-      while (!flag) MPI_Improbe(0, k, MPI_COMM_WORLD, &flag, &second, &status);
+      while (!flag) MPI_Improbe(0, k, world, &flag, &second, &status);
       verify_status(&status, 0, k, bytes, "improbe");
-      MPI_Recv(data, bytes, MPI_BYTE, 0, k, MPI_COMM_WORLD, &status);  // both are out of its way
+      MPI_Recv(data, bytes, MPI_BYTE, 0, k, world, &status);  // both are out of its way
       verify(data, 2, k, (size_t)bytes, "received around matched messages");
       MPI_Request request;
       MPI_Imrecv(data, bytes, MPI_BYTE, &second, &request);
@@ -425,7 +425,7 @@ static void matched_probe(void) {
     }
   }
   MPI_Message none;
-  MPI_Mprobe(MPI_PROC_NULL, 3, MPI_COMM_WORLD, &none, MPI_STATUS_IGNORE);
+  MPI_Mprobe(MPI_PROC_NULL, 3, world, &none, MPI_STATUS_IGNORE);
   CHECK(none == MPI_MESSAGE_NO_PROC);
   MPI_Mrecv(NULL, 0, MPI_BYTE, &none, MPI_STATUS_IGNORE);
   for (int i = 0; i < kOfEach; ++i) free(own[i]);
@@ -443,27 +443,26 @@ static void cancel(void) {
     int flag;
     for (int any = 0; any < 2; ++any) {
       const int from = any ? MPI_ANY_SOURCE : other;
-      for (int i = 0; i < 3; ++i) MPI_Irecv(&values[i], 1, MPI_INT, from, 8, MPI_COMM_WORLD, &requests[i]);
+      for (int i = 0; i < 3; ++i) MPI_Irecv(&values[i], 1, MPI_INT, from, 8, world, &requests[i]);
       MPI_Cancel(&requests[1]);
       MPI_Wait(&requests[1], &status);
       MPI_Test_cancelled(&status, &flag);
       CHECK(flag);
-      for (int i = 0; i < 2; ++i)
-        MPI_Sendrecv(&i, 1, MPI_INT, other, 9, &flag, 1, MPI_INT, other, 9, MPI_COMM_WORLD, &status);
-      for (int i = 10; i < 12; ++i) MPI_Send(&i, 1, MPI_INT, other, 8, MPI_COMM_WORLD);
+      for (int i = 0; i < 2; ++i) MPI_Sendrecv(&i, 1, MPI_INT, other, 9, &flag, 1, MPI_INT, other, 9, world, &status);
+      for (int i = 10; i < 12; ++i) MPI_Send(&i, 1, MPI_INT, other, 8, world);
       MPI_Wait(&requests[0], &status);
       MPI_Cancel(&requests[2]);  // too late, or not; if it is not, the message is for somebody else
       MPI_Wait(&requests[2], &status);
       MPI_Test_cancelled(&status, &flag);
-      if (flag) MPI_Recv(&values[2], 1, MPI_INT, other, 8, MPI_COMM_WORLD, &status);
+      if (flag) MPI_Recv(&values[2], 1, MPI_INT, other, 8, world, &status);
       CHECK(values[0] == 10 && values[1] == -1 && values[2] == 11);
-      MPI_Sendrecv(&any, 1, MPI_INT, other, 9, &flag, 1, MPI_INT, other, 9, MPI_COMM_WORLD, &status);
+      MPI_Sendrecv(&any, 1, MPI_INT, other, 9, &flag, 1, MPI_INT, other, 9, world, &status);
     }
     // one that is persistent, several times; with gaps, too
     MPI_Datatype gaps;
     MPI_Type_vector(2, 1, 2, MPI_BYTE, &gaps);
     MPI_Type_commit(&gaps);
-    MPI_Recv_init(values, 1, gaps, other, 12, MPI_COMM_WORLD, &requests[0]);
+    MPI_Recv_init(values, 1, gaps, other, 12, world, &requests[0]);
     MPI_Type_free(&gaps);
     for (int i = 0; i < 3; ++i) {
       MPI_Start(&requests[0]);
@@ -530,7 +529,7 @@ static void freed(void) {
   unsigned char *out = malloc(kLong), *in = calloc(kMany, kLong);
   fill(out, world_rank, 1, kLong);
   MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_dup(world, &comm);
   for (int k = 0; k < kMany; ++k) {
     const int bytes = k % 3 == 0 ? kLong : k % 3 == 1 ? 4000 : 10;
     MPI_Request request;
@@ -550,7 +549,7 @@ static void freed(void) {
     if (!missing) break;
     pass_time(0.002);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(world);
   for (int k = 0; k < kMany; ++k)
     verify(in + (size_t)k * kLong, before_of(world_rank), 1, k % 3 == 0 ? kLong : k % 3 == 1 ? 4000 : 10, "freed");
   // the communicator may go while something is under way
@@ -568,12 +567,12 @@ static void freed(void) {
 static void proc_null_and_self(void) {
   int value = 5, flag;
   MPI_Status status;
-  MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
-  MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
+  MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 0, world);
+  MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, world, &status);
   CHECK(status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG && value == 5);
-  MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, &status);
+  MPI_Iprobe(MPI_PROC_NULL, 0, world, &flag, &status);
   CHECK(flag);
-  MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+  MPI_Comm comms[] = {world, MPI_COMM_SELF};
   unsigned char *out = malloc(1 << 20), *in = malloc(1 << 20);
   for (int c = 0; c < 2; ++c)
     for (int k = 0; k < kLengths; ++k) {
@@ -637,17 +636,16 @@ static void datatypes(void) {
         memset(in, kFill, kRoom);
         memset(expected, kFill, kRoom);
         int at = 0;
-        MPI_Unpack(flat, packed, &at, expected + 128, counts[c], types[b], MPI_COMM_WORLD);
+        MPI_Unpack(flat, packed, &at, expected + 128, counts[c], types[b], world);
         fill((unsigned char *)flat, world_rank, a * n + b, (size_t)packed);
         memset(out, 0x11, kRoom);
         at = 0;
-        MPI_Unpack(flat, packed, &at, out + 128, counts[c], types[a], MPI_COMM_WORLD);
+        MPI_Unpack(flat, packed, &at, out + 128, counts[c], types[a], world);
         MPI_Request requests[2];
         MPI_Status status[2];
-        if (c % 2) MPI_Irecv(in + 128, counts[c], types[b], before_of(world_rank), 1, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isend(out + 128, counts[c], types[a], next_of(world_rank), 1, MPI_COMM_WORLD, &requests[1]);
-        if (c % 2 == 0)
-          MPI_Irecv(in + 128, counts[c], types[b], before_of(world_rank), 1, MPI_COMM_WORLD, &requests[0]);
+        if (c % 2) MPI_Irecv(in + 128, counts[c], types[b], before_of(world_rank), 1, world, &requests[0]);
+        MPI_Isend(out + 128, counts[c], types[a], next_of(world_rank), 1, world, &requests[1]);
+        if (c % 2 == 0) MPI_Irecv(in + 128, counts[c], types[b], before_of(world_rank), 1, world, &requests[0]);
         MPI_Waitall(2, requests, status);
         int got = -1;
         MPI_Get_count(&status[0], types[b], &got);
@@ -669,11 +667,11 @@ static void datatypes(void) {
     MPI_Datatype own;
     MPI_Type_dup(gaps, &own);
     memset(read, 0xff, 6000 * sizeof *read);
-    MPI_Irecv(read, 1, own, before_of(world_rank), way, MPI_COMM_WORLD, &requests[0]);
-    if (way == 0) MPI_Issend(values, 1, own, next_of(world_rank), way, MPI_COMM_WORLD, &requests[1]);
-    if (way == 1) MPI_Ibsend(values, 1, own, next_of(world_rank), way, MPI_COMM_WORLD, &requests[1]);
+    MPI_Irecv(read, 1, own, before_of(world_rank), way, world, &requests[0]);
+    if (way == 0) MPI_Issend(values, 1, own, next_of(world_rank), way, world, &requests[1]);
+    if (way == 1) MPI_Ibsend(values, 1, own, next_of(world_rank), way, world, &requests[1]);
     if (way == 2) {
-      MPI_Send_init(values, 1, own, next_of(world_rank), way, MPI_COMM_WORLD, &requests[1]);
+      MPI_Send_init(values, 1, own, next_of(world_rank), way, world, &requests[1]);
       MPI_Start(&requests[1]);
     }
     MPI_Type_free(&own);
@@ -700,7 +698,7 @@ static void communicators(void) {
   // the same tag on several, received in another order
   enum { kCopies = 5 };
   MPI_Comm copies[kCopies];
-  for (int i = 0; i < kCopies; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
+  for (int i = 0; i < kCopies; ++i) MPI_Comm_dup(world, &copies[i]);
   for (int i = 0; i < kCopies; ++i) MPI_Send(&i, 1, MPI_INT, next_of(world_rank), 1, copies[i]);
   for (int i = kCopies; i-- > 0;) {
     int value;
@@ -711,7 +709,7 @@ static void communicators(void) {
   // other ranks' numbers; and context ids are used again
   for (int round = 0; round < 30; ++round) {
     MPI_Comm part;
-    MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, -world_rank, &part);
+    MPI_Comm_split(world, world_rank % 2, -world_rank, &part);
     int me, n, value;
     MPI_Comm_rank(part, &me);
     MPI_Comm_size(part, &n);
@@ -723,8 +721,8 @@ static void communicators(void) {
   }
   // an inter-communicator, and what is made of it
   MPI_Comm part, inter, merged;
-  MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, world_rank, &part);
-  MPI_Intercomm_create(part, 0, MPI_COMM_WORLD, world_rank % 2 ? 0 : 1, 3, &inter);
+  MPI_Comm_split(world, world_rank % 2, world_rank, &part);
+  MPI_Intercomm_create(part, 0, world, world_rank % 2 ? 0 : 1, 3, &inter);
   int me, remote, value = -1;
   MPI_Comm_rank(inter, &me);
   MPI_Comm_remote_size(inter, &remote);
@@ -747,12 +745,12 @@ static void nobodys(void) {
   unsigned char out[4000], in[4000];
   for (int round = 0; round < 6; ++round) {
     MPI_Comm comm;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_dup(world, &comm);
     const int from = round % 2 ? MPI_ANY_SOURCE : before_of(world_rank);
     int flag;
     MPI_Iprobe(from, 1, comm, &flag, MPI_STATUS_IGNORE);
     CHECK(!flag);
-    MPI_Barrier(MPI_COMM_WORLD);  // nobody sends before all have looked
+    MPI_Barrier(world);  // nobody sends before all have looked
     for (int k = 0; k < 2; ++k) {
       fill(out, world_rank, round, sizeof out);
       MPI_Send(out, lengths_of[k], MPI_BYTE, next_of(world_rank), 1, comm);
@@ -766,7 +764,7 @@ static void nobodys(void) {
       verify(in, before_of(world_rank), round, (size_t)lengths_of[0], "of this communicator");
     }
     MPI_Comm_free(&comm);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(world);
   }
 }
 
@@ -779,11 +777,11 @@ static void flood(void) {
   unsigned char out[kBytes], in[kBytes];
   for (int k = 0; k < kMessages; ++k) {
     fill(out, world_rank, k, kBytes);
-    MPI_Send(out, k % 4 ? kBytes : 8, MPI_BYTE, next_of(world_rank), k % 3, MPI_COMM_WORLD);
+    MPI_Send(out, k % 4 ? kBytes : 8, MPI_BYTE, next_of(world_rank), k % 3, world);
   }
   for (int tag = 2; tag >= 0; --tag)
     for (int k = tag; k < kMessages; k += 3) {
-      MPI_Recv(in, kBytes, MPI_BYTE, before_of(world_rank), tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(in, kBytes, MPI_BYTE, before_of(world_rank), tag, world, MPI_STATUS_IGNORE);
       verify(in, before_of(world_rank), k, k % 4 ? kBytes : 8, "flood");
     }
 }
@@ -792,11 +790,10 @@ static void many_requests(void) {
   enum { kMany = 3000 };
   MPI_Request *requests = malloc(2 * kMany * sizeof *requests);
   int *values = malloc(2 * kMany * sizeof *values);
-  for (int i = 0; i < kMany; ++i)
-    MPI_Irecv(&values[i], 1, MPI_INT, before_of(world_rank), i, MPI_COMM_WORLD, &requests[i]);
+  for (int i = 0; i < kMany; ++i) MPI_Irecv(&values[i], 1, MPI_INT, before_of(world_rank), i, world, &requests[i]);
   for (int i = kMany; i-- > 0;) {
     values[kMany + i] = i * 3 + world_rank;
-    MPI_Isend(&values[kMany + i], 1, MPI_INT, next_of(world_rank), i, MPI_COMM_WORLD, &requests[kMany + i]);
+    MPI_Isend(&values[kMany + i], 1, MPI_INT, next_of(world_rank), i, world, &requests[kMany + i]);
   }
   for (int left = 2 * kMany; left > 0;) {
     int done, index[64];
@@ -812,8 +809,8 @@ static void many_requests(void) {
   unsigned char *out = malloc(kLong), *in = malloc((size_t)kFew * kLong);
   fill(out, world_rank, 9, kLong);
   for (int i = 0; i < kFew; ++i) {
-    MPI_Irecv(in + (size_t)i * kLong, kLong, MPI_BYTE, before_of(world_rank), i, MPI_COMM_WORLD, &requests[i]);
-    MPI_Isend(out, kLong, MPI_BYTE, next_of(world_rank), kFew - 1 - i, MPI_COMM_WORLD, &requests[kFew + i]);
+    MPI_Irecv(in + (size_t)i * kLong, kLong, MPI_BYTE, before_of(world_rank), i, world, &requests[i]);
+    MPI_Isend(out, kLong, MPI_BYTE, next_of(world_rank), kFew - 1 - i, world, &requests[kFew + i]);
   }
   for (int left = 2 * kFew; left > 0;) {
     int index, flag = 1;
@@ -837,7 +834,7 @@ static void forked(void) {
   pid_t children[kChildren];
   for (int c = 0; c < kChildren; ++c) {
     MPI_Request requests[2];
-    MPI_Irecv(in, kLong, MPI_BYTE, before_of(world_rank), c, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(in, kLong, MPI_BYTE, before_of(world_rank), c, world, &requests[0]);
     fill(out, world_rank, c, kLong);
     children[c] = fork();
     if (children[c] == 0) {
@@ -849,11 +846,11 @@ static void forked(void) {
       _exit(0);
     }
     CHECK(children[c] > 0);
-    MPI_Isend(out, kLong, MPI_BYTE, next_of(world_rank), c, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(out, kLong, MPI_BYTE, next_of(world_rank), c, world, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     verify(in, before_of(world_rank), c, kLong, "beside a child");
-    MPI_Send(out, 3000, MPI_BYTE, next_of(world_rank), kChildren, MPI_COMM_WORLD);
-    MPI_Recv(in, 3000, MPI_BYTE, before_of(world_rank), kChildren, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(out, 3000, MPI_BYTE, next_of(world_rank), kChildren, world);
+    MPI_Recv(in, 3000, MPI_BYTE, before_of(world_rank), kChildren, world, MPI_STATUS_IGNORE);
     verify(in, before_of(world_rank), c, 3000, "beside a child");
   }
   for (int c = 0; c < kChildren; ++c) {
@@ -910,7 +907,7 @@ static void force_order(void) {
   MPI_Comm copies[kPlaces];
   for (int i = 0; i < kPlaces; ++i) {
     int flag;
-    MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
+    MPI_Comm_dup(world, &copies[i]);
     MPI_Iprobe(MPI_ANY_SOURCE, 1, copies[i], &flag, MPI_STATUS_IGNORE);
     CHECK(!flag);
   }
@@ -948,6 +945,11 @@ int main(int argc, char **argv) {
   const int refused = has_argument(argc, argv, "--refused");
   if (refused) refuse_to_read();
   start(&argc, &argv);
+  if (has_argument(argc, argv, "--node")) {
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &world);
+    MPI_Comm_rank(world, &world_rank);
+    MPI_Comm_size(world, &world_size);
+  }
   if (world_size < 2) return skip("needs two ranks");
   int ran = 0;
   served = has_argument(argc, argv, "--served");
@@ -958,7 +960,7 @@ int main(int argc, char **argv) {
     if (only && strcmp(only, cases[i].name) != 0) continue;
     const double began = seconds();
     cases[i].run();
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(world);
     if (has_argument(argc, argv, "--names") && world_rank == 0)
       fprintf(stderr, "%-20s %.3f s\n", cases[i].name, seconds() - began);
     ++ran;
@@ -975,5 +977,6 @@ int main(int argc, char **argv) {
   if (has_argument(argc, argv, "--left") && counter("inline_sends") + counter("receives") != 0)
     fail("the component served");
   counters_end();
+  if (world != MPI_COMM_WORLD) MPI_Comm_free(&world);
   return finish();
 }
