@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "cli/methods.h"
+#include "draw/plot.h"
 #include "profile/text/statistics.h"
 
 namespace smelt {
@@ -33,7 +34,7 @@ std::vector<Planned> plan(const NetworkProfile& profile) {
   for (uint64_t bytes : kShownSizes) {
     Planned one{.bytes = bytes, .alone_us = {}, .split = {}};
     for (const RailCurve& curve : curves) one.alone_us.push_back(rail_time(curve, bytes));
-    split_message(now.data(), static_cast<uint32_t>(now.size()), bytes, &one.split);
+    choose_split(now.data(), static_cast<uint32_t>(now.size()), bytes, &one.split);
     all.push_back(one);
   }
   return all;
@@ -67,7 +68,58 @@ std::string reason(const RailCurve& a, const char* a_name, const RailCurve& b, c
                      rail_time(b, 2 * limit));
 }
 
+PlotCurve plot_curve(const RailCurve& curve, const std::string& name, char mark) {
+  return {name, mark, {curve.bytes, curve.bytes + curve.count}, {curve.us, curve.us + curve.count}};
+}
+
+std::vector<Plot> plots_of(const NetworkProfile& profile) {
+  std::vector<Plot> plots;
+  Plot all{.title = "All rails: what a message costs", .x_name = "bytes", .y_name = "µs", .curves = {}, .places = {}};
+  constexpr char kMarks[] = "erg2";
+  for (const NetworkRail& rail : profile.rails) {
+    Plot plot{.title = fmt::format("{}, {} to {}", rail.interface, rail.local, rail.remote),
+              .x_name = "bytes",
+              .y_name = "µs",
+              .curves = {},
+              .places = {}};
+    for (uint32_t method = 0; method < kRailMethods; ++method)
+      plot.curves.push_back(plot_curve(rail.rail.method[method], kRailMethodNames[method], kMarks[method]));
+    const RailLimits limits = limits_of(rail.rail, profile.copy);
+    const auto place = [&](uint64_t limit, const char* words) {
+      if (limit > 0 && limit != UINT64_MAX)
+        plot.places.push_back({limit, fmt::format("{} {}", bytes_text(limit), words)});
+    };
+    place(limits.gathered, "from here two pieces are gathered by the rail");
+    place(limits.apart, "from here two packets leave one by one");
+    place(limits.rendezvous, "from here messages are announced first");
+    plots.push_back(plot);
+    all.curves.push_back(
+        plot_curve(transfer_curve(rail.rail), rail.interface, static_cast<char>('0' + all.curves.size() % 10)));
+  }
+  // From where a message is split.
+  std::vector<RailCurve> curves;
+  for (const NetworkRail& rail : profile.rails) curves.push_back(transfer_curve(rail.rail));
+  std::vector<RailNow> now;
+  for (const RailCurve& curve : curves) now.push_back({&curve, 0});
+  for (uint64_t bytes = 2; curves.size() > 1 && bytes <= kLongestRailSample; bytes += 1 + bytes / 64) {
+    RailSplit split;
+    if (choose_split(now.data(), static_cast<uint32_t>(now.size()), bytes, &split) != 0 || split.used < 2) continue;
+    all.places.push_back({bytes, fmt::format("{} from here on a message is split", bytes_text(bytes))});
+    break;
+  }
+  plots.insert(plots.begin(), all);
+  return plots;
+}
+
 }  // namespace
+
+std::string rails_plot_text(const NetworkProfile& profile) {
+  std::string out;
+  for (const Plot& plot : plots_of(profile)) out += "\n" + plot_text(plot);
+  return out;
+}
+
+std::string rails_plot_svg(const NetworkProfile& profile) { return plots_svg(plots_of(profile)); }
 
 double rail_mbits(const NetworkRail& rail) { return 8 * rail_bandwidth(transfer_curve(rail.rail)); }
 

@@ -1,4 +1,4 @@
-// What follows from a network profile: smelt info --rails.
+// What follows from a network profile: smelt info --rails, and its pictures.
 #pragma once
 
 #include <string>
@@ -9,6 +9,10 @@ namespace smelt {
 
 std::string rails_text(const NetworkProfile& profile);
 std::string rails_json(const NetworkProfile& profile);
+
+// The curves of each rail, and where they cross.
+std::string rails_plot_text(const NetworkProfile& profile);
+std::string rails_plot_svg(const NetworkProfile& profile);
 
 double rail_mbits(const NetworkRail& rail);       // Mbit/s of long messages
 double rail_latency_us(const NetworkRail& rail);  // of the shortest message

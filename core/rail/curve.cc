@@ -48,6 +48,29 @@ void make_isotonic(RailCurve* curve) {
     for (uint32_t k = 0; k < size[pool]; ++k) curve->us[i++] = mean[pool];
 }
 
+void make_convex(RailCurve* curve, uint64_t from) {
+  uint32_t hull[kRailSizes], corners = 0, first = 0;
+  while (first < curve->count && curve->bytes[first] < from) ++first;
+  const auto per_byte = [&](uint32_t a, uint32_t b) {
+    return (curve->us[b] - curve->us[a]) / static_cast<double>(curve->bytes[b] - curve->bytes[a]);
+  };
+  for (uint32_t i = first; i < curve->count; ++i) {
+    while (corners > 1 && per_byte(hull[corners - 2], hull[corners - 1]) >= per_byte(hull[corners - 1], i)) --corners;
+    hull[corners++] = i;
+  }
+  for (uint32_t corner = 1; corner < corners; ++corner) {
+    const uint32_t a = hull[corner - 1], b = hull[corner];
+    const double slope = per_byte(a, b), begin = curve->us[a];
+    for (uint32_t i = a + 1; i < b; ++i) {
+      const double line = begin + slope * static_cast<double>(curve->bytes[i] - curve->bytes[a]);
+      const double wrong = curve->spread[i] > 1 - kWorthwhile ? curve->spread[i] : 1 - kWorthwhile;
+      const double least = curve->us[i] * (1 - wrong);
+      curve->us[i] = line > least ? line : least;
+    }
+  }
+  make_isotonic(curve);
+}
+
 uint64_t rail_crossing(const RailCurve& a, const RailCurve& b) {
   if (b.count == 0) return UINT64_MAX;
   if (a.count == 0) return 0;

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -34,6 +36,20 @@ TEST(Rails, TuneIsAsItWas) {
   expect_golden("rails-tune.txt", outcome.out);
 }
 
+TEST(Rails, PlotsAreAsTheyWere) {
+  const Outcome outcome = smelt({"info", "--rails", "--plot", "-", "--network", two_rails()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  expect_golden("rails-plot.txt", outcome.out.substr(outcome.out.find("All rails:")));
+  const std::string path = scratch() + "/rails.svg";
+  EXPECT_EQ(smelt({"info", "--rails", "--plot", path, "--network", two_rails()}).code, 0);
+  const std::string svg = read_file(path);
+  EXPECT_TRUE(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+  size_t curves = 0;
+  for (size_t at = 0; (at = svg.find("<polyline", at)) != svg.npos; ++at) ++curves;
+  EXPECT_EQ(curves, 2 + 2 * 4u);
+  EXPECT_EQ(svg.find("nan"), svg.npos);
+}
+
 TEST(Rails, JsonSaysTheSame) {
   const auto info = smelt({"info", "--rails", "--json", "--network", two_rails()}).json();
   ASSERT_EQ(info["rails"].size(), 2u);
@@ -61,6 +77,58 @@ TEST(Rails, TuneLeavesOutWhatCarriesNothing) {
   const auto rows = smelt({"tune", "openmpi", "--json", "--network", write_file("one.json", network.dump())}).json();
   EXPECT_EQ(rows[0]["value"], "fast0");
   for (const auto& row : rows) EXPECT_EQ(row["parameter"].get<std::string>().find("slow0"), std::string::npos);
+}
+
+// smelt run hands them over where it is asked to and the interfaces are still here: the loopback one always is.
+TEST(Rails, RunHandsThemOver) {
+  const auto environment = cache("rails-run");
+  const auto run_with = [&](std::vector<std::string> options, std::map<std::string, std::string> more = {}) {
+    more.insert(environment.begin(), environment.end());
+    options.insert(options.begin(), "run");
+    for (const char* word : {"--dry-run", "--", "/bin/true"}) options.emplace_back(word);
+    return run({std::move(options), more});
+  };
+  const std::string none = run_with({}).out;
+  EXPECT_EQ(none.find("btl_tcp"), none.npos) << none;
+
+  const std::string missing = run({{"info", "--rails"}, environment}).err;  // names the usual place
+  const size_t slash = missing.find('/'), ending = missing.find(".network.json");
+  ASSERT_NE(ending, missing.npos) << missing;
+  const std::string path = missing.substr(slash, ending - slash) + ".network.json";
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  auto network = nlohmann::json::parse(read_file(two_rails()));
+  network["rails"].erase(1);
+  network["rails"][0]["interface"] = "lo", network["rails"][0]["driver"] = "";
+  std::ofstream(path) << network.dump();
+
+  EXPECT_EQ(run_with({}).out, none) << "nobody asked";
+  const std::string with = run_with({"--networks"}).out;
+  for (const char* part : {"OMPI_MCA_btl_tcp_if_include=lo ", "OMPI_MCA_btl_tcp_bandwidth_lo=200 ",
+                           "OMPI_MCA_btl_tcp_latency_lo=60 ", "OMPI_MCA_btl_tcp_eager_limit=124060 "})
+    EXPECT_NE(with.find(part), with.npos) << part << with;
+  EXPECT_EQ(run_with({"--networks"}).err, "");
+  const std::string said = run_with({"--networks", "--verbose"}).err;
+  EXPECT_NE(said.find(" btl_tcp_if_include=lo btl_tcp_bandwidth_lo=200 "), said.npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_EQ(run_with({"--verbose"}).err, "");
+  const auto expect_none = [&](const std::string& why, std::map<std::string, std::string> more = {}) {
+    const Outcome outcome = run_with({"--networks"}, std::move(more));
+    EXPECT_EQ(outcome.out, none);
+    EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("keeps its own"), std::string::npos) << outcome.err;
+  };
+  // What the user has said stays, and nothing is put beside it.
+  for (const char* name : {"OMPI_MCA_btl_tcp_if_exclude", "OMPI_MCA_btl_tcp_if_include"})
+    expect_none(std::string(name) + " is set", {{name, "eth7"}});
+  // An interface that has gone, a profile that is none: the program runs without, and is told why.
+  network["rails"][0]["interface"] = "gone0";
+  std::ofstream(path) << network.dump();
+  expect_none("no gone0");
+  EXPECT_EQ(run_with({}).err, "");
+  std::ofstream(path) << "{";
+  expect_none(path);
+  std::filesystem::remove(path);
+  expect_none("no network was sampled");
 }
 
 // Open MPI takes an unknown parameter without a word.

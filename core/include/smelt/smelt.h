@@ -9,6 +9,7 @@
  *   two_phase_commit: all do it, or none     between threads or processes
  *   member: one order of messages for members that come and go     between threads or processes
  *   openmp: what the OpenMP shim did in this process
+ *   rail: messages over all the networks between two nodes     (a library of its own; this header does not include it)
  *
  * Conventions, for every function of every header:
  *   - returns 0 or a negative errno value; nothing is written to an out parameter on failure unless said;

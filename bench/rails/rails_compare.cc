@@ -1,0 +1,424 @@
+// rails_compare: what two (or more) unequal rails carry, by whom they are used.
+//
+//   1. two namespaces, a rail for each rate of --rates (Mbit/s) and delay of --delays (µs, each way)
+//   2. smelt network samples them; what follows from the samples is all that is known of them from here on
+//   3. our rails, every message from its sending to the answer, in rounds: on each rail alone, in halves, by bandwidth,
+//      by equal finish, one after the other in each round
+//   4. Open MPI, the same messages, in rounds: on each rail alone, over all as it comes, over all with smelt tune
+//
+// Ratios are of medians of one run. Needs root.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <smelt/rail.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/os/os.h"
+#include "bench/rails/nodes.h"
+#include "network/control.h"
+#include "network/sampling.h"
+#include "profile/text/error.h"
+#include "profile/text/network.h"
+#include "profile/text/statistics.h"
+
+namespace smelt {
+namespace {
+
+struct Arguments {
+  std::vector<uint32_t> rates = {200, 80}, delays;
+  std::vector<size_t> sizes = {8,         1 << 10,   4 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10,
+                               256 << 10, 512 << 10, 1 << 20, 2 << 20,  4 << 20,  16 << 20};
+  uint32_t rounds = 7, mpi_rounds = 3;
+  double seconds = 20;
+  std::string smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, keep;
+};
+
+constexpr uint16_t kPort = 17312;
+constexpr uint64_t kAnswer = 8;
+
+struct Way {
+  std::string name;
+  smelt_rail_options options;
+};
+
+[[noreturn]] void fail(const std::string& why) { throw UserError(why); }
+
+void check(int error, const char* what) {
+  if (error < 0) fail(fmt::format("{}: {}", what, strerror(-error)));
+}
+
+// --- sampling
+
+void sample(const Nodes& nodes, const Arguments& arguments, const std::string& folder) {
+  int ready[2];
+  if (::pipe(ready) != 0) fail("no pipe");
+  std::vector<pid_t> pids;
+  for (const int node : {2, 1}) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      int code = 1;
+      nodes.enter(node);
+      try {
+        if (node == 2) {
+          const Listener listener("0.0.0.0", kPort);
+          (void)!::write(ready[1], "x", 1);
+          Control control(listener.accept());
+          write_network_profile(serve_sampling(control).value(), folder + "/node2.network.json");
+        } else {
+          char byte;
+          (void)!::read(ready[0], &byte, 1);
+          Control control(connect_to(Nodes::address(0, 2), kPort, 20));
+          SamplingOptions options;
+          options.seconds = arguments.seconds;
+          write_network_profile(sample_networks(control, options), folder + "/node1.network.json");
+        }
+        code = 0;
+      } catch (const UserError& error) {
+        fmt::print(stderr, "node {}: {}\n", node, error.what());
+      }
+      ::_exit(code);
+    }
+    pids.push_back(pid);
+  }
+  for (const pid_t pid : pids) {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    if (status != 0) fail("the rails could not be sampled");
+  }
+}
+
+// --- our rails
+
+struct Shared {
+  double us[16][64][64], predicted[16][64][64];
+  uint64_t bytes[16][64][kMaxRails];
+  int failed;
+};
+
+class Node {
+ public:
+  Node(const std::string& profile, const std::vector<Way>& ways, int from, int to) {
+    for (const Way& way : ways) {
+      smelt_rails* rails = nullptr;
+      check(smelt_rails_open(profile.c_str(), &way.options, &rails), "open");
+      char address[SMELT_RAIL_ADDRESS];
+      size_t bytes = 0;
+      smelt_rails_address(rails, address, &bytes);
+      (void)!::write(to, address, bytes);
+      size_t got = 0;
+      for (ssize_t n; got < bytes && (n = ::read(from, address + got, bytes - got)) > 0;) got += static_cast<size_t>(n);
+      uint32_t peer;
+      check(smelt_rails_connect(rails, address, got, &peer), "connect");
+      all_.push_back(rails);
+    }
+  }
+  ~Node() {
+    for (smelt_rails* rails : all_) smelt_rails_close(rails);
+  }
+  smelt_rails* operator[](size_t way) const { return all_[way]; }
+
+  void complete(size_t way, smelt_rail_request* request) const {
+    int result;
+    for (uint32_t turn = 0; (result = smelt_rail_test(all_[way], request, nullptr)) == 0; ++turn)
+      if (turn % 16 == 15) os::yield_cpu();
+    check(result, "message");
+  }
+  void send(size_t way, const void* data, size_t bytes) const {
+    smelt_rail_request request;
+    check(smelt_rail_send(all_[way], &request, 0, data, bytes), "send");
+    complete(way, &request);
+  }
+  void receive(size_t way, void* data, size_t bytes) const {
+    smelt_rail_request request;
+    check(smelt_rail_receive(all_[way], &request, 0, data, bytes), "receive");
+    complete(way, &request);
+  }
+
+ private:
+  std::vector<smelt_rails*> all_;
+};
+
+void measure(const Node& node, int number, size_t ways, const Arguments& arguments, Shared* shared) {
+  std::vector<char> data(*std::max_element(arguments.sizes.begin(), arguments.sizes.end()));
+  char answer[kAnswer] = "";
+  for (size_t s = 0; s < arguments.sizes.size(); ++s)
+    for (int round = -1; round < static_cast<int>(arguments.rounds); ++round)
+      for (size_t way = 0; way < ways; ++way) {
+        const size_t bytes = arguments.sizes[s];
+        // A short message often: the clock of a busy machine is coarse. Each way finds the buckets of tbf full.
+        if (number == 2) {
+          node.receive(way, data.data(), bytes);
+          node.send(way, answer, kAnswer);
+          continue;
+        }
+        ::usleep(5000);
+        const double predicted = smelt_rail_predict(node[way], 0, bytes) + smelt_rail_predict(node[way], 0, kAnswer);
+        smelt_rail_state before[kMaxRails];
+        for (uint32_t r = 0; r < kMaxRails; ++r) smelt_rail_info(node[way], 0, r, &before[r]);
+        const int64_t begin = os::now_ns();
+        smelt_rail_request request, reply;
+        check(smelt_rail_receive(node[way], &reply, 0, answer, kAnswer), "receive");
+        check(smelt_rail_send(node[way], &request, 0, data.data(), bytes), "send");
+        node.complete(way, &reply);
+        const double us = 1e-3 * static_cast<double>(os::now_ns() - begin);
+        node.complete(way, &request);
+        if (round < 0) continue;
+        shared->us[way][s][round] = us, shared->predicted[way][s][round] = predicted;
+        for (uint32_t r = 0; r < kMaxRails; ++r) {
+          smelt_rail_state after{};
+          if (smelt_rail_info(node[way], 0, r, &after) == 0) shared->bytes[way][s][r] = after.bytes - before[r].bytes;
+        }
+      }
+}
+
+void run_own(const Nodes& nodes, const Arguments& arguments, const std::vector<Way>& ways, const std::string& folder,
+             Shared* shared) {
+  int pipes[2][2];
+  if (::pipe(pipes[0]) != 0 || ::pipe(pipes[1]) != 0) fail("no pipe");
+  std::vector<pid_t> pids;
+  for (const int number : {1, 2}) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      int code = 1;
+      nodes.enter(number);
+      try {
+        const Node node(folder + fmt::format("/node{}.network", number), ways, pipes[2 - number][0],
+                        pipes[number - 1][1]);
+        measure(node, number, ways.size(), arguments, shared);
+        code = 0;
+      } catch (const UserError& error) {
+        fmt::print(stderr, "node {}: {}\n", number, error.what());
+      }
+      ::_exit(code);
+    }
+    pids.push_back(pid);
+  }
+  for (const pid_t pid : pids) {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    if (status != 0) fail("the messages over our rails failed");
+  }
+}
+
+// --- Open MPI
+
+std::string write_agent(const Nodes& nodes, const std::string& folder) {
+  std::ofstream(folder + "/hosts") << "127.0.0.1 localhost\n"
+                                   << Nodes::address(0, 1) << " node1\n"
+                                   << Nodes::address(0, 2) << " node2\n";
+  const std::string enter = folder + "/enter", agent = folder + "/agent";
+  std::ofstream(enter) << fmt::format(
+      "#!/bin/sh\n# enter NODE COMMAND...\nnode=$1; shift\nexec nsenter --net=/run/netns/{}$node unshare --uts --mount "
+      "--propagation private sh -c '\n  hostname node'$node'; mount --bind {}/hosts /etc/hosts; mount -t tmpfs -o "
+      "mode=1777 tmpfs /dev/shm; exec \"$@\"' _ \"$@\"\n",
+      nodes.name(1).substr(0, nodes.name(1).size() - 1), folder);
+  std::ofstream(agent) << fmt::format(
+      "#!/bin/sh\n# agent [-options] HOST COMMAND...\nwhile [ \"${{1#-}}\" != \"$1\" ]; do shift; done\nhost=$1; shift\n"
+      "exec {} \"${{host#node}}\" sh -c \"$*\"\n",
+      enter);
+  ::chmod(enter.c_str(), 0755), ::chmod(agent.c_str(), 0755);
+  return agent;
+}
+
+// Microseconds by size; empty: it did not run.
+std::map<size_t, double> run_mpi(const Arguments& arguments, const std::string& folder, const std::string& options) {
+  std::string command = fmt::format(
+      "{0}/enter 1 mpirun --allow-run-as-root --oversubscribe --mca plm_rsh_agent {0}/agent --mca plm_rsh_no_tree_spawn 1 "
+      "--mca oob_tcp_if_include rail0 --mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 {1} --host "
+      "node1,node2 -n 2 {2} {3}",
+      folder, options, arguments.pingpong, arguments.mpi_rounds);
+  for (const size_t bytes : arguments.sizes) command += fmt::format(" {}", bytes);
+  command += " </dev/null 2>" + folder + "/mpi.errors";
+  std::map<size_t, double> times;
+  FILE* output = ::popen(command.c_str(), "r");
+  if (!output) return times;
+  size_t bytes;
+  double us;
+  while (std::fscanf(output, "%zu %lf", &bytes, &us) == 2) times[bytes] = us;
+  if (::pclose(output) != 0) times.clear();
+  return times;
+}
+
+// --- what is printed
+
+double mbits(size_t bytes, double us) { return us > 0 ? 8 * static_cast<double>(bytes) / us : 0; }
+
+std::string size_text(size_t bytes) {
+  return bytes >= 1 << 20   ? fmt::format("{} MiB", bytes >> 20)
+         : bytes >= 1 << 10 ? fmt::format("{} KiB", bytes >> 10)
+                            : fmt::format("{} B", bytes);
+}
+
+void print_row(const std::string& first, const std::vector<std::string>& cells) {
+  fmt::print("{:>8}", first);
+  for (const std::string& cell : cells) fmt::print(" {:>11}", cell);
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+std::vector<std::string> names_of(const std::vector<Way>& ways) {
+  std::vector<std::string> names;
+  for (const Way& way : ways) names.push_back(way.name);
+  return names;
+}
+
+void report_own(const Arguments& arguments, const std::vector<Way>& ways, const Shared& shared) {
+  const size_t rails = arguments.rates.size(), finish = ways.size() - 1;
+  fmt::print("\nOur rails, Mbit/s from the sending to the answer, medians of {} rounds:\n", arguments.rounds);
+  print_row("size", names_of(ways));
+  double worst_sum = 1e9, worst_single = 1e9, worst_others = 1e9, worst_error = 0;
+  size_t at_sum = 0, at_single = 0, at_others = 0, at_error = 0;
+  std::vector<std::string> notes;
+  for (size_t s = 0; s < arguments.sizes.size(); ++s) {
+    const size_t bytes = arguments.sizes[s];
+    std::vector<double> us, predicted;
+    std::vector<std::string> cells;
+    for (size_t way = 0; way < ways.size(); ++way) {
+      us.push_back(median({shared.us[way][s], shared.us[way][s] + arguments.rounds}));
+      cells.push_back(fmt::format("{:.4g}", mbits(bytes, us.back())));
+    }
+    print_row(size_text(bytes), cells);
+    double sum = 0, single = 1e300, others = 1e300;
+    for (size_t r = 0; r < rails; ++r) sum += mbits(bytes, us[r]), single = std::min(single, us[r]);
+    for (size_t way = rails; way < finish; ++way) others = std::min(others, us[way]);
+    const double own = us[finish];
+    const double promise = median({shared.predicted[finish][s], shared.predicted[finish][s] + arguments.rounds});
+    const auto least = [&](double value, double* worst, size_t* at) {
+      if (value < *worst) *worst = value, *at = bytes;
+    };
+    if (bytes >= 1 << 20) least(mbits(bytes, own) / sum, &worst_sum, &at_sum);
+    least(single / own, &worst_single, &at_single);
+    least(others / own, &worst_others, &at_others);
+    const double error = promise / own - 1;
+    if (std::abs(error) > worst_error) worst_error = std::abs(error), at_error = bytes;
+    std::string shares;
+    for (size_t r = 0; r < rails; ++r)
+      shares += fmt::format("{}{:.0f}", r ? " : " : "",
+                            100.0 * static_cast<double>(shared.bytes[finish][s][r]) / static_cast<double>(bytes));
+    notes.push_back(fmt::format(
+        "{:>8} {:>10.1f} {:>10.1f} {:>+7.1f} %  {} %  of best rail {:.3f}, of halves and by "
+        "bandwidth {:.3f}, of the sum {:.3f}",
+        size_text(bytes), own, promise, 100 * error, shares, single / own, others / own, mbits(bytes, own) / sum));
+  }
+  fmt::print("\nEqual finish: µs, promised, off by, shares:\n");
+  for (const std::string& note : notes) fmt::print("{}\n", note);
+  fmt::print("worst of the sum from 1 MiB      {:.3f} at {} (at least 0.95)\n", worst_sum, size_text(at_sum));
+  fmt::print("worst of the best single rail    {:.3f} at {} (at least 0.97)\n", worst_single, size_text(at_single));
+  fmt::print("worst of halves and by bandwidth {:.3f} at {} (at least 1)\n", worst_others, size_text(at_others));
+  fmt::print("largest error of the promise     {:.3f} at {} (at most 0.10)\n", worst_error, size_text(at_error));
+}
+
+void report_mpi(const Arguments& arguments, const std::string& folder) {
+  const std::string tune = fmt::format("{} tune openmpi --network {}/node1.network.json -o {}/tuned.conf >/dev/null",
+                                       arguments.smelt, folder, folder);
+  if (std::system(tune.c_str()) != 0) fail("smelt tune failed");
+  std::vector<std::pair<std::string, std::string>> kinds;
+  std::string all;
+  for (size_t r = 0; r < arguments.rates.size(); ++r) {
+    const std::string rail = Nodes::interface(static_cast<uint32_t>(r));
+    kinds.emplace_back(rail, "--mca btl_tcp_if_include " + rail);
+    all += (r ? "," : "") + rail;
+  }
+  kinds.emplace_back("stock", "--mca btl_tcp_if_include " + all);
+  kinds.emplace_back("smelt tune", "--mca mca_base_param_files " + folder + "/tuned.conf");
+  std::vector<std::map<size_t, std::vector<double>>> times(kinds.size());
+  constexpr uint32_t kTimes = 3;
+  for (uint32_t i = 0; i < kTimes; ++i)
+    for (size_t k = 0; k < kinds.size(); ++k)
+      for (const auto& [bytes, us] : run_mpi(arguments, folder, kinds[k].second)) times[k][bytes].push_back(us);
+  for (size_t k = 0; k < kinds.size(); ++k)
+    if (times[k].empty()) {
+      std::ifstream errors(folder + "/mpi.errors");
+      std::stringstream text;
+      text << errors.rdbuf();
+      fmt::print("\nOpen MPI did not run ({}): {}\n", kinds[k].first, text.str());
+      return;
+    }
+  fmt::print("\nOpen MPI (ob1 over tcp), Mbit/s from the sending to the answer, medians of {} runs of {} rounds:\n",
+             kTimes, arguments.mpi_rounds);
+  std::vector<std::string> names;
+  for (const auto& kind : kinds) names.push_back(kind.first);
+  names.emplace_back("tune/stock");
+  print_row("size", names);
+  for (const size_t bytes : arguments.sizes) {
+    std::vector<std::string> cells;
+    std::vector<double> us;
+    for (auto& kind : times) us.push_back(kind[bytes].empty() ? 0 : median(kind[bytes]));
+    for (const double one : us) cells.push_back(fmt::format("{:.4g}", mbits(bytes, one)));
+    cells.push_back(fmt::format("{:.2f}", us[us.size() - 2] / us.back()));
+    print_row(size_text(bytes), cells);
+  }
+}
+
+int run(const Arguments& arguments) {
+  Nodes nodes;
+  std::string why = nodes.make();
+  for (size_t r = 0; why.empty() && r < arguments.rates.size(); ++r)
+    why = nodes.add_rail(arguments.rates[r], r < arguments.delays.size() ? arguments.delays[r] : 0, arguments.relay);
+  if (!why.empty()) fail(why);
+  char scratch[] = "/tmp/rails_compare.XXXXXX";
+  if (!::mkdtemp(scratch)) fail("no scratch folder");
+  const std::string folder = scratch;
+  fmt::print(
+      "rails of {} Mbit/s{}\n", fmt::join(arguments.rates, ", "),
+      arguments.delays.empty() ? "" : fmt::format(", farther by {} us each way", fmt::join(arguments.delays, ", ")));
+  std::fflush(stdout);
+  sample(nodes, arguments, folder);
+  (void)!std::system((arguments.smelt + " info --rails --network " + folder + "/node1.network.json").c_str());
+  std::fflush(stdout);
+
+  std::vector<Way> ways;
+  for (uint32_t r = 0; r < nodes.rails(); ++r)
+    ways.push_back({Nodes::interface(r), {.split = SMELT_RAIL_SINGLE, .single = r, .patience_ms = 0, .reserved = {}}});
+  for (const auto& [name, split] :
+       {std::pair{"halves", SMELT_RAIL_HALVES}, std::pair{"bandwidth", SMELT_RAIL_BANDWIDTH},
+        std::pair{"finish", SMELT_RAIL_EQUAL_FINISH}})
+    ways.push_back({name, {.split = static_cast<uint32_t>(split), .single = 0, .patience_ms = 0, .reserved = {}}});
+  auto* shared =
+      static_cast<Shared*>(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  run_own(nodes, arguments, ways, folder, shared);
+  report_own(arguments, ways, *shared);
+  std::fflush(stdout);
+  if (!arguments.pingpong.empty() && arguments.mpi_rounds > 0) {
+    write_agent(nodes, folder);
+    report_mpi(arguments, folder);
+  }
+  (void)!std::system(("rm -rf '" + folder + "'").c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace smelt
+
+int main(int argc, char** argv) {
+  CLI::App app{"What unequal rails carry, by whom they are used: ours and Open MPI's, stock and tuned"};
+  smelt::Arguments arguments;
+  app.add_option("--rates", arguments.rates, "Mbit/s of each rail")->delimiter(',')->capture_default_str();
+  app.add_option("--delays", arguments.delays, "microseconds that each rail takes longer, each way")->delimiter(',');
+  app.add_option("--sizes", arguments.sizes, "bytes of the messages")->delimiter(',');
+  app.add_option("--rounds", arguments.rounds, "of our own")->check(CLI::Range(1, 64))->capture_default_str();
+  app.add_option("--mpi-rounds", arguments.mpi_rounds, "of Open MPI, in each of 3 runs; 0: without")
+      ->capture_default_str();
+  app.add_option("--seconds", arguments.seconds, "of sampling, for each rail")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  if (arguments.rates.size() > smelt::kMaxRails || arguments.sizes.size() > 64) return 2;
+  try {
+    return smelt::run(arguments);
+  } catch (const smelt::UserError& error) {
+    fmt::print(stderr, "rails_compare: {}\n", error.what());
+    return 1;
+  }
+}
