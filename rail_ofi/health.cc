@@ -14,7 +14,9 @@
 //                  where packets do not overtake, it has seen all that was sent before.
 //   3. proved      it answered, and a while later there is still no word of the suspect's packets: that is down.
 //
-// Where no answer comes at all, nothing is known, and all that can be done is to wait.
+// A peer that says nothing at all while something is expected of it is asked too, after a second, and a moment later its
+// kernel is (lifeline.h): a link at whose other end nobody listens any more is down. A peer is given up when for the
+// whole patience no link was up and no kernel said that it is there; while one says so, it is waited for.
 //
 // The canary: what arrives in 20 ms and more in which a link always has something under way is compared with what should
 // have. The middle of the last five such spans says how many times slower than sampled the link is, if that is more than
@@ -31,6 +33,7 @@ constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kFirstHello = 20 * kMs, kLastHello = 500 * kMs;
 constexpr int64_t kSuspect = 100 * kMs, kFirstPing = 20 * kMs, kLastPing = 2000 * kMs, kGrace = 30 * kMs;
 constexpr double kSuspectTimes = 4;
+constexpr int64_t kSilence = 1000 * kMs, kNoPong = 200 * kMs;
 constexpr int64_t kSpan = 20 * kMs, kFade = 1000 * kMs;
 constexpr uint64_t kSpanBytes = 128 << 10;
 constexpr double kDrift = 1.25, kSlowest = 1000, kFastest = 0.25;
@@ -82,13 +85,13 @@ void greet(smelt_rails& rails, Link& link) {
   link.hello_at = rails.now + link.hello_wait;
 }
 
-void ask(smelt_rails& rails, Link& suspect) {
-  if (rails.now < suspect.ping_at) return;
+void ask(smelt_rails& rails, Peer& peer) {
+  if (rails.now < peer.ping_at) return;
   // Less and less often: a peer that computes for an hour is asked for nothing.
-  suspect.ping_wait = suspect.ping_wait == 0 ? kFirstPing : 2 * suspect.ping_wait;
-  if (suspect.ping_wait > kLastPing) suspect.ping_wait = kLastPing;
-  suspect.ping_at = rails.now + suspect.ping_wait;
-  for (Link& link : suspect.peer->link)
+  peer.ping_wait = peer.ping_wait == 0 ? kFirstPing : 2 * peer.ping_wait;
+  if (peer.ping_wait > kLastPing) peer.ping_wait = kLastPing;
+  peer.ping_at = rails.now + peer.ping_wait;
+  for (Link& link : peer.link)
     if (link.up) post_control(rails, link, Kind::kPing, static_cast<uint64_t>(rails.now), link.epoch);
 }
 
@@ -97,10 +100,10 @@ void judge(smelt_rails& rails, Peer& peer, Link& link) {
     link.suspected = link.proved = 0;
     return;
   }
-  if (!link.suspected) link.suspected = rails.now, link.ping_at = 0, link.ping_wait = 0;
+  if (!link.suspected) link.suspected = rails.now, peer.ping_at = 0, peer.ping_wait = 0;
   if (!link.proved && peer.pong >= link.suspected) link.proved = rails.now;
   if (!link.proved)
-    ask(rails, link);
+    ask(rails, peer);
   else if (rails.now - link.proved > kGrace)
     link_failed(rails, link);
 }
@@ -125,6 +128,35 @@ void hello(smelt_rails& rails, Link& link, uint32_t epoch) {
   }
   post_control(rails, link, Kind::kWelcome, 0, epoch);
   if (!link.up) link.hello_at = rails.now;  // it works in one direction
+}
+
+// Is there anything that a peer should do?
+bool is_awaited(const Peer& peer) {
+  if (peer.first_send || peer.again_first || peer.next_receive > peer.base) return true;
+  for (const Link& link : peer.link)
+    if (link.up && link.sent != link.arrived) return true;
+  return false;
+}
+
+void ask_kernel(smelt_rails& rails, Link& link) {
+  switch (link.lifeline.look(rails.address.rail[link.rail].host, link.host, link.port, rails.now)) {
+    case Lifeline::Word::kUnknown: break;
+    case Lifeline::Word::kThere: link.peer->reached = rails.now; break;
+    case Lifeline::Word::kGone: link_failed(rails, link); break;
+  }
+}
+
+void look_for(smelt_rails& rails, Peer& peer) {
+  const int64_t silence = rails.now - peer.heard;
+  const bool silent = silence > kSilence && peer.was_up && is_awaited(peer);
+  if (silent) ask(rails, peer);
+  for (Link& link : peer.link) {
+    if (!link.present) continue;
+    if (silent && silence > kSilence + kNoPong)
+      ask_kernel(rails, link);
+    else if (!silent)
+      link.lifeline.close();
+  }
 }
 
 }  // namespace
@@ -197,7 +229,7 @@ void link_failed(smelt_rails& rails, Link& link) {
 void peer_failed(smelt_rails& rails, Peer& peer, int error) {
   if (peer.error) return;
   peer.error = error;
-  for (Link& link : peer.link) link_failed(rails, link);
+  for (Link& link : peer.link) link_failed(rails, link), link.lifeline.close();
   while (Packet* packet = peer.again_first) {
     peer.again_first = packet->next;
     packet->waiting = false;
@@ -237,6 +269,7 @@ void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet) {
   }
   Link& link = peer->link[rail];
   peer->touched = true;
+  peer->heard = peer->reached = rails.now;
   const Kind kind = static_cast<Kind>(header.kind);
   if (peer->error) {
     if (kind == Kind::kBye) post_control(rails, link, Kind::kByeSeen, 0, link.epoch);
@@ -269,15 +302,19 @@ void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet) {
 }
 
 void look_after(smelt_rails& rails, Peer& peer) {
+  if (peer.error) return;
+  look_for(rails, peer);
   for (Link& link : peer.link) {
-    if (!link.present || peer.error) continue;
+    if (!link.present) continue;
     fade(rails, link.pace);
     if (link.up)
       judge(rails, peer, link);
     else
       greet(rails, link);
   }
-  if (!peer.error && peer.down_since && rails.now - peer.down_since > int64_t{rails.options.patience_ms} * kMs)
+  if (!peer.down_since) return;
+  const int64_t last = peer.was_up && peer.reached > peer.down_since ? peer.reached : peer.down_since;
+  if (rails.now - last > int64_t{rails.options.patience_ms} * kMs)
     peer_failed(rails, peer, peer.was_up ? -EPIPE : -ETIMEDOUT);
 }
 

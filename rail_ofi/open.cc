@@ -158,6 +158,7 @@ void free_everything(smelt_rails* rails) {
   for (uint32_t r = 0; r < kMaxRails; ++r) rails->rail[r].port.close();  // from now on nothing is written anywhere
   for (uint32_t p = 0; p < rails->peers; ++p) {
     drop_incoming(*rails, *rails->peer[p]);
+    for (Link& link : rails->peer[p]->link) link.lifeline.close();
     free_object(rails->peer[p]);
   }
   for (Chunk* chunk = rails->chunks; chunk;) {
@@ -281,7 +282,10 @@ int smelt_rails_connect(smelt_rails* rails, const void* address, size_t bytes, u
     link.peer = made, link.rail = r, link.pace.slow = 1;
     if (pair[r] < 0 || !rails->rail[r].port.is_open()) continue;
     const AddressRail& other = theirs.rail[pair[r]];
+    sockaddr_in there{};
     link.present = rails->rail[r].port.insert(other.name, other.name_bytes, &link.address) == 0;
+    if (link.present) std::memcpy(&there, other.name, sizeof there);
+    link.host = ntohl(there.sin_addr.s_addr), link.port = ntohs(there.sin_port);
     link.epoch = 1, link.hello_at = rails->now, link.hello_wait = 0;
     any = any || link.present;
   }

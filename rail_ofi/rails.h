@@ -4,6 +4,7 @@
 //   send.cc      a message to the rails: which parts, packed into what
 //   receive.cc   packets to messages: what is there already, what nobody has asked for yet
 //   health.cc    is a rail up? how fast is it now? what a dead one carried; when a peer is gone
+//   lifeline.cc  does a silent peer's process still live?
 //   progress.cc  all of it, in turn
 //
 // A *link* is a rail to one peer. In its own direction it numbers packets with fragments from 0 in each *epoch*, and
@@ -23,6 +24,7 @@
 
 #include "base/object.h"
 #include "rail/packed.h"
+#include "rail_ofi/lifeline.h"
 #include "rail_ofi/packet.h"
 #include "rail_ofi/port.h"
 
@@ -110,6 +112,8 @@ struct Link {
   Peer* peer;
   uint32_t rail;
   uint64_t address;  // libfabric's, of the peer
+  uint32_t host;     // the same as IPv4, a number
+  uint16_t port;
   // Our direction
   uint32_t epoch;
   uint64_t sent, arrived;  // packets
@@ -125,7 +129,8 @@ struct Link {
   uint32_t news;     // that the other has not been told
   int64_t news_due;  // 0: never
   // Health
-  int64_t hello_at, hello_wait, moved, suspected, proved, ping_at, ping_wait;
+  int64_t hello_at, hello_wait, moved, suspected, proved;
+  Lifeline lifeline;
   Pace pace;
   uint64_t bytes, packets, joined, again;
   uint32_t deaths;
@@ -137,6 +142,9 @@ struct Peer : Object {
   bool touched, was_up, bye_seen, bye_said;
   int64_t down_since;  // 0: a link is up
   int64_t pong;        // sent at that time, the last ping that was answered
+  int64_t ping_at, ping_wait;
+  int64_t heard;    // when its last packet came, by whatever link
+  int64_t reached;  // when it was last known to be there: it was heard, or its kernel said so
   Link link[kMaxRails];
   // Sending
   uint64_t next_send, read_there;

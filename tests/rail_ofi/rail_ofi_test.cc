@@ -318,66 +318,133 @@ TEST(RailPeers, ThatCloseAreGoneAtOnce) {
   EXPECT_EQ(smelt_rail_receive(two.b.rails, &another, 0, got, sizeof got), -EPIPE);
 }
 
-TEST(RailPeers, ThatDieAreGivenUp) {
-  const std::string path = packed_file(loopback_rails(2));
-  int to_child[2], to_parent[2];
-  ASSERT_EQ(::pipe(to_child), 0);
-  ASSERT_EQ(::pipe(to_parent), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    Rails b;
-    uint32_t peer = 0;
+// A process of its own with rails to us: it takes what comes, and says nothing of its own accord.
+class OtherProcess {
+ public:
+  // False: it could not be. `patience_ms` is ours.
+  bool begin(Rails& us, uint32_t patience_ms) {
+    const std::string path = packed_file(loopback_rails(2));
+    int to_child[2], to_parent[2];
+    if (::pipe(to_child) != 0 || ::pipe(to_parent) != 0) return false;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      Rails there;
+      char address[SMELT_RAIL_ADDRESS];
+      std::vector<char> got(kBytes);
+      smelt_rail_request receive;
+      uint32_t peer = 0;
+      if (there.open(path) != 0 || ::write(to_parent[1], there.address().data(), there.address().size()) < 0)
+        ::_exit(1);
+      const ssize_t bytes = ::read(to_child[0], address, sizeof address);
+      if (bytes <= 0 || there.connect({address, static_cast<size_t>(bytes)}, &peer) != 0) ::_exit(1);
+      for (;;) {
+        if (smelt_rail_receive(there.rails, &receive, peer, got.data(), got.size()) != 0) ::_exit(1);
+        while (smelt_rail_test(there.rails, &receive, nullptr) == 0) {
+        }
+        smelt_rail_request answer;
+        if (smelt_rail_send(there.rails, &answer, peer, "so", 2) != 0) ::_exit(1);
+      }
+    }
+    smelt_rail_options options{};
+    options.patience_ms = patience_ms;
     char address[SMELT_RAIL_ADDRESS];
-    std::vector<char> got(64 << 20);
-    smelt_rail_request receive;
-    if (b.open(path) != 0 || ::write(to_parent[1], b.address().data(), b.address().size()) < 0) ::_exit(1);
-    const ssize_t bytes = ::read(to_child[0], address, sizeof address);
-    if (bytes <= 0 || b.connect({address, static_cast<size_t>(bytes)}, &peer) != 0) ::_exit(1);
-    if (smelt_rail_receive(b.rails, &receive, peer, got.data(), got.size()) != 0) ::_exit(1);
-    for (;;) smelt_rail_test(b.rails, &receive, nullptr);
+    uint32_t peer = 0;
+    bool begun = us.open(path, options) == 0;
+    const ssize_t bytes = begun ? ::read(to_parent[0], address, sizeof address) : 0;
+    begun = bytes > 0 && ::write(to_child[1], us.address().data(), us.address().size()) > 0 &&
+            us.connect({address, static_cast<size_t>(bytes)}, &peer) == 0;
+    for (int fd : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(fd);
+    smelt_rail_request idle{};
+    for (const double end = seconds_now() + 20; begun && us.state(0).up + us.state(1).up < 2 && seconds_now() < end;)
+      smelt_rail_test(us.rails, &idle, nullptr);
+    return begun && us.state(0).up + us.state(1).up == 2;
   }
-  smelt_rail_options options{};
-  options.patience_ms = 500;
-  Rails a;
-  uint32_t peer = 0;
-  char address[SMELT_RAIL_ADDRESS];
-  ASSERT_EQ(a.open(path, options), 0);
-  const ssize_t bytes = ::read(to_parent[0], address, sizeof address);
-  ASSERT_GT(bytes, 0);
-  ASSERT_GT(::write(to_child[1], a.address().data(), a.address().size()), 0);
-  ASSERT_EQ(a.connect({address, static_cast<size_t>(bytes)}, &peer), 0);
-  const std::vector<char> data(64 << 20);
-  smelt_rail_request send;
-  ASSERT_EQ(smelt_rail_send(a.rails, &send, peer, data.data(), data.size()), 0);
-  const double end = seconds_now() + 30;
+  ~OtherProcess() { kill(); }
+  void signal(int number) const { ::kill(pid_, number); }
+  void kill() {
+    if (pid_ > 0) ::kill(pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  static constexpr size_t kBytes = 64 << 20;
+
+ private:
+  pid_t pid_ = 0;
+};
+
+int result_of(const Rails& rails, smelt_rail_request* request, double seconds) {
   int result = 0;
-  bool killed = false;
-  while (result == 0 && seconds_now() < end) {
+  for (const double end = seconds_now() + seconds; result == 0 && seconds_now() < end;)
+    result = smelt_rail_test(rails.rails, request, nullptr);
+  return result;
+}
+
+TEST(RailPeers, ThatAreKilledWithHalfAMessageAreGivenUp) {
+  OtherProcess other;
+  Rails a;
+  ASSERT_TRUE(other.begin(a, 500));
+  const std::vector<char> data(OtherProcess::kBytes);
+  smelt_rail_request send;
+  ASSERT_EQ(smelt_rail_send(a.rails, &send, 0, data.data(), data.size()), 0);
+  const double end = seconds_now() + 20;
+  int result = 0;
+  while (result == 0 && a.state(0).bytes + a.state(1).bytes < 8 << 20 && seconds_now() < end)
     result = smelt_rail_test(a.rails, &send, nullptr);
-    if (!killed && a.state(0).bytes + a.state(1).bytes > 8 << 20) killed = ::kill(child, SIGKILL) == 0;
-  }
-  ::waitpid(child, nullptr, 0);
-  EXPECT_TRUE(killed);
-  EXPECT_EQ(result, -EPIPE);
+  ASSERT_EQ(result, 0);
+  other.kill();
+  EXPECT_EQ(result_of(a, &send, 30), -EPIPE);
   EXPECT_EQ(a.state(0).up + a.state(1).up, 0u);
-  for (int fd : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(fd);
+  EXPECT_EQ(smelt_rail_send(a.rails, &send, 0, data.data(), 1), -EPIPE);
+}
+
+TEST(RailPeers, ThatAreKilledWhileAnAnswerIsAwaitedAreGivenUp) {
+  OtherProcess other;
+  Rails a;
+  ASSERT_TRUE(other.begin(a, 300));
+  smelt_rail_request receive;
+  char got[2];
+  ASSERT_EQ(smelt_rail_receive(a.rails, &receive, 0, got, sizeof got), 0);
+  ASSERT_EQ(result_of(a, &receive, 0.1), 0);
+  other.kill();
+  EXPECT_EQ(result_of(a, &receive, 30), -EPIPE);
+}
+
+// One that computes is as silent as a dead one; its kernel says that it is there.
+TEST(RailPeers, ThatComputeForLongerThanThePatienceAreWaitedFor) {
+  OtherProcess other;
+  Rails a;
+  ASSERT_TRUE(other.begin(a, 300));
+  other.signal(SIGSTOP);
+  smelt_rail_request receive, send;
+  char got[3] = "";
+  const std::vector<char> data = pattern(300'000, 2);
+  ASSERT_EQ(smelt_rail_receive(a.rails, &receive, 0, got, 2), 0);
+  ASSERT_EQ(smelt_rail_send(a.rails, &send, 0, data.data(), data.size()), 0);
+  EXPECT_EQ(result_of(a, &receive, 2.5), 0);
+  EXPECT_EQ(result_of(a, &send, 0), 0);
+  other.signal(SIGCONT);
+  EXPECT_EQ(result_of(a, &receive, 20), 1);
+  EXPECT_EQ(result_of(a, &send, 20), 1);
+  EXPECT_STREQ(got, "so");
+  // And it is silent once more, with nothing left of the first time.
+  ASSERT_EQ(smelt_rail_receive(a.rails, &receive, 0, got, 2), 0);
+  other.kill();
+  EXPECT_EQ(result_of(a, &receive, 30), -EPIPE);
 }
 
 // A peer that speaks the language and lies: nothing of it is believed further than it can be checked, and others are
 // served as before.
 TEST(RailPeers, ThatLieAreGivenUp) {
-  const std::string path = packed_file(loopback_rails(1));
   std::mt19937 random(11);
   int given_up = 0;
+  Two honest;
+  honest.open(loopback_rails(1));
   for (int lie = 0; lie < 40; ++lie) {
-    Two honest;
-    honest.open(loopback_rails(1));
     rail_ofi::Port liar;
     ASSERT_EQ(liar.open("127.0.1.1"), 0);
     rail_ofi::Address mine{}, theirs{};
     std::memcpy(&theirs, honest.b.address().data(), sizeof theirs);
     mine = theirs;
-    mine.instance = 4711;
+    mine.instance = 4711 + static_cast<uint64_t>(lie);
     size_t bytes = sizeof mine.rail[0].name;
     ASSERT_EQ(liar.name(mine.rail[0].name, &bytes), 0);
     mine.rail[0].name_bytes = static_cast<uint32_t>(bytes);
