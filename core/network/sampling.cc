@@ -268,31 +268,38 @@ std::vector<double> time_rounds(Control& control, Rounds& rounds, RailMethod met
 
 size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; }
 
-// Half of a rail's time is for its longest sizes, which take as long as all the others together.
+constexpr uint64_t kLeastLast = 64 << 10;  // bytes: below, kinds of packets and buffers are limits of their own
+constexpr size_t kShort = 4 << 10;         // bytes
+constexpr double kTimesLatency = 3;        // a message that takes so many times the shortest one's tells a bandwidth
+
+// Half of a rail's time is for its longest sizes, which take as long as all the others together. Where a round trip is
+// so long that there is no time for all, short messages, which all take the same, are sampled more sparsely; but none
+// ends before its bandwidth shows.
 RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, double seconds, double* begun_us) {
   RailCurve curve;
-  const double slot_us = 1e6 * seconds / 2 / kRailSizes;
-  double last_us = 0;  // of the one size before
+  const double slot_us = 1e6 * seconds / 2 / kRailSizes, longest_us = 1e6 * seconds / 4;
   const auto run = [&](size_t bytes, uint32_t count) {
     return time_rounds(control, rounds, method, bytes, count, begun_us);
   };
-  for (size_t bytes = least_bytes(method); bytes <= kLongestRailSample; bytes *= 2) {
-    // A message of twice the size, back and forth, and the rounds that it takes at least.
-    if (curve.count >= 12 && 2 * last_us * 2 * (kFirstRounds + 1) > 1e6 * seconds / 4) break;
+  for (size_t bytes = least_bytes(method); bytes <= kLongestRailSample;) {
     std::vector<double> times = run(bytes, kFirstRounds);
     const double once_us = std::max(2 * *std::min_element(times.begin(), times.end()), 0.1);
     const auto more = static_cast<uint32_t>(std::clamp(slot_us / once_us, 0.0, double{kMostRounds}));
     if (more > kFirstRounds) times = run(bytes, more);
-    curve.bytes[curve.count] = bytes;
-    curve.us[curve.count] = std::max(quantile(times, 0.25), 0.001);
-    curve.spread[curve.count] = relative_iqr(times);
-    last_us = curve.us[curve.count++];
+    const uint32_t i = curve.count++;
+    curve.bytes[i] = bytes;
+    curve.us[i] = std::max(quantile(times, 0.25), 0.001);
+    curve.spread[i] = relative_iqr(times);
+    const bool slow = once_us * (kFirstRounds + 1) > slot_us;
+    bytes *= slow && bytes < kShort ? 8 : 2;
+    // What the next one will take, back and forth, as often as it must.
+    const double rise_us = i > 0 ? std::max(curve.us[i] - curve.us[i - 1], 0.0) : 0;
+    const double next_us = 2 * (kFirstRounds + 1) * (curve.us[i] + 2 * rise_us);
+    if (bytes > kLeastLast && next_us > longest_us && curve.us[i] > kTimesLatency * curve.us[0]) break;
   }
   make_isotonic(&curve);
   return curve;
 }
-
-constexpr uint64_t kLeastLast = 64 << 10;  // bytes: below, kinds of packets and buffers are limits of their own
 
 NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfile& profile,
                         const SamplingOptions& options, uint32_t done, uint32_t total) {

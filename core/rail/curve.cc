@@ -7,11 +7,23 @@
 namespace smelt {
 namespace {
 
-// µs per byte between the samples around n; beyond the last, of the last two. One sample alone grows from nothing.
+// Of the samples up to `from` the last that took less than the longest one; count: none did.
+uint32_t last_below_longest(const RailCurve& curve, uint32_t from) {
+  const uint32_t last = curve.count - 1;
+  for (uint32_t i = from + 1; i-- > 0;)
+    if (curve.us[i] < curve.us[last]) return i;
+  return curve.count;
+}
+
+// µs per byte between the samples around n; beyond the last, of the last two that differ: none gets to carry anything
+// for nothing. Where all took the same, as if it grew from nothing.
 double slope(const RailCurve& curve, uint32_t after) {
-  if (curve.count == 1) return curve.us[0] / static_cast<double>(curve.bytes[0]);
-  const uint32_t i = after < curve.count ? after : curve.count - 1;
-  return (curve.us[i] - curve.us[i - 1]) / static_cast<double>(curve.bytes[i] - curve.bytes[i - 1]);
+  uint32_t i = after, before = after - 1;
+  if (after == curve.count) {
+    i = curve.count - 1, before = last_below_longest(curve, i);
+    if (before == curve.count) return curve.us[i] / static_cast<double>(curve.bytes[i]);
+  }
+  return (curve.us[i] - curve.us[before]) / static_cast<double>(curve.bytes[i] - curve.bytes[before]);
 }
 
 }  // namespace
@@ -27,8 +39,7 @@ uint64_t rail_bytes_within(const RailCurve& curve, double us) {
   if (us < curve.us[0]) return 0;
   uint32_t after = 1;
   while (after < curve.count && curve.us[after] <= us) ++after;
-  const double per_byte = slope(curve, after);
-  if (per_byte <= 0) return UINT64_MAX;  // only beyond the last sample: before it, us[after] > us >= us[after - 1]
+  const double per_byte = slope(curve, after);  // > 0: before the last sample, us[after] > us >= us[after - 1]
   const double more = std::floor((us - curve.us[after - 1]) / per_byte);
   return more < 0x1p62 ? curve.bytes[after - 1] + static_cast<uint64_t>(more) : UINT64_MAX;
 }
@@ -112,9 +123,9 @@ RailCurve transfer_curve(const Rail& rail) {
 double rail_bandwidth(const RailCurve& curve) {
   if (curve.count < 2) return 0;
   // Over the last factor of four: a single sample's error weighs less than between neighbours.
-  const uint32_t last = curve.count - 1, first = last >= 2 ? last - 2 : 0;
-  const double took = curve.us[last] - curve.us[first];
-  return took > 0 ? static_cast<double>(curve.bytes[last] - curve.bytes[first]) / took : 0;
+  const uint32_t last = curve.count - 1, first = last_below_longest(curve, last >= 2 ? last - 2 : 0);
+  if (first == curve.count) return 0;
+  return static_cast<double>(curve.bytes[last] - curve.bytes[first]) / (curve.us[last] - curve.us[first]);
 }
 
 }  // namespace smelt

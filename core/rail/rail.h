@@ -42,9 +42,10 @@ struct Rail {
   RailCurve method[kRailMethods];
 };
 
-// Time of n bytes: linear between samples, the shortest sample's below it, along the last two beyond the longest.
+// Time of n bytes: linear between samples, the shortest sample's below it, along the last two that differ beyond the
+// longest.
 double rail_time(const RailCurve& curve, uint64_t n);
-// The most bytes that take at most so long; 0: not even one byte; UINT64_MAX: any number.
+// The most bytes that take at most so long; 0: not even one byte; UINT64_MAX: 2^62 and more.
 uint64_t rail_bytes_within(const RailCurve& curve, double us);
 // A longer message never takes less: makes the times so, by pooling adjacent violators, which is the least change
 // in the sum of squares (Ayer et al., "An Empirical Distribution Function for Sampling with Incomplete Information",
@@ -57,7 +58,8 @@ void make_convex(RailCurve* curve, uint64_t from);
 uint64_t rail_crossing(const RailCurve& a, const RailCurve& b);
 // The better of eager and rendezvous at each sample: what a message costs on this rail.
 RailCurve transfer_curve(const Rail& rail);
-// Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples.
+// Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples, or
+// of those that all took the same.
 double rail_bandwidth(const RailCurve& curve);
 
 // Sizes in bytes; 0: from the first byte on; UINT64_MAX: never.

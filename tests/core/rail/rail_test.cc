@@ -71,6 +71,18 @@ TEST(RailTime, IsLinearBetweenSamplesAndBeyondThem) {
   EXPECT_EQ(rail_time(curve, 16), 10);
 }
 
+// A sampling that was cut off where the latency still hides the bandwidth: nobody carries anything for nothing.
+TEST(RailTime, BeyondAFlatEndGoesOnAsBeforeIt) {
+  RailCurve curve = line(100, 1, 4);  // 101, 102, 104, 108
+  curve.us[2] = curve.us[3] = 108;
+  EXPECT_DOUBLE_EQ(rail_time(curve, 14), 108 + 6);  // 6 µs over 6 bytes
+  EXPECT_EQ(rail_bytes_within(curve, 113.5), 13u);
+  EXPECT_DOUBLE_EQ(rail_bandwidth(curve), 1);
+  for (double& us : curve.us) us = 80;
+  EXPECT_DOUBLE_EQ(rail_time(curve, 16), 160);
+  EXPECT_EQ(rail_bandwidth(curve), 0);
+}
+
 TEST(RailTime, AndItsInverseAgree) {
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {
