@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <ctime>
 
 #include "cli/methods.h"
 #include "draw/plot.h"
+#include "model/curves.h"
 #include "profile/text/statistics.h"
 
 namespace smelt {
@@ -96,17 +99,10 @@ std::vector<Plot> plots_of(const NetworkProfile& profile) {
     all.curves.push_back(
         plot_curve(transfer_curve(rail.rail), rail.interface, static_cast<char>('0' + all.curves.size() % 10)));
   }
-  // From where a message is split.
-  std::vector<RailCurve> curves;
-  for (const NetworkRail& rail : profile.rails) curves.push_back(transfer_curve(rail.rail));
-  std::vector<RailNow> now;
-  for (const RailCurve& curve : curves) now.push_back({&curve, 0});
-  for (uint64_t bytes = 2; curves.size() > 1 && bytes <= kLongestRailSample; bytes += 1 + bytes / 64) {
-    RailSplit split;
-    if (choose_split(now.data(), static_cast<uint32_t>(now.size()), bytes, &split) != 0 || split.used < 2) continue;
+  std::vector<const NetworkRail*> rails;
+  for (const NetworkRail& rail : profile.rails) rails.push_back(&rail);
+  if (const uint64_t bytes = split_from(rails, 0); bytes != UINT64_MAX)
     all.places.push_back({bytes, fmt::format("{} from here on a message is split", bytes_text(bytes))});
-    break;
-  }
   plots.insert(plots.begin(), all);
   return plots;
 }
@@ -120,6 +116,21 @@ std::string rails_plot_text(const NetworkProfile& profile) {
 }
 
 std::string rails_plot_svg(const NetworkProfile& profile) { return plots_svg(plots_of(profile)); }
+
+uint64_t split_from(const std::vector<const NetworkRail*>& rails, double ask_us) {
+  std::vector<RailCurve> curves;
+  std::vector<RailNow> now;
+  for (const NetworkRail* rail : rails) curves.push_back(transfer_curve(rail->rail));
+  for (const RailCurve& curve : curves) now.push_back({&curve, 0});
+  for (uint64_t bytes = 2; bytes <= kLongestRailSample; bytes += 1 + bytes / 64) {
+    RailSplit split;
+    if (choose_split(now.data(), static_cast<uint32_t>(now.size()), bytes, &split) != 0 || split.used < 2) continue;
+    double alone = INFINITY;
+    for (const RailCurve& curve : curves) alone = std::min(alone, rail_time(curve, bytes));
+    if (split.finish_us + ask_us <= kWorthwhile * alone) return bytes;
+  }
+  return UINT64_MAX;
+}
 
 double rail_mbits(const NetworkRail& rail) { return 8 * rail_bandwidth(transfer_curve(rail.rail)); }
 
