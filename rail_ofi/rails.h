@@ -164,7 +164,7 @@ struct Chunk : Object {
 
 struct OneRail {
   Port port;
-  RailCurve curve;   // transfer_curve
+  RailCurve curve;   // packets_curve
   double per_byte;   // µs of a long message
   uint64_t backlog;  // bytes that are queued or have not arrived, to all peers
 };

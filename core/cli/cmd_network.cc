@@ -11,6 +11,7 @@
 #include "cli/methods.h"
 #include "cli/progress_line.h"
 #include "cli/rails.h"
+#include "cli/start_peer.h"
 #include "network/control.h"
 #include "network/fabric.h"
 #include "network/interfaces.h"
@@ -25,7 +26,7 @@ namespace {
 constexpr uint16_t kPort = 17311;  // below those that the kernel gives to outgoing connections
 
 struct NetworkArguments {
-  std::string peer, output, file, other, address = "0.0.0.0";
+  std::string peer, output, file, other, agent, address = "0.0.0.0";
   uint16_t port = kPort;
   double seconds = 8;
   bool json = false, quiet = false, fresh = false;
@@ -58,8 +59,23 @@ int listen(const NetworkArguments& arguments) {
   return 0;
 }
 
+// The peer, started first where an agent was named: it lives as long as this does.
+class Connection {
+ public:
+  explicit Connection(const NetworkArguments& arguments) {
+    constexpr double kConnectSeconds = 10, kStartSeconds = 30;
+    if (!arguments.agent.empty()) started_.emplace(arguments.agent, arguments.peer, kStartSeconds);
+    control_.emplace(
+        connect_to(arguments.peer, started_ ? started_->port() : arguments.port, kConnectSeconds));
+  }
+  Control& operator*() { return *control_; }
+
+ private:
+  std::optional<StartedPeer> started_;
+  std::optional<Control> control_;  // ends first: then the peer does
+};
+
 int sample(const NetworkArguments& arguments) {
-  constexpr double kConnectSeconds = 10;
   fabric_library();
   const std::string path = arguments.output.empty() ? default_network_path() : arguments.output;
   prepare_profile_place(path, false);
@@ -69,7 +85,7 @@ int sample(const NetworkArguments& arguments) {
                      journal.known()));
   Interruption interruption("interrupted; the profile is as it was");
   interruption.leave_at_once("interrupted; the same command goes on from here, the profile is as it was");
-  Control control(connect_to(arguments.peer, arguments.port, kConnectSeconds));
+  Connection peer(arguments);
   NetworkProfile profile;
   {
     ProgressLine line("curves", !arguments.quiet);
@@ -77,7 +93,7 @@ int sample(const NetworkArguments& arguments) {
     options.seconds = arguments.seconds;
     options.store = journal.store();
     options.progress = [&line](uint32_t done, uint32_t total) { line.show(done, total); };
-    profile = sample_networks(control, options);
+    profile = sample_networks(*peer, options);
   }
   if (arguments.json)
     put(rails_json(profile));
@@ -95,14 +111,14 @@ std::string present(const NetworkArguments& arguments) {
 
 // As smelt calibrate --check: 0 within 30 %, 1 changed.
 int check(const NetworkArguments& arguments) {
-  constexpr double kConnectSeconds = 10, kDrift = 1.3;
+  constexpr double kDrift = 1.3;
   fabric_library();
   const NetworkProfile profile = read_network_profile(present(arguments));
-  Control control(connect_to(arguments.peer, arguments.port, kConnectSeconds));
+  Connection peer(arguments);
   bool changed = false;
   auto rows = nlohmann::ordered_json::array();
   std::string text;
-  for (const RailCheck& one : check_networks(control, profile)) {
+  for (const RailCheck& one : check_networks(*peer, profile)) {
     const double times = one.is_us / one.was_us;
     const bool drifted = times > kDrift || times < 1 / kDrift;
     changed = changed || drifted;
@@ -211,6 +227,9 @@ void add_network(CLI::App& app, Action& chosen) {
       ->type_name("PORT")
       ->capture_default_str();
   for (CLI::App* one : {sampling, checking}) {
+    one->add_option("--start", arguments->agent,
+                    "start the listening there by this program, called as ssh is: AGENT HOST COMMAND")
+        ->type_name("AGENT");
     CLI::Option* json = one->add_flag("--json", arguments->json, "the result for programs");
     one->add_flag("--quiet", arguments->quiet, "no progress, no result")->excludes(json);
   }
@@ -221,7 +240,8 @@ void add_network(CLI::App& app, Action& chosen) {
   CLI::App* differing = verb->add_subcommand("diff", "What differs between two network profiles");
   differing->add_option("file", arguments->file, "the first")->required();
   differing->add_option("other", arguments->other, "the second; by default this machine's");
-  verb->footer("Example, on two nodes:\n  node1$ smelt network listen\n  node2$ smelt network sample node1");
+  verb->footer("Example, on two nodes:\n  node1$ smelt network listen\n  node2$ smelt network sample node1\n"
+               "or, where ssh gets there\n  node2$ smelt network sample --start ssh node1");
   listening->callback([arguments, &chosen] { chosen = [arguments] { return listen(*arguments); }; });
   sampling->callback([arguments, &chosen] { chosen = [arguments] { return sample(*arguments); }; });
   checking->callback([arguments, &chosen] { chosen = [arguments] { return check(*arguments); }; });

@@ -268,7 +268,6 @@ std::vector<double> time_rounds(Control& control, Rounds& rounds, RailMethod met
 
 size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; }
 
-constexpr uint64_t kLeastLast = 64 << 10;  // bytes: below, kinds of packets and buffers are limits of their own
 constexpr size_t kShort = 4 << 10;         // bytes
 constexpr double kTimesLatency = 3;        // a message that takes so many times the shortest one's tells a bandwidth
 
@@ -295,7 +294,7 @@ RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, doub
     // What the next one will take, back and forth, as often as it must.
     const double rise_us = i > 0 ? std::max(curve.us[i] - curve.us[i - 1], 0.0) : 0;
     const double next_us = 2 * (kFirstRounds + 1) * (curve.us[i] + 2 * rise_us);
-    if (bytes > kLeastLast && next_us > longest_us && curve.us[i] > kTimesLatency * curve.us[0]) break;
+    if (bytes > kConvexFrom && next_us > longest_us && curve.us[i] > kTimesLatency * curve.us[0]) break;
   }
   make_isotonic(&curve);
   return curve;
@@ -324,11 +323,7 @@ NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfi
     options.store.keep(key, curve);
   }
   close_rail(control);
-  const RailLimits limits = limits_of(rail.rail, profile.copy);
-  uint64_t last = kLeastLast;
-  for (const uint64_t limit : {limits.gathered, limits.rendezvous, limits.apart})
-    if (limit != UINT64_MAX && limit > last) last = limit;
-  for (RailCurve& curve : rail.rail.method) make_convex(&curve, last);
+  settle_curves(&rail.rail, profile.copy);
   return rail;
 }
 

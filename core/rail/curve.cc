@@ -112,10 +112,29 @@ RailCurve transfer_curve(const Rail& rail) {
   const RailCurve &eager = rail.method[kRailEager], &rendezvous = rail.method[kRailRendezvous];
   if (eager.count == 0) return rendezvous;
   RailCurve best = eager;
+  for (uint32_t i = 0; i < rendezvous.count && best.count < kRailSizes; ++i) {  // what eager was not sampled for
+    if (rendezvous.bytes[i] <= eager.bytes[eager.count - 1]) continue;
+    best.bytes[best.count] = rendezvous.bytes[i];
+    best.us[best.count] = rail_time(eager, rendezvous.bytes[i]);
+    best.spread[best.count++] = rendezvous.spread[i];
+  }
   for (uint32_t i = 0; i < best.count && rendezvous.count > 0; ++i) {
     if (best.bytes[i] < rendezvous.bytes[0]) continue;
     const double asked = rail_time(rendezvous, best.bytes[i]);
     if (asked < best.us[i]) best.us[i] = asked;
+  }
+  return best;
+}
+
+RailCurve packets_curve(const RailCurve& curve, uint64_t packet) {
+  const double bandwidth = rail_bandwidth(curve);
+  if (bandwidth <= 0) return curve;
+  const double first = rail_time(curve, packet);
+  RailCurve best = curve;
+  for (uint32_t i = 0; i < best.count; ++i) {
+    if (best.bytes[i] <= packet) continue;
+    const double line = first + static_cast<double>(best.bytes[i] - packet) / bandwidth;
+    if (line < best.us[i]) best.us[i] = line;
   }
   return best;
 }

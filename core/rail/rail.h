@@ -54,10 +54,16 @@ void make_isotonic(RailCurve* curve);
 // Above the last limit between ways to send, a byte more never costs less than the one before: lowers the times of the
 // sizes from `from` on to their convex hull, as far as their own spread (at least 3 %) lets them be wrong.
 void make_convex(RailCurve* curve, uint64_t from);
+// What raw samples of all ways are made into: isotonic; and convex above the last limit, at least above kConvexFrom.
+void settle_curves(Rail* rail, const RailCurve& copy);
+inline constexpr uint64_t kConvexFrom = 64 << 10;  // bytes: below, kinds of packets and buffers are limits of their own
 // Size from which b gains 3 % on a (kWorthwhile), and at all larger samples anything. 0: always; UINT64_MAX: never.
 uint64_t rail_crossing(const RailCurve& a, const RailCurve& b);
-// The better of eager and rendezvous at each sample: what a message costs on this rail.
+// The better of eager and rendezvous at each sample of either: what a message costs on this rail.
 RailCurve transfer_curve(const Rail& rail);
+// The same where a longer message than `packet` bytes goes as packets, one behind the other: what the rail asks before
+// it takes a longer one, which is several round trips on a distant one, is not asked.
+RailCurve packets_curve(const RailCurve& curve, uint64_t packet);
 // Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples, or
 // of those that all took the same.
 double rail_bandwidth(const RailCurve& curve);

@@ -143,6 +143,36 @@ TEST(Rails, RunHandsThemOver) {
   expect_none("no network was sampled");
 }
 
+// ssh, or what a cluster has instead: here a shell.
+TEST(Rails, TheOtherNodeIsStarted) {
+  const auto environment = cache("rails-start");
+  const std::string agent =
+      write_file("agent.sh", "#!/bin/sh\n[ \"$1 $2\" = '-q 127.0.0.1' ] || exit 3\nshift 2\nexec sh -c \"$*\"\n");
+  std::filesystem::permissions(agent, std::filesystem::perms::owner_all);
+  const std::string path = scratch() + "/started.network.json";
+  const auto network = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "network");
+    words.emplace_back("127.0.0.1");
+    return run({std::move(words), environment});
+  };
+  const Outcome sampled = network({"sample", "--start", agent + " -q", "--seconds", "0.3", "-o", path});
+  if (sampled.err.find("libfabric") != std::string::npos) GTEST_SKIP() << sampled.err;
+  EXPECT_EQ(sampled.code, 0) << sampled.err;
+  EXPECT_NE(sampled.out.find("written     " + path), std::string::npos) << sampled.out;
+  const Outcome checked = network({"check", "--start", agent + " -q", "--network", path});
+  EXPECT_TRUE(checked.code == 0 || checked.code == 1) << checked.err;
+  EXPECT_NE(checked.out.find("sampled, "), std::string::npos) << checked.out;
+  const auto expect_none = [&](const std::string& start, const std::string& says) {
+    const Outcome outcome = network({"sample", "--start", start, "-o", path});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  };
+  expect_none("/no/such/agent", "is not there");
+  expect_none(agent, "did not start smelt");  // it ends with 3
+  expect_none("true", "did not start smelt");
+}
+
 // Open MPI takes an unknown parameter without a word.
 TEST(Rails, OpenMpiKnowsTheParameters) {
   FILE* info =

@@ -21,7 +21,8 @@
  *   -ENOMEM     no memory
  *   -EPROTO     the peer is of another version of Smelt
  *   -ETIMEDOUT  the peer has never answered on any rail, for as long as it was to be waited for
- *   -EPIPE      the peer is gone: no rail has reached it for so long, or it has closed its rails
+ *   -EPIPE      the peer is gone: it has closed its rails; or no rail has reached it, nor its kernel said that its
+ *               process is there, for as long as it was to be waited for. One that computes is waited for.
  */
 #ifndef SMELT_RAIL_H
 #define SMELT_RAIL_H

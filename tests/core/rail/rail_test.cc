@@ -381,6 +381,24 @@ TEST(Transfer, IsTheBetterOfBoth) {
   for (uint32_t i = 0; i < best.count; ++i)
     EXPECT_EQ(best.us[i], std::min(rail.method[kRailEager].us[i], rail.method[kRailRendezvous].us[i]));
   EXPECT_NEAR(rail_bandwidth(best), 125, 0.01);
+  // Where eager was sampled for less, the other's samples tell the rest.
+  rail.method[kRailEager].count = 12;
+  const RailCurve longer = transfer_curve(rail);
+  ASSERT_EQ(longer.count, kRailSizes);
+  EXPECT_EQ(longer.bytes[24], uint64_t{1} << 24);
+  EXPECT_EQ(longer.us[24], rail.method[kRailRendezvous].us[24]);
+  EXPECT_TRUE(std::is_sorted(longer.us, longer.us + longer.count));
+}
+
+TEST(Transfer, PacketsAreNotAskedFor) {
+  RailCurve far = line(20'000, 0.05);
+  for (uint32_t i = 15; i < far.count; ++i) far.us[i] += 60'000;  // three round trips, from 32 KiB on
+  const RailCurve packets = packets_curve(far, 16 << 10);
+  for (uint32_t i = 0; i < far.count; ++i)
+    EXPECT_NEAR(packets.us[i], 20'000 + 0.05 * static_cast<double>(far.bytes[i]), 1e-6) << i;
+  const RailCurve near = line(20, 0.05);
+  const RailCurve same = packets_curve(near, 16 << 10);
+  for (uint32_t i = 0; i < near.count; ++i) EXPECT_NEAR(same.us[i], near.us[i], 1e-6);
 }
 
 }  // namespace
