@@ -37,7 +37,8 @@ void settle_curves(Rail* rail, const RailCurve& copy) {
   for (RailCurve& curve : rail->method) make_isotonic(&curve);
   const RailLimits limits = limits_of(*rail, copy);
   uint64_t last = kConvexFrom;
-  for (const uint64_t limit : {limits.gathered, limits.rendezvous, limits.apart})
+  const uint64_t all[] = {limits.gathered, limits.rendezvous, limits.apart};
+  for (const uint64_t limit : all)
     if (limit != UINT64_MAX && limit > last) last = limit;
   for (RailCurve& curve : rail->method) make_convex(&curve, last);
 }
