@@ -63,7 +63,7 @@ RailCurve curve_of(const JsonChecks& checks, const Json& parent, const char* key
       if (!value.is_number()) checks.fail("\"{}\": {} {} is not a number", key, what, i);
       const double is = value.get<double>();
       if (!(is >= 0 && is <= 1e9)) checks.fail("\"{}\": {} {} is {}, not from 0 to 1e9", key, what, i, is);
-      return is;
+      return is + 0.0;  // "-0" is 0
     };
     curve.us[i] = number(us[i], "time");
     curve.spread[i] = number(spread[i], "spread");

