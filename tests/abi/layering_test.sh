@@ -6,7 +6,7 @@ set -u
 cd "$1" || exit 1
 failed=0 checked=0
 # Rooms in this order; a room below another does not know it.
-runtime='base transport model rail profile policy queue message generate schedule team context group openmp agree'
+runtime='base transport model rail profile policy queue message thread generate schedule team context group openmp agree'
 offline='profile/text zoo discover measure network draw cli'
 allowed() {
   case $1 in
@@ -18,6 +18,7 @@ allowed() {
     policy) echo base transport model profile policy ;;
     queue) echo base transport model profile policy queue ;;
     message) echo base transport model profile policy message ;;
+    thread) echo base transport model profile policy message thread ;;
     generate) echo base model profile policy generate ;;
     schedule) echo base model profile policy generate schedule ;;
     team) echo base transport model profile policy generate schedule team ;;
@@ -78,7 +79,7 @@ done
 # The runtime half and the shims neither end the host program, nor print, nor read its environment behind options.h's back. Words in
 # comments do not count; ::exit and std::exit are exit.
 called() { sed 's|//.*||' "$2" | grep -Eq "(^|[^_a-zA-Z:>.])(std::|::)?$1 *\("; }
-runtime_half=$(find core/transport core/model core/rail core/profile/*.* core/policy core/queue core/message core/generate core/schedule core/team core/context core/group core/openmp core/agree core/message rail_ofi gomp_shim kmp_shim ompi_coll_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
+runtime_half=$(find core/transport core/model core/rail core/profile/*.* core/policy core/queue core/message core/thread core/generate core/schedule core/team core/context core/group core/openmp core/agree rail_ofi gomp_shim kmp_shim ompi_coll_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
 for file in $runtime_half $(find core/base -name '*.cc' -o -name '*.h'); do
   checked=$((checked + 1))
   for word in abort exit _exit _Exit quick_exit __builtin_trap __builtin_abort printf fprintf puts getenv secure_getenv; do

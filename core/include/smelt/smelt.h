@@ -8,6 +8,7 @@
  *   atomic_broadcast: one order of all members' messages     between threads or processes
  *   two_phase_commit: all do it, or none     between threads or processes
  *   member: one order of messages for members that come and go     between threads or processes
+ *   thread: user-level threads that yield, wait and signal
  *   openmp: what the OpenMP shim did in this process
  *   rail: messages over all the networks between two nodes     (a library of its own; this header does not include it)
  *
@@ -15,7 +16,7 @@
  *   - returns 0 or a negative errno value; nothing is written to an out parameter on failure unless said;
  *   - objects are opaque, created by *_create or *_load and released by the matching *_free; releasing NULL is allowed;
  *   - an object may be read by several threads at once; creating and releasing is not synchronised;
- *   - nothing prints or exits; only what creates, loads, opens or attaches allocates;
+ *   - nothing prints or exits; only what creates, loads, opens, attaches or spawns allocates;
  *   - CPUs are the kernel's numbers (hwloc's os_index), participants are 0 .. n-1, costs are in nanoseconds unless the
  *     model says cycles (smelt_model_unit).
  */
@@ -32,6 +33,7 @@
 #include <smelt/options.h>
 #include <smelt/queue.h>
 #include <smelt/schedule.h>
+#include <smelt/thread.h>
 #include <smelt/tree.h>
 #include <smelt/two_phase_commit.h>
 

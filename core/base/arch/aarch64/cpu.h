@@ -13,4 +13,6 @@ inline void cpu_pause() { asm volatile("isb" ::: "memory"); }
 
 inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
+inline void fence_after_update() { full_fence(); }
+
 }  // namespace smelt

@@ -11,4 +11,6 @@ inline void cpu_pause() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
+inline void fence_after_update() { full_fence(); }
+
 }  // namespace smelt

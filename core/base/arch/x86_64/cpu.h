@@ -13,4 +13,7 @@ inline void cpu_pause() { __builtin_ia32_pause(); }
 // A locked operation on the stack is a full barrier for ordinary memory and cheaper than mfence.
 inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
+// A locked operation is a full barrier itself; only the compiler must keep the order.
+inline void fence_after_update() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
 }  // namespace smelt

@@ -1,0 +1,465 @@
+// Switching, waiting, signalling, spawning and joining; scheduler.h says how it all fits.
+#include "thread/scheduler.h"
+
+#include <cerrno>
+#include <new>
+
+#include <dlfcn.h>
+#include <sched.h>
+
+#include "base/os/os.h"
+#include "message/lock_bit.h"
+#include "thread/overflow.h"
+#include "thread/own_tls.h"
+
+namespace smelt::thread {
+namespace {
+
+constinit thread_local Worker* worker_here = nullptr;
+
+// All schedulers of this process, for the child of a fork.
+constinit std::atomic<uintptr_t> list_lock{0};
+constinit Scheduler* all = nullptr;
+
+// A kernel thread that waits for a user-level one.
+struct alignas(8) OutsideWait {
+  std::atomic<uint32_t> done{0};
+};
+
+// make_runnable() by a worker, or by a kernel thread that is none. The thread may run on, end, and its scheduler be
+// freed while we still look for a worker to wake: of its own workers a scheduler waits for the end anyway, of others by
+// this count.
+void let_run(Thread& thread, const Worker* here) {
+  Scheduler& scheduler = *thread.scheduler;
+  if (here && here->scheduler == &scheduler) {
+    make_runnable(thread);
+    return;
+  }
+  // relaxed: who frees it has seen that the thread has ended, and so this
+  scheduler.visitors.fetch_add(1, std::memory_order_relaxed);
+  make_runnable(thread);
+  scheduler.visitors.fetch_sub(1, std::memory_order_release);  // all that we have read, before it goes
+}
+
+// In the new place: what is to be done with whom we left, now that its registers are saved.
+void arrive(Worker& worker, void* from) {
+  Thread* const left = worker.left;
+  if (!left) {
+    worker.base = from;
+    return;
+  }
+  left->context = from;
+  if (worker.after)
+    worker.after(worker, *left, worker.after_argument);
+  else
+    make_runnable(*left);
+}
+
+// Thread-local variables of the thread's own hold all this, and then must say where it is.
+[[gnu::noinline]] void enter_worker(Worker& worker) { worker_here = &worker; }
+
+void put_down(const Worker& worker, Thread& thread) {
+  if (worker.own_tls) return;
+  thread.error_number = *worker.error_number;
+  if (worker.exceptions) thread.exceptions = *worker.exceptions;
+}
+
+void take_up(Worker& worker, const Thread& thread) {
+  if (worker.own_tls) {
+    enter_worker(worker);
+    return;
+  }
+  *worker.error_number = thread.error_number;
+  if (worker.exceptions) *worker.exceptions = thread.exceptions;
+}
+
+void after_wait(Worker&, Thread& left, void*) {
+  // acq_rel: the registers, for whoever signals; what that one did, for us, if it has
+  if (left.permits.fetch_sub(1, std::memory_order_acq_rel) > 0) make_runnable(left);
+}
+
+void after_join(Worker&, Thread& left, void* argument) {
+  auto& target = *static_cast<Thread*>(argument);
+  uintptr_t runs = kRuns;
+  // release: our registers; acquire: its result
+  if (!target.exit.compare_exchange_strong(runs, reinterpret_cast<uintptr_t>(&left), std::memory_order_acq_rel,
+                                           std::memory_order_acquire))
+    make_runnable(left);
+}
+
+void after_end(Worker& worker, Thread& left, void*) {
+  left.home->unused.set(left.position);
+  if (left.tls != 0 && !worker.forked) end_lender(left);
+  destroy_fiber(left.fiber);
+  // release: what it did, for whoever waits for all of them, and then for this worker. Before a join is told of it.
+  worker.ended.store(worker.ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  // release: its result, and that nobody is on its stack; acquire: the registers of who joins
+  const uintptr_t before = left.exit.exchange(kEnded, std::memory_order_acq_rel);
+  if (before == kDetached) {
+    worker.scheduler->stacks.give_back(worker.cache, &left);
+  } else if (before & kOutside) {
+    auto* const outside = reinterpret_cast<OutsideWait*>(before & ~kOutside);
+    outside->done.store(1, std::memory_order_release);
+    // It may be gone by now; then nobody sleeps at that address, or somebody looks once more.
+    os::futex_wake_all(&outside->done);
+  } else if (before != kRuns) {
+    let_run(*reinterpret_cast<Thread*>(before), &worker);
+  }
+}
+
+// The first frame of a thread.
+void begin(Transfer transfer) {
+  {
+    Worker& worker = *static_cast<Worker*>(transfer.data);
+    enter_fiber(worker.current->fiber, worker.left ? nullptr : &worker.base_fiber);
+    arrive(worker, transfer.from);
+    Thread& self = *worker.current;
+    take_up(worker, self);
+    self.argument = self.function(self.argument);
+  }
+  Worker& worker = *current_worker();
+  worker.current->ended = true;
+  switch_away(worker, worker.forked ? nullptr : next_own(worker), after_end, nullptr);
+  __builtin_unreachable();
+}
+
+// The worker itself runs a thread, until one finds nothing to go on with.
+void run(Worker& worker, Thread& next) {
+  worker.left = nullptr;
+  worker.current = &next;
+  leave_fiber(worker.base_fiber, next.fiber, false);
+  if (worker.own_tls) set_thread_pointer(next.tls);
+  const Transfer transfer = jump(next.context, &worker);
+  enter_fiber(worker.base_fiber, nullptr);
+  arrive(worker, transfer.from);
+}
+
+// What a C++ runtime in this process keeps per kernel thread, if there is one.
+Exceptions* exceptions_here() {
+  using Globals = Exceptions* (*)();
+  auto globals = reinterpret_cast<Globals>(::dlsym(RTLD_DEFAULT, "__cxa_get_globals"));
+  return globals ? globals() : nullptr;
+}
+
+void* worker_main(void* argument) {
+  Worker& worker = *static_cast<Worker*>(argument);
+  worker_here = &worker;
+  worker.error_number = &errno;
+  worker.exceptions = exceptions_here();
+  worker.tls = thread_pointer();
+  adopt_fiber(worker.base_fiber);
+  begin_signal_stack(worker);
+  while (!worker.forked) {
+    Thread* const next = find_work(worker);
+    if (!next) break;
+    run(worker, *next);
+  }
+  end_signal_stack(worker);
+  worker_here = nullptr;
+  return nullptr;
+}
+
+int start_worker(Worker& worker, const unsigned* cpus) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return -ENOMEM;
+  int error = 0;
+  if (cpus) {
+    constexpr uint32_t kMostCpus = 8192;
+    unsigned long mask[kMostCpus / (8 * sizeof(unsigned long))] = {};
+    constexpr uint32_t kWordBits = 8 * sizeof(unsigned long);
+    const unsigned cpu = cpus[worker.number];
+    if (cpu < kMostCpus) {
+      mask[cpu / kWordBits] |= 1ul << cpu % kWordBits;
+      error = pthread_attr_setaffinity_np(&attributes, sizeof mask, reinterpret_cast<const cpu_set_t*>(mask));
+    } else {
+      error = EINVAL;
+    }
+  }
+  if (!error) error = pthread_create(&worker.kernel_thread, &attributes, worker_main, &worker);
+  pthread_attr_destroy(&attributes);
+  return -error;
+}
+
+void lock_list() { lock(list_lock); }
+void unlock_list() { unlock(list_lock, 0); }
+
+// Of the workers there is at most the one that has forked, and it is none any more.
+void after_fork_in_child() {
+  for (Scheduler* scheduler = all; scheduler; scheduler = scheduler->after_this)
+    for (uint32_t i = 0; i < scheduler->workers; ++i) scheduler->worker[i].forked = true;
+  all = nullptr;
+  unlock_list();
+}
+
+void enlist(Scheduler& scheduler) {
+  lock_list();
+  static constinit bool watching = false;
+  if (!watching) watching = pthread_atfork(lock_list, unlock_list, after_fork_in_child) == 0;
+  scheduler.after_this = all;
+  all = &scheduler;
+  unlock_list();
+}
+
+void delist(Scheduler& scheduler) {
+  lock_list();
+  for (Scheduler** at = &all; *at; at = &(*at)->after_this) {
+    if (*at != &scheduler) continue;
+    *at = scheduler.after_this;
+    break;
+  }
+  unlock_list();
+}
+
+void stop(Scheduler& scheduler, uint32_t started) {
+  scheduler.stop.store(1, std::memory_order_release);
+  full_fence();  // before the look at who sleeps; pairs with the one in find_work()
+  wake_all(scheduler);
+  for (uint32_t i = 0; i < started; ++i) pthread_join(scheduler.worker[i].kernel_thread, nullptr);
+}
+
+// One more, or one less: it was not to be had.
+void count_spawned(Scheduler& scheduler, Worker* here, int64_t change) {
+  const auto by = static_cast<uint64_t>(change);
+  // release: whoever finds this number finds the thread, and waits for it. One writer, or the word is everybody's
+  if (here)
+    here->spawned.store(here->spawned.load(std::memory_order_relaxed) + by, std::memory_order_release);
+  else
+    scheduler.spawned.fetch_add(by, std::memory_order_release);
+}
+
+size_t workers_bytes(uint32_t workers) { return workers * (sizeof(Worker) + sizeof(uint64_t) * workers) + kLineBytes; }
+
+void release(Scheduler* scheduler) {
+  scheduler->stacks.destroy();
+  if (scheduler->worker) os::unmap_pages(scheduler->worker, workers_bytes(scheduler->workers));
+  free_object(static_cast<smelt_scheduler*>(scheduler));
+}
+
+}  // namespace
+
+[[gnu::noinline]] Worker* current_worker() {
+  Worker* const worker = worker_here;
+  asm volatile("" ::: "memory");  // or callers might know that two calls give the same
+  return worker;
+}
+
+[[gnu::noinline]] void leave_worker() { worker_here = nullptr; }
+
+void switch_away(Worker& worker, Thread* next, After after, void* argument) {
+  Thread& self = *worker.current;
+  put_down(worker, self);
+  worker.left = &self;
+  worker.current = next;
+  worker.after = after;
+  worker.after_argument = argument;
+  leave_fiber(self.fiber, next ? next->fiber : worker.base_fiber, self.ended);
+  if (worker.own_tls) set_thread_pointer(next ? next->tls : worker.tls);
+  const Transfer transfer = jump(next ? next->context : worker.base, &worker);
+  Worker& now = *static_cast<Worker*>(transfer.data);
+  enter_fiber(self.fiber, now.left ? nullptr : &now.base_fiber);
+  arrive(now, transfer.from);
+  take_up(now, self);
+}
+
+Thread* next_own(Worker& worker) {
+  const uint32_t position = worker.runnable.take(worker.cursor);
+  if (position == kNoBit) return nullptr;
+  worker.cursor = (position + 1) % kBits;
+  worker.runs.store(worker.runs.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return worker.table[position];
+}
+
+uint32_t take_position(Worker& worker) {
+  const uint32_t used = worker.unused.take(0);
+  if (used != kNoBit) return used;
+  // relaxed, both: a number that nobody else gets
+  if (worker.fresh.load(std::memory_order_relaxed) >= kBits) return kNoBit;
+  const uint32_t fresh = worker.fresh.fetch_add(1, std::memory_order_relaxed);
+  if (fresh < kBits) return fresh;
+  worker.fresh.fetch_sub(1, std::memory_order_relaxed);
+  return kNoBit;
+}
+
+int create(uint32_t workers, const unsigned* cpus, size_t stack_bytes, bool stealing, bool own_tls, Scheduler** out) {
+  if (!kCanSwitch || (own_tls && !can_lend())) return -ENOTSUP;
+  Scheduler* const scheduler = make_object<smelt_scheduler>(0);
+  if (!scheduler) return -ENOMEM;
+  scheduler->workers = workers;
+  scheduler->stealing = stealing;
+  scheduler->own_tls = own_tls;
+  scheduler->policy = wait_policy(workers > usable_cpus(), workers);
+  scheduler->stacks.create(stack_bytes);
+  auto* const memory = static_cast<char*>(os::map_pages(workers_bytes(workers)));
+  if (!memory) {
+    release(scheduler);
+    return -ENOMEM;
+  }
+  // map_pages gives whole pages, so workers are aligned; and zeroed, so vectors and tables are as they should be
+  // without a touch.
+  scheduler->worker = reinterpret_cast<Worker*>(memory);
+  auto* looked = reinterpret_cast<uint64_t*>(memory + workers * sizeof(Worker));
+  for (uint32_t i = 0; i < workers; ++i) {
+    Worker& worker = scheduler->worker[i];
+    worker.scheduler = scheduler;
+    worker.number = i;
+    worker.own_tls = own_tls;
+    worker.idle = stealing ? &scheduler->idle : &worker.own_idle;
+    worker.looked = looked + i * workers;
+  }
+  watch_overflow();
+  enlist(*scheduler);
+  for (uint32_t i = 0; i < workers; ++i) {
+    if (const int error = start_worker(scheduler->worker[i], cpus)) {
+      stop(*scheduler, i);
+      delist(*scheduler);
+      unwatch_overflow();
+      release(scheduler);
+      return error;
+    }
+  }
+  *out = scheduler;
+  return 0;
+}
+
+bool all_ended(const Scheduler& scheduler) {
+  // acquire: what they did. Those that have ended first: a number is never smaller than what it was.
+  uint64_t ended = 0, spawned = 0;
+  for (uint32_t i = 0; i < scheduler.workers; ++i) ended += scheduler.worker[i].ended.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < scheduler.workers; ++i)
+    spawned += scheduler.worker[i].spawned.load(std::memory_order_acquire);
+  return ended == spawned + scheduler.spawned.load(std::memory_order_acquire);
+}
+
+void destroy(Scheduler* scheduler) {
+  if (scheduler->worker[0].forked) return;  // we may be on one of its stacks
+  std::atomic<uint32_t> nothing{0};
+  // acquire: whoever was here is gone. In this order: who comes does so before a thread has ended
+  for (int i = 0; !all_ended(*scheduler) || scheduler->visitors.load(std::memory_order_acquire) != 0; ++i) {
+    if (i < 100)
+      os::yield_cpu();
+    else
+      os::futex_wait(&nothing, 0, 1'000'000);
+  }
+  stop(*scheduler, scheduler->workers);
+  delist(*scheduler);
+  unwatch_overflow();
+  release(scheduler);
+}
+
+int spawn(Scheduler& scheduler, Function function, void* argument, int where, bool detached, Thread** out) {
+  Worker* here = current_worker();
+  if (here && here->scheduler != &scheduler) here = nullptr;
+  if (scheduler.worker[0].forked) return -ENOTSUP;
+  uint32_t first;
+  Thread* thread;
+  if (here) {
+    first = where >= 0 ? static_cast<uint32_t>(where) : here->number;
+    thread = scheduler.stacks.take(here->cache);
+  } else {
+    lock(scheduler.lock);
+    first = where >= 0 ? static_cast<uint32_t>(where) : scheduler.next_home++ % scheduler.workers;
+    thread = scheduler.stacks.take(scheduler.cache);
+    unlock(scheduler.lock, 0);
+  }
+  if (!thread) return -ENOMEM;
+  // Where it is to be; or, if that worker has no position left, at the next one that has.
+  uint32_t position = kNoBit;
+  Worker* home = nullptr;
+  for (uint32_t i = 0; i < scheduler.workers && position == kNoBit; ++i) {
+    home = &scheduler.worker[(first + i) % scheduler.workers];
+    position = take_position(*home);
+  }
+  if (position == kNoBit) {
+    give_back(scheduler, here, *thread);
+    return -EAGAIN;
+  }
+  char* const stack = thread->stack;
+  thread = new (thread) Thread;
+  thread->stack = stack;
+  thread->scheduler = &scheduler;
+  thread->home = home;
+  thread->position = position;
+  thread->function = function;
+  thread->argument = argument;
+  // relaxed: nobody knows of it yet
+  if (detached) thread->exit.store(kDetached, std::memory_order_relaxed);
+  const size_t room = static_cast<size_t>(reinterpret_cast<char*>(thread) - stack);
+  thread->context = make_context(thread, room, begin);
+  create_fiber(thread->fiber, stack, room);
+  home->table[position] = thread;
+  if (out) *out = thread;
+  count_spawned(scheduler, here, 1);  // before it may run, or it might have ended without having begun
+  if (!scheduler.own_tls) {
+    make_runnable(*thread);
+    return 0;
+  }
+  const int error = begin_lender(*thread);
+  if (error) {
+    count_spawned(scheduler, here, -1);
+    home->unused.set(position);
+    give_back(scheduler, here, *thread);
+  }
+  return error;
+}
+
+void yield(Worker& worker) {
+  constexpr uint32_t kPatience = 16;  // yields in vain before the kernel gets a chance
+  Thread* const next = next_own(worker);
+  if (next) {
+    worker.alone = 0;
+    switch_away(worker, next, nullptr, nullptr);
+  } else if (++worker.alone % kPatience == 0) {
+    os::yield_cpu();
+  }
+}
+
+void wait(Worker& worker) {
+  Thread& self = *worker.current;
+  // relaxed: a look; what is there, nobody else takes
+  if (self.permits.load(std::memory_order_relaxed) > 0) {
+    self.permits.fetch_sub(1, std::memory_order_acquire);  // what the signaller did
+    return;
+  }
+  switch_away(worker, next_own(worker), after_wait, nullptr);
+}
+
+void signal(Thread& thread) {
+  // release: what we did; acquire: its registers, which whoever runs it reads
+  if (thread.permits.fetch_add(1, std::memory_order_acq_rel) == -1) let_run(thread, current_worker());
+}
+
+void give_back(Scheduler& scheduler, Worker* worker, Thread& thread) {
+  if (worker) {
+    scheduler.stacks.give_back(worker->cache, &thread);
+    return;
+  }
+  lock(scheduler.lock);
+  scheduler.stacks.give_back(scheduler.cache, &thread);
+  unlock(scheduler.lock, 0);
+}
+
+int join(Worker* worker, Thread& thread, void** result) {
+  Scheduler& scheduler = *thread.scheduler;
+  if (scheduler.worker[0].forked) return -ENOTSUP;
+  // acquire: its result
+  uintptr_t seen = thread.exit.load(std::memory_order_acquire);
+  if (seen == kRuns && worker) {
+    switch_away(*worker, next_own(*worker), after_join, &thread);
+    worker = current_worker();
+    seen = thread.exit.load(std::memory_order_acquire);
+  } else if (seen == kRuns) {
+    OutsideWait outside;
+    // release: the word is there; acquire: its result
+    if (thread.exit.compare_exchange_strong(seen, reinterpret_cast<uintptr_t>(&outside) | kOutside,
+                                            std::memory_order_acq_rel, std::memory_order_acquire)) {
+      while (outside.done.load(std::memory_order_acquire) == 0) os::futex_wait(&outside.done, 0);
+      seen = kEnded;
+    }
+  }
+  if (seen != kEnded) return -EBUSY;
+  if (result) *result = thread.argument;
+  give_back(scheduler, worker && worker->scheduler == &scheduler ? worker : nullptr, thread);
+  return 0;
+}
+
+}  // namespace smelt::thread
