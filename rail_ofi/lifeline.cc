@@ -12,7 +12,7 @@
 namespace smelt::rail_ofi {
 namespace {
 
-constexpr int64_t kLookNs = 20'000'000;     // two looks are so far apart: each is a call of the kernel
+constexpr int64_t kLookNs = 20'000'000;      // two looks are so far apart: each is a call of the kernel
 constexpr int64_t kAnswerNs = 3000'000'000;  // TCP asks again after 1 s, and after 2 more
 constexpr int64_t kAgainNs = 500'000'000;
 constexpr int kKeepalive[][2] = {{TCP_KEEPIDLE, 1}, {TCP_KEEPINTVL, 1}, {TCP_KEEPCNT, 4}};  // seconds, seconds, times

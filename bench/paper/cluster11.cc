@@ -81,8 +81,8 @@ Panel limits_panel() {
   panel.rows.push_back(paper_row("joe, with Myri-10G", none(), none(), none(), {12 * kKb, 0, ""}, {0, 0, "98 %"}));
   panel.rows.push_back(
       paper_row("infini (Opteron 265, InfiniHost III)", none(), {17 * kKb, 0, ""}, {26 * kKb, 0, ""}, none(), none()));
-  panel.rows.push_back(paper_row("Myrinet (as they took it from elsewhere)", none(), {16 * kKb, 0, ""}, none(), none(),
-                                 none()));
+  panel.rows.push_back(
+      paper_row("Myrinet (as they took it from elsewhere)", none(), {16 * kKb, 0, ""}, none(), none(), none()));
   return panel;
 }
 
@@ -122,12 +122,11 @@ void add_costs(const NetworkProfile& profile, Panel* panel) {
       return worse(rail_time(method[kRailEager], bytes), rail_time(method[kRailRendezvous], bytes));
     };
     constexpr uint64_t kPiece = 16 << 10;
-    panel->rows.push_back(
-        {.kind = Kind::kMeasured,
-         .name = rail.interface,
-         .cells = {worse(rail_time(method[kRailEager], kPiece) + rail_time(profile.copy, kPiece),
-                         rail_time(method[kRailGathered], kPiece)),
-                   announced(17 << 10), announced(32 << 10)}});
+    panel->rows.push_back({.kind = Kind::kMeasured,
+                           .name = rail.interface,
+                           .cells = {worse(rail_time(method[kRailEager], kPiece) + rail_time(profile.copy, kPiece),
+                                           rail_time(method[kRailGathered], kPiece)),
+                                     announced(17 << 10), announced(32 << 10)}});
   }
 }
 

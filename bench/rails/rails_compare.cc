@@ -316,7 +316,9 @@ struct Goal {
   bool print() const {
     if (at == 0) return true;
     fmt::print("{:<34} {} at {}, at least {}: {}\n", what, text_of(worst), size_text(at), least,
-               worst.middle >= least ? "reached" : worst.high >= least ? "within the spread" : "missed");
+               worst.middle >= least ? "reached"
+               : worst.high >= least ? "within the spread"
+                                     : "missed");
     return worst.high >= least;
   }
 };
@@ -480,7 +482,9 @@ int main(int argc, char** argv) {
   app.add_option("--rates", arguments.rates, "Mbit/s of each rail")->delimiter(',')->capture_default_str();
   app.add_option("--delays", arguments.delays, "microseconds that each rail takes longer, each way")->delimiter(',');
   app.add_option("--sizes", arguments.sizes, "bytes of the messages")->delimiter(',');
-  app.add_option("--rounds", arguments.rounds, "of our own; of short messages more")->check(CLI::Range(1u, smelt::kMostRounds))->capture_default_str();
+  app.add_option("--rounds", arguments.rounds, "of our own; of short messages more")
+      ->check(CLI::Range(1u, smelt::kMostRounds))
+      ->capture_default_str();
   app.add_option("--mpi-rounds", arguments.mpi_rounds, "of Open MPI, in each run; 0: without")->capture_default_str();
   app.add_option("--mpi-runs", arguments.mpi_runs, "of Open MPI")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_flag("--strict", arguments.strict, "exit code 1 where something is missed by more than the spread");

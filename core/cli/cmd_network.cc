@@ -65,8 +65,7 @@ class Connection {
   explicit Connection(const NetworkArguments& arguments) {
     constexpr double kConnectSeconds = 10, kStartSeconds = 30;
     if (!arguments.agent.empty()) started_.emplace(arguments.agent, arguments.peer, kStartSeconds);
-    control_.emplace(
-        connect_to(arguments.peer, started_ ? started_->port() : arguments.port, kConnectSeconds));
+    control_.emplace(connect_to(arguments.peer, started_ ? started_->port() : arguments.port, kConnectSeconds));
   }
   Control& operator*() { return *control_; }
 
@@ -240,8 +239,9 @@ void add_network(CLI::App& app, Action& chosen) {
   CLI::App* differing = verb->add_subcommand("diff", "What differs between two network profiles");
   differing->add_option("file", arguments->file, "the first")->required();
   differing->add_option("other", arguments->other, "the second; by default this machine's");
-  verb->footer("Example, on two nodes:\n  node1$ smelt network listen\n  node2$ smelt network sample node1\n"
-               "or, where ssh gets there\n  node2$ smelt network sample --start ssh node1");
+  verb->footer(
+      "Example, on two nodes:\n  node1$ smelt network listen\n  node2$ smelt network sample node1\n"
+      "or, where ssh gets there\n  node2$ smelt network sample --start ssh node1");
   listening->callback([arguments, &chosen] { chosen = [arguments] { return listen(*arguments); }; });
   sampling->callback([arguments, &chosen] { chosen = [arguments] { return sample(*arguments); }; });
   checking->callback([arguments, &chosen] { chosen = [arguments] { return check(*arguments); }; });

@@ -39,8 +39,8 @@ std::vector<Parameter> open_mpi_parameters(const NetworkProfile& profile) {
   std::string left_out;
   for (const NetworkRail& rail : profile.rails) {
     if (!carries(rail)) {
-      left_out += fmt::format("; without {}, which carries nearly nothing ({:.3g} Mbit/s)", rail.interface,
-                              rail_mbits(rail));
+      left_out +=
+          fmt::format("; without {}, which carries nearly nothing ({:.3g} Mbit/s)", rail.interface, rail_mbits(rail));
     } else if (rail_latency_us(rail) > kFar * rail_latency_us(*quickest) && rail_mbits(rail) < sum / 2) {
       left_out += fmt::format("; without {}, on which short messages, dealt in turn, take {:.4g} µs", rail.interface,
                               rail_latency_us(rail));

@@ -146,9 +146,8 @@ std::string rails_text(const NetworkProfile& profile) {
                        rail.driver.empty() ? "" : ", " + rail.driver, rail.mtu ? fmt::format(", MTU {}", rail.mtu) : "",
                        rail.provider);
     const double mbits = rail_mbits(rail), spread = spread_of(rail);
-    out +=
-        fmt::format("  latency      {:.4g} µs\n  bandwidth    {}\n", rail_latency_us(rail),
-                    mbits > 0 ? fmt::format("{:.4g} Mbit/s", mbits) : "not known: all samples took the same");
+    out += fmt::format("  latency      {:.4g} µs\n  bandwidth    {}\n", rail_latency_us(rail),
+                       mbits > 0 ? fmt::format("{:.4g} Mbit/s", mbits) : "not known: all samples took the same");
     out += fmt::format("  spread       {:.0f} %{}\n", 100 * spread,
                        spread > kBusySpread ? ": the nodes were busy; sample again when they are idle" : "");
     out += fmt::format("  rendezvous   {}: {}\n", limit_text(limits.rendezvous),

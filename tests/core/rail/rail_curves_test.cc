@@ -21,16 +21,17 @@ namespace {
 
 // A network as it is, at every size.
 struct Network {
-  double latency, per_byte;          // us, us per byte
-  double per_packet, packet;         // us for each so many bytes begun
-  double ask, copy;                  // us of an announcement and its answer; us per byte that eager copies
-  double step_at = 0, step_us = 0;   // from so many bytes on another buffer costs so much more
+  double latency, per_byte;         // us, us per byte
+  double per_packet, packet;        // us for each so many bytes begun
+  double ask, copy;                 // us of an announcement and its answer; us per byte that eager copies
+  double step_at = 0, step_us = 0;  // from so many bytes on another buffer costs so much more
 
   double eager(uint64_t n) const { return sent(n) + copy * static_cast<double>(n); }
   double rendezvous(uint64_t n) const { return sent(n) + ask; }
   double sent(uint64_t n) const {
     const auto bytes = static_cast<double>(n);
-    return latency + per_byte * bytes + per_packet * std::ceil(bytes / packet) + (bytes >= step_at && step_at > 0 ? step_us : 0);
+    return latency + per_byte * bytes + per_packet * std::ceil(bytes / packet) +
+           (bytes >= step_at && step_at > 0 ? step_us : 0);
   }
 };
 
@@ -50,8 +51,8 @@ class Chance {
 // What a sampling of it finds: the lower quartile of nine samples, each by chance later than it should be.
 struct Trouble {
   const char* name;
-  double noise = 0;         // of a time, at most; one side
-  uint64_t outlier = 0;     // one size in so many takes 8 times as long, whatever its quartile
+  double noise = 0;      // of a time, at most; one side
+  uint64_t outlier = 0;  // one size in so many takes 8 times as long, whatever its quartile
   bool step = false, holes = false;
   double kept = 0;  // of the best split, on average, at least
 };
@@ -143,7 +144,8 @@ TEST(RailCurves, WhatFollowsIsAsItWas) {
 double real_finish(const Network* networks, const uint64_t* bytes) {
   double finish = 0;
   for (int r = 0; r < 2; ++r)
-    if (bytes[r] > 0) finish = std::max(finish, std::min(networks[r].eager(bytes[r]), networks[r].rendezvous(bytes[r])));
+    if (bytes[r] > 0)
+      finish = std::max(finish, std::min(networks[r].eager(bytes[r]), networks[r].rendezvous(bytes[r])));
   return finish;
 }
 
@@ -178,7 +180,7 @@ TEST(RailCurves, LimitsAreWhereASearchFindsThem) {
   Chance chance(3);
   int compared = 0;
   for (int i = 0; i < 60; ++i) {
-    const Network network = {chance.between(5, 200),   chance.between(0.001, 0.1), chance.between(0, 0.3), 1448,
+    const Network network = {chance.between(5, 200),  chance.between(0.001, 0.1), chance.between(0, 0.3), 1448,
                              chance.between(10, 400), chance.between(0.005, 0.05)};
     const Rail rail = rail_of(network, kTroubles[0], chance);
     const uint64_t found = limits_of(rail, memory_copy()).rendezvous;
