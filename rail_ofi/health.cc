@@ -10,18 +10,18 @@
 //
 //   1. suspected   nothing was said to have arrived for four times as long as it should take, and 100 ms more. The peer
 //                  may just be busy: nobody moves packets but the programs themselves.
-//   2. asked       the peer is asked, by all links. One that answers has looked at all its rails; by the suspect itself,
-//                  where packets do not overtake, it has seen all that was sent before.
+//   2. asked       the peer is asked, by all links. One that answers has looked at all its rails; by the suspect
+//                  itself, where packets do not overtake, it has seen all that was sent before.
 //   3. proved      it answered, and a while later there is still no word of the suspect's packets: that is down.
 //
-// A peer that says nothing at all while something is expected of it is asked too, after a second, and a moment later its
-// kernel is (lifeline.h): a link at whose other end nobody listens any more is down. A peer is given up when for the
-// whole patience no link was up and no kernel said that it is there; while one says so, it is waited for.
+// A peer that says nothing at all while something is expected of it is asked too, after a second, and a moment later
+// its kernel is (lifeline.h): a link at whose other end nobody listens any more is down. A peer is given up when for
+// the whole patience no link was up and no kernel said that it is there; while one says so, it is waited for.
 //
-// The canary: what arrives in 20 ms and more in which a link always has something under way is compared with what should
-// have. The middle of the last five such spans says how many times slower than sampled the link is, if that is more than
-// a quarter; where nothing was measured for a second the word fades, so that a link that nobody uses any more gets
-// another chance.
+// The canary: what arrives in 20 ms and more in which a link always has something under way is compared with what
+// should have. The middle of the last five such spans says how many times slower than sampled the link is, if that is
+// more than a quarter; where nothing was measured for a second the word fades, so that a link that nobody uses any more
+// gets another chance.
 #include <cerrno>
 
 #include "rail_ofi/rails.h"

@@ -6,8 +6,8 @@
 //   +--------+----------+---------+----------+---------+--
 //
 // A packet with fragments has a number on its rail, and stays with its sender until the receiver has said that it is
-// there. Every packet says so for the other direction. Fragments name the bytes of the message that they are, so it does
-// not matter which way they come, in which order, or how often.
+// there. Every packet says so for the other direction. Fragments name the bytes of the message that they are, so it
+// does not matter which way they come, in which order, or how often.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,8 @@
 // keeps each until the peer has said that all up to it have arrived. When a link goes down, its epoch ends: the packets
 // that are kept go over other links (copied: libfabric may hold the old ones for long), and so do the parts of messages
 // that it has not begun. When the peer answers a greeting with the next epoch, it is up again. So a packet is sent by
-// one link of one epoch at a time, and arrives at most once in it; that a message's bytes came by two links is seen from
-// the bytes themselves (receive.cc).
+// one link of one epoch at a time, and arrives at most once in it; that a message's bytes came by two links is seen
+// from the bytes themselves (receive.cc).
 //
 // Everything is copied once on each side, into and out of packets. Zero copy would let a rail that was given up write
 // into a buffer that its owner has long got back.

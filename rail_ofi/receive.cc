@@ -1,8 +1,8 @@
 // From packets to messages.
 //
-// A message's bytes come in any order, by any link, and after a link's death some of them twice. What is there is kept as
-// ranges of bytes in order: each link brings its runs from the front to the back, so there are about as many ranges as
-// links. A fragment is there in whole or not at all, since what is sent again is sent as it was.
+// A message's bytes come in any order, by any link, and after a link's death some of them twice. What is there is kept
+// as ranges of bytes in order: each link brings its runs from the front to the back, so there are about as many ranges
+// as links. A fragment is there in whole or not at all, since what is sent again is sent as it was.
 //
 //   there   |########|      |####|          |##|
 //   comes            |####|                           joins the first; the next of this link will fill the gap

@@ -1,5 +1,6 @@
-// Cluster'11, figures 4 to 21: the limits that follow from sampled networks, and what splitting reaches. The figures are
-// not in the text that we have; the numbers that it says are. Ours are those of the network profile of this machine.
+// Cluster'11, figures 4 to 21: the limits that follow from sampled networks, and what splitting reaches. The figures
+// are not in the text that we have; the numbers that it says are. Ours are those of the network profile of this
+// machine.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -176,8 +177,8 @@ Figure cluster_limits(const Settings&) {
   }
   figure.panels = {limits, costs, together};
   figure.notes.push_back(
-      "Theirs were Myrinet and InfiniBand with NewMadeleine's own drivers, ours is what libfabric reaches here: the limits "
-      "say how much they differ, not which is better. What our split carries: bench/rails/rails_compare.");
+      "Theirs were Myrinet and InfiniBand with NewMadeleine's own drivers, ours is what libfabric reaches here: the "
+      "limits say how much they differ, not which is better. What our split carries: bench/rails/rails_compare.");
   return figure;
 }
 

@@ -19,8 +19,8 @@ class Nodes {
 
   // "" or why not: not root, no namespaces, no veth, no tbf.
   std::string make();
-  // A rail of so many Mbit/s, 0: as many as it can; its ends are called rail<i>, 10.89.<i>.1 and 10.89.<i>.2. Frames take
-  // `delay_us` longer each way; that needs `relay`, the program delay_relay.
+  // A rail of so many Mbit/s, 0: as many as it can; its ends are called rail<i>, 10.89.<i>.1 and 10.89.<i>.2. Frames
+  // take `delay_us` longer each way; that needs `relay`, the program delay_relay.
   std::string add_rail(uint32_t mbits, uint32_t delay_us = 0, const std::string& relay = "");
 
   bool limit(uint32_t rail, uint32_t mbits);                    // both directions, from now on

@@ -1,4 +1,4 @@
-/* What one message costs between two ranks of MPI: from the send to the answer, which has 8 bytes; the median of ROUNDS.
+/* What one message costs between two ranks of MPI: from the send to the answer, which has 8 bytes; the median.
  *   pingpong ROUNDS BYTES...
  * Prints "bytes microseconds" per line. */
 #include <mpi.h>

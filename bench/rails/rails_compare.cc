@@ -6,8 +6,8 @@
 //      by equal finish, one after the other in each round
 //   4. Open MPI, the same messages, in rounds: on each rail alone, over all as it comes, over all with smelt tune
 //
-// A ratio compares two ways in the same round; its median over the rounds is printed, with its quartiles. tbf lets 64 KB
-// through at the speed of memory before it limits anything, so shorter messages compare schedulers. Needs root.
+// A ratio compares two ways in the same round; its median over the rounds is printed, with its quartiles. tbf lets 64
+// KB through at the speed of memory before it limits anything, so shorter messages compare schedulers. Needs root.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -240,8 +240,8 @@ std::string write_agent(const Nodes& nodes, const std::string& folder) {
       "mode=1777 tmpfs /dev/shm; exec \"$@\"' _ \"$@\"\n",
       nodes.name(1).substr(0, nodes.name(1).size() - 1), folder);
   std::ofstream(agent) << fmt::format(
-      "#!/bin/sh\n# agent [-options] HOST COMMAND...\nwhile [ \"${{1#-}}\" != \"$1\" ]; do shift; done\nhost=$1; shift\n"
-      "exec {} \"${{host#node}}\" sh -c \"$*\"\n",
+      "#!/bin/sh\n# agent [-options] HOST COMMAND...\nwhile [ \"${{1#-}}\" != \"$1\" ]; do shift; done\n"
+      "host=$1; shift\nexec {} \"${{host#node}}\" sh -c \"$*\"\n",
       enter);
   ::chmod(enter.c_str(), 0755), ::chmod(agent.c_str(), 0755);
   return agent;
@@ -250,8 +250,8 @@ std::string write_agent(const Nodes& nodes, const std::string& folder) {
 // Microseconds by size; empty: it did not run.
 std::map<size_t, double> run_mpi(const Arguments& arguments, const std::string& folder, const std::string& options) {
   std::string command = fmt::format(
-      "{0}/enter 1 mpirun --allow-run-as-root --oversubscribe --mca plm_rsh_agent {0}/agent --mca plm_rsh_no_tree_spawn 1 "
-      "--mca oob_tcp_if_include rail0 --mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 {1} --host "
+      "{0}/enter 1 mpirun --allow-run-as-root --oversubscribe --mca plm_rsh_agent {0}/agent --mca "
+      "plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include rail0 --mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 {1} --host "
       "node1,node2 -n 2 {2} {3}",
       folder, options, arguments.pingpong, arguments.mpi_rounds);
   for (const size_t bytes : arguments.sizes) command += fmt::format(" {}", bytes);

@@ -1,5 +1,5 @@
-// The network profile as programs read it: fixed in layout, in native byte order, checked as if an enemy had written it.
-// The JSON form beside it is for people; the smelt program writes both (profile/text/network.h).
+// The network profile as programs read it: fixed in layout, in native byte order, checked as if an enemy had written
+// it. The JSON form beside it is for people; the smelt program writes both (profile/text/network.h).
 #pragma once
 
 #include <cstdint>

@@ -64,8 +64,8 @@ RailCurve transfer_curve(const Rail& rail);
 // The same where a longer message than `packet` bytes goes as packets, one behind the other: what the rail asks before
 // it takes a longer one, which is several round trips on a distant one, is not asked.
 RailCurve packets_curve(const RailCurve& curve, uint64_t packet);
-// Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples, or
-// of those that all took the same.
+// Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples,
+// or of those that all took the same.
 double rail_bandwidth(const RailCurve& curve);
 
 // Sizes in bytes; 0: from the first byte on; UINT64_MAX: never.

@@ -53,8 +53,8 @@ class TwoNodes : public testing::Test {
     return packed_file(profile_of(all), "node" + std::to_string(node) + ".network");
   }
 
-  // Both nodes begin: node 1 sends messages of so many bytes until told to stop, `ahead` before the answer to the first;
-  // node 2 looks at each and answers.
+  // Both nodes begin: node 1 sends messages of so many bytes until told to stop, `ahead` before the answer to the
+  // first; node 2 looks at each and answers.
   void begin(size_t bytes, uint32_t ahead = 1, uint32_t patience_ms = 20'000) {
     int addresses[2][2];
     ASSERT_EQ(::pipe(addresses[0]), 0);

@@ -2,14 +2,15 @@
  *
  * A rail is a network interface that reaches the peer. smelt network (1) samples what messages cost on each; from these
  * samples, and not from what interfaces claim, follows which way a message goes. A long one is split so that its parts
- * all end at the same time, with what each rail still carries counted in; a short one takes the rail that is done first;
- * several that wait leave as one packet where that is cheaper (Brunet, Trahay & Denis, "A Sampling-based Approach for
- * Communication Libraries Auto-tuning", Cluster 2011). A rail that does not help is left out.
+ * all end at the same time, with what each rail still carries counted in; a short one takes the rail that is done
+ * first; several that wait leave as one packet where that is cheaper (Brunet, Trahay & Denis, "A Sampling-based
+ * Approach for Communication Libraries Auto-tuning", Cluster 2011). A rail that does not help is left out.
  *
  * What a rail has not delivered when it dies goes over the others, nothing is lost and nothing comes twice. It is used
  * again when it answers again. A rail that is slower than sampled gets less from then on.
  *
- * These functions are in libsmelt_rail_ofi.so (link with -lsmelt_rail_ofi), which opens libfabric when rails are opened.
+ * These functions are in libsmelt_rail_ofi.so (link with -lsmelt_rail_ofi), which opens libfabric when rails are
+ * opened.
  *
  * Between two processes, messages in one direction are received in the order in which they were sent; there are no
  * tags. Each tells the other its address in a way of their own (as MPI processes do when they start), and connects.
@@ -110,8 +111,8 @@ typedef struct smelt_rail_state {
 /* The i-th rail, 0 .. ; -ENOENT past the last. Not connected with this peer by it: up is 0, and so is everything. */
 SMELT_API int smelt_rail_info(const smelt_rails *rails, uint32_t peer, uint32_t i, smelt_rail_state *state);
 
-/* Waits until all that was sent has arrived, at most for the patience or 5 s; then tells the peers, and frees everything.
- * Requests that are not complete are abandoned. NULL is allowed. */
+/* Waits until all that was sent has arrived, at most for the patience or 5 s; then tells the peers, and frees
+ * everything. Requests that are not complete are abandoned. NULL is allowed. */
 SMELT_API void smelt_rails_close(smelt_rails *rails);
 
 SMELT_END
