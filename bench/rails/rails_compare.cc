@@ -250,9 +250,9 @@ std::string write_agent(const Nodes& nodes, const std::string& folder) {
 // Microseconds by size; empty: it did not run.
 std::map<size_t, double> run_mpi(const Arguments& arguments, const std::string& folder, const std::string& options) {
   std::string command = fmt::format(
-      "{0}/enter 1 mpirun --allow-run-as-root --oversubscribe --mca plm_rsh_agent {0}/agent --mca "
-      "plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include rail0 --mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 {1} --host "
-      "node1,node2 -n 2 {2} {3}",
+      "{0}/enter 1 mpirun --allow-run-as-root --oversubscribe --mca plm_rsh_agent {0}/agent "
+      "--mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include rail0 --mca pml ob1 --mca btl tcp,self "
+      "--mca mpi_yield_when_idle 1 {1} --host node1,node2 -n 2 {2} {3}",
       folder, options, arguments.pingpong, arguments.mpi_rounds);
   for (const size_t bytes : arguments.sizes) command += fmt::format(" {}", bytes);
   command += " </dev/null 2>" + folder + "/mpi.errors";
