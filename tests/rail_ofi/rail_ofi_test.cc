@@ -419,7 +419,7 @@ TEST(RailPeers, ThatComputeForLongerThanThePatienceAreWaitedFor) {
   const std::vector<char> data = pattern(300'000, 2);
   ASSERT_EQ(smelt_rail_receive(a.rails, &receive, 0, got, 2), 0);
   ASSERT_EQ(smelt_rail_send(a.rails, &send, 0, data.data(), data.size()), 0);
-  EXPECT_EQ(result_of(a, &receive, 2.5), 0);
+  EXPECT_EQ(result_of(a, &receive, 2), 0);
   EXPECT_EQ(result_of(a, &send, 0), 0);
   other.signal(SIGCONT);
   EXPECT_EQ(result_of(a, &receive, 20), 1);
