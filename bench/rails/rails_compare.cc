@@ -21,6 +21,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -29,11 +30,10 @@
 
 #include "base/os/os.h"
 #include "bench/rails/nodes.h"
-#include "network/control.h"
-#include "network/sampling.h"
+#include "bench/rails/sample_nodes.h"
 #include "profile/text/error.h"
-#include "profile/text/network.h"
 #include "profile/text/statistics.h"
+#include "rail/rail.h"
 
 namespace smelt {
 namespace {
@@ -48,7 +48,6 @@ struct Arguments {
   std::string smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, keep;
 };
 
-constexpr uint16_t kPort = 17312;
 constexpr int kCannot = 77;  // what tests call skipped
 constexpr uint64_t kAnswer = 8;
 
@@ -61,46 +60,6 @@ struct Way {
 
 void check(int error, const char* what) {
   if (error < 0) fail(fmt::format("{}: {}", what, strerror(-error)));
-}
-
-// --- sampling
-
-void sample(const Nodes& nodes, const Arguments& arguments, const std::string& folder) {
-  int ready[2];
-  if (::pipe(ready) != 0) fail("no pipe");
-  std::vector<pid_t> pids;
-  for (const int node : {2, 1}) {
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      int code = 1;
-      nodes.enter(node);
-      try {
-        if (node == 2) {
-          const Listener listener("0.0.0.0", kPort);
-          (void)!::write(ready[1], "x", 1);
-          Control control(listener.accept());
-          write_network_profile(serve_sampling(control).value(), folder + "/node2.network.json");
-        } else {
-          char byte;
-          (void)!::read(ready[0], &byte, 1);
-          Control control(connect_to(Nodes::address(0, 2), kPort, 20));
-          SamplingOptions options;
-          options.seconds = arguments.seconds;
-          write_network_profile(sample_networks(control, options), folder + "/node1.network.json");
-        }
-        code = 0;
-      } catch (const UserError& error) {
-        fmt::print(stderr, "node {}: {}\n", node, error.what());
-      }
-      ::_exit(code);
-    }
-    pids.push_back(pid);
-  }
-  for (const pid_t pid : pids) {
-    int status = 0;
-    ::waitpid(pid, &status, 0);
-    if (status != 0) fail("the rails could not be sampled");
-  }
 }
 
 // --- our rails
@@ -447,7 +406,7 @@ int run(const Arguments& arguments) {
       "rails of {} Mbit/s{}\n", fmt::join(arguments.rates, ", "),
       arguments.delays.empty() ? "" : fmt::format(", farther by {} us each way", fmt::join(arguments.delays, ", ")));
   std::fflush(stdout);
-  sample(nodes, arguments, folder);
+  sample_nodes(nodes, arguments.seconds, folder);
   (void)!std::system((arguments.smelt + " info --rails --network " + folder + "/node1.network.json").c_str());
   std::fflush(stdout);
 

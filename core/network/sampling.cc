@@ -403,6 +403,27 @@ std::vector<RailCheck> check_networks(Control& control, const NetworkProfile& pr
   return checks;
 }
 
+std::vector<double> time_ways(Control& control, const NetworkRail& rail, const std::vector<TimedWay>& ways,
+                              uint32_t rounds) {
+  constexpr uint32_t kAtOnce = 4;
+  greet(control);
+  meet(control);
+  double begun_us;
+  std::string provider;
+  const std::unique_ptr<Rounds> ends = open_rail(control, rail.local, rail.remote, &begun_us, &provider);
+  std::vector<std::vector<double>> times(ways.size());
+  for (uint32_t done = 0; done < rounds; done += kAtOnce)
+    for (size_t i = 0; i < ways.size(); ++i)
+      for (const double us : time_rounds(control, *ends, ways[i].method, ways[i].bytes, kAtOnce, &begun_us))
+        times[i].push_back(us);
+  close_rail(control);
+  control.say("done");
+  expect(control, "kept", 0);
+  std::vector<double> quartiles;
+  for (const std::vector<double>& one : times) quartiles.push_back(quantile(one, 0.25));
+  return quartiles;
+}
+
 std::optional<NetworkProfile> serve_sampling(Control& control) {
   try {
     std::string text;

@@ -40,6 +40,14 @@ struct RailCheck {
   double was_us, is_us;
 };
 std::vector<RailCheck> check_networks(Control& control, const NetworkProfile& profile);
+// Ways to send at sizes of one's own choice, for who wants to know more than a profile says: the lower quartile of
+// `rounds` of each, in µs. They take turns, so that what disturbs one disturbs its neighbours. Throws UserError.
+struct TimedWay {
+  RailMethod method;
+  uint64_t bytes;  // 1, gathered 2, to kLongestRailSample
+};
+std::vector<double> time_ways(Control& control, const NetworkRail& rail, const std::vector<TimedWay>& ways,
+                              uint32_t rounds);
 // Serves one that samples until it is done. What was sampled, as it is seen from here; nothing: it only looked. Throws
 // UserError.
 std::optional<NetworkProfile> serve_sampling(Control& control);
