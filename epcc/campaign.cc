@@ -220,9 +220,9 @@ class Campaign {
       start = end + 1;
     }
     if (results_.smelt_says.empty())
-      results_.warnings.push_back(
-          fmt::format("WARNING: {} took nothing over, so its column is the stock libgomp too ({})",
-                      request_.smelt_library, said.empty() ? "it said nothing" : said));
+      results_.warnings.push_back(fmt::format("WARNING: {} took nothing over, so its column is the stock {} too ({})",
+                                              request_.smelt_library, request_.runtime,
+                                              said.empty() ? "it said nothing" : said));
     if (request_.plain) {
       results_.libomp_says = fmt::format("Smelt without {}", fmt::join(request_.smelt_env, " "));
       return;

@@ -27,9 +27,10 @@ struct Request {
   double test_time_us = 1000;  // least duration of a sample
   double delay_time_us = 0.1;
   double timeout_s = 120;
-  std::string over = "reference";  // what schedbench's overheads are over: "reference", "static"
-  std::string own_dir;             // of our syncbench, arraybench, taskbench and schedbench
-  std::string original_dir;        // of a build of the original suite; empty: ours is run
+  std::string over = "reference";   // what schedbench's overheads are over: "reference", "static"
+  std::string own_dir;              // of our syncbench, arraybench, taskbench and schedbench
+  std::string original_dir;         // of a build of the original suite; empty: ours is run
+  std::string runtime = "libgomp";  // of the programs; "libomp": as clang built them
   std::string smelt_library;
   std::string libomp;                  // empty: no third side
   std::string libgomp;                 // another libgomp as third side, in place of libomp; empty: libomp

@@ -67,12 +67,17 @@ void describe_options(CLI::App& app, Arguments& a) {
       ->capture_default_str();
   app.add_option("--epcc-dir", r.original_dir,
                  "run your build of the original EPCC suite (3.1 or 4.0) instead of ours");
+  app.add_option(
+         "--runtime", r.runtime,
+         "of the programs: GCC's libgomp, or LLVM's libomp under clang's; LD_LIBRARY_PATH chooses another libomp")
+      ->check(CLI::IsMember({"libgomp", "libomp"}))
+      ->capture_default_str();
   app.add_option("--libomp", a.libomp, "LLVM's libomp.so.5 as third side: a path, auto (if installed) or none")
       ->capture_default_str();
   app.add_option("--libgomp", r.libgomp, "another libgomp.so.1 as third side, such as bench/libgomp's")
       ->excludes("--libomp");
   app.add_option("--smelt-library", r.smelt_library,
-                 "libsmelt_gomp.so to preload (default: of this build, or installed)");
+                 "libsmelt_gomp.so or libsmelt_kmp.so to preload (default: of this build, or installed)");
   app.add_option("--smelt-env", r.smelt_env, "settings of the Smelt side, SMELT_NAME=value; may be given again")
       ->allow_extra_args(false);
   app.add_flag("--plain", r.plain, "Smelt without --smelt-env as third side")
@@ -110,10 +115,11 @@ std::vector<int> binding_order(const smelt::Machine& machine) {
   return cpus;
 }
 
-std::string find_smelt_library() {
-  const fs::path in_build = fs::path(own_directory()).parent_path() / "gomp_shim/libsmelt_gomp.so";
+std::string find_smelt_library(const std::string& runtime) {
+  const std::string short_name = runtime == "libgomp" ? "gomp" : "kmp", name = "libsmelt_" + short_name + ".so";
+  const fs::path in_build = fs::path(own_directory()).parent_path() / (short_name + "_shim") / name;
   if (access(in_build.c_str(), R_OK) == 0) return in_build;
-  return fs::path(SMELT_LIBDIR) / "libsmelt_gomp.so";
+  return fs::path(SMELT_LIBDIR) / name;
 }
 
 // What the loader would take for libomp.so.5, else the newest of LLVM's own directories. Empty: not installed.
@@ -147,11 +153,15 @@ int run(const CLI::App& app, Arguments& a) {
   if (a.quick && app.count("--pairs") == 0) r.pairs = 3;
   // Beside hogs a sample must last several time slices, or it sees either none of the hogs or nothing else.
   if (app.count("--test-time") == 0) r.test_time_us = r.hogs > 0 ? (a.quick ? 5'000 : 20'000) : (a.quick ? 300 : 1'000);
-  r.own_dir = own_directory();
-  r.smelt_library = r.smelt_library.empty() ? find_smelt_library() : fs::absolute(r.smelt_library).string();
+  const bool libomp = r.runtime == "libomp";
+  r.own_dir = own_directory() + (libomp ? "/clang" : "");
+  if (libomp && access((fs::path(r.own_dir) / "syncbench").c_str(), X_OK) != 0)
+    throw BadInput{fmt::format(
+        "--runtime libomp: there is no {}/syncbench: install clang and libomp-dev, and build again", r.own_dir)};
+  r.smelt_library = r.smelt_library.empty() ? find_smelt_library(r.runtime) : fs::absolute(r.smelt_library).string();
   if (!r.libgomp.empty())
     r.libgomp = fs::absolute(r.libgomp);
-  else if (r.plain)
+  else if (r.plain || (libomp && a.libomp == "auto"))  // it is the first side then
     r.libomp.clear();
   else if (a.libomp == "auto")
     r.libomp = find_libomp();
@@ -171,7 +181,8 @@ int run(const CLI::App& app, Arguments& a) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Overheads of OpenMP constructs: stock libgomp against Smelt, in interleaved pairs of runs.", "compare"};
+  CLI::App app{"Overheads of OpenMP constructs: the stock runtime against Smelt, in interleaved pairs of runs.",
+               "compare"};
   Arguments arguments;
   describe_options(app, arguments);
   install_signal_handlers();

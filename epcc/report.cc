@@ -86,6 +86,7 @@ std::string report_text(const Request& request, const Results& results, const st
   };
   line("Machine", machine);
   line("Team", team(request));
+  if (request.runtime != "libgomp") line("Runtime", fmt::format("{}, programs built by clang", request.runtime));
   line("Settings", fmt::format("{}", fmt::join(results.settings, " ")));
   line("Smelt", results.smelt_says.empty() ? request.smelt_library : results.smelt_says);
   const std::string name = third_name(request);
@@ -139,6 +140,7 @@ std::string report_json(const Request& request, const Results& results, const st
   Json json = {{"machine", machine},
                {"threads", request.threads},
                {"bound", request.bind},
+               {"runtime", request.runtime},
                {"wait_policy", request.wait_policy},
                {"hogs", request.hogs},
                {"pairs", request.pairs},

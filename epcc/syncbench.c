@@ -34,6 +34,15 @@ static void delay_and_count(unsigned long repetitions) {
 
 /* ---- every repetition is a region of its own ---- */
 
+/* Not one of EPCC's: every thread of a region opens regions of two. */
+static void nested_parallel(unsigned long repetitions) {
+#pragma omp parallel
+  for (unsigned long i = 0; i < repetitions; i++) {
+#pragma omp parallel num_threads(2)
+    epcc_delay();
+  }
+}
+
 static void parallel(unsigned long repetitions) {
   for (unsigned long i = 0; i < repetitions; i++) {
 #pragma omp parallel
@@ -149,9 +158,11 @@ int main(int argc, char** argv) {
       {"ORDERED", ordered, &delay_reference, 0},
       {"ATOMIC", atomic, &add_reference, 0},
       {"REDUCTION", reduction, &count_reference, 0},
+      {"NESTED PARALLEL", nested_parallel, &delay_reference, 0},
   };
   static const struct epcc_suite suite = {"syncbench", kernels, sizeof kernels / sizeof kernels[0], 0, NULL};
   omp_init_lock(&lock);
+  omp_set_max_active_levels(2);
   const int status = epcc_main(argc, argv, &suite);
   omp_destroy_lock(&lock);
   return status;

@@ -354,7 +354,8 @@ const char* why_not_kept(const Region& region, const RegionCall& call, uint32_t 
   if (REAL(omp_get_active_level)() >= REAL(omp_get_max_active_levels)()) return "deeper than active levels may be";
   const Position& around = smelt_gomp_position;
   if (!around.barrier || REAL(omp_get_level)() != around.level) return "inside a region that is libgomp's alone";
-  if (is_real(*around.real_epoch, around.epoch + 1)) return "tasks";
+  // An undeferred task marks nothing (own_tasks.cc), and its settings are its own.
+  if (around.bare || is_real(*around.real_epoch, around.epoch + 1)) return "tasks";
   return nullptr;
 }
 

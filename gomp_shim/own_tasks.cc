@@ -602,8 +602,20 @@ bool add_dependences(TaskTeam& team, Position& position, DependNode& node, void*
   return !one_less(node);
 }
 
-// False: libgomp's.
-bool make(Position& position, const TaskCall& call, bool deferred, unsigned flags, void** depend) {
+// Do so many tasks of this thread's wait that the next one is better run at once?
+bool has_enough(const Position& position) {
+  const TaskTeam* const team = team_of(position);
+  return team && team->workers[position.thread].deque.waiting() >= kMostWaiting;
+}
+
+// False: libgomp's. Not inlined: an undeferred task, which needs none of this, would pay for its registers.
+[[gnu::noinline]] bool make(Position& position, const TaskCall& call, bool deferred, unsigned flags, void** depend) {
+  static const bool priorities = REAL(omp_get_max_task_priority)() > 0;  // else a priority counts nothing
+  const unsigned ours = kUntied | kFinal | kMergeable | kDepend | (priorities ? 0 : kPriority);
+  if ((flags & ~ours) != 0 || position.tasks_are_libgomps ||
+      static_cast<Region*>(position.region)->settings_changed.load(std::memory_order_relaxed))
+    return false;
+  if (!(flags & kDepend)) depend = nullptr;
   TaskTeam* const team = make_team(position);
   if (!team) return false;
   const uint32_t me = position.thread;
@@ -775,20 +787,14 @@ void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), lo
     return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
   }
   // In a region that we do not see, inside this one, this is right, too: what the task makes is looked at for itself.
-  // Where inner teams are kept, a mark tells that this is no implicit task (hot_team.h).
-  if (!deferred && position.barrier && !copy && (flags & ~(kUntied | kMergeable)) == 0 && position.in_libgomp == 0 &&
-      !position.tasks_are_libgomps && !smelt_openmp_several && !is_final(position) && !smelt::options().nested)
+  if (position.barrier && !copy && (flags & ~(kUntied | kMergeable)) == 0 && position.in_libgomp == 0 &&
+      !position.tasks_are_libgomps && !smelt_openmp_several && !is_final(position) &&
+      (!deferred || has_enough(position)))
     return run_bare(position, function, data);
   if (is_ours_here(position, __builtin_return_address(0))) {
     if (is_final(position))
       return REAL(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
-    static const bool priorities = REAL(omp_get_max_task_priority)() > 0;  // else a priority counts nothing
-    const unsigned ours = kUntied | kFinal | kMergeable | kDepend | (priorities ? 0 : kPriority);
-    const bool known = (flags & ~ours) == 0;
-    if (known && !position.tasks_are_libgomps &&
-        !static_cast<Region*>(position.region)->settings_changed.load(std::memory_order_relaxed) &&
-        make(position, {function, data, copy, size, align}, deferred, flags, flags & kDepend ? depend : nullptr))
-      return;
+    if (make(position, {function, data, copy, size, align}, deferred, flags, depend)) return;
   }
   smelt_gomp_mark();
   ++position.in_libgomp;

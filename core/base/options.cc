@@ -19,8 +19,6 @@ enum class Type { kBool, kInteger, kChoice, kText, kSteps };
 // As options.def writes them.
 constexpr OptionScope BOTH = OptionScope::kBoth, THREADS = OptionScope::kThreads, PROCESSES = OptionScope::kProcesses;
 
-Options parsed;
-
 // One row of options.def, where its value goes, plus what became of it.
 struct Row {
   const char* name;
@@ -38,7 +36,7 @@ struct Row {
 };
 
 #define ROW(id, name, type, scope, unit, min, max, values, fallback, help) \
-  {name, type, scope, unit, min, max, values, fallback, help, &parsed.id, "default", fallback, nullptr},
+  {name, type, scope, unit, min, max, values, fallback, help, &parsed_options.id, "default", fallback, nullptr},
 Row rows[] = {
 #define BOOL(id, name, scope, def, help) ROW(id, name, Type::kBool, scope, "", 0, 1, "0|1", (def) ? "1" : "0", help)
 #define INTEGER(id, name, scope, def, min, max, unit, help) \
@@ -173,9 +171,12 @@ void parse_all() {
 
 }  // namespace
 
-const Options& options() {
+constinit Options parsed_options;
+constinit bool options_are_parsed = false;
+
+void parse_options() {
   pthread_once(&once, parse_all);
-  return parsed;
+  __atomic_store_n(&options_are_parsed, true, __ATOMIC_RELEASE);
 }
 
 int set_option(const char* name, const char* value) {

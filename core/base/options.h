@@ -23,8 +23,18 @@ struct Options {
 #undef STEPS
 };
 
+extern Options parsed_options;
+extern bool options_are_parsed;
+void parse_options();
+
 // Parsed at the first call, thread-safe; the texts stay valid as long as the environment does.
-const Options& options();
+inline const Options& options() {
+  // Acquire: pairs with the release in parse_options(), so that what was parsed is seen. Here, not in a function of its
+  // own, because every task that a program makes asks.
+  if (!__atomic_load_n(&options_are_parsed, __ATOMIC_ACQUIRE)) [[unlikely]]
+    parse_options();
+  return parsed_options;
+}
 
 // The same for a host that has settings of its own (MCA parameters): 0; -EINVAL for a bad value, which warns and
 // changes nothing; -ENOENT for an unknown name. `value` is copied. Not synchronised: before the first use of the

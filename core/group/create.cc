@@ -10,7 +10,6 @@
 // has heard, while others have yet to, so after a refusal nobody looks at the block.
 // So a group costs two collectives of the host, the first one three, whatever its size, and nobody is a member of half
 // a group.
-#include <pthread.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -33,20 +32,14 @@ void attach(Group& group) {
   group.desks = reinterpret_cast<Desk*>(group.introductions + introductions_bytes(group.n));
 }
 
-// What does not change while the process lives, and takes system calls to find out.
-uint32_t quota;
-pthread_once_t self_once = PTHREAD_ONCE_INIT;
-void look_at_self() { quota = os::cgroup_cpu_quota(); }
-
 void introduce(Group& group) {
   auto* mine = reinterpret_cast<Introduction*>(group.introductions + group.me * kIntroductionBytes);
   std::memset(mine, 0, kIntroductionBytes);
-  pthread_once(&self_once, look_at_self);
   group.machine = known_machine();
   mine->profile = group.machine->hash;
   mine->seen_on = os::current_cpu();
   mine->checked = machine_is_checked();
-  mine->quota = quota;
+  mine->quota = os::process_cpu_quota();
   mine->local_processes = group.host.local_processes;
   mine->crowded = group.host.crowded != 0;
   mine->process = os::process_id();

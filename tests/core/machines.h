@@ -28,7 +28,7 @@ struct Machine {
 };
 std::ostream& operator<<(std::ostream& out, const Machine& machine);  // its name, for GoogleTest
 
-const std::vector<Machine>& machines();
+const std::vector<Machine>& machines();                // under AddressSanitizer some of them, of every size to 128
 const Machine* find_machine(const std::string& name);  // by its file's name without ".json"; nullptr if not there
 
 // Shapes: `nodes` x `per_node`, one cost inside a node and one across; `spread` makes every pair different.

@@ -293,6 +293,18 @@ TEST(Compare, SeesThatSmeltIsActive) {
   EXPECT_NE(off.out.find("took nothing over"), std::string::npos) << off.out;
 }
 
+TEST(Compare, LibompIsTheOtherShims) {
+  if (*std::getenv("KMP_SHIM") == '\0') GTEST_SKIP() << "no clang with OpenMP, or no shim for libomp";
+  const Finished compared =
+      run("COMPARE", {"--runtime", "libomp", "--quick", "--pairs", "1", "--kernels", "single", "--json"});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  const auto json = nlohmann::json::parse(compared.out);
+  EXPECT_EQ(json["runtime"], "libomp");
+  EXPECT_EQ(json["smelt_library"], program("KMP_SHIM"));
+  EXPECT_EQ(json["smelt_active"], true) << json["smelt_says"];
+  EXPECT_NE(std::string(json["smelt_says"]).find("libomp"), std::string::npos) << json["smelt_says"];
+}
+
 // Stands in for a build of the original suite.
 class OriginalSuite : public testing::Test {
  protected:

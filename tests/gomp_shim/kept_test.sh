@@ -9,34 +9,33 @@ kept=': kept, fork and join '
 # Passive: where threads share CPUs, libgomp's own spin for long.
 export OMP_WAIT_POLICY=passive
 check "stock" 0 '^ok$' "$programs/kept" 6
-check_under "off by default" 0 '^ok$' SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/kept" 6
+check_under "off" 0 '^ok$' SMELT_NESTED=0 SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/kept" 6
 if grep -Eq "$kept" "$output"; then fails "off, and yet kept"; fi
-check_under "kept" 0 "$kept" SMELT_NESTED=1 SMELT_VERBOSE=2 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 12
+check_under "kept" 0 "$kept" SMELT_VERBOSE=2 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 12
 grep -q '^ok$' "$output" || fails "kept did not come to its end"
 for reason in 'a setting was changed' 'another team size' 'the region around ends'; do
   grep -q "hot no more after [0-9]* regions: $reason" "$output" || fails "no kept team ended for: $reason"
 done
-check_under "kept asleep" 0 '^ok$' SMELT_NESTED=1 SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/kept" 12
-check_under "as many CPUs as there are" 0 '^ok$' SMELT_NESTED=1 "$programs/kept" 8
-check_under "bound" 0 '^ok$' SMELT_NESTED=1 OMP_PROC_BIND=true SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 8
-check_under "inside teams that libgomp forks" 0 '^ok$' SMELT_NESTED=1 SMELT_HOT_TEAM=0 "$programs/kept" 6
+check_under "kept asleep" 0 '^ok$' SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/kept" 12
+check_under "as many CPUs as there are" 0 '^ok$' "$programs/kept" 8
+check_under "bound" 0 '^ok$' OMP_PROC_BIND=true SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 8
+check_under "inside teams that libgomp forks" 0 '^ok$' SMELT_HOT_TEAM=0 "$programs/kept" 6
 if grep -Eq "$kept" "$output"; then fails "no hot teams, and yet kept"; fi
-check_under "a limit of threads: libgomp's" 0 '^ok$' SMELT_NESTED=1 OMP_THREAD_LIMIT=64 SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/kept" 6
+check_under "a limit of threads: libgomp's" 0 '^ok$' OMP_THREAD_LIMIT=64 SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/kept" 6
 if grep -Eq "$kept" "$output"; then fails "a limit, and yet kept"; fi
-check_under "with dynamic loops in shares" 0 '^ok$' SMELT_NESTED=1 SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 8
-all='SMELT_NESTED=1 SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1'
-check_under "with tasks by stealing" 0 '^ok$' SMELT_NESTED=1 SMELT_TASKS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 12
-check_under "all together" 0 "$kept" $all SMELT_VERBOSE=2 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 12
+check_under "dynamic loops by libgomp" 0 '^ok$' SMELT_DYNAMIC_LOOPS=0 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 8
+check_under "with tasks by stealing" 0 '^ok$' SMELT_TASKS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 12
+check_under "all together" 0 "$kept" SMELT_TASKS=1 SMELT_VERBOSE=2 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 12
 grep -q '^ok$' "$output" || fails "all together did not come to its end"
 grep -Eq '; [1-9][0-9]* dynamic loops in shares; [1-9][0-9]* tasks by stealing' "$output" || fails "not all were together"
-check_under "all together, asleep" 0 '^ok$' $all SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/kept" 6
-check_under "all together, bound" 0 '^ok$' $all OMP_PROC_BIND=true OMP_PLACES=threads SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 6
-check_under "all together, bound nearby" 0 '^ok$' $all OMP_PROC_BIND=spread,close SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 6
-check_under "all together, crowded" 0 '^ok$' $all "$programs/kept" 6
+check_under "all together, asleep" 0 '^ok$' SMELT_TASKS=1 SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/kept" 6
+check_under "all together, bound" 0 '^ok$' SMELT_TASKS=1 OMP_PROC_BIND=true OMP_PLACES=threads SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 6
+check_under "all together, bound nearby" 0 '^ok$' SMELT_TASKS=1 OMP_PROC_BIND=spread,close SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 6
+check_under "all together, crowded" 0 '^ok$' SMELT_TASKS=1 "$programs/kept" 6
 for program in own_tasks loops; do
-  check_under "all together, $program" 0 '^ok$' $all SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program" 20
+  check_under "all together, $program" 0 '^ok$' SMELT_TASKS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program" 20
 done
 for program in nested hot constructs tasks; do
-  check_under "$program" 0 '^ok$' SMELT_NESTED=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
+  check_under "$program" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
 done
 finish

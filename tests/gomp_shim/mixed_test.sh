@@ -17,8 +17,8 @@ seed=${MIXED_FIRST:-1}
 last=$((seed + ${MIXED_SEEDS:-24} - 1))
 while [ "$seed" -le "$last" ]; do
   case $((seed % 6)) in
-    0) switches=SMELT_TASKS=1 ;;
-    1) switches="SMELT_TASKS=1 SMELT_HOT_TEAM=0" ;;
+    0) switches="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=0 SMELT_NESTED=0" ;;
+    1) switches="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=0 SMELT_NESTED=0 SMELT_HOT_TEAM=0" ;;
     2) switches="SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1" ;;
     3) switches="$everything SMELT_WAIT=sleep" ;;
     4) switches=$everything ;;

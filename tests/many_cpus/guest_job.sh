@@ -46,7 +46,7 @@ threads() {
   check_under "settings that change, several masters, forks" 0 '^ok$' $waiting "$omp/hot"
 }
 
-# What is off by default, each and together. `switches` is short, `switches_long` for --full.
+# Loops, nested regions and tasks, each and together. `switches` is short, `switches_long` for --full.
 served() {  # NAME PATTERN SETTING... -- command...: ends well, and the counts say that it was served
   served_name=$1 said=$2
   shift 2

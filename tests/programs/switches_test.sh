@@ -13,7 +13,7 @@ programs=$3
 served="SMELT_SPIN_US=20 SMELT_STATS=1 SMELT_VERBOSE=2 OMP_WAIT_POLICY=passive"
 on_machine="$(small) $served"
 tasks='; [1-9][0-9]* tasks by stealing' loops='; [1-9][0-9]* dynamic loops in shares' nested=': kept, fork and join '
-all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
+all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1" none="SMELT_TASKS=0 SMELT_DYNAMIC_LOOPS=0 SMELT_NESTED=0"
 
 # run LABEL SETTING... : runs $program; must end well and print what stock prints. What the shim says goes to $output.
 run() {
@@ -60,9 +60,9 @@ while read -r switch file; do
   for threads in 2 4 8; do
     label="$file, $threads threads"
     stock "$label"
-    run "$label, off" $on_machine &&
+    run "$label, off" $on_machine $none &&
       if grep -Eq "$tasks|$loops|$nested" "$output"; then fails "$label: off, and yet served"; fi
-    run "$label, $switch" $on_machine "$setting" && says "$label, $switch" "$said"
+    run "$label, $switch" $on_machine $none "$setting" && says "$label, $switch" "$said"
     run "$label, all switches" $on_machine $all && says "$label, all switches" "$said"
   done
   run "$file, all switches, asleep" $on_machine SMELT_WAIT=sleep $all

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -186,6 +187,7 @@ uint32_t group_quota(const char* group, QuotaScratch& scratch) {
 // the mount point is then the container's own group, which the walk reaches in any case.
 uint32_t quota_upwards(const char* mount, const char* inside, QuotaScratch& scratch) {
   char(&group)[sizeof scratch.group] = scratch.group;
+  if (std::strcmp(inside, "/") == 0) inside = "";
   const int length = std::snprintf(group, sizeof group, "%s%s", mount, inside);
   if (length < 0 || static_cast<size_t>(length) >= sizeof group) return group_quota(mount, scratch);
   const size_t root = std::strlen(mount);
@@ -242,6 +244,13 @@ uint32_t cgroup_cpu_quota(const char* mount, const char* membership) {
   const uint32_t tightest = tightest_quota(mount, membership, *scratch);
   unmap_pages(scratch, sizeof(QuotaScratch));
   return tightest;
+}
+
+uint32_t process_cpu_quota() {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static uint32_t quota;
+  pthread_once(&once, [] { quota = cgroup_cpu_quota(); });
+  return quota;
 }
 
 }  // namespace smelt::os
