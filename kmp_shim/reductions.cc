@@ -94,18 +94,16 @@ extern "C" {
 int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t bytes, void* data, KmpCombine combine,
                       KmpCriticalName* lock) {
   Position& at = position;
-  Way chosen = Way::kUnserved;
-  int32_t what = 2;
-  if (!served(at, __builtin_return_address(0))) [[unlikely]] {
+  way = Way::kUnserved;
+  if (!served(at, __builtin_return_address(0))) [[unlikely]]  // by a jump: a tool is told where it returns to
+    return STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
+  const Way chosen = choose(at, where, data, combine);
+  int32_t what = 2;  // by atomics
+  if (chosen == Way::kTree) {
+    what = reduce(at, where, gtid, data, combine);
+  } else if (chosen == Way::kLibomps) {
     what = STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
-  } else {
-    chosen = choose(at, where, data, combine);
-    if (chosen == Way::kTree) {
-      what = reduce(at, where, gtid, data, combine);
-    } else if (chosen == Way::kLibomps) {
-      what = STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
-      if (what == 0) pass_libomps(at);  // a barrier was in it
-    }
+    if (what == 0) pass_libomps(at);  // a barrier was in it
   }
   way = chosen;  // only now: tasks that ran inside a barrier meanwhile may have had reductions of their own
   return what;
