@@ -31,7 +31,7 @@
 // Not served at all: dynamic adjustment, a proc_bind clause that counts, task reductions on the parallel construct,
 // programs with target regions, SMELT_HOT_TEAM=0.
 //
-// Nested regions, with SMELT_NESTED=1. A thread of a team that opens regions inside keeps a team of its own for them,
+// Nested regions, unless SMELT_NESTED=0. A thread of a team that opens regions inside keeps a team of its own for them,
 // in the same way: what is serial above is, for it, its state in the team around, saved at every fork since loops and
 // singles change it. Such a team lives in one team around, for libgomp's inner team remembers that one and the task
 // that made it: it ends before that team does, be it hot (dock) or libgomp's own (run_region). Served if and only if

@@ -1,4 +1,4 @@
-// Regions inside regions that repeat, each checked against what OpenMP says they see. Under SMELT_NESTED=1 most of the
+// Regions inside regions that repeat, each checked against what OpenMP says they see. Under the shim most of the
 // inner ones here are run by teams that are kept; the same checks hold under stock libgomp.
 //   kept [rounds]
 #include <dirent.h>
