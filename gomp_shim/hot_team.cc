@@ -39,13 +39,6 @@ std::atomic<uint64_t> generations{0};
 std::atomic<uint32_t> parked_inside{0};
 constexpr uint32_t kFewParked = 32;
 
-Icvs icvs_now() {
-  Icvs icvs{REAL(omp_get_max_threads)(),   REAL(omp_get_dynamic)(), REAL(omp_get_max_active_levels)(), 0, 0,
-            REAL(omp_get_default_device)()};
-  REAL(omp_get_schedule)(&icvs.schedule, &icvs.chunk);
-  return icvs;
-}
-
 inline void begin_loop(Position& position, const LoopCall& loop) {
   if (begin_shared(position, loop)) return;
   REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
@@ -485,12 +478,7 @@ void smelt_gomp_cool(void) {
 void smelt_gomp_note(void) {
   if (!active()) return;
   if (smelt::options().nested) spoil_kept();
-  // Tasks inherit the settings of who made them, and ours would not (own_tasks.h). Relaxed: who makes a task after this
-  // call knows of it.
-  Position& position = smelt_gomp_position;
-  if (smelt::options().tasks && position.word) take_position(position);
-  if (Region* const region = static_cast<Region*>(position.region))
-    region->settings_changed.store(true, std::memory_order_relaxed);
+  if (smelt::options().tasks) note_settings(smelt_gomp_position);
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
   if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
     hot->spoiled.store(true, std::memory_order_relaxed);

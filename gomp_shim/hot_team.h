@@ -79,12 +79,6 @@ struct RegionCall {
   unsigned* reduction_size;  // of GOMP_parallel_reductions: where its result goes
 };
 
-// The settings that regions inherit.
-struct Icvs {
-  int threads, dynamic, levels, schedule, chunk, device;
-  bool operator==(const Icvs&) const = default;
-};
-
 struct HotTeam {
   // The master's.
   Region* region;

@@ -78,6 +78,11 @@ int omp_get_active_level(void);
 int omp_get_thread_limit(void);
 int omp_get_max_task_priority(void);
 void omp_get_schedule(int*, int*);
+void omp_set_num_threads(int);
+void omp_set_dynamic(int);
+void omp_set_max_active_levels(int);
+void omp_set_schedule(int, int);
+void omp_set_default_device(int);
 int omp_get_default_device(void);
 }
 #pragma GCC visibility pop

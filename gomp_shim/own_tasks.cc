@@ -1,5 +1,7 @@
 #include "own_tasks.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -300,6 +302,25 @@ void run_body(void* argument) {
   if (task->opened) close_opened(smelt_gomp_position);
 }
 
+// The same, of a task made before a setting was changed in the region, perhaps by the thread that runs it now. It has
+// what its maker had, which is what the region had inherited: who has changed a setting makes no more of our tasks.
+[[gnu::noinline]] void run_body_as_made(void* argument) {
+  auto* const region = static_cast<Region*>(smelt_gomp_position.region);
+  // Acquire: pairs with note_settings(), which does nothing between the two but ask libgomp.
+  while (region->settings.load(std::memory_order_acquire) == kNoting) os::yield_cpu();
+  const Icvs& inherited = region->inherited;
+  const Icvs now = icvs_now();
+  if (now.threads != inherited.threads) REAL(omp_set_num_threads)(inherited.threads);
+  if (now.dynamic != inherited.dynamic) REAL(omp_set_dynamic)(inherited.dynamic);
+  if (now.schedule != inherited.schedule || now.chunk != inherited.chunk)
+    REAL(omp_set_schedule)(inherited.schedule, inherited.chunk);
+  if (now.device != inherited.device) REAL(omp_set_default_device)(inherited.device);
+  // Before GCC 11 the process had one for all, which a task does not inherit.
+  static const bool levels_are_tasks = dlsym(RTLD_DEFAULT, "omp_get_supported_active_levels") != nullptr;
+  if (now.levels != inherited.levels && levels_are_tasks) REAL(omp_set_max_active_levels)(inherited.levels);
+  run_body(argument);
+}
+
 struct BareCall {
   GompFunction function;
   void* data;
@@ -338,7 +359,10 @@ void run(TaskTeam& team, Position& position, Task* task) {
   task->runner = position.thread;
   position.task = task;
   position.bare = false;
-  REAL(GOMP_task)(run_body, task, nullptr, 0, 1, false, task->final ? kFinal : 0, nullptr, 0, nullptr);
+  // Relaxed: what this thread has changed itself it sees; what others have changed is theirs.
+  const bool changed = static_cast<Region*>(position.region)->settings.load(std::memory_order_relaxed) != kUnchanged;
+  const GompFunction body = changed ? run_body_as_made : run_body;
+  REAL(GOMP_task)(body, task, nullptr, 0, 1, false, task->final ? kFinal : 0, nullptr, 0, nullptr);
   position.task = before;
   position.bare = bare;
   end(team, task, position.thread);
@@ -615,7 +639,7 @@ bool has_enough(const Position& position) {
   static const bool priorities = REAL(omp_get_max_task_priority)() > 0;  // else a priority counts nothing
   const unsigned ours = kUntied | kFinal | kMergeable | kDepend | (priorities ? 0 : kPriority);
   if ((flags & ~ours) != 0 || position.tasks_are_libgomps ||
-      static_cast<Region*>(position.region)->settings_changed.load(std::memory_order_relaxed))
+      static_cast<Region*>(position.region)->settings.load(std::memory_order_relaxed) != kUnchanged)
     return false;
   if (!(flags & kDepend)) depend = nullptr;
   TaskTeam* const team = make_team(position);
@@ -712,6 +736,18 @@ bool drain(Position& position) {
 }
 
 }  // namespace
+
+void note_settings(Position& position) {
+  if (position.word) take_position(position);
+  // In a region inside that is libgomp's, only what that one has made inherits it.
+  if (!position.barrier || REAL(omp_get_level)() != position.level) return;
+  auto* const region = static_cast<Region*>(position.region);
+  // Relaxed: who makes a task after this call, or runs one, knows of it: a change is its thread's alone.
+  uint32_t before = kUnchanged;
+  if (!region->settings.compare_exchange_strong(before, kNoting, std::memory_order_relaxed)) return;
+  region->inherited = icvs_now();
+  region->settings.store(kChanged, std::memory_order_release);  // pairs with run_body_as_made()
+}
 
 bool is_explicit(const Position& position) {
   // Relaxed: of a task that runs here.

@@ -35,11 +35,12 @@
 //
 // Left to libgomp whole: detach, priority where OMP_MAX_TASK_PRIORITY makes it count, depend on omp_all_memory,
 // taskloops, target tasks; task reductions, in a taskgroup of libgomp's own (it keeps the private copies, by thread,
-// under that group); teams of one; regions in which a setting (omp_set_...) was changed, for tasks inherit it from
-// their maker. The thread that has made such a task makes no other until its next barrier, and what is made inside a
-// body that libgomp runs is libgomp's. A taskgroup with such tasks is opened at libgomp, too; a task of ours in a
-// group that makes some ends when they have. Before it makes one, those of ours that have dependences and the same
-// parent have ended: so no dependence ever is between one of libgomp's and one of ours.
+// under that group); teams of one; what is made after a setting (omp_set_...) was changed in the region, for tasks
+// inherit it from their maker (those that wait then get what all had before). The thread that has made such a task
+// makes no other until its next barrier, and what is made inside a body that libgomp runs is libgomp's. A taskgroup
+// with such tasks is opened at libgomp, too; a task of ours in a group that makes some ends when they have. Before it
+// makes one, those of ours that have dependences and the same parent have ended: so no dependence ever is between one
+// of libgomp's and one of ours.
 //
 // More threads than CPUs: who has nothing to do sleeps after 60 polls, for somebody may be waiting for its CPU.
 //
@@ -68,6 +69,10 @@ bool end_episode(Position& position);
 
 // Does the calling thread run the body of an explicit task that we know of, and not the region's own?
 bool is_explicit(const Position& position);
+
+// The calling thread is about to change a setting: the region's tasks that wait have what was inherited till now, and
+// those made from now on are libgomp's.
+void note_settings(Position& position);
 
 void free_tasks(Region& region);
 

@@ -214,6 +214,13 @@ void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntr
 
 }  // namespace
 
+Icvs icvs_now() {
+  Icvs icvs{REAL(omp_get_max_threads)(),   REAL(omp_get_dynamic)(), REAL(omp_get_max_active_levels)(), 0, 0,
+            REAL(omp_get_default_device)()};
+  REAL(omp_get_schedule)(&icvs.schedule, &icvs.chunk);
+  return icvs;
+}
+
 void enter(const RegionCall& call, RealEntry real) {
   if (!active()) return real(call, call.function, call.data);
   if (!next_region) next_region = &outermost;
@@ -224,7 +231,7 @@ void enter(const RegionCall& call, RealEntry real) {
   next_region = &region.deeper;
   ++region.entered;
   count(region.counters.regions);
-  region.settings_changed.store(false, std::memory_order_relaxed);  // the threads are told by the fork
+  region.settings.store(kUnchanged, std::memory_order_relaxed);  // the threads are told by the fork
 
   if (HotTeam* parked = smelt_gomp_hot; parked && !parked->inside) {
     // A team of one beside the parked team, or run_hot would have served or ended it. The episode numbers belong to the

@@ -88,6 +88,16 @@ struct Note {
 inline const Block& block_of(void* word) { return *static_cast<const Block*>(address_in(word)); }
 inline uint64_t epoch_of(void* word, const Block& block) { return epoch_in(word, block.epoch); }
 
+// The settings that regions and tasks inherit.
+struct Icvs {
+  int threads, dynamic, levels, schedule, chunk, device;
+  bool operator==(const Icvs&) const = default;
+};
+Icvs icvs_now();  // the calling task's
+
+// Was one changed inside the region? kNoting: Region::inherited is about to be known.
+enum Settings : uint32_t { kUnchanged, kNoting, kChanged };
+
 inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
 struct Region : RegionRecord {
@@ -103,11 +113,12 @@ struct Region : RegionRecord {
   bool never_kept;              // nested: libgomp has refused such a team once
   PoolWord pool;                // of an outermost region
 
-  // own_tasks.h. The region's threads': the deques, once there are some; the last episode with tasks of libgomp's; and
-  // whether a setting was changed inside (a hot team in which one was ends).
+  // own_tasks.h. The region's threads': the deques, once there are some; the last episode with tasks of libgomp's; a
+  // Settings, and what all its tasks had inherited before the first change.
   std::atomic<TaskTeam*> tasks;
   std::atomic<uint64_t> libgomp_epoch;
-  std::atomic<bool> settings_changed;
+  std::atomic<uint32_t> settings;
+  Icvs inherited;
 
   Note notes[kBlocks + 1];  // by the same index as `blocks`; of `generation`
 

@@ -19,6 +19,27 @@ static int fibonacci(int n) {
   return a + b;
 }
 
+struct settings {
+  int threads, dynamic, levels, chunk, device;
+  omp_sched_t schedule;
+};
+
+static struct settings settings_now(void) {
+  struct settings now = {
+      omp_get_max_threads(), omp_get_dynamic(), omp_get_max_active_levels(), 0, omp_get_default_device(), 0};
+  omp_get_schedule(&now.schedule, &now.chunk);
+  return now;
+}
+
+static void check_settings(const struct settings* expected) {
+  const struct settings now = settings_now();
+  CHECK(now.threads == expected->threads);
+  CHECK(now.dynamic == expected->dynamic);
+  CHECK(now.levels == expected->levels);
+  CHECK(now.schedule == expected->schedule && now.chunk == expected->chunk);
+  CHECK(now.device == expected->device);
+}
+
 static int cut_off(int n) {
   if (n < 2) return n;
   int a, b;
@@ -255,17 +276,36 @@ static void round_of(int threads, unsigned* state) {
     }
   }
   CHECK(inner == 64);
-  // Settings are inherited from the maker, wherever the task runs.
+  // Settings are inherited from the maker, as it had them then, wherever and whenever the task runs.
   if (seed % 4 != 0) return;
+  const struct settings outside = settings_now();
+  // Before GCC 11 the process had one limit of levels for all.
+#pragma omp parallel num_threads(threads)
+#pragma omp master
+  omp_set_max_active_levels(outside.levels + 1);
+  const int inherited = omp_get_max_active_levels() == outside.levels;
+  omp_set_max_active_levels(outside.levels);
 #pragma omp parallel num_threads(threads)
   {
-    omp_set_num_threads(3 + omp_get_thread_num());
-    const int mine = omp_get_max_threads();
+    for (int i = 0; i < 4; ++i) {
+#pragma omp task
+      check_settings(&outside);
+    }
+    omp_set_num_threads(30 + omp_get_thread_num());
+    omp_set_dynamic(!outside.dynamic);
+    if (inherited) omp_set_max_active_levels(outside.levels + 1);
+    omp_set_schedule(omp_sched_guided, 7 + omp_get_thread_num());
+    omp_set_default_device(5);
+    const struct settings mine = settings_now();
+    CHECK(mine.threads == 30 + omp_get_thread_num() && mine.chunk == 7 + omp_get_thread_num());
     for (int i = 0; i < 4; ++i) {
 #pragma omp task firstprivate(mine)
-      CHECK(omp_get_max_threads() == mine);
+      check_settings(&mine);
     }
+#pragma omp taskwait
+    check_settings(&mine);  // no task has changed them
   }
+  check_settings(&outside);
 }
 
 int main(int count, char** argument) {
