@@ -116,6 +116,45 @@ __kmpc_fork_call:
         .cfi_endproc
         .size   __kmpc_fork_call, . - __kmpc_fork_call
 
+        // tasks.cc says what for.
+        .macro LONG_WAY name
+        .globl  smelt_kmp_long_way_\name
+        .hidden smelt_kmp_long_way_\name
+        .type   smelt_kmp_long_way_\name, %function
+        .p2align 4
+smelt_kmp_long_way_\name:
+        .cfi_startproc
+        stp     x29, x30, [sp, #-80]!
+        .cfi_adjust_cfa_offset 80
+        .cfi_rel_offset 29, 0
+        .cfi_rel_offset 30, 8
+        stp     x0, x1, [sp, #16]
+        stp     x2, x3, [sp, #32]
+        stp     x4, x5, [sp, #48]
+        stp     x6, x7, [sp, #64]
+        adrp    x0, smelt_real_\name
+        add     x0, x0, :lo12:smelt_real_\name
+        mov     x1, x30                         // where the call returns to
+        bl      smelt_kmp_mark_and_find
+        mov     x16, x0
+        ldp     x0, x1, [sp, #16]
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldp     x6, x7, [sp, #64]
+        ldp     x29, x30, [sp], #80
+        .cfi_adjust_cfa_offset -80
+        .cfi_restore 29
+        .cfi_restore 30
+        br      x16
+        .cfi_endproc
+        .size   smelt_kmp_long_way_\name, . - smelt_kmp_long_way_\name
+        .endm
+        LONG_WAY __kmpc_omp_task_alloc
+        LONG_WAY __kmpc_omp_target_task_alloc
+        LONG_WAY __kmpc_omp_task
+        LONG_WAY __kmpc_omp_task_with_deps
+        LONG_WAY __kmpc_taskloop
+
         // The slots (openmp/symbols.h).
         .macro SLOT name
         .globl  smelt_real_\name

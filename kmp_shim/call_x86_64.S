@@ -97,6 +97,36 @@ __kmpc_fork_call:
         .cfi_endproc
         .size   __kmpc_fork_call, . - __kmpc_fork_call
 
+        // tasks.cc says what for.
+        .macro LONG_WAY name
+        .globl  smelt_kmp_long_way_\name
+        .hidden smelt_kmp_long_way_\name
+        .type   smelt_kmp_long_way_\name, @function
+        .p2align 4
+smelt_kmp_long_way_\name:
+        .cfi_startproc
+        .irp    reg, rdi, rsi, rdx, rcx, r8, r9, rax
+        pushq   %\reg
+        .cfi_adjust_cfa_offset 8
+        .endr
+        leaq    smelt_real_\name(%rip), %rdi
+        movq    56(%rsp), %rsi                  // where the call returns to
+        call    smelt_kmp_mark_and_find
+        movq    %rax, %r11
+        .irp    reg, rax, r9, r8, rcx, rdx, rsi, rdi
+        popq    %\reg
+        .cfi_adjust_cfa_offset -8
+        .endr
+        jmpq    *%r11
+        .cfi_endproc
+        .size   smelt_kmp_long_way_\name, . - smelt_kmp_long_way_\name
+        .endm
+        LONG_WAY __kmpc_omp_task_alloc
+        LONG_WAY __kmpc_omp_target_task_alloc
+        LONG_WAY __kmpc_omp_task
+        LONG_WAY __kmpc_omp_task_with_deps
+        LONG_WAY __kmpc_taskloop
+
         // The slots (openmp/symbols.h).
         .macro SLOT name
         .globl  smelt_real_\name

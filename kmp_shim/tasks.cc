@@ -10,21 +10,28 @@
 
 using namespace smelt::kmp;
 
-namespace {
+// The unusual case: the barrier is not marked yet, or it is not known yet whom the caller means. In assembly
+// (call_<isa>.S), for the call must end in a jump, with the arguments as they came: an OMPT tool is told where it
+// returns to, and that must be the program (tests/kmp_shim/tool.c).
+#define LONG_WAY(name) extern "C" [[gnu::visibility("hidden")]] decltype(name) smelt_kmp_long_way_##name
+LONG_WAY(__kmpc_omp_task_alloc);
+LONG_WAY(__kmpc_omp_target_task_alloc);
+LONG_WAY(__kmpc_omp_task);
+LONG_WAY(__kmpc_omp_task_with_deps);
+LONG_WAY(__kmpc_taskloop);
 
-template <class Function, class... Arguments>
-[[gnu::noinline]] auto mark_and_call(Function*, void*& slot, const void* caller, Arguments... arguments) {
+// What it calls: answers with the function to go on to.
+extern "C" [[gnu::visibility("hidden")]] void* smelt_kmp_mark_and_find(void*& slot, const void* caller) {
   before_task();
-  return reinterpret_cast<Function*>(smelt::openmp::meant(slot, caller))(arguments...);
+  return smelt::openmp::meant(slot, caller);
 }
 
-}  // namespace
-
-// What is usual is asked first, and needs no register saved: the barrier is marked, and the caller known as ours.
-#define HAND_ON(name, ...)                                                                              \
-  if (!position.unmarked && smelt_real_##name && is_known_ours(__builtin_return_address(0))) [[likely]] \
-    return REAL(name)(__VA_ARGS__);                                                                     \
-  return mark_and_call(&::name, smelt_real_##name, __builtin_return_address(0), __VA_ARGS__)
+// What is usual is asked first, and needs no register saved. Relaxed: the slot holds a code address.
+#define HAND_ON(name, ...)                                                                  \
+  void* const usual = __atomic_load_n(&smelt_real_##name, __ATOMIC_RELAXED);                \
+  if (usual && !position.unmarked && is_known_ours(__builtin_return_address(0))) [[likely]] \
+    return reinterpret_cast<decltype(&::name)>(usual)(__VA_ARGS__);                         \
+  return smelt_kmp_long_way_##name(__VA_ARGS__)
 
 extern "C" {
 

@@ -1,4 +1,5 @@
-// An OMPT tool that wants to be told of barriers: what it counts must be the program's.
+// An OMPT tool that wants to be told of barriers and tasks: what it counts must be the program's, and so must be where
+// it is told that calls return to.
 #include <omp-tools.h>
 
 #include "../gomp_shim/check.h"
@@ -12,10 +13,22 @@ static void note(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
     __atomic_fetch_add(&barriers, 1, __ATOMIC_RELAXED);
 }
 
+extern const char __executable_start, etext;
+static int tasks, with_dependences;
+
+static void note_task(ompt_data_t* maker, const ompt_frame_t* frame, ompt_data_t* task, int flags, int dependences,
+                      const void* address) {
+  (void)maker, (void)frame, (void)task;
+  if (!(flags & ompt_task_explicit)) return;
+  CHECK((const char*)address > &__executable_start && (const char*)address < &etext);
+  __atomic_fetch_add(dependences ? &with_dependences : &tasks, 1, __ATOMIC_RELAXED);
+}
+
 static int start(ompt_function_lookup_t lookup, int device, ompt_data_t* data) {
   (void)device, (void)data;
   const ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
   set(ompt_callback_sync_region, (ompt_callback_t)note);
+  set(ompt_callback_task_create, (ompt_callback_t)note_task);
   return 1;
 }
 static void end(ompt_data_t* data) { (void)data; }
@@ -34,6 +47,16 @@ int main(void) {
     }
   }
   CHECK(barriers == 100);
+  int x = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  for (int i = 0; i < 10; ++i) {
+#pragma omp task shared(x)
+    __atomic_fetch_add(&x, 1, __ATOMIC_RELAXED);
+#pragma omp task depend(inout : x)
+    __atomic_fetch_add(&x, 1, __ATOMIC_RELAXED);
+  }
+  CHECK(x == 20 && tasks == 10 && with_dependences == 10);
   puts("ok");
   return 0;
 }
