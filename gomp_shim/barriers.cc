@@ -9,6 +9,7 @@
 //
 // The end of a region is inside GOMP_parallel: libgomp's own, or the hot team's (hot_team.h). Which barrier serves an
 // episode, ours or libgomp's, is decided by openmp/episodes.h, for all threads alike.
+#include "base/options.h"
 #include "loops.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
@@ -21,7 +22,10 @@ namespace {
 
 // Passes the next barrier of the region.
 inline void pass(Position& position) {
-  openmp::pass(position, [&position] { return end_episode(position); });
+  const auto end = [&position] { return end_episode(position); };
+  if (options().tasks) [[unlikely]]  // a marked one may be ours
+    return openmp::pass<false>(position, end);
+  openmp::pass(position, end);
 }
 
 }  // namespace

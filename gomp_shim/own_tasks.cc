@@ -821,12 +821,24 @@ using namespace smelt::gomp;
 
 extern "C" {
 
+// The stubs ask: tasks are libgomp's, and it has been found.
+[[gnu::visibility("hidden")]] uint8_t smelt_gomp_no_own_tasks = 0;
+
+// What the stubs of symbols.def's MAKES and WAITS go on to.
+#define OWN(name) [[gnu::visibility("hidden")]] decltype(name) smelt_gomp_##name
+OWN(GOMP_task);
+OWN(GOMP_taskwait);
+OWN(GOMP_taskgroup_start);
+OWN(GOMP_taskgroup_end);
+
 // The signature of GCC 12. Callers of before know fewer arguments; what is read in their place is only passed on.
-void GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align, bool deferred,
-               unsigned flags, void** depend, int priority, void* detach) {
+void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
+                          bool deferred, unsigned flags, void** depend, int priority, void* detach) {
   Position& position = smelt_gomp_position;
   if (!smelt::options().tasks) [[likely]] {
     if (position.unmarked) smelt_gomp_mark();
+    // Release: whoever sees it finds the slots filled.
+    if (active()) __atomic_store_n(&smelt_gomp_no_own_tasks, 1, __ATOMIC_RELEASE);
     return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
   }
   // In a region that we do not see, inside this one, this is right, too: what the task makes is looked at for itself.
@@ -864,7 +876,7 @@ void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, vo
   --position.in_libgomp;
 }
 
-void GOMP_taskwait(void) {
+void smelt_gomp_GOMP_taskwait(void) {
   Position& position = smelt_gomp_position;
   if (!smelt::options().tasks || !position.task || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskwait)();
@@ -890,7 +902,7 @@ void GOMP_taskwait_depend(void** depend) {
   --position.in_libgomp;
 }
 
-void GOMP_taskgroup_start(void) {
+void smelt_gomp_GOMP_taskgroup_start(void) {
   Position& position = smelt_gomp_position;
   if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_start)();
@@ -906,7 +918,7 @@ void GOMP_taskgroup_start(void) {
   if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);
 }
 
-void GOMP_taskgroup_end(void) {
+void smelt_gomp_GOMP_taskgroup_end(void) {
   Position& position = smelt_gomp_position;
   if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_end)();

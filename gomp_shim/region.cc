@@ -90,6 +90,7 @@ void run_region(void* word) {
   Position& position = smelt_gomp_position;
   const Position before = position;
   position.unmarked = 1;
+  position.reals = position.assumed = 0;
   position.real_epoch = nullptr;
   position.word = word;
   position.barrier = nullptr;

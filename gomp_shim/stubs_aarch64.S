@@ -56,6 +56,37 @@
         END     \name
         .endm
 
+        .macro JUMP_OR_OURS name
+        adrp    x16, smelt_gomp_no_own_tasks
+        add     x16, x16, :lo12:smelt_gomp_no_own_tasks
+        ldarb   w16, [x16]                      // before the slot: own_tasks.cc releases it after
+        cbz     w16, 1f
+        adrp    x16, smelt_openmp_several
+        ldrb    w16, [x16, :lo12:smelt_openmp_several]
+        cbnz    w16, 1f
+        adrp    x16, smelt_real_\name
+        ldr     x16, [x16, :lo12:smelt_real_\name]
+        br      x16
+1:      b       smelt_gomp_\name
+        .endm
+
+        .macro MAKING_STUB name
+        BEGIN   \name
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_gomp_position
+        ldr     x17, [x17, :gottprel_lo12:smelt_gomp_position]
+        ldr     w17, [x16, x17]                 // Position::unmarked
+        cbnz    w17, 1f
+        JUMP_OR_OURS \name
+        END     \name
+        .endm
+
+        .macro WAITING_STUB name
+        BEGIN   \name
+        JUMP_OR_OURS \name
+        END     \name
+        .endm
+
         .macro STUB name, function
         BEGIN   \name
         LONG_WAY \name, \function
@@ -63,6 +94,8 @@
         .endm
 
 #define SYMBOL(name)
+#define MAKES(name) MAKING_STUB name
+#define WAITS(name) WAITING_STUB name
 #define MARKED(name) MARKING_STUB name
 #define LEFT(name) STUB name, smelt_gomp_leave
 #define COOLED(name) STUB name, smelt_gomp_cool

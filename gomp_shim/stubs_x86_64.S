@@ -77,6 +77,31 @@
         END     \name
         .endm
 
+        // Tasks are libgomp's in this process, and its only runtime is ours: what else there may be to do,
+        // smelt_gomp_<name> does.
+        .macro JUMP_OR_OURS name
+        cmpb    $0, smelt_gomp_no_own_tasks(%rip)
+        je      smelt_gomp_\name
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     smelt_gomp_\name
+        jmpq    *smelt_real_\name(%rip)
+        .endm
+
+        .macro MAKING_STUB name
+        BEGIN   \name
+        movq    smelt_gomp_position@gottpoff(%rip), %r11
+        cmpl    $0, %fs:(%r11)                  // Position::unmarked
+        jne     smelt_gomp_\name
+        JUMP_OR_OURS \name
+        END     \name
+        .endm
+
+        .macro WAITING_STUB name
+        BEGIN   \name
+        JUMP_OR_OURS \name
+        END     \name
+        .endm
+
         .macro STUB name, function
         BEGIN   \name
         LONG_WAY \name, \function
@@ -84,6 +109,8 @@
         .endm
 
 #define SYMBOL(name)
+#define MAKES(name) MAKING_STUB name
+#define WAITS(name) WAITING_STUB name
 #define MARKED(name) MARKING_STUB name
 #define LEFT(name) STUB name, smelt_gomp_leave
 #define COOLED(name) STUB name, smelt_gomp_cool

@@ -37,15 +37,9 @@ constexpr uint32_t kMostAtomics = 4;  // threads whose atomic operations on one 
 enum class Way : uint8_t { kUnserved, kLibomps, kAtomics, kTree };
 constinit thread_local Way way __attribute__((tls_model("initial-exec"))) = Way::kUnserved;
 
-// The next barrier's number has been passed.
-void pass_on(Position& at) {
-  ++at.epoch;
-  at.unmarked = 1;
-}
-
 void pass_libomps(Position& at) {
   if (at.thread == 0) count(at.region->counters.real);
-  pass_on(at);
+  step(at);
 }
 
 // The same in all threads of the team.
@@ -73,14 +67,14 @@ int32_t reduce(Position& at, KmpIdent* where, KmpThread gtid, void* data, KmpCom
     REAL(__kmpc_barrier)(where, gtid);
     stop = nullptr;
   };
-  if (is_real(*stop, epoch)) pass_real(false);
+  if (next_is_real(at)) pass_real(false);
   uint32_t combined = 0;
   while (!tree.combine_below(me, epoch, stop, data, combine, &combined)) pass_real(true);
   if (me == 0) return 1;
   tree.arrive_with(me, epoch, data);
   ForkMessage nothing;
   while (!tree.await(me, epoch, stop, &nothing)) pass_real(true);
-  pass_on(at);
+  step(at);
   return 0;
 }
 
@@ -114,7 +108,7 @@ void __kmpc_end_reduce(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
   Position& at = position;
   switch (way) {
     case Way::kAtomics: return smelt::openmp::pass(at, [=] { return REAL(__kmpc_barrier)(where, gtid), true; });
-    case Way::kTree: static_cast<Region*>(at.region)->reduction->fork(at.epoch + 1, {}); return pass_on(at);
+    case Way::kTree: static_cast<Region*>(at.region)->reduction->fork(at.epoch + 1, {}); return step(at);
     case Way::kLibomps: STOCK(__kmpc_end_reduce)(where, gtid, lock); return pass_libomps(at);
     case Way::kUnserved: STOCK(__kmpc_end_reduce)(where, gtid, lock);
   }

@@ -80,6 +80,7 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   const Block& block = *static_cast<const Block*>(address_in(word));
   const Position before = position;
   position.unmarked = 1;
+  position.reals = position.assumed = 0;
   position.real_epoch = nullptr;
   position.word = word;
   position.barrier = nullptr;

@@ -14,11 +14,18 @@
 // A shim that queues tasks of its own marks for them, too, and tells the two apart by a word more:
 // gomp_shim/own_tasks.h.
 //
+// Where every barrier has tasks, the mark is a line that moves between cores for nothing. So after kFewReals marked
+// episodes in a row the next ones are the runtime's without a mark (Position::assumed), then one is asked again: 8, 16,
+// ... 256, as long as those are marked, too. Every thread counts for itself, from the region's beginning, and all come
+// to the same: how an episode ended is the same for all. At worst, as many barriers are the runtime's as were marked
+// or assumed before.
+//
 // Why all threads agree: whoever marks e has not arrived at e, so nobody can have been released from e by ours, and
 // the marker itself goes to the real one. Either everybody is released by ours or everybody ends in the runtime's.
 // Arrival flags are epochs with one writer each, so an abandoned episode needs no repair.
 #pragma once
 
+#include "openmp/callers.h"
 #include "openmp/region.h"
 
 namespace smelt::openmp {
@@ -31,20 +38,41 @@ inline bool is_real(const std::atomic<uint64_t>& real_epoch, uint64_t epoch) {
   return real_epoch.load(std::memory_order_acquire) == epoch;
 }
 
+// Is the thread's next episode real?
+inline bool next_is_real(const Position& position) {
+  return position.assumed != 0 || is_real(*position.real_epoch, position.epoch + 1);
+}
+
+inline constexpr uint32_t kFewReals = 8, kMostReals = 13;  // 8 to 256 episodes are assumed
+
+// The next episode has been passed. Where others' calls come by, every task is looked at, marks or no marks.
+inline void step(Position& position) {
+  ++position.epoch;
+  position.unmarked = 1;
+  if (position.assumed != 0) [[unlikely]]
+    position.unmarked = --position.assumed == 0 || smelt_openmp_several;
+}
+
 // Passes the next barrier of the region; `real_barrier()` ends one that is marked, and says whether the runtime did.
-template <typename RealBarrier>
+// kLearns: it always is the runtime, and marks in a row are learnt from.
+template <bool kLearns = true, typename RealBarrier>
 inline void pass(Position& position, RealBarrier real_barrier) {
   const uint64_t epoch = position.epoch + 1;
-  const bool real = is_real(*position.real_epoch, epoch);
+  const bool real = next_is_real(position);
   if (real || !position.barrier->arrive_and_wait(position.thread, epoch, position.real_epoch)) [[unlikely]] {
     Counters& counters = position.region->counters;
     if (!real) counters.abandoned.fetch_add(1, std::memory_order_relaxed);
     const bool by_runtime = real_barrier();
     if (by_runtime && position.thread == 0) count(counters.real);
+    if (kLearns && position.assumed == 0) {
+      if (position.reals < kMostReals) ++position.reals;
+      if (position.reals >= kFewReals) position.assumed = (1u << (position.reals - kFewReals + 3)) + 1;  // step()
+    }
+  } else {
+    position.reals = 0;
   }
   // Only now: tasks run inside the real barrier, and those they create belong to this same episode.
-  position.epoch = epoch;
-  position.unmarked = 1;
+  step(position);
 }
 
 }  // namespace smelt::openmp

@@ -66,6 +66,8 @@ struct Position {
   uint32_t groups_at_libgomp = 0;   // taskgroups that are open there alone
   Task* task = nullptr;             // whose body is run, if it has made tasks or is one of ours
   bool bare = false;                // the body is an undeferred child's of `task`, without a Task of its own so far
+  uint32_t reals = 0;               // episodes.h: marked ones in a row
+  uint32_t assumed = 0;             // ... and the next so many are the runtime's, marked or not
 };
 
 // The word that a shim hands to every thread of a team: the address of what it has to say, and the low kTagBits of the

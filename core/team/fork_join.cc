@@ -34,11 +34,14 @@ ForkJoin* ForkJoin::create(const Tree& tree, const WaitPolicy& policy, void* mem
   return made;
 }
 
-bool ForkJoin::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+bool ForkJoin::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, bool asleep) {
   const uint32_t cpu = os::current_cpu();
   for (Bell* own : {&nodes_[me].release.bell, &nodes_[me].arrival.bell})
     if (own->cpu.load(std::memory_order_relaxed) != cpu) own->cpu.store(cpu, std::memory_order_relaxed);
-  return wait_slowly(flag, epoch, stop, policy_);
+  if (!asleep) return wait_slowly(flag, epoch, stop, policy_);
+  WaitPolicy sleep = policy_;
+  sleep.spin_ns = sleep.yield_ns = 0;
+  return wait_slowly(flag, epoch, stop, sleep);
 }
 
 void ForkJoin::wake_all() {

@@ -79,10 +79,12 @@ class ForkJoin {
     post(arrival, epoch, policy_.order);
   }
 
-  // A worker: waits for fork `epoch`, hands it on to those below, and fills in the message. False: stopped.
-  bool await(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, ForkMessage* message) {
+  // A worker: waits for fork `epoch`, hands it on to those below, and fills in the message. False: stopped. `asleep`:
+  // without yielding before it sleeps.
+  bool await(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, ForkMessage* message,
+             bool asleep = false) {
     Node& parent = nodes_[nodes_[me].parent];
-    if (!wait_briefly(parent.release.epoch, epoch, policy_) && !wait_long(parent.release, me, epoch, stop))
+    if (!wait_briefly(parent.release.epoch, epoch, policy_) && !wait_long(parent.release, me, epoch, stop, asleep))
       return false;
     *message = parent.release.message;  // ordered by the acquire of the epoch; not changed before we have arrived again
     if (nodes_[me].children) pass_on(me, epoch, *message);
@@ -139,7 +141,7 @@ class ForkJoin {
     return true;
   }
 
-  bool wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
+  bool wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, bool asleep = false);
 
   uint32_t n_;
   WaitPolicy policy_;

@@ -32,6 +32,16 @@ check_under "constructs, one CPU" 0 '^ok$' SMELT_CPUS=1 "$programs/constructs"
 check_under "tasks, asleep" 0 '^ok$' SMELT_WAIT=sleep "$programs/tasks" 500
 check_under "tasks, hot teams made and ended" 0 "OpenMP: .*\([1-9][0-9]+ hot;" SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/tasks" 500
 check "tasks without marking fail: the stress can see the hazard" 1 'failed: ' env LD_PRELOAD="$control" SMELT_CPUS=64 "$programs/tasks"
+# What is learnt from rows of barriers with tasks.
+check "phases of tasks, stock" 0 '^ok' "$programs/task_phases" 20
+for seed in 1 2 3; do
+  check_under "phases of tasks, seed $seed" 0 '^ok' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_phases" 60 $seed
+  check_under "phases of tasks, no hot team, seed $seed" 0 '^ok' SMELT_HOT_TEAM=0 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_phases" 60 $seed
+done
+check_under "phases of tasks, a crowd" 0 '^ok' "$programs/task_phases" 20 4
+check_under "phases of tasks by stealing" 0 '^ok' SMELT_TASKS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_phases" 60 5
+learnt libgomp
+check "phases without marking fail" 1 'failed: ' env LD_PRELOAD="$control" SMELT_CPUS=64 "$programs/task_phases"
 
 check "cancellation on, stock" 0 '^ok$' env OMP_CANCELLATION=true "$programs/cancel"
 check_under "cancellation on: steps aside" 0 'takes nothing: OMP_CANCELLATION is on' OMP_CANCELLATION=true SMELT_VERBOSE=1 "$programs/cancel"

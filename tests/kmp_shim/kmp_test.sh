@@ -24,6 +24,14 @@ check_under "barriers are served, and those with tasks are libomp's" 0 "$counted
 check_under "level 2: a line per team" 0 'team of 2, CPUs .*: barrier pair' SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/arguments"
 check "tasks without marking fail: the stress can see the hazard" 1 'failed: ' \
   env LD_PRELOAD="$control" SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/tasks" 300 3
+# What is learnt from rows of barriers with tasks. With 6 threads reductions are a tree's.
+check "phases of tasks, stock" 0 '^ok' env OMP_WAIT_POLICY=passive "$programs/task_phases" 20
+for seed in 1 2; do
+  check_under "phases of tasks, seed $seed" 0 '^ok' SMELT_CPUS=64 SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive "$programs/task_phases" 40 $seed
+done
+check_under "phases of tasks, 6 threads" 0 '^ok' SMELT_CPUS=64 SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive "$programs/task_phases" 8 3 6
+learnt libomp
+check "phases without marking fail" 1 'failed: ' env LD_PRELOAD="$control" SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/task_phases"
 
 # Steps aside, and the program runs as it would.
 aside() { check_under "$1: steps aside" 0 "takes nothing: $2" SMELT_VERBOSE=1 OMP_WAIT_POLICY=passive "$3" "$4" 2 3; }

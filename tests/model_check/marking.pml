@@ -6,8 +6,10 @@
  * fence behind it is for sleepers: bell.pml. Plain data are written before the odd episodes and read by everybody
  * after them; a task is plain data of its maker, read after the barrier.
  * Checked: nobody leaves a barrier with tasks left; all leave it the same way; no race, nobody hangs.
+ * LEARN: after a marked episode the next one is assumed to be libgomp's, and no task is marked for it; the one after
+ * that is asked about again.
  * Mutants: CAS, STOP, SIGNAL, WAIT =RELAXED; NOMARK; LATE a task is made, and marked, after its maker has arrived; GE the stop word is
- * compared with >=.
+ * compared with >=; with LEARN, ALONE: one of them learns nothing; FORGET: tasks are not marked after the assumed episode either.
  * N participants, E episodes. */
 #ifndef N
 #define N 2
@@ -53,7 +55,21 @@ inline make_task() {
 #ifdef NOMARK
   tasks[e+1]++
 #else
-  mark(); tasks[e+1]++
+  if :: assumed || forgets -> tasks[e+1]++ :: else -> mark(); tasks[e+1]++ fi
+#endif
+}
+inline learn() {
+#ifdef LEARN
+#ifdef FORGET
+  forgets=assumed;
+#endif
+#ifdef ALONE
+  if :: real && !assumed && me>0 -> assumed=true :: else -> assumed=false fi
+#else
+  if :: real && !assumed -> assumed=true :: else -> assumed=false fi
+#endif
+#else
+  skip
 #endif
 }
 inline real_barrier() {
@@ -61,14 +77,14 @@ inline real_barrier() {
   atomic { update_from(libgomp, ACQ_REL, v); update_to(v+1); if :: v+1==gathered -> tasks[e+1]=0 :: else fi; v=0 };
   await(libgomp, gathered, ACQUIRE) }
 
-proctype P(byte me) { byte e=0, v, j, gathered=0; bool real;
+proctype P(byte me) { byte e=0, v, j, gathered=0; bool real, assumed, forgets;
   do :: e<E ->
      if :: e%2==0 -> write(me, e+1) :: else fi;
 #ifndef LATE
      if :: true -> write(N+N*(e%2)+me, e+1); make_task() :: true fi;
 #endif
      /* pass() */
-     load(real_epoch, STOP, v); real=IS_REAL(v, e+1); v=0;
+     if :: assumed -> real=true :: else -> load(real_epoch, STOP, v); real=IS_REAL(v, e+1); v=0 fi;
      if :: !real ->
            store(me, e+1, SIGNAL);
 #ifdef LATE
@@ -88,7 +104,7 @@ proctype P(byte me) { byte e=0, v, j, gathered=0; bool real;
        if :: real -> byreal[e+1]++; assert(own[e+1]==0) :: else -> own[e+1]++; assert(byreal[e+1]==0) fi };
      if :: real -> j=0; do :: j<N -> read(N+N*(e%2)+j, v); j++ :: else -> break od; j=0; v=0 :: else fi;
      if :: e%2==0 -> j=0; do :: j<N -> read(j, v); assert(v==e+1); j++ :: else -> break od; j=0; v=0 :: else fi;
-     real=false;
+     atomic { learn(); real=false };
      e++
   :: else -> break od;
   leave() }
