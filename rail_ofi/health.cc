@@ -195,8 +195,8 @@ void hear(smelt_rails& rails, Link& link, const Header& header) {
 }
 
 void link_failed(smelt_rails& rails, Link& link) {
-  Peer& peer = *link.peer;
   if (!link.up) return;
+  Peer& peer = *link.peer;
   link.up = false;
   ++link.deaths;
   ++link.epoch;

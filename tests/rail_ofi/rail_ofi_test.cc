@@ -8,11 +8,16 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <random>
 #include <thread>
+
+// libfabric (1.17) leaves two pieces of 376 bytes behind, now and then: allocated and kept in it alone.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libfabric.so\n"; }
 
 namespace smelt::test {
 namespace {
@@ -68,7 +73,7 @@ TEST(Rails, MessagesOfAllLengthsArriveAsTheyWere) {
     ASSERT_EQ(smelt_rail_send(two.a.rails, &send, two.b_of_a, data.data(), bytes), 0);
     ASSERT_EQ(two.until(&send, &receive, kLong, &length), Pair(1, 1)) << bytes;
     EXPECT_EQ(length, bytes);
-    EXPECT_EQ(std::memcmp(got.data(), data.data(), bytes), 0) << bytes;
+    EXPECT_TRUE(std::equal(data.begin(), data.end(), got.begin())) << bytes;
     EXPECT_EQ(got[bytes], 'x');
   }
   // Both rails took part in the long ones, the sampled bandwidths being 2 to 1.
