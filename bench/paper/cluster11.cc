@@ -63,9 +63,7 @@ double sum_of_rails(const Idle& idle) {
   return sum;
 }
 
-Cell percent_of_sum(const Idle& idle, double us) {
-  return {0, 0, fmt::format("{:.0f} %", 100 * bandwidth_of(us) / sum_of_rails(idle))};
-}
+Cell percent_of_sum(const Idle& idle, double us) { return {100 * bandwidth_of(us) / sum_of_rails(idle), 0, ""}; }
 
 Panel limits_panel() {
   Panel panel{.title = "from which size, in bytes",
@@ -73,13 +71,13 @@ Panel limits_panel() {
               .unit = "bytes",
               .y_title = "limit",
               .chart = Chart::kNone};
-  panel.series = {"two pieces as they are", "rendezvous", "two packets apart", "split", "split reaches of the sum"};
+  panel.series = {"two pieces as they are", "rendezvous", "two packets apart", "split", "split reaches, % of the sum"};
   constexpr double kKb = 1024;
   panel.rows.push_back(paper_row("jack (X5650, ConnectX2 QDR)", {8, 0, ""}, none(), none(), none(), none()));
   panel.rows.push_back(
       paper_row("genepi (E5420, ConnectX DDR)", {4 * kKb, 0, ""}, {64 * kKb, 0, ""}, none(), none(), none()));
   panel.rows.push_back(paper_row("joe (X5460, ConnectX DDR)", {49, 0, ""}, {0, 0, "< 32768"}, none(), none(), none()));
-  panel.rows.push_back(paper_row("joe, with Myri-10G", none(), none(), none(), {12 * kKb, 0, ""}, {0, 0, "98 %"}));
+  panel.rows.push_back(paper_row("joe, with Myri-10G", none(), none(), none(), {12 * kKb, 0, ""}, {98, 0, ""}));
   panel.rows.push_back(
       paper_row("infini (Opteron 265, InfiniHost III)", none(), {17 * kKb, 0, ""}, {26 * kKb, 0, ""}, none(), none()));
   panel.rows.push_back(
@@ -139,10 +137,10 @@ Panel together_panel() {
               .y_title = "of the sum",
               .chart = Chart::kNone};
   panel.series = {"equal parts", "equal finish"};
-  panel.rows.push_back({.kind = Kind::kPaper, .name = "joe: InfiniBand, Myrinet", .cells = {none(), {0, 0, "98 %"}}});
+  panel.rows.push_back({.kind = Kind::kPaper, .name = "joe: InfiniBand, Myrinet", .cells = {none(), {98, 0, ""}}});
   panel.rows.push_back({.kind = Kind::kPaper,
                         .name = "jack: InfiniBand QDR, Myrinet",
-                        .cells = {{0, 0, "less than the faster alone"}, {0, 0, "about 100 %"}}});
+                        .cells = {{0, 0, "< the faster alone"}, {100, 0, ""}}});
   return panel;
 }
 
