@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/os/os.h"
-#include "message/lock_bit.h"
 #include "thread/scheduler.h"
 
 #ifndef AT_MINSIGSTKSZ
@@ -17,7 +16,6 @@
 namespace smelt::thread {
 namespace {
 
-constinit std::atomic<uintptr_t> watching_lock{0};
 constinit uint32_t watching = 0;
 
 // What the kernel puts on it, and a line of text.
@@ -46,7 +44,6 @@ bool is_ours(const struct sigaction& action) {
 }  // namespace
 
 void watch_overflow() {
-  lock(watching_lock);
   struct sigaction now {};
   if (watching++ == 0 && ::sigaction(SIGSEGV, nullptr, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
       now.sa_handler == SIG_DFL) {
@@ -55,18 +52,15 @@ void watch_overflow() {
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigaction(SIGSEGV, &ours, nullptr);
   }
-  unlock(watching_lock, 0);
 }
 
 void unwatch_overflow() {
-  lock(watching_lock);
   struct sigaction now {};
   if (--watching == 0 && ::sigaction(SIGSEGV, nullptr, &now) == 0 && is_ours(now)) {
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     ::sigaction(SIGSEGV, &usual, nullptr);
   }
-  unlock(watching_lock, 0);
 }
 
 void begin_signal_stack(Worker& worker) {

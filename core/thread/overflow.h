@@ -7,8 +7,10 @@ namespace smelt::thread {
 
 struct Worker;
 
-void watch_overflow();                    // counted; the first call installs the handler
-void unwatch_overflow();                  // and the last one takes it away, if it still is ours
+// Counted; not by two threads at once. The first call installs the handler, and the last takes it away, if it still is
+// ours.
+void watch_overflow();
+void unwatch_overflow();
 void begin_signal_stack(Worker& worker);  // of this kernel thread
 void end_signal_stack(Worker& worker);
 

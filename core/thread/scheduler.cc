@@ -17,7 +17,7 @@ namespace {
 
 constinit thread_local Worker* worker_here = nullptr;
 
-// All schedulers of this process, for the child of a fork.
+// All schedulers of this process, for the child of a fork. No fork comes while somebody has the lock.
 constinit std::atomic<uintptr_t> list_lock{0};
 constinit Scheduler* all = nullptr;
 
@@ -197,6 +197,7 @@ void enlist(Scheduler& scheduler) {
   if (!watching) watching = pthread_atfork(lock_list, unlock_list, after_fork_in_child) == 0;
   scheduler.after_this = all;
   all = &scheduler;
+  watch_overflow();
   unlock_list();
 }
 
@@ -207,6 +208,7 @@ void delist(Scheduler& scheduler) {
     *at = scheduler.after_this;
     break;
   }
+  unwatch_overflow();
   unlock_list();
 }
 
@@ -306,13 +308,11 @@ int create(uint32_t workers, const unsigned* cpus, size_t stack_bytes, bool stea
     worker.idle = stealing ? &scheduler->idle : &worker.own_idle;
     worker.looked = looked + i * workers;
   }
-  watch_overflow();
   enlist(*scheduler);
   for (uint32_t i = 0; i < workers; ++i) {
     if (const int error = start_worker(scheduler->worker[i], cpus)) {
       stop(*scheduler, i);
       delist(*scheduler);
-      unwatch_overflow();
       release(scheduler);
       return error;
     }
@@ -342,7 +342,6 @@ void destroy(Scheduler* scheduler) {
   }
   stop(*scheduler, scheduler->workers);
   delist(*scheduler);
-  unwatch_overflow();
   release(scheduler);
 }
 

@@ -14,5 +14,5 @@ if ! [ -f "$build/build.ninja" ] || ! grep -qF "'$root'" "$build.ini"; then
     { cat "$build.log"; exit 1; }
 fi
 programs=$(ninja -C "$build" -t targets all |
-  sed -En 's#^((tests/)?(gomp_shim|ompi_coll_smelt)/[^:/]*):.*#\1#p' | grep -v '\.symbols$')
+  sed -En 's#^((tests/)?(gomp_shim|ompi_coll_smelt|core/thread)/[^:/]*):.*#\1#p' | grep -v '\.symbols$')
 ninja -C "$build" --quiet core/smelt $programs

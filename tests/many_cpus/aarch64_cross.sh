@@ -18,6 +18,7 @@ pkgconfig = 'pkg-config'
 exe_wrapper = ['qemu-aarch64-static', '-L', '$root']
 [properties]
 sys_root = '$root'
+library_dirs = ['$libraries']
 pkg_config_libdir = '$libraries/pkgconfig:$root/usr/share/pkgconfig'
 [built-in options]
 c_args = $arguments

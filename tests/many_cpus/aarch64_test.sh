@@ -33,7 +33,7 @@ started() {
     esac
   done
 }
-for folder in core tests/gomp_shim tests/ompi_coll_smelt; do started $folder; done
+for folder in core tests/core/thread tests/gomp_shim tests/ompi_coll_smelt; do started $folder; done
 smelt=$scratch/core/smelt programs=$scratch/tests/gomp_shim
 
 # --- the smelt program
@@ -77,6 +77,15 @@ for asked in best hierarchical:1 spread:3 dissemination:2 mst hybrid adaptive-so
   done
   if [ -z "$why" ]; then passes "$asked: $sizes threads"; else fails "$asked: $why"; fi
 done
+
+# --- user-level threads; limits of memory would be the emulator's, too
+
+threads=$scratch/tests/core/thread
+for waits in auto sleep; do
+  check "user-level threads, SMELT_WAIT=$waits" 0 '^\[  PASSED  \] [1-9]' \
+    env SMELT_WAIT=$waits "$threads/thread_test" --gtest_filter='-*Memory*'
+done
+check "user-level threads in C++" 0 '^\[  PASSED  \] [1-9]' "$threads/thread_hpp_test"
 
 # --- processes: mpirun is this machine's, the ranks are AArch64's
 

@@ -16,7 +16,7 @@ case $arch in
   amd64) triplet=x86_64-linux-gnu ;;
   arm64)
     triplet=aarch64-linux-gnu
-    headers=,libhwloc-dev,libfmt-dev,nlohmann-json3-dev,libcli11-dev,libgtest-dev,libopenmpi-dev ;;
+    headers=,libhwloc-dev,libfmt-dev,nlohmann-json3-dev,libcli11-dev,libgtest-dev,libopenmpi-dev,libboost-context-dev ;;
   *) echo "usage: root.sh amd64|arm64" >&2; exit 2 ;;
 esac
 packages=busybox-static,linux-image-cloud-$arch,libstdc++6,libgomp1,libhwloc15,libfmt9,openmpi-bin$headers
@@ -26,7 +26,7 @@ libraries=./usr/lib/$triplet
 wanted="./boot/vmlinuz-* ./bin/busybox ./lib/$triplet/* ./lib/ld-linux-* ./lib64/* ./etc/openmpi/*
   ./usr/bin/mpirun.openmpi ./usr/bin/orterun ./usr/share/openmpi/*
   $libraries/lib*.so* $libraries/openmpi/* $libraries/pmix2/*
-  $libraries/libgtest*.a $libraries/pkgconfig/* ./usr/share/pkgconfig/*
+  $libraries/libgtest*.a $libraries/libboost_context.a $libraries/pkgconfig/* ./usr/share/pkgconfig/*
   ./usr/include/hwloc* ./usr/include/$triplet/hwloc/* ./usr/include/fmt/* ./usr/include/nlohmann/*
   ./usr/include/CLI/* ./usr/include/gtest/*"
 unwanted="$libraries/libc.so $libraries/libm.so $libraries/libicu* $libraries/lib?san.so* $libraries/libhwasan*
