@@ -44,8 +44,10 @@ struct BitVector {
     fence_after_update();  // the bit before the look at its hint; pairs with the one in is_empty()
     const uint32_t group = bit / (64 * kGroupWords);
     // relaxed, both: the fences order them
-    if (!(top[group / 64].load(std::memory_order_relaxed) >> group % 64 & 1)) [[unlikely]]
+    if (!(top[group / 64].load(std::memory_order_relaxed) >> group % 64 & 1)) [[unlikely]] {
       top[group / 64].fetch_or(uint64_t{1} << group % 64, std::memory_order_relaxed);
+      fence_after_update();  // the hint, too, before what the caller looks at
+    }
   }
 
   // Perhaps something is set. What set() had finished before, in the order of fences, is not missed.
@@ -56,20 +58,21 @@ struct BitVector {
     return any != 0;
   }
 
-  // The bit at `from`, or the first behind it, going round, taken; kNoBit: nothing was there.
-  uint32_t take(uint32_t from) {
+  // The bit at `from`, or the first behind it, going round, taken; kNoBit: nothing was there. *hidden: for a moment a
+  // hint was gone that something stood behind, and who looked then has missed it. A fence comes after that.
+  uint32_t take(uint32_t from, bool* hidden) {
     uint32_t word;
-    const uint64_t got = find<false>(from, 1, &word);
+    const uint64_t got = find<false>(from, 1, &word, hidden);
     return got == 0 ? kNoBit : word * 64 + static_cast<uint32_t>(__builtin_ctzll(got));
   }
 
   // Half of the bits, rounded up, of the first word that has so many at least, from that of `from` on, going round,
   // taken; 0: no word has. *word: which.
-  uint64_t take_half(uint32_t from, int least, uint32_t* word) { return find<true>(from & ~63u, least, word); }
+  uint64_t take_half(uint32_t from, int least, uint32_t* word) { return find<true>(from & ~63u, least, word, nullptr); }
 
  private:
   template <bool half>
-  uint64_t find(uint32_t from, int least, uint32_t* word) {
+  uint64_t find(uint32_t from, int least, uint32_t* word, bool* hidden) {
     const uint32_t first = from / 64 % (kGroups * kGroupWords);
     // The rest of the word and of its group; the groups behind it, those before it, and the group itself again.
     if (const uint64_t got = take_of<half>(first, ~uint64_t{0} << from % 64, least)) return *word = first, got;
@@ -82,7 +85,10 @@ struct BitVector {
       for (uint32_t w = next * kGroupWords; w < (next + 1) * kGroupWords; ++w)
         if (const uint64_t got = take_of<half>(w, ~uint64_t{0}, least)) return *word = w, got;
       done = (next + kGroups - group - 1) % kGroups;
-      if (half || is_empty(next)) ++done;
+      if (half || is_empty(next))
+        ++done;
+      else
+        *hidden = true;
     }
     return 0;
   }
@@ -131,6 +137,7 @@ struct BitVector {
       any |= words[w].load(std::memory_order_relaxed);
     if (any == 0) return true;
     top[group / 64].fetch_or(uint64_t{1} << group % 64, std::memory_order_relaxed);
+    fence_after_update();  // before what the caller looks at
     return false;
   }
 };

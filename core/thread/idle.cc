@@ -50,8 +50,10 @@ bool adopt(Worker& worker, Worker& victim, Thread& thread) {
   return true;
 }
 
-// Half of what may run in one word of the victim's, or all of it where it runs nothing itself. One of them is returned.
-Thread* steal_from(Worker& worker, Worker& victim) {
+// Half of what may run in one word of the victim's. A single one is left to it, unless it has run nothing since we
+// looked before, or this is our last look: it may be about to run for long, and nobody would wake us for what is there
+// already. One of them is returned.
+Thread* steal_from(Worker& worker, Worker& victim, bool last_look) {
   // relaxed: it only has to move while the victim is at work
   const uint64_t runs = victim.runs.load(std::memory_order_relaxed);
   const bool stuck = worker.looked[victim.number] == runs;
@@ -61,7 +63,7 @@ Thread* steal_from(Worker& worker, Worker& victim) {
   // Now here, now there: not where it is just taking its own.
   const uint32_t used = victim.fresh.load(std::memory_order_relaxed);
   const uint32_t from = static_cast<uint32_t>(runs * 61 % (used + 1));
-  uint64_t bits = victim.runnable.take_half(from, stuck ? 1 : 2, &word);
+  uint64_t bits = victim.runnable.take_half(from, stuck || last_look ? 1 : 2, &word);
   Thread* first = nullptr;
   for (; bits != 0; bits &= bits - 1) {
     Thread& thread = *victim.table[word * 64 + static_cast<uint32_t>(__builtin_ctzll(bits))];
@@ -79,22 +81,22 @@ Thread* steal_from(Worker& worker, Worker& victim) {
 }
 
 // Neighbours first: workers that are bound are so in the order of CPUs.
-Thread* steal(Worker& worker) {
+Thread* steal(Worker& worker, bool last_look) {
   const Scheduler& scheduler = *worker.scheduler;
   const uint32_t n = scheduler.workers;
   for (uint32_t distance = 1; distance <= n / 2; ++distance) {
     Worker& up = scheduler.worker[(worker.number + distance) % n];
-    if (Thread* thread = steal_from(worker, up)) return thread;
+    if (Thread* thread = steal_from(worker, up, last_look)) return thread;
     Worker& down = scheduler.worker[(worker.number + n - distance) % n];
     if (&down == &up) break;
-    if (Thread* thread = steal_from(worker, down)) return thread;
+    if (Thread* thread = steal_from(worker, down, last_look)) return thread;
   }
   return nullptr;
 }
 
-Thread* look(Worker& worker) {
+Thread* look(Worker& worker, bool last_look = false) {
   if (Thread* thread = next_own(worker)) return thread;
-  return worker.scheduler->stealing ? steal(worker) : nullptr;
+  return worker.scheduler->stealing ? steal(worker, last_look) : nullptr;
 }
 
 // A searcher has found something.
@@ -149,7 +151,7 @@ Thread* find_work(Worker& worker) {
       worker.bell.store(kAsleep, std::memory_order_relaxed);
       idle.fetch_add(kOneSleeper - kOneSearcher, std::memory_order_relaxed);
       fence_after_update();  // before the last look; pairs with make_runnable()
-      if (!stopped(scheduler)) thread = look(worker);
+      if (!stopped(scheduler)) thread = look(worker, true);
       if (!thread && !stopped(scheduler)) {
         worker.slept.store(worker.slept.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         while (worker.bell.load(std::memory_order_relaxed) == kAsleep) os::futex_wait(&worker.bell, kAsleep);

@@ -25,8 +25,8 @@ void* lend(void* argument) {
 }  // namespace
 
 int begin_lender(Thread& thread) {
-  // The C library takes the block out of the stack, and says EINVAL if there is no room left.
-  constexpr size_t kLeast = 65536, kMost = size_t{1} << 30;
+  // The C library takes the block out of the stack, and says EINVAL if there is no room left; destructors want some.
+  constexpr size_t kLeast = 262144, kMost = size_t{1} << 30;
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return -ENOMEM;
   sigset_t all, before;

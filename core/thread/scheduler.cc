@@ -187,7 +187,7 @@ void unlock_list() { unlock(list_lock, 0); }
 void after_fork_in_child() {
   for (Scheduler* scheduler = all; scheduler; scheduler = scheduler->after_this)
     for (uint32_t i = 0; i < scheduler->workers; ++i) scheduler->worker[i].forked = true;
-  all = nullptr;
+  for (; all; all = all->after_this) unwatch_overflow();
   unlock_list();
 }
 
@@ -264,7 +264,10 @@ void switch_away(Worker& worker, Thread* next, After after, void* argument) {
 }
 
 Thread* next_own(Worker& worker) {
-  const uint32_t position = worker.runnable.take(worker.cursor);
+  bool hidden = false;
+  const uint32_t position = worker.runnable.take(worker.cursor, &hidden);
+  if (hidden) [[unlikely]]
+    wake_if_needed(worker);
   if (position == kNoBit) return nullptr;
   worker.cursor = (position + 1) % kBits;
   worker.runs.store(worker.runs.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -272,7 +275,8 @@ Thread* next_own(Worker& worker) {
 }
 
 uint32_t take_position(Worker& worker) {
-  const uint32_t used = worker.unused.take(0);
+  bool hidden;  // nobody waits for a position
+  const uint32_t used = worker.unused.take(0, &hidden);
   if (used != kNoBit) return used;
   // relaxed, both: a number that nobody else gets
   if (worker.fresh.load(std::memory_order_relaxed) >= kBits) return kNoBit;
@@ -389,7 +393,7 @@ int spawn(Scheduler& scheduler, Function function, void* argument, int where, bo
   if (out) *out = thread;
   count_spawned(scheduler, here, 1);  // before it may run, or it might have ended without having begun
   if (!scheduler.own_tls) {
-    make_runnable(*thread);
+    let_run(*thread, here);
     return 0;
   }
   const int error = begin_lender(*thread);

@@ -145,14 +145,19 @@ Thread* find_work(Worker& worker);
 void wake(Worker& home);
 void wake_all(Scheduler& scheduler);
 
-// Its registers are saved, nobody runs it, and it has a bit that is not set. It may be gone when this returns.
-inline void make_runnable(Thread& thread) {
-  Worker& home = *thread.home;
-  home.runnable.set(thread.position);  // with a fence at its end: the bit before the look at who is idle
+// A bit of this worker's is set, and after that came a fence: does somebody have to look?
+inline void wake_if_needed(Worker& home) {
   // relaxed: the fence orders it
   const uint64_t idle = home.idle->count.load(std::memory_order_relaxed);
   if (sleepers(idle) != 0 && searchers(idle) == 0) [[unlikely]]
     wake(home);
+}
+
+// Its registers are saved, nobody runs it, and it has a bit that is not set. It may be gone when this returns.
+inline void make_runnable(Thread& thread) {
+  Worker& home = *thread.home;
+  home.runnable.set(thread.position);  // with a fence at its end: bit and hint before the look at who is idle
+  wake_if_needed(home);
 }
 
 }  // namespace smelt::thread

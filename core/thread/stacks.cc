@@ -16,6 +16,9 @@ constexpr size_t kTop = 64;        // above the thread: the slab's record, in th
 constexpr uint32_t kColours = 16;  // the page's lower half, in steps of two lines
 constexpr size_t kColourBytes = 128;
 
+// Guards of this process that split mappings. relaxed, all: a number
+constinit std::atomic<int64_t> splits{0};
+
 size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
 }  // namespace
@@ -33,6 +36,8 @@ void Stacks::destroy() {
     os::unmap_pages(slab->memory, slab->stacks * stride_);
   }
   slabs_ = nullptr;
+  splits.fetch_sub(splits_, std::memory_order_relaxed);
+  splits_ = 0;
 }
 
 // The i-th of a slab, colours and all. Touches nothing.
@@ -47,9 +52,11 @@ bool Stacks::put_guards(char* slab, uint32_t stacks) {
   for (uint32_t i = 0; i < stacks; ++i) {
     if (kernel_marks_) kernel_marks_ = os::mark_guard(slab + i * stride_, guard);
     if (kernel_marks_) continue;
-    if (splits_left_ < 0) splits_left_ = os::mapping_limit() / 4;
-    if (splits_left_ == 0 || !os::split_guard(slab + i * stride_, guard)) return false;
-    --splits_left_;
+    if (split_limit_ < 0) split_limit_ = os::mapping_limit() / 4;
+    if (splits.load(std::memory_order_relaxed) >= split_limit_ || !os::split_guard(slab + i * stride_, guard))
+      return false;
+    splits.fetch_add(1, std::memory_order_relaxed);
+    ++splits_;
   }
   return true;
 }
@@ -60,7 +67,7 @@ bool Stacks::grow() {
   while (!(memory = static_cast<char*>(os::map_stacks(stacks * stride_))))
     if ((stacks /= 4) == 0) return false;
   if (!put_guards(memory, stacks)) {
-    splits_left_ = 0;
+    split_limit_ = 0;  // no more attempts
     // relaxed: a figure
     unguarded_.fetch_add(stacks, std::memory_order_relaxed);
   }

@@ -63,7 +63,8 @@ class Stacks {
   uint32_t next_fresh_ = 0, end_fresh_ = 0;
   std::atomic<uint64_t> count_{0}, unguarded_{0};
   bool kernel_marks_ = true;
-  int64_t splits_left_ = -1;  // guards that may split mappings; -1: not known yet
+  int64_t splits_ = 0;        // our guards that split mappings
+  int64_t split_limit_ = -1;  // how many of the process may; -1: not known yet
 };
 
 }  // namespace smelt::thread

@@ -52,8 +52,9 @@ void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_
 }
 
 void futex_wake_all(std::atomic<uint32_t>* word) {
-  const ErrnoKeeper keeper;
-  ::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  // Written back only where the call has written: who is woken may run with this thread's errno (core/thread/own_tls.h).
+  const int saved = errno;
+  if (::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0) == -1) errno = saved;
 }
 
 namespace {

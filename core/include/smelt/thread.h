@@ -29,7 +29,9 @@
  *                      sides of a switch does so in functions that are not inlined, or forbids threads to move
  *                      (SMELT_NO_STEALING), or asks for variables of each thread's own (SMELT_OWN_TLS): then they are
  *                      destroyed when it ends, pthread_self and keys are its own too, and a mutex held across a switch
- *                      stays its own. That takes a kernel thread for each, which sleeps: for hundreds of threads
+ *                      stays its own. That takes a kernel thread for each, which sleeps: for hundreds of threads.
+ *                      Destructors of such variables must not wait, join or yield. What the kernel knows of threads is
+ *                      that one's: pthread_kill, affinity, priority inheritance, restartable sequences
  *   signal mask        its worker's, which begins with that of the creator of the scheduler
  *   rounding modes     its own on x86-64, its worker's elsewhere
  *   locks              a mutex that is held across a switch may be unlocked on another worker, which is an error; and

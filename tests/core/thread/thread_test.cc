@@ -312,7 +312,7 @@ TEST_F(Threads, RunInOnePlaceAtATime) {
   std::vector<smelt_thread*> self(count, nullptr);
   std::atomic<int> moves{0};
   // Not all alike, so that workers run out of threads and come for others'.
-  const auto rounds_of = [](int i) { return 100 << i % 8; };
+  const auto rounds_of = [](int i) { return 30 << i % 8; };
   std::vector<Body> bodies;
   for (int i = 0; i < count; ++i)
     bodies.emplace_back([&, i] {
