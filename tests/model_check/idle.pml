@@ -1,9 +1,10 @@
 /* Workers that search, sleep and are woken, under weak memory. Stands for core/thread/idle.cc and make_runnable(). W
  * bits are set by MAKERS; what a bit stands for runs for ever, so each wants a worker of its own, and there are W of
  * them. What comes with a bit is settled elsewhere (bits, threads): here each is a location, and all else is relaxed.
+ * HINTS: who looks does so behind hints, a location each, which are never taken back (bits).
  * Checked: nobody sleeps for ever beside something to do.
  * SEARCH: a worker may look before it is about to sleep, too. ONE_IS_THERE: a bit is set from the beginning.
- * Mutants: NO_FENCE_MAKE, NO_FENCE_SLEEP, NO_FENCE_FOUND without the fence; TRUST who finds work looks for no more;
+ * Mutants: NO_FENCE_MAKE, NO_FENCE_HINT, NO_FENCE_SLEEP, NO_FENCE_FOUND without the fence; TRUST who finds work looks for no more;
  * BLIND no look before sleeping; COUNTED who wakes somebody counts it as a searcher, in its place; LATE the bell says
  * that it sleeps only after the last look. */
 #ifndef W
@@ -14,13 +15,22 @@
 #endif
 #define JOBS W
 #define THREADS (W+MAKERS)
+#ifdef HINTS
+#define LOCATIONS (1+2*JOBS+W)
+#else
 #define LOCATIONS (1+JOBS+W)
+#endif
 #define PLAIN 0
 #define MESSAGES 14
 #include "weak.pml"
 #define idle 0
 #define job(k) (1+(k))
 #define bell(w) (1+JOBS+(w))
+#ifdef HINTS
+#define hint(k) (1+JOBS+W+(k))
+#else
+#define hint(k) job(k)
+#endif
 /* searchers + 8 * sleepers */
 #define SEARCHER 1
 #define SLEEPER 8
@@ -53,7 +63,10 @@ inline wake(first) {
 inline look() {
   atomic { i=0;
     do :: i<JOBS && got==0 ->
-          load(job(i), RELAXED, v);
+          load(hint(i), RELAXED, v);
+#ifdef HINTS
+          if :: v==1 -> load(job(i), RELAXED, v) :: else fi;
+#endif
           if :: v==1 -> update_from(job(i), ACQUIRE, v); if :: v==1 -> update_to(2); got=1 :: else -> update_not() fi
              :: else fi;
           v=0; i++
@@ -65,6 +78,15 @@ proctype Maker(byte me) { byte k, v, i, done;
      atomic { update_from(job(k), RELEASE, v); update_to(1); v=0 };
 #ifndef NO_FENCE_MAKE
      fence();
+#endif
+#ifdef HINTS
+     load(hint(k), RELAXED, v);
+     if :: v==0 -> atomic { update_from(hint(k), RELAXED, v); update_to(1); v=0 };
+#ifndef NO_FENCE_HINT
+           fence();
+#endif
+           skip
+        :: else v=0 fi;
 #endif
      load(idle, RELAXED, v);
      if :: v/SLEEPER>0 && v%SLEEPER==0 -> v=0; wake(k%W) :: else v=0 fi
@@ -121,7 +143,7 @@ proctype Worker(byte me) { byte v, i, got, done;
 #endif
   if :: v%SLEEPER==1 && v/SLEEPER>0 ->
         v=0; i=0;
-        do :: i<JOBS && v!=1 -> load(job(i), RELAXED, v); i++ :: else -> break od;
+        do :: i<JOBS && v!=1 -> load(hint(i), RELAXED, v); i++ :: else -> break od;
         if :: v==1 -> v=0; wake(me) :: else v=0 fi
      :: else fi;
 #endif
@@ -132,6 +154,9 @@ init { atomic { byte i=0;
   last_[idle]=W*SEARCHER; c_code { now.memory.message[0][0].value = now.last_[0]; };
 #ifdef ONE_IS_THERE
   next_job=1; last_[job(0)]=1; c_code { now.memory.message[1][0].value = 1; };
+#ifdef HINTS
+  last_[hint(0)]=1; c_code { now.memory.message[1+JOBS+W][0].value = 1; };
+#endif
 #endif
   do :: i<W -> run Worker(i); i++ :: else -> break od;
   i=0; do :: i<MAKERS -> run Maker(W+i); i++ :: else -> break od } }
