@@ -31,6 +31,8 @@ Figure hotpar_figure_4(const Settings& settings);
 Figure hotpar_figure_5(const Settings& settings);
 Figure hotpar_figure_6(const Settings& settings);
 Figure hotpar_table_2(const Settings& settings);
+// Brunet, Trahay and Denis, Cluster 2011
+Figure cluster_limits(const Settings& settings);
 
 inline constexpr const char* kOsdi = "Kaestle et al., Machine-aware Atomic Broadcast Trees for Multicores, OSDI 2016";
 inline constexpr const char* kHotPar =

@@ -31,7 +31,7 @@ using Json = nlohmann::ordered_json;
 
 struct InfoArguments {
   std::string machine = "this";
-  std::string network;
+  std::string network, plot;
   bool json = false, thresholds = false, rails = false;
   uint32_t participants = 0;
 };
@@ -250,6 +250,9 @@ void add_info(CLI::App& app, Action& chosen) {
   verb->add_option("--network", arguments->network, "with --rails: a network profile instead of this machine's")
       ->type_name("FILE")
       ->needs(rails);
+  verb->add_option("--plot", arguments->plot, "with --rails: draw the curves and where they cross; - : on the terminal")
+      ->type_name("FILE.svg")
+      ->needs(rails);
   verb->footer(
       "Example:\n  smelt info\n  smelt info --thresholds\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'\n"
       "  smelt info --machine zoo:list");
@@ -260,6 +263,10 @@ void add_info(CLI::App& app, Action& chosen) {
         const NetworkProfile profile =
             read_network_profile(arguments->network.empty() ? default_network_path() : arguments->network);
         put(arguments->json ? rails_json(profile) : rails_text(profile));
+        if (arguments->plot == "-")
+          put(rails_plot_text(profile));
+        else if (!arguments->plot.empty())
+          write_file(arguments->plot, rails_plot_svg(profile));
         return 0;
       }
       const Report report = make_report(arguments->machine);

@@ -1,13 +1,21 @@
 // smelt network: sample the networks between two nodes, one command on each.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
+#include "cli/interruption.h"
+#include "cli/methods.h"
 #include "cli/progress_line.h"
 #include "cli/rails.h"
+#include "cli/start_peer.h"
 #include "network/control.h"
 #include "network/fabric.h"
+#include "network/interfaces.h"
+#include "network/journal.h"
 #include "network/sampling.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
@@ -18,11 +26,21 @@ namespace {
 constexpr uint16_t kPort = 17311;  // below those that the kernel gives to outgoing connections
 
 struct NetworkArguments {
-  std::string peer, output, address = "0.0.0.0";
+  std::string peer, output, file, other, agent, address = "0.0.0.0";
   uint16_t port = kPort;
   double seconds = 8;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, fresh = false;
 };
+
+// At the place named; else for the peers of its class, and as the one that is used where nothing is said.
+void keep(const NetworkProfile& profile, const std::string& place, bool quiet = false) {
+  std::vector<std::string> places = {place};
+  if (place.empty()) places = {default_network_path(), network_path_of(profile.peer_class)};
+  for (const std::string& path : places) {
+    write_network_profile(profile, path);
+    if (!quiet) put(fmt::format("written     {}\n", path));
+  }
+}
 
 int listen(const NetworkArguments& arguments) {
   fabric_library();  // said now, and not when the other node has connected
@@ -33,30 +51,145 @@ int listen(const NetworkArguments& arguments) {
   while ((fd = listener.accept()) < 0) {
   }
   Control control(fd);
-  serve_sampling(control);
-  put(fmt::format("sampled from {}; the profile lies there\n", control.peer_address()));
+  const std::optional<NetworkProfile> profile = serve_sampling(control);
+  if (profile)
+    keep(*profile, arguments.output);
+  else
+    put(fmt::format("looked at from {}; nothing is new\n", control.peer_address()));
   return 0;
 }
 
+// The peer, started first where an agent was named: it lives as long as this does.
+class Connection {
+ public:
+  explicit Connection(const NetworkArguments& arguments) {
+    constexpr double kConnectSeconds = 10, kStartSeconds = 30;
+    if (!arguments.agent.empty()) started_.emplace(arguments.agent, arguments.peer, kStartSeconds);
+    control_.emplace(connect_to(arguments.peer, started_ ? started_->port() : arguments.port, kConnectSeconds));
+  }
+  Control& operator*() { return *control_; }
+
+ private:
+  std::optional<StartedPeer> started_;
+  std::optional<Control> control_;  // ends first: then the peer does
+};
+
 int sample(const NetworkArguments& arguments) {
-  constexpr double kConnectSeconds = 10;
   fabric_library();
   const std::string path = arguments.output.empty() ? default_network_path() : arguments.output;
   prepare_profile_place(path, false);
-  Control control(connect_to(arguments.peer, arguments.port, kConnectSeconds));
+  NetworkJournal journal(path, arguments.fresh);
+  if (journal.known() > 0 && !arguments.quiet)
+    warn(fmt::format("going on from what an interrupted sampling measured (curves: {}); --fresh measures all anew",
+                     journal.known()));
+  Interruption interruption("interrupted; the profile is as it was");
+  interruption.leave_at_once("interrupted; the same command goes on from here, the profile is as it was");
+  Connection peer(arguments);
   NetworkProfile profile;
   {
     ProgressLine line("curves", !arguments.quiet);
     SamplingOptions options;
     options.seconds = arguments.seconds;
+    options.store = journal.store();
     options.progress = [&line](uint32_t done, uint32_t total) { line.show(done, total); };
-    profile = sample_networks(control, options);
+    profile = sample_networks(*peer, options);
   }
-  write_network_profile(profile, path);
   if (arguments.json)
     put(rails_json(profile));
   else if (!arguments.quiet)
-    put(rails_text(profile) + "\nwritten to " + path + "\n");
+    put(rails_text(profile) + "\n");
+  interruption.ignore();
+  keep(profile, arguments.output, arguments.json || arguments.quiet);
+  journal.remove();
+  return 0;
+}
+
+std::string present(const NetworkArguments& arguments) {
+  return arguments.file.empty() ? default_network_path() : arguments.file;
+}
+
+// As smelt calibrate --check: 0 within 30 %, 1 changed.
+int check(const NetworkArguments& arguments) {
+  constexpr double kDrift = 1.3;
+  fabric_library();
+  const NetworkProfile profile = read_network_profile(present(arguments));
+  Connection peer(arguments);
+  bool changed = false;
+  auto rows = nlohmann::ordered_json::array();
+  std::string text;
+  for (const RailCheck& one : check_networks(*peer, profile)) {
+    const double times = one.is_us / one.was_us;
+    const bool drifted = times > kDrift || times < 1 / kDrift;
+    changed = changed || drifted;
+    rows.push_back({{"interface", one.interface},
+                    {"bytes", one.bytes},
+                    {"sampled_us", one.was_us},
+                    {"now_us", one.is_us > 0 ? nlohmann::ordered_json(one.is_us) : nlohmann::ordered_json(nullptr)},
+                    {"changed", drifted}});
+    text += one.is_us > 0
+                ? fmt::format("{:<14} {:>8} {:>12.5g} µs sampled, {:>12.5g} now, {:.2f} times{}\n", one.interface,
+                              bytes_text(one.bytes), one.was_us, one.is_us, times, drifted ? ": changed" : "")
+                : fmt::format("{:<14} {:>8} is not what it was: its driver, address or provider has changed\n",
+                              one.interface, bytes_text(one.bytes));
+  }
+  if (arguments.json)
+    put(rows.dump(2) + "\n");
+  else if (!arguments.quiet)
+    put(text + (changed ? "changed by more than 30 %: sample again\n" : "the profile holds\n"));
+  return changed ? kExitWarning : 0;
+}
+
+int export_network(const NetworkArguments& arguments) {
+  const std::string text = network_to_json(read_network_profile(default_network_path()));
+  if (arguments.output.empty())
+    put(text);
+  else
+    write_file(arguments.output, text);
+  return 0;
+}
+
+int import_network(const NetworkArguments& arguments) {
+  const NetworkProfile profile = read_network_profile(arguments.file);
+  const std::vector<NetworkInterface> here = network_interfaces();
+  for (const NetworkRail& rail : profile.rails) {
+    const auto found =
+        std::find_if(here.begin(), here.end(), [&](const NetworkInterface& one) { return one.name == rail.interface; });
+    if (found == here.end() || found->driver != rail.driver || found->speed != rail.speed)
+      throw UserError(fmt::format("{}: {} ({}, {} Mbit/s) is no interface of this machine; sample its networks",
+                                  arguments.file, rail.interface, rail.driver, rail.speed));
+  }
+  keep(profile, "");
+  return 0;
+}
+
+int diff(const NetworkArguments& arguments) {
+  const NetworkProfile a = read_network_profile(arguments.file);
+  const NetworkProfile b = read_network_profile(arguments.other.empty() ? default_network_path() : arguments.other);
+  const auto limit = [](uint64_t bytes) {
+    return bytes == 0 ? "always" : bytes == UINT64_MAX ? "never" : bytes_text(bytes);
+  };
+  if (a.library != b.library) put(fmt::format("library        {} and {}\n", a.library, b.library));
+  if (a.peer_class != b.peer_class)
+    put(fmt::format("peers          of classes {:016x} and {:016x}\n", a.peer_class, b.peer_class));
+  for (const NetworkRail& one : a.rails) {
+    const auto other = std::find_if(b.rails.begin(), b.rails.end(),
+                                    [&](const NetworkRail& r) { return r.interface == one.interface; });
+    if (other == b.rails.end()) {
+      put(fmt::format("{:<14} only in the first\n", one.interface));
+      continue;
+    }
+    const auto change = [](double x, double y) { return x > 0 ? fmt::format("{:+.0f} %", 100 * (y / x - 1)) : ""; };
+    const double us[] = {rail_latency_us(one), rail_latency_us(*other)},
+                 mbits[] = {rail_mbits(one), rail_mbits(*other)};
+    put(fmt::format(
+        "{:<14} latency {:.4g} µs, {:.4g} ({}); bandwidth {:.4g} Mbit/s, {:.4g} ({}); rendezvous from {}, {}\n",
+        one.interface, us[0], us[1], change(us[0], us[1]), mbits[0], mbits[1], change(mbits[0], mbits[1]),
+        limit(limits_of(one.rail, a.copy).rendezvous), limit(limits_of(other->rail, b.copy).rendezvous)));
+  }
+  for (const NetworkRail& one : b.rails)
+    if (std::none_of(a.rails.begin(), a.rails.end(),
+                     [&](const NetworkRail& r) { return r.interface == one.interface; }))
+      put(fmt::format("{:<14} only in the second\n", one.interface));
   return 0;
 }
 
@@ -77,17 +210,44 @@ void add_network(CLI::App& app, Action& chosen) {
         ->type_name("PORT")
         ->capture_default_str();
   sampling->add_option("peer", arguments->peer, "name or address of the node that listens")->required();
-  sampling->add_option("-o,--output", arguments->output, "the profile's file instead of the usual one")
-      ->type_name("FILE");
+  for (CLI::App* one : {listening, sampling})
+    one->add_option("-o,--output", arguments->output, "the profile's file instead of the usual ones")
+        ->type_name("FILE");
   sampling->add_option("--seconds", arguments->seconds, "how long each network is sampled, about")
       ->type_name("S")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  CLI::Option* json = sampling->add_flag("--json", arguments->json, "the result for programs");
-  sampling->add_flag("--quiet", arguments->quiet, "no progress, no result")->excludes(json);
-  verb->footer("Example, on two nodes:\n  node1$ smelt network listen\n  node2$ smelt network sample node1");
+  sampling->add_flag("--fresh", arguments->fresh, "do not go on from what an interrupted sampling measured");
+  CLI::App* checking =
+      verb->add_subcommand("check", "As sample: does the profile still hold? Exit code 0 within 30 %, 1 changed");
+  checking->add_option("peer", arguments->peer, "name or address of the node that listens")->required();
+  checking->add_option("--network", arguments->file, "a network profile instead of this machine's")->type_name("FILE");
+  checking->add_option("--port", arguments->port, "TCP port by which both agree")
+      ->type_name("PORT")
+      ->capture_default_str();
+  for (CLI::App* one : {sampling, checking}) {
+    one->add_option("--start", arguments->agent,
+                    "start the listening there by this program, called as ssh is: AGENT HOST COMMAND")
+        ->type_name("AGENT");
+    CLI::Option* json = one->add_flag("--json", arguments->json, "the result for programs");
+    one->add_flag("--quiet", arguments->quiet, "no progress, no result")->excludes(json);
+  }
+  CLI::App* exporting = verb->add_subcommand("export", "Print the network profile");
+  exporting->add_option("-o,--output", arguments->output, "write it there instead")->type_name("FILE");
+  CLI::App* importing = verb->add_subcommand("import", "Take the profile of a node with the same interfaces");
+  importing->add_option("file", arguments->file, "what export has written there")->required();
+  CLI::App* differing = verb->add_subcommand("diff", "What differs between two network profiles");
+  differing->add_option("file", arguments->file, "the first")->required();
+  differing->add_option("other", arguments->other, "the second; by default this machine's");
+  verb->footer(
+      "Example, on two nodes:\n  node1$ smelt network listen\n  node2$ smelt network sample node1\n"
+      "or, where ssh gets there\n  node2$ smelt network sample --start ssh node1");
   listening->callback([arguments, &chosen] { chosen = [arguments] { return listen(*arguments); }; });
   sampling->callback([arguments, &chosen] { chosen = [arguments] { return sample(*arguments); }; });
+  checking->callback([arguments, &chosen] { chosen = [arguments] { return check(*arguments); }; });
+  exporting->callback([arguments, &chosen] { chosen = [arguments] { return export_network(*arguments); }; });
+  importing->callback([arguments, &chosen] { chosen = [arguments] { return import_network(*arguments); }; });
+  differing->callback([arguments, &chosen] { chosen = [arguments] { return diff(*arguments); }; });
 }
 
 }  // namespace smelt

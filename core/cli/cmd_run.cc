@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -10,16 +11,19 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/open_mpi_parameters.h"
 #include "cli/preload.h"
 #include "cli/run_environment.h"
+#include "network/interfaces.h"
 #include "profile/text/error.h"
+#include "profile/text/network.h"
 
 namespace smelt {
 namespace {
 
 struct RunArguments {
   std::string library;
-  bool dry_run = false, stock = false, verbose = false;
+  bool dry_run = false, stock = false, verbose = false, networks = false;
   std::vector<std::string> command;
 };
 
@@ -56,13 +60,46 @@ std::string component_to_use(const RunArguments& arguments) {
   return component.find(':') == std::string::npos ? component : "";
 }
 
+// With --networks: what follows from the sampled ones, where they are still those of this machine.
+std::vector<Parameter> network_parameters(const RunArguments& arguments) {
+  if (!arguments.networks) return {};
+  try {
+    const std::string path = default_network_path();
+    if (::access(path.c_str(), F_OK) != 0) throw UserError("no network was sampled yet; see 'smelt network --help'");
+    const NetworkProfile profile = read_network_profile(path);
+    const std::vector<NetworkInterface> here = network_interfaces();
+    for (const NetworkRail& rail : profile.rails)
+      if (std::none_of(here.begin(), here.end(), [&](const NetworkInterface& one) {
+            return one.name == rail.interface && one.driver == rail.driver;
+          }))
+        throw UserError(fmt::format("{}: there is no {} ({}) here any more; sample the networks again", path,
+                                    rail.interface, rail.driver));
+    const std::vector<Parameter> parameters = open_mpi_parameters(profile);
+    const std::string user = users_network_variable(parameters);
+    if (!user.empty()) throw UserError(fmt::format("{} is set", user));
+    if (arguments.verbose) {
+      std::string said;
+      for (const Parameter& one : parameters) said += fmt::format(" {}={}", one.name, one.value);
+      warn(fmt::format("Open MPI is given, from {}:{}", path, said));
+    }
+    return parameters;
+  } catch (const UserError& error) {  // the program runs all the same
+    warn(fmt::format("--networks: {}; Open MPI keeps its own parameters", error.what()));
+    return {};
+  }
+}
+
 int run_run(const RunArguments& arguments) {
   if (arguments.command.empty()) throw UserError("run what? e.g. smelt run -- ./app; see 'smelt run --help'");
   const std::string component = component_to_use(arguments);
   const std::string shims = shims_to_use(arguments, component);
   const std::string program = find_program(arguments.command[0]);
   const std::vector<EnvironmentChange> changes =
-      run_environment({shims, component, arguments.verbose, program.empty() ? "" : sanitizer_runtime(program)});
+      run_environment({.shims = shims,
+                       .component = component,
+                       .verbose = arguments.verbose,
+                       .sanitizer = program.empty() ? "" : sanitizer_runtime(program),
+                       .networks = network_parameters(arguments)});
 
   if (!shims.empty() && !program.empty()) {
     const std::string obstacle = preload_obstacle(program);
@@ -115,6 +152,8 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
       ->type_name("PATH");
   verb->add_flag("--dry-run", arguments->dry_run, "print the command instead of running it");
   verb->add_flag("--stock", arguments->stock, "run without Smelt, for comparison");
+  verb->add_flag("--networks", arguments->networks,
+                 "give Open MPI's TCP component the parameters that follow from the sampled networks (smelt tune)");
   verb->add_flag("--verbose", arguments->verbose, "let Smelt say what it took over (SMELT_VERBOSE=1)");
   verb->prefix_command();  // everything from the first word on belongs to the program
   verb->footer(

@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <ctime>
 
 #include "cli/methods.h"
+#include "draw/plot.h"
+#include "model/curves.h"
 #include "profile/text/statistics.h"
 
 namespace smelt {
@@ -33,7 +37,7 @@ std::vector<Planned> plan(const NetworkProfile& profile) {
   for (uint64_t bytes : kShownSizes) {
     Planned one{.bytes = bytes, .alone_us = {}, .split = {}};
     for (const RailCurve& curve : curves) one.alone_us.push_back(rail_time(curve, bytes));
-    split_message(now.data(), static_cast<uint32_t>(now.size()), bytes, &one.split);
+    choose_split(now.data(), static_cast<uint32_t>(now.size()), bytes, &one.split);
     all.push_back(one);
   }
   return all;
@@ -67,7 +71,66 @@ std::string reason(const RailCurve& a, const char* a_name, const RailCurve& b, c
                      rail_time(b, 2 * limit));
 }
 
+PlotCurve plot_curve(const RailCurve& curve, const std::string& name, char mark) {
+  return {name, mark, {curve.bytes, curve.bytes + curve.count}, {curve.us, curve.us + curve.count}};
+}
+
+std::vector<Plot> plots_of(const NetworkProfile& profile) {
+  std::vector<Plot> plots;
+  Plot all{.title = "All rails: what a message costs", .x_name = "bytes", .y_name = "µs", .curves = {}, .places = {}};
+  constexpr char kMarks[] = "erg2";
+  for (const NetworkRail& rail : profile.rails) {
+    Plot plot{.title = fmt::format("{}, {} to {}", rail.interface, rail.local, rail.remote),
+              .x_name = "bytes",
+              .y_name = "µs",
+              .curves = {},
+              .places = {}};
+    for (uint32_t method = 0; method < kRailMethods; ++method)
+      plot.curves.push_back(plot_curve(rail.rail.method[method], kRailMethodNames[method], kMarks[method]));
+    const RailLimits limits = limits_of(rail.rail, profile.copy);
+    const auto place = [&](uint64_t limit, const char* words) {
+      if (limit > 0 && limit != UINT64_MAX)
+        plot.places.push_back({limit, fmt::format("{} {}", bytes_text(limit), words)});
+    };
+    place(limits.gathered, "from here two pieces are gathered by the rail");
+    place(limits.apart, "from here two packets leave one by one");
+    place(limits.rendezvous, "from here messages are announced first");
+    plots.push_back(plot);
+    all.curves.push_back(
+        plot_curve(transfer_curve(rail.rail), rail.interface, static_cast<char>('0' + all.curves.size() % 10)));
+  }
+  std::vector<const NetworkRail*> rails;
+  for (const NetworkRail& rail : profile.rails) rails.push_back(&rail);
+  if (const uint64_t bytes = split_from(rails, 0); bytes != UINT64_MAX)
+    all.places.push_back({bytes, fmt::format("{} from here on a message is split", bytes_text(bytes))});
+  plots.insert(plots.begin(), all);
+  return plots;
+}
+
 }  // namespace
+
+std::string rails_plot_text(const NetworkProfile& profile) {
+  std::string out;
+  for (const Plot& plot : plots_of(profile)) out += "\n" + plot_text(plot);
+  return out;
+}
+
+std::string rails_plot_svg(const NetworkProfile& profile) { return plots_svg(plots_of(profile)); }
+
+uint64_t split_from(const std::vector<const NetworkRail*>& rails, double ask_us) {
+  std::vector<RailCurve> curves;
+  std::vector<RailNow> now;
+  for (const NetworkRail* rail : rails) curves.push_back(transfer_curve(rail->rail));
+  for (const RailCurve& curve : curves) now.push_back({&curve, 0});
+  for (uint64_t bytes = 2; bytes <= kLongestRailSample; bytes += 1 + bytes / 64) {
+    RailSplit split;
+    if (choose_split(now.data(), static_cast<uint32_t>(now.size()), bytes, &split) != 0 || split.used < 2) continue;
+    double alone = INFINITY;
+    for (const RailCurve& curve : curves) alone = std::min(alone, rail_time(curve, bytes));
+    if (split.finish_us + ask_us <= kWorthwhile * alone) return bytes;
+  }
+  return UINT64_MAX;
+}
 
 double rail_mbits(const NetworkRail& rail) { return 8 * rail_bandwidth(transfer_curve(rail.rail)); }
 
@@ -83,9 +146,8 @@ std::string rails_text(const NetworkProfile& profile) {
                        rail.driver.empty() ? "" : ", " + rail.driver, rail.mtu ? fmt::format(", MTU {}", rail.mtu) : "",
                        rail.provider);
     const double mbits = rail_mbits(rail), spread = spread_of(rail);
-    out +=
-        fmt::format("  latency      {:.4g} µs\n  bandwidth    {}\n", rail_latency_us(rail),
-                    mbits > 0 ? fmt::format("{:.4g} Mbit/s", mbits) : "not known: the longest samples took the same");
+    out += fmt::format("  latency      {:.4g} µs\n  bandwidth    {}\n", rail_latency_us(rail),
+                       mbits > 0 ? fmt::format("{:.4g} Mbit/s", mbits) : "not known: all samples took the same");
     out += fmt::format("  spread       {:.0f} %{}\n", 100 * spread,
                        spread > kBusySpread ? ": the nodes were busy; sample again when they are idle" : "");
     out += fmt::format("  rendezvous   {}: {}\n", limit_text(limits.rendezvous),

@@ -1,7 +1,9 @@
-// What follows from a network profile: smelt info --rails.
+// What follows from a network profile: smelt info --rails, and its pictures.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "profile/text/network.h"
 
@@ -10,6 +12,13 @@ namespace smelt {
 std::string rails_text(const NetworkProfile& profile);
 std::string rails_json(const NetworkProfile& profile);
 
+// The curves of each rail, and where they cross.
+std::string rails_plot_text(const NetworkProfile& profile);
+std::string rails_plot_svg(const NetworkProfile& profile);
+
+// From how many bytes on a message over these rails is split, where that costs so much more; UINT64_MAX: up to 16 MiB
+// never.
+uint64_t split_from(const std::vector<const NetworkRail*>& rails, double ask_us);
 double rail_mbits(const NetworkRail& rail);       // Mbit/s of long messages
 double rail_latency_us(const NetworkRail& rail);  // of the shortest message
 

@@ -44,14 +44,27 @@ void add_component(const RunParts& parts, std::vector<EnvironmentChange>& change
   }
 }
 
+std::string mca(const Parameter& parameter) { return "OMPI_MCA_" + parameter.name; }
+
 }  // namespace
 
 std::vector<EnvironmentChange> run_environment(const RunParts& parts) {
   std::vector<EnvironmentChange> changes;
   add_preload(parts, changes);
   add_component(parts, changes);
+  for (const Parameter& one : parts.networks) changes.push_back({mca(one), one.value});
   if (parts.verbose) changes.push_back({"SMELT_VERBOSE", "1"});
   return changes;
+}
+
+std::string users_network_variable(const std::vector<Parameter>& networks) {
+  constexpr const char* kExclude = "OMPI_MCA_btl_tcp_if_exclude";
+  if (is_set(kExclude)) return kExclude;
+  for (const Parameter& one : networks) {
+    const char* value = environment(mca(one).c_str());
+    if (value && value != one.value) return mca(one);
+  }
+  return "";
 }
 
 std::string shell_word(const std::string& text) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/open_mpi_parameters.h"
+
 namespace smelt {
 
 struct EnvironmentChange {
@@ -16,12 +18,17 @@ struct RunParts {
   std::string shims;      // the OpenMP shims, with colons between, "" for none
   std::string component;  // folder of the Open MPI component, "" for none
   bool verbose = false;
-  std::string sanitizer = {};  // AddressSanitizer's runtime that the program needs (preload.h), "" for none
+  std::string sanitizer = {};            // AddressSanitizer's runtime that the program needs (preload.h), "" for none
+  std::vector<Parameter> networks = {};  // of Open MPI, to be set
 };
 
 // Against the environment as it is. Parts that are "" are taken away where an earlier smelt run put them; what the user
-// set stays: other libraries and folders, a priority of his own.
+// set stays: other libraries and folders, a priority.
 std::vector<EnvironmentChange> run_environment(const RunParts& parts);
+
+// The variable by which the user has said something else about Open MPI's use of networks, "" for none. All parameters
+// are set or none: his choice of interfaces does not go with what was sampled on others.
+std::string users_network_variable(const std::vector<Parameter>& networks);
 
 // As one would type it before a command, with a blank at the end; "" for no changes.
 std::string as_shell_prefix(const std::vector<EnvironmentChange>& changes);

@@ -44,6 +44,14 @@ void ask_kernel(NetworkInterface* interface) {
   request.ifr_data = reinterpret_cast<char*>(&driver);
   if (::ioctl(socket.get(), SIOCETHTOOL, &request) == 0)
     interface->driver.assign(driver.driver, ::strnlen(driver.driver, sizeof driver.driver));
+  ethtool_cmd settings{};
+  settings.cmd = ETHTOOL_GSET;
+  request.ifr_data = reinterpret_cast<char*>(&settings);
+  constexpr uint32_t kUnknown = 0xffff;  // some drivers say it in the lower half only
+  if (::ioctl(socket.get(), SIOCETHTOOL, &request) == 0) {
+    const uint32_t speed = ethtool_cmd_speed(&settings);
+    if (speed != UINT32_MAX && speed != kUnknown) interface->speed = speed;
+  }
 }
 
 }  // namespace

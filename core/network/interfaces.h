@@ -10,6 +10,7 @@ namespace smelt {
 struct NetworkInterface {
   std::string name, driver;        // "": the kernel names none
   uint32_t mtu = 0;                // bytes
+  uint32_t speed = 0;              // Mbit/s as the driver claims; 0: it claims none
   std::string address;             // IPv4
   uint32_t network = 0, mask = 0;  // of the address, as numbers
 };

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <vector>
 
+#include "base/fingerprint.h"
 #include "base/os/os.h"
 #include "network/fabric.h"
 #include "network/interfaces.h"
@@ -18,7 +19,7 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kProtocol = 1;
+constexpr uint32_t kProtocol = 2;
 constexpr uint32_t kMostRounds = 200, kFirstRounds = 3;
 constexpr size_t kNote = 16;            // an announcement, an answer to one
 constexpr double kSilenceSeconds = 60;  // longer than the longest message takes on any rail worth sampling
@@ -167,35 +168,6 @@ std::unique_ptr<FabricPort> open_port(const std::string& address, Control& contr
   });
 }
 
-size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; }
-
-// Half of a rail's time is for its longest sizes, which take as long as all the others together.
-RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, double seconds, double* begun_us) {
-  RailCurve curve;
-  const double slot_us = 1e6 * seconds / 2 / kRailSizes;
-  double last_us = 0;  // of the one size before
-  const auto run = [&](size_t bytes, uint32_t count) {
-    control.say(fmt::format("run {} {} {}", static_cast<uint32_t>(method), bytes, count));
-    expect(control, "go", 0);
-    *begun_us = now_us();
-    return rounds.measure(method, bytes, count);
-  };
-  for (size_t bytes = least_bytes(method); bytes <= kLongestRailSample; bytes *= 2) {
-    // A message of twice the size, back and forth, and the rounds that it takes at least.
-    if (curve.count >= 12 && 2 * last_us * 2 * (kFirstRounds + 1) > 1e6 * seconds / 4) break;
-    std::vector<double> times = run(bytes, kFirstRounds);
-    const double once_us = std::max(2 * *std::min_element(times.begin(), times.end()), 0.1);
-    const auto more = static_cast<uint32_t>(std::clamp(slot_us / once_us, 0.0, double{kMostRounds}));
-    if (more > kFirstRounds) times = run(bytes, more);
-    curve.bytes[curve.count] = bytes;
-    curve.us[curve.count] = std::max(quantile(times, 0.25), 0.001);
-    curve.spread[curve.count] = relative_iqr(times);
-    last_us = curve.us[curve.count++];
-  }
-  make_isotonic(&curve);
-  return curve;
-}
-
 RailCurve sample_copy() {
   RailCurve curve;
   std::vector<char> from(kLongestRailSample, 1), to(kLongestRailSample, 2);
@@ -224,40 +196,134 @@ std::string node_name() {
   return name[0] ? name : "unnamed";
 }
 
-void greet(Control& control) { control.say(fmt::format("smelt-network {} {}", kProtocol, node_name())); }
+void greet(Control& control) {
+  control.say(fmt::format("smelt-network {} {} {:016x}", kProtocol, node_name(), machine_fingerprint()));
+}
 
-std::string meet(Control& control) {
-  const std::vector<std::string> words = expect(control, "smelt-network", 2);
+struct Met {
+  std::string node;
+  uint64_t machine;
+};
+
+Met meet(Control& control) {
+  const std::vector<std::string> words = expect(control, "smelt-network", 1);
   if (words[0] != std::to_string(kProtocol))
     throw UserError(fmt::format("the peer samples by version {}, this smelt by {}: use the same on both nodes",
                                 words[0], kProtocol));
-  return words[1];
+  Met met{.node = words.size() > 1 ? words[1] : "", .machine = 0};
+  const char* end = words.size() == 3 ? words[2].data() + words[2].size() : nullptr;
+  if (!end || words[2].size() != 16 || std::from_chars(words[2].data(), end, met.machine, 16).ptr != end)
+    throw UserError("the peer speaks another language");
+  return met;
 }
 
-NetworkRail sample_rail(Control& control, const Reach& reach, const SamplingOptions& options, uint32_t done,
-                        uint32_t total) {
-  NetworkRail rail;
-  rail.interface = reach.interface.name;
-  rail.driver = reach.interface.driver;
-  rail.mtu = reach.interface.mtu;
-  rail.local = reach.interface.address;
-  rail.remote = reach.remote;
-  double begun_us = now_us();
-  std::unique_ptr<FabricPort> port = open_port(rail.local, control, &begun_us);
-  rail.provider = port->provider();
-  control.say("rail " + rail.remote);
+// The profile, to the one that served, who has it as its own then: what takes half a round trip takes it both ways.
+constexpr size_t kPiece = 1500, kMostPieces = 1000;
+
+void say_profile(Control& control, const NetworkProfile& profile) {
+  const std::string text = network_to_json(profile);
+  for (size_t at = 0; at < text.size(); at += kPiece) control.say("piece " + hex_of(text.substr(at, kPiece)));
+  control.say("done");
+  expect(control, "kept", 0);
+}
+
+NetworkProfile own_view(const std::string& text) {
+  NetworkProfile profile = seen_from_peer(network_from_json(text, "the peer's profile"), machine_fingerprint());
+  const std::vector<NetworkInterface> mine = network_interfaces();
+  for (NetworkRail& rail : profile.rails) {
+    const auto here =
+        std::find_if(mine.begin(), mine.end(), [&](const NetworkInterface& one) { return one.address == rail.local; });
+    if (here == mine.end()) throw UserError(fmt::format("no interface here has the address {} any more", rail.local));
+    rail.interface = here->name, rail.driver = here->driver, rail.mtu = here->mtu, rail.speed = here->speed;
+  }
+  return profile;
+}
+
+// Both ends of a rail are open, and know each other. `begun_us` is when what is timed began, for the port's patience.
+std::unique_ptr<Rounds> open_rail(Control& control, const std::string& local, const std::string& remote,
+                                  double* begun_us, std::string* provider) {
+  *begun_us = now_us();
+  std::unique_ptr<FabricPort> port = open_port(local, control, begun_us);
+  *provider = port->provider();
+  control.say("rail " + remote);
   const std::string name = expect(control, "name", 1)[0];
   port->connect(from_hex(name));
   control.say("peer " + hex_of(port->name()));
   expect(control, "ready", 0);
-  Rounds rounds(std::move(port));
-  for (uint32_t method = 0; method < kRailMethods; ++method) {
-    options.progress(done + method, total);
-    rail.rail.method[method] =
-        sample_curve(control, rounds, static_cast<RailMethod>(method), options.seconds / kRailMethods, &begun_us);
-  }
+  return std::make_unique<Rounds>(std::move(port));
+}
+
+void close_rail(Control& control) {
   control.say("close");
   expect(control, "closed", 0);
+}
+
+std::vector<double> time_rounds(Control& control, Rounds& rounds, RailMethod method, size_t bytes, uint32_t count,
+                                double* begun_us) {
+  control.say(fmt::format("run {} {} {}", static_cast<uint32_t>(method), bytes, count));
+  expect(control, "go", 0);
+  *begun_us = now_us();
+  return rounds.measure(method, bytes, count);
+}
+
+size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; }
+
+constexpr size_t kShort = 4 << 10;   // bytes
+constexpr double kTimesLatency = 3;  // a message that takes so many times the shortest one's tells a bandwidth
+
+// Half of a rail's time is for its longest sizes, which take as long as all the others together. Where a round trip is
+// so long that there is no time for all, short messages, which all take the same, are sampled more sparsely; but none
+// ends before its bandwidth shows.
+RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, double seconds, double* begun_us) {
+  RailCurve curve;
+  const double slot_us = 1e6 * seconds / 2 / kRailSizes, longest_us = 1e6 * seconds / 4;
+  const auto run = [&](size_t bytes, uint32_t count) {
+    return time_rounds(control, rounds, method, bytes, count, begun_us);
+  };
+  for (size_t bytes = least_bytes(method); bytes <= kLongestRailSample;) {
+    std::vector<double> times = run(bytes, kFirstRounds);
+    const double once_us = std::max(2 * *std::min_element(times.begin(), times.end()), 0.1);
+    const auto more = static_cast<uint32_t>(std::clamp(slot_us / once_us, 0.0, double{kMostRounds}));
+    if (more > kFirstRounds) times = run(bytes, more);
+    const uint32_t i = curve.count++;
+    curve.bytes[i] = bytes;
+    curve.us[i] = std::max(quantile(times, 0.25), 0.001);
+    curve.spread[i] = relative_iqr(times);
+    const bool slow = once_us * (kFirstRounds + 1) > slot_us;
+    bytes *= slow && bytes < kShort ? 8 : 2;
+    // What the next one will take, back and forth, as often as it must.
+    const double rise_us = i > 0 ? std::max(curve.us[i] - curve.us[i - 1], 0.0) : 0;
+    const double next_us = 2 * (kFirstRounds + 1) * (curve.us[i] + 2 * rise_us);
+    if (bytes > kConvexFrom && next_us > longest_us && curve.us[i] > kTimesLatency * curve.us[0]) break;
+  }
+  make_isotonic(&curve);
+  return curve;
+}
+
+NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfile& profile,
+                        const SamplingOptions& options, uint32_t done, uint32_t total) {
+  NetworkRail rail;
+  rail.interface = reach.interface.name;
+  rail.driver = reach.interface.driver;
+  rail.mtu = reach.interface.mtu;
+  rail.speed = reach.interface.speed;
+  rail.local = reach.interface.address;
+  rail.remote = reach.remote;
+  double begun_us;
+  const std::unique_ptr<Rounds> rounds = open_rail(control, rail.local, rail.remote, &begun_us, &rail.provider);
+  for (uint32_t method = 0; method < kRailMethods; ++method) {
+    options.progress(done + method, total);
+    RailCurve& curve = rail.rail.method[method];
+    const std::string key =
+        fmt::format("{} {} {} {} {} {} {:016x} {} {:g} {}", rail.interface, rail.driver.empty() ? "-" : rail.driver,
+                    rail.mtu, rail.speed, rail.local, rail.remote, profile.peer_class, rail.provider, options.seconds,
+                    kRailMethodNames[method]);
+    if (options.store.find(key, &curve)) continue;
+    curve = sample_curve(control, *rounds, static_cast<RailMethod>(method), options.seconds / kRailMethods, &begun_us);
+    options.store.keep(key, curve);
+  }
+  close_rail(control);
+  settle_curves(&rail.rail, profile.copy);
   return rail;
 }
 
@@ -289,7 +355,8 @@ NetworkProfile sample_networks(Control& control, const SamplingOptions& options)
   NetworkProfile profile;
   profile.library = fabric_library();
   greet(control);
-  profile.peer = meet(control);
+  const Met met = meet(control);
+  profile.peer = met.node, profile.peer_class = met.machine;
   profile.node = node_name();
   control.say("addresses");
   const std::vector<std::string> addresses = expect(control, "addresses", 0);
@@ -299,21 +366,84 @@ NetworkProfile sample_networks(Control& control, const SamplingOptions& options)
   profile.copy = sample_copy();
   const auto total = static_cast<uint32_t>(rails.size()) * kRailMethods;
   for (uint32_t r = 0; r < rails.size(); ++r)
-    profile.rails.push_back(sample_rail(control, rails[r], options, r * kRailMethods, total));
+    profile.rails.push_back(sample_rail(control, rails[r], profile, options, r * kRailMethods, total));
   options.progress(total, total);
-  control.say("done");
   profile.created = std::time(nullptr);
+  say_profile(control, profile);
   return profile;
 }
 
-void serve_sampling(Control& control) {
+std::vector<RailCheck> check_networks(Control& control, const NetworkProfile& profile) {
+  constexpr uint64_t kSizes[] = {64, 64 << 10, 1 << 20};
+  constexpr uint32_t kRounds = 15;
+  greet(control);
+  meet(control);
+  const std::vector<NetworkInterface> here = network_interfaces();
+  std::vector<RailCheck> checks;
+  for (const NetworkRail& rail : profile.rails) {
+    const bool there = std::any_of(here.begin(), here.end(), [&](const NetworkInterface& one) {
+      return one.name == rail.interface && one.driver == rail.driver && one.address == rail.local;
+    });
+    std::string provider;
+    double begun_us;
+    std::unique_ptr<Rounds> rounds;
+    if (there) rounds = open_rail(control, rail.local, rail.remote, &begun_us, &provider);
+    const RailCurve& eager = rail.rail.method[kRailEager];
+    for (const uint64_t bytes : kSizes) {
+      RailCheck check{.interface = rail.interface, .bytes = bytes, .was_us = rail_time(eager, bytes), .is_us = 0};
+      if (rounds && provider == rail.provider)
+        check.is_us =
+            std::max(quantile(time_rounds(control, *rounds, kRailEager, bytes, kRounds, &begun_us), 0.25), 0.001);
+      checks.push_back(check);
+    }
+    if (rounds) close_rail(control);
+  }
+  control.say("done");
+  expect(control, "kept", 0);
+  return checks;
+}
+
+std::vector<double> time_ways(Control& control, const NetworkRail& rail, const std::vector<TimedWay>& ways,
+                              uint32_t rounds) {
+  constexpr uint32_t kAtOnce = 4;
+  greet(control);
+  meet(control);
+  double begun_us;
+  std::string provider;
+  const std::unique_ptr<Rounds> ends = open_rail(control, rail.local, rail.remote, &begun_us, &provider);
+  std::vector<std::vector<double>> times(ways.size());
+  for (uint32_t done = 0; done < rounds; done += kAtOnce)
+    for (size_t i = 0; i < ways.size(); ++i)
+      for (const double us : time_rounds(control, *ends, ways[i].method, ways[i].bytes, kAtOnce, &begun_us))
+        times[i].push_back(us);
+  close_rail(control);
+  control.say("done");
+  expect(control, "kept", 0);
+  std::vector<double> quartiles;
+  for (const std::vector<double>& one : times) quartiles.push_back(quantile(one, 0.25));
+  return quartiles;
+}
+
+std::optional<NetworkProfile> serve_sampling(Control& control) {
   try {
+    std::string text;
+    size_t pieces = 0;
     greet(control);
-    meet(control);
+    const Met met = meet(control);
     for (;;) {
       const std::vector<std::string> words = control.hear(kSilenceSeconds);
-      if (words.size() == 1 && words[0] == "done") return;
-      if (words.size() == 1 && words[0] == "addresses") {
+      if (words.size() == 1 && words[0] == "done") {
+        std::optional<NetworkProfile> profile;
+        if (!text.empty()) {
+          profile = own_view(text);
+          profile->peer_class = met.machine;
+        }
+        control.say("kept");
+        return profile;
+      }
+      if (words.size() == 2 && words[0] == "piece" && ++pieces <= kMostPieces) {
+        text += from_hex(words[1]);
+      } else if (words.size() == 1 && words[0] == "addresses") {
         std::string line = "addresses";
         for (const NetworkInterface& interface : network_interfaces()) line += " " + interface.address;
         control.say(line);

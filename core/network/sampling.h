@@ -8,22 +8,48 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "network/control.h"
 #include "profile/text/network.h"
 
 namespace smelt {
 
+// What an interrupted sampling has got: curves by what they are of.
+struct CurveStore {
+  std::function<bool(const std::string& key, RailCurve*)> find = [](const std::string&, RailCurve*) { return false; };
+  std::function<void(const std::string& key, const RailCurve&)> keep = [](const std::string&, const RailCurve&) {};
+};
+
 struct SamplingOptions {
   double seconds = 8;  // per rail, about; the longest sizes may be left out for it, and follow the line of the last two
   // Done and total, in curves.
   std::function<void(uint32_t, uint32_t)> progress = [](uint32_t, uint32_t) {};
+  CurveStore store = {};
 };
 
 // Throws UserError: a rail cannot be sampled, the peer is gone, silent, or of another version.
 NetworkProfile sample_networks(Control& control, const SamplingOptions& options);
-// Serves one that samples until it is done. Throws UserError.
-void serve_sampling(Control& control);
+// A few sizes of each rail of a profile, as they are now. A rail whose interface, driver or provider is no longer what
+// was sampled has is_us 0. Throws UserError as above.
+struct RailCheck {
+  std::string interface;
+  uint64_t bytes;
+  double was_us, is_us;
+};
+std::vector<RailCheck> check_networks(Control& control, const NetworkProfile& profile);
+// Ways to send at sizes of one's own choice, for who wants to know more than a profile says: the lower quartile of
+// `rounds` of each, in µs. They take turns, so that what disturbs one disturbs its neighbours. Throws UserError.
+struct TimedWay {
+  RailMethod method;
+  uint64_t bytes;  // 1, gathered 2, to kLongestRailSample
+};
+std::vector<double> time_ways(Control& control, const NetworkRail& rail, const std::vector<TimedWay>& ways,
+                              uint32_t rounds);
+// Serves one that samples until it is done. What was sampled, as it is seen from here; nothing: it only looked. Throws
+// UserError.
+std::optional<NetworkProfile> serve_sampling(Control& control);
 
 }  // namespace smelt

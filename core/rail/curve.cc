@@ -7,11 +7,23 @@
 namespace smelt {
 namespace {
 
-// µs per byte between the samples around n; beyond the last, of the last two. One sample alone grows from nothing.
+// Of the samples up to `from` the last that took less than the longest one; count: none did.
+uint32_t last_below_longest(const RailCurve& curve, uint32_t from) {
+  const uint32_t last = curve.count - 1;
+  for (uint32_t i = from + 1; i-- > 0;)
+    if (curve.us[i] < curve.us[last]) return i;
+  return curve.count;
+}
+
+// µs per byte between the samples around n; beyond the last, of the last two that differ: none gets to carry anything
+// for nothing. Where all took the same, as if it grew from nothing.
 double slope(const RailCurve& curve, uint32_t after) {
-  if (curve.count == 1) return curve.us[0] / static_cast<double>(curve.bytes[0]);
-  const uint32_t i = after < curve.count ? after : curve.count - 1;
-  return (curve.us[i] - curve.us[i - 1]) / static_cast<double>(curve.bytes[i] - curve.bytes[i - 1]);
+  uint32_t i = after, before = after - 1;
+  if (after == curve.count) {
+    i = curve.count - 1, before = last_below_longest(curve, i);
+    if (before == curve.count) return curve.us[i] / static_cast<double>(curve.bytes[i]);
+  }
+  return (curve.us[i] - curve.us[before]) / static_cast<double>(curve.bytes[i] - curve.bytes[before]);
 }
 
 }  // namespace
@@ -27,8 +39,7 @@ uint64_t rail_bytes_within(const RailCurve& curve, double us) {
   if (us < curve.us[0]) return 0;
   uint32_t after = 1;
   while (after < curve.count && curve.us[after] <= us) ++after;
-  const double per_byte = slope(curve, after);
-  if (per_byte <= 0) return UINT64_MAX;  // only beyond the last sample: before it, us[after] > us >= us[after - 1]
+  const double per_byte = slope(curve, after);  // > 0: before the last sample, us[after] > us >= us[after - 1]
   const double more = std::floor((us - curve.us[after - 1]) / per_byte);
   return more < 0x1p62 ? curve.bytes[after - 1] + static_cast<uint64_t>(more) : UINT64_MAX;
 }
@@ -46,6 +57,29 @@ void make_isotonic(RailCurve* curve) {
   }
   for (uint32_t pool = 0, i = 0; pool < pools; ++pool)
     for (uint32_t k = 0; k < size[pool]; ++k) curve->us[i++] = mean[pool];
+}
+
+void make_convex(RailCurve* curve, uint64_t from) {
+  uint32_t hull[kRailSizes], corners = 0, first = 0;
+  while (first < curve->count && curve->bytes[first] < from) ++first;
+  const auto per_byte = [&](uint32_t a, uint32_t b) {
+    return (curve->us[b] - curve->us[a]) / static_cast<double>(curve->bytes[b] - curve->bytes[a]);
+  };
+  for (uint32_t i = first; i < curve->count; ++i) {
+    while (corners > 1 && per_byte(hull[corners - 2], hull[corners - 1]) >= per_byte(hull[corners - 1], i)) --corners;
+    hull[corners++] = i;
+  }
+  for (uint32_t corner = 1; corner < corners; ++corner) {
+    const uint32_t a = hull[corner - 1], b = hull[corner];
+    const double slope = per_byte(a, b), begin = curve->us[a];
+    for (uint32_t i = a + 1; i < b; ++i) {
+      const double line = begin + slope * static_cast<double>(curve->bytes[i] - curve->bytes[a]);
+      const double wrong = curve->spread[i] > 1 - kWorthwhile ? curve->spread[i] : 1 - kWorthwhile;
+      const double least = curve->us[i] * (1 - wrong);
+      curve->us[i] = line > least ? line : least;
+    }
+  }
+  make_isotonic(curve);
 }
 
 uint64_t rail_crossing(const RailCurve& a, const RailCurve& b) {
@@ -78,6 +112,12 @@ RailCurve transfer_curve(const Rail& rail) {
   const RailCurve &eager = rail.method[kRailEager], &rendezvous = rail.method[kRailRendezvous];
   if (eager.count == 0) return rendezvous;
   RailCurve best = eager;
+  for (uint32_t i = 0; i < rendezvous.count && best.count < kRailSizes; ++i) {  // what eager was not sampled for
+    if (rendezvous.bytes[i] <= eager.bytes[eager.count - 1]) continue;
+    best.bytes[best.count] = rendezvous.bytes[i];
+    best.us[best.count] = rail_time(eager, rendezvous.bytes[i]);
+    best.spread[best.count++] = rendezvous.spread[i];
+  }
   for (uint32_t i = 0; i < best.count && rendezvous.count > 0; ++i) {
     if (best.bytes[i] < rendezvous.bytes[0]) continue;
     const double asked = rail_time(rendezvous, best.bytes[i]);
@@ -86,12 +126,25 @@ RailCurve transfer_curve(const Rail& rail) {
   return best;
 }
 
+RailCurve packets_curve(const RailCurve& curve, uint64_t packet) {
+  const double bandwidth = rail_bandwidth(curve);
+  if (bandwidth <= 0) return curve;
+  const double first = rail_time(curve, packet);
+  RailCurve best = curve;
+  for (uint32_t i = 0; i < best.count; ++i) {
+    if (best.bytes[i] <= packet) continue;
+    const double line = first + static_cast<double>(best.bytes[i] - packet) / bandwidth;
+    if (line < best.us[i]) best.us[i] = line;
+  }
+  return best;
+}
+
 double rail_bandwidth(const RailCurve& curve) {
   if (curve.count < 2) return 0;
   // Over the last factor of four: a single sample's error weighs less than between neighbours.
-  const uint32_t last = curve.count - 1, first = last >= 2 ? last - 2 : 0;
-  const double took = curve.us[last] - curve.us[first];
-  return took > 0 ? static_cast<double>(curve.bytes[last] - curve.bytes[first]) / took : 0;
+  const uint32_t last = curve.count - 1, first = last_below_longest(curve, last >= 2 ? last - 2 : 0);
+  if (first == curve.count) return 0;
+  return static_cast<double>(curve.bytes[last] - curve.bytes[first]) / (curve.us[last] - curve.us[first]);
 }
 
 }  // namespace smelt

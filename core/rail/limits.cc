@@ -33,4 +33,14 @@ RailLimits limits_of(const Rail& rail, const RailCurve& copy) {
           .apart = rail_crossing(as_one(eager, copy), rail.method[kRailPair])};
 }
 
+void settle_curves(Rail* rail, const RailCurve& copy) {
+  for (RailCurve& curve : rail->method) make_isotonic(&curve);
+  const RailLimits limits = limits_of(*rail, copy);
+  uint64_t last = kConvexFrom;
+  const uint64_t all[] = {limits.gathered, limits.rendezvous, limits.apart};
+  for (const uint64_t limit : all)
+    if (limit != UINT64_MAX && limit > last) last = limit;
+  for (RailCurve& curve : rail->method) make_convex(&curve, last);
+}
+
 }  // namespace smelt

@@ -6,7 +6,7 @@
 // taken to be linear in the size. From these curves, and from nothing else:
 //
 //   limits     where the curves of two ways cross (limits.cc)
-//   split      a long message over several rails so that all end at the same time (split.cc)
+//   split      a long message over several rails so that all end at the same time (split.cc, choose.cc)
 //   aggregate  how many waiting short packets should leave as one (aggregate.cc)
 //
 // All of it are pure functions: both ends that know the same profile find the same.
@@ -42,19 +42,30 @@ struct Rail {
   RailCurve method[kRailMethods];
 };
 
-// Time of n bytes: linear between samples, the shortest sample's below it, along the last two beyond the longest.
+// Time of n bytes: linear between samples, the shortest sample's below it, along the last two that differ beyond the
+// longest.
 double rail_time(const RailCurve& curve, uint64_t n);
-// The most bytes that take at most so long; 0: not even one byte; UINT64_MAX: any number.
+// The most bytes that take at most so long; 0: not even one byte; UINT64_MAX: 2^62 and more.
 uint64_t rail_bytes_within(const RailCurve& curve, double us);
 // A longer message never takes less: makes the times so, by pooling adjacent violators, which is the least change
 // in the sum of squares (Ayer et al., "An Empirical Distribution Function for Sampling with Incomplete Information",
 // 1955).
 void make_isotonic(RailCurve* curve);
+// Above the last limit between ways to send, a byte more never costs less than the one before: lowers the times of the
+// sizes from `from` on to their convex hull, as far as their own spread (at least 3 %) lets them be wrong.
+void make_convex(RailCurve* curve, uint64_t from);
+// What raw samples of all ways are made into: isotonic; and convex above the last limit, at least above kConvexFrom.
+void settle_curves(Rail* rail, const RailCurve& copy);
+inline constexpr uint64_t kConvexFrom = 64 << 10;  // bytes: below, kinds of packets and buffers are limits of their own
 // Size from which b gains 3 % on a (kWorthwhile), and at all larger samples anything. 0: always; UINT64_MAX: never.
 uint64_t rail_crossing(const RailCurve& a, const RailCurve& b);
-// The better of eager and rendezvous at each sample: what a message costs on this rail.
+// The better of eager and rendezvous at each sample of either: what a message costs on this rail.
 RailCurve transfer_curve(const Rail& rail);
-// Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples.
+// The same where a longer message than `packet` bytes goes as packets, one behind the other: what the rail asks before
+// it takes a longer one, which is several round trips on a distant one, is not asked.
+RailCurve packets_curve(const RailCurve& curve, uint64_t packet);
+// Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples,
+// or of those that all took the same.
 double rail_bandwidth(const RailCurve& curve);
 
 // Sizes in bytes; 0: from the first byte on; UINT64_MAX: never.
@@ -70,6 +81,7 @@ RailLimits limits_of(const Rail& rail, const RailCurve& copy);
 struct RailNow {
   const RailCurve* curve;  // of transfer_curve
   double idle_us;          // from now until what it still carries is done; >= 0
+  double slow = 1;         // times are so many times the sampled ones, > 0: the canary's word
 };
 struct RailSplit {
   uint64_t bytes[kMaxRails] = {};  // of the message, by rail; 0: not used
@@ -79,6 +91,16 @@ struct RailSplit {
 // Splits n bytes over the rails so that the last part arrives as early as can be. n > 0. 0; -EINVAL: no rail, more than
 // kMaxRails, a curve without samples, no byte, or a negative or infinite time.
 int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
+
+// Shares in proportion to the bandwidths, which forgets latencies and what the rails still carry; equal ones where a
+// bandwidth is not known. The same errors.
+int split_by_bandwidth(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
+// What a message should do. One rail, where all of them together do not gain 3 % on it (kWorthwhile): several parts are
+// several chances to be late. The shares by bandwidth, where what the curves promise beyond them is less than the
+// samples' spread around n: the long end of a curve is worth more than its middle on a busy machine. Else equal finish.
+int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
+// Inter-quartile range over the median of the samples around n bytes.
+double rail_spread(const RailCurve& curve, uint64_t n);
 
 // How many of the first of `count` waiting packets (bytes each) should leave as one: 1 .. count; 0 of none.
 uint32_t aggregate_packets(const Rail& rail, const RailCurve& copy, const uint64_t* bytes, uint32_t count);

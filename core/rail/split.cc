@@ -21,7 +21,7 @@ namespace smelt {
 namespace {
 
 uint64_t capacity(const RailNow& rail, double until_us, uint64_t n) {
-  const uint64_t bytes = rail_bytes_within(*rail.curve, until_us - rail.idle_us);
+  const uint64_t bytes = rail_bytes_within(*rail.curve, (until_us - rail.idle_us) / rail.slow);
   return bytes < n ? bytes : n;
 }
 
@@ -39,8 +39,8 @@ int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* o
   uint32_t alone = 0;  // who would be first with all of it
   double early = 0, late = INFINITY;
   for (uint32_t r = 0; r < count; ++r) {
-    if (rails[r].curve->count == 0 || !(rails[r].idle_us >= 0)) return -EINVAL;
-    const double finish = rails[r].idle_us + rail_time(*rails[r].curve, n);
+    if (rails[r].curve->count == 0 || !(rails[r].idle_us >= 0) || !(rails[r].slow > 0)) return -EINVAL;
+    const double finish = rails[r].idle_us + rails[r].slow * rail_time(*rails[r].curve, n);
     if (!std::isfinite(finish)) return -EINVAL;
     if (finish < late) late = finish, alone = r;
   }
@@ -68,7 +68,7 @@ int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* o
   }
   for (uint32_t r = 0; r < count; ++r) {
     if (share[r] == 0) continue;
-    const double finish = rails[r].idle_us + rail_time(*rails[r].curve, share[r]);
+    const double finish = rails[r].idle_us + rails[r].slow * rail_time(*rails[r].curve, share[r]);
     if (finish > out->finish_us) out->finish_us = finish;
     out->bytes[r] = share[r];
     ++out->used;

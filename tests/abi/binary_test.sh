@@ -1,12 +1,13 @@
 #!/bin/sh
 # What the shipped objects need and export, and that every public header stands alone.
-#   binary_test.sh LIBSMELT SHIM SHIM_FOR_LIBOMP SOURCE_ROOT [COMPONENT]
+#   binary_test.sh LIBSMELT SHIM SHIM_FOR_LIBOMP SOURCE_ROOT RAILS|none [COMPONENT]
 set -u
-library=$1 shim=$2 kmp=$3 source=$4 component=${5-}
+library=$1 shim=$2 kmp=$3 source=$4 rails=$5 component=${6-}
+[ "$rails" != none ] || rails=
 failed=0
 fail() { echo "FAIL: $*"; failed=$((failed + 1)); }
 
-for object in "$library" "$shim" "$kmp"; do
+for object in "$library" "$shim" "$kmp" $rails; do
   needed=$(readelf -d "$object" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | grep -v '^libc\.so\.6$' | tr '\n' ' ')
   [ -z "$needed" ] || fail "$object needs more than libc: $needed"
   readelf -d "$object" | grep -q 'BIND_NOW' || fail "$object is not bound at load time"
@@ -18,6 +19,13 @@ listed() { tr ';' '\n' <"$1" | sed -n 's/^ *\([A-Za-z_][A-Za-z0-9_]*\) *$/\1/p' 
 difference=$(mktemp)
 exported "$library" >"$difference.a"; listed "$source/core/include/smelt/smelt.map" | grep '^smelt_' >"$difference.b"
 diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt.so exports (>) other symbols than smelt.map lists (<)"; cat "$difference"; }
+if [ -n "$rails" ]; then
+  exported "$rails" >"$difference.a"; listed "$source/rail_ofi/smelt_rail_ofi.map" | grep '^smelt_' >"$difference.b"
+  diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt_rail_ofi.so exports (>) other symbols than its map lists (<)"; cat "$difference"; }
+  # Each function of the header is in it.
+  sed -n 's/^SMELT_API .*\b\(smelt_rails\{0,1\}_[a-z]*\)(.*/\1/p' "$source/core/include/smelt/rail.h" | sort >"$difference.b"
+  diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt_rail_ofi.so exports (>) other functions than smelt/rail.h declares (<)"; cat "$difference"; }
+fi
 exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | grep -E '^(GOMP|omp)_|^smelt_gomp_counters$|^dlclose$' >"$difference.b"
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_gomp.map lists (<)"; cat "$difference"; }
 exported "$kmp" >"$difference.a"; listed "$source/kmp_shim/smelt_kmp.map" | grep -E '^__kmpc_|^smelt_kmp_counters$|^dlclose$' >"$difference.b"

@@ -16,6 +16,8 @@ grep -q misc-redundant-expression "$scratch/control" || { cat "$scratch/control"
 
 files=$(find core/base core/transport core/model core/profile core/policy core/queue core/message core/thread core/generate core/schedule core/team core/context core/group core/openmp core/agree \
   gomp_shim kmp_shim -name '*.cc' ! -path '*/text/*')
+# Known to the build only where libfabric's headers are.
+[ -z "$(grep -o 'rail_ofi/open\.cc"' "$build/compile_commands.json")" ] || files="$files $(ls rail_ofi/*.cc)"
 # The component's files are known to the build only where Open MPI is.
 [ -z "$(grep -o 'ompi_coll_smelt/module\.c"' "$build/compile_commands.json")" ] || files="$files $(ls ompi_coll_smelt/*.c)"
 count=$(echo $files | wc -w)

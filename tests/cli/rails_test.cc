@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -34,6 +36,20 @@ TEST(Rails, TuneIsAsItWas) {
   expect_golden("rails-tune.txt", outcome.out);
 }
 
+TEST(Rails, PlotsAreAsTheyWere) {
+  const Outcome outcome = smelt({"info", "--rails", "--plot", "-", "--network", two_rails()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  expect_golden("rails-plot.txt", outcome.out.substr(outcome.out.find("All rails:")));
+  const std::string path = scratch() + "/rails.svg";
+  EXPECT_EQ(smelt({"info", "--rails", "--plot", path, "--network", two_rails()}).code, 0);
+  const std::string svg = read_file(path);
+  EXPECT_TRUE(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+  size_t curves = 0;
+  for (size_t at = 0; (at = svg.find("<polyline", at)) != svg.npos; ++at) ++curves;
+  EXPECT_EQ(curves, 2 + 2 * 4u);
+  EXPECT_EQ(svg.find("nan"), svg.npos);
+}
+
 TEST(Rails, JsonSaysTheSame) {
   const auto info = smelt({"info", "--rails", "--json", "--network", two_rails()}).json();
   ASSERT_EQ(info["rails"].size(), 2u);
@@ -63,6 +79,99 @@ TEST(Rails, TuneLeavesOutWhatCarriesNothing) {
   for (const auto& row : rows) EXPECT_EQ(row["parameter"].get<std::string>().find("slow0"), std::string::npos);
 }
 
+// Short messages are dealt in turn: one in two would take the long way.
+TEST(Rails, TuneLeavesOutWhatIsFarUnlessItIsWide) {
+  for (const bool wide : {false, true}) {
+    auto network = nlohmann::json::parse(read_file(two_rails()));
+    for (const char* method : {"eager", "rendezvous", "gathered", "pair"})
+      for (auto& us : network["rails"][1][method]["us"]) us = 5000 + us.get<double>() / (wide ? 10 : 1);
+    const auto rows = smelt({"tune", "openmpi", "--json", "--network", write_file("far.json", network.dump())}).json();
+    EXPECT_EQ(rows[0]["value"], wide ? "fast0,slow0" : "fast0") << rows;
+  }
+}
+
+// smelt run hands them over where it is asked to and the interfaces are still here: the loopback one always is.
+TEST(Rails, RunHandsThemOver) {
+  const auto environment = cache("rails-run");
+  const auto run_with = [&](std::vector<std::string> options, std::map<std::string, std::string> more = {}) {
+    more.insert(environment.begin(), environment.end());
+    options.insert(options.begin(), "run");
+    for (const char* word : {"--dry-run", "--", "/bin/true"}) options.emplace_back(word);
+    return run({std::move(options), more});
+  };
+  const std::string none = run_with({}).out;
+  EXPECT_EQ(none.find("btl_tcp"), none.npos) << none;
+
+  const std::string missing = run({{"info", "--rails"}, environment}).err;  // names the usual place
+  const size_t slash = missing.find('/'), ending = missing.find(".network.json");
+  ASSERT_NE(ending, missing.npos) << missing;
+  const std::string path = missing.substr(slash, ending - slash) + ".network.json";
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  auto network = nlohmann::json::parse(read_file(two_rails()));
+  network["rails"].erase(1);
+  network["rails"][0]["interface"] = "lo", network["rails"][0]["driver"] = "";
+  std::ofstream(path) << network.dump();
+
+  EXPECT_EQ(run_with({}).out, none) << "nobody asked";
+  const std::string with = run_with({"--networks"}).out;
+  for (const char* part : {"OMPI_MCA_btl_tcp_if_include=lo ", "OMPI_MCA_btl_tcp_bandwidth_lo=200 ",
+                           "OMPI_MCA_btl_tcp_eager_limit=124060 "})
+    EXPECT_NE(with.find(part), with.npos) << part << with;
+  EXPECT_EQ(run_with({"--networks"}).err, "");
+  const std::string said = run_with({"--networks", "--verbose"}).err;
+  EXPECT_NE(said.find(" btl_tcp_if_include=lo btl_tcp_bandwidth_lo=200 "), said.npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_EQ(run_with({"--verbose"}).err, "");
+  const auto expect_none = [&](const std::string& why, std::map<std::string, std::string> more = {}) {
+    const Outcome outcome = run_with({"--networks"}, std::move(more));
+    EXPECT_EQ(outcome.out, none);
+    EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("keeps its own"), std::string::npos) << outcome.err;
+  };
+  // What the user has said stays, and nothing is put beside it.
+  for (const char* name : {"OMPI_MCA_btl_tcp_if_exclude", "OMPI_MCA_btl_tcp_if_include"})
+    expect_none(std::string(name) + " is set", {{name, "eth7"}});
+  // An interface that has gone, a profile that is none: the program runs without, and is told why.
+  network["rails"][0]["interface"] = "gone0";
+  std::ofstream(path) << network.dump();
+  expect_none("no gone0");
+  EXPECT_EQ(run_with({}).err, "");
+  std::ofstream(path) << "{";
+  expect_none(path);
+  std::filesystem::remove(path);
+  expect_none("no network was sampled");
+}
+
+// ssh, or what a cluster has instead: here a shell.
+TEST(Rails, TheOtherNodeIsStarted) {
+  const auto environment = cache("rails-start");
+  const std::string agent =
+      write_file("agent.sh", "#!/bin/sh\n[ \"$1 $2\" = '-q 127.0.0.1' ] || exit 3\nshift 2\nexec sh -c \"$*\"\n");
+  std::filesystem::permissions(agent, std::filesystem::perms::owner_all);
+  const std::string path = scratch() + "/started.network.json";
+  const auto network = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "network");
+    words.emplace_back("127.0.0.1");
+    return run({std::move(words), environment});
+  };
+  const Outcome sampled = network({"sample", "--start", agent + " -q", "--seconds", "0.3", "-o", path});
+  if (sampled.err.find("libfabric") != std::string::npos) GTEST_SKIP() << sampled.err;
+  EXPECT_EQ(sampled.code, 0) << sampled.err;
+  EXPECT_NE(sampled.out.find("written     " + path), std::string::npos) << sampled.out;
+  const Outcome checked = network({"check", "--start", agent + " -q", "--network", path});
+  EXPECT_TRUE(checked.code == 0 || checked.code == 1) << checked.err;
+  EXPECT_NE(checked.out.find("sampled, "), std::string::npos) << checked.out;
+  const auto expect_none = [&](const std::string& start, const std::string& says) {
+    const Outcome outcome = network({"sample", "--start", start, "-o", path});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  };
+  expect_none("/no/such/agent", "is not there");
+  expect_none(agent, "did not start smelt");  // it ends with 3
+  expect_none("true", "did not start smelt");
+}
+
 // Open MPI takes an unknown parameter without a word.
 TEST(Rails, OpenMpiKnowsTheParameters) {
   FILE* info =
@@ -73,7 +182,7 @@ TEST(Rails, OpenMpiKnowsTheParameters) {
   pclose(info);
   if (known.find("btl_tcp") == std::string::npos) GTEST_SKIP() << "no Open MPI with a TCP component here";
   const auto rows = smelt({"tune", "openmpi", "--json", "--network", two_rails()}).json();
-  ASSERT_EQ(rows.size(), 7u);
+  ASSERT_EQ(rows.size(), 5u);
   for (const auto& row : rows) {
     std::string name = row["parameter"];
     // Those of an interface are registered when it is opened, after the one for all.

@@ -10,6 +10,7 @@
  *   member: one order of messages for members that come and go     between threads or processes
  *   thread: user-level threads that yield, wait and signal
  *   openmp: what the OpenMP shim did in this process
+ *   rail: messages over all the networks between two nodes     (a library of its own; this header does not include it)
  *
  * Conventions, for every function of every header:
  *   - returns 0 or a negative errno value; nothing is written to an out parameter on failure unless said;

@@ -148,12 +148,15 @@ WrittenProfile write_profile(const ProfileImage& image, const std::string& packe
   return paths;
 }
 
-void write_text_profile(const std::string& text, const std::string& path) {
+void write_forms(const std::string& text, const std::string& path, const std::string& packed,
+                 const std::string& packed_path) {
   const std::string directory = directory_of(path);
   prepare_profile_place(path, false);  // 1.
   const Descriptor lock(locked(directory));
   Draft draft(path, text.data(), text.size());  // 2.
-  draft.put_in_place();                         // 3.
+  Draft packed_draft(packed_path, packed.data(), packed.size());
+  draft.put_in_place();  // 3.
+  packed_draft.put_in_place();
   flush_directory(directory);
 }
 

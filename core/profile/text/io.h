@@ -18,8 +18,9 @@ struct WrittenProfile {
 // not permitted) with the old profile intact.
 WrittenProfile write_profile(const ProfileImage& image, const std::string& packed_path, bool shared = false);
 
-// The same for a profile that has a text form alone, in one file at `path`.
-void write_text_profile(const std::string& text, const std::string& path);
+// The same for a profile of another kind: both forms as they are, at the paths given, in one directory.
+void write_forms(const std::string& text, const std::string& path, const std::string& packed,
+                 const std::string& packed_path);
 
 // The usual place of this machine's profile, $XDG_CACHE_HOME/smelt/<fingerprint>.profile. Throws UserError when neither
 // XDG_CACHE_HOME nor HOME is usable.

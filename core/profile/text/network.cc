@@ -1,6 +1,8 @@
 #include "profile/text/network.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstring>
 #include <set>
 #include <string_view>
 
@@ -36,11 +38,12 @@ std::string curve_text(const RailCurve& curve, const char* indent) {
 }
 
 // A name goes to terminals and into other programs' parameters: printable ASCII, nothing else.
-std::string name_of(const JsonChecks& checks, const Json& object, const char* key, bool may_be_empty = false) {
+std::string name_of(const JsonChecks& checks, const Json& object, const char* key, bool may_be_empty = false,
+                    uint32_t longest = kLongestName) {
   std::string text = checks.text(object, key);
-  if (text.size() > kLongestName || (text.empty() && !may_be_empty) ||
+  if (text.size() > longest || (text.empty() && !may_be_empty) ||
       !std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; }))
-    checks.fail("\"{}\" is not a text of {} to {} printable characters", key, may_be_empty ? 0 : 1, kLongestName);
+    checks.fail("\"{}\" is not a text of {} to {} printable characters", key, may_be_empty ? 0 : 1, longest);
   return text;
 }
 
@@ -60,7 +63,7 @@ RailCurve curve_of(const JsonChecks& checks, const Json& parent, const char* key
       if (!value.is_number()) checks.fail("\"{}\": {} {} is not a number", key, what, i);
       const double is = value.get<double>();
       if (!(is >= 0 && is <= 1e9)) checks.fail("\"{}\": {} {} is {}, not from 0 to 1e9", key, what, i, is);
-      return is;
+      return is + 0.0;  // "-0" is 0
     };
     curve.us[i] = number(us[i], "time");
     curve.spread[i] = number(spread[i], "spread");
@@ -76,20 +79,21 @@ std::string network_to_json(const NetworkProfile& profile) {
   std::vector<std::string> rails;
   for (const NetworkRail& rail : profile.rails) {
     std::string text = fmt::format(
-        "{{\n      \"interface\": {}, \"driver\": {}, \"mtu\": {},\n"
+        "{{\n      \"interface\": {}, \"driver\": {}, \"mtu\": {}, \"speed\": {},\n"
         "      \"local\": {}, \"remote\": {}, \"provider\": {}",
-        json_text(rail.interface), json_text(rail.driver), rail.mtu, json_text(rail.local), json_text(rail.remote),
-        json_text(rail.provider));
+        json_text(rail.interface), json_text(rail.driver), rail.mtu, rail.speed, json_text(rail.local),
+        json_text(rail.remote), json_text(rail.provider));
     for (uint32_t method = 0; method < kRailMethods; ++method)
       text +=
           fmt::format(",\n      \"{}\": {}", kRailMethodNames[method], curve_text(rail.rail.method[method], "      "));
     rails.push_back(text + "\n    }");
   }
   return fmt::format(
-      "{{\n  \"format\": \"{}\", \"version\": {}, \"created\": {},\n  \"node\": {}, \"peer\": {}, \"library\": {},\n"
+      "{{\n  \"format\": \"{}\", \"version\": {}, \"created\": {},\n"
+      "  \"node\": {}, \"peer\": {}, \"peer_class\": \"{:016x}\", \"library\": {},\n"
       "  \"copy\": {},\n  \"rails\": [\n    {}\n  ]\n}}\n",
       kFormat, kNetworkProfileVersion, profile.created, json_text(profile.node), json_text(profile.peer),
-      json_text(profile.library), curve_text(profile.copy, "  "), fmt::join(rails, ",\n    "));
+      profile.peer_class, json_text(profile.library), curve_text(profile.copy, "  "), fmt::join(rails, ",\n    "));
 }
 
 NetworkProfile network_from_json(const std::string& text, const std::string& name) {
@@ -105,22 +109,27 @@ NetworkProfile network_from_json(const std::string& text, const std::string& nam
   profile.node = name_of(checks, root, "node");
   profile.peer = name_of(checks, root, "peer");
   profile.library = name_of(checks, root, "library");
+  const std::string peer_class = checks.text(root, "peer_class");
+  const char* end = peer_class.data() + peer_class.size();
+  if (peer_class.size() != 16 || std::from_chars(peer_class.data(), end, profile.peer_class, 16).ptr != end)
+    checks.fail("\"peer_class\" is not 16 hexadecimal digits");
   profile.copy = curve_of(checks, root, "copy");
   const Json& rails = checks.list(root, "rails", kMaxRails, "rails");
   if (rails.empty()) checks.fail("\"rails\" is empty");
   std::set<std::string> interfaces;
   for (const Json& object : rails) {
     NetworkRail rail;
-    rail.interface = name_of(checks, object, "interface");
+    rail.interface = name_of(checks, object, "interface", false, kInterfaceName - 1);
     // It becomes a part of parameters' names and of comma-separated lists.
     if (rail.interface.find_first_of(", =\"'\\/") != std::string::npos)
       checks.fail("\"interface\" is {}, which no interface is called", json_text(rail.interface));
     if (!interfaces.insert(rail.interface).second) checks.fail("interface {} is there twice", rail.interface);
     rail.driver = name_of(checks, object, "driver", true);
     rail.mtu = checks.whole(checks.member(object, "mtu"), "\"mtu\"", 1u << 20);
-    rail.local = name_of(checks, object, "local");
-    rail.remote = name_of(checks, object, "remote");
-    rail.provider = name_of(checks, object, "provider");
+    rail.speed = checks.whole(checks.member(object, "speed"), "\"speed\"", 1u << 30);
+    rail.local = name_of(checks, object, "local", false, kAddressText - 1);
+    rail.remote = name_of(checks, object, "remote", false, kAddressText - 1);
+    rail.provider = name_of(checks, object, "provider", false, kProviderName - 1);
     for (uint32_t method = 0; method < kRailMethods; ++method)
       rail.rail.method[method] = curve_of(checks, object, kRailMethodNames[method]);
     profile.rails.push_back(rail);
@@ -138,8 +147,58 @@ std::string default_network_path() {
   return path.substr(0, path.size() - ending.size()) + ".network.json";
 }
 
+std::string network_path_of(uint64_t peer_class) {
+  const std::string_view ending = ".network.json";
+  const std::string path = default_network_path();
+  return fmt::format("{}-{:016x}{}", path.substr(0, path.size() - ending.size()), peer_class, ending);
+}
+
+NetworkProfile seen_from_peer(NetworkProfile profile, uint64_t own_class) {
+  for (NetworkRail& rail : profile.rails) std::swap(rail.local, rail.remote);
+  std::swap(profile.node, profile.peer);
+  profile.peer_class = own_class;
+  return profile;
+}
+
+std::string packed_network_path(const std::string& path) {
+  constexpr std::string_view kJson = ".json", kNetwork = ".network";
+  std::string stem = path;
+  for (const std::string_view ending : {kJson, kNetwork})
+    if (stem.ends_with(ending)) stem.resize(stem.size() - ending.size());
+  return stem + std::string(kNetwork);
+}
+
+PackedNetwork packed_network(const NetworkProfile& profile) {
+  PackedNetwork packed;
+  std::memset(static_cast<void*>(&packed), 0,
+              sizeof packed);  // what lies between the members, too: it is in the checksum
+  packed.created = profile.created;
+  packed.rails = static_cast<uint32_t>(profile.rails.size());
+  const auto put_curve = [](const RailCurve& curve, RailCurve* out) {
+    out->count = curve.count;
+    std::copy_n(curve.bytes, curve.count, out->bytes);
+    std::copy_n(curve.us, curve.count, out->us);
+    std::copy_n(curve.spread, curve.count, out->spread);
+  };
+  put_curve(profile.copy, &packed.copy);
+  for (uint32_t r = 0; r < packed.rails; ++r) {
+    const NetworkRail& rail = profile.rails[r];
+    PackedRail& out = packed.rail[r];
+    rail.interface.copy(out.interface, sizeof out.interface - 1);
+    rail.local.copy(out.local, sizeof out.local - 1);
+    rail.remote.copy(out.remote, sizeof out.remote - 1);
+    rail.provider.copy(out.provider, sizeof out.provider - 1);
+    for (uint32_t method = 0; method < kRailMethods; ++method)
+      put_curve(rail.rail.method[method], &out.rail.method[method]);
+  }
+  seal_network(&packed);
+  return packed;
+}
+
 void write_network_profile(const NetworkProfile& profile, const std::string& path) {
-  write_text_profile(network_to_json(profile), path);
+  const PackedNetwork packed = packed_network(profile);
+  write_forms(network_to_json(profile), path, std::string(reinterpret_cast<const char*>(&packed), sizeof packed),
+              packed_network_path(path));
 }
 
 }  // namespace smelt

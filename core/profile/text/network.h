@@ -1,18 +1,18 @@
 // The network profile: what was sampled on the networks between this machine and a peer, as JSON.
 //
-// It lies beside the machine's profile, <fingerprint>.network.json. The machine's own profile is mapped by processes
-// that have no network; this one is read by the smelt program alone.
+// It lies beside the machine's profile, <fingerprint>.network.json, for people and for the smelt program; beside it
+// <fingerprint>.network, for programs that use rails (rail/packed.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "rail/rail.h"
+#include "rail/packed.h"
 
 namespace smelt {
 
-inline constexpr uint32_t kNetworkProfileVersion = 1;
+inline constexpr uint32_t kNetworkProfileVersion = 2;
 
 // One network interface that reaches the peer.
 struct NetworkRail {
@@ -20,13 +20,15 @@ struct NetworkRail {
   std::string local, remote;      // addresses
   std::string provider;           // libfabric's: tcp;ofi_rxm
   uint32_t mtu = 0;               // bytes, 0: not known
+  uint32_t speed = 0;             // Mbit/s that the driver claims, 0: none
   Rail rail;
 };
 
 struct NetworkProfile {
   int64_t created = 0;  // seconds since 1970
   std::string node, peer, library;
-  RailCurve copy;  // in this machine's memory
+  uint64_t peer_class = 0;  // the peer's machine: its fingerprint. Others of that class are as far away
+  RailCurve copy;           // in this machine's memory
   std::vector<NetworkRail> rails;
 };
 
@@ -38,7 +40,13 @@ NetworkProfile read_network_profile(const std::string& path);
 
 // The usual place, beside the machine's profile. Throws UserError.
 std::string default_network_path();
-// Whole or not at all. Throws UserError.
+// Beside it, that of the peers of one class: <fingerprint>-<class>.network.json.
+std::string network_path_of(uint64_t peer_class);
+// As the peer has it: what takes half a round trip takes that both ways. The interfaces are still ours.
+NetworkProfile seen_from_peer(NetworkProfile profile, uint64_t own_class);
+// `path` and its packed form, each whole or not at all. Throws UserError.
 void write_network_profile(const NetworkProfile& profile, const std::string& path);
+std::string packed_network_path(const std::string& path);  // x.network of x.network.json or x.json
+PackedNetwork packed_network(const NetworkProfile& profile);
 
 }  // namespace smelt

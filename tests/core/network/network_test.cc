@@ -4,17 +4,20 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 
 #include "network/control.h"
 #include "network/fabric.h"
 #include "network/interfaces.h"
+#include "network/journal.h"
 #include "network/sampling.h"
 #include "profile/text/error.h"
 
@@ -63,7 +66,8 @@ std::string why_not(const std::function<void()>& what) {
 void expect_curves(const NetworkProfile& profile) {
   for (const NetworkRail& rail : profile.rails)
     for (const RailCurve& curve : rail.rail.method) {
-      ASSERT_GE(curve.count, 12u) << rail.interface;
+      ASSERT_GE(curve.count, 8u) << rail.interface;
+      EXPECT_GE(curve.bytes[curve.count - 1], 64u << 10) << rail.interface;
       for (uint32_t i = 0; i < curve.count; ++i) {
         EXPECT_GT(curve.us[i], 0);
         if (i > 0) {
@@ -85,12 +89,20 @@ NetworkProfile sample(const std::string& host, uint16_t port, double seconds = 1
 TEST(Network, LoopbackBetweenTwoProcesses) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
   const Listener listener("127.0.0.1", 0);
+  const std::string theirs = testing::TempDir() + "theirs-" + std::to_string(::getpid()) + ".network.json";
   Child peer([&] {
     Control control(listener.accept());
-    serve_sampling(control);
+    write_network_profile(serve_sampling(control).value(), theirs);
   });
   const NetworkProfile profile = sample("127.0.0.1", listener.port());
   EXPECT_EQ(peer.join(), 0);
+  // Both have it, each from its side.
+  const NetworkProfile mirrored = read_network_profile(theirs);
+  EXPECT_EQ(mirrored.node, profile.peer);
+  EXPECT_EQ(mirrored.peer_class, profile.peer_class);
+  ASSERT_EQ(mirrored.rails.size(), 1u);
+  EXPECT_EQ(mirrored.rails[0].local, profile.rails[0].remote);
+  EXPECT_EQ(mirrored.rails[0].rail.method[kRailEager].bytes[3], 8u);
   ASSERT_EQ(profile.rails.size(), 1u);
   EXPECT_EQ(profile.rails[0].interface, "lo");
   EXPECT_EQ(profile.rails[0].local, "127.0.0.1");
@@ -111,7 +123,8 @@ TEST(Network, ASilentPeerIsTold) {
 
 TEST(Network, AnotherVersionIsTold) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  for (const char* line : {"smelt-network 2 node", "GET / HTTP/1.0", "failed no fabric here"}) {
+  for (const char* line : {"smelt-network 3 node 00c0ffee00c0ffee", "smelt-network 2 node c0ffee", "GET / HTTP/1.0",
+                           "failed no fabric here"}) {
     const Listener listener("127.0.0.1", 0);
     std::thread peer([&] {
       Control control(listener.accept());
@@ -120,7 +133,7 @@ TEST(Network, AnotherVersionIsTold) {
     });
     const std::string why = why_not([&] { sample("127.0.0.1", listener.port()); });
     peer.join();
-    EXPECT_TRUE(why.find("version 2") != why.npos || why.find("another language") != why.npos ||
+    EXPECT_TRUE(why.find("version 3") != why.npos || why.find("another language") != why.npos ||
                 why.find("the peer: no fabric here") != why.npos)
         << why;
   }
@@ -128,7 +141,8 @@ TEST(Network, AnotherVersionIsTold) {
 
 TEST(Network, HostileOrdersAreRefused) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  for (const char* order : {"rail ../etc", "rail 192.0.2.77", "run 0 1 1", "done now", "", "addresses x"}) {
+  for (const char* order :
+       {"rail ../etc", "rail 192.0.2.77", "run 0 1 1", "done now", "", "addresses x", "piece zz", "piece"}) {
     const Listener listener("127.0.0.1", 0);
     std::string why;
     std::thread server([&] {
@@ -137,7 +151,7 @@ TEST(Network, HostileOrdersAreRefused) {
     });
     {
       Control control(connect_to("127.0.0.1", listener.port(), 20));
-      control.say("smelt-network 1 me");
+      control.say("smelt-network 2 me 00c0ffee00c0ffee");
       control.say(order);
       control.hear();
       EXPECT_EQ(control.hear().at(0), "failed") << order;
@@ -178,6 +192,115 @@ TEST(Network, APeerThatDiesInTheMiddleIsNoticed) {
   };
   EXPECT_NE(why_not([&] { sample_networks(control, options); }), "");
   EXPECT_EQ(peer.join(), 128 + SIGKILL);
+}
+
+TEST(Network, AnInterruptedSamplingGoesOn) {
+  if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
+  const std::string path = testing::TempDir() + "journal-" + std::to_string(::getpid()) + ".network.json";
+  const auto sample_once = [&](uint32_t stop_after, size_t* measured) {
+    const Listener listener("127.0.0.1", 0);
+    Child peer([&] {
+      Control control(listener.accept());
+      serve_sampling(control);
+    });
+    NetworkJournal journal(path, false);
+    Control control(connect_to("127.0.0.1", listener.port(), 20));
+    SamplingOptions options;
+    options.seconds = 0.4;
+    options.store = journal.store();
+    const CurveStore store = options.store;
+    *measured = 0;
+    options.store.keep = [&, store](const std::string& key, const RailCurve& curve) {
+      store.keep(key, curve);
+      ++*measured;
+    };
+    options.progress = [&](uint32_t done, uint32_t) {
+      if (done == stop_after) throw UserError("interrupted");
+    };
+    const std::string why = why_not([&] { sample_networks(control, options); });
+    if (why.empty()) journal.remove();
+    return why;
+  };
+  size_t measured = 0;
+  EXPECT_EQ(sample_once(3, &measured), "interrupted");
+  EXPECT_EQ(measured, 3u);
+  EXPECT_EQ(sample_once(100, &measured), "");
+  EXPECT_EQ(measured, 1u) << "the other three were known";
+  EXPECT_NE(::access((path + ".partial").c_str(), F_OK), 0) << "it is done";
+}
+
+TEST(Network, AJournalIsReadUpToItsLastWholeLine) {
+  const std::string path = testing::TempDir() + "lines-" + std::to_string(::getpid()) + ".json",
+                    file = path + ".partial";
+  RailCurve curve, found;
+  curve.count = 2;
+  curve.bytes[0] = 1, curve.bytes[1] = 2, curve.us[0] = 1.5, curve.us[1] = 2.25, curve.spread[1] = 0.5;
+  const auto known = [&](bool fresh = false) { return NetworkJournal(path, fresh).known(); };
+  {
+    NetworkJournal journal(path, false);
+    EXPECT_NE(why_not([&] { NetworkJournal other(path, false); }).find("wait for it"), std::string::npos);
+    for (const char* key : {"a b 1", "a b 2", "a b 3"}) journal.store().keep(key, curve);
+  }
+  {
+    NetworkJournal journal(path, false);
+    EXPECT_EQ(journal.known(), 3u);
+    ASSERT_TRUE(journal.store().find("a b 2", &found));
+    EXPECT_EQ(found.count, 2u);
+    EXPECT_EQ(found.us[1], 2.25);
+    EXPECT_EQ(found.spread[1], 0.5);
+    EXPECT_FALSE(journal.store().find("a b", &found));
+  }
+  std::ifstream in(file);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto rewrite = [&](const std::string& with) { std::ofstream(file) << with; };
+  rewrite(text.substr(0, text.size() - 3));  // half-written
+  EXPECT_EQ(known(), 2u);
+  std::string damaged = text;
+  damaged[damaged.find("1.5", damaged.find('\n', 40))] = '7';
+  rewrite(damaged);
+  EXPECT_LT(known(), 3u);
+  rewrite("something else\n" + text);
+  EXPECT_EQ(known(), 0u);
+  rewrite(text);
+  const timeval old[2] = {{1000, 0}, {1000, 0}};
+  ::utimes(file.c_str(), old);
+  EXPECT_EQ(known(), 0u);
+  rewrite(text);
+  EXPECT_EQ(known(true), 0u);
+}
+
+TEST(Network, AProfileIsCheckedAgainstTheNetwork) {
+  if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
+  NetworkProfile profile;
+  const auto with_peer = [](const std::function<void(Control&)>& what) {
+    const Listener listener("127.0.0.1", 0);
+    Child peer([&] {
+      Control control(listener.accept());
+      if (serve_sampling(control).has_value()) throw UserError("it was only looked at");
+    });
+    Control control(connect_to("127.0.0.1", listener.port(), 20));
+    what(control);
+    EXPECT_EQ(peer.join(), 0);
+  };
+  {
+    const Listener listener("127.0.0.1", 0);
+    Child peer([&] {
+      Control control(listener.accept());
+      serve_sampling(control);
+    });
+    profile = sample("127.0.0.1", listener.port(), 0.4);
+  }
+  profile.rails.push_back(profile.rails[0]);
+  profile.rails[1].driver = "another";
+  with_peer([&](Control& control) {
+    const std::vector<RailCheck> checks = check_networks(control, profile);
+    ASSERT_EQ(checks.size(), 6u);
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_GT(checks[i].is_us, 0);
+      EXPECT_EQ(checks[i].was_us, rail_time(profile.rails[0].rail.method[kRailEager], checks[i].bytes));
+      EXPECT_EQ(checks[i + 3].is_us, 0);
+    }
+  });
 }
 
 TEST(Interfaces, ThatShareANetworkReachThePeer) {

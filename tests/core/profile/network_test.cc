@@ -57,7 +57,7 @@ TEST(NetworkProfile, EachDamageIsOneLine) {
     return copy;
   };
   expect_refusal(with("/format", "smelt machine profile"), "not a network profile");
-  expect_refusal(with("/version", 2), "version 2");
+  expect_refusal(with("/version", 3), "version 3");
   expect_refusal(with("/version", -1), "\"version\"");
   expect_refusal(with("/peer", "a\nb"), "\"peer\"");
   expect_refusal(with("/peer", std::string(300, 'x')), "\"peer\"");
@@ -65,6 +65,11 @@ TEST(NetworkProfile, EachDamageIsOneLine) {
   expect_refusal(with("/rails", nlohmann::json::array({1, 2, 3, 4, 5, 6, 7, 8, 9})), "at most 8");
   expect_refusal(with("/rails/0", 7), "object is expected");
   expect_refusal(with("/rails/1/interface", "fast0"), "twice");
+  expect_refusal(with("/rails/1/interface", "sixteen-letters-"), "15 printable");
+  expect_refusal(with("/rails/1/local", "1000.1000.1000.1000"), "15 printable");
+  expect_refusal(with("/rails/1/speed", -1), "speed");
+  expect_refusal(with("/peer_class", "c0ffee"), "16 hexadecimal");
+  expect_refusal(with("/peer_class", "00c0ffee00c0ffeg"), "16 hexadecimal");
   expect_refusal(with("/rails/1/interface", "eth0,eth1"), "no interface");
   expect_refusal(with("/rails/1/interface", "eth0 = 1"), "no interface");
   expect_refusal(with("/rails/0/mtu", 1e9), "\"mtu\"");

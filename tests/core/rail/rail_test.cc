@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -70,6 +71,18 @@ TEST(RailTime, IsLinearBetweenSamplesAndBeyondThem) {
   EXPECT_EQ(rail_time(curve, 16), 10);
 }
 
+// A sampling that was cut off where the latency still hides the bandwidth: nobody carries anything for nothing.
+TEST(RailTime, BeyondAFlatEndGoesOnAsBeforeIt) {
+  RailCurve curve = line(100, 1, 4);  // 101, 102, 104, 108
+  curve.us[2] = curve.us[3] = 108;
+  EXPECT_DOUBLE_EQ(rail_time(curve, 14), 108 + 6);  // 6 µs over 6 bytes
+  EXPECT_EQ(rail_bytes_within(curve, 113.5), 13u);
+  EXPECT_DOUBLE_EQ(rail_bandwidth(curve), 1);
+  for (double& us : curve.us) us = 80;
+  EXPECT_DOUBLE_EQ(rail_time(curve, 16), 160);
+  EXPECT_EQ(rail_bandwidth(curve), 0);
+}
+
 TEST(RailTime, AndItsInverseAgree) {
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {
@@ -105,6 +118,40 @@ TEST(Isotonic, NothingDecreasesAndTheSumStays) {
     EXPECT_TRUE(std::is_sorted(curve.us, curve.us + curve.count));
     for (uint32_t k = 0; k < curve.count; ++k) after += curve.us[k];
     EXPECT_NEAR(after, sum, 1e-9 * sum);
+  }
+}
+
+TEST(Convex, LowersWhatStandsOutAsFarAsItsSpreadLetsIt) {
+  const RailCurve straight = line(50, 0.01);
+  RailCurve curve = straight;
+  for (double& spread : curve.spread) spread = 0.5;
+  for (const uint32_t i : {5u, 17u, 19u, 20u}) curve.us[i] *= 1.4;
+  make_isotonic(&curve);
+  const RailCurve before = curve;
+  make_convex(&curve, 1 << 16);
+  for (uint32_t i = 0; i < curve.count; ++i)
+    EXPECT_NEAR(curve.us[i], i < 16 ? before.us[i] : straight.us[i], 1e-9 * straight.us[i]) << i;
+  // Samples that agree with each other are not argued with.
+  curve = straight;
+  for (uint32_t i = 16; i < curve.count; ++i)
+    curve.us[i] = 700 * std::sqrt(static_cast<double>(curve.bytes[i]) / 65536);
+  const RailCurve bent = curve;
+  make_convex(&curve, 1 << 16);
+  for (uint32_t i = 0; i < curve.count; ++i) EXPECT_GE(curve.us[i], 0.97 * bent.us[i] * (1 - 1e-12)) << i;
+}
+
+TEST(Convex, StaysACurve) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 500; ++i) {
+    RailCurve curve = random_curve(random, 1000);
+    for (double& spread : curve.spread) spread = static_cast<double>(random() % 100) / 100;
+    const RailCurve before = curve;
+    make_convex(&curve, random() % 2000);
+    EXPECT_TRUE(std::is_sorted(curve.us, curve.us + curve.count));
+    for (uint32_t k = 0; k < curve.count; ++k) {
+      EXPECT_GT(curve.us[k], 0);
+      EXPECT_LE(curve.us[k], before.us[k] * (1 + 1e-12));
+    }
   }
 }
 
@@ -224,6 +271,95 @@ TEST(Split, RefusesWhatMakesNoSense) {
   EXPECT_EQ(split.used, kMaxRails);
 }
 
+// --- what a message does
+
+RailCurve with_spread(RailCurve curve, double spread) {
+  for (uint32_t i = 0; i < curve.count; ++i) curve.spread[i] = spread;
+  return curve;
+}
+
+TEST(Choose, ASlowerRailGetsLess) {
+  const RailCurve curve = line(10, 0.01);
+  const RailNow rails[] = {{&curve, 0, 1}, {&curve, 0, 4}};
+  RailSplit split;
+  ASSERT_EQ(split_message(rails, 2, 10'000'000, &split), 0);
+  EXPECT_NEAR(static_cast<double>(split.bytes[0]), 8'000'000, 3000);
+  ASSERT_EQ(split_by_bandwidth(rails, 2, 10'000'000, &split), 0);
+  EXPECT_NEAR(static_cast<double>(split.bytes[0]), 8'000'000, 1);
+  const RailNow nonsense[] = {{&curve, 0, 0}, {&curve, 0, NAN}};
+  for (const RailNow& one : nonsense) {
+    EXPECT_EQ(split_message(&one, 1, 1, &split), -EINVAL);
+    EXPECT_EQ(split_by_bandwidth(&one, 1, 1, &split), -EINVAL);
+    EXPECT_EQ(choose_split(&one, 1, 1, &split), -EINVAL);
+  }
+}
+
+TEST(Choose, ByBandwidthIsWhatItSays) {
+  const RailCurve fast = line(50, 0.01), slow = line(5, 0.04);
+  const RailNow rails[] = {{&fast, 1000}, {&slow, 0}};
+  RailSplit split;
+  for (const uint64_t n : {uint64_t{1}, uint64_t{2}, uint64_t{99}, uint64_t{1} << 20, uint64_t{1} << 40}) {
+    ASSERT_EQ(split_by_bandwidth(rails, 2, n, &split), 0);
+    EXPECT_EQ(split.bytes[0] + split.bytes[1], n);
+    EXPECT_NEAR(static_cast<double>(split.bytes[0]), 0.8 * static_cast<double>(n), 1 + 1e-9 * static_cast<double>(n));
+  }
+  RailCurve flat = line(10, 0.01);  // whose bandwidth nobody knows
+  for (double& us : flat.us) us = 10;
+  const RailNow equal[] = {{&flat, 0}, {&fast, 0}};
+  ASSERT_EQ(split_by_bandwidth(equal, 2, 1000, &split), 0);
+  EXPECT_EQ(split.bytes[0], 500u);
+}
+
+TEST(Choose, OneRailWhereSeveralGainTooLittle) {
+  const RailCurve fast = line(50, 0.01), slow = line(51, 1);
+  const RailNow rails[] = {{&fast, 0}, {&slow, 0}};
+  RailSplit split;
+  ASSERT_EQ(split_message(rails, 2, 1 << 20, &split), 0);
+  EXPECT_EQ(split.used, 2u) << "equal finish gains 1 %";
+  ASSERT_EQ(choose_split(rails, 2, 1 << 20, &split), 0);
+  EXPECT_EQ(split.used, 1u);
+  EXPECT_EQ(split.bytes[0], uint64_t{1} << 20);
+  EXPECT_DOUBLE_EQ(split.finish_us, rail_time(fast, 1 << 20));
+}
+
+TEST(Choose, TheLongEndWhereTheSamplesDoNotKnowBetter) {
+  // Equal finish takes latency into account: at 64 KiB it gains some per cent on the shares by bandwidth.
+  for (const double spread : {0.0, 0.3}) {
+    const RailCurve near = with_spread(line(20, 0.04), spread), far = with_spread(line(300, 0.04), spread);
+    const RailNow rails[] = {{&near, 0}, {&far, 0}};
+    RailSplit split, finish, bandwidth;
+    ASSERT_EQ(choose_split(rails, 2, 1 << 16, &split), 0);
+    ASSERT_EQ(split_message(rails, 2, 1 << 16, &finish), 0);
+    ASSERT_EQ(split_by_bandwidth(rails, 2, 1 << 16, &bandwidth), 0);
+    ASSERT_LT(finish.finish_us, bandwidth.finish_us);
+    EXPECT_EQ(split.bytes[0], spread > 0 ? bandwidth.bytes[0] : finish.bytes[0]);
+    // What a rail still carries is no matter of samples' spread.
+    const RailNow busy[] = {{&near, 5000}, {&far, 0}};
+    ASSERT_EQ(choose_split(busy, 2, 1 << 16, &split), 0);
+    EXPECT_LT(split.bytes[0], split.bytes[1]);
+  }
+}
+
+TEST(Choose, IsNeverMuchWorseThanTheBest) {
+  std::mt19937 random(6);
+  for (int i = 0; i < 500; ++i) {
+    const double spread = static_cast<double>(random() % 3) / 10;
+    std::vector<RailCurve> curves;
+    std::vector<RailNow> rails;
+    for (uint32_t r = 0; r < 2 + random() % 3; ++r) curves.push_back(with_spread(random_curve(random, 5000), spread));
+    for (const RailCurve& curve : curves) rails.push_back({&curve, static_cast<double>(random() % 3 * 20)});
+    const uint64_t n = 1 + random() % 100'000;
+    const auto count = static_cast<uint32_t>(rails.size());
+    RailSplit split, finish;
+    ASSERT_EQ(choose_split(rails.data(), count, n, &split), 0);
+    ASSERT_EQ(split_message(rails.data(), count, n, &finish), 0);
+    EXPECT_EQ(std::accumulate(split.bytes, split.bytes + count, uint64_t{0}), n);
+    EXPECT_LE(split.finish_us, finish.finish_us * (1 + std::max(spread, 0.031)));
+    for (uint32_t r = 0; r < count; ++r)
+      EXPECT_LE(split.finish_us, (rails[r].idle_us + rail_time(curves[r], n)) * (1 + 1e-12));
+  }
+}
+
 TEST(Aggregate, AsLongAsItIsCheaper) {
   Rail rail;
   rail.method[kRailEager] = line(50, 0.01);
@@ -245,6 +381,24 @@ TEST(Transfer, IsTheBetterOfBoth) {
   for (uint32_t i = 0; i < best.count; ++i)
     EXPECT_EQ(best.us[i], std::min(rail.method[kRailEager].us[i], rail.method[kRailRendezvous].us[i]));
   EXPECT_NEAR(rail_bandwidth(best), 125, 0.01);
+  // Where eager was sampled for less, the other's samples tell the rest.
+  rail.method[kRailEager].count = 12;
+  const RailCurve longer = transfer_curve(rail);
+  ASSERT_EQ(longer.count, kRailSizes);
+  EXPECT_EQ(longer.bytes[24], uint64_t{1} << 24);
+  EXPECT_EQ(longer.us[24], rail.method[kRailRendezvous].us[24]);
+  EXPECT_TRUE(std::is_sorted(longer.us, longer.us + longer.count));
+}
+
+TEST(Transfer, PacketsAreNotAskedFor) {
+  RailCurve far = line(20'000, 0.05);
+  for (uint32_t i = 15; i < far.count; ++i) far.us[i] += 60'000;  // three round trips, from 32 KiB on
+  const RailCurve packets = packets_curve(far, 16 << 10);
+  for (uint32_t i = 0; i < far.count; ++i)
+    EXPECT_NEAR(packets.us[i], 20'000 + 0.05 * static_cast<double>(far.bytes[i]), 1e-6) << i;
+  const RailCurve near = line(20, 0.05);
+  const RailCurve same = packets_curve(near, 16 << 10);
+  for (uint32_t i = 0; i < near.count; ++i) EXPECT_NEAR(same.us[i], near.us[i], 1e-6);
 }
 
 }  // namespace

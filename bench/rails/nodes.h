@@ -1,0 +1,44 @@
+// Two pretended nodes of this one machine: network namespaces with pairs of interfaces between them, limited in rate by
+// tbf, and some of them far away (delay_relay). For the bench and for the tests; needs root.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+class Nodes {
+ public:
+  Nodes();
+  ~Nodes();  // ends the relays, removes everything
+  Nodes(const Nodes&) = delete;
+  Nodes& operator=(const Nodes&) = delete;
+
+  // "" or why not: not root, no namespaces, no veth, no tbf.
+  std::string make();
+  // A rail of so many Mbit/s, 0: as many as it can; its ends are called rail<i>, 10.89.<i>.1 and 10.89.<i>.2. Frames
+  // take `delay_us` longer each way; that needs `relay`, the program delay_relay.
+  std::string add_rail(uint32_t mbits, uint32_t delay_us = 0, const std::string& relay = "");
+
+  bool limit(uint32_t rail, uint32_t mbits);                    // both directions, from now on
+  bool set(uint32_t rail, int node, const std::string& state);  // "up", "down"
+  void enter(int node) const;                                   // the calling thread; ends the process where it cannot
+  std::string name(int node) const;                             // of the namespace, as ip netns knows it
+  uint32_t rails() const { return rails_; }
+  static std::string interface(uint32_t rail) { return "rail" + std::to_string(rail); }
+  static std::string address(uint32_t rail, int node);
+
+ private:
+  bool add_relay(uint32_t rail, uint32_t delay_us, const std::string& relay);
+
+  pid_t owner_ = 0;
+  bool made_ = false;
+  uint32_t rails_ = 0;
+  std::vector<pid_t> relays_;
+  std::vector<int> alive_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,135 @@
+// rails_limits: are the limits between two ways to send where a search of many sizes finds them?
+//
+//   1. two namespaces, a pair of interfaces between them, as fast as this machine lets them be (tbf lets 64 KB through
+//      at the speed of memory, so limits below that are none of its own)
+//   2. smelt network samples it: powers of two; each limit is where two of the curves cross, by interpolation
+//   3. both ways again, in turns, at 40 sizes and more around each limit, which is then the size that agrees with most
+//      of them: shorter ones gain less than 3 %, longer ones as much or more
+//
+// Needs root, and an idle machine.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/rails/nodes.h"
+#include "bench/rails/sample_nodes.h"
+#include "model/curves.h"
+#include "network/sampling.h"
+#include "profile/text/error.h"
+#include "profile/text/network.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kStep = 1.05, kAround = 3;
+constexpr uint64_t kShortest = 16, kLongest = 1 << 20;
+constexpr int kCannot = 77;  // what tests call skipped
+
+struct Limit {
+  const char* name;
+  uint64_t interpolated;
+  // The way that is used below, and the one above, and what a message of n bytes is in each.
+  RailMethod below, above;
+  uint64_t below_times;  // so many messages in one
+  bool copies;           // the way below copies them first
+};
+
+std::string text_of(uint64_t bytes) {
+  return bytes == 0 ? "always" : bytes == UINT64_MAX ? "never" : fmt::format("{}", bytes);
+}
+
+std::vector<uint64_t> sizes_around(uint64_t limit) {
+  const bool inside = limit > 0 && limit != UINT64_MAX;
+  const double from = inside ? static_cast<double>(limit) / kAround : double{kShortest};
+  const double to = inside ? static_cast<double>(limit) * kAround : double{kLongest};
+  std::vector<uint64_t> sizes;
+  for (double size = std::max(from, double{kShortest}); size <= std::min(to, double{kLongest});
+       size *= inside ? kStep : kStep * kStep * kStep)
+    sizes.push_back(static_cast<uint64_t>(size) & ~uint64_t{1});
+  return sizes;
+}
+
+// The size that most agree with; 0: all gain, UINT64_MAX: none should.
+uint64_t searched(const std::vector<uint64_t>& sizes, const std::vector<bool>& gains) {
+  size_t against = static_cast<size_t>(std::count(gains.begin(), gains.end(), false)), best = against, at = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    gains[i] ? ++against : --against;  // now sizes[i] is below the limit
+    if (against < best) best = against, at = i + 1;
+  }
+  return at == 0 ? 0 : at == sizes.size() ? UINT64_MAX : (sizes[at - 1] + sizes[at]) / 2;
+}
+
+void search(Control& control, const NetworkProfile& profile, uint32_t rounds) {
+  const NetworkRail& rail = profile.rails[0];
+  const RailLimits limits = limits_of(rail.rail, profile.copy);
+  const Limit all[] = {{"rendezvous", limits.rendezvous, kRailEager, kRailRendezvous, 1, false},
+                       {"two pieces", limits.gathered, kRailEager, kRailGathered, 1, true},
+                       {"two packets", limits.apart, kRailEager, kRailPair, 2, true}};
+  std::vector<TimedWay> ways;
+  for (const Limit& limit : all)
+    for (const uint64_t size : sizes_around(limit.interpolated)) {
+      ways.push_back({limit.below, limit.below_times * size});
+      ways.push_back({limit.above, size});
+    }
+  const std::vector<double> us = time_ways(control, rail, ways, rounds);
+  size_t at = 0;
+  for (const Limit& limit : all) {
+    const std::vector<uint64_t> sizes = sizes_around(limit.interpolated);
+    std::vector<bool> gains;
+    for (const uint64_t size : sizes) {
+      const double copy = limit.copies ? rail_time(profile.copy, limit.below_times * size) : 0;
+      gains.push_back(us[at + 1] <= kWorthwhile * (us[at] + copy));
+      at += 2;
+    }
+    const uint64_t found = searched(sizes, gains);
+    const bool both = found > 0 && found != UINT64_MAX && limit.interpolated > 0 && limit.interpolated != UINT64_MAX;
+    const double ratio = both ? static_cast<double>(limit.interpolated) / static_cast<double>(found) : 0;
+    const bool within = both ? ratio >= 0.9 && ratio <= 1.1 : found == limit.interpolated;
+    fmt::print("{:<12} interpolated {:>8}, of {} sizes {:>8}{}, within 10 %: {}\n", limit.name,
+               text_of(limit.interpolated), sizes.size(), text_of(found),
+               both ? fmt::format(", ratio {:.3f}", ratio) : "", within ? "reached" : "missed");
+  }
+}
+
+int run(double seconds, uint32_t rounds) {
+  Nodes nodes;
+  std::string why = nodes.make();
+  if (why.empty()) why = nodes.add_rail(0);
+  if (!why.empty()) {
+    fmt::print(stderr, "rails_limits: {}\n", why);
+    return kCannot;
+  }
+  char scratch[] = "/tmp/rails_limits.XXXXXX";
+  if (!::mkdtemp(scratch)) throw UserError("no scratch folder");
+  const std::string folder = scratch;
+  sample_nodes(nodes, seconds, folder);
+  const NetworkProfile profile = read_network_profile(folder + "/node1.network.json");
+  (void)!std::system(("rm -rf '" + folder + "'").c_str());
+  with_server(nodes, "", [&](Control& control) { search(control, profile, rounds); });
+  return 0;
+}
+
+}  // namespace
+}  // namespace smelt
+
+int main(int argc, char** argv) {
+  CLI::App app{"Limits between ways to send: interpolated against a search of many sizes"};
+  double seconds = 20;
+  uint32_t rounds = 60;
+  app.add_option("--seconds", seconds, "of sampling")->capture_default_str();
+  app.add_option("--rounds", rounds, "of each way at each size")->check(CLI::Range(4u, 2000u))->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return smelt::run(seconds, rounds);
+  } catch (const smelt::UserError& error) {
+    fmt::print(stderr, "rails_limits: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,95 @@
+// One turn of everything.
+//
+//   1. what libfabric has completed, on all rails: sent packets come back, received ones are read
+//   2. of each peer that something happened to: receives find their messages, messages their ways, links their packets
+//   3. what the peers should know: at once where they wait for it, else with the next packet or 0.5 ms later
+//   4. every millisecond: the health of all links
+#include <cerrno>
+
+#include "base/os/os.h"
+#include "rail_ofi/rails.h"
+
+namespace smelt::rail_ofi {
+namespace {
+
+constexpr uint32_t kEventsATurn = 128;  // of a rail: a sender that never pauses must not keep us from the others
+constexpr int64_t kHealthNs = 1'000'000;
+
+void take_event(smelt_rails& rails, uint32_t rail, const Event& event) {
+  auto* packet = static_cast<Packet*>(event.context);
+  if (!packet) return;
+  if (packet->received) {
+    post_receive(rails, rail);
+    packet->bytes = event.bytes;
+    if (event.error == 0)
+      take_packet_of(rails, rail, packet);
+    else
+      give_packet(rails, packet);
+    return;
+  }
+  Link& link = *packet->link;
+  packet->posted = false;
+  link.peer->touched = true;
+  if (packet->epoch == link.epoch) {
+    --link.posted;
+    if (event.error != 0) link_failed(rails, link);
+  }
+  if (!packet->unacked && !packet->waiting) give_packet(rails, packet);
+}
+
+void tell_news(smelt_rails& rails, Peer& peer) {
+  for (Link& link : peer.link)
+    if (link.present && link.news_due && rails.now >= link.news_due && !peer.error)
+      post_control(rails, link, Kind::kNews, 0, link.epoch);
+}
+
+}  // namespace
+
+void progress(smelt_rails& rails) {
+  rails.now = os::now_ns();
+  bool all_read = true;
+  for (uint32_t r = 0; r < rails.rails; ++r) {
+    if (!rails.rail[r].port.is_open()) continue;
+    Event events[16];
+    uint32_t taken = 0, count = 0;
+    do {
+      count = rails.rail[r].port.poll(events, 16);
+      for (uint32_t i = 0; i < count; ++i) take_event(rails, r, events[i]);
+      taken += count;
+    } while (count > 0 && taken < kEventsATurn);
+    all_read = all_read && count == 0;
+  }
+  const bool turn = all_read && rails.now >= rails.next_turn;  // what is not read yet may be what a link is missed for
+  if (turn) rails.next_turn = rails.now + kHealthNs;
+  for (uint32_t p = 0; p < rails.peers; ++p) {
+    Peer& peer = *rails.peer[p];
+    if (peer.touched) {
+      peer.touched = false;
+      if (!peer.error) {
+        attach_receives(rails, peer);
+        dispatch(rails, peer);
+        pump(rails, peer);
+      }
+    }
+    tell_news(rails, peer);
+    if (turn) {
+      look_after(rails, peer);
+      if (peer.again_first || peer.homeless.first || peer.undispatched) peer.touched = true;
+    }
+  }
+}
+
+}  // namespace smelt::rail_ofi
+
+using namespace smelt;
+using namespace smelt::rail_ofi;
+
+int smelt_rail_test(smelt_rails* rails, smelt_rail_request* handle, size_t* bytes) {
+  if (!rails || !handle) return -EINVAL;
+  const Request& request = *request_of(handle);  // complete or not: what it was the last word of may not have left yet
+  progress(*rails);
+  if (request.state == Progress::kPending) return 0;
+  if (request.state != Progress::kComplete) return -EINVAL;
+  if (bytes) *bytes = request.bytes;
+  return request.error ? request.error : 1;
+}

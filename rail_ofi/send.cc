@@ -1,0 +1,375 @@
+// From a message to packets.
+//
+//   1. dispatch: the message is given to links as runs of its bytes, as the samples and what the rails carry ask for
+//   2. pump: each link packs what it has, as far in advance as its window lets it, and hands it to libfabric
+//   3. a link that has nothing left takes a packet's worth of what a dead link left, or of the end of a run of the link
+//      that will be done last, where that ends earlier here. So samples that are wrong cost little: nobody waits for a
+//      slow rail but for its window.
+//   4. short messages that find two packets still with libfabric wait for a third, which then carries all of them that
+//      the samples say are cheaper together (Brunet et al., section III-C)
+#include <cerrno>
+#include <cstring>
+
+#include "base/os/os.h"
+#include "rail_ofi/rails.h"
+
+namespace smelt::rail_ofi {
+namespace {
+
+constexpr uint32_t kFewestInWindow = 4;  // packets
+constexpr uint32_t kSmallUnderWay = 2;   // packets that are not full, with libfabric
+constexpr uint32_t kMostJoined = 64;
+
+struct Part {  // what goes into a packet
+  Request* request;
+  uint64_t offset;
+  uint32_t bytes;
+};
+
+bool is_short(const Request& request) { return request.bytes <= kPayload; }
+
+void append(Queue& queue, Run* run) {
+  run->next = nullptr;
+  (queue.last ? queue.last->next : queue.first) = run;
+  queue.last = run;
+}
+
+void pop(Queue& queue) {
+  queue.first = queue.first->next;
+  if (!queue.first) queue.last = nullptr;
+}
+
+double idle_us(const smelt_rails& rails, const Link& link) {
+  const OneRail& rail = rails.rail[link.rail];
+  return slow_of(link) * rail.per_byte * static_cast<double>(rail.backlog);
+}
+
+// When so many bytes more would be there.
+double done_us(const smelt_rails& rails, const Link& link, uint64_t bytes) {
+  return idle_us(rails, link) + slow_of(link) * rail_time(rails.rail[link.rail].curve, bytes);
+}
+
+uint64_t window_of(const smelt_rails& rails, const Link& link) {
+  // What is on its way, there and back, comes on top: on a distant rail the window would be empty most of the time.
+  const OneRail& rail = rails.rail[link.rail];
+  const double bytes = (1e-3 * kWindowNs + 2 * rail.curve.us[0]) / (rail.per_byte * slow_of(link));
+  const double least = double{kFewestInWindow} * kPayload, most = double{kCredit} * kPayload;
+  return static_cast<uint64_t>(bytes < least ? least : bytes > most ? most : bytes);
+}
+
+void equal_parts(uint32_t count, uint64_t bytes, RailSplit* split) {
+  *split = {};
+  for (uint32_t i = 0; i < count; ++i) split->bytes[i] = bytes / count;
+  split->bytes[0] += bytes % count;
+}
+
+// The links that are up, and how much each gets. `split` is by the rails' numbers.
+void choose(smelt_rails& rails, Peer& peer, uint64_t bytes, RailSplit* split) {
+  Link* up[kMaxRails];
+  uint32_t count = 0, first = 0;
+  for (Link& link : peer.link)
+    if (link.up) up[count++] = &link;
+  for (uint32_t i = 1; i < count; ++i)
+    if (done_us(rails, *up[i], bytes) < done_us(rails, *up[first], bytes)) first = i;
+  RailSplit parts{};
+  if (rails.options.split == SMELT_RAIL_SINGLE) {
+    for (uint32_t i = 0; i < count; ++i)
+      if (up[i]->rail == rails.options.single) first = i;
+  }
+  parts.bytes[first] = bytes, parts.used = 1;
+  parts.finish_us = done_us(rails, *up[first], bytes);
+  // One packet is complete as soon as it is copied, so it must not be two.
+  if (count > 1 && bytes > kPayload && rails.options.split != SMELT_RAIL_SINGLE) {
+    RailNow now[kMaxRails];
+    for (uint32_t i = 0; i < count; ++i)
+      now[i] = {&rails.rail[up[i]->rail].curve, idle_us(rails, *up[i]), slow_of(*up[i])};
+    if (rails.options.split == SMELT_RAIL_BANDWIDTH)
+      split_by_bandwidth(now, count, bytes, &parts);
+    else if (rails.options.split == SMELT_RAIL_HALVES)
+      equal_parts(count, bytes, &parts);
+    else if (bytes >= rails.split_from)
+      choose_split(now, count, bytes, &parts);
+  }
+  *split = {};
+  for (uint32_t i = 0; i < count; ++i) split->bytes[up[i]->rail] = parts.bytes[i];
+  split->finish_us = parts.finish_us, split->used = parts.used;
+}
+
+void give(smelt_rails& rails, Link& link, Request& request, uint64_t offset, uint64_t bytes) {
+  Run& run = request.run[link.rail];
+  run = {nullptr, &request, offset, bytes};
+  append(link.queue, &run);
+  link.queued_bytes += bytes;
+  rails.rail[link.rail].backlog += bytes;
+}
+
+void fill_header(smelt_rails& rails, const Link& link, Kind kind, Header* header) {
+  const Peer& peer = *link.peer;
+  *header = {.magic = kPacketMagic,
+             .kind = static_cast<uint16_t>(kind),
+             .fragments = 0,
+             .from = rails.instance,
+             .to = peer.instance,
+             .bytes = sizeof(Header),
+             .epoch = link.epoch,
+             .number = 0,
+             .arrived = link.heard,
+             .heard_epoch = link.heard_epoch,
+             .unread = link.unread,
+             .messages_read = peer.base};
+}
+
+void told(Link& link) {
+  link.news = 0, link.news_due = 0;
+  link.peer->base_told = link.peer->base;
+}
+
+// 0, or what libfabric said; a packet that it did not take is given back.
+int post(smelt_rails& rails, Link& link, Packet* packet) {
+  packet->link = &link, packet->rail = link.rail, packet->bytes = header_of(*packet).bytes;
+  packet->epoch = link.epoch;
+  const int error = rails.rail[link.rail].port.send(packet->data, packet->bytes, link.address, packet);
+  if (error != 0) {
+    give_packet(rails, packet);
+    return error;
+  }
+  packet->posted = true;
+  ++link.posted;
+  told(link);
+  return 0;
+}
+
+// A packet with fragments is on its way: kept until it has arrived.
+void keep(smelt_rails& rails, Link& link, Packet* packet) {
+  if (link.sent == link.arrived) link.moved = rails.now;
+  packet->unacked = true;
+  link.ring[link.sent++ % kRing] = packet;
+  link.unacked_bytes += packet->bytes;
+  rails.rail[link.rail].backlog += packet->bytes;
+  ++link.packets;
+}
+
+// One that a dead link had.
+bool send_again(smelt_rails& rails, Peer& peer, Link& link) {
+  Packet* old = peer.again_first;
+  Packet* packet = take_packet(rails);
+  if (!packet) return false;
+  std::memcpy(packet->data, old->data, old->bytes);
+  Header& header = header_of(*packet);
+  const uint16_t fragments = header.fragments;
+  fill_header(rails, link, Kind::kData, &header);
+  header.fragments = fragments, header.bytes = old->bytes, header.number = link.sent;
+  packet->request = old->request, packet->part = old->part;
+  if (const int error = post(rails, link, packet)) {
+    if (error != -EAGAIN) link_failed(rails, link);
+    return false;
+  }
+  peer.again_first = old->next;
+  if (!peer.again_first) peer.again_last = nullptr;
+  old->waiting = false;
+  if (!old->posted) give_packet(rails, old);
+  keep(rails, link, packet);
+  ++link.again;
+  link.bytes += packet->part;
+  return true;
+}
+
+// Whether a packet with bytes of this message may go. The oldest message has no need of credit: what lies unread with
+// the peer may be of later ones, which nobody will ask for before that one is there.
+bool window_is_open(const smelt_rails& rails, const Link& link, uint64_t message) {
+  const uint64_t under_way = link.sent - link.arrived;
+  if (under_way >= kRing - 1 || link.unacked_bytes >= window_of(rails, link)) return false;
+  return under_way + link.unread_there < kCredit || message == link.peer->read_there;
+}
+
+// The link that will be done last, and has something that is not under way.
+Link* last_to_finish(const smelt_rails& rails, Peer& peer, const Link& but) {
+  Link* last = nullptr;
+  for (Link& link : peer.link)
+    if (&link != &but && link.up && link.queue.first && (!last || idle_us(rails, link) > idle_us(rails, *last)))
+      last = &link;
+  return last;
+}
+
+// What comes next on this link: parts of one or more of its runs, 0: nothing (now).
+uint32_t own_parts(smelt_rails& rails, const Link& link, Part parts[kMostJoined]) {
+  const Run* run = link.queue.first;
+  if (run->left >= kPayload) {
+    parts[0] = {run->request, run->offset, kPayload};
+    return 1;
+  }
+  uint64_t bytes[kMostJoined];
+  uint32_t count = 0, room = kPacketBytes - sizeof(Header);
+  for (; run && count < kMostJoined && run->left <= kPayload && room_of(run->left) <= room; run = run->next) {
+    if (count > 0 && !is_short(*run->request)) break;
+    parts[count] = {run->request, run->offset, static_cast<uint32_t>(run->left)};
+    room -= room_of(run->left);
+    bytes[count++] = run->left;
+  }
+  if (!run && link.posted >= kSmallUnderWay && is_short(*parts[0].request)) return 0;
+  return aggregate_packets(rails.profile.rail[link.rail].rail, rails.profile.copy, bytes, count);
+}
+
+void taken_from(smelt_rails& rails, Link* link, uint64_t bytes) {
+  if (!link) return;
+  link->queued_bytes -= bytes;
+  rails.rail[link->rail].backlog -= bytes;
+}
+
+// Packs and sends; what was sent is taken off its runs. False: not now.
+bool send_next(smelt_rails& rails, Peer& peer, Link& link) {
+  if (peer.again_first && link.sent - link.arrived < kRing - 1) return send_again(rails, peer, link);
+  Part parts[kMostJoined];
+  uint32_t count = 0;
+  Queue* from = nullptr;
+  Link* owner = nullptr;
+  bool tail = false;
+  const Run *own = link.queue.first, *left = peer.homeless.first;
+  if (own && (!left || own->request->number <= left->request->number)) {
+    if (!window_is_open(rails, link, own->request->number)) return false;
+    count = own_parts(rails, link, parts);
+    from = &link.queue, owner = &link;
+  } else if (left) {
+    if (!window_is_open(rails, link, left->request->number)) return false;
+    parts[0] = {left->request, left->offset, static_cast<uint32_t>(left->left < kPayload ? left->left : kPayload)};
+    count = 1, from = &peer.homeless;
+  } else if (rails.options.split == SMELT_RAIL_EQUAL_FINISH) {
+    owner = last_to_finish(rails, peer, link);
+    if (!owner || !window_is_open(rails, link, UINT64_MAX)) return false;
+    const Run& run = *owner->queue.first;
+    const auto bytes = static_cast<uint32_t>(run.left < kPayload ? run.left : kPayload);
+    if (done_us(rails, link, bytes) >= done_us(rails, *owner, 1)) return false;
+    parts[0] = {run.request, run.offset + run.left - bytes, bytes};
+    count = 1, from = &owner->queue, tail = true;
+  }
+  if (count == 0) return false;
+
+  Packet* packet = take_packet(rails);
+  if (!packet) return false;
+  Header& header = header_of(*packet);
+  fill_header(rails, link, Kind::kData, &header);
+  char* at = packet->data + sizeof(Header);
+  for (uint32_t i = 0; i < count; ++i) {
+    const Part& part = parts[i];
+    const Fragment fragment = {part.request->number, part.request->bytes, part.offset, part.bytes, 0};
+    std::memcpy(at, &fragment, sizeof fragment);
+    if (part.bytes > 0) std::memcpy(at + sizeof fragment, part.request->data + part.offset, part.bytes);
+    at += room_of(part.bytes);
+    if (!is_short(*part.request)) packet->request = part.request, packet->part = part.bytes;
+  }
+  header.fragments = static_cast<uint16_t>(count), header.number = link.sent;
+  header.bytes = static_cast<uint32_t>(at - packet->data);
+  if (const int error = post(rails, link, packet)) {
+    if (error != -EAGAIN) link_failed(rails, link);
+    return false;
+  }
+  keep(rails, link, packet);
+  link.joined += count - 1;
+  for (uint32_t i = 0; i < count; ++i) {
+    Run& run = *from->first;
+    Request& request = *run.request;
+    run.left -= parts[i].bytes;
+    if (!tail) run.offset += parts[i].bytes;
+    link.bytes += parts[i].bytes;
+    taken_from(rails, owner, parts[i].bytes);
+    if (run.left > 0) continue;
+    pop(*from);
+    if (!is_short(request)) continue;
+    forget_send(peer, request);  // it was copied
+    finish(request, 0);
+  }
+  return true;
+}
+
+}  // namespace
+
+void finish(Request& request, int error) {
+  request.error = error;
+  request.state = Progress::kComplete;
+}
+
+void forget_send(Peer& peer, Request& request) {
+  (request.before ? request.before->next : peer.first_send) = request.next;
+  (request.next ? request.next->before : peer.last_send) = request.before;
+}
+
+int post_control(smelt_rails& rails, Link& link, Kind kind, uint64_t number, uint32_t epoch) {
+  Packet* packet = take_packet(rails);
+  if (!packet) return -ENOMEM;
+  Header& header = header_of(*packet);
+  fill_header(rails, link, kind, &header);
+  header.number = number, header.epoch = epoch;
+  return post(rails, link, packet);
+}
+
+void predict(smelt_rails& rails, Peer& peer, uint64_t bytes, RailSplit* split, bool* known) {
+  *known = false;
+  for (const Link& link : peer.link) *known = *known || link.up;
+  if (*known) choose(rails, peer, bytes, split);
+}
+
+void dispatch(smelt_rails& rails, Peer& peer) {
+  for (Request* request = peer.undispatched; request; request = peer.undispatched) {
+    if (request->number >= peer.read_there + kMessages) return;
+    RailSplit split;
+    bool known;
+    predict(rails, peer, request->bytes, &split, &known);
+    if (!known) return;
+    peer.undispatched = request->next;
+    uint64_t offset = 0;
+    bool given = false;
+    for (uint32_t r = 0; r < rails.rails; ++r) {
+      if (split.bytes[r] == 0) continue;
+      give(rails, peer.link[r], *request, offset, split.bytes[r]);
+      offset += split.bytes[r], given = true;
+    }
+    for (Link& link : peer.link) {
+      if (given || !link.up) continue;
+      give(rails, link, *request, 0, 0);  // a message of no bytes
+      given = true;
+    }
+  }
+}
+
+void pump(smelt_rails& rails, Peer& peer) {
+  // In turn, so that what no link owns is shared out as they have room for it.
+  for (bool any = true; any;) {
+    any = false;
+    for (Link& link : peer.link)
+      if (link.up && send_next(rails, peer, link)) any = true;
+  }
+}
+
+}  // namespace smelt::rail_ofi
+
+using namespace smelt;
+using namespace smelt::rail_ofi;
+
+int smelt_rail_send(smelt_rails* rails, smelt_rail_request* handle, uint32_t number, const void* data, size_t bytes) {
+  if (!rails || !handle || number >= rails->peers || (!data && bytes > 0)) return -EINVAL;
+  Peer& peer = *rails->peer[number];
+  if (peer.error) return peer.error;
+  Request& request = *request_of(handle);
+  request.state = Progress::kPending, request.error = 0;
+  request.number = peer.next_send++, request.bytes = request.left = bytes;
+  request.data = static_cast<const char*>(data);
+  request.next = nullptr, request.before = peer.last_send;
+  (peer.last_send ? peer.last_send->next : peer.first_send) = &request;
+  peer.last_send = &request;
+  if (!peer.undispatched) peer.undispatched = &request;
+  peer.touched = true;
+  rails->now = os::now_ns();
+  dispatch(*rails, peer);
+  pump(*rails, peer);
+  return 0;
+}
+
+double smelt_rail_predict(smelt_rails* rails, uint32_t number, size_t bytes) {
+  if (!rails || number >= rails->peers) return -EINVAL;
+  Peer& peer = *rails->peer[number];
+  if (peer.error) return peer.error;
+  RailSplit split;
+  bool known;
+  predict(*rails, peer, bytes, &split, &known);
+  return known ? split.finish_us : -EAGAIN;
+}
