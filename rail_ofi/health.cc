@@ -8,8 +8,9 @@
 //
 // TCP alone would go on trying for a quarter of an hour. So silence is judged here:
 //
-//   1. suspected   nothing was said to have arrived for four times as long as it should take, and 100 ms more. The peer
-//                  may just be busy: nobody moves packets but the programs themselves.
+//   1. suspected   nothing was said to have arrived for four times as long as it should take, and 100 ms more; or,
+//                  with nothing under way, libfabric has taken nothing for as long. The peer may just be busy: nobody
+//                  moves packets but the programs themselves.
 //   2. asked       the peer is asked, by all links. One that answers has looked at all its rails; by the suspect
 //                  itself, where packets do not overtake, it has seen all that was sent before.
 //   3. proved      it answered, and a while later there is still no word of the suspect's packets: that is down.
@@ -31,6 +32,8 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kFirstHello = 20 * kMs, kLastHello = 500 * kMs;
+constexpr uint32_t kMostGreetings =
+    16;  // that libfabric has of one link: one that is down for a day must not fill memory
 constexpr int64_t kSuspect = 100 * kMs, kFirstPing = 20 * kMs, kLastPing = 2000 * kMs, kGrace = 30 * kMs;
 constexpr double kSuspectTimes = 4;
 constexpr int64_t kSilence = 1000 * kMs, kNoPong = 200 * kMs;
@@ -79,7 +82,7 @@ void fade(const smelt_rails& rails, Pace& pace) {
 
 void greet(smelt_rails& rails, Link& link) {
   if (rails.now < link.hello_at) return;
-  post_control(rails, link, Kind::kHello, 0, link.epoch);
+  if (link.posted < kMostGreetings) post_control(rails, link, Kind::kHello, 0, link.epoch);
   link.hello_wait = link.hello_wait == 0 ? kFirstHello : 2 * link.hello_wait;
   if (link.hello_wait > kLastHello) link.hello_wait = kLastHello;
   link.hello_at = rails.now + link.hello_wait;
@@ -96,7 +99,8 @@ void ask(smelt_rails& rails, Peer& peer) {
 }
 
 void judge(smelt_rails& rails, Peer& peer, Link& link) {
-  if (link.sent == link.arrived || rails.now - link.moved < patience_of(rails, link)) {
+  const int64_t since = link.sent != link.arrived ? link.moved : link.refused;
+  if (since == 0 || rails.now - since < patience_of(rails, link)) {
     link.suspected = link.proved = 0;
     return;
   }
@@ -114,7 +118,7 @@ void welcome(smelt_rails& rails, Link& link, uint32_t epoch) {
   link.up = link.was_up = peer.was_up = true;
   peer.down_since = 0;
   link.sent = link.arrived = 0, link.unread_there = 0;
-  link.moved = rails.now, link.suspected = link.proved = 0;
+  link.moved = rails.now, link.suspected = link.proved = link.refused = 0;
   link.pace.last = 0;
   link.hello_wait = 0;
 }
@@ -239,7 +243,7 @@ void peer_failed(smelt_rails& rails, Peer& peer, int error) {
   peer.homeless = {};
   for (Request* request = peer.first_send; request;) {
     Request* next = request->next;
-    finish(*request, error);
+    finish(*request, request->number < peer.read_there ? 0 : error);  // it has it all, if not by the way we know of
     request = next;
   }
   peer.first_send = peer.last_send = peer.undispatched = nullptr;
@@ -258,11 +262,9 @@ void peer_failed(smelt_rails& rails, Peer& peer, int error) {
 
 void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet) {
   const Header& header = header_of(*packet);
-  Peer* peer = nullptr;
-  if (packet->bytes >= sizeof(Header) && header.magic == kPacketMagic && header.bytes == packet->bytes &&
-      header.to == rails.instance)
-    for (uint32_t p = 0; p < rails.peers && !peer; ++p)
-      if (rails.peer[p]->instance == header.from) peer = rails.peer[p];
+  const bool ours = packet->bytes >= sizeof(Header) && header.magic == kPacketMagic && header.bytes == packet->bytes &&
+                    header.to == rails.instance;
+  Peer* peer = ours ? peer_of(rails, header.from) : nullptr;
   if (!peer || !peer->link[rail].present) {  // not ours, or not yet: who greets will greet again
     give_packet(rails, packet);
     return;

@@ -18,7 +18,6 @@
 namespace smelt::rail_ofi {
 namespace {
 
-constexpr uint32_t kPostedReceives = 64;  // of each rail: a window of a fast one is read in a few turns
 constexpr uint32_t kDefaultPatienceMs = 60'000;
 
 int read_file(const char* path, PackedNetwork* network) {
@@ -200,13 +199,25 @@ void give_packet(smelt_rails& rails, Packet* packet) {
   rails.free_packets = packet;
 }
 
-bool post_receive(smelt_rails& rails, uint32_t rail) {
-  Packet* packet = take_packet(rails);
-  if (!packet) return false;
-  packet->received = true, packet->rail = rail;
-  if (rails.rail[rail].port.receive(packet->data, sizeof packet->data, packet) == 0) return true;
-  give_packet(rails, packet);
-  return false;
+bool post_receives(smelt_rails& rails, uint32_t r) {
+  OneRail& rail = rails.rail[r];
+  while (rail.receives < kPostedReceives) {
+    Packet* packet = take_packet(rails);
+    if (!packet) return false;
+    packet->received = true, packet->rail = r;
+    if (rail.port.receive(packet->data, sizeof packet->data, packet) != 0) {
+      give_packet(rails, packet);
+      return false;
+    }
+    ++rail.receives;
+  }
+  return true;
+}
+
+Peer* peer_of(const smelt_rails& rails, uint64_t instance) {
+  for (uint64_t at = instance % kPeerSlots; rails.slot[at]; at = (at + 1) % kPeerSlots)
+    if (Peer* peer = rails.peer[rails.slot[at] - 1]; peer->instance == instance) return peer;
+  return nullptr;
 }
 
 }  // namespace smelt::rail_ofi
@@ -237,8 +248,7 @@ int smelt_rails_open(const char* profile, const smelt_rail_options* options, sme
     error = open_rails(*made);
   }
   for (uint32_t r = 0; error == 0 && r < made->rails; ++r)
-    for (uint32_t i = 0; error == 0 && made->rail[r].port.is_open() && i < kPostedReceives; ++i)
-      if (!post_receive(*made, r)) error = -ENOMEM;
+    if (made->rail[r].port.is_open() && !post_receives(*made, r)) error = -ENOMEM;
   if (error != 0) {
     free_everything(made);
     return error;
@@ -266,8 +276,7 @@ int smelt_rails_connect(smelt_rails* rails, const void* address, size_t bytes, u
   if (bytes != sizeof theirs || theirs.rails == 0 || theirs.rails > kMaxRails) return -EINVAL;
   for (uint32_t t = 0; t < theirs.rails; ++t)
     if (theirs.rail[t].name_bytes > kNameBytes) return -EINVAL;
-  for (uint32_t p = 0; p < rails->peers; ++p)
-    if (rails->peer[p]->instance == theirs.instance) return -ENOTUNIQ;
+  if (peer_of(*rails, theirs.instance)) return -ENOTUNIQ;
   if (theirs.instance == rails->instance) return -EINVAL;
   if (rails->peers == SMELT_RAIL_PEERS) return -ENOMEM;
   int32_t pair[kMaxRails];
@@ -296,6 +305,9 @@ int smelt_rails_connect(smelt_rails* rails, const void* address, size_t bytes, u
   made->down_since = rails->now;
   *peer = rails->peers;
   rails->peer[rails->peers++] = made;
+  uint64_t at = made->instance % kPeerSlots;
+  while (rails->slot[at]) at = (at + 1) % kPeerSlots;
+  rails->slot[at] = static_cast<uint16_t>(rails->peers);
   progress(*rails);
   return 0;
 }

@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 #include "rail_ofi/packet.h"
 #include "rail_ofi/port.h"
@@ -23,26 +25,20 @@ struct Library {
   decltype(&::fi_freeinfo) freeinfo;
   decltype(&::fi_dupinfo) dupinfo;
   decltype(&::fi_fabric) fabric;
-  void* handle;
+  bool complete;
 };
 Library library;
+pthread_once_t library_once = PTHREAD_ONCE_INIT;  // it stays; threads may open rails of their own at the same time
 
-template <typename Function>
-bool find_symbol(Function* function, const char* name) {
-  *function = reinterpret_cast<Function>(::dlsym(library.handle, name));
-  return *function != nullptr;
-}
-
-// Once; it stays. Two threads that open at once both find the same.
-bool load_library() {
-  if (library.handle) return true;
-  library.handle = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library.handle) return false;
-  if (find_symbol(&library.getinfo, "fi_getinfo") && find_symbol(&library.freeinfo, "fi_freeinfo") &&
-      find_symbol(&library.dupinfo, "fi_dupinfo") && find_symbol(&library.fabric, "fi_fabric"))
-    return true;
-  library.handle = nullptr;
-  return false;
+void load_library() {
+  void* handle = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return;
+  const auto find = [handle](auto* function, const char* name) {
+    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(::dlsym(handle, name));
+    return *function != nullptr;
+  };
+  library.complete = find(&library.getinfo, "fi_getinfo") && find(&library.freeinfo, "fi_freeinfo") &&
+                     find(&library.dupinfo, "fi_dupinfo") && find(&library.fabric, "fi_fabric");
 }
 
 // Providers of plain messages over IP, the one with less on top first: those that smelt network samples.
@@ -90,7 +86,8 @@ int Port::find(const char* address) {
 }
 
 int Port::open(const char* address) {
-  if (!load_library()) return -ENOSYS;
+  ::pthread_once(&library_once, load_library);
+  if (!library.complete) return -ENOSYS;
   if (const int error = find(address)) return error;
   fi_cq_attr queue{};
   queue.format = FI_CQ_FORMAT_MSG;

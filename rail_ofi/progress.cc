@@ -19,7 +19,8 @@ void take_event(smelt_rails& rails, uint32_t rail, const Event& event) {
   auto* packet = static_cast<Packet*>(event.context);
   if (!packet) return;
   if (packet->received) {
-    post_receive(rails, rail);
+    --rails.rail[rail].receives;
+    post_receives(rails, rail);
     packet->bytes = event.bytes;
     if (event.error == 0)
       take_packet_of(rails, rail, packet);
@@ -41,6 +42,14 @@ void tell_news(smelt_rails& rails, Peer& peer) {
   for (Link& link : peer.link)
     if (link.present && link.news_due && rails.now >= link.news_due && !peer.error)
       post_control(rails, link, Kind::kNews, 0, link.epoch);
+}
+
+// Where libfabric said "later" with nothing of ours under way, or memory ran out, no event will say when.
+bool has_to_send(const Peer& peer) {
+  if (peer.again_first || peer.homeless.first || peer.undispatched) return true;
+  for (const Link& link : peer.link)
+    if (link.up && link.queue.first) return true;
+  return false;
 }
 
 }  // namespace
@@ -74,9 +83,11 @@ void progress(smelt_rails& rails) {
     tell_news(rails, peer);
     if (turn) {
       look_after(rails, peer);
-      if (peer.again_first || peer.homeless.first || peer.undispatched) peer.touched = true;
+      if (has_to_send(peer)) peer.touched = true;
     }
   }
+  for (uint32_t r = 0; turn && r < rails.rails; ++r)
+    if (rails.rail[r].port.is_open()) post_receives(rails, r);  // where that failed before
 }
 
 }  // namespace smelt::rail_ofi

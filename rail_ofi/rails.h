@@ -34,8 +34,11 @@ inline constexpr uint32_t kRing = 1024;           // packets of a link that are 
 inline constexpr uint32_t kCredit = 256;          // of a link that nobody may have read yet; all but those sent again
 inline constexpr uint32_t kMessages = 1024;       // of one direction that are not yet received in whole
 inline constexpr int64_t kWindowNs = 40'000'000;  // so long in advance a link is given packets
+inline constexpr uint32_t kPostedReceives = 64;   // of each rail: a window of a fast one is read in a few turns
 inline constexpr uint32_t kSpans = 5;
 inline constexpr uint32_t kRanges = 6;
+inline constexpr uint32_t kPeerSlots = 2 * SMELT_RAIL_PEERS;
+static_assert(SMELT_RAIL_PEERS < UINT16_MAX);
 
 struct Link;
 struct Peer;
@@ -130,6 +133,7 @@ struct Link {
   int64_t news_due;  // 0: never
   // Health
   int64_t hello_at, hello_wait, moved, suspected, proved;
+  int64_t refused;  // since when libfabric says "later" to everything; 0: it does not
   Lifeline lifeline;
   Pace pace;
   uint64_t bytes, packets, joined, again;
@@ -164,9 +168,10 @@ struct Chunk : Object {
 
 struct OneRail {
   Port port;
-  RailCurve curve;   // packets_curve
-  double per_byte;   // µs of a long message
-  uint64_t backlog;  // bytes that are queued or have not arrived, to all peers
+  RailCurve curve;    // packets_curve
+  double per_byte;    // µs of a long message
+  uint64_t backlog;   // bytes that are queued or have not arrived, to all peers
+  uint32_t receives;  // posted
 };
 
 }  // namespace smelt::rail_ofi
@@ -180,6 +185,7 @@ struct smelt_rails : smelt::Object {
   smelt::rail_ofi::Address address;
   uint32_t peers;
   smelt::rail_ofi::Peer* peer[SMELT_RAIL_PEERS];
+  uint16_t slot[smelt::rail_ofi::kPeerSlots];  // peers by instance, which is random: index + 1, the next one if taken
   smelt::rail_ofi::Packet* free_packets;
   smelt::rail_ofi::Chunk* chunks;
   uint64_t split_from;  // shorter messages take one rail
@@ -191,7 +197,8 @@ namespace smelt::rail_ofi {
 // --- packets (open.cc)
 Packet* take_packet(smelt_rails& rails);  // nullptr: no memory
 void give_packet(smelt_rails& rails, Packet* packet);
-bool post_receive(smelt_rails& rails, uint32_t rail);
+bool post_receives(smelt_rails& rails, uint32_t rail);  // as many as there are to be; false: fewer, for now
+Peer* peer_of(const smelt_rails& rails, uint64_t instance);
 
 // --- send.cc
 void dispatch(smelt_rails& rails, Peer& peer);  // messages that have no way yet

@@ -130,9 +130,11 @@ int post(smelt_rails& rails, Link& link, Packet* packet) {
   packet->epoch = link.epoch;
   const int error = rails.rail[link.rail].port.send(packet->data, packet->bytes, link.address, packet);
   if (error != 0) {
+    if (error == -EAGAIN && link.refused == 0) link.refused = rails.now;
     give_packet(rails, packet);
     return error;
   }
+  link.refused = 0;
   packet->posted = true;
   ++link.posted;
   told(link);
@@ -254,7 +256,9 @@ bool send_next(smelt_rails& rails, Peer& peer, Link& link) {
     const Fragment fragment = {part.request->number, part.request->bytes, part.offset, part.bytes, 0};
     std::memcpy(at, &fragment, sizeof fragment);
     if (part.bytes > 0) std::memcpy(at + sizeof fragment, part.request->data + part.offset, part.bytes);
+    char* end = at + sizeof fragment + part.bytes;
     at += room_of(part.bytes);
+    std::memset(end, 0, static_cast<size_t>(at - end));  // not what the packet had for another peer
     if (!is_short(*part.request)) packet->request = part.request, packet->part = part.bytes;
   }
   header.fragments = static_cast<uint16_t>(count), header.number = link.sent;

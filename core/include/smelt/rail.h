@@ -75,7 +75,8 @@ SMELT_API int smelt_rails_address(const smelt_rails *rails, void *address, size_
 
 /* Says who peer number `*peer` is: 0, 1, .. in the order of the calls. Each of two connects to the other, in any order;
  * what was sent before the other has done so waits. Does not wait. -EPROTO. -ENOTUNIQ: that one is connected already.
- * -EHOSTUNREACH: no rail of theirs shares a network with one of ours. */
+ * -EHOSTUNREACH: no rail of theirs has an address that one of ours takes. Rails in the same network are paired; where
+ * there is none, the first of theirs with the first of ours, and the network between them routes. */
 SMELT_API int smelt_rails_connect(smelt_rails *rails, const void *address, size_t bytes, uint32_t *peer);
 
 /* Begins to send `bytes`, which may be 0, from `data`; they are read until the request is complete. */
