@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ namespace {
 
 constexpr size_t kLongestLine = 4096;
 constexpr const char* kGone = "the peer is gone";
+constexpr timeval kSayPatience = {20, 0};  // a peer that reads nothing fills the socket's buffers
 
 double now_s() { return static_cast<double>(os::now_ns()) * 1e-9; }
 
@@ -40,12 +42,13 @@ std::string text_of(const sockaddr_in& address) {
 Control::Control(int fd) : fd_(fd) {
   const int yes = 1;
   ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &kSayPatience, sizeof kSayPatience);
 }
 
 Control::~Control() { ::close(fd_); }
 
 void Control::say(const std::string& line) {
-  const std::string text = line + "\n";  // far less than a socket's buffer
+  const std::string text = line + "\n";
   if (::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size())) throw UserError(kGone);
 }
 
@@ -64,8 +67,12 @@ std::vector<std::string> Control::hear(double seconds) {
     if (got <= 0) throw UserError(kGone);
     rest_.append(text, static_cast<size_t>(got));
   }
-  std::istringstream line(rest_.substr(0, end));
+  std::string said = rest_.substr(0, end);
   rest_.erase(0, end + 1);
+  // Some of it comes to a terminal.
+  std::replace_if(
+      said.begin(), said.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::istringstream line(said);
   std::vector<std::string> words;
   for (std::string word; line >> word;) words.push_back(word);
   return words;

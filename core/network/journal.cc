@@ -76,7 +76,7 @@ NetworkJournal::NetworkJournal(const std::string& path, bool fresh)
 }
 
 NetworkJournal::~NetworkJournal() {
-  if (curves_.empty()) ::unlink(path_.c_str());
+  if (curves_.empty()) ::unlink(path_.c_str());  // before the lock goes: then it may be another's
   ::close(fd_);
 }
 
@@ -112,9 +112,6 @@ CurveStore NetworkJournal::store() {
               }};
 }
 
-void NetworkJournal::remove() {
-  curves_.clear();
-  ::unlink(path_.c_str());
-}
+void NetworkJournal::remove() { curves_.clear(); }
 
 }  // namespace smelt

@@ -23,7 +23,7 @@ class NetworkJournal {
 
   CurveStore store();  // of this object
   size_t known() const { return found_; }
-  void remove();  // the profile is written
+  void remove();  // the profile is written: it goes with this object
 
  private:
   void read();

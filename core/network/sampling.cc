@@ -21,6 +21,7 @@ namespace {
 
 constexpr uint32_t kProtocol = 2;
 constexpr uint32_t kMostRounds = 200, kFirstRounds = 3;
+constexpr size_t kLongestNode = 255;    // bytes of a name
 constexpr size_t kNote = 16;            // an announcement, an answer to one
 constexpr double kSilenceSeconds = 60;  // longer than the longest message takes on any rail worth sampling
 
@@ -212,7 +213,8 @@ Met meet(Control& control) {
                                 words[0], kProtocol));
   Met met{.node = words.size() > 1 ? words[1] : "", .machine = 0};
   const char* end = words.size() == 3 ? words[2].data() + words[2].size() : nullptr;
-  if (!end || words[2].size() != 16 || std::from_chars(words[2].data(), end, met.machine, 16).ptr != end)
+  if (!end || met.node.size() > kLongestNode || words[2].size() != 16 ||
+      std::from_chars(words[2].data(), end, met.machine, 16).ptr != end)
     throw UserError("the peer speaks another language");
   return met;
 }
@@ -236,7 +238,7 @@ NetworkProfile own_view(const std::string& text) {
     if (here == mine.end()) throw UserError(fmt::format("no interface here has the address {} any more", rail.local));
     rail.interface = here->name, rail.driver = here->driver, rail.mtu = here->mtu, rail.speed = here->speed;
   }
-  return profile;
+  return network_from_json(network_to_json(profile), "the peer's profile");  // what is written can be read
 }
 
 // Both ends of a rail are open, and know each other. `begun_us` is when what is timed began, for the port's patience.

@@ -278,6 +278,34 @@ TEST_F(Pretended, WhatThePeerHadReadBeforeItClosedWasSent) {
   closing.join();
 }
 
+// What a dead rail still delivers after it has come back is of its life before.
+TEST_F(Pretended, PacketsOfALifeBeforeCountForNothing) {
+  begin(SMELT_RAIL_HALVES);
+  const auto message = [this](uint64_t seed) {
+    const std::vector<char> data = pattern(400'000, seed);
+    std::vector<char> got(data.size());
+    smelt_rail_request send, receive;
+    ASSERT_EQ(smelt_rail_receive(b_.rails, &receive, 0, got.data(), got.size()), 0);
+    ASSERT_EQ(smelt_rail_send(a_.rails, &send, 0, data.data(), data.size()), 0);
+    EXPECT_EQ(result(a_, &send, 20), 1);
+    EXPECT_EQ(result(b_, &receive, 20), 1);
+    EXPECT_TRUE(got == data);
+  };
+  wires[0].holds = true;
+  message(1);  // over the other, in the end
+  ASSERT_GE(a_.state(0).deaths, 1u);
+  const std::deque<Wire::Letter> late = std::exchange(wires[0].held, {});
+  wires[0].holds = false;
+  ASSERT_TRUE(until([&] { return a_.state(0).up == 1; }));
+  for (const Wire::Letter& letter : late)
+    if (const auto& header = *reinterpret_cast<const rail_ofi::Header*>(letter.packet.data());
+        header.kind == static_cast<uint16_t>(rail_ofi::Kind::kData)) {
+      const Lock lock(wires.mutex);
+      wires.deliver(letter.to, letter.packet);
+    }
+  message(2);
+}
+
 // Rails fail, are silent for a while, and then give what they held: all of it, some, or in any order. Messages come
 // whole, once, and in order.
 class AnyTrouble : public Pretended, public testing::WithParamInterface<uint32_t> {};

@@ -57,8 +57,19 @@ inline NetworkProfile loopback_rails(uint32_t count, double second_is_slower = 2
   return profile_of(rails);
 }
 
+// Removed when the process that asked for it ends.
 inline std::string scratch_file(const std::string& name) {
-  return testing::TempDir() + "rails-" + std::to_string(::getpid()) + "-" + name;
+  struct Files {
+    const pid_t owner = ::getpid();
+    std::vector<std::string> paths;
+    ~Files() {
+      for (const std::string& path : paths)
+        if (::getpid() == owner) ::unlink(path.c_str());
+    }
+  };
+  static Files files;
+  files.paths.push_back(testing::TempDir() + "rails-" + std::to_string(::getpid()) + "-" + name);
+  return files.paths.back();
 }
 
 inline std::string packed_file(const NetworkProfile& profile, const std::string& name = "x.network") {

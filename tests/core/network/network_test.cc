@@ -11,8 +11,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "network/control.h"
 #include "network/fabric.h"
@@ -136,6 +139,53 @@ TEST(Network, AnotherVersionIsTold) {
     EXPECT_TRUE(why.find("version 3") != why.npos || why.find("another language") != why.npos ||
                 why.find("the peer: no fabric here") != why.npos)
         << why;
+  }
+}
+
+TEST(Network, WhatAPeerSaysIsPrintable) {
+  const Listener listener("127.0.0.1", 0);
+  Control control(connect_to("127.0.0.1", listener.port(), 20));
+  Control(listener.accept()).say("failed \x1b]0;x\a\xff \tby me");
+  EXPECT_EQ(control.hear(), (std::vector<std::string>{"failed", "?]0;x??", "?by", "me"}));
+}
+
+// What it hands over is kept as a profile only where that could be read again.
+TEST(Network, AHostileProfileIsRefused) {
+  if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
+  NetworkProfile profile;
+  profile.node = "me", profile.peer = "you", profile.library = "libfabric 1.17", profile.created = 1;
+  const auto curve = [](RailCurve* out) { out->count = 1, out->bytes[0] = 1, out->us[0] = 1; };
+  curve(&profile.copy);
+  for (const bool twice : {false, true}) {
+    NetworkRail rail;
+    rail.interface = twice ? "b0" : "a0", rail.local = "10.1.2.3", rail.remote = "127.0.0.1", rail.provider = "tcp";
+    for (RailCurve& one : rail.rail.method) curve(&one);
+    profile.rails.push_back(rail);
+    const Listener listener("127.0.0.1", 0);
+    std::optional<NetworkProfile> kept;
+    std::string why;
+    std::thread server([&] {
+      Control control(listener.accept());
+      why = why_not([&] { kept = serve_sampling(control); });
+    });
+    {
+      Control control(connect_to("127.0.0.1", listener.port(), 20));
+      control.say("smelt-network 2 me 00c0ffee00c0ffee");
+      const std::string text = network_to_json(profile);
+      std::string hex;
+      for (const char c : text) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(c));
+        hex += digits;
+      }
+      for (size_t at = 0; at < hex.size(); at += 2000) control.say("piece " + hex.substr(at, 2000));
+      control.say("done");
+      control.hear();
+      EXPECT_EQ(control.hear().at(0), twice ? "failed" : "kept");
+    }
+    server.join();
+    EXPECT_EQ(kept.has_value(), !twice);
+    EXPECT_EQ(why.find("lo is there twice") != why.npos, twice) << why;
   }
 }
 

@@ -79,8 +79,13 @@ RailCurve memory_copy() {
   return copy;
 }
 
-Rail rail_of(Network network, const Trouble& trouble, Chance& chance) {
+Network with_step(Network network, const Trouble& trouble) {
   if (trouble.step) network.step_at = 16 << 10, network.step_us = 90;
+  return network;
+}
+
+Rail rail_of(const Network& plain, const Trouble& trouble, Chance& chance) {
+  const Network network = with_step(plain, trouble);
   Rail rail;
   rail.method[kRailEager] = sampled([&](uint64_t n) { return network.eager(n); }, trouble, chance);
   rail.method[kRailRendezvous] = sampled([&](uint64_t n) { return network.rendezvous(n); }, trouble, chance);
@@ -91,12 +96,11 @@ Rail rail_of(Network network, const Trouble& trouble, Chance& chance) {
   return rail;
 }
 
-const Trouble kTroubles[] = {{"none", 0, 0, false, false, 0.97},
-                             {"noise", 0.3, 0, false, false, 0.96},
-                             {"steps", 0.05, 0, true, false},
-                             {"outliers", 0.05, 6, false, false, 0.92},
-                             {"missing sizes", 0.05, 0, false, true, 0.97},
-                             {"all of it", 0.3, 8, true, true}};
+// What is kept is the same everywhere, to the rounding of numbers, and half a per cent below what it is: without
+// make_convex, or with shares by bandwidth alone, outliers cost more; noise does with a bandwidth of the last two samples.
+const Trouble kTroubles[] = {{"none", 0, 0, false, false, 0.999},           {"noise", 0.3, 0, false, false, 0.965},
+                             {"steps", 0.05, 0, true, false, 0.99},         {"outliers", 0.05, 6, false, false, 0.93},
+                             {"missing sizes", 0.05, 0, false, true, 0.99}, {"all of it", 0.3, 8, true, true, 0.94}};
 
 std::string number(double value) {
   char text[32];
@@ -150,9 +154,8 @@ double real_finish(const Network* networks, const uint64_t* bytes) {
 }
 
 TEST(RailCurves, TroubleCostsLittle) {
-  const Network networks[] = {kFast, kSlow};
   for (const Trouble& trouble : kTroubles) {
-    if (trouble.step) continue;  // another network than the one that is asked here
+    const Network networks[] = {with_step(kFast, trouble), with_step(kSlow, trouble)};
     double sum = 0;
     int count = 0;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
