@@ -96,6 +96,14 @@ bool Nodes::set(uint32_t rail, int node, const std::string& state) {
   return shell("ip -n " + name(node) + " link set " + interface(rail) + " " + state);
 }
 
+ScratchFolder::ScratchFolder() : owner_(::getpid()) {
+  if (!::mkdtemp(path_.data())) path_.clear();
+}
+
+ScratchFolder::~ScratchFolder() {
+  if (::getpid() == owner_ && !path_.empty()) shell("rm -rf '" + path_ + "'");
+}
+
 void Nodes::enter(int node) const {
   const int fd = ::open(("/run/netns/" + name(node)).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0 || ::setns(fd, CLONE_NEWNET) != 0) ::_exit(2);

@@ -41,4 +41,18 @@ class Nodes {
   std::vector<int> alive_;
 };
 
+// A folder under /tmp, gone with this object in the process that made it.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }  // "": it could not be made
+
+ private:
+  const pid_t owner_;
+  std::string path_ = "/tmp/smelt-rails.XXXXXX";
+};
+
 }  // namespace smelt

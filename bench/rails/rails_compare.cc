@@ -399,9 +399,9 @@ int run(const Arguments& arguments) {
     fmt::print(stderr, "rails_compare: {}\n", why);
     return kCannot;
   }
-  char scratch[] = "/tmp/rails_compare.XXXXXX";
-  if (!::mkdtemp(scratch)) fail("no scratch folder");
-  const std::string folder = scratch;
+  const ScratchFolder scratch;
+  if (scratch.path().empty()) fail("no scratch folder");
+  const std::string& folder = scratch.path();
   fmt::print(
       "rails of {} Mbit/s{}\n", fmt::join(arguments.rates, ", "),
       arguments.delays.empty() ? "" : fmt::format(", farther by {} us each way", fmt::join(arguments.delays, ", ")));
@@ -428,7 +428,6 @@ int run(const Arguments& arguments) {
   }
   if (!arguments.keep.empty())
     (void)!std::system(fmt::format("mkdir -p '{0}' && cp {1}/*.json {1}/*.conf '{0}'", arguments.keep, folder).c_str());
-  (void)!std::system(("rm -rf '" + folder + "'").c_str());
   return arguments.strict && !reached ? 1 : 0;
 }
 

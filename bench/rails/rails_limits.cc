@@ -10,8 +10,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -106,12 +104,10 @@ int run(double seconds, uint32_t rounds) {
     fmt::print(stderr, "rails_limits: {}\n", why);
     return kCannot;
   }
-  char scratch[] = "/tmp/rails_limits.XXXXXX";
-  if (!::mkdtemp(scratch)) throw UserError("no scratch folder");
-  const std::string folder = scratch;
-  sample_nodes(nodes, seconds, folder);
-  const NetworkProfile profile = read_network_profile(folder + "/node1.network.json");
-  (void)!std::system(("rm -rf '" + folder + "'").c_str());
+  const ScratchFolder scratch;
+  if (scratch.path().empty()) throw UserError("no scratch folder");
+  sample_nodes(nodes, seconds, scratch.path());
+  const NetworkProfile profile = read_network_profile(scratch.path() + "/node1.network.json");
   with_server(nodes, "", [&](Control& control) { search(control, profile, rounds); });
   return 0;
 }
