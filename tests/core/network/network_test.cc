@@ -88,18 +88,33 @@ NetworkProfile sample(const std::string& host, uint16_t port, double seconds) {
   return sample_networks(control, options);
 }
 
+// Of this machine, sampled once, and as the other end has it.
+struct Sampled {
+  NetworkProfile here, there;
+};
+
+const Sampled& loopback() {
+  static const Sampled sampled = [] {
+    Sampled both;
+    const Listener listener("127.0.0.1", 0);
+    const std::string theirs = testing::TempDir() + "theirs-" + std::to_string(::getpid()) + ".network.json";
+    Child peer([&] {
+      Control control(listener.accept());
+      write_network_profile(serve_sampling(control).value(), theirs);
+    });
+    both.here = sample("127.0.0.1", listener.port(), 0.5);
+    EXPECT_EQ(peer.join(), 0);
+    both.there = read_network_profile(theirs);
+    ::unlink(theirs.c_str()), ::unlink(packed_network_path(theirs).c_str());
+    return both;
+  }();
+  return sampled;
+}
+
 TEST(Network, LoopbackBetweenTwoProcesses) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  const Listener listener("127.0.0.1", 0);
-  const std::string theirs = testing::TempDir() + "theirs-" + std::to_string(::getpid()) + ".network.json";
-  Child peer([&] {
-    Control control(listener.accept());
-    write_network_profile(serve_sampling(control).value(), theirs);
-  });
-  const NetworkProfile profile = sample("127.0.0.1", listener.port(), 0.5);
-  EXPECT_EQ(peer.join(), 0);
+  const NetworkProfile &profile = loopback().here, &mirrored = loopback().there;
   // Both have it, each from its side.
-  const NetworkProfile mirrored = read_network_profile(theirs);
   EXPECT_EQ(mirrored.node, profile.peer);
   EXPECT_EQ(mirrored.peer_class, profile.peer_class);
   ASSERT_EQ(mirrored.rails.size(), 1u);
@@ -257,7 +272,7 @@ TEST(Network, AnInterruptedSamplingGoesOn) {
     NetworkJournal journal(path, false);
     Control control(connect_to("127.0.0.1", listener.port(), 20));
     SamplingOptions options;
-    options.seconds = 0.4;
+    options.seconds = 0.1;
     options.store = journal.store();
     const CurveStore store = options.store;
     *measured = 0;
@@ -322,7 +337,7 @@ TEST(Network, AJournalIsReadUpToItsLastWholeLine) {
 
 TEST(Network, AProfileIsCheckedAgainstTheNetwork) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  NetworkProfile profile;
+  NetworkProfile profile = loopback().here;
   const auto with_peer = [](const std::function<void(Control&)>& what) {
     const Listener listener("127.0.0.1", 0);
     Child peer([&] {
@@ -333,14 +348,6 @@ TEST(Network, AProfileIsCheckedAgainstTheNetwork) {
     what(control);
     EXPECT_EQ(peer.join(), 0);
   };
-  {
-    const Listener listener("127.0.0.1", 0);
-    Child peer([&] {
-      Control control(listener.accept());
-      serve_sampling(control);
-    });
-    profile = sample("127.0.0.1", listener.port(), 0.4);
-  }
   profile.rails.push_back(profile.rails[0]);
   profile.rails[1].driver = "another";
   with_peer([&](Control& control) {
@@ -386,15 +393,23 @@ TEST(TwoNamespaces, EveryInterfaceIsARail) {
     nodes.enter(2);
     const Listener listener("0.0.0.0", 7711);
     (void)!::write(ready[1], "x", 1);
-    Control control(listener.accept());
-    serve_sampling(control);
+    for (int times = 0; times < 2; ++times) {
+      Control control(listener.accept());
+      serve_sampling(control);
+    }
   });
   char byte;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  constexpr uint64_t kBytes = 512 << 10, kBurst = 64 << 10;
   NetworkProfile profile;
+  double us = 0;
   std::thread sampler([&] {  // a thread of its own: only it moves into the namespace
     nodes.enter(1);
-    why = why_not([&] { profile = sample(Nodes::address(0, 2), 7711, 1); });
+    why = why_not([&] {
+      profile = sample(Nodes::address(0, 2), 7711, 0.5);
+      Control control(connect_to(Nodes::address(0, 2), 7711, 20));
+      us = time_ways(control, profile.rails.at(1), {{kRailEager, kBytes}}, 4).at(0);
+    });
   });
   sampler.join();
   ASSERT_EQ(why, "");
@@ -408,10 +423,9 @@ TEST(TwoNamespaces, EveryInterfaceIsARail) {
   EXPECT_EQ(profile.rails[0].driver, "veth");
   EXPECT_EQ(profile.rails[0].mtu, 1500u);
   expect_curves(profile);
-  // 80 Mbit/s are 10 bytes a microsecond; the interface itself claims 10 Gbit/s.
-  const double slowed = rail_bandwidth(transfer_curve(profile.rails[1].rail));
-  EXPECT_GT(slowed, 0);
-  EXPECT_LT(slowed, 20);
+  // 80 Mbit/s are 10 bytes a microsecond, but for a bucket that may be full; the interface itself claims 10 Gbit/s. On
+  // a busy machine it takes longer, on none less.
+  EXPECT_GT(us, 0.95 * (kBytes - kBurst) / 10);
 }
 
 }  // namespace

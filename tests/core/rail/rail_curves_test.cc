@@ -97,7 +97,8 @@ Rail rail_of(const Network& plain, const Trouble& trouble, Chance& chance) {
 }
 
 // What is kept is the same everywhere, to the rounding of numbers, and half a per cent below what it is: without
-// make_convex, or with shares by bandwidth alone, outliers cost more; noise does with a bandwidth of the last two samples.
+// make_convex, or with shares by bandwidth alone, outliers cost more; so does noise where the bandwidth is that of the
+// last two samples.
 const Trouble kTroubles[] = {{"none", 0, 0, false, false, 0.999},           {"noise", 0.3, 0, false, false, 0.965},
                              {"steps", 0.05, 0, true, false, 0.99},         {"outliers", 0.05, 6, false, false, 0.93},
                              {"missing sizes", 0.05, 0, false, true, 0.99}, {"all of it", 0.3, 8, true, true, 0.94}};
