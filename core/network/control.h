@@ -16,8 +16,8 @@ class Control {
 
   // Throws UserError: the peer is gone, or reads nothing.
   void say(const std::string& line);
-  // The next line, in words of printable characters. Throws UserError: the peer is gone, says nothing for so long, or no
-  // line ends.
+  // The next line, in words of printable characters. Throws UserError: the peer is gone, says nothing for so long, or
+  // no line ends.
   std::vector<std::string> hear(double seconds = 20);
   // Throws when the peer is gone.
   void check_peer();
