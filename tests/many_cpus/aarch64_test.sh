@@ -82,8 +82,9 @@ done
 
 threads=$scratch/tests/core/thread
 for waits in auto sleep; do
-  check "user-level threads, SMELT_WAIT=$waits" 0 '^\[  PASSED  \] [1-9]' \
-    env SMELT_WAIT=$waits "$threads/thread_test" --gtest_filter='-*Memory*'
+  check "user-level threads, SMELT_WAIT=$waits" 0 '^\[  PASSED  \] [1-9]' env SMELT_WAIT=$waits "$threads/thread_test"
+  check "... and their limits" 0 '^\[  PASSED  \] [1-9]' \
+    env SMELT_WAIT=$waits "$threads/thread_limits_test" --gtest_filter='-*Memory*'
 done
 check "user-level threads in C++" 0 '^\[  PASSED  \] [1-9]' "$threads/thread_hpp_test"
 

@@ -12,16 +12,12 @@
 #include "measure/poller.h"
 #include "measure/ticks.h"
 #include "profile/text/error.h"
+#include "sanitized.h"
 
 using namespace smelt;
+using smelt::test::kSanitized;
 
 namespace {
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kInstrumented = true;
-#else
-constexpr bool kInstrumented = false;
-#endif
 
 // The first CPUs that this process may use, `count` of them at most.
 Machine some_of_this_machine(size_t count) {
@@ -69,7 +65,7 @@ TEST_F(Two, ReadingAReadyLineIsCheaperThanAHop) {
                    direction.recv_busy < 2 * hop;
     }
   }
-  EXPECT_TRUE(plausible || kInstrumented) << "instrumented loads take any time";
+  EXPECT_TRUE(plausible || kSanitized) << "instrumented loads take any time";
 }
 
 TEST_F(Two, CalibrationGivesSaneCostsInTime) {
@@ -82,7 +78,7 @@ TEST_F(Two, CalibrationGivesSaneCostsInTime) {
     reported = done;
     announced = total;
   });
-  EXPECT_LT(os::now_ns() - start, kInstrumented ? 60'000'000'000 : 5'000'000'000);
+  EXPECT_LT(os::now_ns() - start, kSanitized ? 60'000'000'000 : 5'000'000'000);
   EXPECT_GE(reported, n * (n - 1) / 2) << "pairs may be measured again";
   EXPECT_EQ(announced, reported);
   ASSERT_EQ(image.n(), n);
