@@ -63,12 +63,10 @@ inline void destroy_fiber(Fiber& fiber) { __tsan_destroy_fiber(fiber.tsan); }
 inline void leave_fiber(Fiber&, const Fiber& to, bool) { __tsan_switch_to_fiber(to.tsan, 0); }
 inline void enter_fiber(Fiber&, Fiber*) {}
 #elif defined(__SANITIZE_ADDRESS__)
-inline void create_fiber(Fiber& fiber, const void* bottom, size_t bytes) {
-  fiber = {bottom, bytes, nullptr};
-  __asan_unpoison_memory_region(bottom, bytes);  // of the frames that the last thread never returned from
-}
+inline void create_fiber(Fiber& fiber, const void* bottom, size_t bytes) { fiber = {bottom, bytes, nullptr}; }
 inline void adopt_fiber(Fiber&) {}  // the first switch away says where it lies
-inline void destroy_fiber(Fiber&) {}
+// There are frames that were never returned from, and whatever comes to lie there next has others.
+inline void destroy_fiber(Fiber& fiber) { __asan_unpoison_memory_region(fiber.bottom, fiber.bytes); }
 inline void leave_fiber(Fiber& from, const Fiber& to, bool for_good) {
   __sanitizer_start_switch_fiber(for_good ? nullptr : &from.fake_stack, to.bottom, to.bytes);
 }

@@ -14,6 +14,9 @@
 #include <thread>
 #include <vector>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -145,6 +148,20 @@ TEST_F(Threads, TakeMemoryAsTheyTouchIt) {
   if (kSanitized) GTEST_SKIP() << "shadow memory counts";
   EXPECT_LT(memory_of_each(2, 20'000, 1 << 20), 3 * sysconf(_SC_PAGESIZE));
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+// What is mapped next where stacks were is not forbidden for what lay there.
+TEST_F(Threads, LeaveNoForbiddenMemory) {
+  uintptr_t where = 0;
+  run_one(scheduler_of(1), [&where] {
+    char here = 0;
+    where = reinterpret_cast<uintptr_t>(&here);
+    smelt_thread_yield();
+  });
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(__asan_region_is_poisoned(reinterpret_cast<void*>(where / page * page), page), nullptr);
+}
+#endif
 
 // ./check --full's. What page tables take is not counted, but must be there, too.
 TEST_F(Threads, DISABLED_AMillionAtOnce) {
