@@ -267,7 +267,8 @@ TEST_F(Threads, RunInOnePlaceAtATime) {
     bodies.emplace_back([&, i] {
       self[i] = smelt_thread_self();
       int before = smelt_thread_worker(), round = 0;
-      for (; round < rounds_of(i) || moves.load() == 0; ++round) {  // not before one has moved
+      // Rather not before one has moved; but where all workers have threads for good, none does.
+      for (; round < rounds_of(i) || (moves.load() == 0 && round < 10 * rounds_of(i)); ++round) {
         ASSERT_EQ(guard[i].fetch_add(1), 0);
         ++inside[i];
         ASSERT_EQ(smelt_thread_self(), self[i]);
