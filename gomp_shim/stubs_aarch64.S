@@ -42,16 +42,24 @@
         br      x16
         .endm
 
-        .macro MARKING_STUB name
-        BEGIN   \name
+        .macro TO_1_IF_UNMARKED
         mrs     x16, tpidr_el0
         adrp    x17, :gottprel:smelt_gomp_position
         ldr     x17, [x17, :gottprel_lo12:smelt_gomp_position]
         ldr     w17, [x16, x17]                 // Position::unmarked
         cbnz    w17, 1f
+        .endm
+
+        .macro JUMP name
         adrp    x16, smelt_real_\name
         ldr     x16, [x16, :lo12:smelt_real_\name]
         br      x16
+        .endm
+
+        .macro MARKING_STUB name
+        BEGIN   \name
+        TO_1_IF_UNMARKED
+        JUMP    \name
 1:      LONG_WAY \name, smelt_gomp_mark
         END     \name
         .endm
@@ -64,19 +72,13 @@
         adrp    x16, smelt_openmp_several
         ldrb    w16, [x16, :lo12:smelt_openmp_several]
         cbnz    w16, 1f
-        adrp    x16, smelt_real_\name
-        ldr     x16, [x16, :lo12:smelt_real_\name]
-        br      x16
+        JUMP    \name
 1:      b       smelt_gomp_\name
         .endm
 
         .macro MAKING_STUB name
         BEGIN   \name
-        mrs     x16, tpidr_el0
-        adrp    x17, :gottprel:smelt_gomp_position
-        ldr     x17, [x17, :gottprel_lo12:smelt_gomp_position]
-        ldr     w17, [x16, x17]                 // Position::unmarked
-        cbnz    w17, 1f
+        TO_1_IF_UNMARKED
         JUMP_OR_OURS \name
         END     \name
         .endm

@@ -4,6 +4,30 @@
 // same way.
 
         .text
+
+        // The arguments' registers out of the way of a call, and back.
+        .macro KEEP
+        stp     x29, x30, [sp, #-80]!
+        .cfi_adjust_cfa_offset 80
+        .cfi_rel_offset 29, 0
+        .cfi_rel_offset 30, 8
+        stp     x0, x1, [sp, #16]
+        stp     x2, x3, [sp, #32]
+        stp     x4, x5, [sp, #48]
+        stp     x6, x7, [sp, #64]
+        .endm
+
+        .macro RESTORE
+        ldp     x0, x1, [sp, #16]
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldp     x6, x7, [sp, #64]
+        ldp     x29, x30, [sp], #80
+        .cfi_adjust_cfa_offset -80
+        .cfi_restore 29
+        .cfi_restore 30
+        .endm
+
         .globl  smelt_kmp_call
         .hidden smelt_kmp_call
         .type   smelt_kmp_call, %function
@@ -95,23 +119,9 @@ __kmpc_fork_call:
         cbz     x17, 1f                         // plain loads: the word above may be seen before the slot
         br      x17
 1:      b       smelt_kmp_fork_call
-2:      stp     x29, x30, [sp, #-80]!
-        .cfi_adjust_cfa_offset 80
-        .cfi_rel_offset 29, 0
-        .cfi_rel_offset 30, 8
-        stp     x0, x1, [sp, #16]
-        stp     x2, x3, [sp, #32]
-        stp     x4, x5, [sp, #48]
-        stp     x6, x7, [sp, #64]
+2:      KEEP
         bl      smelt_kmp_look
-        ldp     x0, x1, [sp, #16]
-        ldp     x2, x3, [sp, #32]
-        ldp     x4, x5, [sp, #48]
-        ldp     x6, x7, [sp, #64]
-        ldp     x29, x30, [sp], #80
-        .cfi_adjust_cfa_offset -80
-        .cfi_restore 29
-        .cfi_restore 30
+        RESTORE
         b       0b
         .cfi_endproc
         .size   __kmpc_fork_call, . - __kmpc_fork_call
@@ -124,27 +134,13 @@ __kmpc_fork_call:
         .p2align 4
 smelt_kmp_long_way_\name:
         .cfi_startproc
-        stp     x29, x30, [sp, #-80]!
-        .cfi_adjust_cfa_offset 80
-        .cfi_rel_offset 29, 0
-        .cfi_rel_offset 30, 8
-        stp     x0, x1, [sp, #16]
-        stp     x2, x3, [sp, #32]
-        stp     x4, x5, [sp, #48]
-        stp     x6, x7, [sp, #64]
+        KEEP
         adrp    x0, smelt_real_\name
         add     x0, x0, :lo12:smelt_real_\name
         mov     x1, x30                         // where the call returns to
         bl      smelt_kmp_mark_and_find
         mov     x16, x0
-        ldp     x0, x1, [sp, #16]
-        ldp     x2, x3, [sp, #32]
-        ldp     x4, x5, [sp, #48]
-        ldp     x6, x7, [sp, #64]
-        ldp     x29, x30, [sp], #80
-        .cfi_adjust_cfa_offset -80
-        .cfi_restore 29
-        .cfi_restore 30
+        RESTORE
         br      x16
         .cfi_endproc
         .size   smelt_kmp_long_way_\name, . - smelt_kmp_long_way_\name

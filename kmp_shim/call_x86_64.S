@@ -4,6 +4,22 @@
 // arguments, is 0: the function may be variadic.
 
         .text
+
+        // The arguments' registers out of the way of a call, and back.
+        .macro KEEP
+        .irp    reg, rdi, rsi, rdx, rcx, r8, r9, rax
+        pushq   %\reg
+        .cfi_adjust_cfa_offset 8
+        .endr
+        .endm
+
+        .macro RESTORE
+        .irp    reg, rax, r9, r8, rcx, rdx, rsi, rdi
+        popq    %\reg
+        .cfi_adjust_cfa_offset -8
+        .endr
+        .endm
+
         .globl  smelt_kmp_call
         .hidden smelt_kmp_call
         .type   smelt_kmp_call, @function
@@ -84,15 +100,9 @@ __kmpc_fork_call:
         cmpb    $0, smelt_openmp_several(%rip)
         jne     smelt_kmp_fork_call
         jmp     *smelt_real___kmpc_fork_call(%rip)
-1:      .irp    reg, rdi, rsi, rdx, rcx, r8, r9, rax
-        pushq   %\reg
-        .cfi_adjust_cfa_offset 8
-        .endr
+1:      KEEP
         call    smelt_kmp_look
-        .irp    reg, rax, r9, r8, rcx, rdx, rsi, rdi
-        popq    %\reg
-        .cfi_adjust_cfa_offset -8
-        .endr
+        RESTORE
         jmp     0b
         .cfi_endproc
         .size   __kmpc_fork_call, . - __kmpc_fork_call
@@ -105,18 +115,12 @@ __kmpc_fork_call:
         .p2align 4
 smelt_kmp_long_way_\name:
         .cfi_startproc
-        .irp    reg, rdi, rsi, rdx, rcx, r8, r9, rax
-        pushq   %\reg
-        .cfi_adjust_cfa_offset 8
-        .endr
+        KEEP
         leaq    smelt_real_\name(%rip), %rdi
         movq    56(%rsp), %rsi                  // where the call returns to
         call    smelt_kmp_mark_and_find
         movq    %rax, %r11
-        .irp    reg, rax, r9, r8, rcx, rdx, rsi, rdi
-        popq    %\reg
-        .cfi_adjust_cfa_offset -8
-        .endr
+        RESTORE
         jmpq    *%r11
         .cfi_endproc
         .size   smelt_kmp_long_way_\name, . - smelt_kmp_long_way_\name
