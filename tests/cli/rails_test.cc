@@ -170,6 +170,21 @@ TEST(Rails, TheOtherNodeIsStarted) {
   expect_none("/no/such/agent", "is not there");
   expect_none(agent, "did not start smelt");  // it ends with 3
   expect_none("true", "did not start smelt");
+
+  // smelt calibrate --network goes the same way.
+  const std::string asked = scratch() + "/asked";
+  const std::string asker = write_file("asker.sh", "#!/bin/sh\necho \"$*\" >'" + asked + "'\nexit 4\n");
+  std::filesystem::permissions(asker, std::filesystem::perms::owner_all);
+  const Outcome calibrated =
+      run({{"calibrate", "--network", "--peer", "elsewhere", "--agent", asker, "-o", path}, environment});
+  EXPECT_EQ(calibrated.code, 2);
+  EXPECT_NE(calibrated.err.find("did not start smelt"), std::string::npos) << calibrated.err;
+  EXPECT_EQ(read_file(asked).rfind("elsewhere ", 0), 0u) << read_file(asked);
+  EXPECT_NE(read_file(asked).find("network listen"), std::string::npos) << read_file(asked);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"calibrate", "--network"},
+                                                {"calibrate", "--peer", "elsewhere"},
+                                                {"calibrate", "--network", "--peer", "elsewhere", "--check"}})
+    EXPECT_EQ(run({words, environment}).code, 2);
 }
 
 // Open MPI takes an unknown parameter without a word.
