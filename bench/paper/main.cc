@@ -1,6 +1,6 @@
 // smelt_paper: one command for each table and figure of the two papers that are about collectives, and one for the
-// numbers of the one about networks. Ours in the paper's
-// form, beside what can be read in the paper; measured on this machine, predicted for the paper's.
+// numbers of the one about networks. Ours in the paper's form, beside what can be read in the paper; measured on this
+// machine, predicted for the paper's.
 //   build/bench/paper/smelt_paper osdi16-fig8 --quick --svg fig8.svg
 #include <fmt/format.h>
 

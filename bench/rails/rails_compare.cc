@@ -286,6 +286,7 @@ bool report_own(const Arguments& arguments, const std::vector<Way>& ways, const 
   const size_t rails = arguments.rates.size(), finish = ways.size() - 1;
   fmt::print("\nOur rails, Mbit/s from the sending to the answer, medians of {} rounds and more:\n", arguments.rounds);
   print_row("size", names_of(ways));
+  // Where two ways split alike, a hundredth is what their medians differ by; halves are 40 % away.
   Goal of_sum{"of the sum, from 1 MiB", 0.95}, of_single{"of the best single rail", 0.97},
       of_others{"of halves and by bandwidth", 0.99}, promise{"promise and time, from 1 MiB", 0.90};
   std::vector<std::string> notes;
