@@ -46,7 +46,7 @@ std::string network_path_of(uint64_t peer_class);
 NetworkProfile seen_from_peer(NetworkProfile profile, uint64_t own_class);
 // `path` and its packed form, each whole or not at all. Throws UserError.
 void write_network_profile(const NetworkProfile& profile, const std::string& path);
-std::string packed_network_path(const std::string& path);  // x.network of x.network.json or x.json
+std::string packed_network_path(const std::string& path);  // x.network of x.network.json, x.json or x; never `path`
 PackedNetwork packed_network(const NetworkProfile& profile);
 
 }  // namespace smelt
