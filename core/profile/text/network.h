@@ -32,6 +32,20 @@ struct NetworkProfile {
   std::vector<NetworkRail> rails;
 };
 
+// The rails of a profile as a message finds them, with nothing to carry.
+struct IdleRails {
+  explicit IdleRails(const NetworkProfile& profile) {
+    for (const NetworkRail& rail : profile.rails) curves.push_back(transfer_curve(rail.rail));
+    for (const RailCurve& curve : curves) now.push_back({&curve, 0});
+  }
+  IdleRails(const IdleRails&) = delete;
+  IdleRails& operator=(const IdleRails&) = delete;
+  uint32_t count() const { return static_cast<uint32_t>(now.size()); }
+
+  std::vector<RailCurve> curves;
+  std::vector<RailNow> now;
+};
+
 std::string network_to_json(const NetworkProfile& profile);
 
 // Checks what it reads as if an enemy had written it. `name` begins the one line of each error. Throws UserError.
