@@ -39,9 +39,14 @@ void take_event(smelt_rails& rails, uint32_t rail, const Event& event) {
 }
 
 void tell_news(smelt_rails& rails, Peer& peer) {
-  for (Link& link : peer.link)
-    if (link.present && link.news_due && rails.now >= link.news_due && !peer.error)
-      post_control(rails, link, Kind::kNews, 0, link.epoch);
+  if (!peer.has_news) return;
+  peer.has_news = false;
+  if (peer.error) return;
+  for (Link& link : peer.link) {
+    if (!link.present || !link.news_due) continue;
+    if (rails.now >= link.news_due) post_control(rails, link, Kind::kNews, 0, link.epoch);
+    peer.has_news |= link.news_due != 0;  // not yet, or it was not taken
+  }
 }
 
 // Where libfabric said "later" with nothing of ours under way, or memory ran out, no event will say when.

@@ -72,6 +72,11 @@ void reset(Incoming& in) {
   in = {};
 }
 
+void tell(Link& link, int64_t when) {
+  link.news_due = when;
+  link.peer->has_news = true;
+}
+
 void release(smelt_rails& rails, Packet* packet) {
   if (--packet->references > 0) return;
   Link& link = *packet->link;
@@ -79,7 +84,7 @@ void release(smelt_rails& rails, Packet* packet) {
   if (was_unread && packet->epoch == link.heard_epoch) {
     --link.unread;
     ++link.news;
-    if (!link.news_due) link.news_due = rails.now;
+    if (!link.news_due) tell(link, rails.now);
   }
   give_packet(rails, packet);
 }
@@ -100,10 +105,12 @@ void complete(smelt_rails& rails, Peer& peer, uint64_t number) {
   const bool was_long = in.length > kPayload;
   for (; peer.slot[peer.base % kMessages].done; ++peer.base) reset(peer.slot[peer.base % kMessages]);
   // The sender of a long message waits for the news; others when they have no room for more.
+  const bool short_of_room = peer.base - peer.base_told >= kMessages / 4;
+  if (!was_long && !short_of_room) return;
   for (Link& link : peer.link) {
     if (!link.up && link.heard_epoch == 0) continue;
-    if (was_long && link.news > 0) link.news_due = rails.now;
-    if (peer.base - peer.base_told >= kMessages / 4) ++link.news, link.news_due = rails.now;
+    if (short_of_room) ++link.news;
+    if (link.news > 0) tell(link, rails.now);
   }
 }
 
@@ -147,9 +154,9 @@ void take_data(smelt_rails& rails, Link& link, Packet* packet) {
   }
   ++link.heard;
   if (++link.news >= kMostNews)
-    link.news_due = rails.now;
+    tell(link, rails.now);
   else if (!link.news_due)
-    link.news_due = rails.now + kNewsNs;
+    tell(link, rails.now + kNewsNs);
   packet->link = &link, packet->epoch = header.epoch, packet->references = 1, packet->waiting = false;
   uint32_t at = sizeof(Header);
   int error = 0;

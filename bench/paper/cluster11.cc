@@ -26,44 +26,21 @@ Row paper_row(const char* name, Cell pieces, Cell rendezvous, Cell packets, Cell
   return {.kind = Kind::kPaper, .name = name, .cells = {pieces, rendezvous, packets, split, sum}};
 }
 
-// All rails of a profile, idle.
-struct Idle {
-  explicit Idle(const NetworkProfile& profile) {
-    for (const NetworkRail& rail : profile.rails) curves.push_back(transfer_curve(rail.rail));
-    for (const RailCurve& curve : curves) now.push_back({&curve, 0});
-  }
-  Idle(const Idle&) = delete;
-  Idle& operator=(const Idle&) = delete;
-  uint32_t count() const { return static_cast<uint32_t>(now.size()); }
-
-  std::vector<RailCurve> curves;
-  std::vector<RailNow> now;
-};
-
-// From which size a message takes several rails.
-uint64_t split_from(const Idle& idle) {
-  for (uint64_t bytes = 2; idle.count() > 1 && bytes <= kLongestRailSample; bytes += 1 + bytes / 64) {
-    RailSplit split;
-    if (choose_split(idle.now.data(), idle.count(), bytes, &split) == 0 && split.used > 1) return bytes;
-  }
-  return UINT64_MAX;
-}
-
 // MB/s of a 16 MiB message, by its predicted time.
 double bandwidth_of(double us) { return static_cast<double>(kLongestRailSample) / us; }
 
-double split_us(const Idle& idle) {
+double split_us(const IdleRails& idle) {
   RailSplit split;
   return choose_split(idle.now.data(), idle.count(), kLongestRailSample, &split) == 0 ? split.finish_us : INFINITY;
 }
 
-double sum_of_rails(const Idle& idle) {
+double sum_of_rails(const IdleRails& idle) {
   double sum = 0;
   for (const RailCurve& curve : idle.curves) sum += bandwidth_of(rail_time(curve, kLongestRailSample));
   return sum;
 }
 
-Cell percent_of_sum(const Idle& idle, double us) { return {100 * bandwidth_of(us) / sum_of_rails(idle), 0, ""}; }
+Cell percent_of_sum(const IdleRails& idle, double us) { return {100 * bandwidth_of(us) / sum_of_rails(idle), 0, ""}; }
 
 Panel limits_panel() {
   Panel panel{.title = "from which size, in bytes",
@@ -71,7 +48,8 @@ Panel limits_panel() {
               .unit = "bytes",
               .y_title = "limit",
               .chart = Chart::kNone};
-  panel.series = {"two pieces as they are", "rendezvous", "two packets apart", "split", "split reaches, % of the sum"};
+  panel.series = {"two pieces as they are (4-8)", "rendezvous (9-13)", "two packets apart (14-18)", "split (19)",
+                  "split reaches, % of the sum (20)"};
   constexpr double kKb = 1024;
   panel.rows.push_back(paper_row("jack (X5650, ConnectX2 QDR)", {8, 0, ""}, none(), none(), none(), none()));
   panel.rows.push_back(
@@ -85,7 +63,7 @@ Panel limits_panel() {
   return panel;
 }
 
-void add_limits(const NetworkProfile& profile, const Idle& idle, Panel* panel) {
+void add_limits(const NetworkProfile& profile, const IdleRails& idle, Panel* panel) {
   for (const NetworkRail& rail : profile.rails) {
     const RailLimits limits = limits_of(rail.rail, profile.copy);
     panel->rows.push_back({.kind = Kind::kMeasured,
@@ -94,10 +72,10 @@ void add_limits(const NetworkProfile& profile, const Idle& idle, Panel* panel) {
                                      limit_cell(limits.apart), none(), none()}});
   }
   if (idle.count() > 1)
-    panel->rows.push_back(
-        {.kind = Kind::kPredicted,
-         .name = "all rails",
-         .cells = {none(), none(), none(), limit_cell(split_from(idle)), percent_of_sum(idle, split_us(idle))}});
+    panel->rows.push_back({.kind = Kind::kPredicted,
+                           .name = "all rails",
+                           .cells = {none(), none(), none(), limit_cell(split_from(idle.now.data(), idle.count())),
+                                     percent_of_sum(idle, split_us(idle))}});
 }
 
 // What another network's limit costs (figures 5, 10, 11): the longer time over the shorter.
@@ -107,7 +85,8 @@ Panel costs_panel() {
               .unit = "%",
               .y_title = "longer",
               .chart = Chart::kNone};
-  panel.series = {"copied or as pieces, 16 KiB", "eager or rendezvous, 17 KiB", "eager or rendezvous, 32 KiB"};
+  panel.series = {"copied or as pieces, 16 KiB (5)", "eager or rendezvous, 17 KiB (10)",
+                  "eager or rendezvous, 32 KiB (11)"};
   panel.rows.push_back({.kind = Kind::kPaper, .name = "genepi", .cells = {{17, 0, ""}, {21, 0, ""}, none()}});
   panel.rows.push_back({.kind = Kind::kPaper, .name = "joe", .cells = {none(), none(), {84, 0, ""}}});
   return panel;
@@ -136,7 +115,7 @@ Panel together_panel() {
               .unit = "%",
               .y_title = "of the sum",
               .chart = Chart::kNone};
-  panel.series = {"equal parts", "equal finish"};
+  panel.series = {"equal parts (21)", "equal finish (20, 21)"};
   panel.rows.push_back({.kind = Kind::kPaper, .name = "joe: InfiniBand, Myrinet", .cells = {none(), {98, 0, ""}}});
   panel.rows.push_back({.kind = Kind::kPaper,
                         .name = "jack: InfiniBand QDR, Myrinet",
@@ -144,36 +123,39 @@ Panel together_panel() {
   return panel;
 }
 
-void add_together(const Idle& idle, Panel* panel) {
+void add_together(const IdleRails& idle, Panel* panel) {
   if (idle.count() < 2) return;
   double halves = 0;
   for (const RailCurve& curve : idle.curves)
     halves = std::max(halves, rail_time(curve, kLongestRailSample / idle.count()));
   panel->rows.push_back({.kind = Kind::kPredicted,
-                         .name = "this machine's",
+                         .name = "ours",
                          .cells = {percent_of_sum(idle, halves), percent_of_sum(idle, split_us(idle))}});
 }
 
 }  // namespace
 
-Figure cluster_limits(const Settings&) {
+Figure cluster_limits(const Settings& settings) {
   Figure figure{"Cluster'11, figures 4 to 21: limits by sampling",
                 "Brunet, Trahay and Denis, A Sampling-based Approach for Communication Libraries Auto-tuning, Cluster "
                 "2011, section IV",
                 {},
                 {}};
   Panel limits = limits_panel(), costs = costs_panel(), together = together_panel();
-  const std::string path = default_network_path();
+  const std::string path = settings.network.empty() ? default_network_path() : settings.network;
   if (::access(path.c_str(), R_OK) != 0) {
     figure.notes.push_back("Ours: not measured, no network of this machine was sampled (smelt network).");
   } else {
     const NetworkProfile profile = read_network_profile(path);
-    const Idle idle(profile);
+    const IdleRails idle(profile);
     add_limits(profile, idle, &limits);
     add_costs(profile, &costs);
     add_together(idle, &together);
   }
   figure.panels = {limits, costs, together};
+  figure.notes.push_back(
+      "In brackets the paper's figures; it has no tables. - where its text has no number: of two packets "
+      "it says that their limit is large on InfiniBand and low on Myrinet.");
   figure.notes.push_back(
       "Theirs were Myrinet and InfiniBand with NewMadeleine's own drivers, ours is what libfabric reaches here: the "
       "limits say how much they differ, not which is better. What our split carries: bench/rails/rails_compare.");

@@ -11,6 +11,7 @@ namespace smelt::paper {
 struct Settings {
   bool quick = false;
   std::string machines;  // folder of matrix files, "" for none
+  std::string network;   // network profile, "" for this machine's
   std::string build;     // where this build's other programs lie
 };
 

@@ -1,6 +1,6 @@
 // smelt_paper: one command for each table and figure of the two papers that are about collectives, and one for the
-// numbers of the one about networks. Ours in the paper's
-// form, beside what can be read in the paper; measured on this machine, predicted for the paper's.
+// numbers of the one about networks. Ours in the paper's form, beside what can be read in the paper; measured on this
+// machine, predicted for the paper's.
 //   build/bench/paper/smelt_paper osdi16-fig8 --quick --svg fig8.svg
 #include <fmt/format.h>
 
@@ -73,6 +73,7 @@ int run_all(const Settings& settings, const std::string& folder) {
                                   fmt::format("{}/{}.svg", folder, command.name)};
     if (settings.quick) argv.push_back("--quick");
     if (!settings.machines.empty()) argv.insert(argv.end(), {"--machines", settings.machines});
+    if (!settings.network.empty()) argv.insert(argv.end(), {"--network", settings.network});
     constexpr double kLimitSeconds = 3600;
     const smelt::epcc::Finished run =
         smelt::epcc::run_child(argv, smelt::epcc::Environment::of_this_process(), kLimitSeconds);
@@ -105,6 +106,8 @@ int main(int argc, char** argv) {
     verb->add_flag("--quick", settings.quick, "few rounds: shows that it works, proves nothing");
     verb->add_option("--machines", settings.machines, "folder of matrix files that describe the paper's machines")
         ->check(CLI::ExistingDirectory);
+    verb->add_option("--network", settings.network, "network profile (smelt network sample -o) for cluster11-limits")
+        ->check(CLI::ExistingFile);
   };
   for (const Command& command : kCommands) {
     CLI::App* verb = app.add_subcommand(command.name, command.help);

@@ -13,12 +13,9 @@ namespace {
 
 bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
-// Enough for what a rail sends in 4 ms, at least 64 KB: with less, tbf stalls on a busy machine.
-std::string rate(uint32_t mbits) { return " root tbf rate " + std::to_string(mbits) + "mbit burst 64kb limit 2mb"; }
-
 }  // namespace
 
-Nodes::Nodes() : owner_(::getpid()) {}
+Nodes::Nodes(uint32_t burst_kb) : owner_(::getpid()), burst_kb_(burst_kb) {}
 
 Nodes::~Nodes() {
   if (::getpid() != owner_) return;  // a forked node
@@ -32,6 +29,10 @@ std::string Nodes::name(int node) const { return "smelt-" + std::to_string(owner
 
 std::string Nodes::address(uint32_t rail, int node) {
   return "10.89." + std::to_string(rail) + "." + std::to_string(node);
+}
+
+std::string Nodes::tbf(uint32_t mbits) const {
+  return " root tbf rate " + std::to_string(mbits) + "mbit burst " + std::to_string(burst_kb_) + "kb limit 2mb";
 }
 
 std::string Nodes::make() {
@@ -54,7 +55,7 @@ std::string Nodes::add_rail(uint32_t mbits, uint32_t delay_us, const std::string
          set(i, node, "up");
   if (!up) return "no veth interfaces can be made here";
   for (const int node : {1, 2})
-    if (mbits > 0 && !shell("tc -n " + name(node) + " qdisc add dev " + interface(i) + rate(mbits)))
+    if (mbits > 0 && !shell("tc -n " + name(node) + " qdisc add dev " + interface(i) + tbf(mbits)))
       return "this kernel has no tbf: nothing can be slowed";
   ++rails_;
   return "";
@@ -88,7 +89,7 @@ bool Nodes::add_relay(uint32_t i, uint32_t delay_us, const std::string& relay) {
 bool Nodes::limit(uint32_t rail, uint32_t mbits) {
   bool done = true;
   for (const int node : {1, 2})
-    done = done && shell("tc -n " + name(node) + " qdisc change dev " + interface(rail) + rate(mbits));
+    done = done && shell("tc -n " + name(node) + " qdisc change dev " + interface(rail) + tbf(mbits));
   return done;
 }
 

@@ -12,7 +12,9 @@ namespace smelt {
 
 class Nodes {
  public:
-  Nodes();
+  // tbf lets so many KB through at once, after which it holds to its rate. With few, its timer must not be late: 64 KB are
+  // what a busy machine needs, with 8 KB an idle one pretends networks that are slow from the first packet on.
+  explicit Nodes(uint32_t burst_kb = 64);
   ~Nodes();  // ends the relays, removes everything
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
@@ -32,9 +34,11 @@ class Nodes {
   static std::string address(uint32_t rail, int node);
 
  private:
+  std::string tbf(uint32_t mbits) const;
   bool add_relay(uint32_t rail, uint32_t delay_us, const std::string& relay);
 
   pid_t owner_ = 0;
+  uint32_t burst_kb_;
   bool made_ = false;
   uint32_t rails_ = 0;
   std::vector<pid_t> relays_;

@@ -39,7 +39,9 @@ struct CalibrateArguments {
   double race_seconds = 1;
   double limit_seconds = 0;  // 0: by the estimate
   bool system = false, no_methods = false, all_pairs = false, fresh = false, check = false, json = false, quiet = false;
-  SimulationArguments simulation;  // where it has a machine
+  bool network = false;
+  std::string peer, agent = "ssh";  // of --network
+  SimulationArguments simulation;   // where it has a machine
 };
 
 // What a calibration leaves behind for its report.
@@ -249,6 +251,13 @@ int run_calibrate(const CalibrateArguments& arguments) {
 
 // The simulation's options mean nothing without it, and most others nothing with it.
 int dispatch_calibrate(CalibrateArguments arguments) {
+  if (arguments.network)
+    return sample_networks_to({.peer = arguments.peer,
+                               .agent = arguments.agent,
+                               .output = arguments.output,
+                               .fresh = arguments.fresh,
+                               .json = arguments.json,
+                               .quiet = arguments.quiet});
   if (arguments.check) return check_calibration(arguments.json, arguments.quiet);
   if (arguments.simulation.machine.empty()) return run_calibrate(arguments);
   if (!arguments.output.empty()) arguments.simulation.output = output_path(arguments);
@@ -294,6 +303,16 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   CLI::Option* check = verb->add_flag(
       "--check", arguments->check,
       "measure a pair of each class and compare it with the profile: exit code 0 within 30 %, 1 changed");
+  CLI::Option* network =
+      verb->add_flag("--network", arguments->network,
+                     "instead, sample the networks to another node and keep that: smelt network sample");
+  CLI::Option* peer = verb->add_option("--peer", arguments->peer, "the other node, with --network")->type_name("HOST");
+  network->needs(peer);
+  peer->needs(network);
+  verb->add_option("--agent", arguments->agent, "starts smelt there, called as ssh is: AGENT HOST COMMAND")
+      ->type_name("AGENT")
+      ->capture_default_str()
+      ->needs(network);
   SimulationArguments& simulation = arguments->simulation;
   CLI::Option* simulate =
       verb->add_option("--simulate", simulation.machine,
@@ -322,7 +341,8 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       ->check(whole_number())
       ->capture_default_str()
       ->needs(simulate);
-  for (CLI::Option* other : {system, no_methods, race, limit, fresh, check}) simulate->excludes(other);
+  for (CLI::Option* other : {system, no_methods, race, limit, fresh, check, network}) simulate->excludes(other);
+  for (CLI::Option* other : {system, no_methods, race, limit, check}) network->excludes(other);
   for (CLI::Option* other : {output, system, no_methods, race, limit, fresh}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "print nothing but errors");

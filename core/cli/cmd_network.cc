@@ -195,6 +195,17 @@ int diff(const NetworkArguments& arguments) {
 
 }  // namespace
 
+int sample_networks_to(const NetworkSampling& wanted) {
+  NetworkArguments arguments;
+  arguments.peer = wanted.peer;
+  arguments.agent = wanted.agent;
+  arguments.output = wanted.output;
+  arguments.fresh = wanted.fresh;
+  arguments.json = wanted.json;
+  arguments.quiet = wanted.quiet;
+  return sample(arguments);
+}
+
 void add_network(CLI::App& app, Action& chosen) {
   CLI::App* verb =
       app.add_subcommand("network", "Sample the networks to another node, for smelt info --rails and tune");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <functional>
 
 #include "cli/methods.h"
 #include "draw/plot.h"
@@ -29,15 +30,12 @@ struct Planned {
 };
 
 std::vector<Planned> plan(const NetworkProfile& profile) {
-  std::vector<RailCurve> curves;
-  for (const NetworkRail& rail : profile.rails) curves.push_back(transfer_curve(rail.rail));
-  std::vector<RailNow> now;
-  for (const RailCurve& curve : curves) now.push_back({&curve, 0});
+  const IdleRails idle(profile);
   std::vector<Planned> all;
   for (uint64_t bytes : kShownSizes) {
     Planned one{.bytes = bytes, .alone_us = {}, .split = {}};
-    for (const RailCurve& curve : curves) one.alone_us.push_back(rail_time(curve, bytes));
-    choose_split(now.data(), static_cast<uint32_t>(now.size()), bytes, &one.split);
+    for (const RailCurve& curve : idle.curves) one.alone_us.push_back(rail_time(curve, bytes));
+    choose_split(idle.now.data(), idle.count(), bytes, &one.split);
     all.push_back(one);
   }
   return all;
@@ -60,15 +58,40 @@ double spread_of(const NetworkRail& rail) {
   return median({eager.spread, eager.spread + eager.count});
 }
 
-// The two samples of each curve between which the limit lies: its reason.
-std::string reason(const RailCurve& a, const char* a_name, const RailCurve& b, const char* b_name, uint64_t limit) {
+// A way to send: its name, and its time by size as far as it was sampled.
+struct Way {
+  const char* name;
+  std::function<double(uint64_t)> us;
+  uint64_t longest;
+};
+
+// What both ways take around the limit between them: its reason.
+std::string reason(const Way& below, const Way& above, uint64_t limit) {
+  const uint64_t longest = std::min(below.longest, above.longest);
   if (limit == UINT64_MAX)
-    return fmt::format("{} never gains 3 % for good: at {} {:.4g} µs against {:.4g}", b_name,
-                       bytes_text(b.bytes[b.count - 1]), b.us[b.count - 1], rail_time(a, b.bytes[b.count - 1]));
-  if (limit == 0) return fmt::format("{} gains at every sampled size", b_name);
-  return fmt::format("there {} takes {:.4g} µs, {} {:.4g}; at twice as much {:.4g} and {:.4g}", a_name,
-                     rail_time(a, limit), b_name, rail_time(b, limit), rail_time(a, 2 * limit),
-                     rail_time(b, 2 * limit));
+    return fmt::format("{} never gains 3 % for good: at {} {:.4g} µs against {:.4g}", above.name, bytes_text(longest),
+                       above.us(longest), below.us(longest));
+  if (limit == 0) return fmt::format("{} gains at every sampled size", above.name);
+  return fmt::format("there {} takes {:.4g} µs, {} {:.4g}; at twice as much {:.4g} and {:.4g}", below.name,
+                     below.us(limit), above.name, above.us(limit), below.us(2 * limit), above.us(2 * limit));
+}
+
+struct Reasons {
+  std::string rendezvous, gathered, apart;
+};
+
+Reasons reasons_of(const Rail& rail, const RailCurve& copy) {
+  const RailLimits limits = limits_of(rail, copy);
+  const auto way = [&](const char* name, RailMethod method) {
+    const RailCurve& curve = rail.method[method];
+    return Way{name, [&curve](uint64_t n) { return rail_time(curve, n); }, curve.bytes[curve.count - 1]};
+  };
+  const Way eager = way("eager", kRailEager);
+  const auto copied = [&](uint64_t n) { return eager.us(n) + rail_time(copy, n); };
+  return {reason(eager, way("rendezvous", kRailRendezvous), limits.rendezvous),
+          reason({"a copy", copied, eager.longest}, way("gathering", kRailGathered), limits.gathered),
+          reason({"one packet of both", [&](uint64_t n) { return copied(2 * n); }, eager.longest / 2},
+                 way("two", kRailPair), limits.apart)};
 }
 
 PlotCurve plot_curve(const RailCurve& curve, const std::string& name, char mark) {
@@ -99,9 +122,8 @@ std::vector<Plot> plots_of(const NetworkProfile& profile) {
     all.curves.push_back(
         plot_curve(transfer_curve(rail.rail), rail.interface, static_cast<char>('0' + all.curves.size() % 10)));
   }
-  std::vector<const NetworkRail*> rails;
-  for (const NetworkRail& rail : profile.rails) rails.push_back(&rail);
-  if (const uint64_t bytes = split_from(rails, 0); bytes != UINT64_MAX)
+  const IdleRails idle(profile);
+  if (const uint64_t bytes = split_from(idle.now.data(), idle.count()); bytes != UINT64_MAX)
     all.places.push_back({bytes, fmt::format("{} from here on a message is split", bytes_text(bytes))});
   plots.insert(plots.begin(), all);
   return plots;
@@ -117,21 +139,6 @@ std::string rails_plot_text(const NetworkProfile& profile) {
 
 std::string rails_plot_svg(const NetworkProfile& profile) { return plots_svg(plots_of(profile)); }
 
-uint64_t split_from(const std::vector<const NetworkRail*>& rails, double ask_us) {
-  std::vector<RailCurve> curves;
-  std::vector<RailNow> now;
-  for (const NetworkRail* rail : rails) curves.push_back(transfer_curve(rail->rail));
-  for (const RailCurve& curve : curves) now.push_back({&curve, 0});
-  for (uint64_t bytes = 2; bytes <= kLongestRailSample; bytes += 1 + bytes / 64) {
-    RailSplit split;
-    if (choose_split(now.data(), static_cast<uint32_t>(now.size()), bytes, &split) != 0 || split.used < 2) continue;
-    double alone = INFINITY;
-    for (const RailCurve& curve : curves) alone = std::min(alone, rail_time(curve, bytes));
-    if (split.finish_us + ask_us <= kWorthwhile * alone) return bytes;
-  }
-  return UINT64_MAX;
-}
-
 double rail_mbits(const NetworkRail& rail) { return 8 * rail_bandwidth(transfer_curve(rail.rail)); }
 
 double rail_latency_us(const NetworkRail& rail) { return rail_time(transfer_curve(rail.rail), 1); }
@@ -141,7 +148,7 @@ std::string rails_text(const NetworkProfile& profile) {
                                 profile.peer, fmt::gmtime(static_cast<std::time_t>(profile.created)), profile.library);
   for (const NetworkRail& rail : profile.rails) {
     const RailLimits limits = limits_of(rail.rail, profile.copy);
-    const auto& method = rail.rail.method;
+    const Reasons reasons = reasons_of(rail.rail, profile.copy);
     out += fmt::format("\n{:<14} {} to {}{}{}, {}\n", rail.interface, rail.local, rail.remote,
                        rail.driver.empty() ? "" : ", " + rail.driver, rail.mtu ? fmt::format(", MTU {}", rail.mtu) : "",
                        rail.provider);
@@ -150,10 +157,11 @@ std::string rails_text(const NetworkProfile& profile) {
                        mbits > 0 ? fmt::format("{:.4g} Mbit/s", mbits) : "not known: all samples took the same");
     out += fmt::format("  spread       {:.0f} %{}\n", 100 * spread,
                        spread > kBusySpread ? ": the nodes were busy; sample again when they are idle" : "");
-    out += fmt::format("  rendezvous   {}: {}\n", limit_text(limits.rendezvous),
-                       reason(method[kRailEager], "eager", method[kRailRendezvous], "rendezvous", limits.rendezvous));
-    out += fmt::format("  two pieces   {}\n", ways(limits.gathered, "copied into one", "gathered by the rail"));
-    out += fmt::format("  two packets  {}\n", ways(limits.apart, "leave as one", "leave one by one"));
+    out += fmt::format("  rendezvous   {}: {}\n", limit_text(limits.rendezvous), reasons.rendezvous);
+    out += fmt::format("  two pieces   {}: {}\n", ways(limits.gathered, "copied into one", "gathered by the rail"),
+                       reasons.gathered);
+    out +=
+        fmt::format("  two packets  {}: {}\n", ways(limits.apart, "leave as one", "leave one by one"), reasons.apart);
   }
   out += "\nA message alone on each rail, in µs, and split so that all rails end together:\n";
   out += fmt::format("  {:>8}", "size");

@@ -16,9 +16,6 @@ std::string rails_json(const NetworkProfile& profile);
 std::string rails_plot_text(const NetworkProfile& profile);
 std::string rails_plot_svg(const NetworkProfile& profile);
 
-// From how many bytes on a message over these rails is split, where that costs so much more; UINT64_MAX: up to 16 MiB
-// never.
-uint64_t split_from(const std::vector<const NetworkRail*>& rails, double ask_us);
 double rail_mbits(const NetworkRail& rail);       // Mbit/s of long messages
 double rail_latency_us(const NetworkRail& rail);  // of the shortest message
 

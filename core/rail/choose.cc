@@ -84,4 +84,12 @@ int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* ou
   return 0;
 }
 
+uint64_t split_from(const RailNow* rails, uint32_t count) {
+  for (uint64_t bytes = 2; bytes <= kLongestRailSample; bytes += 1 + bytes / 64) {
+    RailSplit split;
+    if (choose_split(rails, count, bytes, &split) == 0 && split.used > 1) return bytes;
+  }
+  return UINT64_MAX;
+}
+
 }  // namespace smelt

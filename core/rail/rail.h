@@ -99,6 +99,8 @@ int split_by_bandwidth(const RailNow* rails, uint32_t count, uint64_t n, RailSpl
 // several chances to be late. The shares by bandwidth, where what the curves promise beyond them is less than the
 // samples' spread around n: the long end of a curve is worth more than its middle on a busy machine. Else equal finish.
 int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
+// From how many bytes on a message goes over several of these rails; UINT64_MAX: up to the longest sample, never.
+uint64_t split_from(const RailNow* rails, uint32_t count);
 // Inter-quartile range over the median of the samples around n bytes.
 double rail_spread(const RailCurve& curve, uint64_t n);
 

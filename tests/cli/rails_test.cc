@@ -90,6 +90,25 @@ TEST(Rails, TuneLeavesOutWhatIsFarUnlessItIsWide) {
   }
 }
 
+// Where asking first takes longer than any message of a size could, and nowhere else; never below Open MPI's own.
+TEST(Rails, TuneRaisesTheEagerLimitOnlyWhereThatIsCertain) {
+  const auto limit_with = [](double first_us, double second_us) {
+    auto network = nlohmann::json::parse(read_file(two_rails()));
+    const double more[] = {first_us, second_us};
+    for (size_t r = 0; r < 2; ++r)
+      for (const char* method : {"eager", "rendezvous", "gathered", "pair"})
+        for (auto& us : network["rails"][r][method]["us"])
+          us = us.get<double>() + (std::string(method) == "rendezvous" ? 3 : 1) * more[r];
+    const auto rows = smelt({"tune", "openmpi", "--json", "--network", write_file("ask.json", network.dump())}).json();
+    return std::stoull(rows[3]["value"].get<std::string>());
+  };
+  EXPECT_EQ(limit_with(0, 0), 64u << 10);
+  // Three ways of 20060 us; an eager byte on the slower rail takes 0.102 us, from 20400 on.
+  EXPECT_NEAR(static_cast<double>(limit_with(20'000, 20'000)), (0.97 * 3 * 20'060 - 20'400) / 0.102, 3000);
+  EXPECT_EQ(limit_with(20'000, 4'000), 64u << 10) << "asked by the nearer one";
+  EXPECT_EQ(limit_with(500'000, 500'000), 1u << 20) << "as much as may wait in the receiver's memory";
+}
+
 // smelt run hands them over where it is asked to and the interfaces are still here: the loopback one always is.
 TEST(Rails, RunHandsThemOver) {
   const auto environment = cache("rails-run");
@@ -114,8 +133,8 @@ TEST(Rails, RunHandsThemOver) {
 
   EXPECT_EQ(run_with({}).out, none) << "nobody asked";
   const std::string with = run_with({"--networks"}).out;
-  for (const char* part : {"OMPI_MCA_btl_tcp_if_include=lo ", "OMPI_MCA_btl_tcp_bandwidth_lo=200 ",
-                           "OMPI_MCA_btl_tcp_eager_limit=124060 "})
+  for (const char* part :
+       {"OMPI_MCA_btl_tcp_if_include=lo ", "OMPI_MCA_btl_tcp_bandwidth_lo=200 ", "OMPI_MCA_btl_tcp_eager_limit=65536 "})
     EXPECT_NE(with.find(part), with.npos) << part << with;
   EXPECT_EQ(run_with({"--networks"}).err, "");
   const std::string said = run_with({"--networks", "--verbose"}).err;
@@ -170,6 +189,21 @@ TEST(Rails, TheOtherNodeIsStarted) {
   expect_none("/no/such/agent", "is not there");
   expect_none(agent, "did not start smelt");  // it ends with 3
   expect_none("true", "did not start smelt");
+
+  // smelt calibrate --network goes the same way.
+  const std::string asked = scratch() + "/asked";
+  const std::string asker = write_file("asker.sh", "#!/bin/sh\necho \"$*\" >'" + asked + "'\nexit 4\n");
+  std::filesystem::permissions(asker, std::filesystem::perms::owner_all);
+  const Outcome calibrated =
+      run({{"calibrate", "--network", "--peer", "elsewhere", "--agent", asker, "-o", path}, environment});
+  EXPECT_EQ(calibrated.code, 2);
+  EXPECT_NE(calibrated.err.find("did not start smelt"), std::string::npos) << calibrated.err;
+  EXPECT_EQ(read_file(asked).rfind("elsewhere ", 0), 0u) << read_file(asked);
+  EXPECT_NE(read_file(asked).find("network listen"), std::string::npos) << read_file(asked);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"calibrate", "--network"},
+                                                {"calibrate", "--peer", "elsewhere"},
+                                                {"calibrate", "--network", "--peer", "elsewhere", "--check"}})
+    EXPECT_EQ(run({words, environment}).code, 2);
 }
 
 // Open MPI takes an unknown parameter without a word.
@@ -182,7 +216,7 @@ TEST(Rails, OpenMpiKnowsTheParameters) {
   pclose(info);
   if (known.find("btl_tcp") == std::string::npos) GTEST_SKIP() << "no Open MPI with a TCP component here";
   const auto rows = smelt({"tune", "openmpi", "--json", "--network", two_rails()}).json();
-  ASSERT_EQ(rows.size(), 5u);
+  ASSERT_EQ(rows.size(), 4u);
   for (const auto& row : rows) {
     std::string name = row["parameter"];
     // Those of an interface are registered when it is opened, after the one for all.

@@ -314,16 +314,11 @@ TEST_P(AnyTrouble, MessagesComeOnceAndInOrder) {
   std::mt19937 random(GetParam());
   begin(SMELT_RAIL_EQUAL_FINISH, 3, 30);  // so slow that a link's window is shorter than a message
   constexpr size_t kCount = 120, kAhead = 12;
-  struct Way {
-    std::vector<std::vector<char>> data, got;
-    std::vector<smelt_rail_request> sends{kCount}, receives{kCount};
-    size_t sent = 0, done = 0, asked = 0, there = 0;
-  } ways[2];
-  for (Way& way : ways)
+  Traffic ways[2];
+  for (Traffic& way : ways)
     for (size_t i = 0; i < kCount; ++i) {
       const size_t bytes = random() % 3 == 0 ? random() % 2'000'000 : random() % 20'000;
-      way.data.push_back(pattern(bytes, random()));
-      way.got.emplace_back(bytes);
+      way.add(bytes, random());
     }
   const auto trouble = [&] {
     Wire& wire = wires[random() % wires.all.size()];
@@ -343,38 +338,13 @@ TEST_P(AnyTrouble, MessagesComeOnceAndInOrder) {
   };
   double next = 0;
   const double end = seconds_now() + kLong;
-  while (ways[0].there + ways[0].done + ways[1].there + ways[1].done < 4 * kCount && seconds_now() < end) {
+  while (!(ways[0].complete() && ways[1].complete()) && seconds_now() < end) {
     if (seconds_now() > next) next = seconds_now() + 1e-3 * static_cast<double>(random() % 8), trouble();
     turn();  // who has all that it wants still has to tell the other, again where that was lost
-    for (int w = 0; w < 2; ++w) {
-      Way& way = ways[w];
-      Rails &from = w == 0 ? a_ : b_, &to = w == 0 ? b_ : a_;
-      if (way.sent < kCount && way.sent - way.done < kAhead && random() % 3 == 0) {
-        const auto& data = way.data[way.sent];
-        ASSERT_EQ(smelt_rail_send(from.rails, &way.sends[way.sent++], 0, data.data(), data.size()), 0);
-      }
-      if (way.asked < kCount && way.asked - way.there < kAhead && random() % 3 == 0) {
-        auto& got = way.got[way.asked];
-        ASSERT_EQ(smelt_rail_receive(to.rails, &way.receives[way.asked++], 0, got.data(), got.size()), 0);
-      }
-      if (way.done < way.sent) {
-        const int result = smelt_rail_test(from.rails, &way.sends[way.done], nullptr);
-        ASSERT_GE(result, 0);
-        way.done += result;
-      }
-      if (way.there < way.asked) {
-        size_t bytes = 0;
-        const int result = smelt_rail_test(to.rails, &way.receives[way.there], &bytes);
-        ASSERT_GE(result, 0);
-        if (result == 1) {
-          ASSERT_EQ(bytes, way.data[way.there].size()) << w << " " << way.there;
-          ASSERT_TRUE(way.got[way.there] == way.data[way.there]) << w << " " << way.there;
-          ++way.there;
-        }
-      }
-    }
+    ASSERT_NO_FATAL_FAILURE(ways[0].step(a_, b_, kAhead, random)) << "from a to b";
+    ASSERT_NO_FATAL_FAILURE(ways[1].step(b_, a_, kAhead, random)) << "from b to a";
   }
-  for (const Way& way : ways) EXPECT_EQ(way.there + way.done, 2 * kCount);
+  for (const Traffic& way : ways) EXPECT_EQ(way.there + way.done, 2 * kCount);
   uint64_t deaths = 0, again = 0;
   for (uint32_t r = 0; r < 3; ++r) deaths += a_.state(r).deaths + b_.state(r).deaths, again += a_.state(r).again;
   // There was trouble; how much of it comes before the end is a matter of the machine's speed.

@@ -172,39 +172,18 @@ TEST(Rails, BothDirectionsAtOnceAtRandom) {
   Two two;
   two.open(loopback_rails(3, 3));
   std::mt19937 random(7);
-  constexpr size_t kCount = 150;
-  struct Way {
-    std::vector<std::vector<char>> data, got;
-    std::vector<smelt_rail_request> sends{kCount}, receives{kCount};
-    size_t sent = 0, asked = 0, there = 0, done = 0;
-  } ways[2];
-  for (Way& way : ways)
+  constexpr size_t kCount = 150, kAhead = 20;
+  Traffic ways[2];
+  for (Traffic& way : ways)
     for (size_t i = 0; i < kCount; ++i) {
       const size_t bytes = random() % 4 == 0 ? random() % 2'000'000 : random() % 40'000;
-      way.data.push_back(pattern(bytes, random()));
-      way.got.emplace_back(bytes);
+      way.add(bytes, random());
     }
-  const double end = seconds_now() + kLong;
-  while ((ways[0].there + ways[0].done + ways[1].there + ways[1].done < 4 * kCount) && seconds_now() < end)
-    for (int w = 0; w < 2; ++w) {
-      Way& way = ways[w];
-      Rails &from = w == 0 ? two.a : two.b, &to = w == 0 ? two.b : two.a;
-      if (way.sent < kCount && way.sent - way.done < 20 && random() % 3 == 0) {
-        const auto& data = way.data[way.sent];
-        ASSERT_EQ(smelt_rail_send(from.rails, &way.sends[way.sent++], 0, data.data(), data.size()), 0);
-      }
-      if (way.asked < kCount && way.asked - way.there < 10 && random() % 3 == 0) {
-        auto& got = way.got[way.asked];
-        ASSERT_EQ(smelt_rail_receive(to.rails, &way.receives[way.asked++], 0, got.data(), got.size()), 0);
-      }
-      while (way.done < way.sent && smelt_rail_test(from.rails, &way.sends[way.done], nullptr) == 1) ++way.done;
-      while (way.there < way.asked && smelt_rail_test(to.rails, &way.receives[way.there], nullptr) == 1) ++way.there;
-    }
-  for (Way& way : ways) {
-    EXPECT_EQ(way.there, kCount);
-    EXPECT_EQ(way.done, kCount);
-    for (size_t i = 0; i < kCount; ++i) EXPECT_EQ(way.got[i], way.data[i]) << i;
+  for (const double end = seconds_now() + kLong; !(ways[0].complete() && ways[1].complete()) && seconds_now() < end;) {
+    ASSERT_NO_FATAL_FAILURE(ways[0].step(two.a, two.b, kAhead, random)) << "from a to b";
+    ASSERT_NO_FATAL_FAILURE(ways[1].step(two.b, two.a, kAhead, random)) << "from b to a";
   }
+  for (const Traffic& way : ways) EXPECT_EQ(way.there + way.done, 2 * kCount);
 }
 
 TEST(Rails, ALongerMessageThanItsBufferIsCut) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -118,5 +119,43 @@ inline std::vector<char> pattern(size_t bytes, uint64_t seed) {
   }
   return data;
 }
+
+// Messages in one direction: what is sent, where it arrives, and how far both ends have got.
+struct Traffic {
+  std::vector<std::vector<char>> data, got;
+  std::vector<smelt_rail_request> sends, receives;
+  size_t sent = 0, done = 0, asked = 0, there = 0;  // messages begun and complete; receives begun and complete
+
+  void add(size_t bytes, uint64_t seed) {
+    data.push_back(pattern(bytes, seed));
+    got.emplace_back(bytes);
+    sends.emplace_back(), receives.emplace_back();
+  }
+  bool complete() const { return done + there == 2 * data.size(); }
+  // Begins a message and a receive now and then, at most so many ahead, and looks what is complete: whole, and in order.
+  void step(const Rails& from, const Rails& to, size_t ahead, std::mt19937& random) {
+    if (sent < data.size() && sent - done < ahead && random() % 3 == 0) {
+      ASSERT_EQ(smelt_rail_send(from.rails, &sends[sent], 0, data[sent].data(), data[sent].size()), 0);
+      ++sent;
+    }
+    if (asked < data.size() && asked - there < ahead && random() % 3 == 0) {
+      ASSERT_EQ(smelt_rail_receive(to.rails, &receives[asked], 0, got[asked].data(), got[asked].size()), 0);
+      ++asked;
+    }
+    for (; done < sent; ++done) {
+      const int result = smelt_rail_test(from.rails, &sends[done], nullptr);
+      ASSERT_GE(result, 0) << done;
+      if (result == 0) break;
+    }
+    for (; there < asked; ++there) {
+      size_t bytes = 0;
+      const int result = smelt_rail_test(to.rails, &receives[there], &bytes);
+      ASSERT_GE(result, 0) << there;
+      if (result == 0) break;
+      ASSERT_EQ(bytes, data[there].size()) << there;
+      ASSERT_TRUE(got[there] == data[there]) << there;
+    }
+  }
+};
 
 }  // namespace smelt::test

@@ -163,8 +163,10 @@ NetworkProfile seen_from_peer(NetworkProfile profile, uint64_t own_class) {
 std::string packed_network_path(const std::string& path) {
   constexpr std::string_view kJson = ".json", kNetwork = ".network";
   std::string stem = path;
-  for (const std::string_view ending : {kJson, kNetwork})
-    if (stem.ends_with(ending)) stem.resize(stem.size() - ending.size());
+  if (stem.ends_with(kJson)) {
+    stem.resize(stem.size() - kJson.size());
+    if (stem.ends_with(kNetwork)) stem.resize(stem.size() - kNetwork.size());
+  }
   return stem + std::string(kNetwork);
 }
 

@@ -32,6 +32,20 @@ struct NetworkProfile {
   std::vector<NetworkRail> rails;
 };
 
+// The rails of a profile as a message finds them, with nothing to carry.
+struct IdleRails {
+  explicit IdleRails(const NetworkProfile& profile) {
+    for (const NetworkRail& rail : profile.rails) curves.push_back(transfer_curve(rail.rail));
+    for (const RailCurve& curve : curves) now.push_back({&curve, 0});
+  }
+  IdleRails(const IdleRails&) = delete;
+  IdleRails& operator=(const IdleRails&) = delete;
+  uint32_t count() const { return static_cast<uint32_t>(now.size()); }
+
+  std::vector<RailCurve> curves;
+  std::vector<RailNow> now;
+};
+
 std::string network_to_json(const NetworkProfile& profile);
 
 // Checks what it reads as if an enemy had written it. `name` begins the one line of each error. Throws UserError.
@@ -46,7 +60,7 @@ std::string network_path_of(uint64_t peer_class);
 NetworkProfile seen_from_peer(NetworkProfile profile, uint64_t own_class);
 // `path` and its packed form, each whole or not at all. Throws UserError.
 void write_network_profile(const NetworkProfile& profile, const std::string& path);
-std::string packed_network_path(const std::string& path);  // x.network of x.network.json or x.json
+std::string packed_network_path(const std::string& path);  // x.network of x.network.json, x.json or x; never `path`
 PackedNetwork packed_network(const NetworkProfile& profile);
 
 }  // namespace smelt

@@ -128,6 +128,8 @@ TEST(NetworkProfile, FileIsReplacedWhole) {
   EXPECT_EQ(network_to_json(read_network_profile(path)), given());
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/deep/er")) files += entry.is_regular_file();
+  for (const char* name : {"x.network.json", "x.json", "x"}) EXPECT_EQ(packed_network_path(name), "x.network");
+  EXPECT_EQ(packed_network_path("x.network"), "x.network.network") << "one form does not replace the other";
   EXPECT_EQ(files, 3u) << "the profile, its packed form and the lock";
   EXPECT_THROW(write_network_profile(profile, "/proc/no/net.json"), UserError);
   EXPECT_THROW(read_network_profile(folder + "/none.json"), UserError);

@@ -366,7 +366,9 @@ TEST_F(Threads, ThatForkGoOnAloneInTheChild) {
           if (i % 2 == 0 || flags != 0) _exit(0);
           return;  // the last thread of the child ends, and with it the child, as with pthreads
         }
-        ASSERT_EQ(ended(child), 0);
+        const int how = ended(child);
+        EXPECT_EQ(how, 0);
+        if (how != 0) break;
         smelt_thread_yield();
       }
       over.store(true);

@@ -300,6 +300,32 @@ TEST_F(Threads, AreTakenFromABusyWorker) {
   });
 }
 
+// Those that do not switch want a worker each: who finds work wakes one more where there is more to do. Spawned from
+// outside, and by one of them.
+TEST_F(Threads, AllRunWhereThereIsAWorkerForEach) {
+  constexpr int kWorkers = 3;
+  const Scheduler scheduler = scheduler_of(kWorkers);
+  for (int round = 0; round < kFew / 20; ++round) {
+    std::atomic<int> there{0};
+    const Body stays = [&] {
+      there.fetch_add(1);
+      while (there.load() < kWorkers) std::this_thread::yield();  // never to the scheduler
+    };
+    std::vector<Body> bodies(kWorkers, stays);
+    if (round % 2 == 0) {
+      run_all(scheduler, bodies, round % kWorkers);
+    } else {
+      run_one(scheduler, [&] {
+        smelt_thread* others[kWorkers - 1];
+        for (int i = 1; i < kWorkers; ++i)
+          ASSERT_EQ(smelt_thread_spawn(nullptr, call, &bodies[i], SMELT_ANY_WORKER, &others[i - 1]), 0);
+        stays();
+        for (smelt_thread* other : others) ASSERT_EQ(smelt_thread_join(other, nullptr), 0);
+      });
+    }
+  }
+}
+
 TEST_F(Threads, StayWithTheirWorkerWhereNobodySteals) {
   const Scheduler scheduler = scheduler_of(3, SMELT_NO_STEALING);
   EXPECT_EQ(smelt_scheduler_workers(scheduler.get()), 3u);
