@@ -133,20 +133,20 @@ void MatchTable::drop(Held* held, const Place& place) {
   }
 }
 
-// Without a wildcard about; nullptr with the node in no queue is impossible: the caller looks at `ordered` under the
-// bucket's lock, which is why the one who sets it passes through all of them (begin_order).
-MatchNode* MatchTable::access(MatchNode* node, uintptr_t kind) {
+// Without a wildcard about. `ordered` is looked at under the bucket's lock, which is why the one who sets it passes
+// through all of them (begin_order).
+MatchNode* MatchTable::access(MatchNode* node, uintptr_t kind, bool waits) {
   Held held = hold(node->key);
   // relaxed: who has been through this bucket with `ordered` set has had its lock before us
   if (shard(node->key).ordered.load(std::memory_order_relaxed)) {
     release(&held);
-    return kind == kMessage ? arrive_ordered(node) : post_ordered(node);
+    return kind == kMessage ? arrive_ordered(node, waits) : post_ordered(node);
   }
   const Place place = find(&held, node->key);
   MatchNode* met = nullptr;
   if (place.link && (*place.link & kKind) != kind) {
     met = pop(&held, place);
-  } else {
+  } else if (waits) {
     // A receive posted before any wildcard is older than all of them.
     if (kind == kReceive) node->number = 0;
     append(&held, place, node, kind);
@@ -159,7 +159,7 @@ MatchNode* MatchTable::post(MatchNode* receive) {
   return receive->mask == kExact ? access(receive, kReceive) : post_ordered(receive);
 }
 
-MatchNode* MatchTable::arrive(MatchNode* message) { return access(message, kMessage); }
+MatchNode* MatchTable::arrive(MatchNode* message, bool waits) { return access(message, kMessage, waits); }
 
 // Splits the next bucket in turn, unless somebody is at it.
 void MatchTable::grow() {

@@ -99,10 +99,13 @@ class MatchTable {
   MatchNode* post(MatchNode* receive);
   // A message, with key and number, has come: it gets the receive that was posted first of those that it fits, or
   // nullptr: it waits. Messages of a key (and all, where there are wildcards) must come one after the other, with
-  // ascending numbers: whoever empties the inbox is alone.
-  MatchNode* arrive(MatchNode* message);
+  // ascending numbers: whoever empties the inbox is alone. `waits` false: nullptr, and it has not come yet.
+  MatchNode* arrive(MatchNode* message, bool waits = true);
   // Takes back a receive that waits. False: it is not here, somebody has got it.
   bool cancel(MatchNode* receive);
+
+  // The messages of a context, out of the table: a chain through `after`.
+  MatchNode* take_messages(uint16_t context);
 
   // Is there a message that a receive of this key and mask would get? Its own thread may look at it in `look`, which
   // must be short and call nothing of the table.
@@ -111,6 +114,7 @@ class MatchTable {
   uint64_t buckets() const;
   // Wildcards have made a context of this key's keep order.
   bool is_ordered(uint64_t key) const;
+  uint32_t switches() const;  // how often wildcards have done so
 
  private:
   struct Held;
@@ -129,9 +133,11 @@ class MatchTable {
   static void drop(Held* held, const Place& place);
   void grow();
 
-  MatchNode* access(MatchNode* node, uintptr_t kind);
+  MatchNode* access(MatchNode* node, uintptr_t kind, bool waits = true);
   MatchNode* post_ordered(MatchNode* receive);
-  MatchNode* arrive_ordered(MatchNode* message);
+  MatchNode* arrive_ordered(MatchNode* message, bool waits);
+  template <typename Look>
+  void pass_through(const Look& look);
   void begin_order(MatchShard* shard);
   MatchNode* take_first(MatchShard* shard, MatchNode* message);
 

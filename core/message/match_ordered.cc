@@ -87,11 +87,31 @@ MatchNode* first_wildcard(const MatchList& wildcards, uint64_t key) {
 
 bool MatchTable::is_ordered(uint64_t key) const { return shard(key).ordered.load(std::memory_order_relaxed) != 0; }
 
+uint32_t MatchTable::switches() const {
+  uint32_t all = 0;
+  for (uint32_t i = 0; i < kShards; ++i) all += shards_[i].ordered.load(std::memory_order_relaxed);
+  return all;
+}
+
+// Every bucket, under its lock.
+template <typename Look>
+void MatchTable::pass_through(const Look& look) {
+  lock(growing_);  // no bucket moves
+  // relaxed: whoever changed it had `growing_` before us
+  const uint64_t count = buckets_.load(std::memory_order_relaxed);
+  for (uint64_t i = 0; i < count; ++i) {
+    MatchBucket& there = bucket(i);
+    Held held{&there, lock(there.word)};
+    look(&held);
+    unlock(there.word, held.overflow);
+  }
+  unlock(growing_, 0);
+}
+
 // Under the shard's lock.
 void MatchTable::begin_order(MatchShard* ours) {
   // relaxed: the locks of the buckets tell everybody
   ours->ordered.store(1, std::memory_order_relaxed);
-  lock(growing_);  // no bucket moves
   MatchNode* chain = nullptr;
   const auto collect = [&](uintptr_t last) {
     MatchNode* node = node_of(last);
@@ -102,21 +122,47 @@ void MatchTable::begin_order(MatchShard* ours) {
       chain = node;
     } while (node != node_of(last));
   };
-  // relaxed: whoever changed it had `growing_` before us
-  const uint64_t count = buckets_.load(std::memory_order_relaxed);
-  for (uint64_t i = 0; i < count; ++i) {
-    MatchBucket& there = bucket(i);
-    const uintptr_t overflow = lock(there.word);
-    for (const MatchBucket::Slot& slot : there.slot)
+  pass_through([&](Held* held) {
+    for (const MatchBucket::Slot& slot : held->bucket->slot)
       if (slot.last) collect(slot.last);
-    for (uintptr_t last = overflow; last; last = node_of(last)->beside) collect(last);
-    unlock(there.word, overflow);
-  }
-  unlock(growing_, 0);
+    for (uintptr_t last = held->overflow; last; last = node_of(last)->beside) collect(last);
+  });
   for (MatchNode *node = sorted(chain), *after; node; node = after) {
     after = node->after;
     ours->messages.append(node);
   }
+}
+
+MatchNode* MatchTable::take_messages(uint16_t context) {
+  MatchShard& ours = shard(uint64_t{context} << 48);
+  MatchNode* chain = nullptr;
+  lock(ours.lock);
+  // relaxed: set under this lock
+  const bool is_linked = ours.ordered.load(std::memory_order_relaxed) != 0;
+  const auto goes = [&](uintptr_t last) {
+    return last != 0 && (last & kKind) == kMessage && node_of(last)->key >> 48 == context;
+  };
+  const auto take = [&](Held* held, const Place& place) {
+    MatchNode *const last = node_of(*place.link), *node = last;
+    drop(held, place);
+    do {
+      node = node->next;
+      if (is_linked) ours.messages.remove(node);
+      node->after = chain;
+      chain = node;
+    } while (node != last);
+  };
+  pass_through([&](Held* held) {
+    for (MatchBucket::Slot& slot : held->bucket->slot)
+      while (goes(slot.last)) take(held, {&slot.last, &slot});  // another one moves up
+    for (uintptr_t* link = &held->overflow; *link;)
+      if (goes(*link))
+        take(held, {link, nullptr});
+      else
+        link = &node_of(*link)->beside;
+  });
+  unlock(ours.lock, 0);
+  return chain;
 }
 
 // A message that is the first of its key, out of the table.
@@ -156,7 +202,7 @@ MatchNode* MatchTable::post_ordered(MatchNode* receive) {
   return met;
 }
 
-MatchNode* MatchTable::arrive_ordered(MatchNode* message) {
+MatchNode* MatchTable::arrive_ordered(MatchNode* message, bool waits) {
   MatchShard& ours = shard(message->key);
   lock(ours.lock);
   MatchNode* wildcard = first_wildcard(ours.wildcards, message->key);
@@ -169,7 +215,7 @@ MatchNode* MatchTable::arrive_ordered(MatchNode* message) {
   } else if (wildcard) {
     met = wildcard;
     ours.wildcards.remove(wildcard);
-  } else {
+  } else if (waits) {
     append(&held, place, message, kMessage);
     ours.messages.append(message);
   }
