@@ -5,11 +5,11 @@
 //   reverse N      N receives are posted, the messages come in the other order: per message
 //   size N         one way of a ping-pong of N bytes, between two processes
 //   latency T      one way of T ping-pongs of 8 bytes at a time, a thread each, between two processes
-//   rate T         T threads each send windows of 64 messages of 8 bytes to T others, between two processes: per message
+//   rate T         T threads each send windows of 64 messages of 8 bytes to T others, of another process: per message
 //
 // The first three are of two threads of one process: lists that are walked make them grow with N. Each figure is the
-// median of the batches, in ns, and beside it the median of a hop, one way of a ping-pong on a line of memory, played by
-// the same two threads in turn with the batches: what the machine did meanwhile.
+// median of the batches, in ns, and beside it the median of a hop, one way of a ping-pong on a line of memory, played
+// by the same two threads in turn with the batches: what the machine did meanwhile.
 //   message_bench [--quick] [NAME ...]    --quick: few of everything
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -29,7 +29,8 @@ static bool elected; /* somebody else was, and we stand before it */
 static mca_pml_base_component_t lower_component;
 static mca_pml_base_module_t module;
 
-/* As in the collectives' component. */
+/* As in the collectives' component, which lies in the same folder and says so anyway: nobody has asked for messages
+ * yet. */
 static bool same_series(void) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0, major = 0, minor = 0;
@@ -37,8 +38,9 @@ static bool same_series(void) {
   if (sscanf(text, "Open MPI v%d.%d", &major, &minor) == 2 && major == OMPI_MAJOR_VERSION &&
       minor == OMPI_MINOR_VERSION)
     return true;
-  pml_smelt_say("not used: it was built for Open MPI %d.%d, and this is %.*s; build Smelt with this Open MPI",
-                OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, (int)strcspn(text, ","), text);
+  if (pml_smelt_verbose >= 1)
+    pml_smelt_say("not used: it was built for Open MPI %d.%d, and this is %.*s; build Smelt with this Open MPI",
+                  OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, (int)strcspn(text, ","), text);
   return false;
 }
 
@@ -50,6 +52,7 @@ static int setting(const char *name) {
 }
 
 static int register_component(void) {
+  pml_smelt_verbose = setting("SMELT_VERBOSE");
   if (!same_series()) return OPAL_ERR_NOT_AVAILABLE;
   const mca_base_component_t *component = &mca_pml_smelt_component.pmlm_version;
   (void)mca_base_component_var_register(component, "enable",
@@ -57,7 +60,6 @@ static int register_component(void) {
                                         "PML that Open MPI elects",
                                         MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_1,
                                         MCA_BASE_VAR_SCOPE_READONLY, &enabled);
-  pml_smelt_verbose = setting("SMELT_VERBOSE");
   (void)mca_base_component_var_register(
       component, "verbose", "1: a line per communicator, who serves it and why (SMELT_VERBOSE)", MCA_BASE_VAR_TYPE_INT,
       NULL, 0, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_verbose);
@@ -112,8 +114,8 @@ static int close_component(void) {
 
 static int finalize(void) {
   if (!elected) return OMPI_SUCCESS;
+  pml_smelt_node_leave(); /* which may know of requests that are not complete */
   pml_smelt_requests_end();
-  pml_smelt_node_leave();
   mca_pml_base_selected_component = lower_component;
   mca_pml = pml_smelt_lower;
   return lower_component.pmlm_finalize ? lower_component.pmlm_finalize() : OMPI_SUCCESS;

@@ -101,8 +101,9 @@ int pml_smelt_improbe(int from, int tag, struct ompi_communicator_t *comm, int *
   }
   while (!smelt_transfer_done(pml_smelt_endpoint, &holder->transfer)) /* another thread is about to hand it over */
     sched_yield();
-  *matched = 1;
-  return hand_over(holder, message, status);
+  const int error = hand_over(holder, message, status);
+  *matched = error == OMPI_SUCCESS;
+  return error;
 }
 
 int pml_smelt_mprobe(int from, int tag, struct ompi_communicator_t *comm, struct ompi_message_t **message,

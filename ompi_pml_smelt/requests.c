@@ -5,9 +5,10 @@
  *
  *   life, counted upwards | DONE: the completer is through with it | FREED: the program is
  *
- * A completion may call back (collectives, one-sided), and the callback may free the request or start it again. Then
- * the completer is through only when it comes back, and if by then another life has begun it has nothing more
- * to say. */
+ * The completer is through when Open MPI has been told, not before: a completion may call back (collectives,
+ * one-sided), and the callback, or the program that sees it complete, may free the request or start it again. If
+ * another life has begun when the completer comes back, it has nothing more to say; it may look, since the memory of
+ * requests remains that of requests. */
 #include "pml_smelt.h"
 
 #include "ompi/runtime/mpiruntime.h"
@@ -17,7 +18,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { kFreed = 1, kDone = 2, kLife = 4 };
+enum { kFreed = 1, kDone = 2, kFlags = kFreed | kDone, kLife = 4 };
 
 static opal_free_list_t free_requests;
 static bool begun;
@@ -81,7 +82,7 @@ pml_smelt_request *pml_smelt_request_new(pml_smelt_kind kind, struct ompi_commun
   request->transfer.unpack = NULL;
   request->transfer.holds = 0;
   /* relaxed: nobody else knows of it. One that is not started yet is done with. */
-  const unsigned life = atomic_load_explicit(&request->phase, memory_order_relaxed) | kFreed | kDone;
+  const unsigned life = atomic_load_explicit(&request->phase, memory_order_relaxed) | kFlags;
   atomic_store_explicit(&request->phase, (life + 1) | (persistent ? kDone : 0), memory_order_relaxed);
   return request;
 }
@@ -100,50 +101,40 @@ void pml_smelt_request_activate(pml_smelt_request *request) {
   request->super.req_complete = REQUEST_PENDING;
   request->super.req_state = OMPI_REQUEST_ACTIVE;
   /* relaxed: whoever is to complete it is told of it later */
-  const unsigned life = atomic_load_explicit(&request->phase, memory_order_relaxed) | kFreed | kDone;
+  const unsigned life = atomic_load_explicit(&request->phase, memory_order_relaxed) | kFlags;
   atomic_store_explicit(&request->phase, life + 1, memory_order_relaxed);
 }
 
 /* --- its end */
 
-/* The program has freed it before it was complete, so nobody can be told that the message was longer than the buffer:
- * MPI calls that fatal, and Open MPI's own end the job. */
-static void recycle_freed(pml_smelt_request *request) {
-  if (request->super.req_status.MPI_ERROR == MPI_ERR_TRUNCATE) (void)ompi_mpi_abort(request->comm, MPI_ERR_TRUNCATE);
-  pml_smelt_request_recycle(request);
-}
-
 void pml_smelt_request_complete(pml_smelt_request *request) {
   /* relaxed: of this life it is told with the request */
   unsigned phase = atomic_load_explicit(&request->phase, memory_order_relaxed);
-  if (!request->super.req_complete_cb) {
-    /* acquire, release: the other one of the two has done with it */
-    if (atomic_fetch_or_explicit(&request->phase, kDone, memory_order_acq_rel) & kFreed)
-      recycle_freed(request);
-    else
-      (void)ompi_request_complete(&request->super, true);
-    return;
-  }
   const unsigned life = phase / kLife;
+  /* Freed before: nobody can be told that the message was longer than the buffer. MPI calls that fatal, and Open MPI's
+   * own end the job. */
+  if ((phase & kFreed) && request->super.req_status.MPI_ERROR == MPI_ERR_TRUNCATE)
+    (void)ompi_mpi_abort(request->comm, MPI_ERR_TRUNCATE);
+  /* release: the status, and the data. Open MPI's own exchange only acquires on some processors. */
+  atomic_thread_fence(memory_order_release);
   (void)ompi_request_complete(&request->super, true);
+  /* relaxed: the exchange decides */
   phase = atomic_load_explicit(&request->phase, memory_order_relaxed);
+  /* acquire, release: the other one of the two has done with it */
   do {
     if (phase / kLife != life) return;
   } while (!atomic_compare_exchange_weak_explicit(&request->phase, &phase, phase | kDone, memory_order_acq_rel,
                                                   memory_order_relaxed));
-  if (phase & kFreed) recycle_freed(request);
+  if (phase & kFreed) pml_smelt_request_recycle(request);
 }
 
 int pml_smelt_request_free(ompi_request_t **freed) {
   pml_smelt_request *request = (pml_smelt_request *)*freed;
   *freed = MPI_REQUEST_NULL;
   OMPI_REQUEST_FINI(&request->super); /* the program cannot name it any more */
-  if (atomic_fetch_or_explicit(&request->phase, kFreed, memory_order_acq_rel) & kDone) {
-    while (!REQUEST_COMPLETE(&request->super)) /* the completer is about to say so, the last that it does */
-      sched_yield();
-    opal_atomic_rmb();
+  /* acquire, release: as above */
+  if (atomic_fetch_or_explicit(&request->phase, kFreed, memory_order_acq_rel) & kDone)
     pml_smelt_request_recycle(request);
-  }
   return OMPI_SUCCESS;
 }
 
@@ -156,7 +147,7 @@ void pml_smelt_wait(smelt_transfer *transfer) { (void)smelt_endpoint_wait(pml_sm
 /* The transfer is done a moment before the request is complete. */
 int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status) {
   if (!REQUEST_COMPLETE(request)) pml_smelt_wait(&((pml_smelt_request *)request)->transfer);
-  while (!REQUEST_COMPLETE(request)) /* as above */
+  while (!REQUEST_COMPLETE(request)) /* who completes it is about to say so */
     sched_yield();
   opal_atomic_rmb();
   if (status != MPI_STATUS_IGNORE) OMPI_COPY_STATUS(status, request->req_status, false);

@@ -75,6 +75,12 @@ void Endpoint::close(Endpoint* endpoint) {
   if (!endpoint) return;
   constexpr int64_t kPatience = 1'000'000'000;  // ns
   const int64_t began = os::now_ns();
+  // Sends that have found no room until now are lost; they may have gone with their owners.
+  for (uint16_t to = 0; to < endpoint->shape_.members; ++to) {
+    Queue& queue = endpoint->queues_[to];
+    queue.first = queue.first_granted = nullptr;
+    endpoint->note(&queue);
+  }
   // relaxed: nobody else uses it
   while (endpoint->queues_waiting_.load(std::memory_order_relaxed) != 0 && os::now_ns() - began < kPatience)
     if (!endpoint->launch()) os::yield_cpu();
@@ -192,8 +198,8 @@ bool Endpoint::keep(Message* message) {
 
 // --- progress ---
 
-// A message that has come, and the receive that it has met already, if so. What is to be read by single copy goes to the
-// list: that takes long, and is everybody's own work, without the inbox's lock.
+// A message that has come, and the receive that it has met already, if so. What is to be read by single copy goes to
+// the list: that takes long, and is everybody's own work, without the inbox's lock.
 void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
   if (kind == Kind::kInline) count(inline_);

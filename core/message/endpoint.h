@@ -123,8 +123,9 @@ class Endpoint : public Object {
   // `memory`: shape.bytes() that all members have mapped, zeroed; each calls this, and none sends before all have
   // (the caller's barrier). `single_copy`: may we read the others' memory? 0, -ENOMEM, -EINVAL.
   static int open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint);
-  // Nobody uses it any more, no request is pending. What was sent and not received is lost; what the senders of
-  // received messages have not been told for want of room they are told now, if they make room within a second.
+  // Nobody uses it any more. What was sent and not received is lost, and a request that is not complete is not touched
+  // again; what the senders of received messages have not been told for want of room they are told now, if they make
+  // room within a second.
   static void close(Endpoint* endpoint);
 
   // Before the first message. Messages of more than `eager` bytes (at most a packet) are announced, and received by
@@ -151,7 +152,7 @@ class Endpoint : public Object {
   // A send that waits for its receive goes on waiting.
   void forget(uint16_t context);
   // Will no more come from there (below 0: from anybody else), because they have died, and all that they had sent has
-  // been taken in? Asks the kernel for all members.
+  // been taken in? Asks the kernel for all members, unless it was asked just now.
   bool is_lost(int32_t source);
   // The message that such a receive would get now, if there is one. Makes no progress.
   bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen);
@@ -243,6 +244,7 @@ class Endpoint : public Object {
   struct Chunk* chunks_ = nullptr;
   alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0}, deferred_{0}, wildcards_{0}, sleeps_{0};
   alignas(64) std::atomic<uint32_t> queues_waiting_{0};
+  alignas(64) std::atomic<int64_t> asked_{0};  // ns: when the kernel was last asked for the dead
   alignas(64) std::atomic<uintptr_t> polling_{0};
   alignas(64) std::atomic<uintptr_t> sleepers_lock_{0};
   Waiter* sleepers_ = nullptr;

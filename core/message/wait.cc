@@ -24,7 +24,9 @@
 // Nobody sleeps while nobody polls: who leaves the poll looks at the list of sleepers after it has opened the poll, who
 // goes to sleep looks at the poll after it is in the list, and both under the list's lock.
 //
-// Everybody sleeps for a limited time, and then asks whether those live for whom it waits.
+// Everybody sleeps for a limited time, then asks whether those live for whom it waits, and makes progress once: should
+// the poller be kept where it is, everybody gets on, if slowly. Of all threads together one asks the kernel, now and
+// then.
 //
 // The poller also calls the host's progress, and the host may come back and wait for something else. It is the poller
 // still, so it polls there as well, and does not sleep until somebody calls it.
@@ -47,7 +49,8 @@ constexpr uint32_t kHost = 16;             // rounds between two calls of the ho
 constexpr uint32_t kLook = 1024;           // rounds between two looks at the clock
 constexpr uint32_t kSpin = 64;             // looks at our word before we sleep
 constexpr uint32_t kFew = 64;              // requests that are looked at again and again
-constexpr int64_t kPatience = 10'000'000;  // ns, until somebody is asked whether it lives
+constexpr int64_t kPatience = 10'000'000;  // ns, until somebody is asked whether it lives ...
+constexpr uint32_t kInTurn = 16;           // ... and as much more for every so many members
 
 // For which this thread polls, as long as it is with the host.
 thread_local const Endpoint* with_host_of = nullptr;
@@ -162,7 +165,10 @@ void Endpoint::wait_on(Waiter* waiter, Request* const* requests, uint32_t count)
       if (is_called) hand_over();  // we were to poll
       return;
     }
-    if (!is_called) look_for_dead(requests, count);
+    if (is_called) continue;
+    look_for_dead(requests, count);
+    // Whoever polls may be with the host, in something that waits for what this thread is to do next.
+    progress();
   }
 }
 
@@ -236,11 +242,17 @@ bool Endpoint::is_lost(int32_t source) {
 
 // Whoever has claimed the cell that comes next holds everybody up, so all are asked for.
 void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
-  for (uint16_t i = 0; i < shape_.members; ++i) {
-    const Member& other = *area(i).member;
-    if (is_gone(i) || other.process == process_ || !os::process_gone(other.process, other.started)) continue;
-    gone_[i].store(1, std::memory_order_relaxed);
-    somebody_gone_.store(true, std::memory_order_relaxed);
+  // With a thousand threads asleep, and a hundred members, the kernel would have nothing else to do.
+  const int64_t now = os::now_ns(), patience = kPatience * (1 + shape_.members / kInTurn);
+  // relaxed, both: the time, and no more
+  int64_t asked = asked_.load(std::memory_order_relaxed);
+  if (now - asked >= patience && asked_.compare_exchange_strong(asked, now, std::memory_order_relaxed)) {
+    for (uint16_t i = 0; i < shape_.members; ++i) {
+      const Member& other = *area(i).member;
+      if (is_gone(i) || other.process == process_ || !os::process_gone(other.process, other.started)) continue;
+      gone_[i].store(1, std::memory_order_relaxed);
+      somebody_gone_.store(true, std::memory_order_relaxed);
+    }
   }
   if (!somebody_gone_.load(std::memory_order_relaxed)) return;
   // What they had. Again and again: others may just have been about to give them more.

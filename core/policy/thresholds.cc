@@ -2,8 +2,8 @@
 //
 //   sizes     where two methods' curves cross, of the set measured with the nearest number of participants, loose or
 //             strict
-//   messages  the same, of the curves of copying between two CPUs: a packet is copied in, then out; pieces are copied out
-//             while the next one is copied in
+//   messages  the same, of the curves of copying between two CPUs: a packet is copied in, then out; pieces are copied
+//             out while the next one is copied in
 //   polls     the typical count is a time, so many polls of 20 ns; a machine whose pause is longer gets fewer of them
 //             for the same time
 //   sleeping  spinning or yielding for no longer than a sleep and its wake-up take is metastable: one slow episode

@@ -104,6 +104,12 @@ if [ "$length" = --full ]; then
   export OMPI_MCA_pml_smelt_enable=1
 fi
 
+# --- the end
+
+ok "what is under way at the end comes, 3 ranks" 3 "$programs/pml_unfinished"
+# What was given back to malloc is not what it was.
+ok "what is not done at the end is left alone, 2 ranks" 2 -x MALLOC_PERTURB_=165 "$programs/pml_unfinished" --never
+
 # --- jobs that die
 
 ways="receive long all"

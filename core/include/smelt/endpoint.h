@@ -39,7 +39,8 @@ SMELT_API int smelt_endpoint_join(const smelt_endpoint_ticket *ticket, unsigned 
 /* May this process read the memory of that one, of which it was told that there is `expected` at `address`? */
 SMELT_API int smelt_endpoint_reads(int process, uint64_t address, uint64_t expected);
 /* No member sends before all have joined, which is the host's to see to. `together`: all had joined; else they never
- * will, and all have heard so. Nobody uses it any more; what was sent to it and not received is lost. */
+ * will, and all have heard so. Nobody uses it any more; what was sent to it and not received is lost, and transfers
+ * that are not done never will be, and are not touched again. */
 SMELT_API void smelt_endpoint_leave(smelt_endpoint *endpoint, int together);
 
 typedef struct smelt_transfer smelt_transfer;
@@ -91,7 +92,7 @@ SMELT_API int smelt_endpoint_cancel(smelt_endpoint *endpoint, smelt_transfer *re
  * used again. A send that waits for its receive goes on waiting. */
 SMELT_API void smelt_endpoint_forget(smelt_endpoint *endpoint, unsigned context);
 /* Will no more come from `source` (below 0: from all others), because they have died, and is what they had sent here?
- * It asks the kernel: for who has probed in vain for a while. */
+ * It asks the kernel, unless that was done just now: for who has probed in vain for a while. */
 SMELT_API int smelt_endpoint_lost(smelt_endpoint *endpoint, int source);
 /* Is there a message that such a receive would get? Tells of it. Makes no progress. */
 SMELT_API int smelt_endpoint_probe(smelt_endpoint *endpoint, int source, unsigned context, int tag, int any_tag,

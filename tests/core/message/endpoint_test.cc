@@ -440,7 +440,6 @@ TEST(Endpoint, ManyThreadsSleepUntilTheirOwnMessageComes) {
   EXPECT_GT(members[0].counters().sleeps, 0u);
 }
 
-// Threads that wait for some of many requests, which come in any order, from several threads.
 // A host whose progress waits for a message, once.
 struct WaitingHost {
   Endpoint* end;
@@ -478,6 +477,81 @@ TEST(Endpoint, TheHostMayWaitWhereItIsCalled) {
   EXPECT_EQ(host.got, 5);
 }
 
+// The poller is with the host, which waits for what a thread does that sleeps: for its message.
+struct StuckHost {
+  std::atomic<bool> is_here{false}, got{false};
+  static void progress(void* argument) {
+    auto* host = static_cast<StuckHost*>(argument);
+    host->is_here = true;
+    while (!host->got) usleep(1000);
+  }
+};
+
+TEST(Endpoint, WhoSleepsGetsOnThoughThePollerIsKept) {
+  const Members members(Shape{2});
+  StuckHost host;
+  members[0].set_sleep(20'000'000);
+  members[0].set_host(StuckHost::progress, &host);
+  std::thread poller([&] {
+    Request request;
+    EXPECT_EQ(members[0].receive(&request, 1, 0, 8, false, nullptr, 0), 0);
+    EXPECT_EQ(members[0].wait(&request), 0);
+  });
+  while (!host.is_here) usleep(1000);
+  std::thread sleeper([&] {
+    Request request;
+    EXPECT_EQ(members[0].receive(&request, 1, 0, 7, false, nullptr, 0), 0);
+    EXPECT_EQ(members[0].wait(&request), 0);
+    host.got = true;
+  });
+  while (members[0].counters().sleeps == 0) usleep(1000);
+  EXPECT_EQ(send_now(members[1], 0, 7, {}), 0);
+  for (int i = 0; i < 20'000 && !host.got; ++i) usleep(1000);
+  if (!host.got) {
+    std::fprintf(stderr, "the sleeper's message does not come\n");
+    _exit(1);
+  }
+  EXPECT_EQ(send_now(members[1], 0, 8, {}), 0);
+  poller.join();
+  sleeper.join();
+}
+
+// Sends that have found no room when the endpoint is closed: it does not look at them, nor wait for room.
+TEST(Endpoint, ClosedItLeavesWhatIsNotCompleteAlone) {
+  for (const bool single_copy : {true, false}) {
+    const Shape shape{2, 4, 2, 8192};
+    const SharedPages pages(shape.bytes());
+    End ends[] = {open_end(pages.get(), shape, 0, single_copy), open_end(pages.get(), shape, 1, single_copy)};
+    const Bytes bytes(40'000, 3);
+    Bytes got(40'000);
+    std::vector<Called> sends(40);
+    const auto called = [](Request* request) { static_cast<Called*>(request)->times += 1; };
+    for (size_t i = 0; i < sends.size(); ++i) {
+      sends[i].completed = called;
+      const size_t length = i % 3 == 0 ? 40'000 : i % 3 == 1 ? 3000 : 8;
+      ASSERT_EQ(ends[0]->send(&sends[i], 1, 0, 0, bytes.data(), length), 0);
+    }
+    Request receive;  // of a long one: its sender knows that it may go
+    ASSERT_EQ(ends[1]->receive(&receive, 0, 0, 0, false, got.data(), got.size()), 0);
+    ends[1]->progress();
+    ends[0]->progress();
+    std::vector<int> times;
+    std::vector<bool> complete;
+    for (const Called& send : sends) {
+      times.push_back(send.times);
+      complete.push_back(ends[0]->test(&send));
+    }
+    EXPECT_NE(std::count(complete.begin(), complete.end(), false), 0);
+    ends[1]->progress();  // there is room again
+    ends[0].reset();
+    for (size_t i = 0; i < sends.size(); ++i) {
+      EXPECT_EQ(sends[i].times, times[i]) << i;
+      EXPECT_EQ(sends[i].state.load() == Request::kComplete, complete[i]) << i;
+    }
+  }
+}
+
+// Threads that wait for some of many requests, which come in any order, from several threads.
 TEST(Endpoint, WhoWaitsForSomeGetsAtLeastSoMany) {
   constexpr int kThreads = 4, kRounds = 100, kRequests = 20;
   const Members members(Shape{2});

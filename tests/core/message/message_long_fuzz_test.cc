@@ -193,8 +193,8 @@ int receive_lane(Endpoint& end, const Traffic& run, uint16_t me, uint16_t lane) 
     for (uint64_t k = 0; k < run.messages && from != me; ++k)
       messages[from * kTags + static_cast<uint32_t>(head_of(run, from, me, lane, k).tag)].push_back(
           static_cast<int64_t>(k));
-  // Keys. Of each sender in its order, those that were cancelled first: so whatever we wait for, all that its sender sends
-  // before it has a receive.
+  // Keys. Of each sender in its order, those that were cancelled first: so whatever we wait for, all that its sender
+  // sends before it has a receive.
   std::vector<uint64_t> to_ask;
   {
     std::vector<uint64_t> sent(run.shape.members);
@@ -311,9 +311,9 @@ TEST(MessageLongFuzz, ManyThreads) {
   }
 }
 
-// Processes that are stopped and go on, at any moment: whoever holds a cell, a packet, a piece, a lock, does so for long
-// now and then. Nobody may wait for ever for what nobody will do. Single copy is refused, or refused from some moment
-// on, or allowed.
+// Processes that are stopped and go on, at any moment: whoever holds a cell, a packet, a piece, a lock, does so for
+// long now and then. Nobody may wait for ever for what nobody will do. Single copy is refused, or refused from some
+// moment on, or allowed.
 TEST(MessageLongFuzz, ProcessesThatAreStoppedNowAndThen) {
   NEEDS_PROCESSES();
   constexpr uint16_t kMembers = 4;
