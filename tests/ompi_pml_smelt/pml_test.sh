@@ -1,10 +1,10 @@
 #!/bin/sh
 # End-to-end: MPI programs under real mpirun, with Smelt's messages and without.
-#   pml_test.sh COMPONENT PROGRAM_DIRECTORY COLLECTIVES_DIRECTORY [--full]
+#   pml_test.sh COMPONENT PROGRAM_DIRECTORY COLLECTIVES_DIRECTORY SMELT [--full]
 # The third folder has the programs of the collectives' component, whose messages Open MPI's own collectives send.
 # Exit 77: skipped, there is no mpirun.
 set -u
-component=$(realpath "$1") programs=$(realpath "$2") collectives=$(realpath "$3") length=${4:---quick}
+component=$(realpath "$1") programs=$(realpath "$2") collectives=$(realpath "$3") smelt=$(realpath "$4") length=${5:---quick}
 if ! command -v mpirun >/dev/null; then echo "skipped: there is no mpirun"; exit 77; fi
 # What the caller's environment asks of Open MPI and Smelt is not what is tested here.
 for name in $(env | sed -n 's/^\(OMPI_MCA_[A-Za-z0-9_]*\|SMELT_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
@@ -56,6 +56,10 @@ check "said who does not: no memory" 0 'left to Open MPI.s pml/ob1: not enough s
 check "said who does not: one of the ranks has it off" 0 'left to Open MPI.s pml/ob1: not all ranks' \
   mpirun -n 1 env SMELT_VERBOSE=1 OMPI_MCA_pml_smelt_enable=1 "$programs/pml_rules" --left lengths \
   : -n 1 "$programs/pml_rules" --left lengths
+check "smelt run --messages -- mpirun" 0 '^ok$' env -u OMPI_MCA_mca_base_component_path "$smelt" run --messages -- \
+  mpirun -n 2 "$programs/pml_rules" --served lengths
+check "smelt run -- mpirun" 0 '^ok$' env -u OMPI_MCA_mca_base_component_path "$smelt" run -- \
+  mpirun -n 2 "$programs/pml_rules" --left lengths
 check "--mca pml smelt alone is said, and ends" any 'names no other component' \
   mpirun -n 1 --mca pml smelt --mca pml_smelt_enable 1 "$programs/pml_rules"
 
