@@ -1,7 +1,7 @@
 // MPI's rules for messages, one case each. `rules [CASE]`: all, or one. With --served the counters must show that the
-// component served, in every way if it is all cases; with --left that it did not. Any number of ranks from 2 on; without
-// the component all pass, too, but for `truncation`, where ob1 of Open MPI 4.1.4 has been seen to write behind the
-// buffer.
+// component served, in every way if it is all cases; with --left that it did not. Any number of ranks from 2 on;
+// without the component all pass, too, but for `truncation`, where ob1 of Open MPI 4.1.4 has been seen to write behind
+// the buffer.
 //   --refused  the kernel does not let us read others' memory, as in many containers
 //   --ordered  as if wildcards had been used everywhere
 //   --node     on the communicator of each node

@@ -1,6 +1,7 @@
 // MPI_Finalize with messages under way. What has a receive still comes (MPI-3.1, 8.7: a buffered send whose sender has
-// nothing more to do, a send that was freed); what nobody will ever receive, and receives that nobody will ever send to,
-// are a fault of the program, which ends in peace all the same, and at once.
+// nothing more to do, a send that was freed). What nobody will ever receive, and receives that nobody will ever send
+// to, are a fault of the program, which ends in peace all the same.
+//   unfinished [--never]    --never: with such ones
 #include "check.h"
 
 #include <unistd.h>

@@ -300,8 +300,11 @@ TEST(Endpoint, MessagesThatNobodyAsksForTakeLittleMoreThanTheyNeed) {
     ASSERT_TRUE(members[0].test(&send));
   }
   EXPECT_EQ(members[1].counters().longest_unexpected, 20'000u);
+  const uint64_t taken = resident_bytes() - before;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which remember every byte
-  EXPECT_LT(resident_bytes() - before, 20'000u * 1'200);
+  EXPECT_LT(taken, 20'000u * 1'200);
+#else
+  EXPECT_GT(taken, 20'000u * 300);
 #endif
 }
 
