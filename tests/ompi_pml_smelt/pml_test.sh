@@ -69,7 +69,9 @@ export OMPI_MCA_pml_smelt_enable=1
 ok "the rules, 2 ranks" 2 "$programs/pml_rules" --served
 ok "the rules where wildcards have been used, 3 ranks" 3 "$programs/pml_rules" --served --ordered
 ok "the rules where no memory may be read, 2 ranks" 2 "$programs/pml_rules" --served --refused
+ok "one-sided by messages, 2 ranks" 2 --mca osc pt2pt "$programs/pml_rules" --served one_sided
 if [ "$length" = --full ]; then
+  ok "one-sided by messages, 4 ranks" 4 --mca osc pt2pt "$programs/pml_rules" --served one_sided
   for n in 2 3 4 5; do
     for how in --quick --ordered --refused "--ordered --refused"; do
       ok "the rules, $n ranks, $how" $n "$programs/pml_rules" --served $how

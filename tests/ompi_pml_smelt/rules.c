@@ -769,6 +769,50 @@ static void nobodys(void) {
   }
 }
 
+// --- one-sided: where Open MPI makes messages of it (--mca osc pt2pt), their requests call back when they are
+// complete, and are freed there
+
+static void one_sided(void) {
+  enum { kInts = 6000, kRounds = 12 };
+  static const int lengths_of[] = {1, 40, 1500, kInts};
+  int *window = calloc(3 * kInts, sizeof *window), *own = malloc(kInts * sizeof *own),
+      *got = malloc(kInts * sizeof *got);
+  MPI_Win win;
+  MPI_Win_create(window, 3 * kInts * sizeof *window, sizeof *window, MPI_INFO_NULL, world, &win);
+  const int to = next_of(world_rank), from = before_of(world_rank);
+  MPI_Win_fence(0, win);
+  for (int round = 0; round < kRounds; ++round) {
+    const int n = lengths_of[round % 4];
+    for (int i = 0; i < n; ++i) own[i] = world_rank * 1000 + round + i;
+    MPI_Put(own, n, MPI_INT, to, 0, n, MPI_INT, win);
+    MPI_Accumulate(own, n, MPI_INT, to, kInts, n, MPI_INT, MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    MPI_Get(got, n, MPI_INT, to, 0, n, MPI_INT, win);
+    for (int i = 0; i < n; ++i)
+      CHECK(window[i] == from * 1000 + round + i);  // nobody writes there before the next fence
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < n; ++i) CHECK(got[i] == own[i]);
+  }
+  int sum = 0;
+  for (int round = 0; round < kRounds; ++round) sum += from * 1000 + round;
+  CHECK(window[kInts] == sum);
+  for (int round = 0; round < kRounds; ++round) {
+    const int one = 1;
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    MPI_Accumulate(&one, 1, MPI_INT, 0, 2 * kInts, 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_unlock(0, win);
+  }
+  MPI_Barrier(world);
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+  MPI_Get(got, 1, MPI_INT, 0, 2 * kInts, 1, MPI_INT, win);
+  MPI_Win_unlock(0, win);
+  CHECK(got[0] == kRounds * world_size);
+  MPI_Win_free(&win);
+  free(window);
+  free(own);
+  free(got);
+}
+
 // --- room
 
 // More than fits anywhere, both sides send before they receive; the sends are blocking, so that what is short must be
@@ -937,6 +981,7 @@ static const struct {
     {"datatypes", datatypes},
     {"communicators", communicators},
     {"nobodys", nobodys},
+    {"one_sided", one_sided},
     {"flood", flood},
     {"many_requests", many_requests},
     {"forked", forked},
