@@ -28,7 +28,8 @@ struct smelt_endpoint : Object {
 namespace {
 
 static_assert(sizeof(Ticket) <= sizeof(smelt_endpoint_ticket));
-static_assert(sizeof(Request) <= sizeof(smelt_transfer) && alignof(Request) <= alignof(smelt_transfer));
+static_assert(sizeof(Request) <= sizeof(smelt_transfer));
+static_assert(alignof(Request) <= alignof(smelt_transfer));
 static_assert(offsetof(Request, state) == offsetof(smelt_transfer, state));
 static_assert(offsetof(Request, error) == offsetof(smelt_transfer, error));
 static_assert(offsetof(Request, peer) == offsetof(smelt_transfer, peer));

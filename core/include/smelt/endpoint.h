@@ -116,6 +116,7 @@ typedef struct smelt_endpoint_counters {
   uint64_t deferred;           /* sends that have had to wait for room */
   uint64_t sleeps;             /* of threads in smelt_endpoint_wait */
 } smelt_endpoint_counters;
+/* What has been counted so far. From any thread. */
 SMELT_API void smelt_endpoint_count(const smelt_endpoint *endpoint, smelt_endpoint_counters *counters);
 
 /* Longest messages of each way, in bytes: in the receiver's inbox; in a packet. */
