@@ -7,8 +7,11 @@
 #include "pml_smelt.h"
 
 #include "ompi/group/group.h"
+#include "opal/util/info_subscriber.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 pml_smelt_communicator *pml_smelt_by_context[UINT16_MAX + 1];
 
@@ -38,6 +41,7 @@ static pml_smelt_communicator *new_communicator(struct ompi_communicator_t *comm
       malloc(sizeof *served + members * sizeof *served->ranks + size * sizeof *served->members);
   if (!served) return NULL;
   served->context = (uint16_t)comm->c_contextid;
+  atomic_init(&served->promised, 0);
   served->ranks = (int32_t *)(served + 1);
   served->members = (uint16_t *)(served->ranks + members);
   for (unsigned i = 0; i < members; ++i) served->ranks[i] = -1;
@@ -49,6 +53,40 @@ static pml_smelt_communicator *new_communicator(struct ompi_communicator_t *comm
   return served;
 }
 
+/* --- what a program promises of a communicator (MPI 4.0, section 7.4.4)
+ *
+ *   mpi_assert_no_any_source, mpi_assert_no_any_tag   nothing is gained: a communicator pays for wildcards from its
+ *                                                     first one on. One that comes all the same is said, and served
+ *   mpi_assert_allow_overtaking                       nothing either: within a node there is one way, and it has order
+ *   mpi_assert_exact_length                           nothing: docs/mpi.md says what it could be good for */
+
+#if OMPI_MAJOR_VERSION >= 5
+typedef const char word;
+#else
+typedef char word;
+#endif
+
+static word *promise(opal_infosubscriber_t *object, word *key, word *value) {
+  pml_smelt_communicator *served = pml_smelt_served((struct ompi_communicator_t *)object);
+  const bool yes = strcasecmp(value, "true") == 0 || strcasecmp(value, "yes") == 0 || atoi(value) != 0;
+  const unsigned which = strcmp(key, "mpi_assert_no_any_tag") == 0 ? PML_SMELT_NO_ANY_TAG : PML_SMELT_NO_ANY_SOURCE;
+  if (served && yes) atomic_fetch_or_explicit(&served->promised, which, memory_order_relaxed);
+  if (served && !yes) atomic_fetch_and_explicit(&served->promised, ~which, memory_order_relaxed);
+  return yes ? "true" : "false";
+}
+
+void pml_smelt_say_broken(int from, int tag) {
+  static atomic_flag said = ATOMIC_FLAG_INIT;
+  if (atomic_flag_test_and_set_explicit(&said, memory_order_relaxed)) return;
+  pml_smelt_say(
+      "the program asks for messages of %s on a communicator whose info promises that it does not (%s); served "
+      "all the same, but take the promise away: another MPI may lose the message",
+      from == MPI_ANY_SOURCE && tag == MPI_ANY_TAG ? "any source and any tag"
+      : from == MPI_ANY_SOURCE                     ? "any source"
+                                                   : "any tag",
+      from == MPI_ANY_SOURCE ? "mpi_assert_no_any_source" : "mpi_assert_no_any_tag");
+}
+
 /* The one below is told of all: it keeps what it needs in the communicator, and others may ask it for theirs. */
 int pml_smelt_add_comm(struct ompi_communicator_t *comm) {
   const int error = pml_smelt_lower.pml_add_comm(comm);
@@ -58,6 +96,8 @@ int pml_smelt_add_comm(struct ompi_communicator_t *comm) {
     pml_smelt_communicator *served = new_communicator(comm);
     if (!served) return OMPI_ERR_OUT_OF_RESOURCE; /* the others will serve it */
     pml_smelt_by_context[served->context] = served;
+    (void)opal_infosubscribe_subscribe(&comm->super, "mpi_assert_no_any_source", "false", promise);
+    (void)opal_infosubscribe_subscribe(&comm->super, "mpi_assert_no_any_tag", "false", promise);
   }
   pml_smelt_count(why ? &pml_smelt_tally.communicators_left : &pml_smelt_tally.communicators_served);
   if (pml_smelt_verbose >= 1) pml_smelt_say_communicator(comm, why);

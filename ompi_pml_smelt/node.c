@@ -11,6 +11,11 @@
 
 #include "ompi/group/group.h"
 #include "ompi/proc/proc.h"
+#if OMPI_MAJOR_VERSION >= 5
+#include "opal/mca/accelerator/base/base.h"
+#else
+#include "opal/runtime/opal_params.h"
+#endif
 #include "opal/mca/pmix/pmix.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/proc.h"
@@ -113,7 +118,18 @@ static const char *read_cards(ompi_group_t *world, card *cards, int *rank_of) {
 /* --- 3 */
 
 /* What has come of it, or what is the first reason against it. */
-enum { kGood, kNoMemory, kNotShared };
+enum { kGood, kNoMemory, kNotShared, kDevices };
+
+/* Buffers that a CPU may not be able to read: Open MPI was built for devices' memory and has found some, or looks for
+ * it with every message. What is one piece is copied here without asking what it is. */
+static bool may_have_devices(void) {
+#if OMPI_MAJOR_VERSION >= 5
+  const char *name = opal_accelerator_base_selected_component.base_version.mca_component_name;
+  return name[0] && strcmp(name, "null") != 0;
+#else
+  return opal_cuda_support;
+#endif
+}
 
 static int worse(int a, int b) { return a > b ? a : b; }
 
@@ -149,6 +165,7 @@ static void progress_of_others(void *none) {
 }
 
 static int attach(const card *cards) {
+  if (may_have_devices()) return kDevices;
   int error = cards[0].error;
   if (own.member != 0 && error == 0) error = smelt_endpoint_join(&cards[0].ticket, members, own.member, &offered);
   if (error == -ENOMEM) return kNoMemory;
@@ -165,6 +182,8 @@ static const char *reason(int outcome) {
     case kNotShared:
       return "the ranks do not share a user or the right to open each other's memory in /proc (run them in one "
              "container, as one user)";
+    case kDevices:
+      return "buffers may lie in a device's memory (where none do: --mca opal_cuda_support 0, or accelerator null)";
     default: return "Open MPI's own messages failed while the ranks were getting ready";
   }
 }

@@ -55,8 +55,9 @@ unsigned pml_smelt_members(void);
 /* communicators.c */
 typedef struct pml_smelt_communicator {
   uint16_t context;
-  uint16_t *members; /* [rank] */
-  int32_t *ranks;    /* [member]; -1: not in it */
+  uint16_t *members;    /* [rank] */
+  int32_t *ranks;       /* [member]; -1: not in it */
+  atomic_uint promised; /* PML_SMELT_NO_ANY_..., by what its info says */
 } pml_smelt_communicator;
 extern pml_smelt_communicator *pml_smelt_by_context[UINT16_MAX + 1];
 /* NULL: the winner's. */
@@ -65,6 +66,16 @@ static inline pml_smelt_communicator *pml_smelt_served(const struct ompi_communi
 }
 int pml_smelt_add_comm(struct ompi_communicator_t *comm);
 int pml_smelt_del_comm(struct ompi_communicator_t *comm);
+enum { PML_SMELT_NO_ANY_SOURCE = 1, PML_SMELT_NO_ANY_TAG = 2 };
+/* A receive or probe that breaks such a promise is said, once, and served. */
+void pml_smelt_say_broken(int from, int tag);
+static inline void pml_smelt_keep_promise(const pml_smelt_communicator *served, int from, int tag) {
+  if (from != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) return;
+  const unsigned promised = atomic_load_explicit(&served->promised, memory_order_relaxed);
+  if ((from == MPI_ANY_SOURCE && (promised & PML_SMELT_NO_ANY_SOURCE)) ||
+      (tag == MPI_ANY_TAG && (promised & PML_SMELT_NO_ANY_TAG)))
+    pml_smelt_say_broken(from, tag);
+}
 
 /* requests.c */
 typedef enum pml_smelt_kind { PML_SMELT_SEND, PML_SMELT_RECEIVE, PML_SMELT_HOLDER } pml_smelt_kind;

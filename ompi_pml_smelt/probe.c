@@ -18,6 +18,7 @@ static void wait_a_little(unsigned *round) {
 
 static bool look(const pml_smelt_communicator *served, int from, int tag, ompi_status_public_t *status) {
   smelt_transfer seen = {.error = 0};
+  pml_smelt_keep_promise(served, from, tag);
   if (!smelt_endpoint_probe(pml_smelt_endpoint, from == MPI_ANY_SOURCE ? -1 : served->members[from], served->context,
                             tag == MPI_ANY_TAG ? 0 : tag, tag == MPI_ANY_TAG, &seen.peer, &seen.tag, &seen.length))
     return false;
@@ -58,6 +59,7 @@ int pml_smelt_probe(int from, int tag, struct ompi_communicator_t *comm, ompi_st
 /* A receive that only holds what it gets. 1: it has, 0: not yet. */
 static int post_holder(pml_smelt_request *holder, int from, int tag) {
   holder->transfer.holds = 1;
+  pml_smelt_keep_promise(holder->served, from, tag);
   pml_smelt_count(&pml_smelt_tally.probes);
   return smelt_endpoint_receive(pml_smelt_endpoint, &holder->transfer,
                                 from == MPI_ANY_SOURCE ? -1 : holder->served->members[from], holder->served->context,

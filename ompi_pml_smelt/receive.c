@@ -35,6 +35,7 @@ void pml_smelt_receive_completed(smelt_transfer *transfer) {
 static int post(const pml_smelt_communicator *served, smelt_transfer *transfer, int from, int tag, void *buffer,
                 size_t room) {
   pml_smelt_count(&pml_smelt_tally.receives);
+  pml_smelt_keep_promise(served, from, tag);
   return smelt_endpoint_receive(pml_smelt_endpoint, transfer, from == MPI_ANY_SOURCE ? -1 : served->members[from],
                                 served->context, tag == MPI_ANY_TAG ? 0 : tag, tag == MPI_ANY_TAG, buffer, room);
 }

@@ -32,7 +32,7 @@ inline int32_t tag_of(const Header& header) { return static_cast<int32_t>(static
 
 // A message that has come, for as long as nobody has received it; then what is to be said to its sender.
 struct Message {
-  MatchNode node;
+  MatchMessage node;
   Header header;
   char bytes[kInlineBytes];
   uint16_t sender;

@@ -170,7 +170,7 @@ int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_
   request->node.key = pattern.key;
   request->node.mask = pattern.mask;
   if (pattern.mask != kExact) wildcards_.fetch_add(1, std::memory_order_relaxed);
-  MatchNode* message = table_.post(&request->node);
+  MatchMessage* message = table_.post(&request->node);
   const bool is_complete = message && met(request, reinterpret_cast<Message*>(message));
   if (done) *done = is_complete;
   return 0;
@@ -239,7 +239,7 @@ void Endpoint::forget(uint16_t context) {
   if (is_alone) unlock(draining_, 0);
   if (!any) return;
   Request nobody;  // has no room
-  for (MatchNode *node = table_.take_messages(context), *after; node; node = after) {
+  for (MatchMessage *node = table_.take_messages(context), *after; node; node = after) {
     after = node->after;
     auto* message = reinterpret_cast<Message*>(node);
     asked_for_.fetch_add(1, std::memory_order_relaxed);

@@ -56,6 +56,12 @@ check "said who does not: no memory" 0 'left to Open MPI.s pml/ob1: not enough s
 check "said who does not: one of the ranks has it off" 0 'left to Open MPI.s pml/ob1: not all ranks' \
   mpirun -n 1 env SMELT_VERBOSE=1 OMPI_MCA_pml_smelt_enable=1 "$programs/pml_rules" --left lengths \
   : -n 1 "$programs/pml_rules" --left lengths
+check "said once: a broken promise" 0 'any tag on a communicator whose info promises' \
+  mpirun -n 2 --mca pml_smelt_enable 1 "$programs/pml_rules" --served broken_promises
+[ "$(wc -l <"$output")" -eq 3 ] || fail "not said once by each rank"
+check "not said: a promise that is kept" 0 '^ok$' \
+  mpirun -n 2 --mca pml_smelt_enable 1 "$programs/pml_rules" --served promises
+[ "$(wc -l <"$output")" -eq 1 ] || fail "said of a promise that is kept"
 check "smelt run --messages -- mpirun" 0 '^ok$' env -u OMPI_MCA_mca_base_component_path "$smelt" run --messages -- \
   mpirun -n 2 "$programs/pml_rules" --served lengths
 check "smelt run -- mpirun" 0 '^ok$' env -u OMPI_MCA_mca_base_component_path "$smelt" run -- \

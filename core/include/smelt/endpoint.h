@@ -45,7 +45,7 @@ SMELT_API void smelt_endpoint_leave(smelt_endpoint *endpoint, int together);
 
 typedef struct smelt_transfer smelt_transfer;
 struct smelt_transfer {
-  uint64_t node[7]; /* Smelt's */
+  uint64_t node[5]; /* Smelt's */
   uint64_t state;   /* Smelt's */
   /* When it is done: 0; -EMSGSIZE: the message was longer than the room, which has its beginning; -ECANCELED;
    * -EPIPE: the other has died; -EIO: its memory could not be read to the end. */
