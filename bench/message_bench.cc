@@ -2,12 +2,14 @@
 //
 //   posted N       one way of a ping-pong of 8 bytes, while each has N other receives posted
 //   unexpected N   the same, while N other messages wait for each, which nobody asks for
+//   wildcards N    the same with receives of any source, while each has N others of any source posted
+//   unasked N      the same with receives of any source, while N other messages wait for each
 //   reverse N      N receives are posted, the messages come in the other order: per message
 //   size N         one way of a ping-pong of N bytes, between two processes
 //   latency T      one way of T ping-pongs of 8 bytes at a time, a thread each, between two processes
 //   rate T         T threads each send windows of 64 messages of 8 bytes to T others, of another process: per message
 //
-// The first three are of two threads of one process: lists that are walked make them grow with N. Each figure is the
+// The first five are of two threads of one process: lists that are walked make them grow with N. Each figure is the
 // median of the batches, in ns, and beside it the median of a hop, one way of a ping-pong on a line of memory, played
 // by the same two threads in turn with the batches: what the machine did meanwhile.
 //   message_bench [--quick] [NAME ...]    --quick: few of everything
@@ -133,7 +135,8 @@ void batches(Pair& pair, uint16_t me, int count, const std::function<double()>& 
   }
 }
 
-double ping_pong(Endpoint* end, uint16_t me, int32_t tag, std::vector<char>& bytes, int rounds) {
+double ping_pong(Endpoint* end, uint16_t me, int32_t tag, std::vector<char>& bytes, int rounds,
+                 bool any_source = false) {
   const auto start = Clock::now();
   for (int i = 0; i < rounds; ++i)
     for (const uint16_t sender : {uint16_t{0}, uint16_t{1}}) {
@@ -141,21 +144,22 @@ double ping_pong(Endpoint* end, uint16_t me, int32_t tag, std::vector<char>& byt
       if (sender == me)
         end->send(&request, 1 - me, 1, tag, bytes.data(), bytes.size());
       else
-        end->receive(&request, 1 - me, 1, tag, false, bytes.data(), bytes.size());
+        end->receive(&request, any_source ? -1 : 1 - me, 1, tag, false, bytes.data(), bytes.size());
       end->wait(&request);
     }
   return since(start) / (2.0 * rounds);
 }
 
 // In two threads, with whatever `before` has done.
-bool among_threads(std::string_view name, uint64_t n, Effort effort, const std::function<void(Pair&)>& before) {
+bool among_threads(std::string_view name, uint64_t n, Effort effort, const std::function<void(Pair&)>& before,
+                   bool any_source = false) {
   Pair pair;
   if (!pair.failed) pair.open(0), pair.open(1);
   if (pair.failed) return false;
   before(pair);
   const auto play = [&](uint16_t me) {
     std::vector<char> bytes(8);
-    batches(pair, me, effort.batches, [&] { return ping_pong(pair.end[me], me, 0, bytes, effort.rounds); });
+    batches(pair, me, effort.batches, [&] { return ping_pong(pair.end[me], me, 0, bytes, effort.rounds, any_source); });
   };
   std::thread other([&] { play(1); });
   play(0);
@@ -171,6 +175,33 @@ bool posted(uint64_t others, Effort effort) {
       for (uint64_t i = 0; i < others; ++i)
         pair.end[me]->receive(&receives.emplace_back(), 1 - me, 0, static_cast<int32_t>(i), false, nullptr, 0);
   });
+}
+
+// In the context of the ping-pong, whose wildcards might meet the others.
+bool wildcards(uint64_t others, Effort effort) {
+  std::deque<Request> receives;
+  return among_threads(
+      "wildcards", others, effort,
+      [&](Pair& pair) {
+        for (uint16_t me = 0; me < 2; ++me)
+          for (uint64_t i = 0; i < others; ++i)
+            pair.end[me]->receive(&receives.emplace_back(), -1, 1, static_cast<int32_t>(i + 1), false, nullptr, 0);
+      },
+      true);
+}
+
+bool unasked(uint64_t others, Effort effort) {
+  std::deque<Request> sends;
+  return among_threads(
+      "unasked", others, effort,
+      [&](Pair& pair) {
+        for (uint16_t me = 0; me < 2; ++me)
+          for (uint64_t i = 0; i < others; ++i) {
+            pair.end[me]->send(&sends.emplace_back(), 1 - me, 1, static_cast<int32_t>(i + 1), nullptr, 0);
+            pair.end[1 - me]->progress();
+          }
+      },
+      true);
 }
 
 bool unexpected(uint64_t others, Effort effort) {
@@ -292,7 +323,8 @@ bool rate(uint64_t threads, Effort effort) {
 int main(int count, char** arguments) {
   bool quick = false;
   std::vector<std::string_view> wanted;
-  constexpr std::string_view kNames[] = {"posted", "unexpected", "reverse", "size", "latency", "rate"};
+  constexpr std::string_view kNames[] = {"posted",  "unexpected", "wildcards", "unasked",
+                                         "reverse", "size",       "latency",   "rate"};
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
     if (argument == "--quick") {
@@ -300,7 +332,9 @@ int main(int count, char** arguments) {
     } else if (std::find(std::begin(kNames), std::end(kNames), argument) != std::end(kNames)) {
       wanted.push_back(argument);
     } else {
-      fmt::print(stderr, "usage: message_bench [--quick] [posted] [unexpected] [reverse] [size] [latency] [rate]\n");
+      fmt::print(
+          stderr,
+          "usage: message_bench [--quick] [posted] [unexpected] [wildcards] [unasked] [reverse] [size] [latency] [rate]\n");
       return 2;
     }
   }
@@ -315,6 +349,10 @@ int main(int count, char** arguments) {
     for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= posted(n, effort);
   if (is_wanted("unexpected"))
     for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= unexpected(n, effort);
+  if (is_wanted("wildcards"))
+    for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= wildcards(n, effort);
+  if (is_wanted("unasked"))
+    for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= unasked(n, effort);
   if (is_wanted("reverse"))
     for (const uint64_t n : {uint64_t{100}, uint64_t{1000}, most}) good &= reverse(n, {1, quick ? 3 : 11});
   if (is_wanted("size"))

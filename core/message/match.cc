@@ -62,7 +62,7 @@ void MatchTable::release(Held* held) {
 }
 
 // Without a wildcard about. `ordered` is looked at under the bucket's lock, which is why the one who sets it passes
-// through all of them (begin_order).
+// through all of them (begin_index).
 MatchNode* MatchTable::access(MatchNode* node, uintptr_t kind, bool waits) {
   Held held = hold(node->key);
   // relaxed: who has been through this bucket with `ordered` set has had its lock before us
