@@ -112,7 +112,7 @@ Counters Endpoint::counters() const {
           .received_pieces = value(in_pieces_),
           .unexpected = value(unexpected_),
           .longest_unexpected = value(longest_),
-          .wildcards = value(wildcards_),
+          .wildcards = table_.wildcards(),
           .switches = table_.switches(),
           .deferred = value(deferred_),
           .sleeps = value(sleeps_)};

@@ -242,7 +242,7 @@ class Endpoint : public Object {
   Message* messages_ = nullptr;                // free
   struct Parcel* parcels_[kParcelSizes] = {};  // free
   struct Chunk* chunks_ = nullptr;
-  alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0}, deferred_{0}, wildcards_{0}, sleeps_{0};
+  alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0}, deferred_{0}, sleeps_{0};
   alignas(64) std::atomic<uint32_t> queues_waiting_{0};
   alignas(64) std::atomic<int64_t> asked_{0};  // ns: when the kernel was last asked for the dead
   alignas(64) std::atomic<uintptr_t> polling_{0};

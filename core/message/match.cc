@@ -64,11 +64,17 @@ void MatchTable::release(Held* held) {
 // Without a wildcard about. `ordered` is looked at under the bucket's lock, which is why the one who sets it passes
 // through all of them (begin_index).
 MatchNode* MatchTable::access(MatchNode* node, uintptr_t kind, bool waits) {
+  const auto in_order = [&] {
+    return kind == kMessage ? arrive_ordered(static_cast<MatchMessage*>(node), waits) : post_ordered(node);
+  };
+  const std::atomic<uint32_t>& ordered = shard(node->key).ordered;
+  // relaxed: once and for all. Who does not see it yet does so under the lock.
+  if (ordered.load(std::memory_order_relaxed)) return in_order();
   Held held = hold(node->key);
   // relaxed: who has been through this bucket with `ordered` set has had its lock before us
-  if (shard(node->key).ordered.load(std::memory_order_relaxed)) {
+  if (ordered.load(std::memory_order_relaxed)) {
     release(&held);
-    return kind == kMessage ? arrive_ordered(static_cast<MatchMessage*>(node), waits) : post_ordered(node);
+    return in_order();
   }
   const QueuePlace place = by_key.find(&held, node->key);
   MatchNode* met = nullptr;

@@ -99,6 +99,7 @@ struct MatchIndex {
 struct alignas(64) MatchShard {
   std::atomic<uintptr_t> lock;
   std::atomic<uint32_t> ordered;  // bits: the kinds of wildcards that have come, whose indices are kept
+  std::atomic<uint64_t> asked;    // wildcards; only the holder of the lock writes it
   uint64_t clock;                 // numbers of receives
   alignas(64) MatchIndex index[kWildcards];
 };
@@ -129,7 +130,8 @@ class MatchTable {
   uint64_t buckets() const;
   // Wildcards have made a context of this key's keep order.
   bool is_ordered(uint64_t key) const;
-  uint32_t switches() const;  // how often wildcards have done so
+  uint32_t switches() const;   // how often wildcards have done so
+  uint64_t wildcards() const;  // receives and probes that were wildcards
 
  private:
   struct Held;
@@ -148,6 +150,7 @@ class MatchTable {
   template <typename Look>
   void pass_through(const Look& look);
   void begin_index(MatchShard* shard, int wildcard);
+  void note_wildcard(MatchShard* shard, int wildcard);
   void take_first(MatchMessage* message);
 
   std::atomic<uint64_t> buckets_{0};

@@ -97,6 +97,19 @@ void MatchTable::pass_through(const Look& look) {
   unlock(growing_, 0);
 }
 
+uint64_t MatchTable::wildcards() const {
+  uint64_t all = 0;
+  for (uint32_t i = 0; i < kShards; ++i) all += shards_[i].asked.load(std::memory_order_relaxed);
+  return all;
+}
+
+// Under the shard's lock.
+void MatchTable::note_wildcard(MatchShard* ours, int wildcard) {
+  // relaxed, both: a count
+  ours->asked.store(ours->asked.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (!has(seen_by(*ours), wildcard)) begin_index(ours, wildcard);
+}
+
 // The first wildcard of a kind. Under the shard's lock.
 void MatchTable::begin_index(MatchShard* ours, int wildcard) {
   // relaxed: the locks of the buckets tell everybody
@@ -165,7 +178,7 @@ MatchMessage* MatchTable::post_ordered(MatchNode* receive) {
   MatchMessage* met = nullptr;
   if (receive->mask != kExact) {
     const int wildcard = wildcard_of(receive->mask);
-    if (!has(seen_by(ours), wildcard)) begin_index(&ours, wildcard);
+    note_wildcard(&ours, wildcard);
     const IndexOf index(&ours, wildcard);
     met = static_cast<MatchMessage*>(index.first(receive->key, kMessage));
     if (met)
@@ -241,7 +254,7 @@ bool MatchTable::probe(uint64_t key, uint64_t mask, void (*look)(const MatchNode
   MatchShard& ours = shard(key);
   const int wildcard = wildcard_of(mask);
   lock(ours.lock);
-  if (!has(seen_by(ours), wildcard)) begin_index(&ours, wildcard);
+  note_wildcard(&ours, wildcard);
   const MatchNode* message = IndexOf(&ours, wildcard).first(key, kMessage);
   if (message) look(message, argument);
   unlock(ours.lock, 0);

@@ -169,7 +169,6 @@ int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_
   const MatchNode pattern = pattern_of(source, context, tag, any_tag);
   request->node.key = pattern.key;
   request->node.mask = pattern.mask;
-  if (pattern.mask != kExact) wildcards_.fetch_add(1, std::memory_order_relaxed);
   MatchMessage* message = table_.post(&request->node);
   const bool is_complete = message && met(request, reinterpret_cast<Message*>(message));
   if (done) *done = is_complete;
@@ -210,7 +209,6 @@ void Endpoint::receive_held(Request* request, Request* holder, void* buffer, uin
 bool Endpoint::probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen) {
   if (source >= shape_.members) return false;
   const MatchNode pattern = pattern_of(source, context, tag, any_tag);
-  if (pattern.mask != kExact) wildcards_.fetch_add(1, std::memory_order_relaxed);
   return table_.probe(
       pattern.key, pattern.mask,
       [](const MatchNode* node, void* to) {
