@@ -23,7 +23,7 @@ namespace {
 
 struct RunArguments {
   std::string library;
-  bool dry_run = false, stock = false, verbose = false, networks = false;
+  bool dry_run = false, stock = false, verbose = false, networks = false, messages = false;
   std::vector<std::string> command;
 };
 
@@ -58,6 +58,19 @@ std::string component_to_use(const RunArguments& arguments) {
   const std::string component = find_component();
   // Open MPI has no way to write a path with a colon; OpenMP programs need not care.
   return component.find(':') == std::string::npos ? component : "";
+}
+
+// With --messages: the folder of the component that serves them. Not always, since it is not known yet that they are
+// never slower.
+std::string messages_to_use(const RunArguments& arguments) {
+  if (!arguments.messages || arguments.stock) return "";
+  const std::string folder = find_messages_component();
+  if (!folder.empty() && folder.find(':') == std::string::npos) return folder;
+  // the program runs all the same
+  warn(fmt::format("--messages: {}; Open MPI's messages remain its own",
+                   folder.empty() ? "there is no component for them here, which is built with Open MPI 4.1 only"
+                                  : fmt::format("Open MPI cannot read a path with a colon, {}", folder)));
+  return "";
 }
 
 // With --networks: what follows from the sampled ones, where they are still those of this machine.
@@ -97,6 +110,7 @@ int run_run(const RunArguments& arguments) {
   const std::vector<EnvironmentChange> changes =
       run_environment({.shims = shims,
                        .component = component,
+                       .messages = messages_to_use(arguments),
                        .verbose = arguments.verbose,
                        .sanitizer = program.empty() ? "" : sanitizer_runtime(program),
                        .networks = network_parameters(arguments)});
@@ -152,6 +166,8 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
       ->type_name("PATH");
   verb->add_flag("--dry-run", arguments->dry_run, "print the command instead of running it");
   verb->add_flag("--stock", arguments->stock, "run without Smelt, for comparison");
+  verb->add_flag("--messages", arguments->messages,
+                 "serve Open MPI's messages between ranks of a node as well, not its collectives alone (Open MPI 4.1)");
   verb->add_flag("--networks", arguments->networks,
                  "give Open MPI's TCP component the parameters that follow from the sampled networks (smelt tune)");
   verb->add_flag("--verbose", arguments->verbose, "let Smelt say what it took over (SMELT_VERBOSE=1)");

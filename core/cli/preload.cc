@@ -127,13 +127,20 @@ std::string find_component() {
   return fs::path(find_part("ompi_coll_smelt", "smelt/openmpi", kComponentName)).parent_path().string();
 }
 
-std::string without_component(const std::string& path) {
+std::string find_messages_component() {
+  return fs::path(find_part("ompi_pml_smelt", "smelt/openmpi", kMessagesName)).parent_path().string();
+}
+
+std::string without_components(const std::string& path, bool messages) {
+  const auto is_ours = [messages](const fs::path& folder) {
+    return is_file(folder / kComponentName) || (messages && is_file(folder / kMessagesName));
+  };
   std::string others;
   for (size_t at = 0; at < path.size();) {
     size_t end = path.find(':', at);
     if (end == std::string::npos) end = path.size();
     const std::string folder = path.substr(at, end - at);
-    if (!folder.empty() && !is_file(fs::path(folder) / kComponentName)) others += (others.empty() ? "" : ":") + folder;
+    if (!folder.empty() && !is_ours(folder)) others += (others.empty() ? "" : ":") + folder;
     at = end + 1;
   }
   return others;

@@ -1,4 +1,4 @@
-// The OpenMP shims and the Open MPI component as files, and the values that make the loader and Open MPI find them.
+// The OpenMP shims and the Open MPI components as files, and the values that make the loader and Open MPI find them.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@ namespace smelt {
 inline constexpr const char* kShimName = "libsmelt_gomp.so";
 inline constexpr const char* kKmpShimName = "libsmelt_kmp.so";  // for LLVM's libomp
 inline constexpr const char* kComponentName = "mca_coll_smelt.so";
+inline constexpr const char* kMessagesName = "mca_pml_smelt.so";
 
 // Beside this executable as built or as installed, wherever the tree was moved to; else in the configured libdir.
 // "" when there is none.
@@ -16,6 +17,8 @@ std::string find_kmp_shim();
 
 // The folder of the Open MPI component, in the same places; "" when there is none, as in a build without Open MPI.
 std::string find_component();
+// ... and of the one for messages, which is the same folder where both are installed.
+std::string find_messages_component();
 
 // `before` (LD_PRELOAD as it was, or nullptr) without any shim, and with `shims` in front, "" for none. Before them
 // only AddressSanitizer's runtime, which ends a program that loads another library first: the one in `before`, or
@@ -26,8 +29,9 @@ std::string preload_value(const char* before, const std::string& shims, const st
 // and so before all libraries. What a wrapper (mpirun, sh) starts is not looked at.
 std::string sanitizer_runtime(const std::string& program);
 
-// `path` (folders with colons between) without those that hold an Open MPI component of Smelt's.
-std::string without_component(const std::string& path);
+// `path` (folders with colons between) without those that hold Smelt's collectives for Open MPI, or, `messages`, its
+// messages.
+std::string without_components(const std::string& path, bool messages);
 
 // The file that execvp would run for `command`, "" when there is none.
 std::string find_program(const std::string& command);

@@ -14,7 +14,9 @@ constexpr const char* kPath = "OMPI_MCA_mca_base_component_path";
 constexpr const char* kPmixPath = "PMIX_MCA_mca_base_component_path";
 constexpr bool kPmixWouldWarn = SMELT_OPEN_MPI_MAJOR >= 5;
 constexpr const char* kPriority = "OMPI_MCA_coll_smelt_priority";
-constexpr const char* kUsed = "90";                                  // above all of Open MPI's own
+constexpr const char* kMessages = "OMPI_MCA_pml_smelt_enable";
+constexpr const char* kUsed = "90";  // above all of Open MPI's own
+constexpr const char* kEnabled = "1";
 constexpr const char* kOpenMpisOwn = "SYSTEM_DEFAULT:USER_DEFAULT";  // where it looks when told nothing
 
 bool is_set(const char* name) {
@@ -30,17 +32,23 @@ void add_preload(const RunParts& parts, std::vector<EnvironmentChange>& changes)
     changes.push_back({"LD_PRELOAD", std::nullopt});
 }
 
-void add_component(const RunParts& parts, std::vector<EnvironmentChange>& changes) {
+void add_components(const RunParts& parts, std::vector<EnvironmentChange>& changes) {
   const std::string before = is_set(kPath) ? environment(kPath) : "";
-  const std::string others = without_component(before);
-  if (!parts.component.empty()) {
-    changes.push_back({kPath, parts.component + ":" + (others.empty() ? kOpenMpisOwn : others)});
+  const std::string others = without_components(before, parts.component.empty() || !parts.messages.empty());
+  std::string ours = parts.component;
+  if (!parts.messages.empty() && parts.messages != parts.component) ours += (ours.empty() ? "" : ":") + parts.messages;
+  if (!ours.empty()) {
+    changes.push_back({kPath, ours + ":" + (others.empty() ? kOpenMpisOwn : others)});
     if (kPmixWouldWarn && !environment(kPmixPath)) changes.push_back({kPmixPath, ""});
-    if (!is_set(kPriority) && !is_set("SMELT_PRIORITY")) changes.push_back({kPriority, kUsed});
+    if (!parts.component.empty() && !is_set(kPriority) && !is_set("SMELT_PRIORITY"))
+      changes.push_back({kPriority, kUsed});
+    if (!parts.messages.empty() && !is_set(kMessages)) changes.push_back({kMessages, kEnabled});
   } else if (others != before) {
     changes.push_back({kPath, others == kOpenMpisOwn ? std::nullopt : std::optional(others)});
     if (environment(kPmixPath) && !is_set(kPmixPath)) changes.push_back({kPmixPath, std::nullopt});
     if (is_set(kPriority) && std::string(environment(kPriority)) == kUsed) changes.push_back({kPriority, std::nullopt});
+    if (is_set(kMessages) && std::string(environment(kMessages)) == kEnabled)
+      changes.push_back({kMessages, std::nullopt});
   }
 }
 
@@ -51,7 +59,7 @@ std::string mca(const Parameter& parameter) { return "OMPI_MCA_" + parameter.nam
 std::vector<EnvironmentChange> run_environment(const RunParts& parts) {
   std::vector<EnvironmentChange> changes;
   add_preload(parts, changes);
-  add_component(parts, changes);
+  add_components(parts, changes);
   for (const Parameter& one : parts.networks) changes.push_back({mca(one), one.value});
   if (parts.verbose) changes.push_back({"SMELT_VERBOSE", "1"});
   return changes;

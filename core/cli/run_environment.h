@@ -17,13 +17,15 @@ struct EnvironmentChange {
 struct RunParts {
   std::string shims;      // the OpenMP shims, with colons between, "" for none
   std::string component;  // folder of the Open MPI component, "" for none
+  std::string messages;   // ... and of the one for messages, "" where nobody has asked for it
   bool verbose = false;
   std::string sanitizer = {};            // AddressSanitizer's runtime that the program needs (preload.h), "" for none
   std::vector<Parameter> networks = {};  // of Open MPI, to be set
 };
 
 // Against the environment as it is. Parts that are "" are taken away where an earlier smelt run put them; what the user
-// set stays: other libraries and folders, a priority.
+// set stays: other libraries and folders, a priority; and messages that he or an outer smelt run has asked for, unless
+// there is no `component` either.
 std::vector<EnvironmentChange> run_environment(const RunParts& parts);
 
 // The variable by which the user has said something else about Open MPI's use of networks, "" for none. All parameters

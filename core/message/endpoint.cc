@@ -2,6 +2,7 @@
 #include "message/endpoint.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -13,48 +14,76 @@ namespace smelt::message {
 
 namespace {
 
-constexpr uint64_t kPageBytes = 4096, kChunkBytes = 256 * 1024;
+constexpr uint64_t kPageBytes = 4096, kChunkBytes = 256 * 1024, kLeastParcel = 512;
 constexpr int kBatch = 128;  // cells that are emptied before others get a chance
 
 uint64_t pages(uint64_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
 
+// Which of the lists of parcels: of kLeastParcel bytes, of twice as many, ...
+int parcel_size(uint64_t bytes) { return std::bit_width((std::max<uint64_t>(bytes, 1) - 1) / kLeastParcel); }
+
+// A counter that only the holder of a lock writes.
+void count(std::atomic<uint64_t>& counter) {
+  // relaxed, both: nothing else is read on the strength of it
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 }  // namespace
 
-uint64_t Shape::area_bytes() const {
-  return pages(Endpoint::Area::packets_at(*this) + uint64_t{packets} * packet_bytes);
-}
+uint64_t Shape::area_bytes() const { return pages(Endpoint::Area::end(*this)); }
 uint64_t Shape::bytes() const { return members * area_bytes(); }
 
 Endpoint::Area Endpoint::area(uint16_t member) const { return Area(memory_ + member * shape_.area_bytes(), shape_); }
 
 int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint) {
-  if (me >= shape.members || shape.cells < 2 || (shape.cells & (shape.cells - 1)) || shape.packet_bytes % 64)
+  if (me >= shape.members || shape.cells < 2 || (shape.cells & (shape.cells - 1)) || shape.packet_bytes % 64 ||
+      shape.packet_bytes > kMostParcel || shape.pieces == 0 || shape.piece_bytes == 0 || shape.piece_bytes % 64)
     return -EINVAL;
-  auto* made = make_object<Endpoint>(shape.members * (sizeof(Queue) + 1) + 256);
+  static_assert(kMostParcel == kLeastParcel << (kParcelSizes - 1) && kMostParcel <= kChunkBytes - 64);
+  auto* made = make_object<Endpoint>(shape.members * (sizeof(Queue) + 5) +
+                                     (shape.packets + shape.pieces) * sizeof(uint16_t) + 256);
   if (!made) return -ENOMEM;
   made->queues_ = made->arena.make<Queue>(shape.members);
+  made->held_ = made->arena.make<std::atomic<uint32_t>>(shape.members);
   made->gone_ = made->arena.make<std::atomic<uint8_t>>(shape.members);
-  if (!made->queues_ || !made->gone_ || made->table_.create() != 0) {
+  auto* holders = made->arena.make<std::atomic<uint16_t>>(shape.packets + shape.pieces);
+  if (!made->queues_ || !made->held_ || !made->gone_ || !holders || made->table_.create() != 0) {
     free_object(made);
     return -ENOMEM;
   }
   made->memory_ = static_cast<char*>(memory);
   made->shape_ = shape;
   made->me_ = me;
-  made->single_copy_ = single_copy;
+  // Half of a sender's packets lie with messages that nobody has asked for, at most.
+  made->share_ = shape.packets / (2 * std::max<uint32_t>(shape.members - 1, 1));
+  made->set_limits(shape.packet_bytes, 0);
+  // relaxed: whoever else uses the endpoint has been given it
+  made->single_copy_.store(single_copy, std::memory_order_relaxed);
   made->process_ = os::process_id();
   const Area own = made->area(me);
   own.member->process = made->process_;
   own.member->started = os::process_start(made->process_);
   own.inbox.write_empty();
   made->reader_.inbox = own.inbox;
-  made->pool_.write_full(own.returns, shape.packets);
+  made->pool_.write_full(own.returns, shape.packets, holders);
+  made->pieces_.write_full(own.piece_returns, shape.pieces, holders + shape.packets);
   *endpoint = made;
   return 0;
 }
 
 void Endpoint::close(Endpoint* endpoint) {
   if (!endpoint) return;
+  constexpr int64_t kPatience = 1'000'000'000;  // ns
+  const int64_t began = os::now_ns();
+  // Sends that have found no room until now are lost; they may have gone with their owners.
+  for (uint16_t to = 0; to < endpoint->shape_.members; ++to) {
+    Queue& queue = endpoint->queues_[to];
+    queue.first = queue.first_granted = nullptr;
+    endpoint->note(&queue);
+  }
+  // relaxed: nobody else uses it
+  while (endpoint->queues_waiting_.load(std::memory_order_relaxed) != 0 && os::now_ns() - began < kPatience)
+    if (!endpoint->launch()) os::yield_cpu();
   for (Chunk *chunk = endpoint->chunks_, *next; chunk; chunk = next) {
     next = chunk->next;
     os::unmap_pages(chunk, kChunkBytes);
@@ -63,42 +92,103 @@ void Endpoint::close(Endpoint* endpoint) {
   free_object(endpoint);
 }
 
-uint64_t Endpoint::deferred() const { return deferred_.load(std::memory_order_relaxed); }
+void Endpoint::set_limits(uint64_t eager, uint64_t single_copy) {
+  eager_bytes_ = std::min<uint64_t>(eager, shape_.packet_bytes);
+  single_copy_bytes_ = single_copy;
+}
 
-// Memory for a message that may have to wait; nullptr: the machine has none.
+void Endpoint::set_single_copy(bool allowed) { single_copy_.store(allowed, std::memory_order_relaxed); }
+
+void Endpoint::set_host(void (*progress)(void*), void* argument) {
+  host_ = progress;
+  host_argument_ = argument;
+}
+
+Counters Endpoint::counters() const {
+  const auto value = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
+  return {.received_inline = value(inline_),
+          .received_eager = value(eager_),
+          .received_single_copy = value(single_copies_),
+          .received_pieces = value(in_pieces_),
+          .unexpected = value(unexpected_),
+          .longest_unexpected = value(longest_),
+          .wildcards = table_.wildcards(),
+          .switches = table_.switches(),
+          .deferred = value(deferred_),
+          .sleeps = value(sleeps_)};
+}
+
+// --- memory for what waits here; nullptr: the machine has none ---
+
+// Under messages_lock_.
+void* Endpoint::new_chunk() {
+  auto* chunk = static_cast<Chunk*>(os::map_pages(kChunkBytes));
+  if (!chunk) return nullptr;
+  chunk->next = chunks_;
+  chunks_ = chunk;
+  return reinterpret_cast<char*>(chunk) + 64;
+}
+
 Message* Endpoint::new_message() {
   lock(messages_lock_);
   if (!messages_) {
-    if (auto* chunk = static_cast<Chunk*>(os::map_pages(kChunkBytes))) {
-      chunk->next = chunks_;
-      chunks_ = chunk;
-      auto* first = reinterpret_cast<Message*>(reinterpret_cast<char*>(chunk) + 64);
+    if (auto* first = static_cast<Message*>(new_chunk())) {
       for (uint64_t i = 0; i < (kChunkBytes - 64) / sizeof(Message); ++i) {
         auto* message = new (first + i) Message;
-        message->free = messages_;
+        message->behind = messages_;
         messages_ = message;
       }
     }
   }
   Message* message = messages_;
-  if (message) messages_ = message->free;
+  if (message) messages_ = message->behind;
   unlock(messages_lock_, 0);
   return message;
 }
 
 void Endpoint::free_message(Message* message) {
   lock(messages_lock_);
-  message->free = messages_;
+  message->behind = messages_;
   messages_ = message;
   unlock(messages_lock_, 0);
 }
 
+// Room for so many bytes: of the next power of two, so that many short messages take little more than they need.
+void* Endpoint::new_parcel(uint64_t bytes) {
+  const int size = parcel_size(bytes);
+  lock(messages_lock_);
+  Parcel*& free = parcels_[size];
+  if (!free) {
+    if (auto* first = static_cast<char*>(new_chunk())) {
+      const uint64_t each = kLeastParcel << size;
+      for (uint64_t at = 0; at + each <= kChunkBytes - 64; at += each) {
+        auto* parcel = reinterpret_cast<Parcel*>(first + at);
+        parcel->next = free;
+        free = parcel;
+      }
+    }
+  }
+  Parcel* parcel = free;
+  if (parcel) free = parcel->next;
+  unlock(messages_lock_, 0);
+  return parcel;
+}
+
+void Endpoint::free_parcel(void* memory, uint64_t bytes) {
+  auto* parcel = static_cast<Parcel*>(memory);
+  Parcel*& free = parcels_[parcel_size(bytes)];
+  lock(messages_lock_);
+  parcel->next = free;
+  free = parcel;
+  unlock(messages_lock_, 0);
+}
+
 // Out of its packet, so that the sender has that again. False: no memory.
-bool Endpoint::keep(Message* message, uint16_t sender) {
-  void* own = os::map_pages(shape_.packet_bytes);
-  if (!own) return false;
-  const Area theirs = area(sender);
+bool Endpoint::keep(Message* message) {
   Header& header = message->header;
+  void* own = new_parcel(header.length);
+  if (!own) return false;
+  const Area theirs = area(message->sender);
   std::memcpy(own, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, header.length);
   theirs.returns.give_back(header.which);
   header.kind = Kind::kKept;
@@ -106,61 +196,150 @@ bool Endpoint::keep(Message* message, uint16_t sender) {
   return true;
 }
 
-// One thread at a time; the others have better things to do, unless they must know that all has been seen
-// (`patiently`).
+// --- progress ---
+
+// A message that has come, and the receive that it has met already, if so. What is to be read by single copy goes to
+// the list: that takes long, and is everybody's own work, without the inbox's lock.
+void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
+  const Kind kind = message->header.kind;
+  if (kind == Kind::kInline) count(inline_);
+  if (kind == Kind::kEager || kind == Kind::kKept) count(eager_);
+  // relaxed: a share, and no more. Before anybody can find it: it is he who gives the packet back.
+  if (kind == Kind::kEager) held_[message->sender].fetch_add(1, std::memory_order_relaxed);
+  if (!met) met = table_.arrive(&message->node);
+  if (!met) {
+    spare_ = nullptr;
+    count(unexpected_);
+    // relaxed, all: somebody may have received it already, which is why the difference has a sign
+    const uint64_t all = unexpected_.load(std::memory_order_relaxed);
+    const auto waiting = static_cast<int64_t>(all - asked_for_.load(std::memory_order_relaxed));
+    if (waiting > static_cast<int64_t>(longest_.load(std::memory_order_relaxed)))
+      longest_.store(static_cast<uint64_t>(waiting), std::memory_order_relaxed);
+    return;
+  }
+  auto* receive = reinterpret_cast<Request*>(met);
+  if (receive->holds) {
+    spare_ = nullptr;
+    receive->held = message;
+    describe(receive, *message);
+    finish(receive);
+  } else if (kind == Kind::kLong) {
+    message->receive = receive;
+    push_back(first, last, message);
+    spare_ = nullptr;
+  } else {
+    if (message->header.answer) spare_ = nullptr;
+    deliver(receive, message);
+    finish(receive);
+  }
+}
+
+// One thread at a time; the others have better things to do, unless they must know that all has been seen that was
+// there (`patiently`): then true says that it has. Otherwise: something was done.
 bool Endpoint::drain(bool patiently) {
   uintptr_t rest;
   if (patiently)
     lock(draining_);
   else if (!try_lock(draining_, &rest))
     return false;
-  bool any = false;
-  for (int i = 0; patiently || i < kBatch; ++i) {
+  Message *first = nullptr, *last = nullptr;
+  bool any = false, at_end = false;
+  const uint32_t most = patiently ? shape_.cells : kBatch;
+  for (uint32_t i = 0; i <= most; ++i) {
     int32_t sender, claimed_by;
     const InboxCell* cell = reader_.peek(&sender, &claimed_by);
+    at_end = (!cell && claimed_by < 0) || i == most;
+    if (at_end) break;
     if (!cell) {
-      // Only who waits for long asks whether somebody has died (is_gone), and that is soon enough. relaxed: a hint
-      if (claimed_by < 0 || !gone_[claimed_by].load(std::memory_order_relaxed)) break;
+      // Only who waits for long asks whether somebody has died (look_for_dead), and that is soon enough. relaxed: a
+      // hint
+      if (!gone_[claimed_by].load(std::memory_order_relaxed)) break;
       reader_.pass_dead(claimed_by);
       continue;
     }
-    Message* message = new_message();
-    if (!message) break;  // it stays where it is
-    std::memcpy(&message->header, cell->payload, sizeof(Header));
-    if (message->header.kind == Kind::kInline)
-      std::memcpy(message->bytes, cell->payload + sizeof(Header), message->header.length);
-    if (message->header.kind == Kind::kEager && !single_copy_ && !keep(message, static_cast<uint16_t>(sender))) {
-      free_message(message);
-      break;
+    const auto from = static_cast<uint16_t>(sender);
+    Header header;
+    std::memcpy(&header, cell->payload, sizeof header);
+    if (header.kind == Kind::kFinish) {
+      reader_.pass();
+      finish(reinterpret_cast<Request*>(header.answer));
+    } else if (header.kind == Kind::kGo) {
+      reader_.pass();
+      grant(header, from);
+    } else if (header.kind == Kind::kPiece) {
+      reader_.pass();
+      take_piece(header, from);
+    } else {
+      if (!spare_ && !(spare_ = new_message())) break;  // it stays where it is
+      spare_->header = header;
+      spare_->sender = from;
+      if (header.kind == Kind::kInline) std::memcpy(spare_->bytes, cell->payload + sizeof header, header.length);
+      spare_->node.key = header.key;
+      spare_->node.number = ++arrivals_;
+      MatchNode* met = nullptr;
+      // We have our share of its packets: it may have this one only for as long as it takes to copy it. relaxed: see
+      // take_in()
+      if (header.kind == Kind::kEager && held_[from].load(std::memory_order_relaxed) >= share_ &&
+          !(met = table_.arrive(&spare_->node, false)) && !keep(spare_))
+        break;
+      reader_.pass();
+      take_in(spare_, met, &first, &last);
     }
-    reader_.pass();
-    message->sender = static_cast<uint16_t>(sender);
-    message->node.key = message->header.key;
-    message->node.number = ++arrivals_;
-    if (MatchNode* met = table_.arrive(&message->node)) deliver(reinterpret_cast<Request*>(met), message);
     any = true;
   }
   unlock(draining_, 0);
-  return any;
+  while (Message* message = first) {
+    first = message->behind;
+    Request* receive = message->receive;
+    if (deliver_long(receive, message)) finish(receive);
+  }
+  return patiently ? at_end : any;
 }
 
-// The queues of sends that found no room. A send leaves its queue when it has been announced, not before: otherwise one
-// that begins just then would overtake it.
+// Under the queue's lock, when it has changed.
+void Endpoint::note(Queue* queue) {
+  const bool is_waiting = queue->first || queue->first_reply || queue->first_granted;
+  // relaxed, all: hints to whoever has not queued anything itself
+  const bool was_waiting = queue->anything.load(std::memory_order_relaxed) != 0;
+  queue->sends_wait.store(queue->first != nullptr, std::memory_order_relaxed);
+  queue->anything.store(is_waiting, std::memory_order_relaxed);
+  if (is_waiting != was_waiting) queues_waiting_.fetch_add(is_waiting ? 1 : ~0u, std::memory_order_relaxed);
+}
+
+// What found no room. A send leaves its queue when it has been announced, not before: otherwise one that begins just
+// then would overtake it.
 bool Endpoint::launch() {
   bool any = false;
+  // relaxed: a hint
+  if (queues_waiting_.load(std::memory_order_relaxed) == 0) return false;
   for (uint16_t to = 0; to < shape_.members; ++to) {
     Queue& queue = queues_[to];
     uintptr_t rest;
     // relaxed: a hint
-    if (queue.waiting.load(std::memory_order_relaxed) == 0 || !try_lock(queue.lock, &rest)) continue;
-    while (queue.first) {
-      Request* next = queue.first->behind;  // announced, it is its owner's again
-      if (!announce(queue.first)) break;
-      queue.first = next;
+    if (queue.anything.load(std::memory_order_relaxed) == 0 || !try_lock(queue.lock, &rest)) continue;
+    Request *completed = nullptr, *last_completed = nullptr;
+    while (Message* message = queue.first_reply) {
+      if (!put(to, message->header)) break;
+      queue.first_reply = message->behind;
+      free_message(message);
       any = true;
     }
-    if (!queue.first) queue.waiting.store(0, std::memory_order_relaxed);
+    while (Request* send = queue.first) {
+      Request* next = send->behind;  // announced, it may be its owner's again
+      const Announced how = announce(send);
+      if (how == Announced::kNoRoom) break;
+      queue.first = next;
+      if (how == Announced::kComplete) push_back(&completed, &last_completed, send);
+      any = true;
+    }
+    if (queue.first_granted) any |= launch_pieces(&queue, to, &completed, &last_completed);
+    note(&queue);
     unlock(queue.lock, 0);
+    // Only now: who is called may send.
+    while (Request* send = completed) {
+      completed = send->behind;
+      finish(send);
+    }
   }
   return any;
 }

@@ -1,29 +1,28 @@
 // Messages between the participants of one machine: one endpoint each, over memory that all share.
 //
-// A message is asked for by context, source and tag (match.h), and travels in one of three ways:
+// A message is asked for by context, source and tag (match.h), and travels in one of four ways:
 //
-//   inline      up to kInlineBytes: in the receiver's inbox (inbox.h)
-//   eager       up to a packet: copied into a packet of the sender (packet_pool.h), which the receiver reads and
-//               returns. The send is complete at once.
-//   rendezvous  longer, or when no packet is free: the inbox has only the address; the receiver reads the sender's
-//               memory when it knows where to (single copy: direct_copy.h's way), then says so in a word of the
-//               sender's shared memory; when all words are taken, in the request itself, by the kernel
+//   inline       up to kInlineBytes: in the receiver's inbox (inbox.h)
+//   eager        up to a limit, at most a packet: copied into a packet of the sender (packet_pool.h), which the
+//                receiver reads and returns. The send is complete at once.
+//   single copy  longer: the inbox has only the address; the receiver reads the sender's memory when it knows where to
+//                (direct_copy.h's way), and says so in the sender's inbox
+//   pieces       longer, where single copy is refused or slower, and where the sender's data do not lie in one piece:
+//                the receiver says where to, and the sender's data follow in pieces (pieces.cc)
 //
-// All three announce themselves in the inbox, so they match in the order in which they were sent. (Dang, Snir and
-// Gropp, EuroMPI 2016, section 2.3, let the receiver announce itself instead, which needs equal lengths and no
-// wildcards.)
+// All announce themselves in the inbox, so they match in the order in which they were sent. (Dang, Snir and Gropp,
+// EuroMPI 2016, section 2.3, let the receiver announce itself instead, which needs equal lengths and no wildcards.)
 //
-// Nothing waits but wait(). A send for which the receiver's inbox has no room is put in a queue per receiver, and what
-// follows it goes behind it; progress() sends it later. Receiving never needs room anywhere else: so two that send to
-// each other, and do not receive yet, cannot block each other. A message that nobody has asked for is taken out of the
-// inbox into memory of the receiver; its packet stays with it. So one that is asked for comes through, however many lie
-// before it that are not.
+// Nothing waits but wait(). A send for which there is no room in the receiver's inbox, or no packet, is put in a queue
+// per receiver, and what follows it goes behind it; so is what a receiver has to say to a sender. progress() sends it
+// later. Receiving never needs room anywhere else: so two that send to each other, and do not receive yet, cannot block
+// each other. A message that nobody has asked for is taken out of the inbox into memory of the receiver; and so is its
+// packet, when a receiver holds its share of the sender's already. So one that is asked for comes through, however many
+// lie before it that are not.
 //
 // Any thread may call anything at any time, but a request belongs to one thread at a time: it lives, and its buffer,
 // until it is complete. Whoever calls progress() does everybody's work; one thread empties the inbox, the others
-// return.
-// Where processes may not read each other's memory (ptrace_scope, seccomp), messages end at a packet: -EMSGSIZE;
-// there is no rendezvous then, and the receiver returns every packet at once, with a copy of its own.
+// return. Of those that wait one polls, the others sleep (wait.cc).
 #pragma once
 
 #include <atomic>
@@ -38,13 +37,14 @@ namespace smelt::message {
 
 inline constexpr uint32_t kHeaderBytes = 40;
 inline constexpr uint32_t kInlineBytes = kCellPayload - kHeaderBytes;
-inline constexpr uint32_t kWords = 64;  // rendezvous under way per sender that are answered without a system call
 
 struct Shape {
   uint16_t members;
   uint32_t cells = 256;  // of an inbox; a power of two
   uint32_t packets = 64;
-  uint32_t packet_bytes = 8192;  // a multiple of 64
+  uint32_t packet_bytes = 8192;  // a multiple of 64, at most 128 KiB
+  uint32_t pieces = 8;           // packets for what travels in pieces
+  uint32_t piece_bytes = 16384;  // a multiple of 64
 
   uint64_t area_bytes() const;  // of one member, whole pages
   uint64_t bytes() const;
@@ -56,101 +56,198 @@ struct alignas(kLineBytes) Member {
   uint64_t started;
 };
 
-enum class State : uint32_t {
-  kPending,
-  kComplete,
-  kAnnounced,  // a rendezvous whose word the receiver will write
+// What probe() tells of a message.
+struct Seen {
+  uint16_t sender;
+  int32_t tag;
+  uint64_t length;
 };
+
+struct Message;
 
 struct Request {
   MatchNode node;  // of a receive. The first member
-  std::atomic<State> state{State::kComplete};
+  static constexpr uintptr_t kPending = 0, kComplete = 1;
+  std::atomic<uintptr_t> state{kComplete};  // or who waits for it (Waiter)
   // Valid when it is complete. 0; -EMSGSIZE: the message was longer than the buffer, whose end it does not have;
-  // -EPIPE: the other has died.
+  // -EPIPE: the other has died, -EIO: its memory could not be read to the end; -ECANCELED: by cancel().
   int error = 0;
   uint16_t peer = 0;    // receiver; of a receive, the message's sender
   int32_t tag = 0;      // the message's
   uint64_t length = 0;  // the message's
 
+  // Set before it begins, each nullptr or a function. They stay.
+  // It has been completed otherwise than within send(), receive(), receive_held() or cancel(): by whoever makes
+  // progress, the last that is done to it. It may send and receive, and must not wait. (test() may have said so
+  // before.)
+  void (*completed)(Request* request) = nullptr;
+  // A receive's data, in place of being copied to the buffer; a send's that begins without `data`: bytes
+  // [at, at + bytes) of the message. Consecutive, one call at a time, from any thread; they must not call the endpoint.
+  void (*unpack)(Request* receive, uint64_t at, const void* data, uint64_t bytes) = nullptr;
+  void (*pack)(Request* send, uint64_t at, void* data, uint64_t bytes) = nullptr;
+  // A receive that only takes its message out of the others' way; receive_held() must follow.
+  bool holds = false;
+
   // The endpoint's
+  enum Stage : uint8_t { kBegun, kAnnounced, kInPieces, kEnded };
+  std::atomic<Stage> stage{kBegun};
   bool is_send = false;
+  bool synchronous = false;
   uint16_t context = 0;
-  uint32_t word = 0;  // kWords: `answer`
-  std::atomic<uint32_t> answer{0};
+  uint32_t packet = kNoPacket;  // that is filled, and not yet under way
   const void* data = nullptr;
   void* buffer = nullptr;
   uint64_t capacity = 0;
-  Request* behind = nullptr;  // in the queue of its receiver
+  uint64_t moved = 0, wanted = 0;  // bytes: that have gone, or come, in pieces; that will
+  uint64_t other = 0;              // the receive's address, in its process
+  Request* behind = nullptr;       // in the queue of its receiver
+  Message* held = nullptr;
+};
+
+// Of an endpoint, since it was opened. Relaxed: each is right, no two need be of the same moment.
+struct Counters {
+  uint64_t received_inline, received_eager, received_single_copy, received_pieces;  // messages, by how they came
+  uint64_t unexpected;          // of them: nobody had asked for them when they came
+  uint64_t longest_unexpected;  // most of those at a time
+  uint64_t wildcards;           // receives and probes that named no source or no tag
+  uint64_t switches;            // contexts that have begun to keep order for them (those that share a place: one)
+  uint64_t deferred;            // sends that have had to wait for room
+  uint64_t sleeps;              // of waiting threads
 };
 
 struct Header;
-struct Message;
+struct Waiter;
 
 class Endpoint : public Object {
  public:
   // `memory`: shape.bytes() that all members have mapped, zeroed; each calls this, and none sends before all have
-  // (the caller's barrier). `single_copy`: may all read all others' memory? 0, -ENOMEM, -EINVAL.
+  // (the caller's barrier). `single_copy`: may we read the others' memory? 0, -ENOMEM, -EINVAL.
   static int open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint);
-  // Nobody uses it any more, no request is pending. What was sent and not received is lost.
+  // Nobody uses it any more. What was sent and not received is lost, and a request that is not complete is not touched
+  // again; what the senders of received messages have not been told for want of room they are told now, if they make
+  // room within a second.
   static void close(Endpoint* endpoint);
 
-  // 0, or -EMSGSIZE, -EINVAL, and then the request is not begun. Complete or not: test().
-  int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes);
+  // Before the first message. Messages of more than `eager` bytes (at most a packet) are announced, and received by
+  // single copy if they have at least `single_copy`.
+  void set_limits(uint64_t eager, uint64_t single_copy);
+  void set_single_copy(bool allowed);  // as open() says
+  // Who waits calls this now and then, with no lock: other communication of the program. Before the first message.
+  void set_host(void (*progress)(void* argument), void* argument);
+  // How long who sleeps does so before it asks whether the others live; 0: until somebody wakes it. ns
+  void set_sleep(int64_t ns) { sleep_ns_ = ns; }
+
+  // 0, or -EINVAL, and then the request is not begun. `done`: is it complete? (Then `completed` is not called.)
+  // `synchronous`: it is not before the message has met its receive.
+  int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
+           bool synchronous = false, bool* done = nullptr);
   // source < 0: of anybody. any_tag: of any tag of 0 and more; `tag` is then 0.
   int receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
-              uint64_t capacity);
+              uint64_t capacity, bool* done = nullptr);
+  // The message that `holder` has taken, which begins anew.
+  void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done = nullptr);
+  // Takes back a receive that has not met its message: then it is complete, with -ECANCELED. False: it has met it.
+  bool cancel(Request* receive);
+  // Whoever uses the context is through with it: its messages that have come, and that nobody has received, are lost.
+  // A send that waits for its receive goes on waiting.
+  void forget(uint16_t context);
+  // Will no more come from there (below 0: from anybody else), because they have died, and all that they had sent has
+  // been taken in? Asks the kernel for all members, unless it was asked just now.
+  bool is_lost(int32_t source);
+  // The message that such a receive would get now, if there is one. Makes no progress.
+  bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen);
 
   // Is it complete? Makes no progress.
-  bool test(Request* request);
+  bool test(const Request* request) const {
+    // acquire: whoever completed it
+    return request->state.load(std::memory_order_acquire) == Request::kComplete;
+  }
   // Empties the inbox, sends what waited. True: something was done.
   bool progress();
   // Makes progress until it is complete; its error. Notices when the other has died, or, where the message may come
   // from anybody, all others.
   int wait(Request* request);
+  // Until at least `needed` of them are complete (at most `count`, which are all different). Returns how many are.
+  uint32_t wait_for(Request* const* requests, uint32_t count, uint32_t needed);
 
   const MatchTable& table() const { return table_; }
-  uint64_t deferred() const;  // sends that have had to wait for room
+  uint64_t eager_bytes() const { return eager_bytes_; }
+  Counters counters() const;
 
  private:
-  struct Queue {  // sends to one receiver that wait for room
-    alignas(64) std::atomic<uintptr_t> lock;
-    std::atomic<uint32_t> waiting;
-    Request *first, *last;
-  };
+  struct Queue;  // what waits for room in one member's inbox
   struct Area;
   friend struct Shape;
+  static constexpr int kParcelSizes = 9;
+  static constexpr uint64_t kMostParcel = 128 * 1024;
 
   Area area(uint16_t member) const;
-  bool announce(Request* request);
+  enum class Announced { kNoRoom, kUnderWay, kComplete };
+  Announced announce(Request* request);
+  static void begin_receive(Request* request, void* buffer, uint64_t capacity);
+  bool met(Request* receive, Message* message);
+  void note(Queue* queue);
   bool drain(bool patiently);
   bool launch();
-  void deliver(Request* receive, Message* message);
+  bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
+  void take_in(Message* message, MatchNode* met, Message** first, Message** last);
+  bool deliver(Request* receive, Message* message);
+  bool deliver_long(Request* receive, Message* message);
+  int read_whole(Request* receive, const Message& message, uint64_t bytes);
+  void ask_for_pieces(Request* receive, Message* message, uint64_t bytes);
+  void grant(const Header& header, uint16_t to);
+  void take_piece(const Header& header, uint16_t sender);
+  void reply(Message* message);
+  bool put(uint16_t to, const Header& header);
+  static void describe(Request* receive, const Message& message);
+  static void end(Request* request);
+  static void finish(Request* request, bool by_owner = false);
+  void* new_chunk();
   Message* new_message();
   void free_message(Message* message);
-  bool is_gone(uint16_t member);
-  bool abandon(Request* request);
-  uint32_t take_word();
-  void free_word(uint32_t word);
-  std::atomic<uint32_t>& answer_of(Request& request);
-  bool keep(Message* message, uint16_t sender);
+  void* new_parcel(uint64_t bytes);  // at most kMostParcel
+  void free_parcel(void* parcel, uint64_t bytes);
+  bool keep(Message* message);
+  bool is_gone(uint16_t member) const;
+  bool are_gone(int32_t source) const;
+  void look_for_dead(Request* const* requests, uint32_t count);
+  void abandon(Request* request);
+  void abandon_send(Request* send);
+  void wait_on(Waiter* waiter, Request* const* requests, uint32_t count);
+  void poll_for(Waiter* waiter, Request* const* requests, uint32_t count);
+  void hand_over();
 
   char* memory_ = nullptr;
   Shape shape_{};
   uint16_t me_ = 0;
-  bool single_copy_ = false;
+  uint32_t share_ = 0;  // of a sender's packets that we hold at most
   int32_t process_ = 0;
+  uint64_t eager_bytes_ = 0, single_copy_bytes_ = 0;
+  int64_t sleep_ns_ = 100'000'000;
+  void (*host_)(void*) = nullptr;
+  void* host_argument_ = nullptr;
+  std::atomic<bool> single_copy_{false}, somebody_gone_{false};
   MatchTable table_;
-  PacketPool pool_;
-  Queue* queues_ = nullptr;               // [members]
-  std::atomic<uint8_t>* gone_ = nullptr;  // [members]
+  PacketPool pool_, pieces_;
+  Queue* queues_ = nullptr;                // [members]
+  std::atomic<uint8_t>* gone_ = nullptr;   // [members]
+  std::atomic<uint32_t>* held_ = nullptr;  // [members] packets, with messages that nobody has asked for
   alignas(64) std::atomic<uintptr_t> draining_{0};
   InboxReader reader_;
   uint64_t arrivals_ = 0;
-  alignas(64) std::atomic<uint64_t> free_words_{~uint64_t{0}};
+  Message* spare_ = nullptr;
+  std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; written by whoever drains
+  alignas(64) std::atomic<uint64_t> asked_for_{0};                           // of the unexpected: received since
   alignas(64) std::atomic<uintptr_t> messages_lock_{0};
-  Message* messages_ = nullptr;  // free
+  Message* messages_ = nullptr;                // free
+  struct Parcel* parcels_[kParcelSizes] = {};  // free
   struct Chunk* chunks_ = nullptr;
-  alignas(64) std::atomic<uint64_t> deferred_{0};
+  alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0}, deferred_{0}, sleeps_{0};
+  alignas(64) std::atomic<uint32_t> queues_waiting_{0};
+  alignas(64) std::atomic<int64_t> asked_{0};  // ns: when the kernel was last asked for the dead
+  alignas(64) std::atomic<uintptr_t> polling_{0};
+  alignas(64) std::atomic<uintptr_t> sleepers_lock_{0};
+  Waiter* sleepers_ = nullptr;
 };
 
 }  // namespace smelt::message

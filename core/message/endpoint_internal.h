@@ -1,63 +1,135 @@
-// What endpoints write into each other's memory.
+// What endpoints write into each other's memory, and what waits inside one.
 #pragma once
+
+#include <cstring>
 
 #include "message/endpoint.h"
 
 namespace smelt::message {
 
-enum class Kind : uint32_t { kInline, kEager, kRendezvous, kKept };  // the last: moved by the receiver
+enum class Kind : uint32_t {
+  kInline,
+  kEager,
+  kLong,    // announced: the data are with the sender
+  kFinish,  // to the sender: it has been received
+  kGo,      // to the sender: the data, in pieces, please
+  kPiece,
+  kKept,  // an eager one that the receiver has moved; in no cell
+};
 
 // What a cell begins with.
 struct Header {
   uint64_t key;
   uint64_t length;
   Kind kind;
-  uint32_t which;    // packet, or word
-  uint64_t address;  // rendezvous: where the sender has it; kept: where we have it
-  uint64_t answer;   // rendezvous without a word: where the sender waits for the answer
+  uint32_t which;    // packet
+  uint64_t address;  // kLong: where the data are, or 0: not in one piece; kGo, kPiece: the receive; kKept: where we
+                     // have them
+  uint64_t answer;   // kFinish, kGo: the send; what begins a message: the same, if it waits for one of them, or 0
 };
 static_assert(sizeof(Header) == kHeaderBytes);
+inline int32_t tag_of(const Header& header) { return static_cast<int32_t>(static_cast<uint32_t>(header.key)); }
 
-// A message that has come, for as long as nobody has received it.
+// A message that has come, for as long as nobody has received it; then what is to be said to its sender.
 struct Message {
-  MatchNode node;
+  MatchMessage node;
   Header header;
   char bytes[kInlineBytes];
   uint16_t sender;
-  Message* free;  // the next one that is free
+  Request* receive;  // who gets it
+  Message* behind;   // in a list
+};
+struct Parcel {
+  Parcel* next;
 };
 struct Chunk {
   Chunk* next;
 };
 
-// What a receiver writes into the sender's word when it has read its memory; 0 before.
-enum Answer : uint32_t { kRead = 1, kNotRead = 2 };
+struct Endpoint::Queue {
+  alignas(64) std::atomic<uintptr_t> lock;
+  std::atomic<uint32_t> sends_wait;  // what begins now goes behind them
+  std::atomic<uint32_t> anything;    // waits here
+  Request *first, *last;             // sends that are not announced yet
+  Message *first_reply, *last_reply;
+  Request *first_granted, *last_granted;  // sends that go in pieces
+};
+
+// Lists with both ends, through `behind`.
+template <typename T>
+inline void push_back(T** first, T** last, T* one) {
+  one->behind = nullptr;
+  (*first ? (*last)->behind : *first) = one;
+  *last = one;
+}
+template <typename T>
+inline bool remove_from(T** first, T** last, T* one) {
+  T *before = nullptr, *at = *first;
+  for (; at && at != one; at = at->behind) before = at;
+  if (!at) return false;
+  (before ? before->behind : *first) = at->behind;
+  if (*last == at) *last = before;
+  return true;
+}
+
+// A thread that waits for requests.
+struct Waiter {
+  enum : uint32_t { kAwake, kAsleep, kCalled, kDone };
+  std::atomic<uint32_t> word{kAwake};
+  std::atomic<int64_t> left{0};  // how many must still complete
+  bool is_called = false;        // to poll, and out of the list
+  Waiter *before = nullptr, *after = nullptr;
+};
+
+// Bytes of a message, out of the sender's data.
+inline void fetch(Request* send, uint64_t at, void* to, uint64_t bytes) {
+  if (bytes == 0) return;
+  if (send->data)
+    std::memcpy(to, static_cast<const char*>(send->data) + at, bytes);
+  else
+    send->pack(send, at, to, bytes);
+}
+
+// ... and into the receiver's.
+inline void place(Request* receive, uint64_t at, const void* from, uint64_t bytes) {
+  if (bytes == 0) return;
+  if (receive->unpack)
+    receive->unpack(receive, at, from, bytes);
+  else
+    std::memcpy(static_cast<char*>(receive->buffer) + at, from, bytes);
+}
 
 // One member's part of the shared memory:
-//   member | inbox's tail | stack of packets | words | links of packets | cells | packets
+//   member | inbox's tail | stacks of packets and pieces | links of both | cells | packets | pieces
 struct Endpoint::Area {
   Member* member;
   Inbox inbox;
-  PacketReturns returns;
-  std::atomic<uint32_t>* words;  // [kWords]
-  char* packets;
+  PacketReturns returns, piece_returns;
+  char *packets, *pieces;
 
-  static uint64_t words_at() { return sizeof(Member) + sizeof(InboxFront) + sizeof(PacketStack); }
-  static uint64_t links_at() { return words_at() + kWords * sizeof(uint32_t); }
+  static uint64_t stacks_at() { return sizeof(Member) + sizeof(InboxFront); }
+  static uint64_t links_at() { return stacks_at() + 2 * sizeof(PacketStack); }
   static uint64_t cells_at(const Shape& shape) {
-    return (links_at() + shape.packets * sizeof(uint32_t) + kCellBytes - 1) / kCellBytes * kCellBytes;
+    return (links_at() + (uint64_t{shape.packets} + shape.pieces) * sizeof(uint32_t) + kCellBytes - 1) / kCellBytes *
+           kCellBytes;
   }
   static uint64_t packets_at(const Shape& shape) { return cells_at(shape) + uint64_t{shape.cells} * kCellBytes; }
+  static uint64_t pieces_at(const Shape& shape) {
+    return packets_at(shape) + uint64_t{shape.packets} * shape.packet_bytes;
+  }
+  static uint64_t end(const Shape& shape) { return pieces_at(shape) + uint64_t{shape.pieces} * shape.piece_bytes; }
 
   Area(char* at, const Shape& shape) {
     member = reinterpret_cast<Member*>(at);
     inbox.front = reinterpret_cast<InboxFront*>(at + sizeof(Member));
-    returns.stack = reinterpret_cast<PacketStack*>(at + sizeof(Member) + sizeof(InboxFront));
-    words = reinterpret_cast<std::atomic<uint32_t>*>(at + words_at());
-    returns.next = reinterpret_cast<uint32_t*>(at + links_at());
+    auto* stacks = reinterpret_cast<PacketStack*>(at + stacks_at());
+    auto* links = reinterpret_cast<uint32_t*>(at + links_at());
+    returns = {stacks, links};
+    piece_returns = {stacks + 1, links + shape.packets};
     inbox.cells = reinterpret_cast<InboxCell*>(at + cells_at(shape));
     inbox.size = shape.cells;
     packets = at + packets_at(shape);
+    pieces = at + pieces_at(shape);
   }
 };
 

@@ -27,7 +27,7 @@
 // is not there yet. Splitting moves keys from bucket n - 2^L to bucket n under both locks and stores n + 1 before it
 // unlocks; who has come to a lock with the old n looks at n once more. Nobody else is stopped.
 //
-// Wildcards: match_ordered.cc. All functions are safe from any thread.
+// Wildcards: match_ordered.cc, match_index.cc. All functions are safe from any thread.
 #pragma once
 
 #include <atomic>
@@ -43,6 +43,12 @@ inline constexpr uint64_t kExact = ~uint64_t{0};
 inline constexpr uint64_t kAnySource = ~(uint64_t{0xffff} << 32);  // masks: the bits of a key that must agree
 inline constexpr uint64_t kAnyTag = ~uint64_t{0x7fffffff};         // the sign must: it is that of a wildcard's key, 0
 
+struct MatchNode;
+struct MatchLink {
+  MatchNode* next = nullptr;  // in the queue of the key, a ring
+  uintptr_t beside = 0;       // the last node of another key's queue (overflow), and its kind
+};
+
 // A receive that waits, or a message; the first member of whatever it is. Its memory is the owner's, and the table's
 // while it is in there. Aligned so that two bits of its address are free.
 struct alignas(8) MatchNode {
@@ -50,12 +56,19 @@ struct alignas(8) MatchNode {
   uint64_t mask = kExact;  // of a receive
   // Of a message, set by the caller: messages that came later have a larger one. Of a receive, set by the table.
   uint64_t number = 0;
+  MatchLink link;  // the table's
+};
 
-  // The table's
-  MatchNode* next = nullptr;    // in the queue of the key
-  uintptr_t beside = 0;         // the last node of another key's queue (overflow), and its kind
-  MatchNode* before = nullptr;  // in the lists of match_ordered.cc
-  MatchNode* after = nullptr;
+// The kinds of wildcards: any source, any tag, both. As masks say.
+inline constexpr int kWildcards = 3;
+
+struct MatchMessage : MatchNode {
+  // The table's: where wildcards of each kind find it.
+  struct {
+    MatchLink link;
+    MatchNode* before = nullptr;
+  } in[kWildcards];
+  MatchMessage* after = nullptr;  // in the chain that take_messages() gives
 };
 
 inline bool fits(uint64_t message_key, const MatchNode& receive) {
@@ -72,20 +85,23 @@ struct alignas(64) MatchBucket {
 };
 static_assert(sizeof(MatchBucket) == 64);
 
-// A list with both ends, through before and after.
-struct MatchList {
-  MatchNode *first = nullptr, *last = nullptr;
-  void append(MatchNode* node);
-  void remove(MatchNode* node);
+// A table of queues as the one above, for what one kind of wildcard names: receives of that kind that wait, or messages
+// that no receive has met. Only the holder of its shard's lock uses it, so it has no locks. All zero: empty.
+struct MatchIndex {
+  static constexpr uint32_t kFirst = 4, kSegments = 24;
+  MatchBucket first[kFirst];
+  MatchBucket* segments[kSegments];  // every further one has as many buckets as all before it
+  uint64_t added;                    // buckets, beyond the first
+  uint64_t receives;                 // that wait here
 };
 
-// What wildcards need, for the contexts that fall together here.
+// What wildcards need, for the contexts that fall together here. All zero: nothing has been asked for.
 struct alignas(64) MatchShard {
-  std::atomic<uintptr_t> lock{0};
-  std::atomic<uint32_t> ordered{0};  // 1 from the first wildcard on
-  uint64_t clock = 0;                // numbers of receives
-  MatchList wildcards;               // receives, as they were posted
-  MatchList messages;                // nobody's yet, as they came
+  std::atomic<uintptr_t> lock;
+  std::atomic<uint32_t> ordered;  // bits: the kinds of wildcards that have come, whose indices are kept
+  std::atomic<uint64_t> asked;    // wildcards; only the holder of the lock writes it
+  uint64_t clock;                 // numbers of receives
+  alignas(64) MatchIndex index[kWildcards];
 };
 
 class MatchTable {
@@ -96,13 +112,16 @@ class MatchTable {
 
   // A receive, with key and mask, asks for its message: it gets the one that came first of those that fit, or nullptr:
   // it waits.
-  MatchNode* post(MatchNode* receive);
+  MatchMessage* post(MatchNode* receive);
   // A message, with key and number, has come: it gets the receive that was posted first of those that it fits, or
   // nullptr: it waits. Messages of a key (and all, where there are wildcards) must come one after the other, with
-  // ascending numbers: whoever empties the inbox is alone.
-  MatchNode* arrive(MatchNode* message);
+  // ascending numbers: whoever empties the inbox is alone. `waits` false: nullptr, and it has not come yet.
+  MatchNode* arrive(MatchMessage* message, bool waits = true);
   // Takes back a receive that waits. False: it is not here, somebody has got it.
   bool cancel(MatchNode* receive);
+
+  // The messages of a context, out of the table: a chain through `after`.
+  MatchMessage* take_messages(uint16_t context);
 
   // Is there a message that a receive of this key and mask would get? Its own thread may look at it in `look`, which
   // must be short and call nothing of the table.
@@ -111,10 +130,11 @@ class MatchTable {
   uint64_t buckets() const;
   // Wildcards have made a context of this key's keep order.
   bool is_ordered(uint64_t key) const;
+  uint32_t switches() const;   // how often wildcards have done so
+  uint64_t wildcards() const;  // receives and probes that were wildcards
 
  private:
   struct Held;
-  struct Place;
   static constexpr uint32_t kSegments = 24, kShards = 64;
 
   MatchBucket& bucket(uint64_t index) const;
@@ -122,18 +142,16 @@ class MatchTable {
   const MatchShard& shard(uint64_t key) const { return shards_[key >> 48 & (kShards - 1)]; }
   Held hold(uint64_t key);
   void release(Held* held);
-  static Place find(Held* held, uint64_t key);
-  static void insert(Held* held, uint64_t key, uintptr_t last);
-  static void append(Held* held, const Place& place, MatchNode* node, uintptr_t kind);
-  static MatchNode* pop(Held* held, const Place& place);
-  static void drop(Held* held, const Place& place);
   void grow();
 
-  MatchNode* access(MatchNode* node, uintptr_t kind);
-  MatchNode* post_ordered(MatchNode* receive);
-  MatchNode* arrive_ordered(MatchNode* message);
-  void begin_order(MatchShard* shard);
-  MatchNode* take_first(MatchShard* shard, MatchNode* message);
+  MatchNode* access(MatchNode* node, uintptr_t kind, bool waits = true);
+  MatchMessage* post_ordered(MatchNode* receive);
+  MatchNode* arrive_ordered(MatchMessage* message, bool waits);
+  template <typename Look>
+  void pass_through(const Look& look);
+  void begin_index(MatchShard* shard, int wildcard);
+  void note_wildcard(MatchShard* shard, int wildcard);
+  void take_first(MatchMessage* message);
 
   std::atomic<uint64_t> buckets_{0};
   std::atomic<uintptr_t> growing_{0};

@@ -26,9 +26,14 @@ void PacketReturns::give_back(uint32_t packet) const {
   // release: we have read the packet, and its link. Those below keep theirs: an exchange continues their releases.
 }
 
-void PacketPool::write_full(const PacketReturns& returns, uint32_t packets) {
+void PacketPool::write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders) {
   returns_ = returns;
-  for (uint32_t i = 0; i < packets; ++i) returns_.next[i] = i + 1 < packets ? i + 2 : 0;
+  packets_ = packets;
+  holders_ = holders;
+  for (uint32_t i = 0; i < packets; ++i) {
+    returns_.next[i] = i + 1 < packets ? i + 2 : 0;
+    holders_[i].store(0, std::memory_order_relaxed);
+  }
   // relaxed: whoever looks has been told of the pool
   returns_.stack->top.store(packets ? 1 : 0, std::memory_order_relaxed);
 }
@@ -36,54 +41,72 @@ void PacketPool::write_full(const PacketReturns& returns, uint32_t packets) {
 bool PacketPool::pop(PacketList* list, uint32_t* packet) {
   uintptr_t rest;
   if (!try_lock(list->lock, &rest)) return false;
-  const uint32_t first = list->first;
-  if (first) list->first = returns_.next[first - 1];
+  uint32_t first = list->first;
+  // relaxed: a hint. acquire: whoever returned them has read them, and their links.
+  if (!first && returns_.stack->top.load(std::memory_order_relaxed))
+    first = returns_.stack->top.exchange(0, std::memory_order_acquire);
+  if (first) {
+    list->first = returns_.next[first - 1];
+    // relaxed: under the lock
+    holders_[first - 1].store(0, std::memory_order_relaxed);
+  }
   unlock(list->lock, 0);
   *packet = first - 1;
   return first != 0;
 }
 
-// A chain from packet `first` to packet `last`.
-bool PacketPool::push(PacketList* list, uint32_t first, uint32_t last) {
-  uintptr_t rest;
-  if (!try_lock(list->lock, &rest)) return false;
-  returns_.next[last] = list->first;
-  list->first = first + 1;
-  unlock(list->lock, 0);
-  return true;
-}
-
 uint32_t PacketPool::take() {
   const uint32_t own = own_list();
   uint32_t packet;
-  if (pop(&lists_[own], &packet)) return packet;
-  // relaxed: a hint. acquire: whoever returned them has read them, and their links.
-  if (returns_.stack->top.load(std::memory_order_relaxed)) {
-    const uint32_t top = returns_.stack->top.exchange(0, std::memory_order_acquire);
-    if (top) {
-      uint32_t rest = returns_.next[top - 1];
-      if (rest) {
-        uint32_t last = rest - 1;
-        while (returns_.next[last]) last = returns_.next[last] - 1;
-        // A thief has our list: what is left goes to another, or back one by one.
-        bool kept = false;
-        for (uint32_t i = 0; i < kLists && !kept; ++i) kept = push(&lists_[(own + i) % kLists], rest - 1, last);
-        while (!kept && rest) {
-          const uint32_t one = rest - 1;
-          rest = returns_.next[one];
-          returns_.give_back(one);
-        }
-      }
-      return top - 1;
-    }
-  }
-  for (uint32_t i = 1; i < kLists; ++i)
+  for (uint32_t i = 0; i < kLists; ++i)
     if (pop(&lists_[(own + i) % kLists], &packet)) return packet;
   return kNoPacket;
 }
 
 void PacketPool::give_back(uint32_t packet) {
-  if (!push(&lists_[own_list()], packet, packet)) returns_.give_back(packet);
+  PacketList& list = lists_[own_list()];
+  uintptr_t rest;
+  if (!try_lock(list.lock, &rest)) return returns_.give_back(packet);
+  returns_.next[packet] = list.first;
+  list.first = packet + 1;
+  unlock(list.lock, 0);
+}
+
+void PacketPool::hand_to(uint32_t packet, uint16_t member) {
+  // release: we have written it. Once that member has died, another of our threads may take it back and write it.
+  holders_[packet].store(static_cast<uint16_t>(member + 1), std::memory_order_release);
+}
+
+// Every packet is in a list, on the stack, with one of our threads (which has no holder then), or with its holder. With
+// all lists locked none moves but onto the stack, and the dead puts none there.
+uint32_t PacketPool::reclaim(uint16_t member) {
+  for (PacketList& list : lists_) lock(list.lock);
+  PacketList& last = lists_[kLists - 1];
+  const auto free_all = [&](uint32_t first) {
+    for (; first; first = returns_.next[first - 1]) holders_[first - 1].store(0, std::memory_order_relaxed);
+  };
+  for (PacketList& list : lists_) free_all(list.first);
+  // acquire: as in pop()
+  uint32_t first = returns_.stack->top.exchange(0, std::memory_order_acquire);
+  free_all(first);
+  while (first) {
+    const uint32_t next = returns_.next[first - 1];
+    returns_.next[first - 1] = last.first;
+    last.first = first;
+    first = next;
+  }
+  uint32_t reclaimed = 0;
+  for (uint32_t i = 0; i < packets_; ++i) {
+    // acquire: whoever handed it over has written it. He did so before that member was known to be dead, or it is found
+    // next time.
+    if (holders_[i].load(std::memory_order_acquire) != member + 1) continue;
+    holders_[i].store(0, std::memory_order_relaxed);
+    returns_.next[i] = last.first;
+    last.first = i + 1;
+    ++reclaimed;
+  }
+  for (PacketList& list : lists_) unlock(list.lock, 0);
+  return reclaimed;
 }
 
 }  // namespace smelt

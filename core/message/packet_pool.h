@@ -6,12 +6,12 @@
 // whoever has none left takes from the others. Their lists are deques without locks; here each has a lock bit that
 // only a thief ever finds taken, and nobody waits for one: who cannot have a list goes on to the next.
 //
-//   take:       own list;  what the others have returned, all of it at once;  any other thread's list;  nothing: the
-//               packets are with receivers that have not read them yet, which is the flow control
+//   take:       own list;  what the others have returned, all of it at once, into the own list;  any other thread's
+//               list;  nothing: the packets are with receivers that have not read them yet, which is the flow control
 //   give back:  by a thread of the owner, to its list; by a receiver, onto the stack in the owner's shared memory.
 //               Nobody takes a single packet off the stack, so there is no ABA.
 //
-// A packet that a receiver held when it was killed is lost.
+// Who has each packet is noted by the owner alone, so that those of a receiver that was killed can be taken back.
 #pragma once
 
 #include <atomic>
@@ -46,16 +46,23 @@ class PacketPool {
  public:
   static constexpr uint32_t kLists = 16;  // threads beyond share them
 
-  void write_full(const PacketReturns& returns, uint32_t packets);  // before anybody else looks
+  // Before anybody else looks. `holders`: [packets], the owner's memory.
+  void write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders);
 
   uint32_t take();  // kNoPacket: none, just now
   void give_back(uint32_t packet);
 
+  // Before a member is told of it.
+  void hand_to(uint32_t packet, uint16_t member);
+  // Takes back what a member has that has died: how many.
+  uint32_t reclaim(uint16_t member);
+
  private:
   bool pop(PacketList* list, uint32_t* packet);
-  bool push(PacketList* list, uint32_t first, uint32_t last);
 
   PacketReturns returns_;
+  uint32_t packets_ = 0;
+  std::atomic<uint16_t>* holders_ = nullptr;  // member + 1; 0: nobody
   PacketList lists_[kLists];
 };
 

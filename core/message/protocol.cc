@@ -1,10 +1,9 @@
-// Sending, receiving and waiting: inline, eager, rendezvous.
+// Sending and receiving: what is announced, and what is done when a message and a receive have met.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/os/os.h"
-#include "base/os/process.h"
 #include "base/os/shared_memory.h"
 #include "message/endpoint.h"
 #include "message/endpoint_internal.h"
@@ -12,228 +11,316 @@
 
 namespace smelt::message {
 
-// A word of ours for a rendezvous; kWords: all are taken.
-uint32_t Endpoint::take_word() {
-  // relaxed: the exchange decides
-  uint64_t free = free_words_.load(std::memory_order_relaxed);
-  while (free)
-    // acquire: its last user has done with it
-    if (free_words_.compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire,
-                                          std::memory_order_relaxed))
-      return static_cast<uint32_t>(__builtin_ctzll(free));
-  return kWords;
+namespace {
+
+MatchNode pattern_of(int32_t source, uint16_t context, int32_t tag, bool any_tag) {
+  MatchNode pattern;
+  pattern.mask = (source < 0 ? kAnySource : kExact) & (any_tag ? kAnyTag : kExact);
+  pattern.key = match_key(context, source < 0 ? 0 : static_cast<uint16_t>(source), any_tag ? 0 : tag);
+  return pattern;
 }
 
-void Endpoint::free_word(uint32_t word) {
-  // release: it is another's from now on
-  if (word != kWords) free_words_.fetch_or(uint64_t{1} << word, std::memory_order_release);
+// Tells whoever waits. It is the last thing that is done with a waiter, unless others must still complete.
+void signal(Waiter* waiter) {
+  // acq_rel: the last of several has what the others have done
+  if (waiter->left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // acq_rel: the requests are complete
+  const uint32_t was = waiter->word.exchange(Waiter::kDone, std::memory_order_acq_rel);
+  if (was == Waiter::kAsleep) os::futex_wake_all(&waiter->word);
 }
 
-std::atomic<uint32_t>& Endpoint::answer_of(Request& request) {
-  return request.word == kWords ? request.answer : area(me_).words[request.word];
+}  // namespace
+
+// What the receive is told of its message.
+void Endpoint::describe(Request* receive, const Message& message) {
+  receive->error = message.header.length > receive->capacity && !receive->holds ? -EMSGSIZE : 0;
+  receive->peer = message.sender;
+  receive->tag = tag_of(message.header);
+  receive->length = message.header.length;
 }
 
-// Into the receiver's inbox with it. False: no room somewhere. When it is true the request may be complete, and gone.
-bool Endpoint::announce(Request* request) {
-  const Area own = area(me_);
-  Header header{match_key(request->context, me_, request->tag), request->length, Kind::kInline, 0, 0, 0};
-  if (request->length > kInlineBytes) {
-    header.which = request->length <= shape_.packet_bytes ? pool_.take() : kNoPacket;
-    header.kind = Kind::kEager;
-    if (header.which == kNoPacket) {
-      if (!single_copy_) return false;
-      header.which = take_word();
-      header.answer = reinterpret_cast<uintptr_t>(&request->answer);
-      header.kind = Kind::kRendezvous;
-      header.address = reinterpret_cast<uintptr_t>(request->data);
+// Within the call of its owner, whom nobody knows to wait for it.
+void Endpoint::end(Request* request) {
+  // release: for the thread to which it may be handed over
+  request->state.store(Request::kComplete, std::memory_order_release);
+}
+
+// Nobody else has it any more, but whoever waits for it. `by_owner`: who ends it knows, and need not be told.
+void Endpoint::finish(Request* request, bool by_owner) {
+  void (*const completed)(Request*) = by_owner ? nullptr : request->completed;
+  // acq_rel: the buffer, and what is said of it; the waiter
+  const uintptr_t waiter = request->state.exchange(Request::kComplete, std::memory_order_acq_rel);
+  if (completed) completed(request);
+  if (waiter != Request::kPending) signal(reinterpret_cast<Waiter*>(waiter));
+}
+
+// --- sending ---
+
+// A cell without a message. False: there is no room.
+bool Endpoint::put(uint16_t to, const Header& header) {
+  uint64_t position;
+  const Inbox inbox = area(to).inbox;
+  InboxCell* cell = inbox.claim(me_, &position);
+  if (!cell) return false;
+  std::memcpy(cell->payload, &header, sizeof header);
+  inbox.publish(cell, position, me_);
+  return true;
+}
+
+// Into the receiver's inbox with it. kUnderWay: it may be complete, and gone, already; kComplete: finish() is the
+// caller's.
+Endpoint::Announced Endpoint::announce(Request* request) {
+  const uint64_t self = reinterpret_cast<uintptr_t>(request);
+  Header header{match_key(request->context, me_, request->tag),
+                request->length,
+                Kind::kInline,
+                0,
+                0,
+                request->synchronous ? self : 0};
+  const bool is_inline = request->length <= kInlineBytes;
+  if (!is_inline && request->length <= eager_bytes_) {
+    if (request->packet == kNoPacket) {
+      request->packet = pool_.take();
+      if (request->packet != kNoPacket)
+        fetch(request, 0, area(me_).packets + uint64_t{request->packet} * shape_.packet_bytes, request->length);
+      else
+        return Announced::kNoRoom;
     }
+    header.which = request->packet;
+    header.kind = Kind::kEager;
+  }
+  if (!is_inline && request->length > eager_bytes_) {
+    header = {header.key, header.length, Kind::kLong, 0, reinterpret_cast<uint64_t>(request->data), self};
   }
   uint64_t position;
   const Inbox inbox = area(request->peer).inbox;
   InboxCell* cell = inbox.claim(me_, &position);
-  if (!cell) {
-    if (header.kind == Kind::kEager) pool_.give_back(header.which);
-    if (header.kind == Kind::kRendezvous) free_word(header.which);
-    return false;
-  }
+  if (!cell) return Announced::kNoRoom;
   std::memcpy(cell->payload, &header, sizeof header);
-  if (request->length != 0 && header.kind == Kind::kInline)
-    std::memcpy(cell->payload + sizeof header, request->data, request->length);
-  if (header.kind == Kind::kEager)
-    std::memcpy(own.packets + uint64_t{header.which} * shape_.packet_bytes, request->data, request->length);
-  if (header.kind == Kind::kRendezvous) {
-    request->word = header.which;
-    // relaxed: the cell carries it to the receiver
-    answer_of(*request).store(0, std::memory_order_relaxed);
-  }
+  if (header.kind == Kind::kInline) fetch(request, 0, cell->payload + sizeof header, request->length);
+  if (header.kind == Kind::kEager) pool_.hand_to(header.which, request->peer);
+  const bool answered = header.answer != 0;
+  request->packet = kNoPacket;
+  // relaxed: whoever has the answer has it from the receiver, who has it from the cell
+  request->stage.store(answered ? Request::kAnnounced : Request::kEnded, std::memory_order_relaxed);
   inbox.publish(cell, position, me_);
-  // release: the word, for the thread that asks
-  request->state.store(header.kind == Kind::kRendezvous ? State::kAnnounced : State::kComplete,
-                       std::memory_order_release);
-  return true;
+  return answered ? Announced::kUnderWay : Announced::kComplete;
 }
 
-int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes) {
-  if (to >= shape_.members) return -EINVAL;
-  if (!single_copy_ && bytes > shape_.packet_bytes) return -EMSGSIZE;
+int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
+                   bool synchronous, bool* done) {
+  if (to >= shape_.members || (!data && bytes != 0 && !request->pack)) return -EINVAL;
   request->is_send = true;
+  request->synchronous = synchronous;
   request->error = 0;
   request->peer = to;
   request->context = context;
   request->tag = tag;
   request->data = data;
   request->length = bytes;
-  request->behind = nullptr;
-  // relaxed: nobody else knows of it
-  request->state.store(State::kPending, std::memory_order_relaxed);
+  request->packet = kNoPacket;
+  // relaxed, both: nobody else knows of it
+  request->stage.store(Request::kBegun, std::memory_order_relaxed);
+  request->state.store(Request::kPending, std::memory_order_relaxed);
   Queue& queue = queues_[to];
   // relaxed: what this thread has queued, or heard of, it sees
-  if (queue.waiting.load(std::memory_order_relaxed) == 0 && announce(request)) return 0;
+  const Announced how = queue.sends_wait.load(std::memory_order_relaxed) == 0 ? announce(request) : Announced::kNoRoom;
+  if (done) *done = how == Announced::kComplete;
+  if (how == Announced::kComplete) end(request);
+  if (how != Announced::kNoRoom) return 0;
   lock(queue.lock);
-  (queue.first ? queue.last->behind : queue.first) = request;
-  queue.last = request;
-  queue.waiting.store(1, std::memory_order_relaxed);
+  push_back(&queue.first, &queue.last, request);
+  note(&queue);
   unlock(queue.lock, 0);
   deferred_.fetch_add(1, std::memory_order_relaxed);
   return 0;
 }
 
-int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
-                      uint64_t capacity) {
-  if (source >= shape_.members) return -EINVAL;
+// What a receiver has to say to the message's sender: its header. The message is free afterwards.
+void Endpoint::reply(Message* message) {
+  const uint16_t to = message->sender;
+  if (put(to, message->header)) {
+    free_message(message);
+    return;
+  }
+  Queue& queue = queues_[to];
+  lock(queue.lock);
+  push_back(&queue.first_reply, &queue.last_reply, message);
+  note(&queue);
+  unlock(queue.lock, 0);
+}
+
+// --- receiving ---
+
+void Endpoint::begin_receive(Request* request, void* buffer, uint64_t capacity) {
   request->is_send = false;
   request->error = 0;
   request->buffer = buffer;
   request->capacity = capacity;
-  request->node.mask = (source < 0 ? kAnySource : kExact) & (any_tag ? kAnyTag : kExact);
-  request->node.key = match_key(context, source < 0 ? 0 : static_cast<uint16_t>(source), any_tag ? 0 : tag);
-  // relaxed: the table's locks carry it to whoever finds it
-  request->state.store(State::kPending, std::memory_order_relaxed);
-  if (MatchNode* met = table_.post(&request->node)) deliver(request, reinterpret_cast<Message*>(met));
+  // relaxed, both: the table's locks carry it to whoever finds it
+  request->stage.store(Request::kBegun, std::memory_order_relaxed);
+  request->state.store(Request::kPending, std::memory_order_relaxed);
+}
+
+int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
+                      uint64_t capacity, bool* done) {
+  if (source >= shape_.members) return -EINVAL;
+  begin_receive(request, buffer, capacity);
+  const MatchNode pattern = pattern_of(source, context, tag, any_tag);
+  request->node.key = pattern.key;
+  request->node.mask = pattern.mask;
+  MatchMessage* message = table_.post(&request->node);
+  const bool is_complete = message && met(request, reinterpret_cast<Message*>(message));
+  if (done) *done = is_complete;
   return 0;
 }
 
-// They have met: nobody else knows of either any more.
-void Endpoint::deliver(Request* receive, Message* message) {
+// With a message that had come before it. True: it is complete.
+bool Endpoint::met(Request* receive, Message* message) {
+  asked_for_.fetch_add(1, std::memory_order_relaxed);
+  if (receive->holds) {
+    receive->held = message;
+    describe(receive, *message);
+  } else if (message->header.kind == Kind::kLong) {
+    if (!deliver_long(receive, message)) return false;
+  } else if (!deliver(receive, message)) {
+    free_message(message);
+  }
+  end(receive);
+  return true;
+}
+
+void Endpoint::receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done) {
+  Message* message = holder->held;
+  begin_receive(request, buffer, capacity);
+  request->holds = false;
+  // Whom it waits for, should he die.
+  request->node.key = message->header.key;
+  request->node.mask = kExact;
+  bool is_complete = true;
+  if (message->header.kind == Kind::kLong)
+    is_complete = deliver_long(request, message);
+  else if (!deliver(request, message))
+    free_message(message);
+  if (is_complete) end(request);
+  if (done) *done = is_complete;
+}
+
+bool Endpoint::probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen) {
+  if (source >= shape_.members) return false;
+  const MatchNode pattern = pattern_of(source, context, tag, any_tag);
+  return table_.probe(
+      pattern.key, pattern.mask,
+      [](const MatchNode* node, void* to) {
+        const Message& message = *reinterpret_cast<const Message*>(node);
+        *static_cast<Seen*>(to) = {message.sender, tag_of(message.header), message.header.length};
+      },
+      seen);
+}
+
+bool Endpoint::cancel(Request* receive) {
+  if (receive->is_send || test(receive) || !table_.cancel(&receive->node)) return false;
+  receive->error = -ECANCELED;
+  finish(receive, true);  // another thread may wait for it
+  return true;
+}
+
+void Endpoint::forget(uint16_t context) {
+  progress();
+  // Most have nothing of anybody's. Under the lock all that has come has been counted; where somebody has it, perhaps
+  // we ourselves further up, we look.
+  uintptr_t rest;
+  const bool is_alone = try_lock(draining_, &rest);
+  // relaxed, both: what has come was counted under the lock, and is not received any more
+  const uint64_t asked_for = asked_for_.load(std::memory_order_relaxed);
+  const bool any = !is_alone || unexpected_.load(std::memory_order_relaxed) != asked_for;
+  if (is_alone) unlock(draining_, 0);
+  if (!any) return;
+  Request nobody;  // has no room
+  for (MatchMessage *node = table_.take_messages(context), *after; node; node = after) {
+    after = node->after;
+    auto* message = reinterpret_cast<Message*>(node);
+    asked_for_.fetch_add(1, std::memory_order_relaxed);
+    message->header.answer = 0;
+    if (message->header.kind != Kind::kLong) deliver(&nobody, message);
+    free_message(message);
+  }
+}
+
+// They have met: nobody else knows of either any more. True: the message is gone with an answer to its sender; else it
+// is the caller's.
+bool Endpoint::deliver(Request* receive, Message* message) {
   const Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
-  receive->error = header.length > receive->capacity ? -EMSGSIZE : 0;
-  receive->peer = message->sender;
-  receive->tag = static_cast<int32_t>(static_cast<uint32_t>(header.key));
-  receive->length = header.length;
-  const Area theirs = area(message->sender);
+  describe(receive, *message);
   if (header.kind == Kind::kInline) {
-    if (bytes != 0) std::memcpy(receive->buffer, message->bytes, bytes);
+    place(receive, 0, message->bytes, bytes);
   } else if (header.kind == Kind::kEager) {
-    if (bytes != 0) std::memcpy(receive->buffer, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, bytes);
+    const Area theirs = area(message->sender);
+    place(receive, 0, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, bytes);
     theirs.returns.give_back(header.which);
-  } else if (header.kind == Kind::kKept) {
-    if (bytes != 0) std::memcpy(receive->buffer, reinterpret_cast<const void*>(header.address), bytes);
-    os::unmap_pages(reinterpret_cast<void*>(header.address), shape_.packet_bytes);
+    // relaxed: see take_in()
+    held_[message->sender].fetch_sub(1, std::memory_order_relaxed);
   } else {
-    const int32_t process = theirs.member->process;
-    int refused = 0;
-    if (process == process_) {
-      if (bytes != 0) std::memcpy(receive->buffer, reinterpret_cast<const void*>(header.address), bytes);
-    } else if (bytes != 0) {
-      refused = os::read_process(process, receive->buffer, header.address, bytes);
-    }
-    if (refused) receive->error = -EPIPE;
-    const uint32_t answer = refused ? kNotRead : kRead;
-    // release, both: we have read it. The kernel's store is one of the whole word; should it fail, its process has
-    // died.
-    if (header.which != kWords)
-      theirs.words[header.which].store(answer, std::memory_order_release);
-    else if (process == process_)
-      reinterpret_cast<std::atomic<uint32_t>*>(header.answer)->store(answer, std::memory_order_release);
-    else
-      os::write_process(process, &answer, header.answer, sizeof answer);
+    void* kept = reinterpret_cast<void*>(header.address);
+    place(receive, 0, kept, bytes);
+    free_parcel(kept, header.length);
   }
-  free_message(message);
-  // release: the buffer, and what is said of it
-  receive->state.store(State::kComplete, std::memory_order_release);
-}
-
-bool Endpoint::test(Request* request) {
-  // acquire: whoever completed it, or gave it a word
-  const State state = request->state.load(std::memory_order_acquire);
-  if (state == State::kComplete) return true;
-  if (state == State::kPending) return false;
-  // acquire: the receiver has read our memory
-  const uint32_t answer = answer_of(*request).load(std::memory_order_acquire);
-  if (answer == 0) return false;
-  request->error = answer == kRead ? 0 : -EPIPE;
-  free_word(request->word);
-  request->state.store(State::kComplete, std::memory_order_relaxed);
+  if (header.answer == 0) return false;
+  message->header.kind = Kind::kFinish;
+  reply(message);
   return true;
 }
 
-bool Endpoint::is_gone(uint16_t member) {
-  // relaxed, both: it is said once and for all; what it wrote while it lived, the kernel has seen to
-  if (gone_[member].load(std::memory_order_relaxed)) return true;
-  const Member& other = *area(member).member;
-  if (other.process == process_ || !os::process_gone(other.process, other.started)) return false;
-  gone_[member].store(1, std::memory_order_relaxed);
-  return true;
-}
-
-// Whom it waits for has died: then it is over. False: not so, or it is complete after all.
-bool Endpoint::abandon(Request* request) {
-  if (!request->is_send) {
-    bool somebody = false;
-    if (request->node.mask & ~kAnySource) {  // it says from whom
-      somebody = !is_gone(static_cast<uint16_t>(request->node.key >> 32));
-    } else {
-      for (uint16_t i = 0; i < shape_.members; ++i) somebody |= i != me_ && !is_gone(i);
-    }
-    if (somebody) return false;
-    drain(true);  // all that it had sent
-    if (!table_.cancel(&request->node)) return false;
-  } else if (!is_gone(request->peer)) {
+// The same of one whose data are with the sender. The message is ours. True: the receive has them; false: they come.
+bool Endpoint::deliver_long(Request* receive, Message* message) {
+  Header& header = message->header;
+  const uint64_t bytes = std::min(header.length, receive->capacity);
+  describe(receive, *message);
+  const int refused = read_whole(receive, *message, bytes);
+  if (refused && refused != -ESRCH) {
+    ask_for_pieces(receive, message, bytes);
     return false;
-  } else {
-    Queue& queue = queues_[request->peer];
-    lock(queue.lock);
-    Request *before = nullptr, *at = queue.first;
-    for (; at && at != request; at = at->behind) before = at;
-    if (at) {
-      (before ? before->behind : queue.first) = at->behind;
-      if (queue.last == at) queue.last = before;
-      if (!queue.first) queue.waiting.store(0, std::memory_order_relaxed);
-    }
-    unlock(queue.lock, 0);
-    if (test(request)) return false;
-    // It was announced to somebody who will not read it any more.
-    if (!at) free_word(request->word);
   }
-  request->error = -EPIPE;
-  request->state.store(State::kComplete, std::memory_order_relaxed);
+  if (refused) receive->error = -EPIPE;
+  single_copies_.fetch_add(1, std::memory_order_relaxed);
+  header.kind = Kind::kFinish;
+  reply(message);
   return true;
 }
 
-int Endpoint::wait(Request* request) {
-  constexpr uint32_t kPolls = 100;           // rounds in vain before others get our CPU
-  constexpr uint32_t kLook = 1024;           // rounds between two looks at the clock
-  constexpr int64_t kPatience = 10'000'000;  // ns, until somebody is asked whether it lives
-  uint32_t idle = 0;
-  int64_t asked = 0;
-  for (uint32_t round = 1; !test(request); ++round) {
-    idle = progress() ? 0 : idle + 1;
-    if (idle >= kPolls)
-      os::yield_cpu();
-    else
-      cpu_pause();
-    // Others' messages may keep us busy for as long as they like: the dead are asked for all the same.
-    if (idle < kPolls && round % kLook != 0) continue;
-    const int64_t now = os::now_ns();
-    if (asked == 0) asked = now;
-    if (now - asked <= kPatience) continue;
-    asked = now;
-    if (abandon(request)) break;
-    // Whoever has claimed the cell that comes next holds everybody up; has it died?
-    for (uint16_t i = 0; i < shape_.members; ++i) is_gone(i);
+// Single copy. 0; -ESRCH: the sender has died; another: it cannot be done so.
+int Endpoint::read_whole(Request* receive, const Message& message, uint64_t bytes) {
+  if (bytes == 0) return 0;
+  const Header& header = message.header;
+  // relaxed: it may as well be refused again
+  const bool may = single_copy_.load(std::memory_order_relaxed) && header.length >= single_copy_bytes_;
+  if (header.address == 0 || (!may && message.sender != me_)) return -ENOTSUP;
+  const int32_t process = area(message.sender).member->process;
+  if (process == process_) {
+    place(receive, 0, reinterpret_cast<const void*>(header.address), bytes);
+    return 0;
   }
-  return request->error;
+  if (!receive->unpack) {
+    const int refused = os::read_process(process, receive->buffer, header.address, bytes);
+    // Not now, so never: a program may forbid it itself at any time.
+    if (refused == -EPERM || refused == -ENOSYS) single_copy_.store(false, std::memory_order_relaxed);
+    return refused;
+  }
+  constexpr uint64_t kAtATime = 16 * 1024;
+  void* parcel = new_parcel(kAtATime);
+  if (!parcel) return -ENOMEM;
+  int refused = 0;
+  uint64_t at = 0;
+  for (uint64_t part; at < bytes && refused == 0; at += part) {
+    part = std::min(bytes - at, kAtATime);
+    refused = os::read_process(process, parcel, header.address + at, part);
+    if (refused) break;
+    place(receive, at, parcel, part);
+  }
+  free_parcel(parcel, kAtATime);
+  if (refused && at != 0) receive->error = -EIO, refused = 0;  // nobody can take back what was unpacked
+  return refused;
 }
 
 }  // namespace smelt::message

@@ -2,6 +2,8 @@
 //
 //   sizes     where two methods' curves cross, of the set measured with the nearest number of participants, loose or
 //             strict
+//   messages  the same, of the curves of copying between two CPUs: a packet is copied in, then out; pieces are copied
+//             out while the next one is copied in
 //   polls     the typical count is a time, so many polls of 20 ns; a machine whose pause is longer gets fewer of them
 //             for the same time
 //   sleeping  spinning or yielding for no longer than a sleep and its wake-up take is metastable: one slow episode
@@ -79,33 +81,43 @@ uint64_t typical_of(Id id, uint64_t participants) {
   }
 }
 
-Threshold from_curves(Id id, const CurveSet& set) {
-  const Names names = names_of(id);
-  const LimitSides sides = sides_of(set, names.limit);
+// Where one curve overtakes the other, and what was measured there. False: the curves end before they could.
+bool cross(const float* handing_over, const float* taking_over, const char* from, const char* to, uint64_t participants,
+           Threshold* out) {
   SampledRange range;
-  Threshold out = of(id, crossing(sides.handing_over, sides.taking_over, &range), Origin::kCurves);
+  out->value = crossing(handing_over, taking_over, &range);
   // Where nothing crosses, the largest or the smallest size at which both were measured shows how far apart they are.
   if (range.from < 0) {
     int largest = -1;
     for (int i = 0; i < static_cast<int>(kCurveSizes); ++i)
-      if (sides.handing_over[i] > 0 && sides.taking_over[i] > 0) largest = i;
+      if (handing_over[i] > 0 && taking_over[i] > 0) largest = i;
     // Curves that end early, because the time was over, say nothing of what is longer.
-    if (out.value == kNever && largest >= 0 && largest + 1 < static_cast<int>(kCurveSizes))
-      return of(id, std::max(typical_of(id, set.participants), kSampledBytes[largest]), Origin::kTypical,
+    if (out->value == kNever && largest >= 0 && largest + 1 < static_cast<int>(kCurveSizes)) {
+      *out = of(out->id, std::max(typical_of(out->id, participants), kSampledBytes[largest]), Origin::kTypical,
                 "the measured sizes end below it");
+      return false;
+    }
     range.from = largest;
   }
-  out.crossing.method[0] = names.from;
-  out.crossing.method[1] = names.to;
-  out.crossing.participants = set.participants;
-  out.crossing.strict = set.sync == static_cast<uint32_t>(Sync::kStrict);
+  out->crossing.method[0] = from;
+  out->crossing.method[1] = to;
   for (const int which : {0, 1}) {
     const int i = which == 0 ? range.below : range.from;
     if (i < 0) continue;
-    out.crossing.bytes[which] = kSampledBytes[i];
-    out.crossing.ns[which][0] = sides.handing_over[i];
-    out.crossing.ns[which][1] = sides.taking_over[i];
+    out->crossing.bytes[which] = kSampledBytes[i];
+    out->crossing.ns[which][0] = handing_over[i];
+    out->crossing.ns[which][1] = taking_over[i];
   }
+  return true;
+}
+
+Threshold from_curves(Id id, const CurveSet& set) {
+  const Names names = names_of(id);
+  const LimitSides sides = sides_of(set, names.limit);
+  Threshold out = of(id, 0, Origin::kCurves);
+  if (!cross(sides.handing_over, sides.taking_over, names.from, names.to, set.participants, &out)) return out;
+  out.crossing.participants = set.participants;
+  out.crossing.strict = set.sync == static_cast<uint32_t>(Sync::kStrict);
   return out;
 }
 
@@ -177,6 +189,36 @@ Threshold read_bytes(const Profile* profile) {
   out.value = kSampledBytes[best];
   out.origin = Origin::kCurves;
   out.figure = farthest->single_copy[best];
+  return out;
+}
+
+// Of two that lie as near to each other as two can that were measured.
+Threshold message_limit(Id id, const Profile* profile) {
+  const int64_t set = options().copy_limit;
+  if (set >= 0) return of(id, static_cast<uint64_t>(set), Origin::kSetting);
+  const DistanceCurves *own = nullptr, *other = nullptr;
+  for (uint32_t i = profile ? profile->header.distances : 0; i-- > 0;) {
+    const DistanceCurves& each = profile->distances[i];
+    (each.distance == static_cast<uint32_t>(Distance::kSelf) ? own : other) = &each;
+  }
+  if (!other) return of(id, typical(id), Origin::kTypical);
+  float through[kCurveSizes], straight[kCurveSizes];
+  bool both = false;
+  int piece_size = 0;
+  while (kSampledBytes[piece_size] < typical(Id::kPiece)) ++piece_size;
+  for (int i = 0; i < static_cast<int>(kCurveSizes); ++i) {
+    const int in = id == Id::kMessageEager ? i : std::min(i, piece_size);
+    const float* const copy_in = own && own->copy[in] > 0 ? own->copy : other->copy;
+    const bool known = other->copy[i] > 0 && copy_in[in] > 0 && other->single_copy[i] > 0;
+    through[i] = known ? other->copy[i] + copy_in[in] : 0;
+    // Whoever reads from a packet has heard of it; whoever has read from the sender must tell it.
+    straight[i] = known ? other->single_copy[i] + (id == Id::kMessageEager ? profile->header.one_way_hop : 0) : 0;
+    both |= known;
+  }
+  if (!both) return of(id, typical(id), Origin::kTypical);
+  Threshold out = of(id, 0, Origin::kCurves);
+  cross(through, straight, id == Id::kMessageEager ? "a packet" : "pieces", "single copy", 2, &out);
+  out.crossing.participants = 2;
   return out;
 }
 
@@ -274,6 +316,8 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
     case Id::kCopyAllreduce:
     case Id::kCopyRooted:
     case Id::kCopyExchange: return method_limit(id, profile, situation);
+    case Id::kMessageEager:
+    case Id::kMessagePieces: return message_limit(id, profile);
     case Id::kReadBytes: return read_bytes(profile);
     case Id::kPiece:
     case Id::kCrowdPiece: return piece(id);

@@ -1,8 +1,9 @@
 #!/bin/sh
 # What the shipped objects need and export, and that every public header stands alone.
-#   binary_test.sh LIBSMELT SHIM SHIM_FOR_LIBOMP SOURCE_ROOT RAILS|none [COMPONENT]
+#   binary_test.sh LIBSMELT SHIM SHIM_FOR_LIBOMP SOURCE_ROOT RAILS|none [COMPONENT...]
 set -u
-library=$1 shim=$2 kmp=$3 source=$4 rails=$5 component=${6-}
+library=$1 shim=$2 kmp=$3 source=$4 rails=$5
+shift 5
 [ "$rails" != none ] || rails=
 failed=0
 fail() { echo "FAIL: $*"; failed=$((failed + 1)); }
@@ -35,12 +36,12 @@ for object in "$shim" "$kmp"; do
   readelf -V "$object" | grep -q 'Version definition' && fail "$object defines symbol versions: ld.so would pass it over"
 done
 
-# The component: Open MPI's two libraries (three in 6.0) and libc; one symbol.
-if [ -n "$component" ]; then
+# The components: Open MPI's two libraries (three in 6.0) and libc; one symbol, mca_<type>_smelt_component.
+for component in "$@"; do
   needed=$(readelf -d "$component" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | grep -vE '^(libc\.so\.6|lib(open_)?mpi\.so\..*|libopen-pal\.so\..*)$' | tr '\n' ' ')
   [ -z "$needed" ] || fail "the component needs more than libmpi, libopen-pal and libc: $needed"
-  [ "$(exported "$component")" = mca_coll_smelt_component ] || fail "the component exports: $(exported "$component" | tr '\n' ' ')"
-fi
+  [ "$(exported "$component")" = "$(basename "$component" .so)_component" ] || fail "$component exports: $(exported "$component" | tr '\n' ' ')"
+done
 
 for header in "$source"/core/include/smelt/*.h; do
   name=smelt/$(basename "$header")

@@ -10,7 +10,7 @@ case $(clang-format --version) in
 esac
 list=$(mktemp) || exit 1
 trap 'rm -f "$list" "$list.c"' EXIT
-find core gomp_shim kmp_shim rail_ofi ompi_coll_smelt bench epcc examples tests \( -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.def' \) > "$list"
+find core gomp_shim kmp_shim rail_ofi ompi_coll_smelt ompi_pml_smelt bench epcc examples tests \( -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.def' \) > "$list"
 files=$(wc -l < "$list")
 [ "$files" -gt 300 ] || { echo "FAIL: only $files files found: is $1 the source?"; exit 1; }
 failed=0

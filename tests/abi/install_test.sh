@@ -24,4 +24,9 @@ if [ -n "${3-}" ]; then
   "$smelt" run --dry-run -- true | grep "OMPI_MCA_mca_base_component_path=$place.*smelt/openmpi" ||
     { echo "FAIL: smelt run does not find the Open MPI component"; exit 1; }
   [ -n "$(find "$place" -path '*/smelt/openmpi/mca_coll_smelt.so')" ] || { echo "FAIL: no mca_coll_smelt.so"; exit 1; }
+  if [ -n "$(find "$place" -path '*/smelt/openmpi/mca_pml_smelt.so')" ]; then  # only with Open MPI 4.1; in the same folder
+    "$smelt" run --messages --dry-run -- true |
+      grep "OMPI_MCA_mca_base_component_path=[^:]*smelt/openmpi:SYSTEM_DEFAULT.* OMPI_MCA_pml_smelt_enable=1 " ||
+      { echo "FAIL: smelt run --messages does not find the component for messages"; exit 1; }
+  fi
 fi

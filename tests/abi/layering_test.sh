@@ -69,17 +69,19 @@ for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' rail_ofi/*.cc rail_
     *) echo "FAIL: rail_ofi includes $included/, which it may not"; failed=$((failed + 1)) ;;
   esac
 done
-# The component sees Smelt through its installed headers and nothing else.
-for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' ompi_coll_smelt/*.c ompi_coll_smelt/*.h | sort -u); do
-  case " ompi opal " in
-    *" $included "*) ;;
-    *) echo "FAIL: ompi_coll_smelt includes $included/: only Open MPI's headers and <smelt/...> may be"; failed=$((failed + 1)) ;;
-  esac
+# The components see Smelt through its installed headers and nothing else.
+for component in ompi_coll_smelt ompi_pml_smelt; do
+  for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' $component/*.c $component/*.h | sort -u); do
+    case " ompi opal " in
+      *" $included "*) ;;
+      *) echo "FAIL: $component includes $included/: only Open MPI's headers and <smelt/...> may be"; failed=$((failed + 1)) ;;
+    esac
+  done
 done
 # The runtime half and the shims neither end the host program, nor print, nor read its environment behind options.h's back. Words in
 # comments do not count; ::exit and std::exit are exit.
 called() { sed 's|//.*||' "$2" | grep -Eq "(^|[^_a-zA-Z:>.])(std::|::)?$1 *\("; }
-runtime_half=$(find core/transport core/model core/rail core/profile/*.* core/policy core/queue core/message core/thread core/generate core/schedule core/team core/context core/group core/openmp core/agree rail_ofi gomp_shim kmp_shim ompi_coll_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
+runtime_half=$(find core/transport core/model core/rail core/profile/*.* core/policy core/queue core/message core/thread core/generate core/schedule core/team core/context core/group core/openmp core/agree rail_ofi gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
 for file in $runtime_half $(find core/base -name '*.cc' -o -name '*.h'); do
   checked=$((checked + 1))
   for word in abort exit _exit _Exit quick_exit __builtin_trap __builtin_abort printf fprintf puts getenv secure_getenv; do

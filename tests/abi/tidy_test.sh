@@ -18,8 +18,9 @@ files=$(find core/base core/transport core/model core/profile core/policy core/q
   gomp_shim kmp_shim -name '*.cc' ! -path '*/text/*')
 # Known to the build only where libfabric's headers are.
 [ -z "$(grep -o 'rail_ofi/open\.cc"' "$build/compile_commands.json")" ] || files="$files $(ls rail_ofi/*.cc)"
-# The component's files are known to the build only where Open MPI is.
+# The components' files are known to the build only where Open MPI is.
 [ -z "$(grep -o 'ompi_coll_smelt/module\.c"' "$build/compile_commands.json")" ] || files="$files $(ls ompi_coll_smelt/*.c)"
+[ -z "$(grep -o 'ompi_pml_smelt/node\.c"' "$build/compile_commands.json")" ] || files="$files $(ls ompi_pml_smelt/*.c)"
 count=$(echo $files | wc -w)
 [ "$count" -ge 80 ] || { echo "FAIL: only $count files"; exit 1; }
 if echo "$files" | tr ' ' '\n' | xargs -P "$(nproc)" -n 4 "$tidy" --quiet -p "$build" >"$scratch/out" 2>"$scratch/err"; then

@@ -190,6 +190,65 @@ TEST(Run, PutsTheComponentUnderOpenMpi) {
   EXPECT_EQ(dry.out, "env -u " + path + " -u " + priority + " app\n");
 }
 
+// The component for messages, only where it is asked for.
+TEST(Run, PutsMessagesUnderOpenMpiWhenAskedTo) {
+  const std::string file = from_environment("SMELT_TEST_MESSAGES");
+  if (file.empty()) GTEST_SKIP() << "built without the component for messages";
+  const std::string messages = std::filesystem::canonical(file).parent_path().string();
+  const std::string path = "OMPI_MCA_mca_base_component_path", enable = "OMPI_MCA_pml_smelt_enable";
+  const std::string priority = "OMPI_MCA_coll_smelt_priority", rest = ":SYSTEM_DEFAULT:USER_DEFAULT";
+  const auto printed = [&](const char* option, std::map<std::string, std::string> environment) {
+    const Outcome outcome = run_with({option, "--", "sh", "-c", "echo \"${" + path + "-none} ${" + enable + "-none}\""},
+                                     std::move(environment));
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out;
+  };
+  const std::string both = component() + ":" + messages;
+  EXPECT_EQ(printed("--messages", {}), both + rest + " 1\n");
+  EXPECT_EQ(printed("--messages", {{path, "/a"}}), both + ":/a 1\n");
+  // The user's own wish is kept, in either form; an inner smelt run changes nothing.
+  EXPECT_EQ(printed("--messages", {{enable, "0"}}), both + rest + " 0\n");
+  EXPECT_EQ(printed("--verbose", {{enable, "1"}}), component() + rest + " 1\n");
+  EXPECT_EQ(printed("--verbose", {{path, messages + ":/a"}, {enable, "1"}}), both + ":/a 1\n");
+  EXPECT_EQ(printed("--messages", {{path, both + rest}, {enable, "1"}}), both + rest + " 1\n");
+  EXPECT_EQ(printed("--verbose", {{path, both + rest}, {enable, "1"}}), both + rest + " 1\n");
+  EXPECT_EQ(printed("--verbose", {}), component() + rest + " none\n");
+  // Stock takes away what an outer smelt run put there, and no more.
+  EXPECT_EQ(printed("--stock", {{path, both + rest}, {enable, "1"}}), "none none\n");
+  EXPECT_EQ(printed("--stock", {{path, both + ":/a"}, {enable, "0"}}), "/a 0\n");
+  EXPECT_EQ(printed("--stock", {{path, "/a"}, {enable, "1"}}), "/a 1\n");
+  const Outcome stock = run_with({"--stock", "--messages", "--dry-run", "--", "app"},
+                                 {{path, both + rest}, {priority, "90"}, {enable, "1"}});
+  EXPECT_EQ(stock.out, "env -u " + path + " -u " + priority + " -u " + enable + " app\n");
+  const Outcome dry = run_with({"--messages", "--dry-run", "--", "app"});
+  EXPECT_EQ(dry.out,
+            "LD_PRELOAD=" + library() + " " + path + "=" + both + rest + " " + priority + "=90 " + enable + "=1 app\n");
+}
+
+// A smelt with nothing beside it: asked for messages it says that there are none, and runs the program as ever. (Where
+// the same Smelt is installed as well, it finds that.)
+TEST(Run, SaysThatThereIsNoComponentForMessages) {
+  const std::string alone = scratch() + "/alone/bin/smelt";
+  std::filesystem::create_directories(std::filesystem::path(alone).parent_path());
+  std::filesystem::copy_file(from_environment("SMELT"), alone, std::filesystem::copy_options::overwrite_existing);
+  const auto run_alone = [&](std::vector<std::string> options) {
+    Call call;
+    call.arguments = {"run", "--library", library(), "--dry-run"};
+    call.arguments.insert(call.arguments.end(), options.begin(), options.end());
+    call.arguments.insert(call.arguments.end(), {"--", "app"});
+    call.program = alone;
+    return run(call);
+  };
+  const Outcome without = run_alone({}), with = run_alone({"--messages"});
+  if (without.out.find("OMPI_MCA_") != std::string::npos) GTEST_SKIP() << "this Smelt is installed here";
+  EXPECT_EQ(without.out, "LD_PRELOAD=" + library() + " app\n");
+  EXPECT_EQ(without.err, "");
+  EXPECT_EQ(with.out, without.out);
+  EXPECT_EQ(with.code, 0);
+  EXPECT_NE(with.err.find("--messages: there is no component for them here"), std::string::npos) << with.err;
+  EXPECT_EQ(std::count(with.err.begin(), with.err.end(), '\n'), 1) << with.err;
+}
+
 // An empty path for PMIx, and only where the component is for an Open MPI that would hand PMIx its own.
 TEST(Run, KeepsTheComponentFromPmix) {
   if (component().empty()) GTEST_SKIP() << "built without Open MPI";

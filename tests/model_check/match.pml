@@ -1,7 +1,7 @@
 /* The matching table under weak memory. Stands for core/message: KIND
  *   1 access() of match.cc: receives and messages of one key, each behind the bucket's lock; lock(), unlock()
  *   2 the same while the bucket is split: hold(), grow()
- *   3 the same while the first wildcard switches the context: access(), begin_order(), post_ordered(), arrive_ordered()
+ *   3 the same while the first wildcard switches the context: access(), begin_index(), post_ordered(), arrive_ordered()
  * What a bucket holds, and the lists of a shard, are plain data. Queues are counted: of one key nobody can tell two
  * receives apart. Checked: no race; who should meet has met when all are done, once; nobody hangs.
  * RECEIVES, MESSAGES_SENT: how many of each, a thread each; of KIND 3 one wildcard besides. TURNS: each comes so often.

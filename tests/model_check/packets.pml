@@ -2,8 +2,8 @@
  * and PacketReturns::give_back() of receivers. OWNERS threads with a list each take TURNS packets, of PACKETS, write
  * them and hand each to a receiver of their own, which reads it and returns it. Packets and links are plain data.
  * Checked: no race, so nobody has a packet that another has; at the end all of them are there; nobody hangs.
- * Mutants: RETURN, TAKEN, LOCK, UNLOCK =RELAXED; BLIND a packet is put on the stack by a store; SINGLE one packet is
- * taken off the stack instead of all (ABA); LOSE what came with it is forgotten. */
+ * Mutants: RETURN, TAKEN, LOCK, UNLOCK =RELAXED; BLIND a packet is put on the stack whatever has come there meanwhile;
+ * SINGLE one packet is taken off the stack instead of all (ABA); LOSE what came with it is forgotten. */
 #ifndef OWNERS
 #define OWNERS 2
 #endif
@@ -48,21 +48,46 @@ byte list[OWNERS];  /* what first(i) says: for guards alone */
 #define AVAILABLE (last_[top]!=0 || list[0]!=0 || list[1]!=0)
 #endif
 
-/* packet=0: the list is empty, or somebody has it. To look into an empty list teaches at most something, and is left
- * out. */
+/* The whole stack, which is a list already; rest: not 0 if it was that. */
+inline take_returned() {
+#ifdef SINGLE
+  if :: last_[top]!=0 -> await_value(top, 1, ACQUIRE, w) :: else fi;
+  if :: w>0 -> read(next(w), rest);
+        atomic { update_from(top, TAKEN, v); if :: v==w -> update_to(rest); packet=w :: else -> update_not() fi };
+        if :: packet>0 -> write(next(packet), 0) :: else fi
+     :: else fi;
+  w=0; v=0; rest=0
+#else
+  /* The look before, which may see too little, would only mean another try. */
+  atomic { if :: last_[top]!=0 -> update_from(top, TAKEN, packet); update_to(0); rest=packet :: else fi }
+#endif
+}
+
+/* packet=0: there is nothing in the list and on the stack, or somebody has the list. To look where there is nothing
+ * teaches at most something, and is left out. */
 inline pop(i) {
   packet=0; v=1;
-  atomic { if :: list[i]!=0 -> update_from(lock_of(i), LOCK, v); if :: v==0 -> update_to(1) :: else -> update_not() fi :: else fi };
+  atomic { if :: list[i]!=0 || last_[top]!=0 ->
+                 update_from(lock_of(i), LOCK, v); if :: v==0 -> update_to(1) :: else -> update_not() fi
+              :: else fi };
   if :: v==0 ->
         read(first(i), packet);
-        if :: packet>0 -> read(next(packet), v); write(first(i), v); list[i]=v :: else fi;
+        if :: packet==0 -> take_returned() :: else fi;
+        if :: packet>0 ->
+              read(next(packet), v);
+#ifdef LOSE
+              if :: rest!=0 -> v=0 :: else fi;
+#endif
+              write(first(i), v); list[i]=v
+           :: else fi;
+        rest=0;
         store(lock_of(i), 0, UNLOCK)
      :: else fi;
   v=0
 }
 inline return_packet(p) {
 #ifdef BLIND
-  load(top, RELAXED, w); write(next(p), w); store(top, p, RETURN); w=0
+  load(top, RELAXED, w); write(next(p), w); atomic { update_from(top, RETURN, v); update_to(p) }; v=0; w=0
 #else
   load(top, RELAXED, w); ok=0;
   do :: ok==0 -> write(next(p), w);
@@ -71,46 +96,12 @@ inline return_packet(p) {
   ok=0; v=0; w=0
 #endif
 }
-/* A chain of at most two, onto the own list; a thief has that: back onto the stack. */
-inline keep_rest() {
-  atomic { update_from(lock_of(me), LOCK, v); if :: v==0 -> update_to(1) :: else -> update_not() fi };
-  if :: v==0 ->
-        last=rest;
-        read(next(last), v);
-        do :: v!=0 -> last=v; read(next(last), v) :: else -> break od;
-        read(first(me), v); write(next(last), v); write(first(me), rest); list[me]=rest;
-        store(lock_of(me), 0, UNLOCK)
-     :: else ->
-        do :: rest!=0 -> last=rest; read(next(last), rest); return_packet(last) :: else -> break od
-  fi;
-  v=0; last=0; rest=0
-}
-inline take_returned() {
-#ifdef SINGLE
-  load(top, ACQUIRE, w);
-  if :: w>0 -> read(next(w), rest);
-        atomic { update_from(top, TAKEN, v); if :: v==w -> update_to(rest); packet=w :: else -> update_not() fi }
-     :: else fi;
-  w=0; v=0; rest=0
-#else
-  load(top, RELAXED, packet);
-  if :: packet>0 -> atomic { update_from(top, TAKEN, packet); update_to(0) } :: else fi;
-  if :: packet>0 -> read(next(packet), rest);
-#ifdef LOSE
-        rest=0;
-#endif
-        if :: rest>0 -> keep_rest() :: else fi
-     :: else fi
-#endif
-}
-
-proctype Owner(byte me) { byte turn, packet, v, w, rest, last; bool ok;
+proctype Owner(byte me) { byte turn, packet, v, w, rest; bool ok;
   do :: turn<TURNS ->
      packet=0;
      do :: packet==0 ->
         AVAILABLE;
         pop(me);
-        if :: packet==0 -> take_returned() :: else fi;
         if :: packet==0 && OWNERS>1 -> pop((me+1)%OWNERS) :: else fi
      :: else -> break od;
      write(content(packet), me+1);

@@ -1,12 +1,11 @@
-/* Sends that wait for room, and rendezvous. Stands for core/message/protocol.cc and endpoint.cc: send(), announce(),
- * launch(), test(), deliver(). One thread sends L messages by rendezvous, another makes progress for it, a receiver reads
- * their memory and answers; then the sender uses it again. There is room when it pleases; FAILS times at most there is
- * none. The messages' memory and the queue are plain data. Of an answer's word the first value, 0, is a yes that an
- * earlier message was given.
- * SHARED: one word for all; who finds it taken waits as for room.
+/* Sends that wait for room, and long messages. Stands for core/message/protocol.cc and endpoint.cc: send(), announce(),
+ * launch(), deliver_long(), reply(), finish(). One thread sends L messages whose data stay with it, another makes
+ * progress for it, a receiver reads their memory and answers through the sender's inbox, where the thread that makes
+ * progress finds it and completes the send; then the sender uses the memory again. There is room when it pleases; FAILS
+ * times at most there is none. The messages' memory and the queue are plain data.
  * Checked: no race; the messages are announced in the order in which they were sent; nobody hangs.
- * Mutants: PUBLISH, HERE, ANSWER, ANSWERED, STATE, KNOWN, LOCK, UNLOCK =RELAXED; EARLY a message leaves the queue before
- * it is announced; TAKE, GIVE =RELAXED: the word; PAST nobody asks whether others wait; STALE the word is not cleared. */
+ * Mutants: PUBLISH, HERE (both of a cell, in either inbox), STATE, KNOWN, LOCK, UNLOCK =RELAXED; EARLY a message leaves
+ * the queue before it is announced; PAST nobody asks whether others wait. */
 #ifndef L
 #define L 2
 #endif
@@ -26,14 +25,11 @@
 #ifndef ANSWER
 #define ANSWER RELEASE
 #endif
-#if defined(SHARED) && L!=2
-#error "SHARED has its place among the words of two messages"
-#endif
 #ifndef ANSWERED
 #define ANSWERED ACQUIRE
 #endif
 #ifndef STATE
-#define STATE RELEASE
+#define STATE ACQ_REL
 #endif
 #ifndef KNOWN
 #define KNOWN ACQUIRE
@@ -44,39 +40,17 @@
 #ifndef UNLOCK
 #define UNLOCK RELEASE
 #endif
-#ifndef TAKE
-#define TAKE ACQUIRE
-#endif
-#ifndef GIVE
-#define GIVE RELEASE
-#endif
 #include "weak.pml"
 #define waiting 0
 #define queue_lock 1
 #define cell(k) (1+(k))       /* 1: announced */
-#define state(k) (1+L+(k))    /* 1: announced, the sender may look at the answer */
-#ifdef SHARED
-#define answer(k) (2+2*L)
-#else
-#define answer(k) (1+2*L+(k)) /* 1: none yet, 2: it has been read */
-#endif
-#define taken (3+2*L)         /* SHARED: 1: somebody has the word */
+#define state(k) (1+L+(k))    /* 1: complete */
+#define answer(k) (1+2*L+(k)) /* the cell in the sender's inbox; 1: it has been read */
 #define data(k) ((k)-1)
 #define first L               /* of the queue: messages first to last wait, where last is 0 or more */
 #define last (L+1)
 
-byte announced, failed;
-#ifdef SHARED
-#define WORD_FREE && last_[taken]==0
-#else
-#define WORD_FREE
-#endif
-
-#ifdef SHARED
-#define GIVE_BACK store(taken, 0, GIVE)
-#else
-#define GIVE_BACK skip
-#endif
+byte announced, failed, completed;
 
 inline lock() {
   v=1;
@@ -86,26 +60,11 @@ inline lock() {
      :: else -> break od
 }
 inline announce(k) {
-  ok=false; v=0;
-#ifdef SHARED
-  if :: last_[taken]==0 -> v=1;
-        do :: v!=0 -> atomic { last_[taken]==0 -> update_from(taken, TAKE, v);
-                               if :: v==0 -> update_to(1) :: else -> update_not() fi }
-           :: v!=0 && last_[taken]!=0 -> break
-           :: v==0 -> break
-        od
-     :: else -> v=1
-  fi;
-#endif
-  if :: v!=0 -> skip
-     :: v==0 && failed<FAILS -> failed++; GIVE_BACK
-     :: v==0 ->
-#ifndef STALE
-        store(answer(k), 1, RELAXED);
-#endif
+  ok=false;
+  if :: failed<FAILS -> failed++
+     :: true ->
         atomic { assert(announced==k-1); announced=k };
         store(cell(k), 1, PUBLISH);
-        store(state(k), 1, STATE);
         ok=true
   fi
 }
@@ -134,17 +93,14 @@ proctype Sender(byte me) { byte k=1, v, w; bool ok;
   k=1;
   do :: k<=L ->
      await(state(k), 1, KNOWN);
-     v=1;
-     do :: v==1 -> atomic { last_[answer(k)]!=1 -> load(answer(k), ANSWERED, v) } :: else -> break od;
-     GIVE_BACK;
      write(data(k), 0);
      k++
   :: else -> break od;
   leave() }
 
 proctype Progress(byte me) { byte k, v, w; bool ok;
-  do :: announced<L ->
-     if :: last_[waiting]==1 WORD_FREE ->
+  do :: completed<L ->
+     if :: last_[waiting]==1 ->
            lock();
            read(last, w);
            if :: w!=0 ->
@@ -163,7 +119,10 @@ proctype Progress(byte me) { byte k, v, w; bool ok;
 #endif
               :: else -> store(queue_lock, 0, UNLOCK)
            fi
-        :: announced==L -> skip
+        :: last_[answer(completed+1)]==1 ->
+           await(answer(completed+1), 1, ANSWERED);
+           atomic { update_from(state(completed+1), STATE, v); update_to(1) };
+           completed++
      fi;
      k=0; v=0; w=0
   :: else -> break od;
@@ -173,7 +132,7 @@ proctype Receiver(byte me) { byte k=1, v;
   do :: k<=L ->
      await(cell(k), 1, HERE);
      read(data(k), v); assert(v==k); v=0;
-     store(answer(k), 2, ANSWER);
+     store(answer(k), 1, ANSWER);
      k++
   :: else -> break od;
   leave() }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The component on two nodes that are namespaces of this machine: it serves the communicators within a node, and those
 # that span nodes, node by node.
-#   two_nodes.sh COMPONENT_FOLDER PROGRAM_DIRECTORY
+#   two_nodes.sh COMPONENT_FOLDER PROGRAM_DIRECTORY [PML_FOLDER PML_PROGRAMS]: with these, the component for messages instead
 # Exit 77, the last line saying why: skipped. Each node is a network namespace (a veth pair into a bridge, which lies in
 # a third one), with its own hostname, /etc/hosts and empty /dev/shm. The remote daemon is started by a pretended rsh.
 set -u
@@ -106,6 +106,18 @@ if ! on_nodes 1 "$programs/many_collectives" >"$work/output" 2>&1; then
   tail -n 5 "$work/output"
   echo "stock Open MPI does not run on two pretended nodes here"
   exit 77
+fi
+if [ $# -eq 4 ]; then
+  use="--mca mca_base_component_path $3:SYSTEM_DEFAULT --mca pml_smelt_enable 1"
+  for map in slot node; do
+    expect_ok "messages, 2 ranks each, by $map: between all" 2 $use --map-by $map "$4/pml_rules" --left lengths
+    expect_ok "messages, 2 ranks each, by $map: every collective" 2 $use --map-by $map "$programs/many_collectives"
+    expect_ok "messages, 3 ranks and 2, by $map: within the nodes" 3+2 $use --map-by $map "$4/pml_rules" --node --served
+  done
+  expect_line "messages: what is said" "MPI_COMM_WORLD.*not all of its ranks are of this job and on this node" 2 $use \
+    -x SMELT_VERBOSE=1 "$programs/many_collectives"
+  [ $failed -eq 0 ]
+  exit
 fi
 # The nodes are crowded, and everything is to be served nevertheless, but where it says otherwise.
 crowd="--mca mca_base_component_path $component:SYSTEM_DEFAULT --mca coll_smelt_priority 90"

@@ -26,6 +26,7 @@
 #include <smelt/atomic_broadcast.h>
 #include <smelt/barrier.h>
 #include <smelt/context.h>
+#include <smelt/endpoint.h>
 #include <smelt/group.h>
 #include <smelt/member.h>
 #include <smelt/model.h>

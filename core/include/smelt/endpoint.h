@@ -1,0 +1,127 @@
+/* Endpoints: processes of one machine that send each other messages, asked for by context, source and tag.
+ *
+ * Who hosts them (an MPI library's component) tells every process the ticket and which number it has; then messages
+ * need nothing of the host. A send and a receive are a smelt_transfer of the caller's memory each. Nothing waits:
+ * smelt_endpoint_progress does everybody's work, and smelt_transfer_done asks. Messages of one sender, context and tag
+ * are received in the order in which they were sent, whether the receives name them or leave source or tag open.
+ *
+ * Any thread may call anything at any time but smelt_endpoint_leave; a transfer belongs to one thread at a time. What
+ * was written before a send is seen after the receive is done.
+ *
+ * Short messages are copied through shared memory, and the send is done at once. Long ones are read by the receiver
+ * from the sender's memory if the kernel allows that (smelt_endpoint_reads) and if they lie in one piece, else they
+ * come in pieces through shared memory; their sends, and synchronous ones of any length, are done when the message has
+ * met its receive and been read.
+ */
+#ifndef SMELT_ENDPOINT_H
+#define SMELT_ENDPOINT_H
+
+#include <smelt/base.h>
+#include <stddef.h>
+#include <stdint.h>
+
+SMELT_BEGIN
+
+typedef struct smelt_endpoint smelt_endpoint;
+
+/* How the others find the memory: plain data, valid on this machine. */
+typedef struct smelt_endpoint_ticket {
+  uint64_t opaque[6];
+} smelt_endpoint_ticket;
+
+/* Member 0: makes the memory for all of `members` (2 .. SMELT_MAX_PARTICIPANTS) and its own endpoint. The memory has no
+ * name and disappears with the last process, however that ends. 0, -EINVAL, or -ENOMEM: not enough memory
+ * (SMELT_SHM_MB, ulimit -f and -v, the cgroup's limit). */
+SMELT_API int smelt_endpoint_offer(unsigned members, smelt_endpoint_ticket *ticket, smelt_endpoint **endpoint);
+/* The other members, `me` from 1 on. 0, -EINVAL, -ENOMEM, -ENOTSUP: another machine, user or process namespace. */
+SMELT_API int smelt_endpoint_join(const smelt_endpoint_ticket *ticket, unsigned members, unsigned me,
+                                  smelt_endpoint **endpoint);
+/* May this process read the memory of that one, of which it was told that there is `expected` at `address`? */
+SMELT_API int smelt_endpoint_reads(int process, uint64_t address, uint64_t expected);
+/* No member sends before all have joined, which is the host's to see to. `together`: all had joined; else they never
+ * will, and all have heard so. Nobody uses it any more; what was sent to it and not received is lost, and transfers
+ * that are not done never will be, and are not touched again. */
+SMELT_API void smelt_endpoint_leave(smelt_endpoint *endpoint, int together);
+
+typedef struct smelt_transfer smelt_transfer;
+struct smelt_transfer {
+  uint64_t node[5]; /* Smelt's */
+  uint64_t state;   /* Smelt's */
+  /* When it is done: 0; -EMSGSIZE: the message was longer than the room, which has its beginning; -ECANCELED;
+   * -EPIPE: the other has died; -EIO: its memory could not be read to the end. */
+  int32_t error;
+  uint16_t peer;   /* of a receive: who sent the message */
+  int32_t tag;     /* of a receive: the message's */
+  uint64_t length; /* of a receive: the message's, in bytes */
+
+  /* Set by the caller before it begins, each NULL or a function, which is called by whoever makes progress. */
+  /* It was done otherwise than within the call that began it, or took it back: the last that happens to it. It may
+   * send, receive and cancel, and must not wait. */
+  void (*completed)(smelt_transfer *transfer);
+  /* Takes the data, in consecutive pieces, at most as many bytes as there is room; `buffer` is then not looked at. */
+  void (*unpack)(smelt_transfer *receive, uint64_t at, const void *data, uint64_t bytes);
+  /* Of a send that begins without `data`: gives the data, in consecutive pieces. The receiver may want less. */
+  void (*pack)(smelt_transfer *send, uint64_t at, void *data, uint64_t bytes);
+  /* Not 0: a receive that takes its message out of the others' way and leaves it where it is, for
+   * smelt_endpoint_receive_held. It must come: a message that is held is not lost otherwise. */
+  uint8_t holds;
+  uint64_t room[16]; /* Smelt's */
+};
+
+/* What is measured for this machine is used, or else what is typical. Before the first message: can this process read
+ * the others' memory (at first it is taken to)? And what is called now and then by who waits in smelt_endpoint_wait, or
+ * NULL: the host's other communication. */
+SMELT_API void smelt_endpoint_set(smelt_endpoint *endpoint, int reads, void (*host)(void *argument), void *argument);
+
+/* 1: it is done; 0: it is not yet; -EINVAL: no such member, it has not begun.
+ * `synchronous`: done when the message has met its receive. `context` and tags below 0 are for the host to share out;
+ * tags below 0 are never met by a receive of any tag. `data` must stay as it is until the send is done. */
+SMELT_API int smelt_endpoint_send(smelt_endpoint *endpoint, smelt_transfer *send, unsigned to, unsigned context,
+                                  int tag, const void *data, uint64_t bytes, int synchronous);
+/* `source` below 0: from anybody. `any_tag`: of any tag from 0 on. 1: it is done; 0: it waits for
+ * its message; -EINVAL. */
+SMELT_API int smelt_endpoint_receive(smelt_endpoint *endpoint, smelt_transfer *receive, int source, unsigned context,
+                                     int tag, int any_tag, void *buffer, uint64_t room);
+/* The message that `holder`, which is done, holds; which is the caller's again then. 1: the receive is done; 0: not
+ * yet. */
+SMELT_API int smelt_endpoint_receive_held(smelt_endpoint *endpoint, smelt_transfer *receive, smelt_transfer *holder,
+                                           void *buffer, uint64_t room);
+/* Takes back a receive that has met no message: it is done, -ECANCELED, and `completed` is not called. 0: it has. */
+SMELT_API int smelt_endpoint_cancel(smelt_endpoint *endpoint, smelt_transfer *receive);
+/* The host is through with a context: its messages that have come, and that nobody has received, are lost, before it is
+ * used again. A send that waits for its receive goes on waiting. */
+SMELT_API void smelt_endpoint_forget(smelt_endpoint *endpoint, unsigned context);
+/* Will no more come from `source` (below 0: from all others), because they have died, and is what they had sent here?
+ * It asks the kernel, unless that was done just now: for who has probed in vain for a while. */
+SMELT_API int smelt_endpoint_lost(smelt_endpoint *endpoint, int source);
+/* Is there a message that such a receive would get? Tells of it. Makes no progress. */
+SMELT_API int smelt_endpoint_probe(smelt_endpoint *endpoint, int source, unsigned context, int tag, int any_tag,
+                                   uint16_t *sender, int32_t *message_tag, uint64_t *length);
+/* Makes no progress. */
+SMELT_API int smelt_transfer_done(smelt_endpoint *endpoint, smelt_transfer *transfer);
+/* Takes in what has come, sends what waited for room. Not 0: there was something. */
+SMELT_API int smelt_endpoint_progress(smelt_endpoint *endpoint);
+/* Waits until at least `needed` of `count` different transfers are done, and returns how many are. Of all threads that
+ * wait here one makes progress, the others sleep. Those whose other side has died are done, with -EPIPE. */
+SMELT_API unsigned smelt_endpoint_wait(smelt_endpoint *endpoint, smelt_transfer *const *transfers, unsigned count,
+                                       unsigned needed);
+
+/* Since it was made; each figure is right, no two need be of the same moment. */
+typedef struct smelt_endpoint_counters {
+  uint64_t received_inline, received_eager, received_single_copy, received_pieces; /* messages, by how they came */
+  uint64_t unexpected;         /* of them: nobody had asked for them when they came */
+  uint64_t longest_unexpected; /* most of those at a time */
+  uint64_t wildcards;          /* receives and probes that left source or tag open */
+  uint64_t switches;           /* contexts that have begun to keep order for them (those that share a place: one) */
+  uint64_t deferred;           /* sends that have had to wait for room */
+  uint64_t sleeps;             /* of threads in smelt_endpoint_wait */
+} smelt_endpoint_counters;
+/* What has been counted so far. From any thread. */
+SMELT_API void smelt_endpoint_count(const smelt_endpoint *endpoint, smelt_endpoint_counters *counters);
+
+/* Longest messages of each way, in bytes: in the receiver's inbox; in a packet. */
+SMELT_API void smelt_endpoint_limits(const smelt_endpoint *endpoint, uint64_t *inbox, uint64_t *packet);
+
+SMELT_END
+
+#endif

@@ -1,0 +1,95 @@
+// Long messages in pieces, where the receiver cannot read the sender's memory, or does so more slowly, or where the
+// data do not lie in one piece.
+//
+//     sender                                   receiver
+//       | ---- it is so long ------------------> |   as any long message (protocol.cc)
+//       |                                        |   it meets its receive
+//       | <--- go: so much of it, for that one - |
+//       | ---- piece 0 ------------------------> |
+//       | ---- piece 1 ------------------------> |   copied, or unpacked, while the next one is copied, or packed
+//       | ---- ... ----------------------------> |
+//
+// A piece is a packet of a pool of its own. Those of the other pool may lie with messages that nobody asks for yet; a
+// piece always has its receive, and is given back by whoever empties the inbox: so whatever else is under way, what has
+// met comes to its end. The pieces of a message come one after the other, since they are sent so and the inbox keeps
+// the order; they need say no more than whose they are.
+#include <algorithm>
+#include <cstring>
+
+#include "message/endpoint.h"
+#include "message/endpoint_internal.h"
+#include "message/lock_bit.h"
+
+namespace smelt::message {
+
+// The data do not come by themselves: the sender is told where they belong.
+void Endpoint::ask_for_pieces(Request* receive, Message* message, uint64_t bytes) {
+  in_pieces_.fetch_add(1, std::memory_order_relaxed);
+  receive->moved = 0;
+  receive->wanted = bytes;
+  Header& header = message->header;
+  header.kind = Kind::kGo;
+  header.length = bytes;
+  header.address = reinterpret_cast<uintptr_t>(receive);
+  // release: whoever waits for it may take it back from now on, should the sender have died (abandon)
+  receive->stage.store(Request::kInPieces, std::memory_order_release);
+  reply(message);
+}
+
+// One of our sends may go.
+void Endpoint::grant(const Header& header, uint16_t to) {
+  auto* send = reinterpret_cast<Request*>(header.answer);
+  send->moved = 0;
+  send->wanted = header.length;
+  send->other = header.address;
+  Queue& queue = queues_[to];
+  lock(queue.lock);
+  // relaxed: under the lock
+  send->stage.store(Request::kInPieces, std::memory_order_relaxed);
+  push_back(&queue.first_granted, &queue.last_granted, send);
+  note(&queue);
+  unlock(queue.lock, 0);
+}
+
+// Some pieces; others want to get on, too. Under the queue's lock.
+bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last) {
+  constexpr int kAtATime = 4;
+  const Inbox inbox = area(to).inbox;
+  bool any = false;
+  for (int i = 0; i < kAtATime && queue->first_granted; ++i) {
+    Request* send = queue->first_granted;
+    const uint64_t bytes = std::min<uint64_t>(send->wanted - send->moved, shape_.piece_bytes);
+    if (send->packet == kNoPacket) {
+      send->packet = pieces_.take();
+      if (send->packet == kNoPacket) break;
+      fetch(send, send->moved, area(me_).pieces + uint64_t{send->packet} * shape_.piece_bytes, bytes);
+    }
+    uint64_t position;
+    InboxCell* cell = inbox.claim(me_, &position);
+    if (!cell) break;
+    pieces_.hand_to(send->packet, to);
+    const Header header{0, bytes, Kind::kPiece, send->packet, send->other, 0};
+    std::memcpy(cell->payload, &header, sizeof header);
+    inbox.publish(cell, position, me_);
+    send->packet = kNoPacket;
+    send->moved += bytes;
+    any = true;
+    if (send->moved < send->wanted) continue;
+    queue->first_granted = send->behind;
+    // relaxed: under the lock
+    send->stage.store(Request::kEnded, std::memory_order_relaxed);
+    push_back(completed, last, send);
+  }
+  return any;
+}
+
+void Endpoint::take_piece(const Header& header, uint16_t sender) {
+  auto* receive = reinterpret_cast<Request*>(header.address);
+  const Area theirs = area(sender);
+  place(receive, receive->moved, theirs.pieces + uint64_t{header.which} * shape_.piece_bytes, header.length);
+  theirs.piece_returns.give_back(header.which);
+  receive->moved += header.length;
+  if (receive->moved == receive->wanted) finish(receive);
+}
+
+}  // namespace smelt::message

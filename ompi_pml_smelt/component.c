@@ -1,0 +1,179 @@
+/* The component: what Open MPI finds in the file, and how it comes to stand before the PML that was elected.
+ *
+ *   1. open: our name is added to those that may stand for election, as Open MPI ignores others
+ *   2. init: a module with the lowest priority. Any other wins. What other processes must know of this one is told now,
+ *      before they exchange what they have to tell
+ *   3. close, which is for those who have lost: the winner's component and functions are put aside, ours take their
+ *      place. Open MPI tells the others the winner's name, so one process may have us and another not
+ *   4. finalize, by now as if we had won: the winner is put back, and ends
+ *
+ * Open MPI forgets the variables of a component that it closes, so the counters are offered afterwards (enable). */
+#include "pml_smelt.h"
+
+#include "opal/mca/base/base.h"
+#include "opal/mca/base/mca_base_component_repository.h"
+#include "opal/mca/base/mca_base_var.h"
+#include "opal/runtime/opal_progress.h"
+
+#include <smelt/options.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int pml_smelt_verbose;
+bool pml_smelt_threads;
+mca_pml_base_module_t pml_smelt_lower;
+
+static bool enabled;
+static bool elected; /* somebody else was, and we stand before it */
+static mca_pml_base_component_t lower_component;
+static mca_pml_base_module_t module;
+
+/* As in the collectives' component, which lies in the same folder and says so anyway: nobody has asked for messages
+ * yet. */
+static bool same_series(void) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0, major = 0, minor = 0;
+  PMPI_Get_library_version(text, &length);
+  if (sscanf(text, "Open MPI v%d.%d", &major, &minor) == 2 && major == OMPI_MAJOR_VERSION &&
+      minor == OMPI_MINOR_VERSION)
+    return true;
+  if (pml_smelt_verbose >= 1)
+    pml_smelt_say("not used: it was built for Open MPI %d.%d, and this is %.*s; build Smelt with this Open MPI",
+                  OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, (int)strcspn(text, ","), text);
+  return false;
+}
+
+static int setting(const char *name) {
+  smelt_option option;
+  for (unsigned i = 0; smelt_option_get(i, &option) == 0; ++i)
+    if (strcmp(option.name, name) == 0) return atoi(option.value);
+  return 0;
+}
+
+static int register_component(void) {
+  pml_smelt_verbose = setting("SMELT_VERBOSE");
+  if (!same_series()) return OPAL_ERR_NOT_AVAILABLE;
+  const mca_base_component_t *component = &mca_pml_smelt_component.pmlm_version;
+  (void)mca_base_component_var_register(component, "enable",
+                                        "1: messages between ranks of one node are Smelt's; 0: they are left to the "
+                                        "PML that Open MPI elects",
+                                        MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_1,
+                                        MCA_BASE_VAR_SCOPE_READONLY, &enabled);
+  (void)mca_base_component_var_register(
+      component, "verbose", "1: a line per communicator, who serves it and why (SMELT_VERBOSE)", MCA_BASE_VAR_TYPE_INT,
+      NULL, 0, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_verbose);
+  pml_smelt_register_counters(component);
+  return OMPI_SUCCESS;
+}
+
+static int open_component(void) {
+  if (!enabled) return OPAL_ERR_NOT_AVAILABLE;
+  char *name = strdup(mca_pml_smelt_component.pmlm_version.mca_component_name); /* Open MPI frees it */
+  return name && opal_pointer_array_add(&mca_pml_base_pml, name) >= 0 ? OMPI_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+/* `--mca pml smelt`: there is nobody else. */
+static bool alone(void) { return opal_list_get_size(&ompi_pml_base_framework.framework_components) == 1; }
+
+static mca_pml_base_module_t *init(int *priority, bool progress_threads, bool threads) {
+  (void)progress_threads;
+  if (!enabled) return NULL;
+  if (alone()) {
+    pml_smelt_say(
+        "not used: --mca pml names no other component, which what is not Smelt's needs; leave the option out");
+    return NULL;
+  }
+  pml_smelt_threads = threads;
+  *priority = 0;
+  pml_smelt_node_announce();
+  return &module;
+}
+
+static int close_component(void) {
+  if (!enabled || elected) return OMPI_SUCCESS;
+  /* Without a winner Open MPI ends; ompi_info closes what it has opened. */
+  if (!mca_pml_base_selected_component.pmlm_finalize) return OMPI_SUCCESS;
+  const mca_base_component_t *own = &mca_pml_smelt_component.pmlm_version;
+  if (mca_base_component_repository_retain_component(own->mca_type_name, own->mca_component_name) != OPAL_SUCCESS)
+    return OMPI_SUCCESS;
+  lower_component = mca_pml_base_selected_component;
+  pml_smelt_lower = mca_pml;
+  mca_pml_base_selected_component = mca_pml_smelt_component;
+  mca_pml = module;
+  mca_pml.pml_progress = pml_smelt_lower.pml_progress; /* Open MPI registers it; our own is registered besides */
+  mca_pml.pml_ft_event = pml_smelt_lower.pml_ft_event;
+  /* A message carries 16 bits of it. */
+  mca_pml.pml_max_contextid =
+      pml_smelt_lower.pml_max_contextid < UINT16_MAX ? pml_smelt_lower.pml_max_contextid : UINT16_MAX;
+  mca_pml.pml_max_tag = pml_smelt_lower.pml_max_tag;
+  mca_pml.pml_flags = pml_smelt_lower.pml_flags;
+  elected = true;
+  return OMPI_SUCCESS;
+}
+
+static int finalize(void) {
+  if (!elected) return OMPI_SUCCESS;
+  pml_smelt_node_leave(); /* which may know of requests that are not complete */
+  pml_smelt_requests_end();
+  mca_pml_base_selected_component = lower_component;
+  mca_pml = pml_smelt_lower;
+  return lower_component.pmlm_finalize ? lower_component.pmlm_finalize() : OMPI_SUCCESS;
+}
+
+const char *pml_smelt_lower_name(void) { return lower_component.pmlm_version.mca_component_name; }
+
+/* --- what is only passed on */
+
+static int add_procs(struct ompi_proc_t **procs, size_t count) { return pml_smelt_lower.pml_add_procs(procs, count); }
+static int del_procs(struct ompi_proc_t **procs, size_t count) { return pml_smelt_lower.pml_del_procs(procs, count); }
+static int dump(struct ompi_communicator_t *comm, int verbose) { return pml_smelt_lower.pml_dump(comm, verbose); }
+static int enable(bool yes) {
+  if (!elected) { /* those that might have been elected have all declined */
+    pml_smelt_say("not used: Open MPI has no PML that what is not Smelt's could go to");
+    return OMPI_ERR_NOT_AVAILABLE;
+  }
+  if (yes) {
+    pml_smelt_register_counters(&mca_pml_smelt_component.pmlm_version);
+    const int error = pml_smelt_requests_begin();
+    if (error != OMPI_SUCCESS) return error;
+  }
+  return pml_smelt_lower.pml_enable(yes);
+}
+
+static mca_pml_base_module_t module = {
+    .pml_add_procs = add_procs,
+    .pml_del_procs = del_procs,
+    .pml_enable = enable,
+    .pml_add_comm = pml_smelt_add_comm,
+    .pml_del_comm = pml_smelt_del_comm,
+    .pml_irecv_init = pml_smelt_irecv_init,
+    .pml_irecv = pml_smelt_irecv,
+    .pml_recv = pml_smelt_recv,
+    .pml_isend_init = pml_smelt_isend_init,
+    .pml_isend = pml_smelt_isend,
+    .pml_send = pml_smelt_send,
+    .pml_iprobe = pml_smelt_iprobe,
+    .pml_probe = pml_smelt_probe,
+    .pml_start = pml_smelt_start,
+    .pml_improbe = pml_smelt_improbe,
+    .pml_mprobe = pml_smelt_mprobe,
+    .pml_imrecv = pml_smelt_imrecv,
+    .pml_mrecv = pml_smelt_mrecv,
+    .pml_dump = dump,
+};
+
+mca_pml_base_component_t mca_pml_smelt_component = {
+    .pmlm_version =
+        {
+            PML_SMELT_API,
+            .mca_component_name = "smelt",
+            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+            .mca_open_component = open_component,
+            .mca_close_component = close_component,
+            .mca_register_component_params = register_component,
+        },
+    .pmlm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
+    .pmlm_init = init,
+    .pmlm_finalize = finalize,
+};

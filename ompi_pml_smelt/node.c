@@ -1,0 +1,233 @@
+/* Who of this job is on this node, and the endpoint that they share.
+ *
+ *   1. announce: each process says what others need to find it, among what Open MPI has processes exchange anyway; the
+ *      first of the node has made the memory by then, and says where it is
+ *   2. join, when the world's communicator is made: each reads what the others of its node have said. Where one has
+ *      said nothing, or something else than expected, all find that. Else each maps the memory, and tries whether it
+ *      may read its neighbour's own: where it may not, what is long comes in pieces
+ *   3. whether that has worked everywhere is known to all after two rounds of messages of the PML below: all tell the
+ *      first, which tells all. So either all members serve a communicator or none does */
+#include "pml_smelt.h"
+
+#include "ompi/group/group.h"
+#include "ompi/proc/proc.h"
+#if OMPI_MAJOR_VERSION >= 5
+#include "opal/mca/accelerator/base/base.h"
+#else
+#include "opal/runtime/opal_params.h"
+#endif
+#include "opal/mca/pmix/pmix.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/proc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+smelt_endpoint *pml_smelt_endpoint;
+uint64_t pml_smelt_inbox_bytes, pml_smelt_packet_bytes;
+
+typedef struct card {
+  char version[16]; /* of Smelt: all must run the same */
+  uint32_t member, members;
+  int32_t process;
+  int32_t error; /* of the first: why there is no memory, or 0 */
+  uint64_t proof, proof_at;
+  smelt_endpoint_ticket ticket; /* of the first */
+} card;
+
+enum { kTellFirst = -31001, kTellAll = -31002 }; /* tags that collectives do not use */
+
+static card own;
+static uint64_t proof = 0x736d656c742d706d;
+static smelt_endpoint *offered; /* not joined by all yet */
+static opal_jobid_t job;
+static int32_t *member_of_rank; /* [rank in the job] */
+static size_t ranks;
+static unsigned members;
+static bool together;
+
+unsigned pml_smelt_members(void) { return members; }
+
+int pml_smelt_member_of(opal_process_name_t name) {
+  return name.jobid == job && name.vpid < ranks ? member_of_rank[name.vpid] : -1;
+}
+
+/* --- 1 */
+
+void pml_smelt_node_announce(void) {
+  members = (unsigned)opal_process_info.num_local_peers + 1;
+  memset(&own, 0, sizeof own);
+  strncpy(own.version, smelt_version(), sizeof own.version - 1);
+  own.member = (uint32_t)opal_process_info.my_local_rank;
+  own.members = members;
+  own.process = (int32_t)getpid();
+  proof ^= (uint64_t)getpid() << 32;
+  own.proof = proof;
+  own.proof_at = (uint64_t)(uintptr_t)&proof;
+  if (members > 1 && own.member == 0) own.error = smelt_endpoint_offer(members, &own.ticket, &offered);
+  int error = OPAL_SUCCESS;
+  OPAL_MODEX_SEND(error, OPAL_PMIX_LOCAL, &mca_pml_smelt_component.pmlm_version, &own, sizeof own);
+  (void)error; /* the others will miss it */
+}
+
+/* --- 2 */
+
+static bool read_card(opal_process_name_t name, card *read) {
+  void *data = NULL;
+  size_t bytes = 0;
+  int error = OPAL_SUCCESS;
+  OPAL_MODEX_RECV(error, &mca_pml_smelt_component.pmlm_version, &name, &data, &bytes);
+  const bool good = error == OPAL_SUCCESS && data && bytes == sizeof *read;
+  if (good) memcpy(read, data, sizeof *read);
+  free(data);
+  return good;
+}
+
+static bool on_this_node(ompi_group_t *group, int rank) {
+  const ompi_proc_t *proc = ompi_group_get_proc_ptr_raw(group, rank);
+  /* one that is not known yet is elsewhere */
+  return !ompi_proc_is_sentinel((ompi_proc_t *)proc) && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+}
+
+/* Everybody's card, by member, and whose is whose. NULL, or why not, which all members find alike. */
+static const char *read_cards(ompi_group_t *world, card *cards, int *rank_of) {
+  unsigned found = 0;
+  for (unsigned i = 0; i < members; ++i) rank_of[i] = -1;
+  for (int rank = 0; rank < world->grp_proc_count; ++rank) {
+    if (!on_this_node(world, rank)) continue;
+    card read;
+    const opal_process_name_t name = ompi_group_get_proc_name(world, rank);
+    if (name.vpid == OPAL_PROC_MY_NAME.vpid)
+      read = own;
+    else if (!read_card(name, &read))
+      return "not all ranks of this node have it (give all the same settings)";
+    if (read.members != members || read.member >= members || rank_of[read.member] >= 0)
+      return "the ranks do not agree on who shares this node";
+    if (strncmp(read.version, own.version, sizeof read.version) != 0)
+      return "the ranks have different versions of Smelt";
+    rank_of[read.member] = rank;
+    cards[read.member] = read;
+    member_of_rank[name.vpid] = (int32_t)read.member;
+    ++found;
+  }
+  return found == members ? NULL : "the ranks do not agree on who shares this node";
+}
+
+/* --- 3 */
+
+/* What has come of it, or what is the first reason against it. */
+enum { kGood, kNoMemory, kNotShared, kDevices };
+
+/* Buffers that a CPU may not be able to read: Open MPI was built for devices' memory and has found some, or looks for
+ * it with every message. What is one piece is copied here without asking what it is. */
+static bool may_have_devices(void) {
+#if OMPI_MAJOR_VERSION >= 5
+  const char *name = opal_accelerator_base_selected_component.base_version.mca_component_name;
+  return name[0] && strcmp(name, "null") != 0;
+#else
+  return opal_cuda_support;
+#endif
+}
+
+static int worse(int a, int b) { return a > b ? a : b; }
+
+/* The greatest of all members', with all of them; negative: the PML below has failed. */
+static int agree(struct ompi_communicator_t *world, const int *rank_of, int mine) {
+  int all = mine;
+  if (own.member != 0) {
+    if (pml_smelt_lower.pml_send(&mine, 1, &ompi_mpi_int.dt, rank_of[0], kTellFirst, MCA_PML_BASE_SEND_STANDARD,
+                                 world) != OMPI_SUCCESS ||
+        pml_smelt_lower.pml_recv(&all, 1, &ompi_mpi_int.dt, rank_of[0], kTellAll, world, MPI_STATUS_IGNORE) !=
+            OMPI_SUCCESS)
+      return -1;
+    return all;
+  }
+  for (unsigned i = 1; i < members; ++i) {
+    int theirs = kGood;
+    if (pml_smelt_lower.pml_recv(&theirs, 1, &ompi_mpi_int.dt, rank_of[i], kTellFirst, world, MPI_STATUS_IGNORE) !=
+        OMPI_SUCCESS)
+      return -1;
+    all = worse(all, theirs);
+  }
+  for (unsigned i = 1; i < members; ++i)
+    if (pml_smelt_lower.pml_send(&all, 1, &ompi_mpi_int.dt, rank_of[i], kTellAll, MCA_PML_BASE_SEND_STANDARD, world) !=
+        OMPI_SUCCESS)
+      return -1;
+  return all;
+}
+
+/* What else is to get on while somebody waits for a message. */
+static void progress_of_others(void *none) {
+  (void)none;
+  opal_progress();
+}
+
+static int attach(const card *cards) {
+  if (may_have_devices()) return kDevices;
+  int error = cards[0].error;
+  if (own.member != 0 && error == 0) error = smelt_endpoint_join(&cards[0].ticket, members, own.member, &offered);
+  if (error == -ENOMEM) return kNoMemory;
+  if (error != 0) return kNotShared;
+  const card *next = &cards[(own.member + 1) % members];
+  smelt_endpoint_set(offered, smelt_endpoint_reads(next->process, next->proof_at, next->proof), progress_of_others,
+                     NULL);
+  return kGood;
+}
+
+static const char *reason(int outcome) {
+  switch (outcome) {
+    case kNoMemory: return "not enough shared memory (raise SMELT_SHM_MB, ulimit -f and -v, or the cgroup's limit)";
+    case kNotShared:
+      return "the ranks do not share a user or the right to open each other's memory in /proc (run them in one "
+             "container, as one user)";
+    case kDevices:
+      return "buffers may lie in a device's memory (where none do: --mca opal_cuda_support 0, or accelerator null)";
+    default: return "Open MPI's own messages failed while the ranks were getting ready";
+  }
+}
+
+const char *pml_smelt_node_join(struct ompi_communicator_t *world) {
+  ompi_group_t *group = world->c_local_group;
+  if (members < 2) return "it is alone on this node";
+  if (members > SMELT_MAX_PARTICIPANTS) return "the node has too many ranks";
+  job = OPAL_PROC_MY_NAME.jobid;
+  ranks = (size_t)group->grp_proc_count;
+  member_of_rank = malloc(ranks * sizeof *member_of_rank);
+  card *cards = malloc(members * sizeof *cards);
+  int *rank_of = malloc(members * sizeof *rank_of);
+  const char *why = "not enough memory"; /* then Open MPI itself has little future */
+  if (member_of_rank && cards && rank_of) {
+    memset(member_of_rank, 0xff, ranks * sizeof *member_of_rank);
+    why = read_cards(group, cards, rank_of);
+    if (!why) {
+      const int outcome = agree(world, rank_of, attach(cards));
+      why = outcome == kGood ? NULL : reason(outcome);
+    }
+  }
+  free(cards);
+  free(rank_of);
+  if (why) {
+    smelt_endpoint_leave(offered, 0);
+    offered = NULL;
+    return why;
+  }
+  pml_smelt_endpoint = offered;
+  smelt_endpoint_limits(offered, &pml_smelt_inbox_bytes, &pml_smelt_packet_bytes);
+  offered = NULL;
+  together = true;
+  pml_smelt_waits_begin();
+  return NULL;
+}
+
+void pml_smelt_node_leave(void) {
+  pml_smelt_waits_end();
+  smelt_endpoint *endpoint = pml_smelt_endpoint;
+  pml_smelt_endpoint = NULL;
+  smelt_endpoint_leave(endpoint ? endpoint : offered, together);
+  offered = NULL;
+  free(member_of_rank);
+  member_of_rank = NULL;
+  ranks = 0;
+}

@@ -1,0 +1,75 @@
+/* MPI_Wait and its kin. Open MPI's own look at requests alone, and have everybody's progress made by whoever waits;
+ * with very many threads that is mostly waiting for each other. Where the requests are ours the endpoint waits for
+ * them, and then Open MPI's own function finds them complete, and does the rest: statuses, errors, handles.
+ *
+ *   one, all      ours first, some at a time; what is not ours gets on meanwhile, and is waited for afterwards
+ *   any, some     only where all that are under way are ours, and not too many; else Open MPI's own */
+#include "pml_smelt.h"
+
+enum { kAtOnce = 64 };
+
+static ompi_request_fns_t stock;
+static bool replaced;
+
+/* NULL: it is complete, or not ours. */
+static smelt_transfer *pending(ompi_request_t *request) {
+  return pml_smelt_is_ours(request) && request->req_state == OMPI_REQUEST_ACTIVE && !REQUEST_COMPLETE(request)
+             ? &((pml_smelt_request *)request)->transfer
+             : NULL;
+}
+
+static int wait_one(ompi_request_t **request, ompi_status_public_t *status) {
+  smelt_transfer *transfer = pending(*request);
+  if (transfer) pml_smelt_wait(transfer);
+  return stock.req_wait(request, status);
+}
+
+static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses) {
+  smelt_transfer *transfers[kAtOnce];
+  unsigned found = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if ((transfers[found] = pending(requests[i]))) ++found;
+    if (found == kAtOnce || (found && i + 1 == count)) {
+      (void)smelt_endpoint_wait(pml_smelt_endpoint, transfers, found, found);
+      found = 0;
+    }
+  }
+  return stock.req_wait_all(count, requests, statuses);
+}
+
+/* Until one is complete, where we may wait for them. */
+static void wait_for_one(size_t count, ompi_request_t **requests) {
+  smelt_transfer *transfers[kAtOnce];
+  unsigned found = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (requests[i]->req_state != OMPI_REQUEST_ACTIVE) continue;
+    if (found == kAtOnce || !(transfers[found] = pending(requests[i]))) return;
+    ++found;
+  }
+  if (found) (void)smelt_endpoint_wait(pml_smelt_endpoint, transfers, found, 1);
+}
+
+static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_status_public_t *status) {
+  wait_for_one(count, requests);
+  return stock.req_wait_any(count, requests, index, status);
+}
+
+static int wait_some(size_t count, ompi_request_t **requests, int *done, int *indices, ompi_status_public_t *statuses) {
+  wait_for_one(count, requests);
+  return stock.req_wait_some(count, requests, done, indices, statuses);
+}
+
+void pml_smelt_waits_begin(void) {
+  if (replaced) return;
+  replaced = true;
+  stock = ompi_request_functions;
+  ompi_request_functions.req_wait = wait_one;
+  ompi_request_functions.req_wait_all = wait_all;
+  ompi_request_functions.req_wait_any = wait_any;
+  ompi_request_functions.req_wait_some = wait_some;
+}
+
+void pml_smelt_waits_end(void) {
+  if (replaced) ompi_request_functions = stock;
+  replaced = false;
+}
