@@ -24,6 +24,7 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
 void add_config(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_network(CLI::App& app, Action& chosen);
+void add_report(CLI::App& app, Action& chosen);
 void add_tune(CLI::App& app, Action& chosen);
 
 // Exit codes besides 0 and those of `smelt run`.

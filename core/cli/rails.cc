@@ -75,7 +75,9 @@ PlotCurve plot_curve(const RailCurve& curve, const std::string& name, char mark)
   return {name, mark, {curve.bytes, curve.bytes + curve.count}, {curve.us, curve.us + curve.count}};
 }
 
-std::vector<Plot> plots_of(const NetworkProfile& profile) {
+}  // namespace
+
+std::vector<Plot> rails_plots(const NetworkProfile& profile) {
   std::vector<Plot> plots;
   Plot all{.title = "All rails: what a message costs", .x_name = "bytes", .y_name = "µs", .curves = {}, .places = {}};
   constexpr char kMarks[] = "erg2";
@@ -107,15 +109,13 @@ std::vector<Plot> plots_of(const NetworkProfile& profile) {
   return plots;
 }
 
-}  // namespace
-
 std::string rails_plot_text(const NetworkProfile& profile) {
   std::string out;
-  for (const Plot& plot : plots_of(profile)) out += "\n" + plot_text(plot);
+  for (const Plot& plot : rails_plots(profile)) out += "\n" + plot_text(plot);
   return out;
 }
 
-std::string rails_plot_svg(const NetworkProfile& profile) { return plots_svg(plots_of(profile)); }
+std::string rails_plot_svg(const NetworkProfile& profile) { return plots_svg(rails_plots(profile)); }
 
 uint64_t split_from(const std::vector<const NetworkRail*>& rails, double ask_us) {
   std::vector<RailCurve> curves;
