@@ -26,16 +26,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostCells = 256;      // CPUs: above, a page's script does not know each cell of a heat map
+constexpr size_t kMostCells = 256;  // CPUs: above, a page's script does not know each cell of a heat map
 constexpr size_t kShownPatterns = 12;
 
 std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
 
-const uint16_t* or_null(const uint16_t* ids) { return ids; }
-
 // One number per CPU; empty where the file does not tell.
 std::vector<uint16_t> numbers(const uint16_t* ids, size_t n) {
-  return or_null(ids) ? std::vector<uint16_t>(ids, ids + n) : std::vector<uint16_t>();
+  return ids ? std::vector<uint16_t>(ids, ids + n) : std::vector<uint16_t>();
 }
 
 size_t distinct(const std::vector<uint16_t>& all) {
@@ -178,10 +176,11 @@ std::string costs_section(ReportSubject& subject) {
   } maps[] = {{CostKind::kHop, "heat-hop", "hop", "Hop: from the store until a polling receiver has it"},
               {CostKind::kSend, "heat-send", "send", "Send: how long a message keeps its sender"},
               {CostKind::kReceive, "heat-receive", "receive", "Receive: the rest, until its receiver has it"}};
+  std::string parts;
   for (const auto& map : maps) {
     Drawing drawing = matrix_drawing(costs, {map.kind});
     drawing.title = map.title;
-    out += html::figure(drawing, map.id);
+    (map.kind == CostKind::kHop ? out : parts) += html::figure(drawing, map.id);
     if (costs.cpu.size() > kMostCells) continue;
     const HeatMap cells = lay_out_heat_map(costs, map.kind);
     std::map<std::string, size_t> number;
@@ -194,7 +193,7 @@ std::string costs_section(ReportSubject& subject) {
     }
     subject.heat[map.id] = {{"name", map.name}, {"order", cells.rows.order}, {"values", values}, {"cells", indices}};
   }
-  return out;
+  return out + html::folded("Send and receive, each", parts);
 }
 
 namespace {
@@ -272,16 +271,20 @@ std::string thresholds_section(const ReportSubject& subject) {
   if (machine.curves.empty())
     out += html::note("There are no curves here: nobody measured the methods on this machine, so sizes are typical "
                       "ones. 'smelt calibrate' measures them.");
-  std::vector<ThresholdRow> rows = threshold_rows(machine, situation);
-  // What this machine decides first.
-  std::stable_partition(rows.begin(), rows.end(), [](const ThresholdRow& row) { return row.of_machine; });
-  html::Table table("Thresholds; those that follow from this machine first",
-                    {{"Threshold"}, {"Value", true}, {"Origin"}, {"What it decides, and why there"}}, true);
-  for (const ThresholdRow& row : rows)
-    table.row({row.setting.empty() ? row.name : fmt::format("{} ({})", row.name, row.setting), row.value, row.origin,
-               fmt::format("{}. {}", row.decides, row.reason)},
-              row.of_machine ? "best" : "");
-  out += table.html();
+  const std::vector<ThresholdRow> rows = threshold_rows(machine, situation);
+  const std::vector<html::Table::Column> columns = {
+      {"Threshold"}, {"Value", true}, {"Origin"}, {"What it decides, and why there"}};
+  html::Table here("Thresholds that follow from this machine and its use", columns, true);
+  html::Table anywhere("Thresholds that are the same on every machine, or typical", columns, true);
+  size_t others = 0;
+  for (const ThresholdRow& row : rows) {
+    others += !row.of_machine;
+    (row.of_machine ? here : anywhere)
+        .row({row.setting.empty() ? row.name : fmt::format("{} ({})", row.name, row.setting), row.value, row.origin,
+              fmt::format("{}. {}", row.decides, row.reason)});
+  }
+  if (!here.empty()) out += here.html();
+  if (others > 0) out += html::folded(fmt::format("{} that are the same on every machine, or typical", others), anywhere.html());
   size_t nth = 0;
   for (const CurveSet& set : machine.curves)
     for (const Plot& plot : curve_plots(set)) out += plot_figure(plot, fmt::format("curves-{}", ++nth));

@@ -164,7 +164,7 @@ Drawing matrix_drawing(const Picture& p, const std::vector<CostKind>& kinds) {
   // About 600 a side; a few CPUs would be silly at that, and 256 want more.
   const double cell =
       n > 200 ? std::floor(900 / n * 4) / 4 : std::clamp(std::floor(600 / n), 3.0, n <= 4 ? 64.0 : 40.0);
-  const double panel = std::max(cell * n, 250.0);
+  const double panel = std::max(cell * n, 330.0);
   Svg svg;
   for (size_t i = 0; i < kinds.size(); ++i) {
     const double x = kLeft + static_cast<double>(i) * (panel + kLeft + kGap);

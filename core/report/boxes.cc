@@ -13,6 +13,7 @@ struct Level {
   const char* name;   // of a box, before its number
   const char* style;  // its class
   const std::vector<uint16_t>* number;
+  std::vector<Level> same = {};  // levels whose boxes are these, too: one box has all their names
 };
 
 struct Builder {
@@ -38,7 +39,11 @@ struct Builder {
         if ((*level.number)[i] == number) own.push_back(i);
       const bool core = std::string_view(level.style) == "core";
       out += fmt::format("<div class=\"box {}\">", level.style);
-      if (!core) out += fmt::format("<span class=\"name\">{} {}</span>", level.name, number);
+      if (!core) {
+        std::string name = fmt::format("{} {}", level.name, number);
+        for (const Level& other : level.same) name += fmt::format(", {} {}", other.name, (*other.number)[own.front()]);
+        out += fmt::format("<span class=\"name\">{}</span>", name);
+      }
       out += fmt::format("<div class=\"within\">{}</div></div>\n", inside(depth + 1, own));
     }
     return out;
@@ -69,7 +74,10 @@ std::string boxes(const Boxes& machine) {
                        {"core", "core", &machine.core}};
   for (const Level& level : all) {
     const size_t count = distinct(*level.number);
-    if (count <= above || count == machine.cpu.size()) continue;
+    if (level.number->empty() || count == machine.cpu.size()) continue;
+    const bool core = std::string_view(level.style) == "core";
+    if (count == above && !builder.levels.empty() && !core) builder.levels.back().same.push_back(level);
+    if (count <= above) continue;
     builder.levels.push_back(level);
     above = count;
   }

@@ -62,6 +62,10 @@ std::string figure(const Drawing& drawing, const std::string& id, std::string_vi
   return out + "</figure>\n";
 }
 
+std::string folded(std::string_view title, const std::string& html) {
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", xml_text(title), html);
+}
+
 std::string tiles(const std::vector<Tile>& all) {
   std::string out = "<ul class=\"tiles\">\n";
   for (const Tile& tile : all)

@@ -42,6 +42,9 @@ class Table {
 // The drawing with its title above and its notes below. `more` are further attributes of the figure.
 std::string figure(const Drawing& drawing, const std::string& id, std::string_view more = "");
 
+// Closed until somebody asks for it; printed open.
+std::string folded(std::string_view title, const std::string& html);
+
 // A few figures that come first.
 struct Tile {
   std::string value, words;

@@ -11,6 +11,10 @@
     title.remove();
   }
 
+  addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details")) details.open = true;
+  });
+
   // As model/distance.h has it; places: core, cache, node, package.
   function distance(a, b) {
     const [one, other] = [data.places[a], data.places[b]];

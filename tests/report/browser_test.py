@@ -103,7 +103,7 @@ with tempfile.TemporaryDirectory() as scratch:
         browser.screen(1280, 900, "light")
         browser.open(bad.as_uri())
         found = "\n".join(browser.ask(look))
-        for word in ("text of 9px", "contrast 1.6", "3000", "#none leads nowhere", "leads out", "two elements", "in a picture"):
+        for word in ("text of 9px", "contrast 1.6", "pixels wide on a screen", "#none leads nowhere", "leads out", "two elements", "in a picture"):
             check(word in found, f"control: look.js does not find {word!r} in a bad page: {found}")
         check(any("heard" in line for line in browser.complaints()), "control: the console is not heard")
     finally:
