@@ -1,5 +1,5 @@
-// What smelt report --measure times: the patterns, by this program; OpenMP and MPI with and without Smelt by epcc/compare
-// and bench/mpi/mpi_compare, which lie in a build tree and are not installed.
+// What smelt report --measure times: the patterns, by this program; OpenMP and MPI with and without Smelt, by
+// epcc/compare and bench/mpi/mpi_compare, which lie in a build tree and are not installed.
 #include <fmt/format.h>
 #include <sys/wait.h>
 

@@ -339,7 +339,6 @@ std::string networks_section(const NetworkProfile& profile) {
 
 std::string commands_section(const std::string& machine) {
   const std::string of = machine == "this" ? "" : " --machine " + machine;
-  std::string lines;
   const std::pair<const char*, const char*> verbs[] = {
       {"smelt info", "what is known of the machine"},
       {"smelt draw matrix -o costs.svg", "a heat map of its own file"},

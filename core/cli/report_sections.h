@@ -1,5 +1,5 @@
-// The sections of `smelt report`: each takes what is known of a machine and says it in HTML, or "" where there is nothing
-// to say.
+// The sections of `smelt report`: each takes what is known of a machine and says it in HTML, or "" where there is
+// nothing to say.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,9 +15,10 @@ namespace smelt {
 
 struct ReportSubject {
   MachineFile machine;
-  std::vector<uint32_t> cpus;                // that take part
-  const std::atomic<bool>* stop = nullptr;   // ends the searches early
-  nlohmann::ordered_json heat = nlohmann::ordered_json::object();  // of the heat maps, for the page's script: filled by costs_section
+  std::vector<uint32_t> cpus;               // that take part
+  const std::atomic<bool>* stop = nullptr;  // ends the searches early
+  // The cells of the heat maps, for the page's script; costs_section fills it.
+  nlohmann::ordered_json heat = nlohmann::ordered_json::object();
 };
 
 // Of the pairs at each distance, how their costs are known; "" where no pair is at it.

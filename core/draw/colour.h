@@ -18,7 +18,7 @@ const char* node_tint(size_t nth_node);  // light; repeats after kNodeTints
 inline constexpr size_t kNodeTints = 8;
 
 inline constexpr const char* kInk = "#1a1a1a";
-inline constexpr const char* kInkOnColour = "#000000";  // on a tint or a cost's colour, which stay what they are in the dark
+inline constexpr const char* kInkOnColour = "#000000";  // on tints and costs' colours, which a dark page keeps
 inline constexpr const char* kFaint = "#767676";  // second rank: axes, notes
 inline constexpr const char* kGrid = "#e2e2e2";
 inline constexpr const char* kTick = "#c4c4c4";

@@ -12,8 +12,6 @@ std::string paragraph(std::string_view text) { return element("p", text); }
 
 std::string note(std::string_view text) { return element("p", text, "class=\"note\""); }
 
-std::string command(std::string_view text) { return "<pre class=\"command\"><code>" + xml_text(text) + "</code></pre>\n"; }
-
 std::string link_to(std::string_view id, std::string_view text) {
   return fmt::format("<a href=\"#{}\">{}</a>", xml_text(id), xml_text(text));
 }

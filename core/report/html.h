@@ -12,10 +12,9 @@ namespace smelt::html {
 // <tag attributes>text</tag>
 std::string element(std::string_view tag, std::string_view text, std::string_view attributes = "");
 std::string paragraph(std::string_view text);
-std::string note(std::string_view text);     // in the second rank
+std::string note(std::string_view text);  // in the second rank
 std::string preformatted(std::string_view text, std::string_view label);
-std::string command(std::string_view text);     // a command
-std::string link_to(std::string_view id, std::string_view text);  // to a place in this page
+std::string link_to(std::string_view id, std::string_view text);  // a place in this page
 
 // What is wider than the screen scrolls by itself, and the page does not.
 std::string scrolling(const std::string& html, std::string_view label);
@@ -51,8 +50,8 @@ struct Tile {
 };
 std::string tiles(const std::vector<Tile>& all);
 
-// A machine as boxes in each other: packages, NUMA nodes, last-level caches, cores, and in these the CPUs by the kernel's
-// numbers. A level that tells nothing, one box in each box or one CPU in each, is left out.
+// A machine as boxes in each other: packages, NUMA nodes, last-level caches, cores, and in these the CPUs by the
+// kernel's numbers. Levels whose boxes are the same ones share them; cores of one CPU each are left out.
 struct Boxes {
   std::vector<uint32_t> cpu;
   std::vector<uint16_t> package, node, llc, core;  // [cpu.size()]; empty: not known
