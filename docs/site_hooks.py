@@ -38,9 +38,10 @@ def settings():
         rows.append(f"| `{name}` | {default or '(none)'} | {values} | {readers} | {text.replace('|', '&#124;')} |")
     if len(rows) != len(re.findall(r"^(?:BOOL|INTEGER|CHOICE|TEXT|STEPS)\(", source, re.M)):
         raise ValueError("core/base/options.def has rows that docs/site_hooks.py does not understand")
-    return ("# All settings, as the program has them\n\nMade from [core/base/options.def](../core/base/options.def), the table "
-            "that the program itself is made of; `smelt config` shows the values in force. [Settings](settings.md) says which "
-            "of them people need.\n\n| setting | default | values | read by | what it does |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n")
+    return ("# All settings, as the program has them\n\nMade from [core/base/options.def](../core/base/options.def), "
+            "the table that the program itself is made of; `smelt config` shows the values in force, and "
+            "[Settings](settings.md) says more of some.\n\n| setting | default | values | read by | what it does |\n"
+            "|---|---|---|---|---|\n" + "\n".join(rows) + "\n")
 
 
 def first_page():
@@ -55,8 +56,8 @@ def on_config(config):
     made = pathlib.Path(config["site_dir"]).parent / "site-pages"
 
     def there(item):
-        return not (isinstance(item, dict) and any(
-            value in WRITTEN_ELSEWHERE and not (root / "docs" / value).exists() for value in item.values() if isinstance(value, str)))
+        pages = [value for value in item.values() if isinstance(value, str)] if isinstance(item, dict) else []
+        return not any(page in WRITTEN_ELSEWHERE and not (root / "docs" / page).exists() for page in pages)
 
     def pruned(items):
         for item in items:

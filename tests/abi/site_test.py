@@ -56,15 +56,17 @@ def wrong_links(site):
                 target = target / "index.html"
             if not target.exists():
                 wrong.append(f"{page.name}: {link} leads nowhere")
-            elif parts.fragment and target in pages and urllib.parse.unquote(parts.fragment) not in pages[target].places:
+            elif (parts.fragment and target in pages and
+                  urllib.parse.unquote(parts.fragment) not in pages[target].places):
                 wrong.append(f"{page.name}: {link}: there is no such place")
     return wrong, followed, len(pages)
 
 
 with tempfile.TemporaryDirectory() as scratch:
     site = pathlib.Path(scratch) / "site"
-    done = subprocess.run([mkdocs, "build", "--strict", "--quiet", "--config-file", str(root / "mkdocs.yml"), "--site-dir", str(site)],
-                          capture_output=True, text=True, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
+    done = subprocess.run([mkdocs, "build", "--strict", "--quiet", "--config-file", str(root / "mkdocs.yml"),
+                           "--site-dir", str(site)], capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
     check(done.returncode == 0 and "WARNING" not in done.stderr, f"mkdocs: {done.stdout}{done.stderr}")
     if done.returncode == 0:
         wrong, followed, pages = wrong_links(site)
@@ -83,7 +85,8 @@ with tempfile.TemporaryDirectory() as scratch:
 
         # It must be able to fail.
         (site / "bad.html").write_text('<a href="none.html">x</a><a href="index.html#nowhere-at-all">y</a>'
-                                       '<script src="https://example.org/x.js"></script><a href="https://example.org/">z</a>')
+                                       '<script src="https://example.org/x.js"></script>'
+                                       '<a href="https://example.org/">z</a>')
         found = "\n".join(line for line in wrong_links(site)[0] if line.startswith("bad.html"))
         check(found.count("\n") == 2, f"control: three of four links are wrong: {found}")
 

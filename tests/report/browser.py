@@ -21,8 +21,9 @@ class Browser:
             os.dup2(first, 3)
             os.dup2(second, 4)
 
-        arguments = [program, "--headless", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run", "--disable-extensions",
-                     "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
+        arguments = [program, "--headless", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
+                     "--disable-extensions", "--disable-background-networking", "--disable-component-update",
+                     "--hide-scrollbars",
                      "--user-data-dir=" + self.folder]
         if os.geteuid() == 0:
             arguments.append("--no-sandbox")
@@ -78,7 +79,8 @@ class Browser:
 
     def screen(self, width, height, scheme):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia", media="screen", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Emulation.setEmulatedMedia", media="screen",
+                  features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def complaints(self):
         """What the console would show."""
@@ -95,7 +97,8 @@ class Browser:
         return found
 
     def requests(self):
-        return [event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"]
+        return [event["params"]["request"]["url"] for event in self.events
+                if event["method"] == "Network.requestWillBeSent"]
 
     def close(self):
         os.close(self.out)

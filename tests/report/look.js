@@ -4,12 +4,14 @@
   const found = [];
   for (const details of document.querySelectorAll("details")) details.open = true;
   const least = 12;
-  const complain = (what, element) => found.push(`${what}: ${element.tagName} "${(element.textContent || "").trim().slice(0, 40)}"`);
+  const complain = (what, element) =>
+    found.push(`${what}: ${element.tagName} "${(element.textContent || "").trim().slice(0, 40)}"`);
 
   if (document.documentElement.scrollWidth > innerWidth) {
     found.push(`the page is ${document.documentElement.scrollWidth} pixels wide on a screen of ${innerWidth}`);
     for (const element of document.querySelectorAll("body *"))
-      if (!element.closest(".scroll") && element.getBoundingClientRect().right > innerWidth + 1) complain("too wide", element);
+      if (!element.closest(".scroll") && element.getBoundingClientRect().right > innerWidth + 1)
+        complain("too wide", element);
   }
 
   const ids = new Set();
@@ -25,13 +27,17 @@
   }
   for (const element of document.querySelectorAll("*"))
     for (const { name, value } of element.attributes)
-      for (const [, id] of value.matchAll(/url\(#([^)]*)\)/g)) if (!ids.has(id)) found.push(`${name} names #${id}, which is not there`);
+      for (const [, id] of value.matchAll(/url\(#([^)]*)\)/g)) 
+        if (!ids.has(id)) found.push(`${name} names #${id}, which is not there`);
 
   // WCAG 2: relative luminance, contrast.
   const colour = (text) => (text.match(/[\d.]+/g) || [0, 0, 0, 0]).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const contrast = (a, b) => { const [x, y] = [light(a), light(b)]; return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05); };
+  const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+  const contrast = (a, b) => {
+    const [x, y] = [light(a), light(b)];
+    return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+  };
   const seen = (c) => c.length < 4 || c[3] > 0.5;
   function behind(element) {
     for (let at = element; at; at = at.parentElement) {
@@ -76,7 +82,8 @@
       const shown = parseFloat(getComputedStyle(text).fontSize) * (frame.width / svg.viewBox.baseVal.width);
       if (shown < least - 0.05) complain(`text of ${shown.toFixed(1)} pixels in a picture`, text);
       const box = text.getBoundingClientRect();
-      if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
+      if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 ||
+          box.bottom > frame.bottom + 1)
         complain("cut off in a picture", text);
       if (i % step) return;
       const value = contrast(colour(getComputedStyle(text).fill), behindWords(text, shapes));

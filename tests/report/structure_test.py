@@ -21,7 +21,7 @@ def check(ok, words):
 class Reader(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
-        self.open, self.wrong, self.ids, self.links, self.headings, self.sections, self.words = [], [], [], [], [], [], []
+        self.open, self.wrong, self.ids, self.links, self.sections, self.words = [], [], [], [], [], []
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
@@ -67,7 +67,8 @@ def read(text, name):
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
     for id, heat in data["heat"].items():
         check(id in page.ids, f"{name}: {id} has cells and no picture")
-        check(len(heat["cells"]) == len(heat["order"]) ** 2 and max(heat["cells"]) < len(heat["values"]), f"{name}: {id}: cells")
+        right = len(heat["cells"]) == len(heat["order"]) ** 2 and max(heat["cells"]) < len(heat["values"])
+        check(right, f"{name}: {id}: cells")
     check(len(data["cpus"]) == len(data["places"]), f"{name}: places")
     for number in ("nan", "inf"):
         check(not re.search(rf'"-?{number}|[> ]-?{number}[ <]', text.lower()), f"{name}: a figure is {number}")
@@ -89,7 +90,8 @@ with tempfile.TemporaryDirectory() as folder:
         check(done.returncode == 0 and done.stdout == "" and done.stderr == "", f"{machine}: {done}")
         page = read(text, machine)
         check(page.sections == ALWAYS, f"{machine}: sections {page.sections}")
-        for figure in ("heat-hop", "heat-send", "heat-receive", "timeline-barrier", "timeline-broadcast", "timeline-reduce"):
+        for figure in ("heat-hop", "heat-send", "heat-receive", "timeline-barrier", "timeline-broadcast",
+                       "timeline-reduce"):
             check(figure in page.ids, f"{machine}: no {figure}")
         check(len(text) < 1 << 20, f"{machine}: {len(text)} bytes")
         check(report(folder, "again.html", "--machine", "zoo:" + machine)[1] == text, f"{machine}: not the same twice")
@@ -110,7 +112,8 @@ with tempfile.TemporaryDirectory() as folder:
         {"name": evil, "unit": "ns", "numa_node": [0, 0], "t_send": matrix, "t_receive": matrix}))
     done, text = report(folder, "evil.html", "--machine", folder + "/evil.json")
     check(done.returncode == 0, f"evil: {done.stderr}")
-    check("<script>alert" not in text and evil in "".join(read(text, "evil").words), "evil: the name is not there as text")
+    check("<script>alert" not in text and evil in "".join(read(text, "evil").words),
+          "evil: the name is not there as text")
     for shape in ("pack:1 core:1 pu:1", "pack:1 core:1 pu:2", "pack:2 numa:2 l3:2 core:4 pu:2"):
         done, text = report(folder, "shape.html", "--machine", "synthetic:" + shape)
         check(done.returncode == 0, f"{shape}: {done.stderr}")
@@ -120,7 +123,8 @@ with tempfile.TemporaryDirectory() as folder:
     network = root / "tests/data/network/two_rails.json"
     done, text = report(folder, "network.html", "--machine", "zoo:apple-m1-pro-1x6", "--network", str(network))
     page = read(text, "network")
-    check(done.returncode == 0 and "networks" in page.sections and "rail-1" in page.ids, f"network: {done.stderr} {page.sections}")
+    check(done.returncode == 0 and "networks" in page.sections and "rail-1" in page.ids,
+          f"network: {done.stderr} {page.sections}")
     done, text = report(folder, "here.html")
     if done.returncode == 0:
         page = read(text, "here")
@@ -132,7 +136,8 @@ with tempfile.TemporaryDirectory() as folder:
                              (("--machine", "zoo:nothing-like-it"), "zoo"),
                              (("--network", folder + "/none.json"), "none.json")):
         done, text = report(folder, "refused.html", *arguments)
-        check(done.returncode == 2 and done.stderr.count("\n") == 1 and words in done.stderr and not text, f"{arguments}: {done}")
+        check(done.returncode == 2 and done.stderr.count("\n") == 1 and words in done.stderr and not text,
+              f"{arguments}: {done}")
     done = subprocess.run([smelt, "report", "-o", folder + "/x.pdf"], capture_output=True, text=True)
     check(done.returncode == 2 and ".html" in done.stderr, f"x.pdf: {done}")
 
