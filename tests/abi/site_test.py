@@ -64,7 +64,7 @@ def wrong_links(site):
 
 with tempfile.TemporaryDirectory() as scratch:
     site = pathlib.Path(scratch) / "site"
-    done = subprocess.run([mkdocs, "build", "--strict", "--quiet", "--config-file", str(root / "mkdocs.yml"),
+    done = subprocess.run([mkdocs, "build", "--strict", "--config-file", str(root / "mkdocs.yml"),
                            "--site-dir", str(site)], capture_output=True, text=True,
                           env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
     check(done.returncode == 0 and "WARNING" not in done.stderr, f"mkdocs: {done.stdout}{done.stderr}")
