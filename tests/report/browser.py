@@ -1,5 +1,5 @@
 """A headless Chromium by its debugging pipe: what is sent and what comes are JSON messages, a zero byte after each."""
-import json, os, shutil, subprocess, tempfile, time
+import json, os, select, shutil, subprocess, tempfile, time
 
 
 def find_chromium():
@@ -41,6 +41,8 @@ class Browser:
 
     def message(self):
         while b"\0" not in self.buffer:
+            if not select.select([self.inn], [], [], 120)[0]:
+                raise RuntimeError("the browser says nothing any more")
             part = os.read(self.inn, 1 << 20)
             if not part:
                 raise RuntimeError("the browser has ended")
