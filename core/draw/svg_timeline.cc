@@ -223,7 +223,7 @@ Drawing timeline_drawing(const Picture& p) {
       "Predicted, everybody starting at 0. An arrow goes from when the sender is through with a message to when its "
       "receiver begins to read it."};
   if (!draw) notes.push_back(fmt::format("{} messages: too many for arrows.", line.flights.size()));
-  return {headline(p, "what everybody does when"), std::move(svg), lanes.left + wide + 14, below + 6, std::move(notes)};
+  return {headline(p, "what everybody does when"), std::move(svg), lanes.left + wide + 20, below + 6, std::move(notes)};
 }
 
 std::string timeline_svg(const Picture& p) { return svg_page(p, timeline_drawing(p)); }
