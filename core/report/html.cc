@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace smelt::html {
 
 std::string element(std::string_view tag, std::string_view text, std::string_view attributes) {
