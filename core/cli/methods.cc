@@ -82,8 +82,7 @@ std::vector<Plot> curve_plots(const CurveSet& set) {
       if (curve.x.size() > 1) plot.curves.push_back(std::move(curve));
     }
     for (const MethodStep& step : collective.steps)
-      if (step.from)
-        plot.places.push_back({step.from, fmt::format("{} from {}", step.method, bytes_text(step.from))});
+      if (step.from) plot.places.push_back({step.from, fmt::format("{} from {}", step.method, bytes_text(step.from))});
     if (!plot.curves.empty()) plots.push_back(std::move(plot));
   }
   return plots;

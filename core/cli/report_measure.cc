@@ -31,9 +31,9 @@ std::string live_table(const ReportSubject& subject, Operation op) {
   for (const LiveComparison::Row& row : live.rows)
     table.row({row.pattern, fmt::format("{:.2f}", row.predicted_hops), fmt::format("{:.2f}", row.measured_hops),
                percent(row.spread), fmt::format("{:.2f}", row.predicted_hops / row.measured_hops)});
-  return table.html() + html::note(fmt::format("Rank correlation (Spearman) {:.2f}, mean error {}, worst {}.",
-                                               live.agrees.spearman, percent(live.agrees.mean_error),
-                                               percent(live.agrees.worst_error)));
+  return table.html() +
+         html::note(fmt::format("Rank correlation (Spearman) {:.2f}, mean error {}, worst {}.", live.agrees.spearman,
+                                percent(live.agrees.mean_error), percent(live.agrees.worst_error)));
 }
 
 // In the shell's single quotes.
@@ -71,8 +71,9 @@ std::string program_table(const fs::path& program, const char* what, const char*
 std::string measured_section(const ReportSubject& subject) {
   std::string out = html::paragraph("Timed while this report was made.");
   if (subject.machine.kind != "measured")
-    out += html::note("The patterns are not timed: nothing is predicted for a machine that was never measured. Run "
-                      "'smelt calibrate' first.");
+    out += html::note(
+        "The patterns are not timed: nothing is predicted for a machine that was never measured. Run "
+        "'smelt calibrate' first.");
   else if (subject.cpus.size() > 1)
     for (const Operation op : {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce})
       out += live_table(subject, op);

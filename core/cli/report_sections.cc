@@ -65,9 +65,10 @@ PictureRequest request_of(const ReportSubject& subject, Operation op) {
 }
 
 std::string words_of_kind(const std::string& kind) {
-  return kind == "measured"  ? "The costs were measured on this machine."
-         : kind == "classes" ? "The costs are what others published about this kind of machine, one figure for each class "
-                               "of distance; nobody calibrated it."
+  return kind == "measured" ? "The costs were measured on this machine."
+         : kind == "classes"
+             ? "The costs are what others published about this kind of machine, one figure for each class "
+               "of distance; nobody calibrated it."
          : kind == "guessed" ? "Nothing was measured: the costs are typical ones for the machine's shape. 'smelt "
                                "calibrate' on the idle machine replaces them."
                              : "The costs are those of a matrix file.";
@@ -122,8 +123,7 @@ std::string overview_section(const ReportSubject& subject) {
     return html::Tile{std::to_string(many), many == 1 ? one : more};
   };
   std::vector<html::Tile> all = {
-      count(n, "CPU", "CPUs"),
-      count(distinct(machine.core), "core", "cores"),
+      count(n, "CPU", "CPUs"), count(distinct(machine.core), "core", "cores"),
       count(distinct(numbers(machine.overlap.llc, n)), "last-level cache", "last-level caches"),
       count(distinct(numbers(machine.overlap.node, n)), "NUMA node", "NUMA nodes"),
       count(distinct(machine.package), "package", "packages")};
@@ -150,8 +150,9 @@ std::string topology_section(const ReportSubject& subject) {
   const size_t n = machine.cpus.size();
   html::Boxes all{machine.cpus, machine.package, numbers(machine.overlap.node, n), numbers(machine.overlap.llc, n),
                   machine.core};
-  return html::paragraph("Packages, NUMA nodes, last-level caches and cores, as far as they differ; the numbers are the "
-                         "kernel's CPUs.") +
+  return html::paragraph(
+             "Packages, NUMA nodes, last-level caches and cores, as far as they differ; the numbers are the "
+             "kernel's CPUs.") +
          html::boxes(all);
 }
 
@@ -162,7 +163,8 @@ std::string costs_section(ReportSubject& subject) {
       "A message costs its sender the time to store a line, and its receiver the rest until it has seen the line; a hop "
       "is from the store until a receiver that polls has it.");
   html::Table table(fmt::format("Costs by distance: one hop, {}", cost_unit_name(machine.unit)),
-                    {{"Distance"}, {"Pairs", true}, {"Least", true}, {"Median", true}, {"Most", true}, {"Origin"}}, true);
+                    {{"Distance"}, {"Pairs", true}, {"Least", true}, {"Median", true}, {"Most", true}, {"Origin"}},
+                    true);
   for (const HopClass& hops : summarise_hops(machine.overlap, machine.package, machine.core))
     table.row({distance_name(hops.distance), std::to_string(hops.pairs), cost_text(hops.min), cost_text(hops.median),
                cost_text(hops.max), origins[static_cast<uint32_t>(hops.distance)]});
@@ -203,8 +205,8 @@ std::string comparison_table(const Comparison& all, const std::string& chosen) {
   std::vector<html::Table::Column> columns = {
       {"Pattern"}, {"Predicted", true}, {"To the cheapest", true}, {"Above the bound", true}};
   if (barrier) columns.push_back({"In a loop", true});
-  html::Table table(fmt::format("Patterns for a {}, {}; the cheapest {}", operation_name(all.op), all.unit, kShownPatterns),
-                    columns);
+  html::Table table(
+      fmt::format("Patterns for a {}, {}; the cheapest {}", operation_name(all.op), all.unit, kShownPatterns), columns);
   std::vector<ComparedPattern> rows = all.patterns;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ComparedPattern& a, const ComparedPattern& b) { return a.predicted < b.predicted; });
@@ -240,7 +242,8 @@ std::string patterns_section(const ReportSubject& subject) {
     if (p.bound > 0) figures.push_back({fmt::format("{} {}", cost_text(p.bound), unit), "nothing can take less"});
     if (p.steady > 0) figures.push_back({fmt::format("{} {}", cost_text(p.steady), unit), "each, in a loop"});
     out += html::tiles(figures);
-    out += p.is_tree ? html::figure(tree_drawing(p), "tree-" + name) : html::figure(schedule_drawing(p), "rounds-" + name);
+    out +=
+        p.is_tree ? html::figure(tree_drawing(p), "tree-" + name) : html::figure(schedule_drawing(p), "rounds-" + name);
     out += html::figure(timeline_drawing(p), "timeline-" + name);
     const Picture costs = picture_costs(machine, request);
     out += comparison_table(compare_patterns(costs, op, -1, request.effort), p.pattern);
@@ -269,8 +272,9 @@ std::string thresholds_section(const ReportSubject& subject) {
       "At which size, time or count one way of doing something hands over to the next, for {} participants, and why.",
       situation.participants));
   if (machine.curves.empty())
-    out += html::note("There are no curves here: nobody measured the methods on this machine, so sizes are typical "
-                      "ones. 'smelt calibrate' measures them.");
+    out += html::note(
+        "There are no curves here: nobody measured the methods on this machine, so sizes are typical "
+        "ones. 'smelt calibrate' measures them.");
   const std::vector<ThresholdRow> rows = threshold_rows(machine, situation);
   const std::vector<html::Table::Column> columns = {
       {"Threshold"}, {"Value", true}, {"Origin"}, {"What it decides, and why there"}};
@@ -284,7 +288,8 @@ std::string thresholds_section(const ReportSubject& subject) {
               fmt::format("{}. {}", row.decides, row.reason)});
   }
   if (!here.empty()) out += here.html();
-  if (others > 0) out += html::folded(fmt::format("{} that are the same on every machine, or typical", others), anywhere.html());
+  if (others > 0)
+    out += html::folded(fmt::format("{} that are the same on every machine, or typical", others), anywhere.html());
   size_t nth = 0;
   for (const CurveSet& set : machine.curves)
     for (const Plot& plot : curve_plots(set)) out += plot_figure(plot, fmt::format("curves-{}", ++nth));
@@ -295,10 +300,15 @@ std::string raced_section(const ReportSubject& subject) {
   const MachineFile& machine = subject.machine;
   std::string out;
   if (!machine.winners.empty()) {
-    out += html::paragraph("When the machine was calibrated, the patterns with the best predictions were timed against "
-                           "each other. A program gets the one that won.");
-    html::Table table("Raced on this machine, ns",
-                      {{"For"}, {"Pattern"}, {"Predicted", true}, {"Measured", true}, {"Measured / predicted", true}, {"Spread", true}});
+    out += html::paragraph(
+        "When the machine was calibrated, the patterns with the best predictions were timed against "
+        "each other. A program gets the one that won.");
+    html::Table table("Raced on this machine, ns", {{"For"},
+                                                    {"Pattern"},
+                                                    {"Predicted", true},
+                                                    {"Measured", true},
+                                                    {"Measured / predicted", true},
+                                                    {"Spread", true}});
     for (size_t w = 0; w < machine.winners.size(); ++w) {
       const Winner& won = machine.winners[w];
       table.row({fmt::format("{} on CPUs {}", kWinnerOperationNames[won.operation], cpu_ranges(machine.winner_cpus[w])),
@@ -308,8 +318,9 @@ std::string raced_section(const ReportSubject& subject) {
     out += table.html();
   }
   if (!machine.classes.empty()) {
-    html::Table table(fmt::format("Measured, {}", cost_unit_name(machine.unit)),
-                      {{"Distance"}, {"Pairs", true}, {"Samples", true}, {"Median hop", true}, {"Spread", true}, {"Marks"}});
+    html::Table table(
+        fmt::format("Measured, {}", cost_unit_name(machine.unit)),
+        {{"Distance"}, {"Pairs", true}, {"Samples", true}, {"Median hop", true}, {"Spread", true}, {"Marks"}});
     for (const ClassFigures& c : machine.classes)
       table.row({class_name(c, machine.classes), std::to_string(c.pairs), std::to_string(c.samples), cost_text(c.hop),
                  percent(c.spread), marks_text(c.marks)},
@@ -339,12 +350,11 @@ std::string networks_section(const NetworkProfile& profile) {
 
 std::string commands_section(const std::string& machine) {
   const std::string of = machine == "this" ? "" : " --machine " + machine;
-  const std::pair<const char*, const char*> verbs[] = {
-      {"smelt info", "what is known of the machine"},
-      {"smelt draw matrix -o costs.svg", "a heat map of its own file"},
-      {"smelt draw timeline --op barrier", "what everybody does when"},
-      {"smelt compare --op barrier", "all patterns side by side"},
-      {"smelt info --thresholds", "thresholds and their reasons"}};
+  const std::pair<const char*, const char*> verbs[] = {{"smelt info", "what is known of the machine"},
+                                                       {"smelt draw matrix -o costs.svg", "a heat map of its own file"},
+                                                       {"smelt draw timeline --op barrier", "what everybody does when"},
+                                                       {"smelt compare --op barrier", "all patterns side by side"},
+                                                       {"smelt info --thresholds", "thresholds and their reasons"}};
   html::Table table("The same figures, one by one", {{"Command"}, {"What it shows"}}, true);
   for (const auto& [verb, shows] : verbs) table.row({verb + of, shows});
   return table.html();

@@ -48,8 +48,8 @@ struct Panel {
         paths[shade] += fmt::format("M{} {}h{}v1h-{}z", column, row, end - column, end - column);
         column = end;
       }
-    svg.open("", fmt::format("class=\"cells\" transform=\"translate({} {}) scale({})\" shape-rendering=\"crispEdges\"", px(x), px(y),
-                             px(cell)));
+    svg.open("", fmt::format("class=\"cells\" transform=\"translate({} {}) scale({})\" shape-rendering=\"crispEdges\"",
+                             px(x), px(y), px(cell)));
     for (const auto& [shade, path] : paths)
       svg.raw(fmt::format("<path fill=\"{}\" d=\"{}\"/>\n",
                           shade < 0 ? kEmptyCell : hex(cost_colour(static_cast<double>(shade) / (kShades - 1))), path));
@@ -111,10 +111,8 @@ struct Panel {
       const std::string name = fmt::format("node {}", node.number);
       const double middle = cell * (node.first + node.count / 2.0);
       if (text_width(name, kLeastText) > cell * node.count) continue;
-      svg.text(x + middle, y - 12 - (turned ? widest : size), name,
-               {.anchor = Anchor::kMiddle, .fill = kFaint});
-      svg.text(x - 14 - widest, y + middle, name,
-               {.anchor = Anchor::kMiddle, .fill = kFaint, .turned = -90});
+      svg.text(x + middle, y - 12 - (turned ? widest : size), name, {.anchor = Anchor::kMiddle, .fill = kFaint});
+      svg.text(x - 14 - widest, y + middle, name, {.anchor = Anchor::kMiddle, .fill = kFaint, .turned = -90});
     }
   }
 

@@ -91,7 +91,9 @@ void bars(Svg& svg, const Picture& p, const Timeline& line, const Lanes& lanes, 
   put(Timeline::Doing::kSend, kSendBar);
   if (line.bars.size() > kMostTold) return;
   for (const Timeline::Bar& bar : line.bars) {
-    const char* does = bar.doing == Timeline::Doing::kSend ? "sends" : bar.doing == Timeline::Doing::kWait ? "waits" : "receives";
+    const char* does = bar.doing == Timeline::Doing::kSend   ? "sends"
+                       : bar.doing == Timeline::Doing::kWait ? "waits"
+                                                             : "receives";
     svg.hint(x(bar.begin), lanes.middle(line.rows.row[bar.who]) - lanes.height * 0.3, x(bar.end) - x(bar.begin),
              lanes.height * 0.6,
              fmt::format("CPU {} {} from {} to {} {}", p.cpu[bar.who], does, cost_text(bar.begin), cost_text(bar.end),
@@ -120,8 +122,7 @@ Drawing schedule_drawing(const Picture& p) {
              {.anchor = Anchor::kMiddle, .fill = kFaint});
     const std::string words = fmt::format("{} message{}", count, count == 1 ? "" : "s");
     if (column >= text_width(words, kLeastText))
-      svg.text(x(round) + column / 2, lanes.bottom() + 18, words,
-               {.anchor = Anchor::kMiddle, .fill = kFaint});
+      svg.text(x(round) + column / 2, lanes.bottom() + 18, words, {.anchor = Anchor::kMiddle, .fill = kFaint});
   }
   for (uint32_t round = 0; round <= rounds; ++round)
     svg.line(x(round), top, x(round), lanes.bottom(), kTick, 0.8, "stroke-dasharray=\"2 3\"");
@@ -160,10 +161,12 @@ Drawing schedule_drawing(const Picture& p) {
   }
   const double below = lanes.bottom() + 44;
   const double legend = svg_legend(svg, lanes.left, below, arrow_samples(p, chart.rows, "message"));
-  return {
-      headline(p, "who waits for whom"), std::move(svg), lanes.left + std::max(lanes.width, legend), below + 6,
-      {"A column is a round: what a participant sends in it needs only what reached it in the columns before. "
-       "An arrow ends at who waits for it."}};
+  return {headline(p, "who waits for whom"),
+          std::move(svg),
+          lanes.left + std::max(lanes.width, legend),
+          below + 6,
+          {"A column is a round: what a participant sends in it needs only what reached it in the columns before. "
+           "An arrow ends at who waits for it."}};
 }
 
 std::string schedule_svg(const Picture& p) { return svg_page(p, schedule_drawing(p)); }
@@ -196,10 +199,10 @@ Drawing timeline_drawing(const Picture& p) {
                        lanes.middle(line.rows.row[f.to]) - down};
       const bool far = crosses_nodes(p, f.from, f.to);
       if (line.flights.size() <= kMostTold)
-        told_arrow(svg, at, far, heads, f.from, f.to,
-                   fmt::format("CPU {} to CPU {}: sent at {}, read from {} {} on; hop {}", p.cpu[f.from], p.cpu[f.to],
-                               cost_text(f.begin), cost_text(f.end), unit,
-                               cost_text(p.costs.hop[p.costs.at(f.from, f.to)])));
+        told_arrow(
+            svg, at, far, heads, f.from, f.to,
+            fmt::format("CPU {} to CPU {}: sent at {}, read from {} {} on; hop {}", p.cpu[f.from], p.cpu[f.to],
+                        cost_text(f.begin), cost_text(f.end), unit, cost_text(p.costs.hop[p.costs.at(f.from, f.to)])));
       else
         arrow(svg, at, far, heads);
     }

@@ -121,7 +121,9 @@ struct TreeDrawing {
       const std::string from = parent == kNobody ? "" : fmt::format("; link {}", cost_text(hop(parent, who)));
       svg.open(fmt::format("CPU {}, node {}: {} at {} {}{}", cpu, p.costs.node ? p.costs.node[i] : 0, side.event,
                            cost_text(side.times[i]), cost_unit_name(p.costs.unit), from),
-               parent == kNobody ? "" : side.up ? link_attribute(who, parent) : link_attribute(parent, who));
+               parent == kNobody ? ""
+               : side.up         ? link_attribute(who, parent)
+                                 : link_attribute(parent, who));
       const bool root = who == tree.root;
       svg.circle(x(who), y(who), radius, node_tint(nth[i]), kInk,
                  root ? std::max(1.4, radius / 7) : std::min(1.0, radius / 6));

@@ -30,13 +30,14 @@ std::string base64_of_hex(std::string_view hex) {
 // The pictures have colours for white paper; where the page is dark, these become the page's.
 std::string picture_colours() {
   constexpr std::pair<const char*, const char*> kColours[] = {
-      {kInk, "ink"},      {kFaint, "faint"},  {kGrid, "grid"}, {kTick, "tick"},         {kDivide, "divide"},
-      {kLane, "lane"},    {kNear, "near"},    {kFar, "far"},   {kFarWords, "far-words"}, {kEmptyCell, "lane"},
+      {kInk, "ink"},      {kFaint, "faint"}, {kGrid, "grid"}, {kTick, "tick"},          {kDivide, "divide"},
+      {kLane, "lane"},    {kNear, "near"},   {kFar, "far"},   {kFarWords, "far-words"}, {kEmptyCell, "lane"},
       {kWaitBar, "wait"},
   };
   std::string out;
   for (const auto& [colour, name] : kColours)
-    out += fmt::format("figure [fill=\"{0}\"]{{fill:var(--{1})}}figure [stroke=\"{0}\"]{{stroke:var(--{1})}}\n", colour, name);
+    out += fmt::format("figure [fill=\"{0}\"]{{fill:var(--{1})}}figure [stroke=\"{0}\"]{{stroke:var(--{1})}}\n", colour,
+                       name);
   return out + "figure rect[fill=\"#ffffff\"]{fill:var(--card)}\n";
 }
 
@@ -57,8 +58,9 @@ std::string html_page(const ReportPage& page) {
   std::string contents, sections;
   for (const ReportSection& section : page.sections) {
     contents += "<li>" + html::link_to(section.id, section.title) + "</li>\n";
-    sections += fmt::format("<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n",
-                            section.id, xml_text(section.title), section.html);
+    sections += fmt::format(
+        "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n",
+        section.id, xml_text(section.title), section.html);
   }
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -74,7 +76,8 @@ std::string html_page(const ReportPage& page) {
       fmt::arg("hash", base64_of_hex(kScriptHash)), fmt::arg("title", xml_text(page.title)), fmt::arg("style", kStyle),
       fmt::arg("colours", picture_colours()), fmt::arg("subtitle", xml_text(page.subtitle)),
       fmt::arg("contents", contents), fmt::arg("sections", sections), fmt::arg("footer", xml_text(page.footer)),
-      fmt::arg("top", html::link_to("top", "Up")), fmt::arg("data", inside_script(page.data)), fmt::arg("script", kScript));
+      fmt::arg("top", html::link_to("top", "Up")), fmt::arg("data", inside_script(page.data)),
+      fmt::arg("script", kScript));
 }
 
 }  // namespace smelt
