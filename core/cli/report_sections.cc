@@ -174,15 +174,13 @@ std::string costs_section(ReportSubject& subject) {
   const Picture costs = picture_costs(machine, request_of(subject, Operation::kBarrier));
   const struct {
     CostKind kind;
-    const char *id, *name, *title;
-  } maps[] = {{CostKind::kHop, "heat-hop", "hop", "Hop: from the store until a polling receiver has it"},
-              {CostKind::kSend, "heat-send", "send", "Send: how long a message keeps its sender"},
-              {CostKind::kReceive, "heat-receive", "receive", "Receive: the rest, until its receiver has it"}};
+    const char *id, *name;
+  } maps[] = {{CostKind::kHop, "heat-hop", "hop"},
+              {CostKind::kSend, "heat-send", "send"},
+              {CostKind::kReceive, "heat-receive", "receive"}};
   std::string parts;
   for (const auto& map : maps) {
-    Drawing drawing = matrix_drawing(costs, {map.kind});
-    drawing.title = map.title;
-    (map.kind == CostKind::kHop ? out : parts) += html::figure(drawing, map.id);
+    (map.kind == CostKind::kHop ? out : parts) += html::figure(matrix_drawing(costs, {map.kind}), map.id);
     if (costs.cpu.size() > kMostCells) continue;
     const HeatMap cells = lay_out_heat_map(costs, map.kind);
     std::map<std::string, size_t> number;
@@ -208,6 +206,8 @@ std::string comparison_table(const Comparison& all, const std::string& chosen) {
   html::Table table(
       fmt::format("Patterns for a {}, {}; the cheapest {}", operation_name(all.op), all.unit, kShownPatterns), columns);
   std::vector<ComparedPattern> rows = all.patterns;
+  // The chosen one has a name of its own.
+  if (all.find(chosen)) std::erase_if(rows, [](const ComparedPattern& row) { return row.name == "best"; });
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ComparedPattern& a, const ComparedPattern& b) { return a.predicted < b.predicted; });
   rows.resize(std::min(rows.size(), kShownPatterns));

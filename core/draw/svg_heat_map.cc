@@ -14,7 +14,7 @@ namespace smelt {
 namespace {
 
 const char* panel_title(CostKind kind) {
-  return kind == CostKind::kSend ? "send" : kind == CostKind::kReceive ? "receive" : "hop";
+  return kind == CostKind::kSend ? "Send" : kind == CostKind::kReceive ? "Receive" : "Hop";
 }
 const char* panel_words(CostKind kind) {
   return kind == CostKind::kSend      ? "how long a message keeps its sender"
@@ -27,6 +27,7 @@ struct Panel {
   const HeatMap map;
   Svg& svg;
   double cell, x, y;  // of the upper left cell
+  bool has_title;
   uint32_t n = static_cast<uint32_t>(p.cpu.size());
 
   double side() const { return cell * n; }
@@ -144,8 +145,10 @@ struct Panel {
   }
 
   void draw(CostKind kind, const std::string& id) {
-    svg.text(x, y - 62, panel_title(kind), {.size = 14, .bold = true});
-    svg.text(x, y - 46, panel_words(kind), {.fill = kFaint});
+    if (has_title) {
+      svg.text(x, y - 62, panel_title(kind), {.size = 14, .bold = true});
+      svg.text(x, y - 46, panel_words(kind), {.fill = kFaint});
+    }
     cells();
     numbers();
     outlines();
@@ -157,7 +160,9 @@ struct Panel {
 }  // namespace
 
 Drawing matrix_drawing(const Picture& p, const std::vector<CostKind>& kinds) {
-  constexpr double kLeft = 56, kTop = 74, kBelow = 68, kGap = 40;
+  constexpr double kLeft = 56, kBelow = 68, kGap = 40;
+  const bool several = kinds.size() > 1;  // else the drawing's title is the panel's
+  const double top = several ? 74 : 44;
   const auto n = static_cast<double>(p.cpu.size());
   // About 600 a side; a few CPUs would be silly at that, and 256 want more.
   const double cell =
@@ -166,14 +171,16 @@ Drawing matrix_drawing(const Picture& p, const std::vector<CostKind>& kinds) {
   Svg svg;
   for (size_t i = 0; i < kinds.size(); ++i) {
     const double x = kLeft + static_cast<double>(i) * (panel + kLeft + kGap);
-    Panel{p, lay_out_heat_map(p, kinds[i]), svg, cell, x, kTop}.draw(kinds[i], fmt::format("scale{}", i));
+    Panel{p, lay_out_heat_map(p, kinds[i]), svg, cell, x, top, several}.draw(kinds[i], fmt::format("scale{}", i));
   }
   const Rows rows = arrange(p);
   const double width = static_cast<double>(kinds.size()) * (kLeft + panel + kGap) - kGap;
   std::vector<std::string> notes = {"row: sender, column: receiver; CPUs by the kernel's numbers"};
   if (rows.nodes.size() > 1) notes[0] += rows.llcs.empty() ? "; frames: NUMA nodes" : "; bold frames: NUMA nodes";
   if (!rows.llcs.empty()) notes[0] += "; thin frames: last-level caches";
-  return {"What a message between two CPUs costs", std::move(svg), width, kTop + cell * n + kBelow, std::move(notes)};
+  const std::string title = several ? "What a message between two CPUs costs"
+                                    : fmt::format("{}: {}", panel_title(kinds[0]), panel_words(kinds[0]));
+  return {title, std::move(svg), width, top + cell * n + kBelow, std::move(notes)};
 }
 
 std::string matrix_svg(const Picture& p, const std::vector<CostKind>& kinds) {
