@@ -4,7 +4,7 @@ picture in it leads to something that is in the site, its place in the page incl
 
   site_test.py SOURCE_ROOT
 """
-import html.parser, os, pathlib, shutil, subprocess, sys, tempfile, urllib.parse
+import html.parser, os, pathlib, re, shutil, subprocess, sys, tempfile, urllib.parse
 
 root = pathlib.Path(sys.argv[1])
 mkdocs = shutil.which("mkdocs")
@@ -59,6 +59,10 @@ def wrong_links(site):
             elif (parts.fragment and target in pages and
                   urllib.parse.unquote(parts.fragment) not in pages[target].places):
                 wrong.append(f"{page.name}: {link}: there is no such place")
+    for sheet in site.rglob("*.css"):
+        for link in re.findall(r"""(?:url\(|@import)\s*["']?([^"')]*)""", sheet.read_text()):
+            if urllib.parse.urlsplit(link).netloc:
+                wrong.append(f"{sheet.name} fetches {link}")
     return wrong, followed, len(pages)
 
 
@@ -82,8 +86,9 @@ with tempfile.TemporaryDirectory() as scratch:
         (site / "bad.html").write_text('<a href="none.html">x</a><a href="index.html#nowhere-at-all">y</a>'
                                        '<script src="https://example.org/x.js"></script>'
                                        '<a href="https://example.org/">z</a>')
-        found = "\n".join(line for line in wrong_links(site)[0] if line.startswith("bad.html"))
-        check(found.count("\n") == 2, f"control: three of four links are wrong: {found}")
+        (site / "bad.css").write_text('@import "//example.org/x.css"; b { background: url(https://example.org/y.png) }')
+        found = [line for line in wrong_links(site)[0] if line.startswith("bad.")]
+        check(len(found) == 5, f"control: three of four links and two of a style sheet are wrong: {found}")
 
 print(f"{len(failures)} failures")
 sys.exit(1 if failures else 0)

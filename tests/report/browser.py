@@ -23,8 +23,7 @@ class Browser:
 
         arguments = [program, "--headless", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
                      "--disable-extensions", "--disable-background-networking", "--disable-component-update",
-                     "--hide-scrollbars",
-                     "--user-data-dir=" + self.folder]
+                     "--disable-sync", "--disable-quic", "--hide-scrollbars", "--user-data-dir=" + self.folder]
         if os.geteuid() == 0:
             arguments.append("--no-sandbox")
         self.process = subprocess.Popen(arguments, close_fds=False, preexec_fn=place, stdin=subprocess.DEVNULL,
