@@ -66,7 +66,8 @@ TEST(Html, BoxesHaveEveryCpuOnce) {
     machine.package.push_back(i / 8);
   }
   const std::string html = html::boxes(machine);
-  for (const uint32_t cpu : machine.cpu) EXPECT_EQ(count(html, ">" + std::to_string(cpu) + "</span>"), 1u) << html;
+  for (const uint32_t cpu : machine.cpu)
+    EXPECT_EQ(count(html, std::string(">").append(std::to_string(cpu)).append("</span>")), 1u) << html;
   EXPECT_EQ(count(html, "class=\"box package\""), 2u);
   EXPECT_EQ(count(html, "package 1, node 1<"), 1u);
   EXPECT_EQ(count(html, "class=\"box llc\""), 4u);
