@@ -92,7 +92,7 @@ std::vector<Plot> rails_plots(const NetworkProfile& profile) {
     const RailLimits limits = limits_of(rail.rail, profile.copy);
     const auto place = [&](uint64_t limit, const char* words) {
       if (limit > 0 && limit != UINT64_MAX)
-        plot.places.push_back({limit, fmt::format("{} {}", bytes_text(limit), words)});
+        plot.places.push_back({limit, fmt::format("{}: {}", bytes_text(limit), words)});
     };
     place(limits.gathered, "from here two pieces are gathered by the rail");
     place(limits.apart, "from here two packets leave one by one");
@@ -104,7 +104,7 @@ std::vector<Plot> rails_plots(const NetworkProfile& profile) {
   std::vector<const NetworkRail*> rails;
   for (const NetworkRail& rail : profile.rails) rails.push_back(&rail);
   if (const uint64_t bytes = split_from(rails, 0); bytes != UINT64_MAX)
-    all.places.push_back({bytes, fmt::format("{} from here on a message is split", bytes_text(bytes))});
+    all.places.push_back({bytes, fmt::format("{}: from here on a message is split", bytes_text(bytes))});
   plots.insert(plots.begin(), all);
   return plots;
 }

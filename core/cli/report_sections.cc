@@ -89,8 +89,9 @@ std::vector<std::string> cost_origins(const ReportSubject& subject) {
     for (const ClassFigures& figures : machine.classes)
       if (figures.distance == distance) {
         if (!origin.empty()) origin += "; ";
-        origin += fmt::format("measured, {} pairs, {} samples, spread {}", figures.pairs, figures.samples,
-                              percent(figures.spread));
+        origin +=
+            fmt::format("measured, {} pair{}, {} sample{}, spread {}", figures.pairs, figures.pairs == 1 ? "" : "s",
+                        figures.samples, figures.samples == 1 ? "" : "s", percent(figures.spread));
         if (figures.marks) origin += ", " + marks_text(figures.marks);
       }
     if (origin.empty()) origin = machine.origin;
@@ -285,7 +286,7 @@ std::string thresholds_section(const ReportSubject& subject) {
     others += !row.of_machine;
     (row.of_machine ? here : anywhere)
         .row({row.setting.empty() ? row.name : fmt::format("{} ({})", row.name, row.setting), row.value, row.origin,
-              fmt::format("{}. {}", row.decides, row.reason)});
+              fmt::format("{} – {}", row.decides, row.reason)});
   }
   if (!here.empty()) out += here.html();
   if (others > 0)
@@ -298,36 +299,23 @@ std::string thresholds_section(const ReportSubject& subject) {
 
 std::string raced_section(const ReportSubject& subject) {
   const MachineFile& machine = subject.machine;
-  std::string out;
-  if (!machine.winners.empty()) {
-    out += html::paragraph(
-        "When the machine was calibrated, the patterns with the best predictions were timed against "
-        "each other. A program gets the one that won.");
-    html::Table table("Raced on this machine, ns", {{"For"},
-                                                    {"Pattern"},
-                                                    {"Predicted", true},
-                                                    {"Measured", true},
-                                                    {"Measured / predicted", true},
-                                                    {"Spread", true}});
-    for (size_t w = 0; w < machine.winners.size(); ++w) {
-      const Winner& won = machine.winners[w];
-      table.row({fmt::format("{} on CPUs {}", kWinnerOperationNames[won.operation], cpu_ranges(machine.winner_cpus[w])),
-                 won.pattern, cost_text(won.predicted), cost_text(won.measured),
-                 won.predicted > 0 ? fmt::format("{:.2f}", won.measured / won.predicted) : "", percent(won.spread)});
-    }
-    out += table.html();
+  if (machine.winners.empty()) return "";
+  html::Table table("Raced on this machine, ns", {{"For"},
+                                                  {"Pattern"},
+                                                  {"Predicted", true},
+                                                  {"Measured", true},
+                                                  {"Measured / predicted", true},
+                                                  {"Spread", true}});
+  for (size_t w = 0; w < machine.winners.size(); ++w) {
+    const Winner& won = machine.winners[w];
+    table.row({fmt::format("{} on CPUs {}", kWinnerOperationNames[won.operation], cpu_ranges(machine.winner_cpus[w])),
+               won.pattern, cost_text(won.predicted), cost_text(won.measured),
+               won.predicted > 0 ? fmt::format("{:.2f}", won.measured / won.predicted) : "", percent(won.spread)});
   }
-  if (!machine.classes.empty()) {
-    html::Table table(
-        fmt::format("Measured, {}", cost_unit_name(machine.unit)),
-        {{"Distance"}, {"Pairs", true}, {"Samples", true}, {"Median hop", true}, {"Spread", true}, {"Marks"}});
-    for (const ClassFigures& c : machine.classes)
-      table.row({class_name(c, machine.classes), std::to_string(c.pairs), std::to_string(c.samples), cost_text(c.hop),
-                 percent(c.spread), marks_text(c.marks)},
-                c.marks ? "warning" : "");
-    out += table.html();
-  }
-  return out;
+  return html::paragraph(
+             "When the machine was calibrated, the patterns with the best predictions were timed against each other. A "
+             "program gets the one that won.") +
+         table.html();
 }
 
 std::string doctor_section() {

@@ -136,8 +136,8 @@ Drawing plots_drawing(const std::vector<Plot>& plots) {
       svg.raw(
           fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n", points, colour));
     }
-    svg_legend(svg, kLeft, bottom + 28, samples);
-    svg.text(kLeft, bottom + 58, fmt::format("{} over {}", plot.y_name, plot.x_name));
+    svg_legend(svg, kLeft, bottom + 38, samples);
+    svg.text(kLeft, bottom + 60, fmt::format("{} over {}", plot.y_name, plot.x_name));
     svg.close();
     top = bottom + kBelow;
   }
