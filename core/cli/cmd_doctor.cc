@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "discover/conditions.h"
+#include "cli/doctor.h"
 
 namespace smelt {
 namespace {
@@ -47,7 +47,9 @@ std::string doctor_json(const std::vector<Finding>& findings) {
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::vector<Finding> examine() {
+}  // namespace
+
+std::vector<Finding> examine_this_machine() {
   const System system = this_system();
   std::vector<Finding> findings = measurement_conditions(system);
   for (auto part : {program_conditions, profile_conditions}) {
@@ -57,8 +59,6 @@ std::vector<Finding> examine() {
   return findings;
 }
 
-}  // namespace
-
 void add_doctor(CLI::App& app, Action& chosen) {
   CLI::App* verb =
       app.add_subcommand("doctor", "Say what would make timings on this machine wrong now, and what to do about it");
@@ -67,7 +67,7 @@ void add_doctor(CLI::App& app, Action& chosen) {
   verb->footer("The exit code is 1 when there is a warning.\nExample:\n  smelt doctor && smelt calibrate");
   verb->callback([json, &chosen] {
     chosen = [json] {
-      const std::vector<Finding> findings = examine();
+      const std::vector<Finding> findings = examine_this_machine();
       put(*json ? doctor_json(findings) : doctor_text(findings));
       return any_warning(findings) ? kExitWarning : 0;
     };

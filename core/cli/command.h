@@ -30,6 +30,7 @@ struct NetworkSampling {
   bool fresh = false, json = false, quiet = false;
 };
 int sample_networks_to(const NetworkSampling& wanted);
+void add_report(CLI::App& app, Action& chosen);
 void add_tune(CLI::App& app, Action& chosen);
 
 // Exit codes besides 0 and those of `smelt run`.

@@ -74,7 +74,7 @@ Agreement agreement(const std::vector<double>& predicted, const std::vector<doub
   return out;
 }
 
-void put_live(const std::vector<uint32_t>& cpus, Operation op, double seconds, bool json) {
+LiveComparison time_live(const std::vector<uint32_t>& cpus, Operation op, double seconds) {
   const ProfileImage image = measured_image();
   FinalistSettings settings;
   settings.finalists = 0;
@@ -82,51 +82,61 @@ void put_live(const std::vector<uint32_t>& cpus, Operation op, double seconds, b
   settings.race = {64, seconds, false};
   settings.skew = 0;  // it is held against the model, which knows no skew
   const TimedSet set = time_finalists(image, cpus, op, settings);
+  LiveComparison out;
   // Both in hops: the prediction in those of the profile, the measurement in those of the moment.
-  const double hop = pair_hop(image, cpus);
+  out.hop = pair_hop(image, cpus);
+  out.hop_now = set.finalists[set.winner].timed.reference;
+  out.episodes = settings.episodes;
   std::vector<double> predicted, measured, spreads;
   for (const Finalist& finalist : set.finalists) {
-    predicted.push_back(finalist.predicted / hop);
-    measured.push_back(finalist.timed.ratio);
+    out.rows.push_back({finalist.pattern, finalist.predicted, finalist.timed.ns, finalist.predicted / out.hop,
+                        finalist.timed.ratio, finalist.timed.spread, finalist.timed.laps});
+    predicted.push_back(out.rows.back().predicted_hops);
+    measured.push_back(out.rows.back().measured_hops);
     spreads.push_back(finalist.timed.spread);
   }
-  const double tie = median(spreads);
-  const Agreement agrees = agreement(predicted, measured, tie);
+  out.tie = median(spreads);
+  out.agrees = agreement(predicted, measured, out.tie);
+  return out;
+}
+
+void put_live(const std::vector<uint32_t>& cpus, Operation op, double seconds, bool json) {
+  const LiveComparison live = time_live(cpus, op, seconds);
   if (json) {
     auto rows = nlohmann::ordered_json::array();
-    for (size_t k = 0; k < predicted.size(); ++k)
-      rows.push_back({{"pattern", set.finalists[k].pattern},
-                      {"predicted", set.finalists[k].predicted},
-                      {"measured", set.finalists[k].timed.ns},
-                      {"predicted_hops", predicted[k]},
-                      {"measured_hops", measured[k]},
-                      {"spread", spreads[k]},
-                      {"laps", set.finalists[k].timed.laps}});
+    for (const LiveComparison::Row& row : live.rows)
+      rows.push_back({{"pattern", row.pattern},
+                      {"predicted", row.predicted},
+                      {"measured", row.measured},
+                      {"predicted_hops", row.predicted_hops},
+                      {"measured_hops", row.measured_hops},
+                      {"spread", row.spread},
+                      {"laps", row.laps}});
     put(nlohmann::ordered_json{{"op", operation_name(op)},
                                {"cpus", cpus},
-                               {"hop", hop},
+                               {"hop", live.hop},
                                {"patterns", rows},
-                               {"spearman", agrees.spearman},
-                               {"mean_error", agrees.mean_error},
-                               {"worst_error", agrees.worst_error},
-                               {"tie", tie}}
+                               {"spearman", live.agrees.spearman},
+                               {"mean_error", live.agrees.mean_error},
+                               {"worst_error", live.agrees.worst_error},
+                               {"tie", live.tie}}
             .dump(2) +
         "\n");
     return;
   }
   std::string out = fmt::format("{} on CPUs {} of this machine; a hop: {:.1f} ns in the profile, {:.1f} ns now\n",
-                                operation_name(op), cpu_ranges(cpus), hop, set.finalists[set.winner].timed.reference);
+                                operation_name(op), cpu_ranges(cpus), live.hop, live.hop_now);
   out += fmt::format("  {:<40} {:>16} {:>15} {:>8} {:>8}\n", "pattern", "predicted, hops", "measured, hops", "spread",
                      "error");
-  for (size_t k = 0; k < predicted.size(); ++k)
-    out += fmt::format("  {:<40} {:>16.2f} {:>15.2f} {:>7.0f}% {:>+7.0f}%\n", set.finalists[k].pattern, predicted[k],
-                       measured[k], 100 * spreads[k], 100 * (predicted[k] / measured[k] - 1));
-  out += fmt::format("rank correlation (Spearman) {:.2f}, mean error {:.0f} %, worst {:.0f} %\n", agrees.spearman,
-                     100 * agrees.mean_error, 100 * agrees.worst_error);
+  for (const LiveComparison::Row& row : live.rows)
+    out += fmt::format("  {:<40} {:>16.2f} {:>15.2f} {:>7.0f}% {:>+7.0f}%\n", row.pattern, row.predicted_hops,
+                       row.measured_hops, 100 * row.spread, 100 * (row.predicted_hops / row.measured_hops - 1));
+  out += fmt::format("rank correlation (Spearman) {:.2f}, mean error {:.0f} %, worst {:.0f} %\n", live.agrees.spearman,
+                     100 * live.agrees.mean_error, 100 * live.agrees.worst_error);
   out += fmt::format(
       "measured: median over {} laps of {} episodes, each right after its ping-pong; within {:.0f} % counts as "
       "equal.\n",
-      set.finalists[0].timed.laps, settings.episodes, 100 * tie);
+      live.rows[0].laps, live.episodes, 100 * live.tie);
   if (op != Operation::kBarrier)
     out += "closed loops: a broadcast with everybody's answer, a reduction with one release line.\n";
   put(out);

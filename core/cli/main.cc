@@ -77,6 +77,7 @@ int dispatch(std::vector<std::string> words) {
   add_tree(app, chosen);
   add_compare(app, chosen);
   add_draw(app, chosen);
+  add_report(app, chosen);
   add_run(app, chosen, tail);
   add_network(app, chosen);
   add_tune(app, chosen);
@@ -89,7 +90,7 @@ int dispatch(std::vector<std::string> words) {
   }
   if (words.empty())
     throw UserError(
-        "which command? doctor, calibrate, profile, info, tree, compare, draw, run, network, tune or config; "
+        "which command? doctor, calibrate, profile, info, tree, compare, draw, report, run, network, tune or config; "
         "see 'smelt --help'");
   check_verb(app, words);
   if (words[0] == "run") {  // behind "--" everything belongs to the program, and the parser must not look at it

@@ -6,21 +6,21 @@
 namespace smelt {
 namespace {
 
-struct Step {
+struct MethodStep {
   const char* method;
   uint64_t from;  // 0: at once, UINT64_MAX: never
 };
 
 struct Collective {
   const char* name;
-  std::vector<Step> steps;  // ascending; the first at 0
+  std::vector<MethodStep> steps;  // ascending; the first at 0
 };
 
 // What serves which size: a method whose range is empty does not appear.
 std::vector<Collective> collectives_of(const CurveSet& set) {
   const Crossings at = crossings_of(set);
-  const auto steps = [](const char* first, std::vector<Step> later) {
-    std::vector<Step> out{{first, 0}};
+  const auto steps = [](const char* first, std::vector<MethodStep> later) {
+    std::vector<MethodStep> out{{first, 0}};
     // Single copy goes before sliced where both would serve a size.
     for (size_t i = 0; i < later.size(); ++i) {
       const bool hidden = i + 1 < later.size() && later[i + 1].from <= later[i].from;
@@ -51,7 +51,7 @@ std::string methods_text(const std::vector<CurveSet>& sets) {
                        set.sync ? ", a barrier after each call" : "");
     for (const Collective& collective : collectives_of(set)) {
       out += fmt::format(" {}", collective.name);
-      for (const Step& step : collective.steps)
+      for (const MethodStep& step : collective.steps)
         out += step.from ? fmt::format(", {} from {}", step.method, bytes_text(step.from))
                          : fmt::format(" {}", step.method);
       out += ";";
@@ -61,12 +61,39 @@ std::string methods_text(const std::vector<CurveSet>& sets) {
   return out;
 }
 
+std::vector<Plot> curve_plots(const CurveSet& set) {
+  std::vector<Plot> plots;
+  for (const Collective& collective : collectives_of(set)) {
+    Plot plot{.title = fmt::format("{} among {} processes{}", collective.name, set.participants,
+                                   set.sync ? ", a barrier after each call" : ""),
+              .x_name = "bytes",
+              .y_name = "µs",
+              .curves = {},
+              .places = {}};
+    for (uint32_t method = 0; method < kCurveMethods; ++method) {
+      const std::string name = kCurveMethodNames[method];
+      if (!name.starts_with(std::string(collective.name) + "_")) continue;
+      PlotCurve curve{name.substr(name.find('_') + 1), name[name.find('_') + 2], {}, {}};
+      for (uint32_t size = 0; size < kCurveSizes; ++size)
+        if (set.ns[method][size] > 0) {
+          curve.x.push_back(kSampledBytes[size]);
+          curve.y.push_back(set.ns[method][size] / 1e3);
+        }
+      if (curve.x.size() > 1) plot.curves.push_back(std::move(curve));
+    }
+    for (const MethodStep& step : collective.steps)
+      if (step.from) plot.places.push_back({step.from, fmt::format("{} from {}", step.method, bytes_text(step.from))});
+    if (!plot.curves.empty()) plots.push_back(std::move(plot));
+  }
+  return plots;
+}
+
 nlohmann::ordered_json methods_json(const std::vector<CurveSet>& sets) {
   auto out = nlohmann::ordered_json::array();
   for (const CurveSet& set : sets) {
     nlohmann::ordered_json row = {{"participants", set.participants}, {"sync", kSyncNames[set.sync]}};
     for (const Collective& collective : collectives_of(set))
-      for (const Step& step : collective.steps)
+      for (const MethodStep& step : collective.steps)
         row[collective.name].push_back({{"method", step.method}, {"from_bytes", step.from}});
     out.push_back(std::move(row));
   }

@@ -98,7 +98,9 @@ PlotCurve plot_curve(const RailCurve& curve, const std::string& name, char mark)
   return {name, mark, {curve.bytes, curve.bytes + curve.count}, {curve.us, curve.us + curve.count}};
 }
 
-std::vector<Plot> plots_of(const NetworkProfile& profile) {
+}  // namespace
+
+std::vector<Plot> rails_plots(const NetworkProfile& profile) {
   std::vector<Plot> plots;
   Plot all{.title = "All rails: what a message costs", .x_name = "bytes", .y_name = "µs", .curves = {}, .places = {}};
   constexpr char kMarks[] = "erg2";
@@ -113,7 +115,7 @@ std::vector<Plot> plots_of(const NetworkProfile& profile) {
     const RailLimits limits = limits_of(rail.rail, profile.copy);
     const auto place = [&](uint64_t limit, const char* words) {
       if (limit > 0 && limit != UINT64_MAX)
-        plot.places.push_back({limit, fmt::format("{} {}", bytes_text(limit), words)});
+        plot.places.push_back({limit, fmt::format("{}: {}", bytes_text(limit), words)});
     };
     place(limits.gathered, "from here two pieces are gathered by the rail");
     place(limits.apart, "from here two packets leave one by one");
@@ -124,20 +126,18 @@ std::vector<Plot> plots_of(const NetworkProfile& profile) {
   }
   const IdleRails idle(profile);
   if (const uint64_t bytes = split_from(idle.now.data(), idle.count()); bytes != UINT64_MAX)
-    all.places.push_back({bytes, fmt::format("{} from here on a message is split", bytes_text(bytes))});
+    all.places.push_back({bytes, fmt::format("{}: from here on a message is split", bytes_text(bytes))});
   plots.insert(plots.begin(), all);
   return plots;
 }
 
-}  // namespace
-
 std::string rails_plot_text(const NetworkProfile& profile) {
   std::string out;
-  for (const Plot& plot : plots_of(profile)) out += "\n" + plot_text(plot);
+  for (const Plot& plot : rails_plots(profile)) out += "\n" + plot_text(plot);
   return out;
 }
 
-std::string rails_plot_svg(const NetworkProfile& profile) { return plots_svg(plots_of(profile)); }
+std::string rails_plot_svg(const NetworkProfile& profile) { return plots_svg(rails_plots(profile)); }
 
 double rail_mbits(const NetworkRail& rail) { return 8 * rail_bandwidth(transfer_curve(rail.rail)); }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "draw/plot.h"
 #include "profile/text/network.h"
 
 namespace smelt {
@@ -13,6 +14,7 @@ std::string rails_text(const NetworkProfile& profile);
 std::string rails_json(const NetworkProfile& profile);
 
 // The curves of each rail, and where they cross.
+std::vector<Plot> rails_plots(const NetworkProfile& profile);
 std::string rails_plot_text(const NetworkProfile& profile);
 std::string rails_plot_svg(const NetworkProfile& profile);
 

@@ -86,6 +86,21 @@ std::string thresholds_text(const MachineFile& machine, const Situation& situati
   return out;
 }
 
+std::vector<ThresholdRow> threshold_rows(const MachineFile& machine, const Situation& situation) {
+  std::vector<ThresholdRow> rows;
+  for_each_threshold(machine, situation, [&](const Threshold& threshold) {
+    std::string reason = reason_text(threshold);
+    if (const auto strict = strict_one(threshold, machine, situation))
+      reason += fmt::format("; strict {}: {}", value_text(*strict), reason_text(*strict));
+    const ThresholdInfo& info = threshold_info(threshold.id);
+    const ThresholdOrigin from = threshold.origin;
+    rows.push_back({info.name, value_text(threshold), threshold_origin_name(from), info.setting, info.decides, reason,
+                    from == ThresholdOrigin::kCurves || from == ThresholdOrigin::kFigure ||
+                        from == ThresholdOrigin::kSituation || from == ThresholdOrigin::kSetting});
+  });
+  return rows;
+}
+
 std::string thresholds_json(const MachineFile& machine, const Situation& situation) {
   using Json = nlohmann::ordered_json;
   Json rows = Json::array();

@@ -145,7 +145,10 @@ Machine machine_from(hwloc_topology_t topology) {
 
 }  // namespace
 
-std::string Machine::name() const { return cpu_model.empty() ? shape : cpu_model + ", " + shape; }
+std::string Machine::name() const {
+  const size_t end = cpu_model.find_last_not_of(' ') + 1;  // some are filled up with blanks
+  return end == 0 ? shape : cpu_model.substr(0, end) + ", " + shape;
+}
 
 std::vector<uint32_t> Machine::allowed_cpus() const {
   std::vector<uint32_t> cpus;

@@ -7,6 +7,7 @@
 
 #include "draw/layout.h"
 #include "draw/picture.h"
+#include "draw/svg.h"
 
 namespace smelt {
 
@@ -16,15 +17,19 @@ struct TextStyle {
 };
 
 // Of `picture`, only the machine, its costs and the participants are looked at. One panel per kind.
+Drawing matrix_drawing(const Picture& picture, const std::vector<CostKind>& kinds);
 std::string matrix_svg(const Picture& picture, const std::vector<CostKind>& kinds);
 std::string matrix_text(const Picture& picture, const std::vector<CostKind>& kinds, const TextStyle& style);
 
-std::string tree_svg(const Picture& picture);  // of trees only
+Drawing tree_drawing(const Picture& picture);  // of trees only
+std::string tree_svg(const Picture& picture);
 
+Drawing schedule_drawing(const Picture& picture);
 std::string schedule_svg(const Picture& picture);
 std::string schedule_text(const Picture& picture, const TextStyle& style);
 std::string schedule_dot(const Picture& picture);
 
+Drawing timeline_drawing(const Picture& picture);
 std::string timeline_svg(const Picture& picture);
 std::string timeline_text(const Picture& picture, const TextStyle& style);
 

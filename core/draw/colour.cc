@@ -23,7 +23,14 @@ Colour cost_colour(double position) {
   return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }
 
-bool is_dark(Colour c) { return 0.299 * c.red + 0.587 * c.green + 0.114 * c.blue < 140; }
+bool is_dark(Colour c) {
+  // Relative luminance, and where black and white have the same contrast to it (WCAG 2.2, 1.4.3).
+  const auto linear = [](uint8_t part) {
+    const double s = part / 255.0;
+    return s <= 0.04045 ? s / 12.92 : std::pow((s + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(c.red) + 0.7152 * linear(c.green) + 0.0722 * linear(c.blue) < 0.179;
+}
 
 std::string hex(Colour c) { return fmt::format("#{:02x}{:02x}{:02x}", c.red, c.green, c.blue); }
 

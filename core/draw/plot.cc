@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draw/colour.h"
 #include "draw/svg.h"
 
 namespace smelt {
@@ -95,7 +96,7 @@ std::string plot_text(const Plot& plot, uint32_t width, uint32_t height) {
   return out;
 }
 
-std::string plots_svg(const std::vector<Plot>& plots) {
+Drawing plots_drawing(const std::vector<Plot>& plots) {
   constexpr double kWidth = 620, kHeight = 300, kLeft = 70, kTop = 40, kBelow = 90;
   constexpr const char* kColours[] = {"#1b6ca8", "#c8553d", "#4f8a3d", "#7d5ba6",
                                       "#8a6d1b", "#3d8a86", "#a8326c", "#555555"};
@@ -108,20 +109,20 @@ std::string plots_svg(const std::vector<Plot>& plots) {
     const auto y_of = [&](double y) { return bottom - axes.up(y) * kHeight; };
     svg.open(plot.title);
     svg.text(kLeft, top + 20, plot.title, {.size = 14, .bold = true});
-    svg.outline(kLeft, top + kTop, kWidth, kHeight, "#999999", 1);
+    svg.outline(kLeft, top + kTop, kWidth, kHeight, kDivide, 1);
     for (const uint64_t x : ticks(axes, 9)) {
-      svg.line(x_of(static_cast<double>(x)), top + kTop, x_of(static_cast<double>(x)), bottom, "#e4e4e4", 1);
+      svg.line(x_of(static_cast<double>(x)), top + kTop, x_of(static_cast<double>(x)), bottom, kGrid, 1);
       svg.text(x_of(static_cast<double>(x)), bottom + 16, size_text(x), {.anchor = Anchor::kMiddle});
     }
     for (double y = std::pow(10, std::ceil(std::log10(axes.y_low))); y <= axes.y_high; y *= 10) {
-      svg.line(kLeft, y_of(y), kLeft + kWidth, y_of(y), "#e4e4e4", 1);
+      svg.line(kLeft, y_of(y), kLeft + kWidth, y_of(y), kGrid, 1);
       svg.text(kLeft - 6, y_of(y) + 4, cost_text(y), {.anchor = Anchor::kEnd});
     }
     for (const PlotPlace& place : plot.places) {
       if (!axes.has(place.x)) continue;
       const double x = x_of(static_cast<double>(place.x));
       svg.open(place.words);
-      svg.line(x, top + kTop, x, bottom, "#333333", 1, "stroke-dasharray=\"4 3\"");
+      svg.line(x, top + kTop, x, bottom, kInk, 1, "stroke-dasharray=\"4 3\"");
       svg.close();
     }
     std::vector<Sample> samples;
@@ -135,15 +136,20 @@ std::string plots_svg(const std::vector<Plot>& plots) {
       svg.raw(
           fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n", points, colour));
     }
-    svg_legend(svg, kLeft, bottom + 28, samples);
-    svg.text(kLeft, bottom + 58, fmt::format("{} over {}", plot.y_name, plot.x_name));
+    svg_legend(svg, kLeft, bottom + 38, samples);
+    svg.text(kLeft, bottom + 60, fmt::format("{} over {}", plot.y_name, plot.x_name));
     svg.close();
     top = bottom + kBelow;
   }
+  return {plots.empty() ? "" : plots.front().title, std::move(svg), kLeft + kWidth + 40, top, {}};
+}
+
+std::string plots_svg(const std::vector<Plot>& plots) {
+  const Drawing drawing = plots_drawing(plots);
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{2}</svg>\n",
-      px(kLeft + kWidth + 40), px(top), svg.body());
+      "font-family=\"sans-serif\" fill=\"{3}\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{2}</svg>\n",
+      px(drawing.width), px(drawing.height), drawing.svg.body(), kInk);
 }
 
 }  // namespace smelt

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "draw/svg.h"
+
 namespace smelt {
 
 struct PlotCurve {
@@ -24,6 +26,7 @@ struct Plot {
 };
 
 std::string plot_text(const Plot& plot, uint32_t width = 76, uint32_t height = 20);
+Drawing plots_drawing(const std::vector<Plot>& plots);
 std::string plots_svg(const std::vector<Plot>& plots);  // under each other
 
 }  // namespace smelt

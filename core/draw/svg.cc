@@ -100,6 +100,8 @@ std::string px(double value) {
   return text == "-0" ? "0" : text;
 }
 
+std::string link_attribute(uint16_t from, uint16_t to) { return fmt::format("data-link=\"{} {}\"", from, to); }
+
 double text_width(std::string_view text, double size) {
   const auto characters = std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });
   return 0.55 * size * static_cast<double>(characters);
@@ -161,9 +163,25 @@ void Svg::hint(double x, double y, double width, double height, std::string_view
       px(x), px(y), px(width), px(height), xml_text(title));
 }
 
-std::string svg_page(const Picture& p, const std::string& title, const Svg& drawing, double width, double height,
-                     const std::vector<std::string>& notes) {
-  const double inner = std::max(width, kNarrowest);
+std::string svg_element(const Drawing& drawing, const std::string& id) {
+  std::string body = drawing.svg.body();
+  // A quote is never text's: that is escaped.
+  const auto rename = [&](std::string_view before) {
+    for (size_t at = body.find(before); at != std::string::npos; at = body.find(before, at)) {
+      at += before.size();
+      body.insert(at, id + "-");
+    }
+  };
+  rename(" id=\"");
+  rename("=\"url(#");
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{2}\" width=\"{0}\" height=\"{1}\" "
+      "viewBox=\"-1 -1 {0} {1}\" fill=\"currentColor\">\n{3}</svg>",
+      px(drawing.width + 2), px(drawing.height + 2), xml_text(drawing.title), body);
+}
+
+std::string svg_page(const Picture& p, const Drawing& drawing) {
+  const double inner = std::max(drawing.width, kNarrowest);
   std::vector<uint32_t> cpus = p.cpu;
   std::sort(cpus.begin(), cpus.end());
   Svg page;
@@ -174,18 +192,18 @@ std::string svg_page(const Picture& p, const std::string& title, const Svg& draw
       y += advance;
     }
   };
-  lines(title, {.size = 18, .bold = true}, 24);
-  lines(fmt::format("{} \u2013 CPUs {}", p.machine, cpu_ranges(cpus)), {.size = 12}, 17);
+  lines(drawing.title, {.size = 18, .bold = true}, 24);
+  lines(fmt::format("{} \u2013 CPUs {}", p.machine, cpu_ranges(cpus)), {}, 17);
   lines(fmt::format("costs in {}, {} cost model{}{}", p.costs.unit == CostUnit::kCycles ? "cycles" : "nanoseconds (ns)",
                     p.cost_model, p.origin.empty() ? "" : "; ", p.origin),
-        {.size = 12, .fill = kFaint}, 17);
+        {.fill = kFaint}, 17);
   y += 10;
-  page.raw(fmt::format("<g transform=\"translate({} {})\">\n", px(kMargin + (inner - width) / 2), px(y)));
-  page.raw(drawing.body());
+  page.raw(fmt::format("<g transform=\"translate({} {})\">\n", px(kMargin + (inner - drawing.width) / 2), px(y)));
+  page.raw(drawing.svg.body());
   page.close();
-  y += height + 30;
-  for (const std::string& note : notes) lines(note, {.size = 11, .fill = kFaint}, 16);
-  lines(p.date.empty() ? "drawn by smelt draw" : "drawn by smelt draw, " + p.date, {.size = 11, .fill = kFaint}, 16);
+  y += drawing.height + 30;
+  for (const std::string& note : drawing.notes) lines(note, {.fill = kFaint}, 16);
+  lines(p.date.empty() ? "drawn by smelt draw" : "drawn by smelt draw, " + p.date, {.fill = kFaint}, 16);
   y += kMargin - 22;
 
   const double full = inner + 2 * kMargin;
@@ -193,7 +211,7 @@ std::string svg_page(const Picture& p, const std::string& title, const Svg& draw
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
              "height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"Helvetica, Arial, sans-serif\" fill=\"{2}\">\n"
              "<title>{3}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-             px(full), px(y), kInk, xml_text(title)) +
+             px(full), px(y), kInk, xml_text(drawing.title)) +
          page.body() + "</svg>\n";
 }
 
@@ -207,8 +225,8 @@ double svg_legend(Svg& svg, double x, double y, const std::vector<Sample>& sampl
         break;
       case Sample::Kind::kCircle: svg.circle(x + 9, y - 4, 6, sample.colour, kInk, 1); break;
     }
-    svg.text(x + 24, y, sample.words, {.size = 11});
-    x += 24 + text_width(sample.words, 11) + 14;
+    svg.text(x + 24, y, sample.words);
+    x += 24 + text_width(sample.words, kLeastText) + 14;
   }
   return x - begin;
 }
@@ -220,16 +238,16 @@ Lanes svg_lanes(Svg& svg, const Picture& p, const Rows& rows, double width, doub
   lanes.top = top;
   lanes.width = width;
   const bool several = rows.nodes.size() > 1;
-  const double size = std::clamp(lanes.height * 0.62, 8.0, 12.0);
-  lanes.left = text_width("CPU 1023", size) + 8 + (several ? text_width("node 255", 11) + 10 : 0);
+  const double size = kLeastText;
+  lanes.left = text_width("CPU 1023", size) + 8 + (several ? text_width("node 255", kLeastText) + 10 : 0);
 
   for (size_t b = 0; b < rows.nodes.size(); ++b) {
     const Rows::Block& block = rows.nodes[b];
     const double y = lanes.top + lanes.height * block.first, height = lanes.height * block.count;
-    if (b % 2 == 0) svg.rect(lanes.left, y, width, height, "#f6f7f9");
-    if (b > 0) svg.line(several ? 0 : lanes.left, y, lanes.left + width, y, "#a8a8a8", 0.8);
-    if (several && height >= 10)
-      svg.text(0, y + height / 2 + 4, fmt::format("node {}", block.number), {.size = 11, .fill = kFaint});
+    if (b % 2 == 0) svg.rect(lanes.left, y, width, height, kLane);
+    if (b > 0) svg.line(several ? 0 : lanes.left, y, lanes.left + width, y, kDivide, 0.8);
+    if (several && height >= kLeastText)
+      svg.text(0, y + height / 2 + 4, fmt::format("node {}", block.number), {.fill = kFaint});
   }
   const uint32_t every = label_step(size + 1, lanes.height);
   for (uint32_t row = 0; row < lanes.count; ++row) {

@@ -17,8 +17,11 @@ std::string xml_text(std::string_view text);
 
 enum class Anchor { kStart, kMiddle, kEnd };
 
+// The least that is easily read, in pixels: what has no room for it is left out, and browsers show it above its thing.
+inline constexpr double kLeastText = 12;
+
 struct TextLook {
-  double size = 11;
+  double size = kLeastText;
   Anchor anchor = Anchor::kStart;
   std::string_view fill = "#1a1a1a";
   bool bold = false;
@@ -55,9 +58,21 @@ uint32_t label_step(double room, double available);
 // A cost for people: three significant digits or all that stand before the point.
 std::string cost_text(double cost);
 
-// The whole file: caption above, `drawing` of this size below, then the notes, one line each, and who drew it when.
-std::string svg_page(const Picture& picture, const std::string& title, const Svg& drawing, double width, double height,
-                     const std::vector<std::string>& notes);
+// A drawing with what is said above and below it, not yet on a page.
+struct Drawing {
+  std::string title;
+  Svg svg;
+  double width = 0, height = 0;
+  std::vector<std::string> notes;  // one line each
+};
+
+// The whole file: caption above, drawing below, then the notes, and who drew it when.
+std::string svg_page(const Picture& picture, const Drawing& drawing);
+// The element for an HTML page, which says the rest itself; ink is the page's. `id` goes before all names in it.
+std::string svg_element(const Drawing& drawing, const std::string& id);
+
+// For a page's script, which adds what kind of link it is: participants.
+std::string link_attribute(uint16_t from, uint16_t to);
 
 // A legend in one row: coloured samples with their words. Returns its width.
 struct Sample {

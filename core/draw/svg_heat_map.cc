@@ -14,7 +14,7 @@ namespace smelt {
 namespace {
 
 const char* panel_title(CostKind kind) {
-  return kind == CostKind::kSend ? "send" : kind == CostKind::kReceive ? "receive" : "hop";
+  return kind == CostKind::kSend ? "Send" : kind == CostKind::kReceive ? "Receive" : "Hop";
 }
 const char* panel_words(CostKind kind) {
   return kind == CostKind::kSend      ? "how long a message keeps its sender"
@@ -27,6 +27,7 @@ struct Panel {
   const HeatMap map;
   Svg& svg;
   double cell, x, y;  // of the upper left cell
+  bool has_title;
   uint32_t n = static_cast<uint32_t>(p.cpu.size());
 
   double side() const { return cell * n; }
@@ -48,17 +49,17 @@ struct Panel {
         paths[shade] += fmt::format("M{} {}h{}v1h-{}z", column, row, end - column, end - column);
         column = end;
       }
-    svg.open("", fmt::format("transform=\"translate({} {}) scale({})\" shape-rendering=\"crispEdges\"", px(x), px(y),
-                             px(cell)));
+    svg.open("", fmt::format("class=\"cells\" transform=\"translate({} {}) scale({})\" shape-rendering=\"crispEdges\"",
+                             px(x), px(y), px(cell)));
     for (const auto& [shade, path] : paths)
       svg.raw(fmt::format("<path fill=\"{}\" d=\"{}\"/>\n",
-                          shade < 0 ? "#efefef" : hex(cost_colour(static_cast<double>(shade) / (kShades - 1))), path));
+                          shade < 0 ? kEmptyCell : hex(cost_colour(static_cast<double>(shade) / (kShades - 1))), path));
     svg.close();
   }
 
   void numbers() {
-    const double size = std::min(11.0, cell * 0.36);
-    if (size < 8) return;
+    if (cell < 30) return;  // three digits and a margin
+    constexpr double size = kLeastText;
     for (uint32_t row = 0; row < n; ++row)
       for (uint32_t column = 0; column < n; ++column) {
         if (row == column) continue;
@@ -66,7 +67,7 @@ struct Panel {
         const bool dark = is_dark(cost_colour(map.scale.position(cost)));
         svg.text(x + cell * (column + 0.5), y + cell * (row + 0.5) + size * 0.36,
                  cost < 10 ? fmt::format("{:.1f}", cost) : fmt::format("{:.0f}", cost),
-                 {.size = size, .anchor = Anchor::kMiddle, .fill = dark ? "#ffffff" : kInk});
+                 {.size = size, .anchor = Anchor::kMiddle, .fill = dark ? "#ffffff" : kInkOnColour});
       }
   }
 
@@ -89,7 +90,7 @@ struct Panel {
   }
 
   void labels() {
-    const double size = std::clamp(cell * 0.5, 8.0, 11.0);
+    constexpr double size = kLeastText;
     const uint32_t every = label_step(size + 1.5, cell);
     uint32_t largest = 0;
     for (const uint32_t cpu : p.cpu) largest = std::max(largest, cpu);
@@ -110,11 +111,9 @@ struct Panel {
     for (const Rows::Block& node : map.rows.nodes) {
       const std::string name = fmt::format("node {}", node.number);
       const double middle = cell * (node.first + node.count / 2.0);
-      if (text_width(name, 11) > cell * node.count) continue;
-      svg.text(x + middle, y - 12 - (turned ? widest : size), name,
-               {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint});
-      svg.text(x - 14 - widest, y + middle, name,
-               {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint, .turned = -90});
+      if (text_width(name, kLeastText) > cell * node.count) continue;
+      svg.text(x + middle, y - 12 - (turned ? widest : size), name, {.anchor = Anchor::kMiddle, .fill = kFaint});
+      svg.text(x - 14 - widest, y + middle, name, {.anchor = Anchor::kMiddle, .fill = kFaint, .turned = -90});
     }
   }
 
@@ -127,7 +126,7 @@ struct Panel {
     svg.rect(x, top, width, 11, fmt::format("url(#{})", id));
     svg.outline(x, top, width, 11, kInk, 0.6);
     if (!(map.scale.high > map.scale.low)) {  // one cost, or none
-      svg.text(x, top + 26, cost_text(map.scale.low), {.size = 11});
+      svg.text(x, top + 26, cost_text(map.scale.low));
     } else {
       const int parts = width >= 300 ? 4 : 2;
       for (int i = 0; i <= parts; ++i) {
@@ -135,20 +134,21 @@ struct Panel {
         const char* beyond = i == 0 && map.scale.cut_below ? "≤ " : i == parts && map.scale.cut_above ? "≥ " : "";
         svg.line(x + at * width, top + 11, x + at * width, top + 15, kInk, 0.8);
         svg.text(x + at * width, top + 27, beyond + cost_text(map.scale.cost(at)),
-                 {.size = 11,
-                  .anchor = i == 0       ? Anchor::kStart
+                 {.anchor = i == 0       ? Anchor::kStart
                             : i == parts ? Anchor::kEnd
                                          : Anchor::kMiddle});
       }
     }
     svg.text(x + width / 2, top + 43,
              fmt::format("{}{}", cost_unit_name(p.costs.unit), map.scale.logarithmic ? ", logarithmic scale" : ""),
-             {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint});
+             {.anchor = Anchor::kMiddle, .fill = kFaint});
   }
 
   void draw(CostKind kind, const std::string& id) {
-    svg.text(x, y - 62, panel_title(kind), {.size = 14, .bold = true});
-    svg.text(x, y - 46, panel_words(kind), {.size = 11, .fill = kFaint});
+    if (has_title) {
+      svg.text(x, y - 62, panel_title(kind), {.size = 14, .bold = true});
+      svg.text(x, y - 46, panel_words(kind), {.fill = kFaint});
+    }
     cells();
     numbers();
     outlines();
@@ -159,24 +159,32 @@ struct Panel {
 
 }  // namespace
 
-std::string matrix_svg(const Picture& p, const std::vector<CostKind>& kinds) {
-  constexpr double kLeft = 56, kTop = 74, kBelow = 68, kGap = 40;
+Drawing matrix_drawing(const Picture& p, const std::vector<CostKind>& kinds) {
+  constexpr double kLeft = 56, kBelow = 68, kGap = 40;
+  const bool several = kinds.size() > 1;  // else the drawing's title is the panel's
+  const double top = several ? 74 : 44;
   const auto n = static_cast<double>(p.cpu.size());
   // About 600 a side; a few CPUs would be silly at that, and 256 want more.
   const double cell =
       n > 200 ? std::floor(900 / n * 4) / 4 : std::clamp(std::floor(600 / n), 3.0, n <= 4 ? 64.0 : 40.0);
-  const double panel = std::max(cell * n, 250.0);
+  const double panel = std::max(cell * n, 330.0);
   Svg svg;
   for (size_t i = 0; i < kinds.size(); ++i) {
     const double x = kLeft + static_cast<double>(i) * (panel + kLeft + kGap);
-    Panel{p, lay_out_heat_map(p, kinds[i]), svg, cell, x, kTop}.draw(kinds[i], fmt::format("scale{}", i));
+    Panel{p, lay_out_heat_map(p, kinds[i]), svg, cell, x, top, several}.draw(kinds[i], fmt::format("scale{}", i));
   }
   const Rows rows = arrange(p);
   const double width = static_cast<double>(kinds.size()) * (kLeft + panel + kGap) - kGap;
   std::vector<std::string> notes = {"row: sender, column: receiver; CPUs by the kernel's numbers"};
   if (rows.nodes.size() > 1) notes[0] += rows.llcs.empty() ? "; frames: NUMA nodes" : "; bold frames: NUMA nodes";
   if (!rows.llcs.empty()) notes[0] += "; thin frames: last-level caches";
-  return svg_page(p, "What a message between two CPUs costs", svg, width, kTop + cell * n + kBelow, notes);
+  const std::string title = several ? "What a message between two CPUs costs"
+                                    : fmt::format("{}: {}", panel_title(kinds[0]), panel_words(kinds[0]));
+  return {title, std::move(svg), width, top + cell * n + kBelow, std::move(notes)};
+}
+
+std::string matrix_svg(const Picture& p, const std::vector<CostKind>& kinds) {
+  return svg_page(p, matrix_drawing(p, kinds));
 }
 
 }  // namespace smelt

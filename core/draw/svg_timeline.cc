@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMostArrows = 20000;  // beyond, a picture is black and its file huge
 constexpr size_t kMostHeads = 1500;
+constexpr size_t kMostTold = 600;  // arrows and bars that say on their own what they are
 
 std::string headline(const Picture& p, const char* what) {
   return fmt::format("{} by {}: {} {}, {}", operation_name(p.op), p.pattern, cost_text(p.predicted),
@@ -29,9 +30,21 @@ void define_heads(Svg& svg) {
   svg.raw(defs + "</defs>\n");
 }
 
-void arrow(Svg& svg, double x1, double y1, double x2, double y2, bool far, bool head) {
-  svg.line(x1, y1, x2, y2, far ? kFar : kNear, 1.1,
+struct Ends {
+  double x1, y1, x2, y2;
+};
+
+void arrow(Svg& svg, const Ends& at, bool far, bool head) {
+  svg.line(at.x1, at.y1, at.x2, at.y2, far ? kFar : kNear, 1.1,
            head ? (far ? "marker-end=\"url(#far)\"" : "marker-end=\"url(#near)\"") : "");
+}
+
+// With words above it, and wide enough for a hand to find.
+void told_arrow(Svg& svg, const Ends& at, bool far, bool head, uint16_t from, uint16_t to, std::string_view words) {
+  svg.open(words, link_attribute(from, to));
+  arrow(svg, at, far, head);
+  svg.line(at.x1, at.y1, at.x2, at.y2, "#000000", 7, "stroke-opacity=\"0\" pointer-events=\"stroke\"");
+  svg.close();
 }
 
 // Many arrows over each other: the more there are, the fainter each.
@@ -51,7 +64,7 @@ std::vector<Sample> arrow_samples(const Picture& p, const Rows& rows, const char
 // One path per kind of bar. Neighbours of one kind that are no wider than a hair become one; others keep a hair's
 // distance.
 template <typename X>
-void bars(Svg& svg, const Timeline& line, const Lanes& lanes, X x) {
+void bars(Svg& svg, const Picture& p, const Timeline& line, const Lanes& lanes, X x) {
   constexpr double kHair = 1.5;
   std::string paths[3];
   for (size_t i = 0; i < line.bars.size();) {
@@ -76,11 +89,21 @@ void bars(Svg& svg, const Timeline& line, const Lanes& lanes, X x) {
   put(Timeline::Doing::kWait, kWaitBar);
   put(Timeline::Doing::kReceive, kReceiveBar);
   put(Timeline::Doing::kSend, kSendBar);
+  if (line.bars.size() > kMostTold) return;
+  for (const Timeline::Bar& bar : line.bars) {
+    const char* does = bar.doing == Timeline::Doing::kSend   ? "sends"
+                       : bar.doing == Timeline::Doing::kWait ? "waits"
+                                                             : "receives";
+    svg.hint(x(bar.begin), lanes.middle(line.rows.row[bar.who]) - lanes.height * 0.3, x(bar.end) - x(bar.begin),
+             lanes.height * 0.6,
+             fmt::format("CPU {} {} from {} to {} {}", p.cpu[bar.who], does, cost_text(bar.begin), cost_text(bar.end),
+                         cost_unit_name(p.costs.unit)));
+  }
 }
 
 }  // namespace
 
-std::string schedule_svg(const Picture& p) {
+Drawing schedule_drawing(const Picture& p) {
   const RoundChart chart = lay_out_rounds(p);
   const uint32_t rounds = std::max(chart.rounds, 1u);
   const double column = std::clamp(1000.0 / rounds, 24.0, 320.0), inset = 10, top = 26;
@@ -93,17 +116,16 @@ std::string schedule_svg(const Picture& p) {
     const auto first = std::lower_bound(chart.messages.begin(), chart.messages.end(), round,
                                         [](const RoundChart::Message& m, uint32_t r) { return m.round < r; });
     const auto count = std::count_if(first, chart.messages.end(), [round](const auto& m) { return m.round == round; });
-    const bool short_name = column < text_width("round 10", 11) + 8;
+    const bool short_name = column < text_width("round 10", kLeastText) + 8;
     svg.text(x(round) + column / 2, top - 10,
              short_name ? std::to_string(round + 1) : fmt::format("round {}", round + 1),
-             {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint});
+             {.anchor = Anchor::kMiddle, .fill = kFaint});
     const std::string words = fmt::format("{} message{}", count, count == 1 ? "" : "s");
-    if (column >= text_width(words, 11))
-      svg.text(x(round) + column / 2, lanes.bottom() + 18, words,
-               {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint});
+    if (column >= text_width(words, kLeastText))
+      svg.text(x(round) + column / 2, lanes.bottom() + 18, words, {.anchor = Anchor::kMiddle, .fill = kFaint});
   }
   for (uint32_t round = 0; round <= rounds; ++round)
-    svg.line(x(round), top, x(round), lanes.bottom(), "#c4c4c4", 0.8, "stroke-dasharray=\"2 3\"");
+    svg.line(x(round), top, x(round), lanes.bottom(), kTick, 0.8, "stroke-dasharray=\"2 3\"");
 
   // Heads of many arrows cover each other, and what is sent goes to the right in any case.
   const size_t count = chart.messages.size();
@@ -111,9 +133,17 @@ std::string schedule_svg(const Picture& p) {
   if (draw) {
     const double dot = std::clamp(lanes.height * 0.16, 0.8, 3.0), end = heads ? dot : 0;
     svg.open("", arrow_group(chart.messages.size()));
-    for (const auto& m : chart.messages)
-      arrow(svg, x(m.round), lanes.middle(chart.rows.row[m.from]), x(m.round + 1) - end,
-            lanes.middle(chart.rows.row[m.to]), crosses_nodes(p, m.from, m.to), heads);
+    for (const auto& m : chart.messages) {
+      const Ends at = {x(m.round), lanes.middle(chart.rows.row[m.from]), x(m.round + 1) - end,
+                       lanes.middle(chart.rows.row[m.to])};
+      const bool far = crosses_nodes(p, m.from, m.to);
+      if (count <= kMostTold)
+        told_arrow(svg, at, far, heads, m.from, m.to,
+                   fmt::format("CPU {} to CPU {}: hop {} {}", p.cpu[m.from], p.cpu[m.to],
+                               cost_text(p.costs.hop[p.costs.at(m.from, m.to)]), cost_unit_name(p.costs.unit)));
+      else
+        arrow(svg, at, far, heads);
+    }
     svg.close();
     if (lanes.height >= 8) {
       uint32_t last_round = ~0u;
@@ -131,13 +161,17 @@ std::string schedule_svg(const Picture& p) {
   }
   const double below = lanes.bottom() + 44;
   const double legend = svg_legend(svg, lanes.left, below, arrow_samples(p, chart.rows, "message"));
-  return svg_page(
-      p, headline(p, "who waits for whom"), svg, lanes.left + std::max(lanes.width, legend), below + 6,
-      {"A column is a round: what a participant sends in it needs only what reached it in the columns before. "
-       "An arrow ends at who waits for it."});
+  return {headline(p, "who waits for whom"),
+          std::move(svg),
+          lanes.left + std::max(lanes.width, legend),
+          below + 6,
+          {"A column is a round: what a participant sends in it needs only what reached it in the columns before. "
+           "An arrow ends at who waits for it."}};
 }
 
-std::string timeline_svg(const Picture& p) {
+std::string schedule_svg(const Picture& p) { return svg_page(p, schedule_drawing(p)); }
+
+Drawing timeline_drawing(const Picture& p) {
   const Timeline line = lay_out_timeline(p);
   const char* unit = cost_unit_name(p.costs.unit);
   const double top = 12, wide = 960;
@@ -147,22 +181,30 @@ std::string timeline_svg(const Picture& p) {
   const auto x = [&](double time) { return lanes.left + (line.end > 0 ? time / line.end * wide : 0); };
 
   for (const double tick : axis_ticks(line.end, 11)) {
-    svg.line(x(tick), top, x(tick), lanes.bottom() + 4, "#c4c4c4", 0.7);
-    svg.text(x(tick), lanes.bottom() + 18, fmt::format("{:g}", tick), {.size = 11, .anchor = Anchor::kMiddle});
+    svg.line(x(tick), top, x(tick), lanes.bottom() + 4, kTick, 0.7);
+    svg.text(x(tick), lanes.bottom() + 18, fmt::format("{:g}", tick), {.anchor = Anchor::kMiddle});
   }
   svg.text(lanes.left + wide / 2, lanes.bottom() + 36, fmt::format("time in {}", unit),
-           {.size = 11, .anchor = Anchor::kMiddle, .fill = kFaint});
+           {.anchor = Anchor::kMiddle, .fill = kFaint});
 
   const double thick = lanes.height * 0.6;
-  bars(svg, line, lanes, x);
+  bars(svg, p, line, lanes, x);
   const bool draw = line.flights.size() <= kMostArrows, heads = line.flights.size() <= kMostHeads && lanes.height >= 7;
   if (draw) {
     svg.open("", arrow_group(line.flights.size()));
     for (const Timeline::Flight& f : line.flights) {
       // From the edge of the sender's bar that faces the receiver to the edge that faces the sender.
       const double down = line.rows.row[f.from] < line.rows.row[f.to] ? thick / 2 : -thick / 2;
-      arrow(svg, x(f.begin), lanes.middle(line.rows.row[f.from]) + down, x(f.end),
-            lanes.middle(line.rows.row[f.to]) - down, crosses_nodes(p, f.from, f.to), heads);
+      const Ends at = {x(f.begin), lanes.middle(line.rows.row[f.from]) + down, x(f.end),
+                       lanes.middle(line.rows.row[f.to]) - down};
+      const bool far = crosses_nodes(p, f.from, f.to);
+      if (line.flights.size() <= kMostTold)
+        told_arrow(
+            svg, at, far, heads, f.from, f.to,
+            fmt::format("CPU {} to CPU {}: sent at {}, read from {} {} on; hop {}", p.cpu[f.from], p.cpu[f.to],
+                        cost_text(f.begin), cost_text(f.end), unit, cost_text(p.costs.hop[p.costs.at(f.from, f.to)])));
+      else
+        arrow(svg, at, far, heads);
     }
     svg.close();
   }
@@ -177,14 +219,16 @@ std::string timeline_svg(const Picture& p) {
                               {Sample::Kind::kBox, kReceiveBar, "receives"},
                               {Sample::Kind::kBox, kWaitBar, "waits"}});
   svg.line(lanes.left + legend + 8, below - 10, lanes.left + legend + 8, below + 2, kInk, 1.4);
-  svg.text(lanes.left + legend + 18, below, "is done", {.size = 11});
-  legend += 18 + text_width("is done", 11) + 14;
+  svg.text(lanes.left + legend + 18, below, "is done");
+  legend += 18 + text_width("is done", kLeastText) + 14;
   if (draw) svg_legend(svg, lanes.left + legend, below, arrow_samples(p, line.rows, "message"));
   std::vector<std::string> notes = {
       "Predicted, everybody starting at 0. An arrow goes from when the sender is through with a message to when its "
       "receiver begins to read it."};
   if (!draw) notes.push_back(fmt::format("{} messages: too many for arrows.", line.flights.size()));
-  return svg_page(p, headline(p, "what everybody does when"), svg, lanes.left + wide, below + 6, notes);
+  return {headline(p, "what everybody does when"), std::move(svg), lanes.left + wide + 20, below + 6, std::move(notes)};
 }
+
+std::string timeline_svg(const Picture& p) { return svg_page(p, timeline_drawing(p)); }
 
 }  // namespace smelt

@@ -39,8 +39,7 @@ struct TreeDrawing {
   double x(uint16_t i) const { return left + gap * layout.x[i] + radius; }
   double y(uint16_t i) const { return top + level_height * layout.level[i]; }
   double width() const { return 2 * left - kLevelNames + gap * layout.width + 2 * radius; }
-  bool shows_costs() const { return cost_size() >= 7.5 && level_height >= 40; }
-  double cost_size() const { return std::min(10.0, gap * 0.3); }
+  bool shows_costs() const { return gap >= 28 && level_height >= 40; }  // three digits wide
 
   double height() const { return top + level_height * (layout.levels - 1) + radius; }
   double hop(uint16_t parent, uint16_t child) const { return side.hop(p.costs, parent, child); }
@@ -54,8 +53,8 @@ struct TreeDrawing {
     const auto every = static_cast<uint32_t>(std::ceil(14 / level_height));
     for (uint32_t level = 0; level < layout.levels; ++level) {
       const double at = top + level_height * level;
-      svg.line(kLevelNames - 10, at, width(), at, "#ececec", 1);
-      if (level % every == 0) svg.text(0, at + 4, fmt::format("level {}", level), {.size = 11, .fill = kFaint});
+      svg.line(kLevelNames - 10, at, width(), at, kGrid, 1);
+      if (level % every == 0) svg.text(0, at + 4, fmt::format("level {}", level), {.fill = kFaint});
     }
   }
 
@@ -92,7 +91,7 @@ struct TreeDrawing {
 
   void link_costs() {
     if (!shows_costs()) return;
-    const double size = cost_size();
+    constexpr double size = kLeastText;
     for_each_link([&](uint16_t parent, uint16_t child) {
       const Link at = link(parent, child);
       double t = 1;
@@ -104,7 +103,7 @@ struct TreeDrawing {
           fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#ffffff\" fill-opacity=\"0.9\"/>\n",
                       px(middle - wide / 2), px(level - size / 2 - 1), px(wide), px(size + 2)));
       svg.text(middle, level + size * 0.36, words,
-               {.size = size, .anchor = Anchor::kMiddle, .fill = crosses_nodes(p, parent, child) ? kFar : kNear});
+               {.size = size, .anchor = Anchor::kMiddle, .fill = crosses_nodes(p, parent, child) ? kFarWords : kNear});
     });
   }
 
@@ -114,19 +113,23 @@ struct TreeDrawing {
       for (uint32_t row = rows.nodes[b].first; row < rows.nodes[b].first + rows.nodes[b].count; ++row)
         nth[rows.order[row]] = b;
     const size_t digits = std::max<size_t>(2, std::to_string(*std::max_element(p.cpu.begin(), p.cpu.end())).size());
-    const double size = std::min(11.0, 1.9 * radius / (0.6 * static_cast<double>(digits)));  // one for all
+    const bool has_room = 1.9 * radius >= 0.6 * kLeastText * static_cast<double>(digits);  // one for all
     for (uint32_t i = 0; i < tree.n; ++i) {
       const auto who = static_cast<uint16_t>(i);
       const std::string cpu = std::to_string(p.cpu[i]);
       const uint16_t parent = tree.parent[who];
       const std::string from = parent == kNobody ? "" : fmt::format("; link {}", cost_text(hop(parent, who)));
       svg.open(fmt::format("CPU {}, node {}: {} at {} {}{}", cpu, p.costs.node ? p.costs.node[i] : 0, side.event,
-                           cost_text(side.times[i]), cost_unit_name(p.costs.unit), from));
+                           cost_text(side.times[i]), cost_unit_name(p.costs.unit), from),
+               parent == kNobody ? ""
+               : side.up         ? link_attribute(who, parent)
+                                 : link_attribute(parent, who));
       const bool root = who == tree.root;
       svg.circle(x(who), y(who), radius, node_tint(nth[i]), kInk,
                  root ? std::max(1.4, radius / 7) : std::min(1.0, radius / 6));
-      if (size >= 6)
-        svg.text(x(who), y(who) + size * 0.36, cpu, {.size = size, .anchor = Anchor::kMiddle, .bold = root});
+      if (has_room)
+        svg.text(x(who), y(who) + kLeastText * 0.36, cpu,
+                 {.anchor = Anchor::kMiddle, .fill = kInkOnColour, .bold = root});
       svg.close();
     }
   }
@@ -152,7 +155,7 @@ struct TreeDrawing {
 
 }  // namespace
 
-std::string tree_svg(const Picture& p) {
+Drawing tree_drawing(const Picture& p) {
   const std::vector<TreeSide> sides = tree_sides(p);
   std::vector<TreeDrawing> drawings;
   for (const TreeSide& side : sides) drawings.emplace_back(p, side);
@@ -191,8 +194,10 @@ std::string tree_svg(const Picture& p) {
                           : "a parent's children stand from left to right in the order in which it tells them";
   std::vector<std::string> notes = {fmt::format("{}; {}.", direction, order)};
   if (!all_costs) notes.push_back("Too many links for their costs here: a browser shows them at each CPU.");
-  return svg_page(p, title, all, std::max(width, legend), below + (drawings.front().rows.nodes.size() > 1 ? 26 : 6),
-                  notes);
+  return {title, std::move(all), std::max(width, legend), below + (drawings.front().rows.nodes.size() > 1 ? 26 : 6),
+          std::move(notes)};
 }
+
+std::string tree_svg(const Picture& p) { return svg_page(p, tree_drawing(p)); }
 
 }  // namespace smelt

@@ -7,7 +7,7 @@ cd "$1" || exit 1
 failed=0 checked=0
 # Rooms in this order; a room below another does not know it.
 runtime='base transport model rail profile policy queue message thread generate schedule team context group openmp agree'
-offline='profile/text zoo discover measure network draw cli'
+offline='profile/text zoo discover measure network draw report cli'
 allowed() {
   case $1 in
     base) echo base ;;
@@ -33,6 +33,7 @@ allowed() {
     measure) echo base transport model profile profile/text policy generate schedule team discover measure ;;
     network) echo base model rail profile profile/text network ;;
     draw) echo base model generate schedule draw ;;
+    report) echo base draw report ;;
     cli) echo $runtime $offline ;;
   esac
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every relative link of the Markdown files, and every picture, leads to something; docs/settings.md names every setting,
-# docs/mpi.md every collective, and tells of it what its row in collectives.def says.
+# Every relative link of the Markdown files, and every picture, leads to something; docs/settings.md has the table that
+# options.def makes, docs/mpi.md every collective, and tells of it what its row in collectives.def says; the files that
+# docs/papers.md names are there.
 #   links_test.sh SOURCE_ROOT
 set -u
 root=$1
@@ -24,9 +25,19 @@ echo "$found"
 ! echo "$found" | grep -q 'leads nowhere' || failed=1
 [ "$(echo "$found" | sed -n 's/ links$//p')" -ge 20 ] || { echo "FAIL: too few links: is $root the source?"; failed=1; }
 
-for setting in $(sed -n 's/^[A-Z]*([a-z_]*, "\(SMELT_[A-Z_]*\)".*/\1/p' "$root/core/base/options.def"); do
-  grep -q "^| \`$setting\` |" "$root/docs/settings.md" || { echo "FAIL: $setting is not in docs/settings.md"; failed=1; }
-done
+"$root/docs/settings.py" || failed=1
+
+# misplaced PAGE: a line per file of the source that a page of tables names in its second column and that is not there.
+# A name alone lies where the one before it does.
+misplaced() {
+  folder=
+  for file in $(sed -n 's/^|[^|]*|\([^|]*\)|.*/\1/p' "$1" | grep -o '`[a-z0-9_./]*`' | tr -d '`'); do
+    case $file in */*) folder=${file%/*} ;; *) [ -e "$root/$file" ] || file=$folder/$file ;; esac
+    [ -e "$root/$file" ] || echo "$1: $file is not there"
+  done
+}
+found=$(misplaced "$root/docs/papers.md")
+[ -z "$found" ] || { echo "FAIL: $found"; failed=1; }
 
 rows=0
 for row in $(sed -n 's/^SMELT_COLLECTIVE(\(.*\))$/\1/p' "$root/core/include/smelt/collectives.def" | tr -d ' '); do
@@ -47,4 +58,6 @@ mkdir "$scratch/docs"
 echo '[here](two.md) [there](../one.md) [away](https://example.org/x) ![](none.svg)' >"$scratch/docs/two.md"
 : >"$scratch/one.md"
 [ "$(broken "$scratch" | grep -c 'leads nowhere')" = 1 ] || { echo "FAIL: control: one link of four leads nowhere"; failed=1; }
+echo '| a | `core/base/log.h`, `arena.h`, `nothing.h` | b |' >"$scratch/three.md"
+[ "$(misplaced "$scratch/three.md" | grep -c .)" = 1 ] || { echo "FAIL: control: one file of three is not there"; failed=1; }
 exit $failed

@@ -216,8 +216,8 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
     EXPECT_NE(page.find(row.name), std::string::npos) << row.name;
     EXPECT_NE(page.find(row.help), std::string::npos) << row.name << ": " << row.help;
   }
-  for (const std::string verb :
-       {"doctor", "calibrate", "profile", "info", "tree", "compare", "draw", "run", "network", "tune", "config"})
+  for (const std::string verb : {"doctor", "calibrate", "profile", "info", "tree", "compare", "draw", "report", "run",
+                                 "network", "tune", "config"})
     EXPECT_NE(page.find(".SS smelt " + verb), std::string::npos) << verb;
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"doctor"},
                                                                                     {"calibrate"},
@@ -228,6 +228,7 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
                                                                                     {"tree"},
                                                                                     {"compare"},
                                                                                     {"draw"},
+                                                                                    {"report"},
                                                                                     {"run"},
                                                                                     {"network", "listen"},
                                                                                     {"network", "sample"},

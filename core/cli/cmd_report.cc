@@ -1,0 +1,99 @@
+// smelt report: everything that is known of a machine as one HTML file, to be looked at, printed and sent.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/interruption.h"
+#include "cli/picture_request.h"
+#include "cli/report_sections.h"
+#include "cli/zoo_list.h"
+#include "profile/text/error.h"
+#include "report/page.h"
+#include "smelt_config.h"
+
+namespace smelt {
+namespace {
+
+struct ReportArguments {
+  std::string machine = "this", output, network;
+  bool measure = false;
+};
+
+// The one that was named, or else that of this machine where there is one.
+std::optional<NetworkProfile> find_network(const ReportArguments& arguments, bool here) {
+  if (!arguments.network.empty()) return read_network_profile(arguments.network);
+  if (!here) return {};
+  std::error_code error;
+  const std::string usual = default_network_path();
+  if (!std::filesystem::exists(usual, error)) return {};
+  return read_network_profile(usual);
+}
+
+int run_report(const ReportArguments& arguments) {
+  if (arguments.machine == kZooList) return put_zoo_list(false);
+  if (!arguments.output.ends_with(".html"))
+    throw UserError(fmt::format("--output {}: the name must end in .html", arguments.output));
+  ReportSubject subject;
+  subject.machine = read_machine_file(arguments.machine);
+  const MachineFile& machine = subject.machine;
+  if (!machine.note.empty()) warn(machine.note);
+  if (arguments.measure && !machine.here)
+    throw UserError("--measure: only this machine can be timed; leave --machine out");
+  const std::optional<NetworkProfile> network = find_network(arguments, machine.here);
+  subject.cpus = machine.here ? allowed_cpus_of(machine) : machine.cpus;
+  Interruption interrupt("interrupted; nothing was written");
+  subject.stop = interrupt.asked();
+
+  ReportPage page;
+  page.title = one_line(machine.name);
+  page.subtitle = "A report by Smelt: what messages between the CPUs cost, and what follows from it.";
+  const auto add = [&page](const char* id, const char* title, std::string html) {
+    if (!html.empty()) page.sections.push_back({id, title, std::move(html)});
+  };
+  add("overview", "Overview", overview_section(subject));
+  add("topology", "Topology", topology_section(subject));
+  add("costs", "What a message costs", costs_section(subject));
+  add("patterns", "Chosen patterns", patterns_section(subject));
+  add("raced", "Predicted against measured", raced_section(subject));
+  add("thresholds", "Thresholds", thresholds_section(subject));
+  if (network) add("networks", "Networks", networks_section(*network));
+  if (machine.here) add("conditions", "Conditions", doctor_section());
+  if (arguments.measure) add("measured", "Measured now", measured_section(subject));
+  add("commands", "The commands", commands_section(arguments.machine));
+  page.data = script_data(subject);
+  page.footer = "Made by smelt " SMELT_VERSION;
+  // A machine of the zoo is always the same, and so is its report.
+  if (machine.here) page.footer += fmt::format(", {:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
+  page.footer += ".";
+  const int code = interrupt.finish("the report has the best patterns found so far");
+  write_file(arguments.output, html_page(page));
+  return code;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& chosen) {
+  CLI::App* verb = app.add_subcommand("report", "Write all that is known of a machine as one HTML file");
+  auto arguments = std::make_shared<ReportArguments>();
+  verb->add_option("-o,--output", arguments->output, "the file; it needs no other, and no network")
+      ->required()
+      ->type_name("FILE.html");
+  verb->add_option("--machine", arguments->machine,
+                   "this; synthetic:DESCRIPTION; zoo:NAME (zoo:list lists them); or a file (see smelt tree --help)")
+      ->type_name("MACHINE")
+      ->capture_default_str();
+  verb->add_option("--network", arguments->network, "a network profile; by default the one of this machine, if there")
+      ->type_name("FILE");
+  verb->add_flag("--measure", arguments->measure,
+                 "time the patterns on this machine, and OpenMP and MPI with and without Smelt where the programs of a "
+                 "build tree are there: some minutes");
+  verb->footer("Example:\n  smelt report -o here.html\n  smelt report --machine zoo:amd-epyc-7742-2x64x2 -o epyc.html");
+  verb->callback([arguments, &chosen] { chosen = [arguments] { return run_report(*arguments); }; });
+}
+
+}  // namespace smelt

@@ -1,0 +1,87 @@
+// What smelt report --measure times: the patterns, by this program; OpenMP and MPI with and without Smelt, by
+// epcc/compare and bench/mpi/mpi_compare, which lie in a build tree and are not installed.
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/live.h"
+#include "cli/report_sections.h"
+#include "draw/svg.h"
+#include "profile/text/error.h"
+#include "report/html.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kSecondsEach = 2;  // of the patterns of an operation
+
+std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
+
+std::string live_table(const ReportSubject& subject, Operation op) {
+  const LiveComparison live = time_live(subject.cpus, op, kSecondsEach);
+  html::Table table(
+      fmt::format("{} on CPUs {}, in hops: {:.1f} ns in the profile, {:.1f} ns now", operation_name(op),
+                  cpu_ranges(subject.cpus), live.hop, live.hop_now),
+      {{"Pattern"}, {"Predicted", true}, {"Measured", true}, {"Spread", true}, {"Predicted / measured", true}});
+  for (const LiveComparison::Row& row : live.rows)
+    table.row({row.pattern, fmt::format("{:.2f}", row.predicted_hops), fmt::format("{:.2f}", row.measured_hops),
+               percent(row.spread), fmt::format("{:.2f}", row.predicted_hops / row.measured_hops)});
+  return table.html() +
+         html::note(fmt::format("Rank correlation (Spearman) {:.2f}, mean error {}, worst {}.", live.agrees.spearman,
+                                percent(live.agrees.mean_error), percent(live.agrees.worst_error)));
+}
+
+// In the shell's single quotes.
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  }
+  return out + "'";
+}
+
+// What the program prints, or why there is nothing.
+std::string program_table(const fs::path& program, const char* what, const char* label) {
+  std::error_code error;
+  if (!fs::exists(program, error))
+    return html::note(fmt::format("{}: {} is in a build tree with -Dbench=true alone, and this program is not of one.",
+                                  what, program.filename().string()));
+  std::FILE* const pipe = ::popen((quoted(program.string()) + " --quick 2>&1").c_str(), "re");
+  if (!pipe) throw UserError("no process can be started; is there memory?");
+  std::string text;
+  std::array<char, 4096> part;
+  for (size_t got = 0; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;) text.append(part.data(), got);
+  const int status = ::pclose(pipe);
+  std::string out = html::element("h3", what) + html::preformatted(text, label);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    out += html::note(fmt::format("{} has failed.", program.filename().string()));
+  return out;
+}
+
+}  // namespace
+
+std::string measured_section(const ReportSubject& subject) {
+  std::string out = html::paragraph("Timed while this report was made.");
+  if (subject.machine.kind != "measured")
+    out += html::note(
+        "The patterns are not timed: nothing is predicted for a machine that was never measured. Run "
+        "'smelt calibrate' first.");
+  else if (subject.cpus.size() > 1)
+    for (const Operation op : {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce})
+      out += live_table(subject, op);
+  std::error_code error;
+  const fs::path build = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  out += program_table(build / "epcc/compare", "OpenMP: stock against Smelt, EPCC's method", "OpenMP");
+  out += program_table(build / "bench/mpi/mpi_compare", "MPI: stock against Smelt", "MPI");
+  return out;
+}
+
+}  // namespace smelt

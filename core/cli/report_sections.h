@@ -1,0 +1,40 @@
+// The sections of `smelt report`: each takes what is known of a machine and says it in HTML, or "" where there is
+// nothing to say.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "discover/machine_file.h"
+#include "profile/text/network.h"
+
+namespace smelt {
+
+struct ReportSubject {
+  MachineFile machine;
+  std::vector<uint32_t> cpus;               // that take part
+  const std::atomic<bool>* stop = nullptr;  // ends the searches early
+  // The cells of the heat maps, for the page's script; costs_section fills it.
+  nlohmann::ordered_json heat = nlohmann::ordered_json::object();
+};
+
+// Of the pairs at each distance, how their costs are known; "" where no pair is at it.
+std::vector<std::string> cost_origins(const ReportSubject& subject);
+std::string script_data(const ReportSubject& subject);
+
+std::string overview_section(const ReportSubject& subject);
+std::string topology_section(const ReportSubject& subject);
+std::string costs_section(ReportSubject& subject);
+std::string patterns_section(const ReportSubject& subject);
+std::string thresholds_section(const ReportSubject& subject);
+std::string raced_section(const ReportSubject& subject);
+std::string doctor_section();  // of this machine, now
+std::string networks_section(const NetworkProfile& profile);
+// Times this machine now, for some seconds, and runs the programs of the build tree that compare OpenMP and MPI.
+std::string measured_section(const ReportSubject& subject);
+std::string commands_section(const std::string& machine);  // as --machine takes it
+
+}  // namespace smelt

@@ -1,0 +1,86 @@
+"""What mkdocs does not do by itself for the site (mkdocs.yml). Pages of docs/ link to what lies elsewhere in the
+repository, which a site of docs/ alone would not have: other pages come along as pages, README.md as the first one, other
+files as they are, and folders as a list of their files."""
+import os
+import pathlib
+import re
+
+from mkdocs.structure.files import File
+
+root = pathlib.Path(__file__).resolve().parent.parent
+LINK = re.compile(r"(\]\()([^)#:\s]+)(#[^)\s]*)?(\))")
+NO_PAGES = (".py", ".in", ".build")
+home = {}  # of a page of the site, its file in the repository
+
+
+def place(path):
+    """Where in the site a file of the repository is, given from the root."""
+    if path.is_relative_to("docs"):
+        return str(path.relative_to("docs"))
+    if str(path) == "README.md":
+        return "index.md"
+    return str(path / "index.txt") if (root / path).is_dir() else str(path)
+
+
+def target(page, link):
+    """The path from the root of what a link in a page leads to, or None where that is not of the repository."""
+    path = page.parent.joinpath(link).resolve()
+    return path.relative_to(root) if path.is_relative_to(root) and path.exists() else None
+
+
+def on_config(config):
+    # A page that is in the navigation already and not yet in docs/.
+    def pruned(items):
+        kept = []
+        for item in items:
+            (title, inside), = item.items()
+            if isinstance(inside, list):
+                kept.append({title: pruned(inside)})
+            elif inside != "sites.md" or (root / "docs" / inside).exists():
+                kept.append(item)
+        return kept
+
+    config["nav"] = pruned(config["nav"])
+    return config
+
+
+def on_files(files, config):
+    made = pathlib.Path(config["site_dir"]).parent / "site-pages"  # what is in the site under another name
+    home.clear()
+    for file in list(files):
+        if file.src_path.endswith(NO_PAGES):
+            files.remove(file)
+        elif file.src_path.endswith(".md"):
+            home[file.src_path] = root / "docs" / file.src_path
+    taken = {file.src_path for file in files}
+    waiting = [root / "README.md", *home.values()]
+    for page in waiting:
+        links = [link for _, link, _, _ in LINK.findall(page.read_text())]
+        for path in [page.relative_to(root)] + [path for link in links if (path := target(page, link))]:
+            name, source = place(path), root / path
+            if name in taken:
+                continue
+            taken.add(name)
+            if source.suffix == ".md":
+                home[name] = source
+                waiting.append(source)
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                inside = sorted(str(one.relative_to(root)) for one in source.iterdir() if one.is_file())
+                (made / name).write_text("\n".join(inside) + "\n")
+            else:
+                (made / name).write_bytes(source.read_bytes())
+            files.append(File(name, str(made), config["site_dir"], config["use_directory_urls"]))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    def rewritten(match):
+        before, link, fragment, after = match.groups()
+        path = target(home[page.file.src_path], link)
+        if not path:
+            return match.group(0)
+        there = os.path.relpath(place(path), os.path.dirname(page.file.src_path) or ".")
+        return f"{before}{there}{fragment or ''}{after}"
+
+    return LINK.sub(rewritten, markdown)
