@@ -332,9 +332,9 @@ int main(int count, char** arguments) {
     } else if (std::find(std::begin(kNames), std::end(kNames), argument) != std::end(kNames)) {
       wanted.push_back(argument);
     } else {
-      fmt::print(
-          stderr,
-          "usage: message_bench [--quick] [posted] [unexpected] [wildcards] [unasked] [reverse] [size] [latency] [rate]\n");
+      fmt::print(stderr,
+                 "usage: message_bench [--quick] [posted] [unexpected] [wildcards] [unasked] [reverse] [size] "
+                 "[latency] [rate]\n");
       return 2;
     }
   }
