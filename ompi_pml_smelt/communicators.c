@@ -18,14 +18,11 @@ pml_smelt_communicator *pml_smelt_by_context[UINT16_MAX + 1];
 /* NULL: it can be; else why not. */
 static const char *cannot_be_served(struct ompi_communicator_t *comm) {
   static const char *no_endpoint;
-  static bool tried;
-  if (!tried) {
-    tried = true;
-    no_endpoint = pml_smelt_node_join(comm);
-  }
-  if (no_endpoint) return no_endpoint;
+  if (comm == &ompi_mpi_comm_world.comm) no_endpoint = pml_smelt_node_join(comm);
+  if (!pml_smelt_endpoint) return no_endpoint ? no_endpoint : "there is no MPI_COMM_WORLD (the program uses sessions)";
   if (OMPI_COMM_IS_INTER(comm)) return "it is an inter-communicator";
-  if (comm->c_contextid > UINT16_MAX) return "there are too many communicators";
+  if (pml_smelt_context(comm) < 0) return "its ranks have no number for it in common (it was made from a session)";
+  if (pml_smelt_context(comm) > UINT16_MAX) return "there are too many communicators";
   ompi_group_t *group = comm->c_local_group;
   for (int rank = 0; rank < group->grp_proc_count; ++rank)
     if (pml_smelt_member_of(ompi_group_get_proc_name(group, rank)) < 0)
@@ -40,7 +37,7 @@ static pml_smelt_communicator *new_communicator(struct ompi_communicator_t *comm
   pml_smelt_communicator *served =
       malloc(sizeof *served + members * sizeof *served->ranks + size * sizeof *served->members);
   if (!served) return NULL;
-  served->context = (uint16_t)comm->c_contextid;
+  served->context = (uint16_t)pml_smelt_context(comm);
   atomic_init(&served->promised, 0);
   served->ranks = (int32_t *)(served + 1);
   served->members = (uint16_t *)(served->ranks + members);

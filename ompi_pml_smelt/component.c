@@ -3,15 +3,14 @@
  *   1. open: our name is added to those that may stand for election, as Open MPI ignores others
  *   2. init: a module with the lowest priority. Any other wins. What other processes must know of this one is told now,
  *      before they exchange what they have to tell
- *   3. close, which is for those who have lost: the winner's component and functions are put aside, ours take their
- *      place. Open MPI tells the others the winner's name, so one process may have us and another not
- *   4. finalize, by now as if we had won: the winner is put back, and ends
- *
- * Open MPI forgets the variables of a component that it closes, so the counters are offered afterwards (enable). */
+ *   3. finalize, which those are asked for first who have lost: the winner's component and functions are put aside,
+ *      ours take their place. The losers are closed next, all that are in the framework's list, so we leave it. Open MPI
+ *      tells the others the winner's name, so one process may have us and another not
+ *   4. finalize again, by now as if we had won: the winner is put back, and ends. We go back into the list, to be closed
+ *      with it */
 #include "pml_smelt.h"
 
 #include "opal/mca/base/base.h"
-#include "opal/mca/base/mca_base_component_repository.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/runtime/opal_progress.h"
 
@@ -25,7 +24,8 @@ bool pml_smelt_threads;
 mca_pml_base_module_t pml_smelt_lower;
 
 static bool enabled;
-static bool elected; /* somebody else was, and we stand before it */
+static bool elected;                              /* somebody else was, and we stand before it */
+static mca_base_component_list_item_t *list_item; /* ours, meanwhile */
 static mca_pml_base_component_t lower_component;
 static mca_pml_base_module_t module;
 
@@ -84,40 +84,56 @@ static mca_pml_base_module_t *init(int *priority, bool progress_threads, bool th
         "not used: --mca pml names no other component, which what is not Smelt's needs; leave the option out");
     return NULL;
   }
+  const char *why = pml_smelt_steps_aside();
+  if (why) {
+    if (pml_smelt_verbose >= 1) pml_smelt_say("not used: %s", why);
+    return NULL;
+  }
   pml_smelt_threads = threads;
   *priority = 0;
   pml_smelt_node_announce();
   return &module;
 }
 
-static int close_component(void) {
-  if (!enabled || elected) return OMPI_SUCCESS;
-  /* Without a winner Open MPI ends; ompi_info closes what it has opened. */
-  if (!mca_pml_base_selected_component.pmlm_finalize) return OMPI_SUCCESS;
-  const mca_base_component_t *own = &mca_pml_smelt_component.pmlm_version;
-  if (mca_base_component_repository_retain_component(own->mca_type_name, own->mca_component_name) != OPAL_SUCCESS)
-    return OMPI_SUCCESS;
+/* Out of the list of what will be closed. False: we are not in it. */
+static bool leave_list(void) {
+  mca_base_component_list_item_t *item;
+  OPAL_LIST_FOREACH(item, &ompi_pml_base_framework.framework_components, mca_base_component_list_item_t)
+  if (item->cli_component == &mca_pml_smelt_component.pmlm_version) {
+    (void)opal_list_remove_item(&ompi_pml_base_framework.framework_components, &item->super);
+    list_item = item;
+    return true;
+  }
+  return false;
+}
+
+static void stand_before(void) {
   lower_component = mca_pml_base_selected_component;
   pml_smelt_lower = mca_pml;
   mca_pml_base_selected_component = mca_pml_smelt_component;
   mca_pml = module;
   mca_pml.pml_progress = pml_smelt_lower.pml_progress; /* Open MPI registers it; our own is registered besides */
-  mca_pml.pml_ft_event = pml_smelt_lower.pml_ft_event;
+  pml_smelt_take_from_below(&mca_pml, &pml_smelt_lower);
   /* A message carries 16 bits of it. */
   mca_pml.pml_max_contextid =
       pml_smelt_lower.pml_max_contextid < UINT16_MAX ? pml_smelt_lower.pml_max_contextid : UINT16_MAX;
   mca_pml.pml_max_tag = pml_smelt_lower.pml_max_tag;
   mca_pml.pml_flags = pml_smelt_lower.pml_flags;
   elected = true;
-  return OMPI_SUCCESS;
 }
 
 static int finalize(void) {
-  if (!elected) return OMPI_SUCCESS;
+  if (!elected) {
+    const bool won = mca_pml_base_selected_component.pmlm_finalize == finalize; /* nobody else stood: see enable() */
+    if (!won && leave_list()) stand_before();
+    return OMPI_SUCCESS;
+  }
+  elected = false;
   pml_smelt_node_leave(); /* which may know of requests that are not complete */
   pml_smelt_requests_end();
   mca_pml_base_selected_component = lower_component;
   mca_pml = pml_smelt_lower;
+  opal_list_append(&ompi_pml_base_framework.framework_components, &list_item->super);
   return lower_component.pmlm_finalize ? lower_component.pmlm_finalize() : OMPI_SUCCESS;
 }
 
@@ -133,11 +149,8 @@ static int enable(bool yes) {
     pml_smelt_say("not used: Open MPI has no PML that what is not Smelt's could go to");
     return OMPI_ERR_NOT_AVAILABLE;
   }
-  if (yes) {
-    pml_smelt_register_counters(&mca_pml_smelt_component.pmlm_version);
-    const int error = pml_smelt_requests_begin();
-    if (error != OMPI_SUCCESS) return error;
-  }
+  const int error = yes ? pml_smelt_requests_begin() : OMPI_SUCCESS;
+  if (error != OMPI_SUCCESS) return error;
   return pml_smelt_lower.pml_enable(yes);
 }
 
@@ -170,7 +183,6 @@ mca_pml_base_component_t mca_pml_smelt_component = {
             .mca_component_name = "smelt",
             MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
             .mca_open_component = open_component,
-            .mca_close_component = close_component,
             .mca_register_component_params = register_component,
         },
     .pmlm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},

@@ -16,7 +16,6 @@
 #else
 #include "opal/runtime/opal_params.h"
 #endif
-#include "opal/mca/pmix/pmix.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/proc.h"
 
@@ -68,7 +67,7 @@ void pml_smelt_node_announce(void) {
   own.proof_at = (uint64_t)(uintptr_t)&proof;
   if (members > 1 && own.member == 0) own.error = smelt_endpoint_offer(members, &own.ticket, &offered);
   int error = OPAL_SUCCESS;
-  OPAL_MODEX_SEND(error, OPAL_PMIX_LOCAL, &mca_pml_smelt_component.pmlm_version, &own, sizeof own);
+  PML_SMELT_MODEX_SEND(error, &mca_pml_smelt_component.pmlm_version, &own, sizeof own);
   (void)error; /* the others will miss it */
 }
 
@@ -78,7 +77,7 @@ static bool read_card(opal_process_name_t name, card *read) {
   void *data = NULL;
   size_t bytes = 0;
   int error = OPAL_SUCCESS;
-  OPAL_MODEX_RECV(error, &mca_pml_smelt_component.pmlm_version, &name, &data, &bytes);
+  PML_SMELT_MODEX_RECV(error, &mca_pml_smelt_component.pmlm_version, &name, &data, &bytes);
   const bool good = error == OPAL_SUCCESS && data && bytes == sizeof *read;
   if (good) memcpy(read, data, sizeof *read);
   free(data);
@@ -227,6 +226,7 @@ void pml_smelt_node_leave(void) {
   pml_smelt_endpoint = NULL;
   smelt_endpoint_leave(endpoint ? endpoint : offered, together);
   offered = NULL;
+  together = false;
   free(member_of_rank);
   member_of_rank = NULL;
   ranks = 0;

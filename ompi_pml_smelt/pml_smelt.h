@@ -43,7 +43,7 @@ const char *pml_smelt_lower_name(void);
 
 /* node.c: the processes of this job on this node are members 0 .. n-1. */
 void pml_smelt_node_announce(void); /* before Open MPI exchanges what processes tell each other */
-/* With the first communicator, which all have: 0, or why there is no endpoint, on all members of the node alike. */
+/* With MPI_COMM_WORLD, which is the first of all: NULL, or why there is no endpoint, on all members of the node alike. */
 const char *pml_smelt_node_join(struct ompi_communicator_t *world);
 void pml_smelt_node_leave(void);
 extern smelt_endpoint *pml_smelt_endpoint;                     /* NULL: there is none */
@@ -62,7 +62,7 @@ typedef struct pml_smelt_communicator {
 extern pml_smelt_communicator *pml_smelt_by_context[UINT16_MAX + 1];
 /* NULL: the winner's. */
 static inline pml_smelt_communicator *pml_smelt_served(const struct ompi_communicator_t *comm) {
-  return pml_smelt_by_context[(uint16_t)comm->c_contextid];
+  return pml_smelt_by_context[(uint16_t)pml_smelt_context(comm)];
 }
 int pml_smelt_add_comm(struct ompi_communicator_t *comm);
 int pml_smelt_del_comm(struct ompi_communicator_t *comm);

@@ -36,7 +36,7 @@ void pml_smelt_say_communicator(const struct ompi_communicator_t *comm, const ch
   const int n = ompi_comm_size((struct ompi_communicator_t *)comm);
   char name[MPI_MAX_OBJECT_NAME + 16];
   /* At this point most have no name yet. */
-  snprintf(name, sizeof name, "communicator %u%s%s", (unsigned)comm->c_contextid, comm->c_name[0] ? " " : "",
+  snprintf(name, sizeof name, "communicator %u%s%s", (unsigned)pml_smelt_context(comm), comm->c_name[0] ? " " : "",
            comm->c_name);
   if (left_because)
     pml_smelt_say("%s (%d rank%s): left to Open MPI's pml/%s: %s", name, n, n == 1 ? "" : "s", pml_smelt_lower_name(),

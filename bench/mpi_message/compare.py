@@ -2,18 +2,22 @@
 """Messages of several MPI libraries, in turn: mpi_message with each, round after round, and the medians side by side.
 
     compare.py BUILD_FOLDER [--rounds 5] [--sides ob1,smelt,...] [--rows size,posted,...] [--limit 20] [--most 100000]
-               [--json FILE]
+               [--near 80] [--json FILE]
 
 Sides, each left out where it is not installed or does not start:
     smelt        Open MPI with the component ompi_pml_smelt of that build, ranks bound to cores
     ob1          Open MPI without it
     smelt-yield, ob1-yield   the same, unbound, and waiting ranks yield: for threads
+    smelt-single as smelt, with MPI_Init: a program without threads
     ucx          Open MPI's pml/ucx, within shared memory
     mpich        MPICH (mpirun.mpich, and BUILD_FOLDER/bench/mpi_message/mpi_message_mpich)
 
 A row is the median over the rounds of the medians over the batches, in ns; behind it the ratio to the best of the
 others.
-All sides take their turns within a round, so a machine that changes in between changes for all of them."""
+All sides take their turns within a round, so a machine that changes in between changes for all of them. The CPUs of a
+virtual machine move: each run says how far apart the ranks' were before and after it (the line `hop`), and there is a
+table of the runs in which they were near, up to --near ns, and one of those in which they were far. Runs during which
+they moved are left out. Behind each ratio: how much the runs' medians spread, (largest - smallest) / median."""
 import argparse
 import json
 import os
@@ -47,15 +51,16 @@ def sides_of(build, scratch):
             ours = ["--mca", "mca_base_component_path", folder + ":SYSTEM_DEFAULT", "--mca", "pml_smelt_enable", "1"]
             sides["smelt"] = open_mpi + BOUND + ours + [program]
             sides["smelt-yield"] = open_mpi + YIELD + ours + [program]
+            sides["smelt-single"] = open_mpi + BOUND + ours + [program, "--single"]
     if shutil.which("mpirun.mpich") and os.path.exists(of_mpich):
         sides["mpich"] = ["mpirun.mpich", "-n", "2", "-bind-to", "core", of_mpich]
     return sides
 
 
 def run(command, rows, arguments, environment):
-    """{row: ns}, of as many rows as came in time."""
+    """[(row, ns, hop)], of as many rows as came in time; a row whose ranks moved meanwhile has no hop."""
     options = ["--limit", str(arguments.limit), "--most", str(arguments.most)]
-    found = {}
+    found = []
     for row in rows:
         try:
             said = subprocess.run(command + options + [row], env=environment, stdin=subprocess.DEVNULL,
@@ -64,10 +69,11 @@ def run(command, rows, arguments, environment):
             out, failed = said.stdout, said.returncode != 0
         except subprocess.TimeoutExpired as late:
             out, failed = (late.stdout or b"").decode(), True
-        for line in out.splitlines():
-            words = line.split()
-            if len(words) == 3 and words[0] == row:
-                found[row, int(words[1])] = float(words[2])
+        lines = [line.split() for line in out.splitlines()]
+        hops = [float(words[2]) for words in lines if len(words) == 3 and words[0] == "hop"]
+        stayed = len(hops) == 2 and (hops[0] <= arguments.near) == (hops[1] <= arguments.near)
+        found += [((row, int(words[1])), float(words[2]), max(hops) if stayed else None)
+                  for words in lines if len(words) == 3 and words[0] == row]
         if failed and not found:
             break
     return found
@@ -81,6 +87,7 @@ def main():
     parser.add_argument("--rows", default="size,any,posted,unexpected,reverse,latency,rate")
     parser.add_argument("--limit", type=float, default=20)
     parser.add_argument("--most", type=int, default=100000)
+    parser.add_argument("--near", type=float, default=80)
     parser.add_argument("--json")
     arguments = parser.parse_args()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_MCA_")}
@@ -93,7 +100,7 @@ def main():
             if name not in sides:
                 sys.exit(f"compare.py: there is no {name} here; there are: {', '.join(sides)}")
         rows = arguments.rows.split(",")
-        times = {name: {} for name in wanted}
+        runs = {name: [] for name in wanted}
         for turn in range(arguments.rounds):
             order = wanted[turn % len(wanted):] + wanted[:turn % len(wanted)]
             for name in order:
@@ -101,25 +108,51 @@ def main():
                 if not found and turn == 0:
                     print(f"{name}: left out, it does not start", file=sys.stderr)
                     wanted = [other for other in wanted if other != name]
-                for row, ns in found.items():
-                    times[name].setdefault(row, []).append(ns)
+                runs[name] += found
     if not wanted:
         sys.exit("compare.py: nothing started")
-    print(f"{'':12} {'':>8}" + "".join(f" {name:>18}" for name in wanted))
-    known = sorted({row for name in wanted for row in times[name]}, key=lambda row: (rows.index(row[0]), row[1]))
+    for where, is_there in (("near", lambda hop: hop is not None and hop <= arguments.near),
+                            ("far", lambda hop: hop is not None and hop > arguments.near)):
+        table(where, rows, wanted, {name: [each for each in runs[name] if is_there(each[2])] for name in wanted})
+    moved = sum(hop is None for name in wanted for _, _, hop in runs[name])
+    if moved:
+        print(f"{moved} rows left out: the CPUs moved meanwhile")
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump([{"side": name, "row": row[0], "n": row[1], "ns": ns, "hop": hop}
+                       for name in wanted for row, ns, hop in runs[name]], file, indent=1)
+
+
+def table(where, rows, wanted, runs):
+    hops = [hop for name in wanted for _, _, hop in runs[name]]
+    if not hops:
+        return
+    print(f"{where}: hop {min(hops):.0f} / {statistics.median(hops):.0f} / {max(hops):.0f} ns (min / median / max)")
+    print(f"{'':12} {'':>8}" + "".join(f" {name:>24}" for name in wanted))
+    times = {name: {} for name in wanted}
+    for name in wanted:
+        for row, ns, _ in runs[name]:
+            times[name].setdefault(row, []).append(ns)
     medians = {name: {row: statistics.median(values) for row, values in times[name].items()} for name in wanted}
-    for row in known:
+    for row in sorted({row for name in wanted for row in times[name]}, key=lambda row: (rows.index(row[0]), row[1])):
         line = f"{row[0]:12} {row[1]:>8}"
         for name in wanted:
             mine = medians[name].get(row)
             others = [medians[other][row] for other in wanted if other != name and row in medians[other]]
             ratio = f"{mine / min(others):.2f}" if mine and others else ""
-            line += f" {mine:>11.1f} {ratio:>6}" if mine else f" {'-':>18}"
+            spread = f"{100 * (max(times[name][row]) - min(times[name][row])) / mine:.0f}%" if mine else ""
+            line += f" {mine:>11.1f} {ratio:>6} {spread:>5}" if mine else f" {'-':>24}"
         print(line)
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump([{"side": name, "row": row[0], "n": row[1], "ns": values}
-                       for name in wanted for row, values in times[name].items()], file, indent=1)
+    sizes = [row for row in medians.get("smelt", {}) if row[0] == "size"]
+    for others in (["ob1"], [name for name in wanted if name != "smelt"]):
+        others = [name for name in others if name in medians]
+        ratios = {row: min(medians[name][row] for name in others if row in medians[name]) / medians["smelt"][row]
+                  for row in sizes if any(row in medians[name] for name in others)}
+        if ratios:
+            worst = min(ratios, key=ratios.get)
+            mean = statistics.geometric_mean(ratios.values())
+            print(f"sizes, {' or '.join(others)} / smelt: geometric mean {mean:.3f}, worst {ratios[worst]:.3f} "
+                  f"at {worst[1]} bytes")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,12 @@
  *   reverse N      N receives are posted, the messages come in the other order: per message
  *   size N         one way of a ping-pong of N bytes
  *   any N          the same of 8 bytes, received from any source with any tag, while N such rounds are played
+ *   dup 0          a communicator of one rank made and freed: without messages
  *   latency T      one way of T ping-pongs of 8 bytes at a time, a thread each
  *   rate T         T threads each send windows of 64 messages of 8 bytes to T others: per message
+ *
+ * Before and after every name: `hop 0 NS`, one way of a ping-pong of the two on one line of memory, which says how far
+ * apart their CPUs are at that moment (a virtual machine's move).
  *
  *   mpi_message [--single] [--limit SECONDS] [--most N] NAME ...
  *     --single   MPI_Init, as a program without threads does it (latency and rate then have one)
@@ -17,6 +21,8 @@
  * A row: NAME N NS, the median of the batches in ns. With two ranks; more are idle. */
 #include <mpi.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +120,21 @@ static int unexpected(int others) {
   return on;
 }
 
+static int duplicate(void) {
+  enum { kComms = 500 };
+  begin_row();
+  while (goes_on()) {
+    const double start = MPI_Wtime();
+    for (int i = 0; i < kComms; ++i) {
+      MPI_Comm comm;
+      MPI_Comm_dup(MPI_COMM_SELF, &comm);
+      MPI_Comm_free(&comm);
+    }
+    note(MPI_Wtime() - start, kComms);
+  }
+  return say("dup", 0);
+}
+
 static int reverse(int messages) {
   MPI_Request* requests = malloc((messages + 1) * sizeof *requests);
   if (!requests) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -130,6 +151,26 @@ static int reverse(int messages) {
   }
   free(requests);
   return say("reverse", messages);
+}
+
+static atomic_int* line; /* that both have mapped */
+
+static void hop(void) {
+  enum { kRounds = 500, kPatience = 100000 };
+  begin_row();
+  for (int batch = 0; batch < kBatches; ++batch) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) atomic_store_explicit(line, 0, memory_order_release);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (int i = 0; i < kRounds; ++i) {
+      for (int spins = 0; atomic_load_explicit(line, memory_order_acquire) != 2 * i + rank;)
+        if (++spins % kPatience == 0) sched_yield(); /* the other may need this CPU */
+      atomic_store_explicit(line, 2 * i + rank + 1, memory_order_release);
+    }
+    note(MPI_Wtime() - start, 2.0 * kRounds);
+  }
+  (void)say("hop", 0);
 }
 
 /* --- threads */
@@ -211,7 +252,7 @@ int main(int count, char** arguments) {
   if (at == count || limit <= 0 || most < 1 || strncmp(arguments[at], "--", 2) == 0) {
     fprintf(stderr,
             "usage: mpi_message [--single] [--limit SECONDS] [--most N] NAME ...\n"
-            "NAME: posted, unexpected, reverse, size, any, latency, rate\n");
+            "NAME: posted, unexpected, reverse, size, any, dup, latency, rate\n");
     return 2;
   }
   if (single)
@@ -225,6 +266,14 @@ int main(int count, char** arguments) {
     fprintf(stderr, "mpi_message: of two ranks\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  MPI_Win window;
+  MPI_Win_allocate_shared(rank == 0 ? 64 : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &line, &window);
+  if (rank != 0) {
+    MPI_Aint bytes;
+    int unit;
+    MPI_Win_shared_query(window, 0, &bytes, &unit, &line);
+  }
+  hop();
   const int most_threads = given == MPI_THREAD_MULTIPLE ? kMostThreads : 1;
   for (; at < count; ++at) {
     const char* name = arguments[at];
@@ -239,13 +288,17 @@ int main(int count, char** arguments) {
       for (int n = 1; on && n <= 4 << 20; n *= 2) on = play("size", n, n, n > 65536 ? 40 : n > 4096 ? 400 : 4000, 0);
     else if (strcmp(name, "any") == 0)
       play("any", 8, 8, 4000, 1);
+    else if (strcmp(name, "dup") == 0)
+      duplicate();
     else if (strcmp(name, "latency") == 0)
       for (int n = 1; on && n <= most_threads; n *= 2) on = threads_row("latency", n, 0);
     else if (strcmp(name, "rate") == 0)
       for (int n = 1; on && n <= most_threads; n *= 2) on = threads_row("rate", n, 1);
     else
       bad = 1;
+    hop();
   }
+  MPI_Win_free(&window);
   if (bad && rank == 0) fprintf(stderr, "mpi_message: there is no such row\n");
   MPI_Finalize();
   return bad ? 2 : 0;

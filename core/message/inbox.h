@@ -24,7 +24,7 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kCellBytes = 256, kCellPayload = kCellBytes - 8;
+inline constexpr uint32_t kCellBytes = 512, kCellPayload = kCellBytes - 8;
 
 struct alignas(64) InboxCell {
   std::atomic<uint64_t> word;

@@ -75,7 +75,7 @@ TEST(Endpoint, EveryLengthComesInEveryForm) {
     const Form now{(form & 1) != 0, (form & 2) != 0, (form & 4) != 0, (form & 8) != 0, (form & 16) != 0};
     const Members members(Shape{2}, now.single_copy);
     for (const size_t length : {size_t{0}, size_t{1}, size_t{kInlineBytes}, size_t{kInlineBytes} + 1, size_t{8192},
-                                size_t{8193}, size_t{16384}, size_t{1} << 20, (size_t{1} << 20) + 1}) {
+                                size_t{16384}, size_t{16385}, size_t{1} << 20, (size_t{1} << 20) + 1}) {
       Bytes sent(length);
       for (size_t i = 0; i < length; ++i) sent[i] = static_cast<unsigned char>(i * 7 + length + i / 256);
       const Bytes data = now.send_spread ? spread(sent) : sent;
@@ -91,7 +91,7 @@ TEST(Endpoint, EveryLengthComesInEveryForm) {
       while (members[1].progress() || members[0].progress()) {
       }
       if (!now.posted_first) {
-        EXPECT_EQ(members[0].test(&send), !now.synchronous && length <= 8192) << "form " << form << ", " << length;
+        EXPECT_EQ(members[0].test(&send), !now.synchronous && length <= 16384) << "form " << form << ", " << length;
         post();
       }
       while (!members[0].test(&send) || !members[1].test(&receive)) {
