@@ -4,10 +4,10 @@
  *   2. init: a module with the lowest priority. Any other wins. What other processes must know of this one is told now,
  *      before they exchange what they have to tell
  *   3. finalize, which those are asked for first who have lost: the winner's component and functions are put aside,
- *      ours take their place. The losers are closed next, all that are in the framework's list, so we leave it. Open MPI
- *      tells the others the winner's name, so one process may have us and another not
- *   4. finalize again, by now as if we had won: the winner is put back, and ends. We go back into the list, to be closed
- *      with it */
+ *      ours take their place. The losers are closed next, all that are in the framework's list, so we leave it. Open
+ *      MPI tells the others the winner's name, so one process may have us and another not
+ *   4. finalize again, by now as if we had won: the winner is put back, and ends. We go back into the list, to be
+ *      closed with it */
 #include "pml_smelt.h"
 
 #include "opal/mca/base/base.h"

@@ -43,7 +43,7 @@ const char *pml_smelt_lower_name(void);
 
 /* node.c: the processes of this job on this node are members 0 .. n-1. */
 void pml_smelt_node_announce(void); /* before Open MPI exchanges what processes tell each other */
-/* With MPI_COMM_WORLD, which is the first of all: NULL, or why there is no endpoint, on all members of the node alike. */
+/* With MPI_COMM_WORLD, which is the first of all: NULL, or why there is no endpoint, on all of the node alike. */
 const char *pml_smelt_node_join(struct ompi_communicator_t *world);
 void pml_smelt_node_leave(void);
 extern smelt_endpoint *pml_smelt_endpoint;                     /* NULL: there is none */

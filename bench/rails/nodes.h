@@ -12,8 +12,8 @@ namespace smelt {
 
 class Nodes {
  public:
-  // tbf lets so many KB through at once, after which it holds to its rate. With few, its timer must not be late: 64 KB are
-  // what a busy machine needs, with 8 KB an idle one pretends networks that are slow from the first packet on.
+  // tbf lets so many KB through at once, after which it holds to its rate. With few, its timer must not be late: 64 KB
+  // are what a busy machine needs, with 8 KB an idle one pretends networks that are slow from the first packet on.
   explicit Nodes(uint32_t burst_kb = 64);
   ~Nodes();  // ends the relays, removes everything
   Nodes(const Nodes&) = delete;

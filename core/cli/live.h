@@ -17,8 +17,8 @@ struct Agreement {
 };
 Agreement agreement(const std::vector<double>& predicted, const std::vector<double>& measured, double tie);
 
-// Every pattern on these CPUs: by the model and timed, in ns and as a multiple of a ping-pong's hop, that of the profile
-// and that taken in the same breath.
+// Every pattern on these CPUs: by the model and timed, in ns and as a multiple of a ping-pong's hop, that of the
+// profile and that taken in the same breath.
 struct LiveComparison {
   struct Row {
     std::string pattern;

@@ -12,8 +12,8 @@
 namespace smelt {
 namespace {
 
-// The limit from which Open MPI asks first, as it comes, and the most that it is raised to: an eager message that nobody
-// expects yet waits in the receiver's memory.
+// The limit from which Open MPI asks first, as it comes, and the most that it is raised to: an eager message that
+// nobody expects yet waits in the receiver's memory.
 constexpr uint64_t kOwnEager = 64 << 10, kMostEager = 1 << 20;
 // An announcement, its answer and the message: asking first is so many times the way, if the bytes cost nothing.
 constexpr double kAskedWays = 3;
@@ -23,11 +23,11 @@ constexpr double kLeastShare = 0.02;
 // that: carry more than all the others.
 constexpr double kFar = 10;
 
-// An eager message takes one interface, whichever comes next. One that is asked for first is dealt to all. The samples do
-// not tell for certain which is there earlier: they come one after the other, and many networks (tbf, the token buckets
-// of clouds) let a while's worth of bytes through at once. So the limit is never lowered: 4 KiB that were asked for took
-// three times as long as stock's. It is raised as far as an eager message on any of the rails is there, as sampled, before
-// one that was asked for could be if its bytes cost nothing.
+// An eager message takes one interface, whichever comes next. One that is asked for first is dealt to all. The samples
+// do not tell for certain which is there earlier: they come one after the other, and many networks (tbf, the token
+// buckets of clouds) let a while's worth of bytes through at once. So the limit is never lowered: 4 KiB that were asked
+// for took three times as long as stock's. It is raised as far as an eager message on any of the rails is there, as
+// sampled, before one that was asked for could be if its bytes cost nothing.
 Parameter eager_limit(const std::vector<const NetworkRail*>& used, const RailCurve& copy) {
   double ways_us = INFINITY;
   for (const NetworkRail* rail : used) ways_us = std::min(ways_us, kAskedWays * rail_latency_us(*rail));

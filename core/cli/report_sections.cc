@@ -161,8 +161,8 @@ std::string costs_section(ReportSubject& subject) {
   const MachineFile& machine = subject.machine;
   const std::vector<std::string> origins = cost_origins(subject);
   std::string out = html::paragraph(
-      "A message costs its sender the time to store a line, and its receiver the rest until it has seen the line; a hop "
-      "is from the store until a receiver that polls has it.");
+      "A message costs its sender the time to store a line, and its receiver the rest until it has seen the line; a "
+      "hop is from the store until a receiver that polls has it.");
   html::Table table(fmt::format("Costs by distance: one hop, {}", cost_unit_name(machine.unit)),
                     {{"Distance"}, {"Pairs", true}, {"Least", true}, {"Median", true}, {"Most", true}, {"Origin"}},
                     true);

@@ -132,7 +132,7 @@ struct Traffic {
     sends.emplace_back(), receives.emplace_back();
   }
   bool complete() const { return done + there == 2 * data.size(); }
-  // Begins a message and a receive now and then, at most so many ahead, and looks what is complete: whole, and in order.
+  // Begins a message and a receive now and then, at most so many ahead, and looks what is complete: whole, in order.
   void step(const Rails& from, const Rails& to, size_t ahead, std::mt19937& random) {
     if (sent < data.size() && sent - done < ahead && random() % 3 == 0) {
       ASSERT_EQ(smelt_rail_send(from.rails, &sends[sent], 0, data[sent].data(), data[sent].size()), 0);
