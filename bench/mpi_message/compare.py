@@ -31,6 +31,7 @@ YIELD = ["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
 BOUND = ["--bind-to", "core"]
 UCX = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"]
 OB1 = ["--mca", "pml", "ob1"]
+START = 30  # seconds that mpirun may take on a busy machine
 
 
 def sides_of(build, scratch):
@@ -64,7 +65,7 @@ def run(command, rows, arguments, environment):
     for row in rows:
         try:
             said = subprocess.run(command + options + [row], env=environment, stdin=subprocess.DEVNULL,
-                                  timeout=arguments.limit * 40, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  timeout=START + arguments.limit * 40, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   text=True, check=False)
             out, failed = said.stdout, said.returncode != 0
         except subprocess.TimeoutExpired as late:
