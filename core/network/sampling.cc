@@ -270,6 +270,7 @@ std::vector<double> time_rounds(Control& control, Rounds& rounds, RailMethod met
 
 size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; }
 
+constexpr double kWarmUp = 20;       // of a rail's time one such part
 constexpr size_t kShort = 4 << 10;   // bytes
 constexpr double kTimesLatency = 3;  // a message that takes so many times the shortest one's tells a bandwidth
 
@@ -302,6 +303,20 @@ RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, doub
   return curve;
 }
 
+// TCP finds out by and by what a rail carries: on a distant one the messages of whatever is sampled first would take
+// several round trips, and those after them one. So it is found out first, by long messages.
+void warm_up(Control& control, Rounds& rounds, double seconds, double* begun_us) {
+  constexpr size_t kFirst = 64 << 10;
+  const double end_us = now_us() + 1e6 * seconds;
+  for (size_t bytes = kFirst;;) {
+    const double once_us = time_rounds(control, rounds, kRailEager, bytes, 1, begun_us).front();
+    const double left_us = end_us - now_us();
+    constexpr double kRounds = 2, kWays = 2;
+    if (kRounds * kWays * once_us > left_us) break;
+    if (2 * kRounds * kWays * once_us < left_us / 2) bytes = std::min(2 * bytes, kLongestRailSample);
+  }
+}
+
 NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfile& profile,
                         const SamplingOptions& options, uint32_t done, uint32_t total) {
   NetworkRail rail;
@@ -313,6 +328,7 @@ NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfi
   rail.remote = reach.remote;
   double begun_us;
   const std::unique_ptr<Rounds> rounds = open_rail(control, rail.local, rail.remote, &begun_us, &rail.provider);
+  bool is_warm = false;
   for (uint32_t method = 0; method < kRailMethods; ++method) {
     options.progress(done + method, total);
     RailCurve& curve = rail.rail.method[method];
@@ -321,6 +337,8 @@ NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfi
                     rail.mtu, rail.speed, rail.local, rail.remote, profile.peer_class, rail.provider, options.seconds,
                     kRailMethodNames[method]);
     if (options.store.find(key, &curve)) continue;
+    if (!is_warm) warm_up(control, *rounds, options.seconds / kWarmUp, &begun_us);
+    is_warm = true;
     curve = sample_curve(control, *rounds, static_cast<RailMethod>(method), options.seconds / kRailMethods, &begun_us);
     options.store.keep(key, curve);
   }
