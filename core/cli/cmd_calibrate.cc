@@ -1,4 +1,5 @@
 // smelt calibrate: measure this machine and put the profile where every process finds it.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // smelt compare: every pattern on one machine, or on a folder of them.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // smelt config: every setting, its value and where the value came from. All from options.def.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

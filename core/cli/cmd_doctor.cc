@@ -1,4 +1,5 @@
 // smelt doctor: would timings taken on this machine now be right, and do programs find what they need?
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // smelt draw: pictures of a machine's costs and of what is planned on it, as SVG, DOT or text.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // smelt network: sample the networks between two nodes, one command on each.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

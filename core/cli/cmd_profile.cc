@@ -1,4 +1,5 @@
 // smelt profile: carry profiles between machines that are alike, and see what changed.
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

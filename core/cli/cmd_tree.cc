@@ -1,4 +1,5 @@
 // smelt tree: which pattern would be used, what it costs, and how it looks.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // smelt tune: hands other libraries their own parameters, from what was measured.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

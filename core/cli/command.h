@@ -2,12 +2,15 @@
 // does it and returns its exit code.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+// Its header is 5 seconds of compiling: for those alone that add options.
+namespace CLI {
+class App;
+}
 
 namespace smelt {
 
@@ -46,5 +49,6 @@ void put(const std::string& text);  // to stdout; main reports a failure once, a
 void write_file(const std::string& path, std::string_view content);
 void warn(const std::string& text);  // "smelt: ...", one line on stderr
 std::string one_line(std::string text);
+std::string shell_quoted(const std::string& word);  // for sh, in single quotes
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
 // smelt: the program for people. Parse, do one verb, and whatever goes wrong is one line that says what to do.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +31,12 @@ std::string one_line(std::string text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;
+}
+
+std::string shell_quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 void warn(const std::string& text) { std::fputs(("smelt: " + one_line(text) + "\n").c_str(), stderr); }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/command.h"
 #include "cli/live.h"
 #include "cli/report_sections.h"
 #include "draw/svg.h"
@@ -19,8 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kSecondsEach = 2;  // of the patterns of an operation
-
-std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
 
 std::string live_table(const ReportSubject& subject, Operation op) {
   const LiveComparison live = time_live(subject.cpus, op, kSecondsEach);
@@ -36,25 +35,13 @@ std::string live_table(const ReportSubject& subject, Operation op) {
                                 percent(live.agrees.mean_error), percent(live.agrees.worst_error)));
 }
 
-// In the shell's single quotes.
-std::string quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  }
-  return out + "'";
-}
-
 // What the program prints, or why there is nothing.
 std::string program_table(const fs::path& program, const char* what, const char* label) {
   std::error_code error;
   if (!fs::exists(program, error))
     return html::note(fmt::format("{}: {} is in a build tree with -Dbench=true alone, and this program is not of one.",
                                   what, program.filename().string()));
-  std::FILE* const pipe = ::popen((quoted(program.string()) + " --quick 2>&1").c_str(), "re");
+  std::FILE* const pipe = ::popen((shell_quoted(program.string()) + " --quick 2>&1").c_str(), "re");
   if (!pipe) throw UserError("no process can be started; is there memory?");
   std::string text;
   std::array<char, 4096> part;

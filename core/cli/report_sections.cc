@@ -29,8 +29,6 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMostCells = 256;  // CPUs: above, a page's script does not know each cell of a heat map
 constexpr size_t kShownPatterns = 12;
 
-std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
-
 // One number per CPU; empty where the file does not tell.
 std::vector<uint16_t> numbers(const uint16_t* ids, size_t n) {
   return ids ? std::vector<uint16_t>(ids, ids + n) : std::vector<uint16_t>();

@@ -2,6 +2,7 @@
 // nothing to say.
 #pragma once
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <atomic>
@@ -23,6 +24,7 @@ struct ReportSubject {
 
 // Of the pairs at each distance, how their costs are known; "" where no pair is at it.
 std::vector<std::string> cost_origins(const ReportSubject& subject);
+inline std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
 std::string script_data(const ReportSubject& subject);
 
 std::string overview_section(const ReportSubject& subject);

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <vector>
 
+#include "cli/command.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -27,13 +28,6 @@ std::string own_path() {
   char path[4096];
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
   return length > 0 ? std::string(path, static_cast<size_t>(length)) : "smelt";
-}
-
-// For the shell that an agent hands it to.
-std::string quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 uint16_t port_in(const std::string& text) {
@@ -54,7 +48,7 @@ StartedPeer::StartedPeer(const std::string& agent, const std::string& host, doub
   if (words.empty()) throw UserError("--start: which program starts one on the peer? For instance ssh");
   if (host.starts_with('-')) throw UserError(fmt::format("'{}' is no host", host));
   words.push_back(host);
-  words.push_back(quoted(own_path()) + " network listen --port 0");
+  words.push_back(shell_quoted(own_path()) + " network listen --port 0");
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

@@ -33,7 +33,7 @@ constexpr uint32_t kLeastSamples = 5;
 constexpr int kPattern = 0x3f;  // in every byte: a small double, so that sums stay ordinary numbers
 
 // Shared by the two processes.
-struct Board {
+struct CopyBoard {
   Line ready, done;
   std::atomic<uint64_t> source;  // the writer's own memory: its address there, and its process
   std::atomic<int32_t> process;
@@ -43,14 +43,14 @@ struct Board {
 
 class SharedBoard {
  public:
-  SharedBoard() : memory_(::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
+  SharedBoard() : memory_(::mmap(nullptr, sizeof(CopyBoard), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
   ~SharedBoard() {
-    if (ok()) ::munmap(memory_, sizeof(Board));
+    if (ok()) ::munmap(memory_, sizeof(CopyBoard));
   }
   SharedBoard(const SharedBoard&) = delete;
   SharedBoard& operator=(const SharedBoard&) = delete;
   bool ok() const { return memory_ != MAP_FAILED; }
-  Board& operator*() const { return *static_cast<Board*>(memory_); }
+  CopyBoard& operator*() const { return *static_cast<CopyBoard*>(memory_); }
 
  private:
   void* const memory_;
@@ -63,7 +63,7 @@ void add(double* own, const double* other, size_t elements) {
 // One process's part: the writer's, the reader's, or both.
 class Partner {
  public:
-  Partner(Seat& seat, const CopyEffort& effort, Board& board)
+  Partner(Seat& seat, const CopyEffort& effort, CopyBoard& board)
       : seat_(seat), effort_(effort), board_(board), own_(kSampledBytes[effort.sizes - 1] / sizeof(double)) {}
 
   int run() {
@@ -130,7 +130,7 @@ class Partner {
 
   Seat& seat_;
   const CopyEffort& effort_;
-  Board& board_;
+  CopyBoard& board_;
   std::vector<double> own_;     // the writer's source, the reader's destination
   std::vector<double> theirs_;  // the destination where one does both
   uint64_t epoch_ = 0;

@@ -20,9 +20,9 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kMostChildren = kFanChildren[kFanSizes - 1];
-constexpr size_t kLeastBatches = 3;
+constexpr size_t kLeastFanBatches = 3;
 
-struct Board {
+struct FanBoard {
   Line release;            // gather: the parent's, for all
   Line to[kMostChildren];  // scatter: the parent's, one for each
   Line answer[kMostChildren];
@@ -36,7 +36,7 @@ double round_trip(const FanEffort& effort, uint64_t* epoch, Trip trip) {
   std::vector<double> batches;
   const int64_t until = os::now_ns() + effort.limit_ns;
   for (uint32_t b = 0; b <= effort.batches; ++b) {
-    if (batches.size() >= kLeastBatches && os::now_ns() > until) break;
+    if (batches.size() >= kLeastFanBatches && os::now_ns() > until) break;
     const uint64_t start = ticks();
     for (uint32_t i = 0; i < effort.round_trips; ++i) trip(++*epoch);
     if (b > 0) batches.push_back(ns_between(start, ticks()) / effort.round_trips);
@@ -46,7 +46,7 @@ double round_trip(const FanEffort& effort, uint64_t* epoch, Trip trip) {
 }
 
 // A child: hears on `line`, answers where it has to, until the script ends.
-void serve(Board& board, const Line& line, Line* answer) {
+void serve(FanBoard& board, const Line& line, Line* answer) {
   for (uint64_t epoch = 1;; ++epoch) {
     await(line.epoch, epoch);
     const bool ends = board.last.load(std::memory_order_relaxed) == epoch;
@@ -56,8 +56,8 @@ void serve(Board& board, const Line& line, Line* answer) {
 }
 
 double gather(const Fan& fan, uint32_t count, const FanEffort& effort) {
-  const MappedLines<Board> memory;
-  Board& board = *memory;
+  const MappedLines<FanBoard> memory;
+  FanBoard& board = *memory;
   double ns = 0;
   const auto collect = [&](uint64_t epoch) {
     post(board.release, epoch);
@@ -76,8 +76,8 @@ double gather(const Fan& fan, uint32_t count, const FanEffort& effort) {
 }
 
 double scatter(const Fan& fan, uint32_t count, const FanEffort& effort) {
-  const MappedLines<Board> memory;
-  Board& board = *memory;
+  const MappedLines<FanBoard> memory;
+  FanBoard& board = *memory;
   double ns = 0;
   const auto send = [&](uint64_t epoch) {
     for (uint32_t i = 0; i < count; ++i) post(board.to[i], epoch);

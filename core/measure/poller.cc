@@ -12,9 +12,9 @@ namespace smelt {
 namespace {
 
 constexpr size_t kMostPollers = 16;
-constexpr int kWarmUpSamples = 8;
+constexpr int kWarmUpRounds = 8;
 
-struct Board {
+struct PollerBoard {
   Line alone;
   Line shared;
   Line answer[kMostPollers];
@@ -25,13 +25,13 @@ struct Board {
 double measure_poller(int writer, const std::vector<int>& all_pollers, double recv_busy, int samples) {
   const size_t pollers = std::min(all_pollers.size(), kMostPollers);
   ns_per_tick();
-  const MappedLines<Board> board;
-  Board& lines = *board;
+  const MappedLines<PollerBoard> board;
+  PollerBoard& lines = *board;
   std::vector<double> one, all;
   std::vector<PinnedJob> jobs;
   jobs.push_back({writer, [&] {
                     uint64_t epoch = 0;
-                    for (int sample = -kWarmUpSamples; sample < samples; ++sample) {
+                    for (int sample = -kWarmUpRounds; sample < samples; ++sample) {
                       settle();
                       const uint64_t start = ticks();
                       post(lines.alone, ++epoch);
@@ -49,7 +49,7 @@ double measure_poller(int writer, const std::vector<int>& all_pollers, double re
                   }});
   for (size_t i = 0; i < pollers; ++i)
     jobs.push_back({all_pollers[i], [&lines, i, samples] {
-                      const auto last = 2 * static_cast<uint64_t>(kWarmUpSamples + samples);
+                      const auto last = 2 * static_cast<uint64_t>(kWarmUpRounds + samples);
                       for (uint64_t epoch = 2; epoch <= last; epoch += 2) {
                         if (i == 0) {
                           await(lines.alone.epoch, epoch - 1);

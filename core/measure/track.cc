@@ -14,7 +14,7 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kWarmUpEpisodes = 8;  // the lines of a barrier that has rested are elsewhere
-constexpr int kRoundTrips = 64, kWarmUpTrips = 16;
+constexpr int kTrackTrips = 64, kWarmUpTrackTrips = 16;
 
 }  // namespace
 
@@ -130,14 +130,14 @@ double Track::skewed_lap(uint32_t barrier, uint32_t episodes, double most_ns, ui
 }
 
 double Track::hop() {
-  give({Order::What::kHop, 0, kWarmUpTrips + kRoundTrips, trips_ + 1});
-  drive(0, {Order::What::kHop, 0, kWarmUpTrips, trips_ + 1});
+  give({Order::What::kHop, 0, kWarmUpTrackTrips + kTrackTrips, trips_ + 1});
+  drive(0, {Order::What::kHop, 0, kWarmUpTrackTrips, trips_ + 1});
   const uint64_t start = ticks();
-  drive(0, {Order::What::kHop, 0, kRoundTrips, trips_ + 1 + kWarmUpTrips});
+  drive(0, {Order::What::kHop, 0, kTrackTrips, trips_ + 1 + kWarmUpTrackTrips});
   const uint64_t end = ticks();
-  trips_ += kWarmUpTrips + kRoundTrips;
+  trips_ += kWarmUpTrackTrips + kTrackTrips;
   await_done();
-  return ns_between(start, end) / (2.0 * kRoundTrips);
+  return ns_between(start, end) / (2.0 * kTrackTrips);
 }
 
 void Track::run(const std::vector<uint32_t>& cpus, const std::function<void()>& conductor) {

@@ -23,7 +23,7 @@ constexpr uint32_t kLeastSamples = 8;
 // From announcing oneself as a sleeper to being one. Longer than a system call, and long enough for a CPU to fall idle.
 constexpr double kFallAsleepNs = 50'000;
 
-struct Board {
+struct WaitingBoard {
   Line polled;  // never posted
   Line call, answer;
 };
@@ -77,8 +77,8 @@ void sleep_until(Line& line, uint64_t epoch) {
 
 WaitFigures measure_waiting(int cpu, int other, double answer_hop, const WaitEffort& effort) {
   ns_per_tick();
-  const MappedLines<Board> memory;
-  Board& board = *memory;
+  const MappedLines<WaitingBoard> memory;
+  WaitingBoard& board = *memory;
   WaitFigures out{};
   std::vector<double> calls, returns;
   std::atomic<uint64_t> last{0};  // the epoch after which nobody sleeps any more

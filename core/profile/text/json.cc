@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kFormat = "smelt machine profile";
+constexpr const char* kMachineFormat = "smelt machine profile";
 
 // "name": [ a line per row ]
 std::string list_member(const char* name, const std::vector<std::string>& rows) {
@@ -104,7 +104,7 @@ class Reader {
 }  // namespace
 
 std::string profile_to_json(const ProfileImage& image) {
-  std::vector<std::string> members = {fmt::format("\"format\": \"{}\"", kFormat),
+  std::vector<std::string> members = {fmt::format("\"format\": \"{}\"", kMachineFormat),
                                       fmt::format("\"version\": {}", kProfileVersion)};
   for (std::string& member : json_members(kDescription<PackedHeader>, &image.header))
     members.push_back(std::move(member));
@@ -121,7 +121,7 @@ std::string profile_to_json(const ProfileImage& image) {
 ProfileImage profile_from_json(std::string_view text, const std::string& name) {
   const JsonChecks checks(name);
   const Json root = checks.parse(text);
-  if (checks.text(root, "format") != kFormat) checks.fail("\"format\" is not \"{}\"", kFormat);
+  if (checks.text(root, "format") != kMachineFormat) checks.fail("\"format\" is not \"{}\"", kMachineFormat);
   const uint32_t version = checks.whole(checks.member(root, "version"), "\"version\"", UINT32_MAX);
   if (version != kProfileVersion)
     checks.fail("format version {}, this Smelt reads {}; run 'smelt calibrate'", version, kProfileVersion);

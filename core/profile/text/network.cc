@@ -19,10 +19,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kFormat = "smelt network profile";
+constexpr const char* kNetworkFormat = "smelt network profile";
 constexpr uint32_t kLongestName = 256;
 
-std::string json_text(const std::string& text) {
+std::string ascii_text(const std::string& text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
@@ -81,8 +81,8 @@ std::string network_to_json(const NetworkProfile& profile) {
     std::string text = fmt::format(
         "{{\n      \"interface\": {}, \"driver\": {}, \"mtu\": {}, \"speed\": {},\n"
         "      \"local\": {}, \"remote\": {}, \"provider\": {}",
-        json_text(rail.interface), json_text(rail.driver), rail.mtu, rail.speed, json_text(rail.local),
-        json_text(rail.remote), json_text(rail.provider));
+        ascii_text(rail.interface), ascii_text(rail.driver), rail.mtu, rail.speed, ascii_text(rail.local),
+        ascii_text(rail.remote), ascii_text(rail.provider));
     for (uint32_t method = 0; method < kRailMethods; ++method)
       text +=
           fmt::format(",\n      \"{}\": {}", kRailMethodNames[method], curve_text(rail.rail.method[method], "      "));
@@ -92,14 +92,14 @@ std::string network_to_json(const NetworkProfile& profile) {
       "{{\n  \"format\": \"{}\", \"version\": {}, \"created\": {},\n"
       "  \"node\": {}, \"peer\": {}, \"peer_class\": \"{:016x}\", \"library\": {},\n"
       "  \"copy\": {},\n  \"rails\": [\n    {}\n  ]\n}}\n",
-      kFormat, kNetworkProfileVersion, profile.created, json_text(profile.node), json_text(profile.peer),
-      profile.peer_class, json_text(profile.library), curve_text(profile.copy, "  "), fmt::join(rails, ",\n    "));
+      kNetworkFormat, kNetworkProfileVersion, profile.created, ascii_text(profile.node), ascii_text(profile.peer),
+      profile.peer_class, ascii_text(profile.library), curve_text(profile.copy, "  "), fmt::join(rails, ",\n    "));
 }
 
 NetworkProfile network_from_json(const std::string& text, const std::string& name) {
   const JsonChecks checks(name);
   const Json root = checks.parse(text);
-  if (checks.text(root, "format") != kFormat) checks.fail("not a network profile (\"format\" is not \"{}\")", kFormat);
+  if (checks.text(root, "format") != kNetworkFormat) checks.fail("not a network profile (\"format\" is not \"{}\")", kNetworkFormat);
   const uint32_t version = checks.whole(checks.member(root, "version"), "\"version\"", UINT32_MAX);
   if (version != kNetworkProfileVersion)
     checks.fail("version {} of the network profile; this program reads version {}: sample again", version,
@@ -122,7 +122,7 @@ NetworkProfile network_from_json(const std::string& text, const std::string& nam
     rail.interface = name_of(checks, object, "interface", false, kInterfaceName - 1);
     // It becomes a part of parameters' names and of comma-separated lists.
     if (rail.interface.find_first_of(", =\"'\\/") != std::string::npos)
-      checks.fail("\"interface\" is {}, which no interface is called", json_text(rail.interface));
+      checks.fail("\"interface\" is {}, which no interface is called", ascii_text(rail.interface));
     if (!interfaces.insert(rail.interface).second) checks.fail("interface {} is there twice", rail.interface);
     rail.driver = name_of(checks, object, "driver", true);
     rail.mtu = checks.whole(checks.member(object, "mtu"), "\"mtu\"", 1u << 20);
