@@ -85,7 +85,11 @@ struct Rails {
   Rails() = default;
   Rails(const Rails&) = delete;
   Rails& operator=(const Rails&) = delete;
-  ~Rails() { smelt_rails_close(rails); }
+  ~Rails() { close(); }
+  void close() {
+    smelt_rails_close(rails);
+    rails = nullptr;
+  }
   int open(const std::string& path, smelt_rail_options options = {}) {
     return smelt_rails_open(path.c_str(), &options, &rails);
   }
