@@ -119,7 +119,7 @@ std::string find_smelt_library(const std::string& runtime) {
   const std::string short_name = runtime == "libgomp" ? "gomp" : "kmp", name = "libsmelt_" + short_name + ".so";
   const fs::path in_build = fs::path(own_directory()).parent_path() / (short_name + "_shim") / name;
   if (access(in_build.c_str(), R_OK) == 0) return in_build;
-  return fs::path(SMELT_LIBDIR) / name;
+  return fs::path(SMELT_LIBDIR) / "smelt" / name;
 }
 
 // What the loader would take for libomp.so.5, else the newest of LLVM's own directories. Empty: not installed.

@@ -119,9 +119,9 @@ std::string find_part(const char* built, const char* installed, const char* name
 
 }  // namespace
 
-std::string find_shim() { return find_part("gomp_shim", "", kShimName); }
+std::string find_shim() { return find_part("gomp_shim", "smelt", kShimName); }
 
-std::string find_kmp_shim() { return find_part("kmp_shim", "", kKmpShimName); }
+std::string find_kmp_shim() { return find_part("kmp_shim", "smelt", kKmpShimName); }
 
 std::string find_component() {
   return fs::path(find_part("ompi_coll_smelt", "smelt/openmpi", kComponentName)).parent_path().string();

@@ -14,8 +14,8 @@ export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 library=$(find "$place" -name 'libsmelt.so.0')
 LD_LIBRARY_PATH=$(dirname "$library") "$source/tests/abi/guide_test.py" "$source/docs/guide.md" barrier.c
 smelt=$(find "$place" -path '*/bin/smelt')
-"$smelt" run --dry-run -- true | grep "$place.*libsmelt_gomp.so" || { echo "FAIL: smelt run does not find the shim"; exit 1; }
-"$smelt" run --dry-run -- true | grep "$place.*libsmelt_kmp.so" || { echo "FAIL: smelt run does not find the shim for libomp"; exit 1; }
+"$smelt" run --dry-run -- true | grep "$place.*/smelt/libsmelt_gomp.so" || { echo "FAIL: smelt run does not find the shim"; exit 1; }
+"$smelt" run --dry-run -- true | grep "$place.*/smelt/libsmelt_kmp.so" || { echo "FAIL: smelt run does not find the shim for libomp"; exit 1; }
 "$smelt" run --verbose -- true 2>&1 | grep 'took nothing' || { echo "FAIL: smelt run does not load the shim"; exit 1; }
 for page in smelt.1 smelt.3 smelt_barrier.3 smelt_barrier_wait.3; do
   [ -n "$(find "$place" -path "*/man${page##*.}/$page")" ] || { echo "FAIL: no manual page $page"; exit 1; }
