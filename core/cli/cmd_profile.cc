@@ -11,6 +11,7 @@
 #include "base/fingerprint.h"
 #include "cli/command.h"
 #include "cli/profile_diff.h"
+#include "cli/profile_verify.h"
 #include "draw/picture.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct ProfileArguments {
   std::string file, other, output;
-  bool system = false, replace = false, json = false;
+  bool system = false, replace = false, json = false, quiet = false;
 };
 
 std::string_view as_text(const std::vector<std::byte>& bytes) {
@@ -84,6 +85,10 @@ int import_profile(const ProfileArguments& arguments) {
   return 0;
 }
 
+int verify(const ProfileArguments& arguments) {
+  return verify_profile({arguments.file, arguments.system, arguments.json, arguments.quiet});
+}
+
 int diff_profiles(const ProfileArguments& arguments) {
   const ProfileImage a = read_profile(arguments.file);
   std::string name = arguments.other;
@@ -110,11 +115,11 @@ int diff_profiles(const ProfileArguments& arguments) {
 }  // namespace
 
 void add_profile(CLI::App& app, Action& chosen) {
-  CLI::App* verb = app.add_subcommand("profile", "Export, import and compare profiles, for fleets of equal machines");
+  CLI::App* verb = app.add_subcommand("profile", "Export, import, verify and compare profiles, for fleets of equal machines");
   verb->require_subcommand(0, 1);
   verb->callback([verb] {
     if (verb->get_subcommands().empty())
-      throw UserError("smelt profile: export, import or diff? see 'smelt profile --help'");
+      throw UserError("smelt profile: export, import, verify or diff? see 'smelt profile --help'");
   });
   auto arguments = std::make_shared<ProfileArguments>();
   const auto does = [&chosen, arguments](CLI::App* action, const char* example, int (*work)(const ProfileArguments&)) {
@@ -136,6 +141,14 @@ void add_profile(CLI::App& app, Action& chosen) {
   importing->add_flag("--json", arguments->json, "for programs");
   does(importing, "import node7.json --system", import_profile);
 
+  CLI::App* verifying = verb->add_subcommand(
+      "verify", "Say whether this machine has its profile, or the one that it should have: exit code 0 or 1");
+  verifying->add_option("file", arguments->file, "the profile that it should have; without it, any of this machine's");
+  verifying->add_flag("--system", arguments->system, "look at the profile that all users of this machine share");
+  verifying->add_flag("--json", arguments->json, "for programs");
+  verifying->add_flag("--quiet", arguments->quiet, "the exit code alone");
+  does(verifying, "verify --system --quiet || smelt calibrate --system", verify);
+
   CLI::App* diff = verb->add_subcommand("diff", "Compare two profiles, class by class");
   diff->add_option("a", arguments->file, "a profile, JSON or packed")->required();
   diff->add_option("b", arguments->other, "the other one; without it, the present one of this machine");
@@ -144,7 +157,7 @@ void add_profile(CLI::App& app, Action& chosen) {
 
   verb->footer(
       "Examples:\n  smelt profile export -o node7.json\n  smelt profile import node7.json --system\n"
-      "  smelt profile diff node7.json");
+      "  smelt profile verify node7.json\n  smelt profile diff node7.json");
 }
 
 }  // namespace smelt

@@ -137,9 +137,66 @@ TEST(Profile, WithoutOneThereIsNothingToExport) {
     GTEST_SKIP() << "this machine has a system profile";
   expect_refused(run({{"profile", "export"}, here}), "this machine has no profile; run 'smelt calibrate'");
   expect_refused(run({{"profile", "diff", measured()}, here}), "this machine has no profile");
-  expect_refused(run({{"profile"}, here}), "export, import or diff?");
+  expect_refused(run({{"profile"}, here}), "export, import, verify or diff?");
   expect_refused(run({{"profile", "inport"}, here}), "see 'smelt profile --help'");
   expect_refused(run({{"profile", "import"}, here}), "see 'smelt profile --help'");
+}
+
+TEST(Profile, VerifiedInMilliseconds) {
+  const Environment here = cache("profile-verify");
+  const Outcome none = run({{"profile", "verify", "--json"}, here});
+  if (none.code == 0) GTEST_SKIP() << "this machine has a system profile";
+  EXPECT_EQ(none.code, 1) << none.err;
+  EXPECT_EQ(none.json()["holds"], false);
+  EXPECT_EQ(none.json()["profile"], nullptr);
+  ASSERT_EQ(none.json()["reasons"].size(), 1u);
+  EXPECT_NE(none.out.find("smelt calibrate"), std::string::npos) << none.out;
+  const Outcome quiet = run({{"profile", "verify", "--quiet"}, here});
+  EXPECT_EQ(quiet.code, 1);
+  EXPECT_EQ(quiet.out + quiet.err, "");
+
+  // That a profile is of this machine can be said without a profile of its own.
+  const Outcome of_here = run({{"profile", "verify", measured(), "--json"}, here});
+  EXPECT_EQ(of_here.code, 0) << of_here.out;
+  EXPECT_EQ(of_here.json()["compared"], false);
+
+  ASSERT_EQ(run({{"profile", "import", measured()}, here}).code, 0);
+  const Outcome own = run({{"profile", "verify"}, here});
+  EXPECT_EQ(own.code, 0) << own.out;
+  EXPECT_NE(own.out.find("holds "), std::string::npos) << own.out;
+  const Outcome same = run({{"profile", "verify", measured(), "--json"}, here});
+  EXPECT_EQ(same.code, 0) << same.out;
+  EXPECT_EQ(same.json()["compared"], true);
+  EXPECT_EQ(run({{"profile", "verify", "--system", "--quiet"}, here}).code, 1) << "the user's is not the system's";
+
+  // A damaged one is no profile.
+  const std::string path = run({{"profile", "import", measured(), "--json"}, here}).json()["profile"];
+  const std::string whole = read_file(path);
+  fs::resize_file(path, whole.size() - 8);
+  const Outcome cut = run({{"profile", "verify"}, here});
+  EXPECT_EQ(cut.code, 1);
+  EXPECT_NE(cut.out.find("truncated"), std::string::npos) << cut.out;
+  expect_refused(run({{"profile", "verify", "/nowhere.json"}, here}), "/nowhere.json: No such file");
+}
+
+TEST(Profile, AnotherMachineIsToldWithItsReasons) {
+  const Environment here = cache("profile-verify-other");
+  ASSERT_EQ(run({{"profile", "import", measured()}, here}).code, 0);
+  json foreign = json::parse(read_file(measured()));
+  foreign["fingerprint"] = "0123456789abcdef";
+  const Outcome other = run({{"profile", "verify", write_file("foreign.json", foreign.dump())}, here});
+  EXPECT_EQ(other.code, 1) << other.err;
+  EXPECT_NE(other.out.find("differs "), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("0123456789abcdef"), std::string::npos) << other.out;
+
+  json slower = json::parse(read_file(measured()));
+  if (slower["cpus"].size() < 2) return;
+  for (json& row : slower["hop"])
+    for (json& cost : row) cost = cost.get<double>() * 2;
+  const Outcome costs = run({{"profile", "verify", write_file("slower.json", slower.dump()), "--json"}, here});
+  EXPECT_EQ(costs.code, 1) << costs.out;
+  ASSERT_GE(costs.json()["reasons"].size(), 1u);
+  EXPECT_NE(costs.out.find("a hop takes"), std::string::npos) << costs.out;
 }
 
 // A machine of eight CPUs in two packages, made by hand.

@@ -1,0 +1,22 @@
+// smelt profile verify: has this machine the profile that it should have?
+//
+// Nothing is measured and no hwloc is asked: a few small files and the profile are read, in milliseconds, so that a job's
+// prologue can afford it.
+#pragma once
+
+#include <string>
+
+namespace smelt {
+
+struct VerifyArguments {
+  std::string file;     // the profile that the machine should have; "": whichever is found here
+  bool system = false;  // the one that all users share, whatever this user has of his own
+  bool json = false, quiet = false;
+};
+
+inline constexpr int kExitDiffers = 1;
+
+// 0, or kExitDiffers with the reasons. Throws UserError: `file` is no profile.
+int verify_profile(const VerifyArguments& arguments);
+
+}  // namespace smelt
