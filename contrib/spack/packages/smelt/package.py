@@ -1,0 +1,52 @@
+# Spack recipe: spack repo add <this repository>/contrib/spack && spack install smelt
+# A release tarball's checksum goes into version(); until there is one, the source is given: spack dev-build smelt@0.2.0
+from spack.package import *
+
+
+class Smelt(MesonPackage):
+    """Machine-aware barriers, broadcasts and reductions, under OpenMP and Open MPI programs that nobody has to
+    recompile, and as a C library. Measures what a message between each pair of a machine's CPUs costs, and builds
+    the communication pattern that is cheapest there."""
+
+    license("MIT")
+
+    version("0.2.0")
+
+    variant("cli", default=True, description="Build the smelt program, which calibrates, shows and runs")
+    variant("mpi", default=True, description="Build the components of Open MPI")
+    variant("rails", default=False, description="Messages between nodes over several networks (libfabric)")
+    variant("threads", default=True, description="User-level threads (Boost.Context, linked statically)")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("meson@1:", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("python@3:", type="build")
+
+    with when("+cli"):
+        depends_on("hwloc@2.5:")
+        depends_on("fmt")
+        depends_on("nlohmann-json")
+        depends_on("cli11")
+
+    # The components are built with Open MPI's own headers, and serve the series that they are built for.
+    depends_on("openmpi@4.1,5.0,6.0:6.1 +internal-headers", when="+mpi")
+    depends_on("libfabric", when="+rails")
+    depends_on("boost +context cxxstd=20 link=static", when="+threads", type=("build", "link"))
+
+    conflicts("platform=darwin", msg="Linux alone (futex, sysfs, ELF interposition)")
+    conflicts("%gcc@:10", msg="C++20")
+
+    def meson_args(self):
+        return [
+            "-Dcli=" + ("enabled" if "+cli" in self.spec else "disabled"),
+            "-Drails=" + ("enabled" if "+rails" in self.spec else "disabled"),
+            "-Dtests=false",
+            "-Dbench=false",
+        ]
+
+    def setup_run_environment(self, env):
+        # Open MPI finds the components where they lie, and uses them when asked: smelt run, or coll_smelt_priority.
+        if "+mpi" in self.spec:
+            folder = join_path(self.prefix.lib, "smelt", "openmpi")
+            env.set("OMPI_MCA_mca_base_component_path", folder + ":SYSTEM_DEFAULT:USER_DEFAULT")
