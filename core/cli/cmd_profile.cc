@@ -115,7 +115,8 @@ int diff_profiles(const ProfileArguments& arguments) {
 }  // namespace
 
 void add_profile(CLI::App& app, Action& chosen) {
-  CLI::App* verb = app.add_subcommand("profile", "Export, import, verify and compare profiles, for fleets of equal machines");
+  CLI::App* verb =
+      app.add_subcommand("profile", "Export, import, verify and compare profiles, for fleets of equal machines");
   verb->require_subcommand(0, 1);
   verb->callback([verb] {
     if (verb->get_subcommands().empty())

@@ -28,7 +28,8 @@ ProfileImage system_profile(std::string* path) {
   Refusal why;
   const int error = load_profile_file(path->c_str(), machine_fingerprint(), &profile, &why);
   if (error == -ENOENT)
-    throw UserError(fmt::format("{}: there is none of this machine, as it is now; run 'smelt calibrate --system'", *path));
+    throw UserError(
+        fmt::format("{}: there is none of this machine, as it is now; run 'smelt calibrate --system'", *path));
   if (error != 0) throw UserError(why.text);
   ProfileImage image = image_from_profile(profile);
   unload_profile(&profile);

@@ -1,7 +1,7 @@
 // smelt profile verify: has this machine the profile that it should have?
 //
-// Nothing is measured and no hwloc is asked: a few small files and the profile are read, in milliseconds, so that a job's
-// prologue can afford it.
+// Nothing is measured and no hwloc is asked: a few small files and the profile are read, in milliseconds, so that a
+// job's prologue can afford it.
 #pragma once
 
 #include <string>

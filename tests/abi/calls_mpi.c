@@ -1,4 +1,5 @@
-/* A little of what an MPI program does, for a look at the system calls: short and long collectives and messages, two communicators. */
+/* A little of what an MPI program does, for a look at the system calls: short and long collectives and messages, two
+ * communicators. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

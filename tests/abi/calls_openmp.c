@@ -1,5 +1,5 @@
-/* A little of everything that an OpenMP program does, for a look at the system calls: regions, barriers, loops, tasks, regions inside regions,
- * serial parts in which threads fall asleep. */
+/* A little of everything that an OpenMP program does, for a look at the system calls: regions, barriers, loops, tasks,
+ * regions inside regions, serial parts in which threads fall asleep. */
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>

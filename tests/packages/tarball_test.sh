@@ -1,21 +1,22 @@
 #!/bin/sh
-# The release tarball, as meson dist makes it of the last commit: where the runtime parts alone are wanted, it builds with a compiler, meson and
-# ninja, without network, without root, and where neither hwloc nor fmt, CLI11, JSON, GoogleTest, Open MPI, libfabric or Boost are to be found; and
-# the shim that comes out serves an OpenMP program.
+# The release tarball, as meson dist makes it of the last commit: where the runtime parts alone are wanted, it builds
+# with a compiler, meson and ninja, without network, without root, and where neither hwloc nor fmt, CLI11, JSON,
+# GoogleTest, Open MPI, libfabric or Boost are to be found; and the shim that comes out serves an OpenMP program.
 #   tarball_test.sh SOURCE_ROOT
 # Exit 77, with a line that says why: skipped.
 set -eu
 source=$(cd "$1" && pwd)
 skip() { echo "skipped: $*"; exit 77; }
 fail() { echo "FAIL: $*"; exit 1; }
-git -C "$source" rev-parse --verify -q HEAD >/dev/null 2>&1 || skip "meson dist packs a commit, and this is no checkout of one"
+git -C "$source" rev-parse -q --verify HEAD >/dev/null 2>&1 || skip "meson dist packs a commit, and this is no checkout"
+quietly() { "$@" >"$place/log" 2>&1 || { tail -n 20 "$place/log"; fail "$*"; }; }
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 chmod 755 "$place"
 
 # Configured anywhere: only the source matters.
-meson setup "$place/dist" "$source" -Dcli=disabled -Drails=disabled >"$place/log" 2>&1 || { tail -n 20 "$place/log"; fail "meson setup"; }
-meson dist -C "$place/dist" --no-tests --allow-dirty --formats xztar >"$place/log" 2>&1 || { tail -n 20 "$place/log"; fail "meson dist"; }
+quietly meson setup "$place/dist" "$source" -Dcli=disabled -Drails=disabled
+quietly meson dist -C "$place/dist" --no-tests --allow-dirty --formats xztar
 tarball=$(ls "$place"/dist/meson-dist/smelt-*.tar.xz)
 [ -s "$tarball.sha256sum" ] || fail "no checksum"
 mkdir "$place/source"
@@ -30,11 +31,13 @@ cat >"$place/build.sh" <<'BUILD'
 set -eu
 place=$1
 cd "$place/work"
-export HOME="$place/work" PKG_CONFIG_LIBDIR="$place/nothing" PKG_CONFIG_PATH= CCACHE_DISABLE=1 XDG_CACHE_HOME="$place/work/cache"
+export HOME="$place/work" PKG_CONFIG_LIBDIR="$place/nothing" PKG_CONFIG_PATH= CCACHE_DISABLE=1
+unset XDG_CACHE_HOME
 for library in hwloc fmt nlohmann_json CLI11 gtest ompi-c libfabric; do
   ! pkg-config --exists "$library" 2>/dev/null || { echo "$library is there"; exit 1; }
 done
-for header in hwloc.h fmt/format.h nlohmann/json.hpp CLI/CLI.hpp gtest/gtest.h boost/version.hpp rdma/fabric.h mpi.h; do
+for header in hwloc.h fmt/format.h nlohmann/json.hpp CLI/CLI.hpp gtest/gtest.h boost/version.hpp rdma/fabric.h \
+  mpi.h; do
   ! echo "#include <$header>" | c++ -E -x c++ - >/dev/null 2>&1 || { echo "$header is there"; exit 1; }
 done
 [ "$(cat /proc/net/route | wc -l)" -le 1 ] || { echo "there is a network"; exit 1; }
@@ -54,27 +57,29 @@ int main(void) {
 }
 PROGRAM
 cc -fopenmp a.c -o a
-SMELT_VERBOSE=1 LD_PRELOAD="$place/work/installed/lib/smelt/libsmelt_gomp.so" ./a >output 2>&1 || { cat output; exit 1; }
+shim=$place/work/installed/lib/smelt/libsmelt_gomp.so
+SMELT_VERBOSE=1 LD_PRELOAD="$shim" ./a >output 2>&1 || { cat output; exit 1; }
 grep -q '^sum 200$' output && grep -q '^smelt: .*symbols taken' output || { cat output; exit 1; }
-[ -e installed/lib/libsmelt.so.0 ] && [ -e installed/include/smelt/smelt.h ] && [ -e installed/share/man/man3/smelt_barrier.3 ]
+for file in lib/libsmelt.so.0 include/smelt/smelt.h share/man/man3/smelt_barrier.3; do [ -e "installed/$file" ]; done
 [ ! -e installed/bin/smelt ]
 BUILD
 mkdir "$place/work" "$place/nothing"
 echo '#error not to be found' >"$place/nothing.h"
 if [ "$(id -u)" -eq 0 ]; then
-  unshare --mount --net true 2>/dev/null || skip "no namespaces here, so what is installed here cannot be hidden"
+  unshare --mount --net true 2>/dev/null || skip "no namespaces here, so what is installed cannot be hidden"
   chown nobody "$place/work"
   as_nobody="setpriv --reuid nobody --regid nogroup --clear-groups"
   enter='unshare --mount --net --propagation private'
 else
-  unshare --map-root-user --mount --net true 2>/dev/null || skip "no namespaces here, so what is installed here cannot be hidden"
+  unshare --map-root-user --mount --net true 2>/dev/null ||
+    skip "no namespaces here, so what is installed cannot be hidden"
   as_nobody='' enter='unshare --map-root-user --mount --net'
 fi
 $enter sh -c '
   nothing=$1
   shift
-  for hidden in /usr/include/hwloc /usr/include/fmt /usr/include/nlohmann /usr/include/CLI /usr/include/gtest /usr/include/boost /usr/include/rdma \
-    /usr/lib/*/openmpi/include /usr/include/*/mpi; do
+  for hidden in /usr/include/hwloc /usr/include/fmt /usr/include/nlohmann /usr/include/CLI /usr/include/gtest \
+    /usr/include/boost /usr/include/rdma /usr/lib/*/openmpi/include /usr/include/*/mpi; do
     [ ! -d "$hidden" ] || mount --bind "$nothing" "$hidden" || exit 1
   done
   for hidden in /usr/include/hwloc.h /usr/include/mpi.h /usr/lib/*/libboost_context.a; do
@@ -82,4 +87,4 @@ $enter sh -c '
   done
   exec "$@"' - "$place/nothing" $as_nobody bash "$place/build.sh" "$place" >"$place/build.log" 2>&1 ||
   { tail -n 40 "$place/build.log"; fail "the runtime parts alone, from the tarball"; }
-echo "${tarball##*/}: $(wc -c <"$tarball") bytes; its runtime parts build, install and serve without network, root or libraries"
+echo "${tarball##*/}: $(wc -c <"$tarball") bytes; its runtime parts are built, installed and serve"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Part of packages_test.sh: what runs inside a clean Debian. The packages lie in /packages, debian/tests in /packages/tests.
+# Part of packages_test.sh: what runs inside a clean Debian. The packages lie in /packages, debian/tests in
+# /packages/tests.
 #   use_inside.sh VERSION
 set -eu
 version=$1
@@ -10,8 +11,8 @@ calibrated() { quietly smelt calibrate --system --no-methods --race 0 --limit 20
 
 # What is there: names, modes, owners, links, contents, but for what each use of apt and dpkg writes to.
 inventory() {
-  find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /packages -o -path /tests -o -path /run -o \
-    -path '/var/cache/*' -o -path '/var/log/*' -o -path /etc/ld.so.cache -o -path '/var/lib/dpkg/*-old' -o \
+  find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /packages -o -path /tests -o \
+    -path /run -o -path '/var/cache/*' -o -path '/var/log/*' -o -path /etc/ld.so.cache -o -path '/var/lib/dpkg/*-old' -o \
     -path '/var/lib/dpkg/lock*' -o -path /var/lib/dpkg/status -o -path /var/lib/dpkg/available -o \
     -path /var/lib/apt/extended_states \) -prune -o -printf '%y %m %u:%g %p %l\n' >/tmp/names
   sed -n 's/^f [0-7]* [^ ]* \(.*\) $/\1/p' /tmp/names | tr '\n' '\0' | xargs -0 -r md5sum >/tmp/sums
@@ -30,7 +31,8 @@ apt_offline install /packages/*.deb
 inventory >/tmp/installed
 echo "installed: $(diff /tmp/before /tmp/installed | grep -c '^> [fdl] ') files"
 # Of a name in the system's library folder there is nothing but the libraries.
-! dpkg -L smelt-openmp openmpi-smelt smelt | grep -E '^/usr/lib/[^/]*-linux-gnu/[^/]*\.so' || fail "a file among the libraries"
+! dpkg -L smelt-openmp openmpi-smelt smelt | grep -E '^/usr/lib/[^/]*-linux-gnu/[^/]*\.so' ||
+  fail "a file among the libraries"
 
 # Used as Debian would (debian/tests/control).
 for test in $(sed -n 's/^Tests: //p' /packages/tests/control); do
@@ -70,7 +72,8 @@ apt_offline remove '?name(smelt)'
 apt_offline purge '?name(smelt)'
 inventory >/tmp/after
 diff /tmp/before /tmp/after >/tmp/left || { cat /tmp/left; fail "left behind after the purge"; }
-[ "$(dpkg-query -W -f '${Package} ${Version} ${Status}\n')" = "$packages_before" ] || fail "dpkg still knows of something"
+[ "$(dpkg-query -W -f '${Package} ${Version} ${Status}\n')" = "$packages_before" ] ||
+  fail "dpkg still knows of something"
 # The control: a single file more is seen.
 : >/etc/smelt-left-behind
 inventory >/tmp/after
