@@ -223,6 +223,7 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
                                                                                     {"calibrate"},
                                                                                     {"profile", "export"},
                                                                                     {"profile", "import"},
+                                                                                    {"profile", "verify"},
                                                                                     {"profile", "diff"},
                                                                                     {"info"},
                                                                                     {"tree"},
