@@ -1,5 +1,6 @@
-# Completion of smelt's command line in bash. What there is to complete is asked of smelt itself, so that it cannot be out of date.
-# Sourced by bash-completion, from its folder completions/ under the name smelt; or by hand: . contrib/completion/smelt.bash
+# Completion of smelt's command line in bash. What there is to complete is asked of smelt itself, so that it cannot be
+# out of date. Sourced by bash-completion, from its folder completions/ under the name smelt; or by hand.
+# Checked (tests/packages/contrib_test.sh): asked for words.
 # shellcheck shell=bash disable=SC2207
 
 # _smelt_help PROGRAM SCRIPT [COMMAND...]: what sed's SCRIPT finds in the help of a command.

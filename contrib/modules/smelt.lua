@@ -1,5 +1,6 @@
--- Environment module for Lmod: module load smelt puts Smelt under every OpenMP and Open MPI program that is started afterwards,
--- module unload smelt takes it away. Copy to <modulepath>/smelt/0.2.0.lua and set `prefix`.
+-- Environment module for Lmod: module load smelt puts Smelt under every OpenMP and Open MPI program that is started
+-- afterwards, module unload smelt takes it away. Copy to <modulepath>/smelt/0.2.0.lua and set `prefix`.
+-- Checked (tests/packages/contrib_test.sh): luac -p; run with Lmod's functions pretended. Not run by Lmod.
 local prefix = "/usr"
 local libdir = pathJoin(prefix, "lib/x86_64-linux-gnu") -- meson's libdir; others have lib64 or lib
 
@@ -10,7 +11,8 @@ help([[
 Loaded, OpenMP programs (GCC's libgomp, LLVM's libomp) and programs of Open MPI run with Smelt. Unloaded, they do not.
   smelt info        what is known of this machine
   smelt run -- ./a  one program alone, without loading the module
-For one program: SMELT_GOMP=0 SMELT_KMP=0 ./app runs on the stock OpenMP runtimes, SMELT_PRIORITY=0 without Open MPI's component.
+For one program: SMELT_GOMP=0 SMELT_KMP=0 ./app runs on the stock OpenMP runtimes,
+mpirun --mca coll_smelt_priority 0 ./app on Open MPI's own components.
 ]])
 
 local shims = pathJoin(libdir, "smelt")

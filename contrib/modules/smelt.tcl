@@ -1,6 +1,9 @@
 #%Module1.0
-# Environment module in Tcl, for Environment Modules and Lmod: module load smelt puts Smelt under every OpenMP and Open MPI program that is
-# started afterwards, module unload smelt takes it away. Copy to <modulepath>/smelt/0.2.0 and set prefix.
+# Environment module in Tcl, for Environment Modules and Lmod: module load smelt puts Smelt under every OpenMP and
+# Open MPI program that is started afterwards, module unload smelt takes it away. Copy to <modulepath>/smelt/0.2.0 and
+# set prefix.
+# Checked (tests/packages/contrib_test.sh): run by tclsh with the module command's functions pretended. Not run by
+# either.
 set prefix /usr
 # meson's libdir; others have lib64 or lib
 set libdir $prefix/lib/x86_64-linux-gnu
@@ -8,7 +11,7 @@ set shims $libdir/smelt
 
 module-whatis "machine-aware barriers, broadcasts and reductions under OpenMP and Open MPI programs"
 proc ModulesHelp {} {
-  puts stderr "Loaded, OpenMP programs (GCC's libgomp, LLVM's libomp) and programs of Open MPI run with Smelt. Unloaded, they do not."
+  puts stderr "Loaded, OpenMP programs (GCC's libgomp, LLVM's libomp) and programs of Open MPI run with Smelt."
   puts stderr "smelt run -- ./app puts it under one program alone, without loading the module."
 }
 

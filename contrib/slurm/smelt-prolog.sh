@@ -1,7 +1,8 @@
 #!/bin/sh
-# Slurm prologue (slurm.conf: Prolog=/etc/slurm/prolog.d/*, run as root on each node before a job): says so, once per boot, when the node has
-# no profile of the machine as it is now. Programs run all the same, with typical costs. Nothing is measured here: it takes
-# milliseconds, and it never fails, as a failing prologue would drain the node.
+# Slurm prologue (slurm.conf: Prolog=/etc/slurm/prolog.d/*, run as root on each node before a job): says so, once per
+# boot, when the node has no profile of the machine as it is now. Programs run all the same, with typical costs. Nothing
+# is measured here: it takes milliseconds, and it never fails, as a failing prologue would drain the node.
+# Checked (tests/packages/contrib_test.sh): sh -n; run with smelt, logger and scontrol pretended. Not run by Slurm.
 #   SMELT=/opt/smelt/bin/smelt   where it is not in PATH
 #   SMELT_DRAIN=yes              drain the node until somebody has calibrated it
 smelt=${SMELT:-smelt}

@@ -1,11 +1,13 @@
 #!/bin/sh
-# Slurm task prologue (slurm.conf: TaskProlog=/etc/slurm/smelt-task-prolog.sh, run as the user): switches Smelt on for the tasks of jobs that
-# ask for it, by sbatch --export=ALL,SMELT=on or export SMELT=on in the job. What is printed as "export NAME=VALUE" becomes part of the
-# task's environment.
+# Slurm task prologue (slurm.conf: TaskProlog=/etc/slurm/smelt-task-prolog.sh, run as the user): switches Smelt on for
+# the tasks of jobs that ask for it, by sbatch --export=ALL,SMELT=on or export SMELT=on in the job. What is printed as
+# "export NAME=VALUE" becomes part of the task's environment.
+# Checked (tests/packages/contrib_test.sh): sh -n; run, and what it prints looked at. Not run by Slurm.
 #   SMELT_LIBDIR=/opt/smelt/lib/smelt    where the shims lie, if not in the system's library folder
 [ "${SMELT-}" = on ] || exit 0
 if [ -z "${SMELT_LIBDIR-}" ]; then
-  for folder in /usr/lib/*-linux-gnu/smelt /usr/lib64/smelt /usr/local/lib/*-linux-gnu/smelt /usr/local/lib64/smelt; do
+  for folder in /usr/lib/*-linux-gnu/smelt /usr/lib64/smelt /usr/local/lib/*-linux-gnu/smelt \
+    /usr/local/lib64/smelt; do
     if [ -e "$folder/libsmelt_gomp.so" ]; then SMELT_LIBDIR=$folder; break; fi
   done
 fi
@@ -19,7 +21,10 @@ esac
 if [ -d "$SMELT_LIBDIR/openmpi" ]; then
   case "${OMPI_MCA_mca_base_component_path-}" in
     *"$SMELT_LIBDIR/openmpi"*) ;;
-    *) echo "export OMPI_MCA_mca_base_component_path=$SMELT_LIBDIR/openmpi:${OMPI_MCA_mca_base_component_path:-SYSTEM_DEFAULT:USER_DEFAULT}" ;;
+    *)
+      others=${OMPI_MCA_mca_base_component_path:-SYSTEM_DEFAULT:USER_DEFAULT}
+      echo "export OMPI_MCA_mca_base_component_path=$SMELT_LIBDIR/openmpi:$others"
+      ;;
   esac
   [ -n "${OMPI_MCA_coll_smelt_priority-}${SMELT_PRIORITY-}" ] || echo "export OMPI_MCA_coll_smelt_priority=90"
 fi

@@ -1,4 +1,5 @@
 # Spack recipe: spack repo add <this repository>/contrib/spack && spack install smelt
+# Checked (tests/packages/contrib_test.sh): compiled, and run with Spack's names pretended. Not built by Spack.
 # A release tarball's checksum goes into version(); until there is one, the source is given: spack dev-build smelt@0.2.0
 from spack.package import *
 
