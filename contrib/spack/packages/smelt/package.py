@@ -1,6 +1,13 @@
-# Spack recipe: spack repo add <this repository>/contrib/spack && spack install smelt
+# Spack recipe (Spack 0.23 and later): spack repo add <this repository>/contrib/spack && spack install smelt
 # Checked (tests/packages/contrib_test.sh): compiled, and run with Spack's names pretended. Not built by Spack.
 # A release tarball's checksum goes into version(); until there is one, the source is given: spack dev-build smelt@0.2.0
+import os
+
+try:
+    from spack_repo.builtin.build_systems.meson import MesonPackage
+except ImportError:  # before Spack 1.0 it came with the names below
+    pass
+
 from spack.package import *
 
 
@@ -14,7 +21,7 @@ class Smelt(MesonPackage):
     version("0.2.0")
 
     variant("cli", default=True, description="Build the smelt program, which calibrates, shows and runs")
-    variant("mpi", default=True, description="Build the components of Open MPI")
+    variant("mpi", default=False, description="Build the components of Open MPI")
     variant("rails", default=False, description="Messages between nodes over several networks (libfabric)")
     variant("threads", default=True, description="User-level threads (Boost.Context, linked statically)")
 
@@ -30,24 +37,35 @@ class Smelt(MesonPackage):
         depends_on("nlohmann-json")
         depends_on("cli11")
 
-    # The components are built with Open MPI's own headers, and serve the series that they are built for.
-    depends_on("openmpi@4.1,5.0,6.0:6.1 +internal-headers", when="+mpi")
+    # The components are built with Open MPI's own headers, for the series that they are built with. Spack's recipe of
+    # Open MPI does not install these: give it one that was configured --with-devel-headers, as an external.
+    depends_on("openmpi@4.1,5.0,6.0:6.1", when="+mpi")
     depends_on("libfabric", when="+rails")
-    depends_on("boost +context cxxstd=20 link=static", when="+threads", type=("build", "link"))
+    depends_on("boost +context +pic", when="+threads")
 
     conflicts("platform=darwin", msg="Linux alone (futex, sysfs, ELF interposition)")
     conflicts("%gcc@:10", msg="C++20")
 
+    @property
+    def components(self):
+        return join_path(self.prefix.lib, "smelt", "openmpi")
+
     def meson_args(self):
         return [
+            "--libdir=lib",
             "-Dcli=" + ("enabled" if "+cli" in self.spec else "disabled"),
             "-Drails=" + ("enabled" if "+rails" in self.spec else "disabled"),
             "-Dtests=false",
             "-Dbench=false",
         ]
 
+    @run_after("install")
+    def components_are_there(self):
+        if "+mpi" in self.spec and not os.path.exists(join_path(self.components, "mca_coll_smelt.so")):
+            raise InstallError("no component was built: this Open MPI is without the headers for components "
+                               "(--with-devel-headers); meson's log says more")
+
     def setup_run_environment(self, env):
         # Open MPI finds the components where they lie, and uses them when asked: smelt run, or coll_smelt_priority.
         if "+mpi" in self.spec:
-            folder = join_path(self.prefix.lib, "smelt", "openmpi")
-            env.set("OMPI_MCA_mca_base_component_path", folder + ":SYSTEM_DEFAULT:USER_DEFAULT")
+            env.set("OMPI_MCA_mca_base_component_path", self.components + ":SYSTEM_DEFAULT:USER_DEFAULT")
