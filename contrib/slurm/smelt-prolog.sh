@@ -4,7 +4,8 @@
 # is measured here: it takes milliseconds, and it never fails, as a failing prologue would drain the node.
 # Checked (tests/packages/contrib_test.sh): sh -n; run with smelt, logger and scontrol pretended. Not run by Slurm.
 #   SMELT=/opt/smelt/bin/smelt   where it is not in PATH
-#   SMELT_DRAIN=yes              drain the node until somebody has calibrated it
+#   SMELT_DRAIN=yes              drain the node until somebody has calibrated it; by scontrol, which Slurm does not like to
+#                                see in prologues, and which is called for nodes without a profile alone
 smelt=${SMELT:-smelt}
 command -v "$smelt" >/dev/null 2>&1 || exit 0
 "$smelt" profile verify --system --quiet 2>/dev/null
