@@ -28,22 +28,6 @@ def target(page, link):
     return path.relative_to(root) if path.is_relative_to(root) and path.exists() else None
 
 
-def on_config(config):
-    # A page that is in the navigation already and not yet in docs/.
-    def pruned(items):
-        kept = []
-        for item in items:
-            (title, inside), = item.items()
-            if isinstance(inside, list):
-                kept.append({title: pruned(inside)})
-            elif inside != "sites.md" or (root / "docs" / inside).exists():
-                kept.append(item)
-        return kept
-
-    config["nav"] = pruned(config["nav"])
-    return config
-
-
 def on_files(files, config):
     made = pathlib.Path(config["site_dir"]).parent / "site-pages"  # what is in the site under another name
     home.clear()
