@@ -19,6 +19,7 @@
 #include <functional>
 
 #include <fcntl.h>
+#include <hwloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -337,6 +338,58 @@ TEST_F(Fuzz, PackedNetworkProfiles) {
     std::vector<Rail> rails;
     for (uint32_t r = 0; r < network.rails; ++r) rails.push_back(network.rail[r].rail);
     use_rails(mutator, rails.data(), network.rails, network.copy);
+  });
+  expect_both();
+}
+
+// What lstopo writes of a machine of that shape.
+std::string xml_of(const char* shape) {
+  hwloc_topology_t topology = nullptr;
+  char* text = nullptr;
+  int bytes = 0;
+  std::string out;
+  if (hwloc_topology_init(&topology) == 0 && hwloc_topology_set_synthetic(topology, shape) == 0 &&
+      hwloc_topology_load(topology) == 0 && hwloc_topology_export_xmlbuffer(topology, &text, &bytes, 0) == 0) {
+    out.assign(text, static_cast<size_t>(bytes) - 1);
+    hwloc_free_xmlbuffer(topology, text);
+  }
+  hwloc_topology_destroy(topology);
+  return out;
+}
+
+// Between the file and ours stand hwloc's parser and what it makes of trees that no machine has.
+TEST_F(Fuzz, HwlocXml) {
+  std::vector<std::string> corpus;
+  for (const char* shape : {"pack:2 numa:1 l3:2 core:2 pu:2", "pu:1", "pack:1 [numa] [numa] core:4 pu:1"})
+    corpus.push_back(xml_of(shape));
+  for (const std::string& text : corpus) ASSERT_GT(text.size(), 500u);
+  const std::vector<std::string> words = {"0",
+                                          "-1",
+                                          "4294967295",
+                                          "18446744073709551615",
+                                          "0x0",
+                                          "0xf...f",
+                                          "0xffffffff,0x0",
+                                          "\"",
+                                          "/>",
+                                          "</object>",
+                                          "<object type=\"PU\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\">",
+                                          "<object type=\"NUMANode\" os_index=\"7\">",
+                                          "<info name=\"CPUModel\" value=\"&lt;\"/>",
+                                          "type=\"Group\"",
+                                          "type=\"Machine\"",
+                                          "cpuset=\"\"",
+                                          "os_index=\"5\""};
+  const std::string path = folder_.path("case.xml");
+  each_case(2, [&](Mutator& mutator) {
+    overwrite(path, mutator.damage_text(mutator.any(corpus), mutator.any(corpus), words));
+    parse([&] {
+      const MachineFile file = read_machine_file(path);
+      EXPECT_GE(file.cpus.size(), 1u);
+      EXPECT_LE(file.cpus.size(), kMaxProfileCpus);
+      EXPECT_TRUE(costs_are_sane(file.overlap));
+      EXPECT_TRUE(costs_are_sane(file.paper));
+    });
   });
   expect_both();
 }
