@@ -1,7 +1,14 @@
 // From an hwloc topology to our Machine: only what the cost of a message depends on.
 #include "discover/machine.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -174,15 +181,53 @@ Machine discover_machine() {
   return machine;
 }
 
+namespace {
+
+Topology topology_from_xml(const std::string& text) {
+  Topology topology = new_topology();
+  if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(), static_cast<int>(text.size() + 1)) != 0 ||
+      hwloc_topology_load(topology.get()) != 0)
+    return nullptr;
+  return topology;
+}
+
+// hwloc believes what it reads: an object without a cpuset ends the process (2.9). So a child reads it first, and what
+// becomes of the child is known before we do the same.
+bool is_read_by_hwloc(const std::string& text) {
+  constexpr unsigned kSeconds = 30;
+  const pid_t child = ::fork();
+  if (child < 0) throw UserError(fmt::format("no process can be started to read XML ({})", std::strerror(errno)));
+  if (child == 0) {
+    constexpr rlimit kNone{0, 0};
+    ::setrlimit(RLIMIT_CORE, &kNone);
+    if (const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nothing >= 0) ::dup2(nothing, STDERR_FILENO);
+    ::signal(SIGALRM, SIG_DFL);
+    ::alarm(kSeconds);
+    bool good = false;
+    try {
+      const Topology topology = topology_from_xml(text);
+      if (topology) machine_from(topology.get());
+      good = topology != nullptr;
+    } catch (const UserError&) {
+      good = true;  // hwloc has read it; the parent says what we have against it
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
 Machine machine_from_xml(const std::string& path) {
   const std::string text = read_text_file(path, "");
   size_t pus = 0;  // hwloc connects all objects before it can be asked how many there are
   for (size_t at = 0; (at = text.find("type=\"PU\"", at)) != text.npos; ++at) ++pus;
   if (pus > kMaxProfileCpus) refuse_size(path + ": ", pus);
-  const Topology topology = new_topology();
-  if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(), static_cast<int>(text.size() + 1)) != 0 ||
-      hwloc_topology_load(topology.get()) != 0)
-    throw UserError(fmt::format("{}: not an hwloc XML file ('lstopo file.xml' writes one)", path));
+  const Topology topology = is_read_by_hwloc(text) ? topology_from_xml(text) : nullptr;
+  if (!topology) throw UserError(fmt::format("{}: not an hwloc XML file ('lstopo file.xml' writes one)", path));
   return machine_from(topology.get());
 }
 

@@ -1,7 +1,10 @@
 // smelt info --rails and smelt tune: word for word on a network profile made by hand, and their errors.
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -224,6 +227,66 @@ TEST(Rails, OpenMpiKnowsTheParameters) {
       if (name.ends_with(ending)) name.resize(name.size() - std::string(ending).size());
     EXPECT_NE(known.find(":param:" + name + ":value:"), std::string::npos) << name;
   }
+}
+
+// Two interfaces as the profile has them, in a network of the program's own. False: it may not have one.
+bool two_interfaces() {
+  return ::unshare(CLONE_NEWNET) == 0 &&
+         std::system(
+             "{ ip link set lo up && ip link add fast0 type veth peer name f1 && ip link add slow0 type veth peer name s1 &&"
+             " ip addr add 10.77.1.1/24 dev fast0 && ip addr add 10.77.2.1/24 dev slow0 &&"
+             " for i in fast0 f1 slow0 s1; do ip link set $i up || exit 1; done; } >/dev/null 2>&1") == 0;
+}
+
+// From one node to others that are like it, and what differs there.
+TEST(Rails, AProfileTravels) {
+  const auto environment = cache("travels");
+  // Not to a machine with other interfaces.
+  const Outcome refused = run({{"network", "import", two_rails()}, environment});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("fast0 (veth, 10000 Mbit/s) is no interface of this machine"), std::string::npos)
+      << refused.err;
+  EXPECT_EQ(run({{"network", "export"}, environment}).code, 2) << "nothing was imported, but there is something";
+
+  Call import{{"network", "import", two_rails()}, environment};
+  import.prepare = two_interfaces;
+  const Outcome imported = run(import);
+  if (imported.code == 125) GTEST_SKIP() << "no network of one's own here";
+  ASSERT_EQ(imported.code, 0) << imported.err;
+  const Outcome exported = run({{"network", "export"}, environment});
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  EXPECT_EQ(nlohmann::json::parse(exported.out), nlohmann::json::parse(read_file(two_rails())));
+  const std::string file = scratch() + "/exported.json";
+  EXPECT_EQ(run({{"network", "export", "-o", file}, environment}).code, 0);
+  EXPECT_EQ(read_file(file), exported.out);
+  // What was imported is what is used.
+  EXPECT_EQ(run({{"info", "--rails"}, environment}).out, smelt({"info", "--rails", "--network", two_rails()}).out);
+
+  // Another speed on one rail, and one rail less.
+  auto other = nlohmann::ordered_json::parse(exported.out);
+  for (auto& [name, curve] : other["rails"][0].items())
+    if (curve.is_object() && curve.contains("us"))
+      for (auto& us : curve["us"]) us = 2 * us.get<double>();
+  other["library"] = "libfabric 2.0";
+  const std::string slower = write_file("slower.json", other.dump());
+  const std::string differs = run({{"network", "diff", file, slower}, environment}).out;
+  EXPECT_NE(differs.find("library        libfabric 1.17 and libfabric 2.0\n"), std::string::npos) << differs;
+  EXPECT_NE(differs.find("(+100 %); bandwidth"), std::string::npos) << differs;
+  EXPECT_NE(differs.find("(-50 %)"), std::string::npos) << differs;
+  EXPECT_EQ(std::count(differs.begin(), differs.end(), '\n'), 3) << differs;
+  // The second is this machine's where none is named.
+  const std::string same = run({{"network", "diff", file}, environment}).out;
+  EXPECT_EQ(same, run({{"network", "diff", file, file}, environment}).out);
+  EXPECT_NE(same.find("(+0 %)"), std::string::npos) << same;
+  other["rails"].erase(1);
+  const std::string fewer = write_file("fewer.json", other.dump());
+  EXPECT_NE(run({{"network", "diff", file, fewer}, environment}).out.find("slow0          only in the first\n"),
+            std::string::npos);
+  EXPECT_NE(run({{"network", "diff", fewer, file}, environment}).out.find("slow0          only in the second\n"),
+            std::string::npos);
+  const Outcome missing = run({{"network", "diff", file, "/no/such/file"}, environment});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_EQ(std::count(missing.err.begin(), missing.err.end(), '\n'), 1) << missing.err;
 }
 
 TEST(Rails, BadInputIsOneLine) {

@@ -261,6 +261,7 @@ void tasks_and_loops(int size, int round) {
     }
 #pragma omp for schedule(dynamic, 2) nowait
     for (int i = 0; i < 60; ++i) {
+#pragma omp atomic  // others may be in the next loop already
       ++hits[i];
 #pragma omp task shared(in_tasks)
       {
@@ -282,7 +283,10 @@ void tasks_and_loops(int size, int round) {
     }
     CHECK(mine == 4);
 #pragma omp for schedule(runtime)
-    for (int i = 0; i < 60; ++i) hits[i] += 10;
+    for (int i = 0; i < 60; ++i) {
+#pragma omp atomic
+      hits[i] += 10;
+    }
     CHECK(sum == 21 && in_tasks == 60);
     for (const int hit : hits) CHECK(hit == 11);
     if (round % 3 == 1) {
