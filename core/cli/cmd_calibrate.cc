@@ -1,6 +1,6 @@
 // smelt calibrate: measure this machine and put the profile where every process finds it.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

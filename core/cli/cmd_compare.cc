@@ -1,6 +1,6 @@
 // smelt compare: every pattern on one machine, or on a folder of them.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

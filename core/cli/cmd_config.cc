@@ -1,6 +1,6 @@
 // smelt config: every setting, its value and where the value came from. All from options.def.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>

@@ -1,6 +1,6 @@
 // smelt doctor: would timings taken on this machine now be right, and do programs find what they need?
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // smelt draw: pictures of a machine's costs and of what is planned on it, as SVG, DOT or text.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <cstdlib>

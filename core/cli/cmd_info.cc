@@ -1,7 +1,7 @@
 // smelt info: what is known about the machine, how it is known, and what follows from it.
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // smelt network: sample the networks between two nodes, one command on each.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

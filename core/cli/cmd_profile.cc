@@ -1,7 +1,7 @@
 // smelt profile: carry profiles between machines that are alike, and see what changed.
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <ctime>

@@ -1,7 +1,7 @@
 // smelt report: everything that is known of a machine as one HTML file, to be looked at, printed and sent.
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <ctime>
 #include <filesystem>

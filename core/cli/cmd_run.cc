@@ -1,6 +1,6 @@
 // smelt run: put the OpenMP shims in front of a program, the Open MPI component under it, and become that program.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <unistd.h>
 #include <algorithm>

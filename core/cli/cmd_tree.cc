@@ -1,6 +1,6 @@
 // smelt tree: which pattern would be used, what it costs, and how it looks.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>

@@ -1,6 +1,6 @@
 // smelt tune: hands other libraries their own parameters, from what was measured.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>

@@ -1,6 +1,6 @@
 // smelt: the program for people. Parse, do one verb, and whatever goes wrong is one line that says what to do.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kTableWidth = 110;         // of tables, where their content allows
+constexpr size_t kTableWidth = 110;    // of tables, where their content allows
 constexpr uint32_t kNumbersUpTo = 16;  // CPUs whose costs are printed as numbers; beyond, cells are shaded
 constexpr uint32_t kMostCells = 96;    // shaded cells a side; beyond, neighbours share one
 constexpr const char* kReset = "\x1b[0m";
@@ -236,7 +236,8 @@ std::string schedule_text(const Picture& p, const TextStyle& style) {
   for (uint32_t first = 0; first < std::max(chart.rounds, 1u);) {
     uint32_t last = first;
     size_t width = 10;
-    while (last < chart.rounds && (last == first || width + widths[last] + 2 <= kTableWidth)) width += widths[last++] + 2;
+    while (last < chart.rounds && (last == first || width + widths[last] + 2 <= kTableWidth))
+      width += widths[last++] + 2;
     std::string line = "\n     CPU";
     for (uint32_t round = first; round < last; ++round)
       line += "  " + padded(fmt::format("round {}", round + 1), widths[round]);

@@ -43,7 +43,8 @@ struct CopyBoard {
 
 class SharedBoard {
  public:
-  SharedBoard() : memory_(::mmap(nullptr, sizeof(CopyBoard), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
+  SharedBoard()
+      : memory_(::mmap(nullptr, sizeof(CopyBoard), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
   ~SharedBoard() {
     if (ok()) ::munmap(memory_, sizeof(CopyBoard));
   }

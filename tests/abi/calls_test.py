@@ -107,6 +107,7 @@ class Looker:
 
 def main():
     calls, sites, shim, openmp = sys.argv[1:5]
+    shim = os.path.realpath(shim)  # for one named from here the loader asks where that is
     parts = table(sites)
     scratch = tempfile.mkdtemp()
     try:

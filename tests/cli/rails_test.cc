@@ -233,7 +233,8 @@ TEST(Rails, OpenMpiKnowsTheParameters) {
 bool two_interfaces() {
   return ::unshare(CLONE_NEWNET) == 0 &&
          std::system(
-             "{ ip link set lo up && ip link add fast0 type veth peer name f1 && ip link add slow0 type veth peer name s1 &&"
+             "{ ip link set lo up && ip link add fast0 type veth peer name f1 &&"
+             " ip link add slow0 type veth peer name s1 &&"
              " ip addr add 10.77.1.1/24 dev fast0 && ip addr add 10.77.2.1/24 dev slow0 &&"
              " for i in fast0 f1 slow0 s1; do ip link set $i up || exit 1; done; } >/dev/null 2>&1") == 0;
 }

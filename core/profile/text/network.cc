@@ -99,7 +99,8 @@ std::string network_to_json(const NetworkProfile& profile) {
 NetworkProfile network_from_json(const std::string& text, const std::string& name) {
   const JsonChecks checks(name);
   const Json root = checks.parse(text);
-  if (checks.text(root, "format") != kNetworkFormat) checks.fail("not a network profile (\"format\" is not \"{}\")", kNetworkFormat);
+  if (checks.text(root, "format") != kNetworkFormat)
+    checks.fail("not a network profile (\"format\" is not \"{}\")", kNetworkFormat);
   const uint32_t version = checks.whole(checks.member(root, "version"), "\"version\"", UINT32_MAX);
   if (version != kNetworkProfileVersion)
     checks.fail("version {} of the network profile; this program reads version {}: sample again", version,
