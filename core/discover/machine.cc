@@ -194,12 +194,14 @@ Topology topology_from_xml(const std::string& text) {
 // hwloc believes what it reads: an object without a cpuset ends the process (2.9). So a child reads it first, and what
 // becomes of the child is known before we do the same.
 bool is_read_by_hwloc(const std::string& text) {
-  constexpr unsigned kSeconds = 30;
+  // A number of billions where a CPU's stands is sets of billions. What machines have takes a tenth of a second.
+  constexpr unsigned kSeconds = 30, kCpuSeconds = 2;
   const pid_t child = ::fork();
   if (child < 0) throw UserError(fmt::format("no process can be started to read XML ({})", std::strerror(errno)));
   if (child == 0) {
-    constexpr rlimit kNone{0, 0};
+    constexpr rlimit kNone{0, 0}, kLittle{kCpuSeconds, kCpuSeconds};
     ::setrlimit(RLIMIT_CORE, &kNone);
+    ::setrlimit(RLIMIT_CPU, &kLittle);
     if (const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nothing >= 0) ::dup2(nothing, STDERR_FILENO);
     ::signal(SIGALRM, SIG_DFL);
     ::alarm(kSeconds);
