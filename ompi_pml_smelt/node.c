@@ -5,8 +5,9 @@
  *   2. join, when the world's communicator is made: each reads what the others of its node have said. Where one has
  *      said nothing, or something else than expected, all find that. Else each maps the memory, and tries whether it
  *      may read its neighbour's own: where it may not, what is long comes in pieces
- *   3. whether that has worked everywhere is known to all after two rounds of messages of the PML below: all tell the
- *      first, which tells all. So either all members serve a communicator or none does */
+ *   3. whether that has worked everywhere is known to all after a round of the launcher's own exchange, or, up to Open
+ *      MPI 4.1, two rounds of messages of the PML below: all tell the first, which tells all. So either all members
+ *      serve a communicator or none does */
 #include "pml_smelt.h"
 
 #include "ompi/group/group.h"
@@ -35,8 +36,6 @@ typedef struct card {
   uint64_t proof, proof_at;
   smelt_endpoint_ticket ticket; /* of the first */
 } card;
-
-enum { kTellFirst = -31001, kTellAll = -31002 }; /* tags that collectives do not use */
 
 static card own;
 static uint64_t proof = 0x736d656c742d706d;
@@ -132,7 +131,38 @@ static bool may_have_devices(void) {
 
 static int worse(int a, int b) { return a > b ? a : b; }
 
-/* The greatest of all members', with all of them; negative: the PML below has failed. */
+/* The greatest of all members', with all of them; negative: it could not be found out. */
+#if OMPI_MAJOR_VERSION >= 5
+/* Not by messages: from 5.0 on a process may look for some between MPI_COMM_WORLD's entry into the table of
+ * communicators and its ob1 being told of it, and ob1 ends at one that comes then. */
+static int agree(struct ompi_communicator_t *world, const int *rank_of, int mine) {
+  static const char key[] = "smelt.pml.outcome";
+  pmix_proc_t *procs = malloc(members * sizeof *procs);
+  if (!procs) return -1;
+  for (unsigned i = 0; i < members; ++i) {
+    const opal_process_name_t name = ompi_group_get_proc_name(world->c_local_group, rank_of[i]);
+    OPAL_PMIX_CONVERT_NAME(&procs[i], &name);
+  }
+  int all = mine;
+  pmix_value_t value;
+  PMIX_VALUE_LOAD(&value, &mine, PMIX_INT);
+  if (PMIx_Put(PMIX_LOCAL, key, &value) != PMIX_SUCCESS || PMIx_Commit() != PMIX_SUCCESS ||
+      PMIx_Fence(procs, members, NULL, 0) != PMIX_SUCCESS)
+    all = -1;
+  for (unsigned i = 0; i < members && all >= 0; ++i) {
+    pmix_value_t *theirs = NULL;
+    if (PMIx_Get(&procs[i], key, NULL, 0, &theirs) == PMIX_SUCCESS && theirs->type == PMIX_INT)
+      all = worse(all, theirs->data.integer);
+    else
+      all = -1;
+    if (theirs) PMIX_VALUE_RELEASE(theirs);
+  }
+  free(procs);
+  return all;
+}
+#else
+enum { kTellFirst = -31001, kTellAll = -31002 }; /* tags that collectives do not use */
+
 static int agree(struct ompi_communicator_t *world, const int *rank_of, int mine) {
   int all = mine;
   if (own.member != 0) {
@@ -156,6 +186,8 @@ static int agree(struct ompi_communicator_t *world, const int *rank_of, int mine
       return -1;
   return all;
 }
+
+#endif
 
 /* What else is to get on while somebody waits for a message. */
 static void progress_of_others(void *none) {

@@ -54,8 +54,8 @@ check "said who serves" 0 'smelt: pml/smelt: .*MPI_COMM_WORLD \(2 ranks\): serve
 check "said who does not: no memory" 0 'left to Open MPI.s pml/ob1: not enough shared memory' \
   mpirun -n 2 --mca pml_smelt_enable 1 -x SMELT_VERBOSE=1 -x SMELT_SHM_MB=0 "$programs/pml_rules" --left lengths
 check "said who does not: one of the ranks has it off" 0 'left to Open MPI.s pml/ob1: not all ranks' \
-  mpirun -n 1 env SMELT_VERBOSE=1 OMPI_MCA_pml_smelt_enable=1 "$programs/pml_rules" --left lengths \
-  : -n 1 "$programs/pml_rules" --left lengths
+  mpirun -n 2 sh -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || export SMELT_VERBOSE=1 OMPI_MCA_pml_smelt_enable=1; exec "$@"' - \
+  "$programs/pml_rules" --left lengths
 check "said once: a broken promise" 0 'any tag on a communicator whose info promises' \
   mpirun -n 2 --mca pml_smelt_enable 1 "$programs/pml_rules" --served broken_promises
 [ "$(wc -l <"$output")" -eq 3 ] || fail "not said once by each rank"
