@@ -186,7 +186,6 @@ static int agree(struct ompi_communicator_t *world, const int *rank_of, int mine
       return -1;
   return all;
 }
-
 #endif
 
 /* What else is to get on while somebody waits for a message. */
@@ -215,7 +214,7 @@ static const char *reason(int outcome) {
              "container, as one user)";
     case kDevices:
       return "buffers may lie in a device's memory (where none do: --mca opal_cuda_support 0, or accelerator null)";
-    default: return "Open MPI's own messages failed while the ranks were getting ready";
+    default: return "Open MPI's own exchange failed while the ranks were getting ready";
   }
 }
 

@@ -38,7 +38,7 @@ void add_tune(CLI::App& app, Action& chosen);
 
 // Exit codes besides 0 and those of `smelt run`.
 inline constexpr int kExitOutput = 1;       // stdout could not be written
-inline constexpr int kExitWarning = 1;      // smelt doctor found something
+inline constexpr int kExitWarning = 1;      // something is not as it should be (doctor, network check, profile verify)
 inline constexpr int kExitUsage = 2;        // the user's input; one line on stderr says what to do
 inline constexpr int kExitNoExecute = 126;  // the shell's conventions, kept by smelt run
 inline constexpr int kExitNotFound = 127;
@@ -49,6 +49,5 @@ void put(const std::string& text);  // to stdout; main reports a failure once, a
 void write_file(const std::string& path, std::string_view content);
 void warn(const std::string& text);  // "smelt: ...", one line on stderr
 std::string one_line(std::string text);
-std::string shell_quoted(const std::string& word);  // for sh, in single quotes
 
 }  // namespace smelt

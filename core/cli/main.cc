@@ -33,12 +33,6 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string shell_quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 void warn(const std::string& text) { std::fputs(("smelt: " + one_line(text) + "\n").c_str(), stderr); }
 
 namespace {

@@ -14,9 +14,7 @@ struct VerifyArguments {
   bool json = false, quiet = false;
 };
 
-inline constexpr int kExitDiffers = 1;
-
-// 0, or kExitDiffers with the reasons. Throws UserError: `file` is no profile.
+// 0, or kExitWarning with the reasons. Throws UserError: `file` is no profile.
 int verify_profile(const VerifyArguments& arguments);
 
 }  // namespace smelt

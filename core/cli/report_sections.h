@@ -24,7 +24,6 @@ struct ReportSubject {
 
 // Of the pairs at each distance, how their costs are known; "" where no pair is at it.
 std::vector<std::string> cost_origins(const ReportSubject& subject);
-inline std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
 std::string script_data(const ReportSubject& subject);
 
 std::string overview_section(const ReportSubject& subject);
@@ -38,5 +37,7 @@ std::string networks_section(const NetworkProfile& profile);
 // Times this machine now, for some seconds, and runs the programs of the build tree that compare OpenMP and MPI.
 std::string measured_section(const ReportSubject& subject);
 std::string commands_section(const std::string& machine);  // as --machine takes it
+
+inline std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
 
 }  // namespace smelt

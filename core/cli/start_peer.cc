@@ -14,7 +14,7 @@
 #include <sstream>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/run_environment.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -48,7 +48,7 @@ StartedPeer::StartedPeer(const std::string& agent, const std::string& host, doub
   if (words.empty()) throw UserError("--start: which program starts one on the peer? For instance ssh");
   if (host.starts_with('-')) throw UserError(fmt::format("'{}' is no host", host));
   words.push_back(host);
-  words.push_back(shell_quoted(own_path()) + " network listen --port 0");
+  words.push_back(shell_word(own_path()) + " network listen --port 0");
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

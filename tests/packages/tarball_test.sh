@@ -30,8 +30,8 @@ done
 cat >"$place/build.sh" <<'BUILD'
 set -eu
 place=$1
-cd "$place/work"
-export HOME="$place/work" PKG_CONFIG_LIBDIR="$place/nothing" PKG_CONFIG_PATH= CCACHE_DISABLE=1
+cd "$place/home"
+export HOME="$place/home" PKG_CONFIG_LIBDIR="$place/nothing" PKG_CONFIG_PATH= CCACHE_DISABLE=1
 unset XDG_CACHE_HOME
 for library in hwloc fmt nlohmann_json CLI11 gtest ompi-c libfabric; do
   ! pkg-config --exists "$library" 2>/dev/null || { echo "$library is there"; exit 1; }
@@ -41,7 +41,7 @@ for header in hwloc.h fmt/format.h nlohmann/json.hpp CLI/CLI.hpp gtest/gtest.h b
   ! echo "#include <$header>" | c++ -E -x c++ - >/dev/null 2>&1 || { echo "$header is there"; exit 1; }
 done
 [ "$(cat /proc/net/route | wc -l)" -le 1 ] || { echo "there is a network"; exit 1; }
-meson setup build "$place/source" -Dcli=disabled -Drails=disabled --prefix="$place/work/installed" --libdir=lib
+meson setup build "$place/source" -Dcli=disabled -Drails=disabled --prefix="$place/home/installed" --libdir=lib
 ninja -C build
 meson install -C build --no-rebuild --quiet
 cat >a.c <<'PROGRAM'
@@ -57,17 +57,17 @@ int main(void) {
 }
 PROGRAM
 cc -fopenmp a.c -o a
-shim=$place/work/installed/lib/smelt/libsmelt_gomp.so
+shim=$place/home/installed/lib/smelt/libsmelt_gomp.so
 SMELT_VERBOSE=1 LD_PRELOAD="$shim" ./a >output 2>&1 || { cat output; exit 1; }
 grep -q '^sum 200$' output && grep -q '^smelt: .*symbols taken' output || { cat output; exit 1; }
 for file in lib/libsmelt.so.0 include/smelt/smelt.h share/man/man3/smelt_barrier.3; do [ -e "installed/$file" ]; done
 [ ! -e installed/bin/smelt ]
 BUILD
-mkdir "$place/work" "$place/nothing"
+mkdir "$place/home" "$place/nothing"
 echo '#error not to be found' >"$place/nothing.h"
 if [ "$(id -u)" -eq 0 ]; then
   unshare --mount --net true 2>/dev/null || skip "no namespaces here, so what is installed cannot be hidden"
-  chown nobody "$place/work"
+  chown nobody "$place/home"
   as_nobody="setpriv --reuid nobody --regid nogroup --clear-groups"
   enter='unshare --mount --net --propagation private'
 else

@@ -372,7 +372,8 @@ class OtherProcess {
             us.connect({address, static_cast<size_t>(bytes)}, &peer) == 0;
     for (int fd : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(fd);
     smelt_rail_request idle{};
-    for (const double end = seconds_now() + 5e-3 * patience_ms;
+    constexpr double kPatiences = 5, kMs = 1e-3;  // by then it is up, or given up
+    for (const double end = seconds_now() + kPatiences * kMs * patience_ms;
          begun && us.state(0).up + us.state(1).up < 2 && seconds_now() < end;)
       smelt_rail_test(us.rails, &idle, nullptr);
     return begun && us.state(0).up + us.state(1).up == 2;
