@@ -28,7 +28,7 @@ grep -q 'ERROR: Dependency.*hwloc.*not found' "$directory/whole.log" || fail "no
 
 build=$directory/build
 [ ! -f "$build/build.ninja" ] || again=--reconfigure
-meson setup ${again-} "$build" "$source" -Dcli=disabled --native-file "$directory/native.ini" >"$directory/build.log" 2>&1 ||
+meson setup ${again-} "$build" "$source" -Dcli=disabled -Doptimization=1 --native-file "$directory/native.ini" >"$directory/build.log" 2>&1 ||
   { cat "$directory/build.log"; echo "FAIL: configuring with -Dcli=disabled"; exit 1; }
 ninja -C "$build" >"$directory/ninja.log" 2>&1 || { cat "$directory/ninja.log"; echo "FAIL: building with -Dcli=disabled"; exit 1; }
 

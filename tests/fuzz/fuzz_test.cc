@@ -1,7 +1,7 @@
 // What the parsers do with damaged input, by the thousand: they accept what makes sense, refuse the rest in one line,
 // and nothing else. The sanitizer builds run it too, and find what is read or written beside a buffer on the way.
 //
-//   SMELT_TEST_FUZZ_CASES   how many cases of each kind (3000; hwloc's XML: a sixth; command lines: a twentieth)
+//   SMELT_TEST_FUZZ_CASES   how many cases of each kind (3000; hwloc's XML: a twentieth; command lines as well)
 //   SMELT_TEST_FUZZ_SEED    where they begin (1): case k of seed s is case 0 of seed s + k, so one can be had alone
 //
 // A case is a function of its seed. The seed at work is in the file that is named at the start, and stays there if the
@@ -381,7 +381,7 @@ TEST_F(Fuzz, HwlocXml) {
                                           "cpuset=\"\"",
                                           "os_index=\"5\""};
   const std::string path = folder_.path("case.xml");
-  each_case(6, [&](Mutator& mutator) {
+  each_case(20, [&](Mutator& mutator) {
     overwrite(path, mutator.damage_text(mutator.any(corpus), mutator.any(corpus), words));
     parse([&] {
       const MachineFile file = read_machine_file(path);

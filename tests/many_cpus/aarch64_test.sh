@@ -2,11 +2,16 @@
 # Smelt for AArch64 on this machine's CPUs: cross built, with the libraries of a Debian of that architecture, and
 # emulated program by program (qemu-user). The instructions and the system calls are AArch64's; the order in which
 # others see what one wrote is this machine's.
-#   aarch64_test.sh SOURCE_DIRECTORY CROSS_BUILD_DIRECTORY NATIVE_MPI_PROGRAMS
+#   aarch64_test.sh SOURCE_DIRECTORY CROSS_BUILD_DIRECTORY NATIVE_MPI_PROGRAMS [--long]
+# --long: more patterns, more numbers of threads and ranks.
 #   AARCH64_SEEDS=100    random mixtures of tasks, loops and nested regions (tests/gomp_shim/mixed.c); by default 6
 # Exit 77: skipped, the last line says why.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) source=$1 build=$2 native=$3
+patterns='best spread:3 dissemination:2' sizes='3 8' ranks='2 5'
+if [ "${4-}" = --long ]; then
+  patterns='best hierarchical:1 spread:3 dissemination:2 mst hybrid adaptive-sorted binary' sizes='3 4 7 8 16' ranks='2 3 5 8'
+fi
 for tool in qemu-aarch64-static aarch64-linux-gnu-g++; do
   command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
@@ -68,8 +73,7 @@ seed=0
 while [ $((seed += 1)) -le "${AARCH64_SEEDS:-6}" ]; do
   check "mixed, seed $seed" 0 '^ok$' env $(small) $waiting $all "$programs/mixed" $seed 20 8
 done
-sizes="3 4 7 8 16"
-for asked in best hierarchical:1 spread:3 dissemination:2 mst hybrid adaptive-sorted binary; do
+for asked in $patterns; do
   why=
   for size in $sizes; do
     proper $asked "$size" large SMELT_PATTERN=$asked "$programs/constructs" "$size" "$(rounds "$size")" || break
@@ -88,7 +92,7 @@ if command -v mpirun >/dev/null && [ -e "$build/ompi_coll_smelt/mca_coll_smelt.s
   check "wrong bits fail: the tests can see it" 0 '^FAILED: rank' \
     sh -c '! "$@"' - mpirun -n 3 -x LD_PRELOAD="$mpi/libbroken_mpi.so" -x BROKEN=bit "$mpi/reductions" --light
   checksum() { sed -n 's/^checksum //p' "$output"; }
-  for n in 2 3 5 8; do
+  for n in $ranks; do
     export OMPI_MCA_mca_base_component_path="$with"
     check "$n ranks are served" 0 '^ok$' mpirun -n $n "$mpi/counters" used
     check "barriers, $n ranks" 0 '^ok$' mpirun -n $n "$mpi/barrier" --light --rounds 200 --mixed 100

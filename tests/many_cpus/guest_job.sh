@@ -79,11 +79,13 @@ switches_long() {
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader
 export OMPI_MCA_mca_base_component_path=/smelt/ompi_coll_smelt:SYSTEM_DEFAULT OMPI_MCA_coll_smelt_priority=90
-ranks() {
+ranks() { ranks_of "${ranks%% *}"; }
+more_ranks() { ranks_of ${ranks#* }; }
+ranks_of() {  # SIZE...
   [ -e /smelt/ompi_coll_smelt/mca_coll_smelt.so ] || { skips "no component for Open MPI"; return; }
   check "wrong bits fail: the tests can see it" 0 '^FAILED: rank' sh -c '! "$@"' - \
     mpirun -n 4 -x LD_PRELOAD="$mpi/libbroken_mpi.so" -x BROKEN=bit "$mpi/reductions" --light
-  for size in $ranks; do
+  for size in "$@"; do
     # Few rounds: Open MPI's own waits do not hand the turn to another CPU.
     start="mpirun -n $size --use-hwthread-cpus --bind-to hwthread"
     check "$size ranks are served" 0 "MPI_COMM_WORLD \($size ranks\): barrier" \

@@ -72,7 +72,9 @@ other_form() {
 every_program() {
   mixed_empty=--mixed-empty order=--order smelt_serves=--smelt differ=--all
   if [ "$component" = stock ]; then mixed_empty= order= smelt_serves= differ=; fi
-  for n in 2 3 4 5 8 10; do
+  sizes='2 3 5 8' sizes_of_forms=3
+  if [ "$length" = --full ]; then sizes='2 3 4 5 8 10' sizes_of_forms='2 3 5'; fi
+  for n in $sizes; do
     ok "reductions, $n ranks" $n reductions "$length"
     ok "user operations, $n ranks" $n user_operations "$length"
     ok "broadcasts, $n ranks" $n broadcasts "$length" $mixed_empty
@@ -93,7 +95,7 @@ every_program() {
     if [ $n -le 4 ]; then ok "nonblocking, threads, $n ranks" $n nonblocking "$length" --threads; fi
   done
   for form in nonblocking persistent; do
-    for n in 2 3 5; do
+    for n in $sizes_of_forms; do
       other_form $n reductions --light
       other_form $n user_operations --light
       other_form $n broadcasts --light $mixed_empty
