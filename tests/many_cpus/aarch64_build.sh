@@ -10,7 +10,7 @@ flock 9
 if ! [ -f "$build/build.ninja" ] || ! grep -qF "'$root'" "$build.ini"; then
   rm -rf "$build"
   "$(dirname "$0")/aarch64_cross.sh" "$root" >"$build.ini"
-  meson setup "$build" "$source" --cross-file "$build.ini" -Dtests=true -Dbench=false >"$build.log" 2>&1 ||
+  meson setup "$build" "$source" --cross-file "$build.ini" -Dtests=true -Dbench=false -Doptimization=1 >"$build.log" 2>&1 ||
     { cat "$build.log"; exit 1; }
 fi
 programs=$(ninja -C "$build" -t targets all |
