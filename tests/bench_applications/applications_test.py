@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""bench/applications/compare.py on programs of a line each: what it starts, what it counts, and what it notices.
+
+    applications_test.py BUILD_FOLDER COMPARE"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, COMPARE = os.path.abspath(sys.argv[1]), sys.argv[2]
+
+
+def program(name, script, **more):
+    return {"name": name, "kind": "openmp", "from": "here", "built": "no", "run": ["/bin/sh", "-c", script], **more}
+
+
+class Compare(unittest.TestCase):
+    def compare(self, programs, *options):
+        """(exit status, output, rows of the table by (program, case))"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "programs.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(programs, file)
+            done = subprocess.run([COMPARE, BUILD, "--programs", path, "--pairs", "2", *options], check=False,
+                                  env={**os.environ, "OMP_NUM_THREADS": "7"}, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+        rows = {}
+        for line in done.stdout.splitlines():
+            cells = [cell.strip() for cell in line.split("|")[1:-1]]
+            if len(cells) == 6 and re.match(r"[0-9.]+$", cells[2]):
+                rows[cells[0], cells[1]] = cells
+        return done.returncode, done.stdout, rows
+
+    def test_each_case_is_what_it_is_called(self):
+        cpus = len(os.sched_getaffinity(0))
+        script = 'echo "$OMP_NUM_THREADS,$OMP_PROC_BIND."'
+        status, out, rows = self.compare([program("p", script, same="^(.*[.])$")])
+        self.assertEqual(status, 0, out)
+        self.assertEqual(list(rows), [("p", case) for case in ("bound", "4", "8", "hog")], out)
+        for case, said in (("bound", f"{cpus},true."), ("4", "4,."), ("8", "8,."), ("hog", f"{cpus},.")):
+            status, out, _ = self.compare([program("p", script, right=f"^{said}$")], "--cases", case)
+            self.assertEqual(status, 0, out)
+
+    def test_a_hog_is_there_and_goes(self):
+        hogs = "cat /proc/[0-9]*/cmdline 2>/dev/null | grep -ac '[w]hile True: pass'"
+        status, out, _ = self.compare([program("p", hogs, right="^[1-9]")], "--cases", "hog")
+        self.assertEqual(status, 0, out)
+        self.assertNotEqual(subprocess.run(["sh", "-c", hogs], check=False, stdout=subprocess.DEVNULL).returncode, 0)
+
+    def test_the_other_side_is_under_smelt_and_what_differs_is_told(self):
+        script = 'case $LD_PRELOAD in *libsmelt_gomp*) echo "= ours";; *) echo "= stock";; esac'
+        status, out, rows = self.compare([program("p", script, same="= (.*)")], "--cases", "4")
+        self.assertEqual((status, rows), (1, {}), out)
+        self.assertIn("FAILED: p, 4: stock says ['stock'], Smelt ['ours']", out)
+
+    def test_the_time_is_what_the_program_says(self):
+        script = 'case $LD_PRELOAD in *smelt*) echo "seconds 2.0";; *) echo "seconds 3.0";; esac'
+        status, out, rows = self.compare([program("p", script, seconds="seconds ([0-9.]+)")], "--cases", "4")
+        self.assertEqual(status, 0, out)
+        self.assertEqual(rows["p", "4"][2:5], ["3.000", "2.000", "1.50 [1.50 .. 1.50]"], out)
+
+    def test_what_goes_wrong_is_told_and_the_others_go_on(self):
+        status, out, rows = self.compare(
+            [program("fails", "echo worse; exit 3"), program("silent", ":", right="^ok$"),
+             program("endless", "sleep 60"), program("elsewhere", ":", run=["{elsewhere}/a"]), program("good", ":")], "--cases", "4", "--limit", "1")
+        self.assertEqual((status, list(rows)), (1, [("good", "4")]), out)
+        for line in ("FAILED: fails, 4: stock: exit status 3: ['worse']",
+                     "FAILED: silent, 4: stock: no line of its output matches '^ok$'",
+                     "FAILED: endless, 4: stock: not done after 1.0 s",
+                     "left out: elsewhere: no --at elsewhere=FOLDER"):
+            self.assertIn(line, out)
+
+    def test_bad_options_are_refused(self):
+        for options in (["--only", "q"], ["--cases", "5"], ["--at", "npb"], ["--pairs", "0"]):
+            self.assertEqual(self.compare([program("p", ":")], *options)[0], 2, options)
+
+    def test_the_list_is_whole(self):
+        with open(os.path.join(os.path.dirname(COMPARE), "programs.json"), encoding="utf-8") as file:
+            programs = json.load(file)
+        self.assertGreater(len(programs), 20)
+        for each in programs:
+            self.assertTrue({"name", "kind", "from", "built", "run"} <= set(each), each)
+            self.assertIn(each["kind"], ("openmp", "mpi"))
+            self.assertTrue("right" in each or "same" in each, f"nothing of {each['name']} is checked")
+
+
+unittest.main(argv=sys.argv[:1])
