@@ -72,7 +72,7 @@ other_form() {
 every_program() {
   mixed_empty=--mixed-empty order=--order smelt_serves=--smelt differ=--all
   if [ "$component" = stock ]; then mixed_empty= order= smelt_serves= differ=; fi
-  sizes='2 3 5 8' sizes_of_forms=3
+  sizes='2 3 5' sizes_of_forms=
   if [ "$length" = --full ]; then sizes='2 3 4 5 8 10' sizes_of_forms='2 3 5'; fi
   for n in $sizes; do
     ok "reductions, $n ranks" $n reductions "$length"
@@ -94,10 +94,13 @@ every_program() {
     if [ $n -le 5 ]; then ok "nonblocking, $n ranks" $n nonblocking "$length" $smelt_serves; fi
     if [ $n -le 4 ]; then ok "nonblocking, threads, $n ranks" $n nonblocking "$length" --threads; fi
   done
+  ok "reductions, 8 ranks" 8 reductions "$length"
+  ok "barrier and mixed, 8 ranks" 8 barrier "$length" --seed 8
   for form in nonblocking persistent; do
+    other_form 3 many_collectives
+    other_form 3 user_operations --light
     for n in $sizes_of_forms; do
       other_form $n reductions --light
-      other_form $n user_operations --light
       other_form $n broadcasts --light $mixed_empty
       other_form $n allgathers --light
       other_form $n alltoalls --light

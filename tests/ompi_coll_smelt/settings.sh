@@ -65,6 +65,11 @@ for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 
   SMELT_CHUNK=256 SMELT_CHUNK=8192 SMELT_PATIENCE=0 SMELT_CPUS=64; do
   ok "$method: served" 3 -x $method counters used
   ok "$method: reductions" 3 -x $method reductions --light
+  ok "$method: many collectives" 3 -x $method many_collectives
+  ok "$method: nonblocking" 3 -x $method nonblocking --light --smelt
+  same_sum "$method: same bits" 4 -x $method same_bits --light --order
+  # The random programs (random.sh) are under these settings, too.
+  [ "$length" = --full ] || continue
   ok "$method: user operations" 3 -x $method user_operations --light
   ok "$method: broadcasts" 3 -x $method broadcasts --light --mixed-empty
   ok "$method: allgathers" 3 -x $method allgathers --light
@@ -74,8 +79,6 @@ for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 
   ok "$method: lengths that differ" 3 -x $method lengths --all
   ok "$method: first calls" 3 -x $method first_calls
   ok "$method: mixed" 3 -x $method barrier --light --rounds 500
-  ok "$method: nonblocking" 3 -x $method nonblocking --light --smelt
-  same_sum "$method: same bits" 4 -x $method same_bits --light --order
 done
 for n in 2 3 5; do
   for method in SMELT_FLAT_LIMIT=-1 SMELT_FLAT_LIMIT=0 SMELT_COPY_LIMIT=0 SMELT_CHUNK=192; do
@@ -116,7 +119,7 @@ wrong "SMELT_REDUCE_ORDER=tree gives other bits, and same_bits notices" 4 -x SME
 
 for pattern in sequential binary binomial mst knomial:3 all-to-all dissemination dissemination:2 hybrid cluster \
   adaptive-sorted; do
-  for n in 5 8; do
+  for n in $([ "$length" = --full ] && echo 3 8) 5; do
     ok "SMELT_PATTERN=$pattern: barrier and mixed, $n ranks" $n -x SMELT_CPUS=64 -x SMELT_PATTERN=$pattern barrier \
       --light --rounds 400 --mixed 1500
   done
