@@ -94,13 +94,16 @@ every_program() {
     if [ $n -le 5 ]; then ok "nonblocking, $n ranks" $n nonblocking "$length" $smelt_serves; fi
     if [ $n -le 4 ]; then ok "nonblocking, threads, $n ranks" $n nonblocking "$length" --threads; fi
   done
-  ok "reductions, 8 ranks" 8 reductions "$length"
-  ok "barrier and mixed, 8 ranks" 8 barrier "$length" --seed 8
+  if [ "$length" != --full ]; then
+    ok "reductions, 8 ranks" 8 reductions "$length"
+    ok "barrier and mixed, 8 ranks" 8 barrier "$length" --seed 8
+  fi
   for form in nonblocking persistent; do
     other_form 3 many_collectives
-    other_form 3 user_operations --light
+    if [ "$length" != --full ]; then other_form 3 user_operations --light; fi
     for n in $sizes_of_forms; do
       other_form $n reductions --light
+      other_form $n user_operations --light
       other_form $n broadcasts --light $mixed_empty
       other_form $n allgathers --light
       other_form $n alltoalls --light

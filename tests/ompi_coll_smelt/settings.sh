@@ -68,7 +68,7 @@ for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 
   ok "$method: many collectives" 3 -x $method many_collectives
   ok "$method: nonblocking" 3 -x $method nonblocking --light --smelt
   same_sum "$method: same bits" 4 -x $method same_bits --light --order
-  # The random programs (random.sh) are under these settings, too.
+  # The random programs (random.sh) are under most of these settings, too.
   [ "$length" = --full ] || continue
   ok "$method: user operations" 3 -x $method user_operations --light
   ok "$method: broadcasts" 3 -x $method broadcasts --light --mixed-empty
