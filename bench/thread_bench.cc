@@ -8,6 +8,9 @@
 //   spawn and join  threads that do nothing, 64 at a time on one worker: per thread
 //   alive           a page or so: bytes of memory for each of T threads that wait, on 4 workers
 //   pthread         hand-over between two kernel threads of one CPU, by semaphores
+//   hop             a line from one process's CPU to another's, one way
+//   messages T      T threads in each of the two processes, a worker each, that send 8 bytes to and fro in pairs: per
+//                   message
 //
 // ns: the smallest and the median of the batches. `--quick`: few of everything.
 #include <fmt/format.h>
@@ -25,7 +28,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <smelt/message.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <smelt/thread.hpp>
 
@@ -236,6 +244,88 @@ void kernel_threads() {
   row("pthread", times);
 }
 
+// --- two processes ---
+
+struct Court {
+  std::atomic<uint32_t> joined{0};
+  alignas(128) std::atomic<uint32_t> ball{0};
+};
+
+// This process stays on the first CPU it may use, the other one on the last.
+void stay(bool on_last) {
+  cpu_set_t all, one;
+  CPU_ZERO(&one);
+  if (sched_getaffinity(0, sizeof all, &all) != 0) give_up("sched_getaffinity");
+  int first = CPU_SETSIZE, last = 0;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &all)) first = std::min(first, cpu), last = cpu;
+  CPU_SET(on_last ? last : first, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+void hops(unsigned me, std::atomic<uint32_t>& ball) {
+  const uint32_t rounds = quick ? 200 : 5000;
+  std::vector<double> times;
+  uint32_t mine = me;  // who has seen this number plays
+  for (int b = 0; b < batches(); ++b) {
+    const auto start = Clock::now();
+    for (uint32_t i = 0; i < rounds; ++i, mine += 2) {
+      for (int spins = 0; ball.load(std::memory_order_relaxed) != mine;)
+        if (++spins % 1000 == 0) std::this_thread::yield();
+      ball.store(mine + 1, std::memory_order_relaxed);
+    }
+    times.push_back(since(start) / (2.0 * rounds));
+  }
+  if (me == 0) row("hop", times);
+}
+
+// Thread 0 takes the time of its own rounds, in which all the others have theirs.
+void messages(unsigned me, smelt_endpoint* endpoint, int threads) {
+  smelt::Scheduler scheduler = scheduler_of(1);
+  smelt_messages* messages = nullptr;
+  if (smelt_messages_open(scheduler.get(), endpoint, 0, &messages) != 0) give_up("no messages");
+  const int rounds = std::max(4, (quick ? 500 : 10'000) / threads);
+  std::vector<double> times;
+  run(scheduler, threads, [&](int key) {
+    uint64_t word = 0;
+    for (int b = 0; b < batches(); ++b) {
+      const auto start = Clock::now();
+      for (int i = 0; i < 2 * rounds; ++i)
+        if (unsigned(i) % 2 == me ? smelt_message_send(messages, 1 - me, key, &word, sizeof word)
+                                  : smelt_message_receive(messages, 1 - me, key, &word, sizeof word, nullptr))
+          give_up("a message was lost");
+      if (key == 0) times.push_back(since(start) / (2.0 * rounds * threads));
+    }
+  });
+  smelt_messages_close(messages);
+  if (me == 0) row(fmt::format("messages {}", threads), times);
+}
+
+void between_processes() {
+  smelt_endpoint_ticket ticket;
+  smelt_endpoint* endpoint = nullptr;
+  void* const shared = mmap(nullptr, sizeof(Court), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED || smelt_endpoint_offer(2, &ticket, &endpoint) != 0) give_up("no shared memory");
+  Court& court = *new (shared) Court;
+  const pid_t child = fork();
+  if (child < 0) give_up("no process");
+  const unsigned me = child == 0;
+  if (me == 1) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (smelt_endpoint_join(&ticket, 2, 1, &endpoint) != 0) give_up("no endpoint");
+  }
+  stay(me == 1);
+  for (court.joined += 1; court.joined < 2; std::this_thread::yield())
+    if (me == 0 && waitpid(child, nullptr, WNOHANG) != 0) give_up("the other process has died");
+  hops(me, court.ball);
+  for (const int threads : {1, 64, 512, 4096})
+    if (!quick || threads <= 64) messages(me, endpoint, threads);
+  smelt_endpoint_leave(endpoint, 1);
+  if (me == 1) _exit(0);
+  int how = 0;
+  if (waitpid(child, &how, 0) != child || how != 0) give_up("the other process failed");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -255,4 +345,5 @@ int main(int argc, char** argv) {
   spawns();
   alive(quick ? 1000 : 1'000'000);
   kernel_threads();
+  between_processes();
 }

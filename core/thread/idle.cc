@@ -25,7 +25,9 @@
 namespace smelt::thread {
 namespace {
 
-constexpr int kPauses = 32;  // between two looks: a microsecond or so
+constexpr int kPauses = 32;             // between two looks: a microsecond or so
+constexpr int kFewPauses = 4;           // ... where a message may come
+constexpr int64_t kAgain = 20'000'000;  // ns: who sleeps beside a watcher looks after him so often
 
 constinit YieldBackoff backoff({typical(ThresholdId::kYieldPause), typical(ThresholdId::kLongestYieldPause),
                                 typical(ThresholdId::kYieldRun)});
@@ -110,20 +112,22 @@ bool stopped(const Scheduler& scheduler) { return scheduler.stop.load(std::memor
 
 // Spins, then yields, as the policy says; yields that cost a foreigner's time slice are given up (yield_backoff.h).
 Thread* search(Worker& worker) {
-  const Scheduler& scheduler = *worker.scheduler;
+  Scheduler& scheduler = *worker.scheduler;
   const WaitPolicy& policy = scheduler.policy;
   int64_t now = os::now_ns();
   const int64_t spin_until = policy.spin_ns == kSpinForever ? INT64_MAX : now + policy.spin_ns;
   for (;; now = os::now_ns()) {
     if (Thread* thread = look(worker)) return thread;
     if (stopped(scheduler)) return nullptr;
+    if (scheduler.polling.ask()) continue;
     if (now >= spin_until) break;
-    for (int i = 0; i < kPauses; ++i) cpu_pause();
+    for (int i = scheduler.polling.is_there() ? kFewPauses : kPauses; i > 0; --i) cpu_pause();
   }
   if (policy.yield_ns == 0 || !backoff.may_yield(now)) return nullptr;
   const int64_t began = now, yield_until = now + policy.yield_ns;
   while (now < yield_until) {
     os::yield_cpu();
+    scheduler.polling.ask();
     Thread* const thread = look(worker);
     const int64_t back = os::now_ns();
     const bool lost = back - now > policy.foreign_ns;
@@ -138,6 +142,34 @@ Thread* search(Worker& worker) {
   return nullptr;
 }
 
+// As long as somebody waits for what the poller finds, one worker with nothing to run stays awake. nullptr: nobody
+// does, or another worker watches, or the end.
+Thread* watch(Worker& worker) {
+  constexpr uint32_t kPolls = 100;           // in vain, before others get the CPU
+  constexpr int64_t kPatience = 10'000'000;  // ns, until it is asked whether those live for whom somebody waits
+  Polling& polling = worker.scheduler->polling;
+  uintptr_t rest;
+  if (!polling.is_there() || !try_lock(polling.watch, &rest)) return nullptr;
+  Thread* thread = nullptr;
+  int64_t asked = 0;
+  for (uint32_t vain = 0; !thread && !stopped(*worker.scheduler); thread = look(worker)) {
+    vain = polling.ask() ? 0 : vain + 1;
+    if (vain < kPolls) {
+      cpu_pause();
+      continue;
+    }
+    if (!polling.is_needed()) break;
+    os::yield_cpu();
+    const int64_t now = os::now_ns();
+    if (asked == 0) asked = now;
+    if (now - asked < kPatience) continue;
+    asked = now;
+    polling.in_vain();
+  }
+  unlock(polling.watch, 0);
+  return thread;
+}
+
 }  // namespace
 
 Thread* find_work(Worker& worker) {
@@ -147,6 +179,7 @@ Thread* find_work(Worker& worker) {
   idle.fetch_add(kOneSearcher, std::memory_order_relaxed);
   for (;;) {
     Thread* thread = search(worker);
+    if (!thread) thread = watch(worker);
     if (!thread) {
       worker.bell.store(kAsleep, std::memory_order_relaxed);
       idle.fetch_add(kOneSleeper - kOneSearcher, std::memory_order_relaxed);
@@ -154,11 +187,13 @@ Thread* find_work(Worker& worker) {
       if (!stopped(scheduler)) thread = look(worker, true);
       if (!thread && !stopped(scheduler)) {
         worker.slept.store(worker.slept.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        while (worker.bell.load(std::memory_order_relaxed) == kAsleep) os::futex_wait(&worker.bell, kAsleep);
-      } else {
-        uint32_t asleep = kAsleep;
-        worker.bell.compare_exchange_strong(asleep, kAwake, std::memory_order_relaxed);  // or we are just being woken
+        if (scheduler.polling.is_there())
+          os::futex_wait(&worker.bell, kAsleep, kAgain);
+        else
+          while (worker.bell.load(std::memory_order_relaxed) == kAsleep) os::futex_wait(&worker.bell, kAsleep);
       }
+      uint32_t asleep = kAsleep;
+      worker.bell.compare_exchange_strong(asleep, kAwake, std::memory_order_relaxed);  // or we are just being woken
       idle.fetch_sub(kOneSleeper - kOneSearcher, std::memory_order_relaxed);
     }
     if (thread || stopped(scheduler)) {

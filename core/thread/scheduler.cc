@@ -141,6 +141,14 @@ Exceptions* exceptions_here() {
   return globals ? globals() : nullptr;
 }
 
+// Where there is always something to run nobody is idle, and nobody would ask.
+void ask_now_and_then(Worker& worker) {
+  constexpr uint64_t kRuns = 64;
+  Polling& polling = worker.scheduler->polling;
+  // relaxed: our own
+  if (polling.is_there() && worker.runs.load(std::memory_order_relaxed) % kRuns == 0) polling.ask();
+}
+
 void* worker_main(void* argument) {
   Worker& worker = *static_cast<Worker*>(argument);
   worker_here = &worker;
@@ -407,17 +415,20 @@ int spawn(Scheduler& scheduler, Function function, void* argument, int where, bo
 
 void yield(Worker& worker) {
   constexpr uint32_t kPatience = 16;  // yields in vain before the kernel gets a chance
+  ask_now_and_then(worker);
   Thread* const next = next_own(worker);
   if (next) {
     worker.alone = 0;
     switch_away(worker, next, nullptr, nullptr);
   } else if (++worker.alone % kPatience == 0) {
+    worker.scheduler->polling.ask();
     os::yield_cpu();
   }
 }
 
 void wait(Worker& worker) {
   Thread& self = *worker.current;
+  ask_now_and_then(worker);
   // relaxed: a look; what is there, nobody else takes
   if (self.permits.load(std::memory_order_relaxed) > 0) {
     self.permits.fetch_sub(1, std::memory_order_acquire);  // what the signaller did

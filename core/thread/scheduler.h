@@ -30,6 +30,7 @@
 #include "base/object.h"
 #include "policy/wait.h"
 #include "thread/bits.h"
+#include "thread/poll.h"
 #include "thread/stacks.h"
 #include "thread/switch.h"
 #include "thread/thread.h"
@@ -101,6 +102,7 @@ struct Scheduler : Object {
   std::atomic<uint64_t> spawned{0};
   std::atomic<uint32_t> visitors{0};  // that let threads of ours run just now, and are none of our workers
   Scheduler* after_this = nullptr;    // in the list of all
+  Polling polling;
 };
 
 inline constexpr uint32_t kAwake = 0, kAsleep = 1;

@@ -9,6 +9,7 @@
  *   two_phase_commit: all do it, or none     between threads or processes
  *   member: one order of messages for members that come and go     between threads or processes
  *   thread: user-level threads that yield, wait and signal
+ *   message: ... and send each other messages, between processes
  *   openmp: what the OpenMP shim did in this process
  *   rail: messages over all the networks between two nodes     (a library of its own; this header does not include it)
  *
@@ -29,6 +30,7 @@
 #include <smelt/endpoint.h>
 #include <smelt/group.h>
 #include <smelt/member.h>
+#include <smelt/message.h>
 #include <smelt/model.h>
 #include <smelt/openmp.h>
 #include <smelt/options.h>

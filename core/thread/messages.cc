@@ -1,0 +1,331 @@
+// Messages between user-level threads: an endpoint's requests, and waits that give the worker away.
+//
+// The endpoint (message/endpoint.h) matches and copies; its `completed` is called by whoever makes progress, and lets
+// the thread run that waits for it. How the two meet, in the word `waits` of a message:
+//
+//     pending --- waiter: compare-and-swap ---> thread      waits, in thread::wait()
+//     pending --- completer: compare-and-swap ------------> done
+//     thread  --- completer: store ---> waking ---> signal, then store ---> done
+//
+// A waiter that finds `waking` looks until it finds `done`: before that the completer may still be about to signal it,
+// and to a thread that has ended nobody may do that. Nobody looks at a message after `done` but its owner.
+//
+// (Dang, Snir and Gropp, "Towards millions of communicating threads", EuroMPI 2016, sections 3 and 4. Their
+// communication server is a thread of its own. With no CPU for it that loses, so then it is the workers with nothing to
+// run: poll.h, idle.cc.)
+//
+// Whether somebody waits at all is asked for by those alone that have nothing else to do, so each worker counts what it
+// began and what it completed in words of its own, and who asks adds them up.
+//
+// Waiting messages are in lists, one for each of some workers, so that the dead can be looked for: who waits for them
+// does not look itself.
+#include <smelt/message.h>
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+
+#include "base/os/os.h"
+#include "policy/wait.h"
+#include "thread/scheduler.h"
+
+namespace smelt::thread {
+namespace {
+
+constexpr uintptr_t kPending = 0, kDone = 1, kWaking = 2;  // or the thread that waits
+constexpr int kRounds = 100;                               // of progress before a thread gives its worker away
+constexpr uint64_t kVain = 1024;                           // tests in vain before it is asked whether the other lives
+constexpr uint32_t kLists = 64;
+
+struct Message {
+  smelt_transfer transfer;
+  std::atomic<uintptr_t> waits;
+  smelt_messages* messages;
+  Message *before, *after;  // in its list
+  uint32_t peer, list;
+  uint64_t vain;
+};
+static_assert(sizeof(Message) == sizeof(smelt_message) && alignof(Message) <= alignof(smelt_message));
+static_assert(offsetof(Message, waits) == offsetof(smelt_message, own));
+
+Message* message_of(smelt_message* message) { return reinterpret_cast<Message*>(message); }
+
+struct alignas(kLineBytes) Count {
+  std::atomic<uint64_t> begun{0}, ended{0};
+};
+struct alignas(kLineBytes) List {
+  std::atomic<uintptr_t> lock{0};
+  Message* first = nullptr;
+};
+
+}  // namespace
+}  // namespace smelt::thread
+
+using namespace smelt;
+using namespace smelt::thread;
+
+struct smelt_messages : Object, Poller {
+  Scheduler* scheduler = nullptr;
+  smelt_endpoint* endpoint = nullptr;
+  unsigned context = 0;
+  Count outside;           // of those that are none of our workers
+  Count* count = nullptr;  // [workers]
+  List lists[kLists];
+  pthread_t server{};
+  bool has_server = false;
+  std::atomic<uint32_t> stop{0};
+};
+
+namespace {
+
+// The worker of these messages' scheduler that we are on; nullptr: none.
+Worker* here(const smelt_messages& messages) {
+  Worker* const worker = current_worker();
+  return worker && worker->scheduler == messages.scheduler && !worker->forked ? worker : nullptr;
+}
+
+// relaxed: who adds them up must only see them some time
+void one_more(std::atomic<uint64_t>& own) {
+  own.store(own.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+void begun_one(smelt_messages& messages, const Worker* worker) {
+  if (worker)
+    one_more(messages.count[worker->number].begun);
+  else
+    messages.outside.begun.fetch_add(1, std::memory_order_relaxed);
+}
+void ended_one(smelt_messages& messages) {
+  if (const Worker* const worker = here(messages))
+    one_more(messages.count[worker->number].ended);
+  else
+    messages.outside.ended.fetch_add(1, std::memory_order_relaxed);
+}
+
+void woken(smelt_transfer* transfer) {
+  Message& message = *reinterpret_cast<Message*>(transfer);
+  ended_one(*message.messages);
+  uintptr_t waits = kPending;
+  // release: what is said of it; acquire: the thread
+  if (message.waits.compare_exchange_strong(waits, kDone, std::memory_order_acq_rel, std::memory_order_acquire)) return;
+  message.waits.store(kWaking, std::memory_order_relaxed);  // relaxed: it promises nothing yet
+  signal(*reinterpret_cast<Thread*>(waits));
+  message.waits.store(kDone, std::memory_order_release);  // all that we do to either of them
+}
+
+bool is_done(const Message& message) {
+  return message.waits.load(std::memory_order_acquire) == kDone;  // acquire: its data, and what is said of it
+}
+
+// --- the poller ---
+
+bool poll(Poller& poller) { return smelt_endpoint_progress(static_cast<smelt_messages&>(poller).endpoint) != 0; }
+
+bool is_needed(const Poller& poller) {
+  const auto& messages = static_cast<const smelt_messages&>(poller);
+  // Those that have ended first, so that there are never too few.
+  uint64_t ended = messages.outside.ended.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < messages.scheduler->workers; ++i)
+    ended += messages.count[i].ended.load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);  // only then the others
+  uint64_t begun = messages.outside.begun.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < messages.scheduler->workers; ++i)
+    begun += messages.count[i].begun.load(std::memory_order_relaxed);
+  return begun != ended;
+}
+
+// If the other process has died, and all that it had sent has come, it is done, with -EPIPE.
+void end_if_lost(const smelt_messages& messages, Message& message) {
+  if (is_done(message) || !smelt_endpoint_lost(messages.endpoint, static_cast<int>(message.peer))) return;
+  smelt_transfer* const transfer = &message.transfer;
+  smelt_endpoint_wait(messages.endpoint, &transfer, 1, 1);
+}
+
+void look_for_dead(Poller& poller) {
+  auto& messages = static_cast<smelt_messages&>(poller);
+  for (List& list : messages.lists) {
+    lock(list.lock);
+    for (Message* message = list.first; message; message = message->after) end_if_lost(messages, *message);
+    unlock(list.lock, 0);
+  }
+}
+
+void* serve(void* argument) {
+  auto& messages = *static_cast<smelt_messages*>(argument);
+  Polling& polling = messages.scheduler->polling;
+  constexpr int64_t kGrace = 1'000'000, kAgain = 10'000'000, kPatience = 10'000'000;  // ns
+  std::atomic<uint32_t> nothing{0};
+  while (messages.stop.load(std::memory_order_acquire) == 0) {
+    uintptr_t rest;
+    if (is_needed(messages) && try_lock(polling.watch, &rest)) {
+      int64_t needed = os::now_ns(), looked = needed;
+      for (uint32_t vain = 0; messages.stop.load(std::memory_order_acquire) == 0;) {
+        vain = poll(messages) ? 0 : vain + 1;
+        if (vain < kRounds) {
+          cpu_pause();
+          continue;
+        }
+        os::yield_cpu();
+        const int64_t now = os::now_ns();
+        if (is_needed(messages)) needed = now;
+        if (now - needed > kGrace) break;
+        if (now - looked < kPatience) continue;
+        looked = now;
+        look_for_dead(messages);
+      }
+      unlock(polling.watch, 0);
+    }
+    os::futex_wait(&nothing, 0, kAgain);
+  }
+  return nullptr;
+}
+
+// --- waiting ---
+
+void enlist(Message& message, const Worker& worker) {
+  message.list = worker.number % kLists;
+  List& list = message.messages->lists[message.list];
+  lock(list.lock);
+  message.before = nullptr;
+  message.after = list.first;
+  if (list.first) list.first->before = &message;
+  list.first = &message;
+  unlock(list.lock, 0);
+}
+
+void delist(Message& message) {
+  List& list = message.messages->lists[message.list];
+  lock(list.lock);
+  (message.before ? message.before->after : list.first) = message.after;
+  if (message.after) message.after->before = message.before;
+  unlock(list.lock, 0);
+}
+
+int wait_for(Message& message, Worker& worker) {
+  Polling& polling = worker.scheduler->polling;
+  for (int round = 0; round < kRounds && !worker.runnable.maybe_any(); ++round) {
+    if (is_done(message)) return message.transfer.error;
+    if (!polling.ask()) cpu_pause();
+  }
+  if (is_done(message)) return message.transfer.error;
+  enlist(message, worker);
+  uintptr_t waits = kPending;
+  // release: nothing of ours but that we wait; acquire: it is done
+  if (message.waits.compare_exchange_strong(waits, reinterpret_cast<uintptr_t>(worker.current),
+                                            std::memory_order_acq_rel, std::memory_order_acquire)) {
+    do {
+      thread::wait(*current_worker());
+      // relaxed: looked at again below
+      for (int i = 0; message.waits.load(std::memory_order_relaxed) == kWaking; ++i)
+        i < kRounds ? cpu_pause() : os::yield_cpu();
+    } while (!is_done(message));  // somebody else's signal
+  }
+  delist(message);
+  return message.transfer.error;
+}
+
+int begin(smelt_messages* messages, smelt_message* given, bool is_send, unsigned peer, int key, const void* data,
+          void* buffer, uint64_t bytes) {
+  if (!messages || !given || key < 0 || peer > INT_MAX) return -EINVAL;
+  Message& message = *message_of(given);
+  message.transfer.completed = woken;
+  message.transfer.unpack = nullptr;
+  message.transfer.pack = nullptr;
+  message.transfer.holds = 0;
+  message.waits.store(kPending, std::memory_order_relaxed);  // relaxed: nobody knows of it yet
+  message.messages = messages;
+  message.peer = peer;
+  message.vain = 0;
+  begun_one(*messages, here(*messages));
+  const int done =
+      is_send ? smelt_endpoint_send(messages->endpoint, &message.transfer, peer, messages->context, key, data, bytes, 0)
+              : smelt_endpoint_receive(messages->endpoint, &message.transfer, static_cast<int>(peer), messages->context,
+                                       key, 0, buffer, bytes);
+  if (done == 0) return 0;
+  ended_one(*messages);
+  message.waits.store(kDone, std::memory_order_relaxed);  // relaxed: it is ours alone
+  return done < 0 ? done : 0;
+}
+
+}  // namespace
+
+int smelt_messages_open(smelt_scheduler* scheduler, smelt_endpoint* endpoint, unsigned context,
+                        smelt_messages** messages) {
+  if (!scheduler || !endpoint || !messages || context > UINT16_MAX || scheduler->worker[0].forked) return -EINVAL;
+  auto* const made = make_object<smelt_messages>(scheduler->workers * sizeof(Count) + kLineBytes);
+  if (!made) return -ENOMEM;
+  static_cast<Poller&>(*made) = {::poll, ::is_needed, ::look_for_dead};
+  made->scheduler = scheduler;
+  made->endpoint = endpoint;
+  made->context = context;
+  made->count = made->arena.make<Count>(scheduler->workers);
+  if (!scheduler->polling.set(*made)) {
+    free_object(made);
+    return -EBUSY;
+  }
+  // Who sleeps does so until he is woken, where nothing is polled.
+  full_fence();  // before the look at who sleeps; pairs with the one in find_work()
+  wake_all(*scheduler);
+  made->has_server = usable_cpus() > scheduler->workers && pthread_create(&made->server, nullptr, serve, made) == 0;
+  *messages = made;
+  return 0;
+}
+
+void smelt_messages_close(smelt_messages* messages) {
+  if (!messages || messages->scheduler->worker[0].forked) return;
+  messages->stop.store(1, std::memory_order_release);
+  if (messages->has_server) pthread_join(messages->server, nullptr);
+  messages->scheduler->polling.clear();
+  free_object(messages);
+}
+
+int smelt_messages_served(const smelt_messages* messages) { return messages && messages->has_server; }
+
+int smelt_message_start_send(smelt_messages* messages, smelt_message* message, unsigned to, int key, const void* data,
+                             uint64_t bytes) {
+  if (!data && bytes != 0) return -EINVAL;
+  return begin(messages, message, true, to, key, data, nullptr, bytes);
+}
+
+int smelt_message_start_receive(smelt_messages* messages, smelt_message* message, unsigned from, int key, void* buffer,
+                                uint64_t room) {
+  if (!buffer && room != 0) return -EINVAL;
+  return begin(messages, message, false, from, key, nullptr, buffer, room);
+}
+
+int smelt_message_test(smelt_messages* messages, smelt_message* given) {
+  if (!messages || !given) return -EINVAL;
+  Message& message = *message_of(given);
+  if (is_done(message)) return 1;
+  smelt_endpoint_progress(messages->endpoint);
+  if (++message.vain % kVain == 0) end_if_lost(*messages, message);
+  return is_done(message);
+}
+
+int smelt_message_wait(smelt_messages* messages, smelt_message* given) {
+  if (!messages || !given) return -EINVAL;
+  Message& message = *message_of(given);
+  if (is_done(message)) return message.transfer.error;
+  Worker* const worker = here(*messages);
+  return worker && worker->current ? wait_for(message, *worker) : -EPERM;
+}
+
+int smelt_message_send(smelt_messages* messages, unsigned to, int key, const void* data, uint64_t bytes) {
+  if (!messages) return -EINVAL;
+  if (!here(*messages)) return -EPERM;
+  smelt_message message;
+  const int error = smelt_message_start_send(messages, &message, to, key, data, bytes);
+  return error ? error : smelt_message_wait(messages, &message);
+}
+
+int smelt_message_receive(smelt_messages* messages, unsigned from, int key, void* buffer, uint64_t room,
+                          uint64_t* length) {
+  if (!messages) return -EINVAL;
+  if (!here(*messages)) return -EPERM;
+  smelt_message message;
+  int error = smelt_message_start_receive(messages, &message, from, key, buffer, room);
+  if (error == 0) error = smelt_message_wait(messages, &message);
+  if (length && (error == 0 || error == -EMSGSIZE)) *length = message.transfer.length;
+  return error;
+}

@@ -1,0 +1,67 @@
+// What a scheduler's workers ask, when they have nothing to run, for threads that something outside is to let run:
+// messages (messages.cc). One at a time asks, for all. As long as the poller is needed one worker with nothing to run
+// stays awake (the watcher); the others sleep, but look again now and then: the watcher may have found itself something
+// that runs for long.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/arch/cpu.h"
+#include "message/lock_bit.h"
+
+namespace smelt::thread {
+
+struct Poller {
+  bool (*poll)(Poller& poller);             // true: there was something
+  bool (*is_needed)(const Poller& poller);  // does a thread wait for what it finds?
+  void (*in_vain)(Poller& poller);          // now and then, by a watcher that finds nothing
+};
+
+struct Polling {
+  alignas(kLineBytes) std::atomic<Poller*> poller{nullptr};
+  alignas(kLineBytes) std::atomic<uintptr_t> lock{0};   // of who asks
+  alignas(kLineBytes) std::atomic<uintptr_t> watch{0};  // of who stays awake
+
+  // relaxed: a hint
+  bool is_there() const { return poller.load(std::memory_order_relaxed) != nullptr; }
+  // Asks, unless somebody does just now. True: there was something.
+  bool ask() {
+    uintptr_t rest;
+    if (!is_there() || !try_lock(lock, &rest)) return false;
+    Poller* const now = poller.load(std::memory_order_acquire);  // acquire: what it is
+    const bool found = now && now->poll(*now);
+    unlock(lock, 0);
+    return found;
+  }
+  bool is_needed() {
+    uintptr_t rest;
+    if (!is_there()) return false;
+    if (!try_lock(lock, &rest)) return true;                     // somebody asks: he may find something for us
+    Poller* const now = poller.load(std::memory_order_acquire);  // acquire: what it is
+    const bool needed = now && now->is_needed(*now);
+    unlock(lock, 0);
+    return needed;
+  }
+  void in_vain() {
+    uintptr_t rest;
+    if (!is_there() || !try_lock(lock, &rest)) return;
+    Poller* const now = poller.load(std::memory_order_acquire);  // acquire: what it is
+    if (now) now->in_vain(*now);
+    unlock(lock, 0);
+  }
+  // False: there is one already.
+  bool set(Poller& now) {
+    Poller* none = nullptr;
+    // release: what it is
+    return poller.compare_exchange_strong(none, &now, std::memory_order_release, std::memory_order_relaxed);
+  }
+  // Nobody asks it any more when this returns.
+  void clear() {
+    smelt::lock(lock);
+    poller.store(nullptr, std::memory_order_relaxed);  // relaxed: the lock orders it
+    unlock(lock, 0);
+  }
+};
+
+}  // namespace smelt::thread
