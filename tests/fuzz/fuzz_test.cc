@@ -1,7 +1,8 @@
-// What the parsers do with damaged input, by the thousand: they accept what makes sense, refuse the rest in one line,
+// What the parsers do with damaged input, a minute each: they accept what makes sense, refuse the rest in one line,
 // and nothing else. The sanitizer builds run it too, and find what is read or written beside a buffer on the way.
 //
-//   SMELT_TEST_FUZZ_CASES   how many cases of each kind (3000; hwloc's XML: a twentieth; command lines as well)
+//   SMELT_TEST_FUZZ_SECONDS for how long (60)
+//   SMELT_TEST_FUZZ_CASES   how many cases instead
 //   SMELT_TEST_FUZZ_SEED    where they begin (1): case k of seed s is case 0 of seed s + k, so one can be had alone
 //
 // A case is a function of its seed. The seed at work is in the file that is named at the start, and stays there if the
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
@@ -60,21 +62,23 @@ void overwrite(const std::string& path, const std::string& bytes) {
 
 class Fuzz : public testing::Test {
  protected:
-  void each_case(uint64_t share, const std::function<void(Mutator&)>& one) {
-    const uint64_t first = number_from("SMELT_TEST_FUZZ_SEED", 1),
-                   cases = number_from("SMELT_TEST_FUZZ_CASES", 3000) / share;
+  void each_case(const std::function<void(Mutator&)>& one) {
+    const uint64_t first = number_from("SMELT_TEST_FUZZ_SEED", 1), cases = number_from("SMELT_TEST_FUZZ_CASES", 0);
+    const std::chrono::seconds time(number_from("SMELT_TEST_FUZZ_SECONDS", 60));
     const std::string at_work =
         (std::filesystem::temp_directory_path() / ("smelt-fuzz-" + std::to_string(::getpid()) + ".seed")).string();
-    std::printf("seeds %llu to %llu; should this process die, SMELT_TEST_FUZZ_SEED is in %s\n",
-                static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + cases - 1),
-                at_work.c_str());
+    std::printf("seeds from %llu on; should this process die, SMELT_TEST_FUZZ_SEED is in %s\n",
+                static_cast<unsigned long long>(first), at_work.c_str());
     std::fflush(stdout);
-    for (uint64_t seed = first; seed < first + cases && !HasFailure(); ++seed) {
+    const auto begin = std::chrono::steady_clock::now();
+    uint64_t seed = first;
+    for (; !HasFailure() && (cases ? seed < first + cases : std::chrono::steady_clock::now() - begin < time); ++seed) {
       overwrite(at_work, std::to_string(seed) + "\n");
       SCOPED_TRACE("SMELT_TEST_FUZZ_SEED=" + std::to_string(seed));
       Mutator mutator(seed);
       one(mutator);
     }
+    std::printf("%llu cases\n", static_cast<unsigned long long>(seed - first));
     if (!HasFailure()) ::unlink(at_work.c_str());
   }
 
@@ -137,7 +141,7 @@ void use(const Profile& profile) {
 TEST_F(Fuzz, PackedProfiles) {
   const std::vector<std::string> corpus = profiles();
   const std::string path = folder_.path("case.profile");
-  each_case(1, [&](Mutator& mutator) {
+  each_case([&](Mutator& mutator) {
     std::string bytes = mutator.any(corpus);
     if (mutator.one_in(3)) {
       bytes = mutator.damage(bytes, mutator.any(corpus));
@@ -227,7 +231,7 @@ TEST_F(Fuzz, JsonMachineFiles) {
   const std::vector<std::string> corpus = machine_files();
   ASSERT_GE(corpus.size(), 9u) << "the corpus is missing";
   const std::string path = folder_.path("case.json");
-  each_case(1, [&](Mutator& mutator) {
+  each_case([&](Mutator& mutator) {
     overwrite(path, mutator.damage_text(mutator.any(corpus), mutator.any(corpus), kJsonWords));
     parse([&] {
       const MachineFile file = read_machine_file(path);
@@ -272,7 +276,7 @@ TEST_F(Fuzz, JsonNetworkProfiles) {
   one.rails.resize(1);
   for (RailCurve& curve : one.rails[0].rail.method) curve.count = 3;
   corpus.push_back(network_to_json(one));
-  each_case(1, [&](Mutator& mutator) {
+  each_case([&](Mutator& mutator) {
     const std::string text = mutator.damage_text(mutator.any(corpus), mutator.any(corpus), kJsonWords);
     parse([&] {
       const NetworkProfile profile = network_from_json(text, "case.json");
@@ -292,7 +296,7 @@ TEST_F(Fuzz, PackedNetworkProfiles) {
   const PackedNetwork good =
       packed_network(network_from_json(read_file(from_environment("SMELT_TEST_NETWORK")), "the corpus"));
   const std::string whole(reinterpret_cast<const char*>(&good), sizeof good);
-  each_case(1, [&](Mutator& mutator) {
+  each_case([&](Mutator& mutator) {
     std::string bytes = whole;
     if (mutator.one_in(4)) {
       bytes = mutator.damage(bytes, whole);
@@ -381,7 +385,7 @@ TEST_F(Fuzz, HwlocXml) {
                                           "cpuset=\"\"",
                                           "os_index=\"5\""};
   const std::string path = folder_.path("case.xml");
-  each_case(20, [&](Mutator& mutator) {
+  each_case([&](Mutator& mutator) {
     overwrite(path, mutator.damage_text(mutator.any(corpus), mutator.any(corpus), words));
     parse([&] {
       const MachineFile file = read_machine_file(path);
@@ -407,7 +411,7 @@ TEST_F(Fuzz, SyntheticMachines) {
                                           "0x7",    "077",  " ",        ":",          "[numa]",
                                           "(",      ")",    "indexes=", "pu:2",       "core:2",
                                           "numa:2", "l3:3", "group:2",  "memory=1TB"};
-  each_case(2, [&](Mutator& mutator) {
+  each_case([&](Mutator& mutator) {
     const std::string description = mutator.damage_text(mutator.any(corpus), mutator.any(corpus), words);
     if (description.find('\0') != description.npos) return;
     parse(
@@ -436,7 +440,7 @@ TEST_F(Fuzz, CommandLines) {
   }
   ASSERT_GE(corpus.size(), 20u) << "the corpus is missing";
   const std::string matrix = read_file(from_environment("SMELT_TEST_FUZZ_CORPUS") + "/matrix.json");
-  each_case(20, [&](Mutator& mutator) {
+  each_case([&](Mutator& mutator) {
     std::vector<std::string> line = mutator.any(corpus);
     for (uint64_t left = mutator.below(3); left > 0; --left) {
       const size_t at = mutator.below(line.size());
