@@ -71,11 +71,12 @@ def run(words, environment, program, limit, folder):
         raise Failed(f"exit status {child.returncode}: {said.strip().splitlines()[-1:]}")
     if "right" in program and not re.search(program["right"], said, re.MULTILINE):
         raise Failed(f"no line of its output matches '{program['right']}'")
-    if "seconds" in program:
-        told = re.search(program["seconds"], said, re.MULTILINE)
-        if not told:
-            raise Failed(f"no line of its output matches '{program['seconds']}'")
-        seconds = float(told.group(1))
+    for unit, of_a_second in (("seconds", 1), ("milliseconds", 1e-3)):
+        if unit in program:
+            told = re.search(program[unit], said, re.MULTILINE)
+            if not told:
+                raise Failed(f"no line of its output matches '{program[unit]}'")
+            seconds = float(told.group(1)) * of_a_second
     same = re.findall(program["same"], said, re.MULTILINE) if "same" in program else None
     if same == []:
         raise Failed(f"no line of its output matches '{program['same']}'")

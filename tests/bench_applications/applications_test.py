@@ -61,6 +61,9 @@ class Compare(unittest.TestCase):
         status, out, rows = self.compare([program("p", script, seconds="seconds ([0-9.]+)")], "--cases", "4")
         self.assertEqual(status, 0, out)
         self.assertEqual(rows["p", "4"][2:5], ["3.000", "2.000", "1.50 [1.50 .. 1.50]"], out)
+        script = 'case $LD_PRELOAD in *smelt*) echo "ms 40";; *) echo "ms 30";; esac'
+        status, out, rows = self.compare([program("p", script, milliseconds="ms ([0-9.]+)")], "--cases", "4")
+        self.assertEqual(rows["p", "4"][2:5], ["0.030", "0.040", "0.75 [0.75 .. 0.75]"], out)
 
     def test_what_goes_wrong_is_told_and_the_others_go_on(self):
         status, out, rows = self.compare(
