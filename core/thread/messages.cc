@@ -122,17 +122,18 @@ bool is_done(const Message& message) {
 
 bool poll(Poller& poller) { return smelt_endpoint_progress(static_cast<smelt_messages&>(poller).endpoint) != 0; }
 
+uint64_t sum(const smelt_messages& messages, std::atomic<uint64_t> Count::*of) {
+  uint64_t all = (messages.outside.*of).load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < messages.scheduler->workers; ++i)
+    all += (messages.count[i].*of).load(std::memory_order_relaxed);
+  return all;
+}
+
 bool is_needed(const Poller& poller) {
   const auto& messages = static_cast<const smelt_messages&>(poller);
-  // Those that have ended first, so that there are never too few.
-  uint64_t ended = messages.outside.ended.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < messages.scheduler->workers; ++i)
-    ended += messages.count[i].ended.load(std::memory_order_relaxed);
+  const uint64_t ended = sum(messages, &Count::ended);  // these first, so that there are never too few
   std::atomic_thread_fence(std::memory_order_acquire);  // only then the others
-  uint64_t begun = messages.outside.begun.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < messages.scheduler->workers; ++i)
-    begun += messages.count[i].begun.load(std::memory_order_relaxed);
-  return begun != ended;
+  return sum(messages, &Count::begun) != ended;
 }
 
 // If the other process has died, and all that it had sent has come, it is done, with -EPIPE.

@@ -27,28 +27,13 @@ struct Polling {
   bool is_there() const { return poller.load(std::memory_order_relaxed) != nullptr; }
   // Asks, unless somebody does just now. True: there was something.
   bool ask() {
-    uintptr_t rest;
-    if (!is_there() || !try_lock(lock, &rest)) return false;
-    Poller* const now = poller.load(std::memory_order_acquire);  // acquire: what it is
-    const bool found = now && now->poll(*now);
-    unlock(lock, 0);
-    return found;
+    return if_free(false, [](Poller& now) { return now.poll(now); });
   }
-  bool is_needed() {
-    uintptr_t rest;
-    if (!is_there()) return false;
-    if (!try_lock(lock, &rest)) return true;                     // somebody asks: he may find something for us
-    Poller* const now = poller.load(std::memory_order_acquire);  // acquire: what it is
-    const bool needed = now && now->is_needed(*now);
-    unlock(lock, 0);
-    return needed;
+  bool is_needed() {  // somebody asks just now: he may find something for us
+    return if_free(true, [](Poller& now) { return now.is_needed(now); });
   }
   void in_vain() {
-    uintptr_t rest;
-    if (!is_there() || !try_lock(lock, &rest)) return;
-    Poller* const now = poller.load(std::memory_order_acquire);  // acquire: what it is
-    if (now) now->in_vain(*now);
-    unlock(lock, 0);
+    if_free(false, [](Poller& now) { return now.in_vain(now), false; });
   }
   // False: there is one already.
   bool set(Poller& now) {
@@ -61,6 +46,19 @@ struct Polling {
     smelt::lock(lock);
     poller.store(nullptr, std::memory_order_relaxed);  // relaxed: the lock orders it
     unlock(lock, 0);
+  }
+
+ private:
+  // What `call` says of the poller; false: there is none; `else_`: somebody has the lock.
+  template <typename Call>
+  bool if_free(bool else_, Call call) {
+    uintptr_t rest;
+    if (!is_there()) return false;
+    if (!try_lock(lock, &rest)) return else_;
+    Poller* const now = poller.load(std::memory_order_acquire);  // acquire: what it is
+    const bool said = now && call(*now);
+    unlock(lock, 0);
+    return said;
   }
 };
 

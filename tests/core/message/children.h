@@ -1,6 +1,8 @@
 // Processes that a test forks.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <csignal>
 
 #include <sys/prctl.h>
@@ -27,5 +29,13 @@ inline bool has_failed(pid_t child) {
   return waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOHANG | WNOWAIT) == 0 && how.si_pid != 0 &&
          (how.si_code != CLD_EXITED || how.si_status != 0);
 }
+
+// The thread sanitizer sees the threads of one process: what passes from one of them to another through a third process
+// (a packet that was returned) looks like a race to it.
+#if defined(__SANITIZE_THREAD__)
+#define NEEDS_PROCESSES() GTEST_SKIP() << "the sanitizer does not see other processes"
+#else
+#define NEEDS_PROCESSES()
+#endif
 
 }  // namespace smelt::test

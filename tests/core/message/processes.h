@@ -37,14 +37,6 @@ struct Members {
   std::vector<End> ends;
 };
 
-// The thread sanitizer sees the threads of one process: what passes from one of them to another through a third process
-// (a packet that was returned) looks like a race to it.
-#if defined(__SANITIZE_THREAD__)
-#define NEEDS_PROCESSES() GTEST_SKIP() << "the sanitizer does not see other processes"
-#else
-#define NEEDS_PROCESSES()
-#endif
-
 // Members that are processes, over a segment without a name.
 struct Processes {
   explicit Processes(const message::Shape& shape, bool single_copy = true)

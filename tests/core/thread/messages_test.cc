@@ -298,12 +298,6 @@ TEST_F(MessagesHere, ThatNobodyWaitsForKeepNobodyAwake) {
 
 // --- processes ---
 
-#if defined(__SANITIZE_THREAD__)
-#define NEEDS_PROCESSES() GTEST_SKIP() << "the sanitizer does not see other processes"
-#else
-#define NEEDS_PROCESSES()
-#endif
-
 // Member 0 is this process; the others run `body` and end with whether it failed.
 class MessagesAcross : public Threads {
  protected:
