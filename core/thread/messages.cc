@@ -86,21 +86,23 @@ Worker* here(const smelt_messages& messages) {
   return worker && worker->scheduler == messages.scheduler && !worker->forked ? worker : nullptr;
 }
 
-// relaxed: who adds them up must only see them some time
-void one_more(std::atomic<uint64_t>& own) {
-  own.store(own.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
+// One writer each, but for those of outside. What is added up must only be seen some time.
 void begun_one(smelt_messages& messages, const Worker* worker) {
-  if (worker)
-    one_more(messages.count[worker->number].begun);
-  else
+  if (worker) {
+    std::atomic<uint64_t>& begun = messages.count[worker->number].begun;
+    begun.store(begun.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  } else {
     messages.outside.begun.fetch_add(1, std::memory_order_relaxed);
+  }
 }
+// release: whoever counts that it has ended counts that it was begun
 void ended_one(smelt_messages& messages) {
-  if (const Worker* const worker = here(messages))
-    one_more(messages.count[worker->number].ended);
-  else
-    messages.outside.ended.fetch_add(1, std::memory_order_relaxed);
+  if (const Worker* const worker = here(messages)) {
+    std::atomic<uint64_t>& ended = messages.count[worker->number].ended;
+    ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  } else {
+    messages.outside.ended.fetch_add(1, std::memory_order_release);
+  }
 }
 
 void woken(smelt_transfer* transfer) {
@@ -132,7 +134,7 @@ uint64_t sum(const smelt_messages& messages, std::atomic<uint64_t> Count::*of) {
 bool is_needed(const Poller& poller) {
   const auto& messages = static_cast<const smelt_messages&>(poller);
   const uint64_t ended = sum(messages, &Count::ended);  // these first, so that there are never too few
-  std::atomic_thread_fence(std::memory_order_acquire);  // only then the others
+  std::atomic_thread_fence(std::memory_order_acquire);  // pairs with ended_one(); only then the others
   return sum(messages, &Count::begun) != ended;
 }
 
