@@ -15,7 +15,8 @@ namespace smelt::message {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096, kChunkBytes = 256 * 1024, kLeastParcel = 512;
-constexpr int kBatch = 128;  // cells that are emptied before others get a chance
+constexpr int kBatch = 128;            // cells that are emptied before others get a chance
+constexpr uint32_t kCopiedTwice = 16;  // bytes of a message, rather than looked up twice
 
 uint64_t pages(uint64_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
 
@@ -273,10 +274,25 @@ bool Endpoint::drain(bool patiently) {
       if (!spare_ && !(spare_ = new_message())) break;  // it stays where it is
       spare_->header = header;
       spare_->sender = from;
-      if (header.kind == Kind::kInline) std::memcpy(spare_->bytes, cell->payload + sizeof header, header.length);
       spare_->node.key = header.key;
       spare_->node.number = ++arrivals_;
       MatchNode* met = nullptr;
+      if (header.kind == Kind::kInline) {
+        const char* const bytes = cell->payload + sizeof header;
+        // Where a receive waits the data are copied once; where none does, the table is asked again.
+        if (header.length > kCopiedTwice) met = table_.arrive(&spare_->node, false);
+        auto* const receive = reinterpret_cast<Request*>(met);
+        if (met && !receive->holds && header.answer == 0) {
+          count(inline_);
+          describe(receive, *spare_);
+          place(receive, 0, bytes, std::min(header.length, receive->capacity));
+          reader_.pass();
+          finish(receive);
+          any = true;
+          continue;
+        }
+        std::memcpy(spare_->bytes, bytes, header.length);
+      }
       // We have our share of its packets: it may have this one only for as long as it takes to copy it. relaxed: see
       // take_in()
       if (header.kind == Kind::kEager && held_[from].load(std::memory_order_relaxed) >= share_ &&

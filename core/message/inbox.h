@@ -24,6 +24,8 @@
 
 namespace smelt {
 
+// Twice what is put into one (endpoint.h): in cells of 256 bytes a message of 8 took 152 ns in place of 141, one of 32
+// bytes 194 in place of 146.
 inline constexpr uint32_t kCellBytes = 512, kCellPayload = kCellBytes - 8;
 
 struct alignas(64) InboxCell {

@@ -18,7 +18,7 @@
 
 enum { kLengths = 8 };
 // Around the limits between the ways in which messages travel.
-static const int kLengthOf[kLengths] = {0, 1, 464, 465, 16384, 16385, 70000, 1 << 20};
+static const int kLengthOf[kLengths] = {0, 1, 208, 209, 16384, 16385, 70000, 1 << 20};
 
 static int served;                       // the component is to serve
 static int refused;                      // memory may not be read
