@@ -88,8 +88,8 @@ static int play(const char* name, long n, int length, int rounds, int any) {
   return say(name, n);
 }
 
-/* As many rounds as fit a batch: with many others a message may take a thousand times as long, and of a few rounds alone
- * the beginning is most of the time. */
+/* As many rounds as fit a batch: with many others a message may take a thousand times as long, and of a few rounds the
+ * beginning is most of the time. */
 static int rounds_of(int most_rounds) {
   char bytes[8] = {0};
   const double start = MPI_Wtime();

@@ -16,15 +16,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export XDG_CACHE_HOME="$scratch/cache"  # no profile: the guess serves
-# From 5.0 on more ranks than CPUs are asked for by another name, and tcp may refuse the addresses of a machine that has no network, aloud. The
-# first is what smelt run sets (core/cli/run_environment.cc); PMIx before 4.2, under 4.1, would miss its own folders.
-case $(mpirun --version) in
-  'mpirun (Open MPI) 4.'*) ;;
-  *)
-    export PMIX_MCA_mca_base_component_path= PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
-      OMPI_MCA_btl_tcp_if_include=lo
-    ;;
-esac
+. "$(dirname "$0")/newer_open_mpi.sh"
 mkdir "$scratch/session" && export OMPI_MCA_orte_tmpdir_base="$scratch/session"
 output=$scratch/output
 failed=0 passed=0 skipped=0 limit=120
