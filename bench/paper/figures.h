@@ -34,10 +34,14 @@ Figure hotpar_figure_6(const Settings& settings);
 Figure hotpar_table_2(const Settings& settings);
 // Brunet, Trahay and Denis, Cluster 2011
 Figure cluster_limits(const Settings& settings);
+// Dang, Snir and Gropp, EuroMPI 2016
+Figure euro_table_1(const Settings& settings);
+Figure euro_figure_5(const Settings& settings);
 
 inline constexpr const char* kOsdi = "Kaestle et al., Machine-aware Atomic Broadcast Trees for Multicores, OSDI 2016";
 inline constexpr const char* kHotPar =
     "Nishtala and Yelick, Optimizing Collective Communication on Multicores, HotPar 2009";
+inline constexpr const char* kEuroMpi = "Dang, Snir and Gropp, Towards Millions of Communicating Threads, EuroMPI 2016";
 inline constexpr const char* kOneCpu = "not measured: this process may use one CPU only";
 
 }  // namespace smelt::paper

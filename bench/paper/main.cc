@@ -1,6 +1,6 @@
-// smelt_paper: one command for each table and figure of the two papers that are about collectives, and one for the
-// numbers of the one about networks. Ours in the paper's form, beside what can be read in the paper; measured on this
-// machine, predicted for the paper's.
+// smelt_paper: one command for each table and figure of the two papers that are about collectives, and some for those
+// about networks and about threads that send messages. Ours in the paper's form, beside what can be read in the paper;
+// measured on this machine, predicted for the paper's.
 //   build/bench/paper/smelt_paper osdi16-fig8 --quick --svg fig8.svg
 #include <fmt/format.h>
 
@@ -42,6 +42,8 @@ constexpr Command kCommands[] = {
     {"hotpar09-fig6", hotpar_figure_6, "the best reduction on Clovertown"},
     {"hotpar09-table2", hotpar_table_2, "reductions of 8 kB by radix"},
     {"cluster11-limits", cluster_limits, "limits between ways to send, by sampling the networks"},
+    {"eurompi16-table1", euro_table_1, "what the scheduler of user-level threads costs"},
+    {"eurompi16-fig5", euro_figure_5, "messages between many threads, against MPI with kernel threads"},
 };
 
 void write_file(const std::string& path, const std::string& text) {

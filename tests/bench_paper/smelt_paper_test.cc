@@ -215,7 +215,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"hotpar09-fig5", "", true, false, "Niagara2"},
                     Expected{"hotpar09-fig6", "", true, false, "Clovertown"},
                     Expected{"hotpar09-table2", "", true, true, "tree radix"},
-                    Expected{"cluster11-limits", "a sampled network", false, true, "genepi"}),
+                    Expected{"cluster11-limits", "a sampled network", false, true, "genepi"},
+                    Expected{"eurompi16-table1", "bench/thread_bench", false, true, "Argobots"},
+                    Expected{"eurompi16-fig5", "bench/thread_bench", false, true, "MVAPICH2"}),
     [](const testing::TestParamInfo<Expected>& info) {
       std::string name = info.param.name;
       std::replace(name.begin(), name.end(), '-', '_');
