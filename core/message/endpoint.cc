@@ -67,7 +67,7 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
   own.inbox.write_empty();
   made->reader_.inbox = own.inbox;
   made->pool_.write_full(own.returns, shape.packets, holders);
-  made->pieces_.write_full(own.piece_returns, shape.pieces, holders + shape.packets);
+  made->pieces_.write_full(own.piece_returns, shape.pieces, holders + shape.packets, true);
   *endpoint = made;
   return 0;
 }

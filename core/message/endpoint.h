@@ -45,8 +45,8 @@ struct Shape {
   uint32_t cells = 256;  // of an inbox; a power of two
   uint32_t packets = 64;
   uint32_t packet_bytes = 16384;  // a multiple of 64, at most 128 KiB
-  uint32_t pieces = 8;            // packets for what travels in pieces
-  uint32_t piece_bytes = 16384;   // a multiple of 64
+  uint32_t pieces = 16;           // packets for what travels in pieces
+  uint32_t piece_bytes = 4096;    // a multiple of 64
 
   uint64_t area_bytes() const;  // of one member, whole pages
   uint64_t bytes() const;

@@ -7,7 +7,8 @@
 // only a thief ever finds taken, and nobody waits for one: who cannot have a list goes on to the next.
 //
 //   take:       own list;  what the others have returned, all of it at once, into the own list;  any other thread's
-//               list;  nothing: the packets are with receivers that have not read them yet, which is the flow control
+//               list;  nothing: the packets are with receivers that have not read them yet, which is the flow control.
+//               Where asked for, what was returned comes first: else all packets go round, and none stays in a cache
 //   give back:  by a thread of the owner, to its list; by a receiver, onto the stack in the owner's shared memory.
 //               Nobody takes a single packet off the stack, so there is no ABA.
 //
@@ -47,7 +48,10 @@ class PacketPool {
   static constexpr uint32_t kLists = 16;  // threads beyond share them
 
   // Before anybody else looks. `holders`: [packets], the owner's memory.
-  void write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders);
+  // `returned_first`: pieces of long messages, 25 % faster so where two CPUs share a cache; packets of 16 KiB with a
+  // message each are 30 % slower.
+  void write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders,
+                  bool returned_first = false);
 
   uint32_t take();  // kNoPacket: none, just now
   void give_back(uint32_t packet);
@@ -62,6 +66,7 @@ class PacketPool {
 
   PacketReturns returns_;
   uint32_t packets_ = 0;
+  bool returned_first_ = false;
   std::atomic<uint16_t>* holders_ = nullptr;  // member + 1; 0: nobody
   PacketList lists_[kLists];
 };

@@ -17,12 +17,13 @@ namespace smelt::test {
 namespace {
 
 struct SharedPool {
-  explicit SharedPool(uint32_t packets) : pages(sizeof(PacketStack) + packets * 2 * sizeof(uint32_t)) {
+  explicit SharedPool(uint32_t packets, bool returned_first = false)
+      : pages(sizeof(PacketStack) + packets * 2 * sizeof(uint32_t)) {
     returns.stack = static_cast<PacketStack*>(pages.get());
     returns.next = reinterpret_cast<uint32_t*>(returns.stack + 1);
     holders = reinterpret_cast<std::atomic<uint32_t>*>(returns.next + packets);
     whose = std::vector<std::atomic<uint16_t>>(packets);
-    pool.write_full(returns, packets, whose.data());
+    pool.write_full(returns, packets, whose.data(), returned_first);
   }
   // How many packets are to be had now; all different.
   size_t drain() {
@@ -53,6 +54,19 @@ TEST(PacketPool, TheLastPacketComesFirst) {
   shared.pool.give_back(a);
   EXPECT_EQ(shared.pool.take(), a);
   EXPECT_EQ(shared.pool.take(), b);
+}
+
+// To and fro: the same packet, which stays in a cache, and not all of them in turn.
+TEST(PacketPool, WhatHasComeBackIsTakenSoon) {
+  SharedPool shared(64, true);
+  std::set<uint32_t> used;
+  for (int i = 0; i < 1000; ++i) {
+    const uint32_t packet = shared.pool.take();
+    used.insert(packet);
+    shared.returns.give_back(packet);
+  }
+  EXPECT_LE(used.size(), 2u);
+  EXPECT_EQ(shared.drain(), 64u);
 }
 
 TEST(PacketPool, AThreadTakesFromTheListsOfOthers) {
