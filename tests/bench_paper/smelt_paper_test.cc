@@ -279,9 +279,9 @@ TEST(SmeltPaper, AllGoesIntoAFolder) {
       EXPECT_EQ(smelt::test::xml_flaw(read_file(entry.path()), nullptr), "");
     }
   }
-  EXPECT_EQ(files.size(), 17u);
+  EXPECT_EQ(files.size(), 19u);
   const std::string text = read_file(out / "paper.txt");
-  EXPECT_EQ(std::count(text.begin(), text.end(), '='), 2 * 16) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '='), 2 * 18) << text;
   EXPECT_NE(finished.out.find(" 0 failed"), finished.out.npos);
 }
 
