@@ -90,12 +90,13 @@ static int play(const char* name, long n, int length, int rounds, int any) {
 
 /* As many rounds as fit a batch: with many others a message may take a thousand times as long, and of a few rounds the
  * beginning is most of the time. */
-static int rounds_of(int most_rounds) {
+static int rounds_beside_others(void) {
+  enum { kLeast = 20, kMost = 500 };
   char bytes[8] = {0};
   const double start = MPI_Wtime();
   ping_pong(bytes, sizeof bytes, 0, 2, 0);
   int rounds = (int)(0.5 * limit / kBatches / ((MPI_Wtime() - start) / 2));
-  rounds = rounds < 20 ? 20 : rounds < most_rounds ? rounds : most_rounds;
+  rounds = rounds < kLeast ? kLeast : rounds < kMost ? rounds : kMost;
   MPI_Bcast(&rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
   return rounds;
 }
@@ -106,7 +107,7 @@ static int posted(int others) {
   if (!receives) MPI_Abort(MPI_COMM_WORLD, 1);
   for (int i = 0; i < others; ++i) MPI_Irecv(NULL, 0, MPI_CHAR, 1 - rank, i + 1, MPI_COMM_WORLD, &receives[i]);
   MPI_Barrier(MPI_COMM_WORLD);
-  const int on = play("posted", others, 8, rounds_of(500), 0);
+  const int on = play("posted", others, 8, rounds_beside_others(), 0);
   for (int i = 0; i < others; ++i) MPI_Cancel(&receives[i]);
   for (int i = 0; i < others; ++i) MPI_Wait(&receives[i], MPI_STATUS_IGNORE);
   free(receives);
@@ -123,7 +124,7 @@ static int unexpected(int others) {
       MPI_Sendrecv(NULL, 0, MPI_CHAR, 1 - rank, 0, NULL, 0, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  const int on = play("unexpected", others, 8, rounds_of(500), 0);
+  const int on = play("unexpected", others, 8, rounds_beside_others(), 0);
   /* The last first: lists that are walked from the front find them late, which is not what is measured here. */
   for (int i = 0; i < others; ++i) MPI_Recv(NULL, 0, MPI_CHAR, 1 - rank, i + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Waitall(others, sends, MPI_STATUSES_IGNORE);

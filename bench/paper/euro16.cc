@@ -11,6 +11,7 @@
 #include "bench/paper/figures.h"
 #include "bench/paper/programs.h"
 #include "epcc/program.h"
+#include "profile/text/statistics.h"
 
 namespace smelt::paper {
 namespace {
@@ -39,13 +40,6 @@ std::map<std::string, Cell> measure_threads(const Settings& settings, std::strin
   return rows;
 }
 
-Cell median_of(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  const double median = values[values.size() / 2];
-  return {median, (values.back() - values.front()) / median / 2, ""};
-}
-
 // Through MPI, ranks that yield: (side, threads) to ns per message.
 std::map<std::pair<std::string, int>, Cell> measure_mpi(const Settings& settings, std::string* why) {
   const std::string compare = find_in_build(settings, "bench/mpi_message/compare.py");
@@ -65,7 +59,11 @@ std::map<std::pair<std::string, int>, Cell> measure_mpi(const Settings& settings
     for (const nlohmann::json& row : all)
       times[{row.at("side"), row.at("n")}].push_back(double{row.at("ns")} / int{row.at("n")});
   std::map<std::pair<std::string, int>, Cell> medians;
-  for (const auto& [what, values] : times) medians[what] = median_of(values);
+  for (const auto& [what, values] : times) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    const double middle = median(values);
+    medians[what] = {middle, (*most - *least) / middle / 2, ""};
+  }
   return medians;
 }
 

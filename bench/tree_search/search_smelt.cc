@@ -1,5 +1,4 @@
 // The search by user-level threads: two processes, a worker each.   tree_search_smelt [--threads 64] [--roots 2000]
-#include <sched.h>
 #include <smelt/message.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -10,6 +9,7 @@
 #include <functional>
 #include <smelt/thread.hpp>
 
+#include "base/os/os.h"
 #include "main.h"
 
 namespace {
@@ -19,6 +19,14 @@ using namespace smelt::tree_search;
 [[noreturn]] void give_up(const char* what) {
   fmt::print(stderr, "tree_search_smelt: {}\n", what);
   _exit(1);
+}
+
+// The first for one process and the last for the other.
+unsigned cpu_of(unsigned me) {
+  std::vector<uint32_t> cpus(smelt::os::allowed_cpus());
+  cpus.resize(smelt::os::allowed_cpu_list(cpus.data(), static_cast<uint32_t>(cpus.size())));
+  if (cpus.empty()) give_up("no CPU");
+  return me == 0 ? cpus.front() : cpus.back();
 }
 
 // One worker: nobody runs between a lock and its unlock but who has it.
@@ -32,7 +40,8 @@ struct UserThreads {
   unsigned other;
 
   UserThreads(smelt_endpoint* endpoint, unsigned me) : other(1 - me) {
-    if (smelt::Scheduler::create(scheduler, 1) != 0) give_up("no scheduler");
+    const unsigned cpu = cpu_of(me);
+    if (smelt::Scheduler::create(scheduler, std::span(&cpu, 1)) != 0) give_up("no scheduler");
     if (smelt_messages_open(scheduler.get(), endpoint, 0, &messages) != 0) give_up("no messages");
   }
   ~UserThreads() { smelt_messages_close(messages); }
@@ -49,17 +58,6 @@ struct UserThreads {
     if (smelt_message_receive(messages, other, key, data, bytes, nullptr) != 0) give_up("the other process has died");
   }
 };
-
-void stay_on(bool last) {
-  cpu_set_t all, one;
-  CPU_ZERO(&one);
-  if (sched_getaffinity(0, sizeof all, &all) != 0) give_up("sched_getaffinity");
-  int first = -1, latest = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &all)) first = first < 0 ? cpu : first, latest = cpu;
-  CPU_SET(last ? latest : first, &one);
-  sched_setaffinity(0, sizeof one, &one);
-}
 
 }  // namespace
 
@@ -91,7 +89,6 @@ int main(int count, char** words) {
     char byte;
     if (read(joined[0], &byte, 1) != 1) give_up("the other process has died");
   }
-  stay_on(me == 1);
   const auto start = Clock::now();
   {
     UserThreads threads(endpoint, me);
