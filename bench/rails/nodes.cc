@@ -5,8 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+
+#include "base/os/os.h"
 
 namespace smelt {
 namespace {
@@ -109,6 +112,14 @@ void Nodes::enter(int node) const {
   const int fd = ::open(("/run/netns/" + name(node)).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0 || ::setns(fd, CLONE_NEWNET) != 0) ::_exit(2);
   ::close(fd);
+  std::vector<uint32_t> cpus(os::allowed_cpu_list(nullptr, 0));
+  cpus.resize(std::min<size_t>(cpus.size(), os::allowed_cpu_list(cpus.data(), static_cast<uint32_t>(cpus.size()))));
+  if (node == 0 || cpus.size() < 2 || cpus.back() >= CPU_SETSIZE) return;
+  const size_t half = cpus.size() / 2, begin = node == 1 ? 0 : half, end = node == 1 ? half : cpus.size();
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  for (size_t i = begin; i < end; ++i) CPU_SET(cpus[i], &own);
+  (void)::sched_setaffinity(0, sizeof own, &own);  // where it may not, it measures as well as it can
 }
 
 }  // namespace smelt

@@ -272,34 +272,99 @@ size_t least_bytes(RailMethod method) { return method == kRailGathered ? 2 : 1; 
 
 constexpr size_t kShort = 4 << 10;   // bytes
 constexpr double kTimesLatency = 3;  // a message that takes so many times the shortest one's tells a bandwidth
+constexpr uint32_t kAtOnce = 16;     // rounds of one way before the next has its turn
+
+// Rounds of each way at one size: they take turns, so that what disturbs one, or changes while a connection lives (its
+// window grows), does so to all. Limits are where two of their curves cross, often at a flat angle: sampled one after
+// the other, crossings were seen to move by a factor of three.
+class SizeSampler {
+ public:
+  SizeSampler(Control& control, Rounds& rounds, double* begun_us, double slot_us)
+      : control_(control), rounds_(rounds), begun_us_(begun_us), slot_us_(slot_us) {}
+
+  // `ways`: those that are wanted. Curves of one sample.
+  void sample(size_t bytes, const bool (&ways)[kRailMethods], RailCurve (&samples)[kRailMethods]) {
+    std::vector<double> times[kRailMethods];
+    uint32_t wanted[kRailMethods] = {}, most = 0;
+    for (uint32_t m = 0; m < kRailMethods; ++m) {
+      if (!ways[m]) continue;
+      times[m] = run(m, bytes, kFirstRounds);
+      const double once_us = std::max(2 * *std::min_element(times[m].begin(), times[m].end()), 0.1);
+      wanted[m] = static_cast<uint32_t>(std::clamp(slot_us_ / once_us, 0.0, double{kMostRounds}));
+      if (wanted[m] > kFirstRounds) times[m].clear();  // they were its warming up
+      most = std::max(most, wanted[m]);
+    }
+    for (uint32_t done = 0; done < most; done += kAtOnce)
+      for (uint32_t m = 0; m < kRailMethods; ++m) {
+        if (wanted[m] <= kFirstRounds || done >= wanted[m]) continue;
+        const std::vector<double> more = run(m, bytes, std::min(kAtOnce, wanted[m] - done));
+        times[m].insert(times[m].end(), more.begin(), more.end());
+      }
+    for (uint32_t m = 0; m < kRailMethods; ++m) {
+      if (!ways[m]) continue;
+      samples[m].count = 1;
+      samples[m].bytes[0] = bytes;
+      samples[m].us[0] = std::max(quantile(times[m], 0.25), 0.001);
+      samples[m].spread[0] = relative_iqr(times[m]);
+    }
+  }
+
+ private:
+  std::vector<double> run(uint32_t method, size_t bytes, uint32_t count) {
+    return time_rounds(control_, rounds_, static_cast<RailMethod>(method), bytes, count, begun_us_);
+  }
+
+  Control& control_;
+  Rounds& rounds_;
+  double* const begun_us_;
+  const double slot_us_;
+};
+
+void append(RailCurve* curve, const RailCurve& sample) {
+  const uint32_t i = curve->count++;
+  curve->bytes[i] = sample.bytes[0], curve->us[i] = sample.us[0], curve->spread[i] = sample.spread[0];
+}
 
 // Half of a rail's time is for its longest sizes, which take as long as all the others together. Where a round trip is
-// so long that there is no time for all, short messages, which all take the same, are sampled more sparsely; but none
-// ends before its bandwidth shows.
-RailCurve sample_curve(Control& control, Rounds& rounds, RailMethod method, double seconds, double* begun_us) {
-  RailCurve curve;
-  const double slot_us = 1e6 * seconds / 2 / kRailSizes, longest_us = 1e6 * seconds / 4;
-  const auto run = [&](size_t bytes, uint32_t count) {
-    return time_rounds(control, rounds, method, bytes, count, begun_us);
-  };
-  for (size_t bytes = least_bytes(method); bytes <= kLongestRailSample;) {
-    std::vector<double> times = run(bytes, kFirstRounds);
-    const double once_us = std::max(2 * *std::min_element(times.begin(), times.end()), 0.1);
-    const auto more = static_cast<uint32_t>(std::clamp(slot_us / once_us, 0.0, double{kMostRounds}));
-    if (more > kFirstRounds) times = run(bytes, more);
-    const uint32_t i = curve.count++;
-    curve.bytes[i] = bytes;
-    curve.us[i] = std::max(quantile(times, 0.25), 0.001);
-    curve.spread[i] = relative_iqr(times);
-    const bool slow = once_us * (kFirstRounds + 1) > slot_us;
-    bytes *= slow && bytes < kShort ? 8 : 2;
-    // What the next one will take, back and forth, as often as it must.
-    const double rise_us = i > 0 ? std::max(curve.us[i] - curve.us[i - 1], 0.0) : 0;
-    const double next_us = 2 * (kFirstRounds + 1) * (curve.us[i] + 2 * rise_us);
-    if (bytes > kConvexFrom && next_us > longest_us && curve.us[i] > kTimesLatency * curve.us[0]) break;
+// so long that there is no time for all, short messages, which all take the same, are sampled more sparsely; but no way
+// ends before its bandwidth shows. What `known` finds is not sampled again; `keep` is told what is.
+void sample_curves(Rail* rail, double seconds, SizeSampler& sampler, double slot_us,
+                   const std::function<void(uint32_t)>& progress,
+                   const std::function<bool(uint32_t, size_t, RailCurve*)>& known,
+                   const std::function<void(uint32_t, const RailCurve&)>& keep) {
+  const double longest_us = 1e6 * seconds / 4;
+  bool going[kRailMethods];
+  std::fill(std::begin(going), std::end(going), true);
+  uint32_t step = 0;
+  for (size_t bytes = 1; bytes <= kLongestRailSample;) {
+    progress(step);
+    RailCurve samples[kRailMethods];
+    bool wanted[kRailMethods], any = false;
+    for (uint32_t m = 0; m < kRailMethods; ++m) {
+      wanted[m] = going[m] && bytes >= least_bytes(static_cast<RailMethod>(m)) && !known(m, bytes, &samples[m]);
+      any = any || going[m];
+    }
+    if (!any) break;
+    sampler.sample(bytes, wanted, samples);
+    bool slow = false;
+    for (uint32_t m = 0; m < kRailMethods; ++m) {
+      if (samples[m].count == 0) continue;
+      if (wanted[m]) keep(m, samples[m]);
+      append(&rail->method[m], samples[m]);
+      slow = slow || 2 * samples[m].us[0] * (kFirstRounds + 1) > slot_us;
+    }
+    const uint32_t doublings = slow && bytes < kShort ? 3 : 1;
+    bytes <<= doublings, step += doublings;
+    for (uint32_t m = 0; m < kRailMethods; ++m) {
+      const RailCurve& curve = rail->method[m];
+      if (!going[m] || curve.count == 0) continue;
+      // What the next one will take, back and forth, as often as it must.
+      const uint32_t i = curve.count - 1;
+      const double rise_us = i > 0 ? std::max(curve.us[i] - curve.us[i - 1], 0.0) : 0;
+      const double next_us = 2 * (kFirstRounds + 1) * (curve.us[i] + 2 * rise_us);
+      going[m] = bytes <= kConvexFrom || next_us <= longest_us || curve.us[i] <= kTimesLatency * curve.us[0];
+    }
   }
-  make_isotonic(&curve);
-  return curve;
 }
 
 NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfile& profile,
@@ -313,17 +378,18 @@ NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfi
   rail.remote = reach.remote;
   double begun_us;
   const std::unique_ptr<Rounds> rounds = open_rail(control, rail.local, rail.remote, &begun_us, &rail.provider);
-  for (uint32_t method = 0; method < kRailMethods; ++method) {
-    options.progress(done + method, total);
-    RailCurve& curve = rail.rail.method[method];
-    const std::string key =
-        fmt::format("{} {} {} {} {} {} {:016x} {} {:g} {}", rail.interface, rail.driver.empty() ? "-" : rail.driver,
-                    rail.mtu, rail.speed, rail.local, rail.remote, profile.peer_class, rail.provider, options.seconds,
-                    kRailMethodNames[method]);
-    if (options.store.find(key, &curve)) continue;
-    curve = sample_curve(control, *rounds, static_cast<RailMethod>(method), options.seconds / kRailMethods, &begun_us);
-    options.store.keep(key, curve);
-  }
+  const std::string depends =
+      fmt::format("{} {} {} {} {} {} {:016x} {} {:g}", rail.interface, rail.driver.empty() ? "-" : rail.driver,
+                  rail.mtu, rail.speed, rail.local, rail.remote, profile.peer_class, rail.provider, options.seconds);
+  const auto key = [&](uint32_t method, size_t bytes) {
+    return fmt::format("{} {} {}", depends, kRailMethodNames[method], bytes);
+  };
+  const double seconds = options.seconds / kRailMethods, slot_us = 1e6 * seconds / 2 / kRailSizes;
+  SizeSampler sampler(control, *rounds, &begun_us, slot_us);
+  sample_curves(
+      &rail.rail, seconds, sampler, slot_us, [&](uint32_t step) { options.progress(done + step, total); },
+      [&](uint32_t m, size_t bytes, RailCurve* sample) { return options.store.find(key(m, bytes), sample); },
+      [&](uint32_t m, const RailCurve& sample) { options.store.keep(key(m, sample.bytes[0]), sample); });
   close_rail(control);
   settle_curves(&rail.rail, profile.copy);
   return rail;
@@ -366,9 +432,9 @@ NetworkProfile sample_networks(Control& control, const SamplingOptions& options)
       reaching(network_interfaces(), addresses, control.local_address(), control.peer_address());
   if (rails.empty()) throw UserError("no interface of this node reaches the peer");
   profile.copy = sample_copy();
-  const auto total = static_cast<uint32_t>(rails.size()) * kRailMethods;
+  const auto total = static_cast<uint32_t>(rails.size()) * kRailSizes;
   for (uint32_t r = 0; r < rails.size(); ++r)
-    profile.rails.push_back(sample_rail(control, rails[r], profile, options, r * kRailMethods, total));
+    profile.rails.push_back(sample_rail(control, rails[r], profile, options, r * kRailSizes, total));
   options.progress(total, total);
   profile.created = std::time(nullptr);
   say_profile(control, profile);
@@ -407,7 +473,6 @@ std::vector<RailCheck> check_networks(Control& control, const NetworkProfile& pr
 
 std::vector<double> time_ways(Control& control, const NetworkRail& rail, const std::vector<TimedWay>& ways,
                               uint32_t rounds) {
-  constexpr uint32_t kAtOnce = 16;  // caches are as warm as in the samples
   greet(control);
   meet(control);
   double begun_us;
