@@ -82,7 +82,7 @@ int open_rails(smelt_rails& rails) {
   for (uint32_t r = 0; r < rails.profile.rails; ++r) {
     OneRail& rail = rails.rail[r];
     AddressRail& there = rails.address.rail[r];
-    rail.curve = packets_curve(transfer_curve(rails.profile.rail[r].rail), kPayload);
+    rail.curve = transfer_curve(rails.profile.rail[r].rail);
     const double bandwidth = rail_bandwidth(rail.curve);
     const uint32_t last = rail.curve.count - 1;
     rail.per_byte = bandwidth > 0 ? 1 / bandwidth : rail.curve.us[last] / static_cast<double>(rail.curve.bytes[last]);

@@ -1,5 +1,4 @@
-// What travels: packets of less than 16 KiB (what libfabric's tcp;ofi_rxm, with what it puts before them, still sends
-// without asking the receiver first), a header and fragments of messages.
+// What travels: packets as they were sampled (kRailPacket), a header and fragments of messages.
 //
 //   +--------+----------+---------+----------+---------+--
 //   | header | fragment | payload | fragment | payload | ..      each fragment begins at a multiple of 8
@@ -13,11 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rail/rail.h"
+
 namespace smelt::rail_ofi {
 
 inline constexpr uint32_t kProtocol = 1;
 inline constexpr uint32_t kPacketMagic = 0x534d4c52;  // "SMLR"; another byte order is another magic
-inline constexpr uint32_t kPacketBytes = (16 << 10) - 128;
+inline constexpr uint32_t kPacketBytes = kRailPacket;
 
 enum class Kind : uint16_t {
   kHello,    // may this rail be used, from now on with this epoch?

@@ -169,7 +169,7 @@ struct Chunk : Object {
 
 struct OneRail {
   Port port;
-  RailCurve curve;    // packets_curve
+  RailCurve curve;    // transfer_curve
   double per_byte;    // µs of a long message
   uint64_t backlog;   // bytes that are queued or have not arrived, to all peers
   uint32_t receives;  // posted

@@ -19,7 +19,7 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kProtocol = 2;
+constexpr uint32_t kProtocol = 3;
 constexpr uint32_t kMostRounds = 200, kFirstRounds = 3;
 constexpr size_t kLongestNode = 255;    // bytes of a name
 constexpr size_t kNote = 16;            // an announcement, an answer to one
@@ -82,20 +82,19 @@ class Rounds {
     if (method == kRailRendezvous)
       port_->post_receive(noted_.data(), kNote);
     else
-      post(method, bytes);
+      expect_packets(method, bytes);
   }
 
   // One message there; prepare() was called, and is again for what comes back.
   void send(RailMethod method, size_t bytes) {
-    switch (method) {
-      case kRailEager: port_->send(data_.data(), bytes); break;
-      case kRailGathered: port_->send_pieces(data_.data(), data_.data() + kLongestRailSample / 2, bytes / 2); break;
-      case kRailPair:
-        port_->send(data_.data(), bytes);
-        port_->send(data_.data(), bytes);
-        break;
-      case kRailRendezvous: break;
-    }
+    for (uint32_t message = 0; message < messages_of(method); ++message)
+      for (size_t at = 0, now; at < bytes; at += now) {
+        now = std::min<size_t>(bytes - at, kRailPacket);
+        if (method == kRailGathered)
+          port_->send_pieces(&data_[at / 2], &data_[kLongestRailSample / 2 + at / 2], now / 2);
+        else
+          port_->send(&data_[at], now);
+      }
   }
 
   void ask_and_send(size_t bytes, bool more) {
@@ -107,23 +106,27 @@ class Rounds {
   }
 
   void receive(RailMethod method, size_t bytes) {
-    port_->wait_received();
     if (method == kRailRendezvous) {
+      port_->wait_received();
       port_->post_receive(there_.data(), bytes);
       port_->send(note_.data(), kNote);
       port_->wait_received();
       return;
     }
-    if (method == kRailPair) port_->wait_received();
     // From where it arrived to where it belongs.
-    std::memcpy(there_.data(), here_.data(), method == kRailPair ? 2 * bytes : bytes);
+    for (size_t taken = 0, now; taken < expected_; taken += now) {
+      now = packet_at(taken);
+      port_->wait_received();
+      std::memcpy(&there_[taken], &here_[taken], now);
+      if (posted_ < expected_) post_packet();
+    }
   }
 
   // The one that measures: times of one way, in µs. The first round warms up.
   std::vector<double> measure(RailMethod method, size_t bytes, uint32_t rounds) {
     std::vector<double> times;
     for (uint32_t i = 0; i <= rounds; ++i) {
-      if (method != kRailRendezvous) post(method, bytes);
+      if (method != kRailRendezvous) expect_packets(method, bytes);
       const double begin = now_us();
       if (method == kRailRendezvous)
         ask_and_send(bytes, true);
@@ -143,7 +146,7 @@ class Rounds {
       if (method == kRailRendezvous) {
         ask_and_send(bytes, more);
       } else {
-        if (more) post(method, bytes);
+        if (more) expect_packets(method, bytes);
         send(method, bytes);
       }
       port_->wait_sent();
@@ -151,13 +154,25 @@ class Rounds {
   }
 
  private:
-  void post(RailMethod method, size_t bytes) {
-    port_->post_receive(here_.data(), bytes);
-    if (method == kRailPair) port_->post_receive(here_.data() + bytes, bytes);
+  static constexpr uint32_t kPosted = 64;  // packets at most: libfabric's own queue is not longer everywhere
+
+  static uint32_t messages_of(RailMethod method) { return method == kRailPair ? 2 : 1; }
+
+  // The next message, or two, comes in packets.
+  void expect_packets(RailMethod method, size_t bytes) {
+    each_ = bytes, expected_ = messages_of(method) * bytes, posted_ = 0;
+    for (uint32_t i = 0; i < kPosted && posted_ < expected_; ++i) post_packet();
+  }
+  size_t packet_at(size_t offset) const { return std::min<size_t>(each_ - offset % each_, kRailPacket); }
+  void post_packet() {
+    const size_t bytes = packet_at(posted_);
+    port_->post_receive(&here_[posted_], bytes);
+    posted_ += bytes;
   }
 
   std::vector<char> data_, here_, there_, note_, noted_;
-  const std::unique_ptr<FabricPort> port_;  // closed first: until then it may write into the buffers
+  size_t each_ = 0, expected_ = 0, posted_ = 0;  // bytes: of a message, of all, for which receives are posted
+  const std::unique_ptr<FabricPort> port_;       // closed first: until then it may write into the buffers
 };
 
 // A port whose waiting ends when the peer's process does, or after a long silence.

@@ -126,19 +126,6 @@ RailCurve transfer_curve(const Rail& rail) {
   return best;
 }
 
-RailCurve packets_curve(const RailCurve& curve, uint64_t packet) {
-  const double bandwidth = rail_bandwidth(curve);
-  if (bandwidth <= 0) return curve;
-  const double first = rail_time(curve, packet);
-  RailCurve best = curve;
-  for (uint32_t i = 0; i < best.count; ++i) {
-    if (best.bytes[i] <= packet) continue;
-    const double line = first + static_cast<double>(best.bytes[i] - packet) / bandwidth;
-    if (line < best.us[i]) best.us[i] = line;
-  }
-  return best;
-}
-
 double rail_bandwidth(const RailCurve& curve) {
   if (curve.count < 2) return 0;
   // Over the last factor of four: a single sample's error weighs less than between neighbours.

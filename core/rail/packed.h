@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kPackedNetworkVersion = 1;
+inline constexpr uint32_t kPackedNetworkVersion = 2;
 inline constexpr uint32_t kInterfaceName = 16;  // bytes, the final zero included: as long as the kernel lets them be
 inline constexpr uint32_t kAddressText = 16;    // 255.255.255.255
 inline constexpr uint32_t kProviderName = 32;

@@ -30,11 +30,14 @@ struct RailCurve {
 
 // The ways to send that are sampled.
 enum RailMethod : uint32_t {
-  kRailEager,       // sent at once; the receiver copies it from where it arrived
+  kRailEager,       // sent at once, in packets; the receiver copies them from where they arrived
   kRailRendezvous,  // announced, asked for, then received where it belongs
-  kRailGathered,    // as eager, from two pieces of half the size that the rail itself puts together
-  kRailPair,        // two packets of this size each, one right after the other, as eager: until both are there
+  kRailGathered,    // as eager, each packet from two pieces of half its size that the rail itself puts together
+  kRailPair,        // two messages of this size each, one right after the other, as eager: until both are there
 };
+// A packet's most bytes. What libfabric's tcp;ofi_rxm, with what it puts before them, still sends without asking the
+// receiver first: on a distant network a longer one takes three times as long.
+inline constexpr uint32_t kRailPacket = (16 << 10) - 128;
 inline constexpr uint32_t kRailMethods = 4;
 inline constexpr const char* kRailMethodNames[kRailMethods] = {"eager", "rendezvous", "gathered", "pair"};
 
@@ -61,9 +64,6 @@ inline constexpr uint64_t kConvexFrom = 64 << 10;  // bytes: below, kinds of pac
 uint64_t rail_crossing(const RailCurve& a, const RailCurve& b);
 // The better of eager and rendezvous at each sample of either: what a message costs on this rail.
 RailCurve transfer_curve(const Rail& rail);
-// The same where a longer message than `packet` bytes goes as packets, one behind the other: what the rail asks before
-// it takes a longer one, which is several round trips on a distant one, is not asked.
-RailCurve packets_curve(const RailCurve& curve, uint64_t packet);
 // Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples,
 // or of those that all took the same.
 double rail_bandwidth(const RailCurve& curve);

@@ -251,7 +251,7 @@ void use_rails(Mutator& mutator, const Rail* rails, uint32_t count, const RailCu
   RailNow now[kMaxRails];
   for (uint32_t r = 0; r < count; ++r) {
     limits_of(rails[r], copy);
-    curves[r] = packets_curve(transfer_curve(rails[r]), 16000);
+    curves[r] = transfer_curve(rails[r]);
     ASSERT_LE(curves[r].count, kRailSizes);
     EXPECT_TRUE(std::is_sorted(curves[r].us, curves[r].us + curves[r].count));
     now[r] = {&curves[r], static_cast<double>(mutator.below(3) * 1000), mutator.one_in(3) ? 2.5 : 1};

@@ -549,7 +549,7 @@ TEST(RailProfile, IsCheckedAsAnEnemysWork) {
   };
   EXPECT_EQ(with([](PackedNetwork*) {}), 0);
   EXPECT_EQ(with([](PackedNetwork* bad) { bad->rail[1].rail.method[2].us[3] = 5; }, false), -EBADMSG) << "damaged";
-  EXPECT_EQ(with([](PackedNetwork* bad) { bad->version = 2; }, false), -EBADMSG);
+  EXPECT_EQ(with([](PackedNetwork* bad) { bad->version = kPackedNetworkVersion + 1; }, false), -EBADMSG);
   EXPECT_EQ(with([](PackedNetwork* bad) { bad->byte_order = 0x04030201; }, false), -EBADMSG);
   EXPECT_EQ(with([](PackedNetwork* bad) { bad->magic[0] = 's'; }, false), -EBADMSG);
   EXPECT_EQ(with([](PackedNetwork* bad) { bad->rails = 0; }), -EBADMSG);

@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kNetworkProfileVersion = 2;
+inline constexpr uint32_t kNetworkProfileVersion = 3;
 
 // One network interface that reaches the peer.
 struct NetworkRail {

@@ -143,7 +143,7 @@ TEST(Network, ASilentPeerIsTold) {
 
 TEST(Network, AnotherVersionIsTold) {
   if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  for (const char* line : {"smelt-network 3 node 00c0ffee00c0ffee", "smelt-network 2 node c0ffee", "GET / HTTP/1.0",
+  for (const char* line : {"smelt-network 4 node 00c0ffee00c0ffee", "smelt-network 3 node c0ffee", "GET / HTTP/1.0",
                            "failed no fabric here"}) {
     const Listener listener("127.0.0.1", 0);
     std::thread peer([&] {
@@ -153,7 +153,7 @@ TEST(Network, AnotherVersionIsTold) {
     });
     const std::string why = why_not([&] { sample("127.0.0.1", listener.port(), 1); });
     peer.join();
-    EXPECT_TRUE(why.find("version 3") != why.npos || why.find("another language") != why.npos ||
+    EXPECT_TRUE(why.find("version 4") != why.npos || why.find("another language") != why.npos ||
                 why.find("the peer: no fabric here") != why.npos)
         << why;
   }
@@ -187,7 +187,7 @@ TEST(Network, AHostileProfileIsRefused) {
     });
     {
       Control control(connect_to("127.0.0.1", listener.port(), 20));
-      control.say("smelt-network 2 me 00c0ffee00c0ffee");
+      control.say("smelt-network 3 me 00c0ffee00c0ffee");
       const std::string text = network_to_json(profile);
       std::string hex;
       for (const char c : text) {
@@ -218,7 +218,7 @@ TEST(Network, HostileOrdersAreRefused) {
     });
     {
       Control control(connect_to("127.0.0.1", listener.port(), 20));
-      control.say("smelt-network 2 me 00c0ffee00c0ffee");
+      control.say("smelt-network 3 me 00c0ffee00c0ffee");
       control.say(order);
       control.hear();
       EXPECT_EQ(control.hear().at(0), "failed") << order;

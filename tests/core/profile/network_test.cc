@@ -57,7 +57,7 @@ TEST(NetworkProfile, EachDamageIsOneLine) {
     return copy;
   };
   expect_refusal(with("/format", "smelt machine profile"), "not a network profile");
-  expect_refusal(with("/version", 3), "version 3");
+  expect_refusal(with("/version", kNetworkProfileVersion + 1), "version " + std::to_string(kNetworkProfileVersion + 1));
   expect_refusal(with("/version", -1), "\"version\"");
   expect_refusal(with("/peer", "a\nb"), "\"peer\"");
   expect_refusal(with("/peer", std::string(300, 'x')), "\"peer\"");

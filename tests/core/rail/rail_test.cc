@@ -390,16 +390,5 @@ TEST(Transfer, IsTheBetterOfBoth) {
   EXPECT_TRUE(std::is_sorted(longer.us, longer.us + longer.count));
 }
 
-TEST(Transfer, PacketsAreNotAskedFor) {
-  RailCurve far = line(20'000, 0.05);
-  for (uint32_t i = 15; i < far.count; ++i) far.us[i] += 60'000;  // three round trips, from 32 KiB on
-  const RailCurve packets = packets_curve(far, 16 << 10);
-  for (uint32_t i = 0; i < far.count; ++i)
-    EXPECT_NEAR(packets.us[i], 20'000 + 0.05 * static_cast<double>(far.bytes[i]), 1e-6) << i;
-  const RailCurve near = line(20, 0.05);
-  const RailCurve same = packets_curve(near, 16 << 10);
-  for (uint32_t i = 0; i < near.count; ++i) EXPECT_NEAR(same.us[i], near.us[i], 1e-6);
-}
-
 }  // namespace
 }  // namespace smelt
