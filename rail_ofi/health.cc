@@ -19,10 +19,12 @@
 // its kernel is (lifeline.h): a link at whose other end nobody listens any more is down. A peer is given up when for
 // the whole patience no link was up and no kernel said that it is there; while one says so, it is waited for.
 //
-// The canary: what arrives in 20 ms and more in which a link always has something under way is compared with what
-// should have. The middle of the last five such spans says how many times slower than sampled the link is, if that is
-// more than a quarter; where nothing was measured for a second the word fades, so that a link that nobody uses any more
-// gets another chance.
+// The canary: what arrives in 10 ms and more in which a link always has something under way is compared with when it
+// should have, by the curve: after so many bytes the next ones should take as much longer as a message that is so much
+// longer does. (By the bandwidth of long messages, a distant rail, on which TCP begins slowly, seemed four times slower
+// than it was, and was left out.) News comes at once or half a millisecond late, so nothing shorter tells. The middle of
+// the last five such spans says how many times slower than sampled the link is, if that is more than a quarter; where
+// nothing was measured for a second the word fades, so that a link that nobody uses any more gets another chance.
 #include <cerrno>
 
 #include "rail_ofi/rails.h"
@@ -37,7 +39,7 @@ constexpr uint32_t kMostGreetings =
 constexpr int64_t kSuspect = 100 * kMs, kFirstPing = 20 * kMs, kLastPing = 2000 * kMs, kGrace = 30 * kMs;
 constexpr double kSuspectTimes = 4;
 constexpr int64_t kSilence = 1000 * kMs, kNoPong = 200 * kMs;
-constexpr int64_t kSpan = 20 * kMs, kFade = 1000 * kMs;
+constexpr int64_t kSpan = 10 * kMs, kFade = 1000 * kMs;
 constexpr uint64_t kSpanBytes = 128 << 10;
 constexpr double kDrift = 1.25, kSlowest = 1000, kFastest = 0.25;
 
@@ -63,13 +65,20 @@ double middle_of(const double* values, uint32_t count) {
 void measure(const smelt_rails& rails, Link& link, uint64_t bytes, bool idle) {
   Pace& pace = link.pace;
   // The first word after a pause tells nothing: what came before it may have waited, or found a free way.
-  if (pace.last != 0) pace.busy += rails.now - pace.last, pace.bytes += bytes;
+  if (pace.last != 0) {
+    const RailCurve& curve = rails.rail[link.rail].curve;
+    pace.busy += rails.now - pace.last, pace.bytes += bytes;
+    pace.should_us += rail_time(curve, pace.since_idle + bytes) - rail_time(curve, pace.since_idle);
+  }
+  pace.since_idle = idle ? 0 : pace.since_idle + bytes;
   pace.last = idle ? 0 : rails.now;
-  if (pace.busy < kSpan || pace.bytes < kSpanBytes) return;
-  const double should = rails.rail[link.rail].per_byte * static_cast<double>(pace.bytes);
-  const double times = 1e-3 * static_cast<double>(pace.busy) / should;
+  if (pace.busy < kSpan || pace.bytes < kSpanBytes) {
+    if (idle) pace.busy = 0, pace.bytes = 0, pace.should_us = 0;
+    return;
+  }
+  const double times = 1e-3 * static_cast<double>(pace.busy) / (pace.should_us > 1 ? pace.should_us : 1);
   pace.span[pace.count++ % kSpans] = times < kFastest ? kFastest : times > kSlowest ? kSlowest : times;
-  pace.measured = rails.now, pace.busy = 0, pace.bytes = 0;
+  pace.measured = rails.now, pace.busy = 0, pace.bytes = 0, pace.should_us = 0;
   if (pace.count >= (kSpans + 1) / 2) pace.slow = middle_of(pace.span, pace.count < kSpans ? pace.count : kSpans);
 }
 
@@ -119,7 +128,7 @@ void welcome(smelt_rails& rails, Link& link, uint32_t epoch) {
   peer.down_since = 0;
   link.sent = link.arrived = 0, link.unread_there = 0;
   link.moved = rails.now, link.suspected = link.proved = link.refused = 0;
-  link.pace.last = 0;
+  link.pace.last = 0, link.pace.since_idle = 0;
   link.hello_wait = 0;
 }
 
@@ -202,7 +211,7 @@ void link_failed(smelt_rails& rails, Link& link) {
   ++link.epoch;
   link.hello_wait = 0, link.hello_at = rails.now + kFirstHello;
   link.posted = 0;  // what libfabric still has of the old epoch, it may have for long
-  link.pace.last = 0;
+  link.pace.last = 0, link.pace.since_idle = 0;
   for (uint64_t i = link.arrived; i != link.sent; ++i) {
     Packet* packet = link.ring[i % kRing];
     packet->unacked = false, packet->waiting = true, packet->next = nullptr;

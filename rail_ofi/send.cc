@@ -46,7 +46,7 @@ double idle_us(const smelt_rails& rails, const Link& link) {
 
 // When so many bytes more would be there.
 double done_us(const smelt_rails& rails, const Link& link, uint64_t bytes) {
-  return idle_us(rails, link) + slow_of(link) * rail_time(rails.rail[link.rail].curve, bytes);
+  return rail_finish({&rails.rail[link.rail].curve, idle_us(rails, link), slow_of(link)}, bytes);
 }
 
 uint64_t window_of(const smelt_rails& rails, const Link& link) {

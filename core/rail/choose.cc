@@ -13,15 +13,11 @@
 namespace smelt {
 namespace {
 
-double finish_of(const RailNow& rail, uint64_t bytes) {
-  return rail.idle_us + rail.slow * rail_time(*rail.curve, bytes);
-}
-
 void finish(const RailNow* rails, uint32_t count, RailSplit* split) {
   split->finish_us = 0, split->used = 0;
   for (uint32_t r = 0; r < count; ++r) {
     if (split->bytes[r] == 0) continue;
-    const double us = finish_of(rails[r], split->bytes[r]);
+    const double us = rail_finish(rails[r], split->bytes[r]);
     if (us > split->finish_us) split->finish_us = us;
     ++split->used;
   }
@@ -43,7 +39,7 @@ int split_by_bandwidth(const RailNow* rails, uint32_t count, uint64_t n, RailSpl
   bool known = true;
   for (uint32_t r = 0; r < count; ++r) {
     if (rails[r].curve->count == 0 || !(rails[r].idle_us >= 0) || !(rails[r].slow > 0)) return -EINVAL;
-    if (!std::isfinite(finish_of(rails[r], n))) return -EINVAL;
+    if (!std::isfinite(rail_finish(rails[r], n))) return -EINVAL;
     width[r] = rail_bandwidth(*rails[r].curve) / rails[r].slow;
     known = known && width[r] > 0;
   }
@@ -66,8 +62,8 @@ int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* ou
   if (out->used < 2) return 0;
   uint32_t alone = 0;
   for (uint32_t r = 1; r < count; ++r)
-    if (finish_of(rails[r], n) < finish_of(rails[alone], n)) alone = r;
-  if (out->finish_us > kWorthwhile * finish_of(rails[alone], n)) {
+    if (rail_finish(rails[r], n) < rail_finish(rails[alone], n)) alone = r;
+  if (out->finish_us > kWorthwhile * rail_finish(rails[alone], n)) {
     *out = {};
     out->bytes[alone] = n;
     finish(rails, count, out);
@@ -79,7 +75,7 @@ int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* ou
   RailSplit plain;
   split_by_bandwidth(rails, count, n, &plain);
   if (plain.finish_us - out->finish_us < spread * out->finish_us &&
-      plain.finish_us <= kWorthwhile * finish_of(rails[alone], n))
+      plain.finish_us <= kWorthwhile * rail_finish(rails[alone], n))
     *out = plain;
   return 0;
 }

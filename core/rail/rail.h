@@ -81,8 +81,10 @@ RailLimits limits_of(const Rail& rail, const RailCurve& copy);
 struct RailNow {
   const RailCurve* curve;  // of transfer_curve
   double idle_us;          // from now until what it still carries is done; >= 0
-  double slow = 1;         // times are so many times the sampled ones, > 0: the canary's word
+  double slow = 1;         // what exceeds the shortest message takes so many times as long, > 0: the canary's word
 };
+// When n bytes would be there, from now.
+double rail_finish(const RailNow& rail, uint64_t n);
 struct RailSplit {
   uint64_t bytes[kMaxRails] = {};  // of the message, by rail; 0: not used
   double finish_us = 0;            // predicted, from now until the last part is there

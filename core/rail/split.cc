@@ -21,7 +21,9 @@ namespace smelt {
 namespace {
 
 uint64_t capacity(const RailNow& rail, double until_us, uint64_t n) {
-  const uint64_t bytes = rail_bytes_within(*rail.curve, (until_us - rail.idle_us) / rail.slow);
+  const double shortest = rail.curve->us[0], more = until_us - rail.idle_us - shortest;
+  if (more < 0) return 0;
+  const uint64_t bytes = rail_bytes_within(*rail.curve, shortest + more / rail.slow);
   return bytes < n ? bytes : n;
 }
 
@@ -33,6 +35,11 @@ bool enough(const RailNow* rails, uint32_t count, double until_us, uint64_t n) {
 
 }  // namespace
 
+double rail_finish(const RailNow& rail, uint64_t n) {
+  const double shortest = rail.curve->us[0];
+  return rail.idle_us + shortest + rail.slow * (rail_time(*rail.curve, n) - shortest);
+}
+
 int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out) {
   if (count == 0 || count > kMaxRails || n == 0) return -EINVAL;
   *out = {};
@@ -40,7 +47,7 @@ int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* o
   double early = 0, late = INFINITY;
   for (uint32_t r = 0; r < count; ++r) {
     if (rails[r].curve->count == 0 || !(rails[r].idle_us >= 0) || !(rails[r].slow > 0)) return -EINVAL;
-    const double finish = rails[r].idle_us + rails[r].slow * rail_time(*rails[r].curve, n);
+    const double finish = rail_finish(rails[r], n);
     if (!std::isfinite(finish)) return -EINVAL;
     if (finish < late) late = finish, alone = r;
   }
@@ -68,7 +75,7 @@ int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* o
   }
   for (uint32_t r = 0; r < count; ++r) {
     if (share[r] == 0) continue;
-    const double finish = rails[r].idle_us + rails[r].slow * rail_time(*rails[r].curve, share[r]);
+    const double finish = rail_finish(rails[r], share[r]);
     if (finish > out->finish_us) out->finish_us = finish;
     out->bytes[r] = share[r];
     ++out->used;
