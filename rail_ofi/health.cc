@@ -22,9 +22,9 @@
 // The canary: what arrives in 10 ms and more in which a link always has something under way is compared with when it
 // should have, by the curve: after so many bytes the next ones should take as much longer as a message that is so much
 // longer does. (By the bandwidth of long messages, a distant rail, on which TCP begins slowly, seemed four times slower
-// than it was, and was left out.) News comes at once or half a millisecond late, so nothing shorter tells. The middle of
-// the last five such spans says how many times slower than sampled the link is, if that is more than a quarter; where
-// nothing was measured for a second the word fades, so that a link that nobody uses any more gets another chance.
+// than it was, and was left out.) News comes at once or half a millisecond late, so nothing shorter tells. The middle
+// of the last five such spans says how many times slower than sampled the link is, if that is more than a quarter;
+// where nothing was measured for a second the word fades, so that a link that nobody uses any more gets another chance.
 #include <cerrno>
 
 #include "rail_ofi/rails.h"

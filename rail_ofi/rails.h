@@ -101,9 +101,9 @@ struct Queue {
 
 // The measured times of the last spans, over the sampled.
 struct Pace {
-  int64_t last;    // when something arrived and more was under way; 0: nothing is
-  int64_t busy;    // of the span that is measured
-  uint64_t bytes;  // that arrived in it
+  int64_t last;         // when something arrived and more was under way; 0: nothing is
+  int64_t busy;         // of the span that is measured
+  uint64_t bytes;       // that arrived in it
   uint64_t since_idle;  // that arrived since the link had nothing under way
   double should_us;     // of the span, as sampled
   double span[kSpans];

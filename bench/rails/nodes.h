@@ -30,7 +30,7 @@ class Nodes {
   // The calling thread; ends the process where it cannot. Nodes 1 and 2 have half of the CPUs each, as far as there are
   // two: on the same one, the kernel's turns are timed.
   void enter(int node) const;
-  std::string name(int node) const;                             // of the namespace, as ip netns knows it
+  std::string name(int node) const;  // of the namespace, as ip netns knows it
   uint32_t rails() const { return rails_; }
   static std::string interface(uint32_t rail) { return "rail" + std::to_string(rail); }
   static std::string address(uint32_t rail, int node);

@@ -110,15 +110,14 @@ void search(Control& control, const NetworkProfile& profile, uint32_t rounds) {
     const uint64_t found[kSearches] = {searched(sizes, gains[0]), searched(sizes, gains[1])};
     const double ratio[kSearches] = {ratio_of(limit.interpolated, found[0]), ratio_of(limit.interpolated, found[1])};
     const double apart = ratio_of(found[0], found[1]);
-    const bool within = is_near(ratio[0]) || is_near(ratio[1]);
-    fmt::print("{:<12} interpolated {:>8}, searched {:>8} {:>8} of {} sizes, ratios {:.2f} {:.2f}, {}; costs {:.1f} % in "
-               "the middle, at most {:.1f} %\n",
-               limit.name, text_of(limit.interpolated), text_of(found[0]), text_of(found[1]), sizes.size(), ratio[0],
-               ratio[1],
-               within           ? "within 10 %: reached"
-               : is_near(apart) ? "within 10 %: missed"
-                                : "two searches are further apart than 10 %",
-               100 * median(lost), 100 * *std::max_element(lost.begin(), lost.end()));
+    const char* verdict = is_near(ratio[0]) || is_near(ratio[1]) ? "within 10 %: reached"
+                          : is_near(apart)                       ? "within 10 %: missed"
+                                                                 : "two searches are further apart than 10 %";
+    fmt::print("{:<12} interpolated {:>8}, searched {:>8} {:>8} of {} sizes, ratios {:.2f} {:.2f}, {}; ", limit.name,
+               text_of(limit.interpolated), text_of(found[0]), text_of(found[1]), sizes.size(), ratio[0], ratio[1],
+               verdict);
+    fmt::print("costs {:.1f} % in the middle, at most {:.1f} %\n", 100 * median(lost),
+               100 * *std::max_element(lost.begin(), lost.end()));
   }
 }
 

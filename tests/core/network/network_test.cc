@@ -291,7 +291,7 @@ TEST(Network, AnInterruptedSamplingGoesOn) {
   };
   Keys first, second;
   EXPECT_EQ(sample_once(12, &first), "interrupted");
-  EXPECT_GE(first.size(), 4u * kRailMethods - 1) << "4 sizes at least, of all ways but the one for two pieces of 1 byte";
+  EXPECT_GE(first.size(), 4u * kRailMethods - 1) << "4 sizes at least, but not two pieces of 1 byte";
   EXPECT_EQ(sample_once(100, &second), "");
   EXPECT_GE(second.size(), 4u);
   for (const std::string& key : second) EXPECT_EQ(first.count(key), 0u) << key << " was known";

@@ -257,6 +257,20 @@ TEST(Split, ALongerMessageNeverEndsEarlier) {
   }
 }
 
+// A distant rail that carries half of what it did is not twice as far away.
+TEST(Split, SlownessIsOfTheBandwidth) {
+  const RailCurve near = line(50, 0.1), far = line(20'000, 0.05);
+  const RailNow rails[] = {{&near, 0}, {&far, 1000, 2}};
+  EXPECT_NEAR(rail_finish(rails[1], 1), 21'000, 1);
+  EXPECT_NEAR(rail_finish(rails[1], 1 << 20), 21'000 + 2 * 0.05 * (1 << 20), 1);
+  RailSplit split;
+  ASSERT_EQ(split_message(rails, 2, 1 << 20, &split), 0);
+  EXPECT_EQ(split.used, 2u);
+  for (uint32_t r = 0; r < 2; ++r) EXPECT_NEAR(rail_finish(rails[r], split.bytes[r]), split.finish_us, 1.0);
+  ASSERT_EQ(split_message(rails, 2, 200'000, &split), 0);  // near: done at 20,050
+  EXPECT_EQ(split.bytes[1], 0u);
+}
+
 TEST(Split, RefusesWhatMakesNoSense) {
   const RailCurve good = line(1, 1), none;
   RailSplit split;
