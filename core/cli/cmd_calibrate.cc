@@ -256,6 +256,7 @@ int dispatch_calibrate(CalibrateArguments arguments) {
     return sample_networks_to({.peer = arguments.peer,
                                .agent = arguments.agent,
                                .output = arguments.output,
+                               .check = arguments.check,
                                .fresh = arguments.fresh,
                                .json = arguments.json,
                                .quiet = arguments.quiet});
@@ -303,7 +304,8 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       verb->add_flag("--fresh", arguments->fresh, "do not go on from what an interrupted calibration measured");
   CLI::Option* check = verb->add_flag(
       "--check", arguments->check,
-      "measure a pair of each class and compare it with the profile: exit code 0 within 30 %, 1 changed");
+      "measure a pair of each class, or with --network a few sizes of each, and compare with the profile: exit code 0 "
+      "within 30 %, 1 changed");
   CLI::Option* network =
       verb->add_flag("--network", arguments->network,
                      "instead, sample the networks to another node and keep that: smelt network sample");
@@ -343,7 +345,7 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       ->capture_default_str()
       ->needs(simulate);
   for (CLI::Option* other : {system, no_methods, race, limit, fresh, check, network}) simulate->excludes(other);
-  for (CLI::Option* other : {system, no_methods, race, limit, check}) network->excludes(other);
+  for (CLI::Option* other : {system, no_methods, race, limit}) network->excludes(other);
   for (CLI::Option* other : {output, system, no_methods, race, limit, fresh}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "print nothing but errors");

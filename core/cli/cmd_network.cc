@@ -81,14 +81,14 @@ int sample(const NetworkArguments& arguments) {
   prepare_profile_place(path, false);
   NetworkJournal journal(path, arguments.fresh);
   if (journal.known() > 0 && !arguments.quiet)
-    warn(fmt::format("going on from what an interrupted sampling measured (curves: {}); --fresh measures all anew",
+    warn(fmt::format("going on from what an interrupted sampling measured (sizes: {}); --fresh measures all anew",
                      journal.known()));
   Interruption interruption("interrupted; the profile is as it was");
   interruption.leave_at_once("interrupted; the same command goes on from here, the profile is as it was");
   Connection peer(arguments);
   NetworkProfile profile;
   {
-    ProgressLine line("curves", !arguments.quiet);
+    ProgressLine line("sizes", !arguments.quiet);
     SamplingOptions options;
     options.seconds = arguments.seconds;
     options.store = journal.store();
@@ -204,7 +204,7 @@ int sample_networks_to(const NetworkSampling& wanted) {
   arguments.fresh = wanted.fresh;
   arguments.json = wanted.json;
   arguments.quiet = wanted.quiet;
-  return sample(arguments);
+  return wanted.check ? check(arguments) : sample(arguments);
 }
 
 void add_network(CLI::App& app, Action& chosen) {

@@ -30,7 +30,7 @@ void add_network(CLI::App& app, Action& chosen);
 // smelt calibrate --network is smelt network sample, with these of its options.
 struct NetworkSampling {
   std::string peer, agent = "ssh", output;
-  bool fresh = false, json = false, quiet = false;
+  bool check = false, fresh = false, json = false, quiet = false;
 };
 int sample_networks_to(const NetworkSampling& wanted);
 void add_report(CLI::App& app, Action& chosen);

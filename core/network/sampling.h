@@ -25,7 +25,7 @@ struct CurveStore {
 
 struct SamplingOptions {
   double seconds = 8;  // per rail, about; the longest sizes may be left out for it, and follow the line of the last two
-  // Done and total, in curves.
+  // Done and total, in sizes.
   std::function<void(uint32_t, uint32_t)> progress = [](uint32_t, uint32_t) {};
   CurveStore store = {};
 };
