@@ -100,12 +100,17 @@ void progress(smelt_rails& rails) {
 using namespace smelt;
 using namespace smelt::rail_ofi;
 
-int smelt_rail_test(smelt_rails* rails, smelt_rail_request* handle, size_t* bytes) {
-  if (!rails || !handle) return -EINVAL;
-  const Request& request = *request_of(handle);  // complete or not: what it was the last word of may not have left yet
-  progress(*rails);
+int smelt_rail_look(const smelt_rail_request* handle, size_t* bytes) {
+  if (!handle) return -EINVAL;
+  const Request& request = *reinterpret_cast<const Request*>(handle);
   if (request.state == Progress::kPending) return 0;
   if (request.state != Progress::kComplete) return -EINVAL;
   if (bytes) *bytes = request.bytes;
   return request.error ? request.error : 1;
+}
+
+int smelt_rail_test(smelt_rails* rails, smelt_rail_request* handle, size_t* bytes) {
+  if (!rails || !handle) return -EINVAL;
+  progress(*rails);  // complete or not: what it was the last word of may not have left yet
+  return smelt_rail_look(handle, bytes);
 }

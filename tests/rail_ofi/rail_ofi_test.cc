@@ -611,6 +611,8 @@ TEST(RailArguments, AreChecked) {
   EXPECT_EQ(smelt_rail_send(rails.rails, &request, 0, "x", 1), -EINVAL) << "there is no peer";
   EXPECT_EQ(smelt_rail_receive(rails.rails, &request, 0, nullptr, 0), -EINVAL);
   EXPECT_EQ(smelt_rail_test(rails.rails, &request, nullptr), -EINVAL) << "never begun";
+  EXPECT_EQ(smelt_rail_look(&request, nullptr), -EINVAL) << "never begun";
+  EXPECT_EQ(smelt_rail_look(nullptr, nullptr), -EINVAL);
   EXPECT_EQ(smelt_rails_connect(rails.rails, nullptr, 0, &peer), -EINVAL);
   EXPECT_EQ(smelt_rail_predict(rails.rails, 0, 1), -EINVAL);
   smelt_rails_close(nullptr);

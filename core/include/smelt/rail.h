@@ -93,6 +93,9 @@ SMELT_API int smelt_rail_receive(smelt_rails *rails, smelt_rail_request *request
  * when `data` may be written again: a short one as soon as it was copied, a long one when all of it has arrived. */
 SMELT_API int smelt_rail_test(smelt_rails *rails, smelt_rail_request *request, size_t *bytes);
 
+/* As smelt_rail_test, but moves nothing: for who has many requests, and has just tested one of them. */
+SMELT_API int smelt_rail_look(const smelt_rail_request *request, size_t *bytes);
+
 /* When a message of so many bytes would have arrived, sent now, as the samples and the present load promise; in µs from
  * now. Negative: an error as above, or -EAGAIN: no rail is up. */
 SMELT_API double smelt_rail_predict(smelt_rails *rails, uint32_t peer, size_t bytes);
