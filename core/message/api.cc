@@ -72,7 +72,7 @@ int open_in(smelt_endpoint* made, const Shape& shape, unsigned me) {
   return error;
 }
 
-bool fits(unsigned members) { return members >= 2 && members <= SMELT_MAX_PARTICIPANTS; }
+bool fits(unsigned members) { return members >= 1 && members <= SMELT_MAX_PARTICIPANTS; }
 
 }  // namespace
 
@@ -157,6 +157,11 @@ int smelt_endpoint_receive_held(smelt_endpoint* endpoint, smelt_transfer* receiv
 void smelt_endpoint_set(smelt_endpoint* endpoint, int reads, void (*host)(void*), void* argument) {
   endpoint->endpoint->set_single_copy(reads != 0);
   endpoint->endpoint->set_host(host, argument);
+}
+
+int smelt_endpoint_carry(smelt_endpoint* endpoint, const smelt_endpoint_carrier* carrier) {
+  if (!endpoint || !carrier) return -EINVAL;
+  return endpoint->endpoint->carry(*carrier);
 }
 
 unsigned smelt_endpoint_wait(smelt_endpoint* endpoint, smelt_transfer* const* transfers, unsigned count,

@@ -8,6 +8,7 @@
 
 #include "base/os/process.h"
 #include "message/endpoint_internal.h"
+#include "message/far.h"
 #include "message/lock_bit.h"
 
 namespace smelt::message {
@@ -55,6 +56,7 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
   made->memory_ = static_cast<char*>(memory);
   made->shape_ = shape;
   made->me_ = me;
+  made->members_ = shape.members;
   // Half of a sender's packets lie with messages that nobody has asked for, at most.
   made->share_ = shape.packets / (2 * std::max<uint32_t>(shape.members - 1, 1));
   made->set_limits(shape.packet_bytes, 0);
@@ -85,6 +87,7 @@ void Endpoint::close(Endpoint* endpoint) {
   // relaxed: nobody else uses it
   while (endpoint->queues_waiting_.load(std::memory_order_relaxed) != 0 && os::now_ns() - began < kPatience)
     if (!endpoint->launch()) os::yield_cpu();
+  if (endpoint->far_) endpoint->far_->close();  // which has memory of ours
   for (Chunk *chunk = endpoint->chunks_, *next; chunk; chunk = next) {
     next = chunk->next;
     os::unmap_pages(chunk, kChunkBytes);
@@ -116,7 +119,9 @@ Counters Endpoint::counters() const {
           .wildcards = table_.wildcards(),
           .switches = table_.switches(),
           .deferred = value(deferred_),
-          .sleeps = value(sleeps_)};
+          .sleeps = value(sleeps_),
+          .far_eager = far_ ? value(far_->eager) : 0,
+          .far_announced = far_ ? value(far_->announced) : 0};
 }
 
 // --- memory for what waits here; nullptr: the machine has none ---
@@ -203,8 +208,9 @@ bool Endpoint::keep(Message* message) {
 // the list: that takes long, and is everybody's own work, without the inbox's lock.
 void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
-  if (kind == Kind::kInline) count(inline_);
-  if (kind == Kind::kEager || kind == Kind::kKept) count(eager_);
+  const bool is_near = message->sender < shape_.members;
+  if (kind == Kind::kInline && is_near) count(inline_);
+  if ((kind == Kind::kEager || kind == Kind::kKept) && is_near) count(eager_);
   // relaxed: a share, and no more. Before anybody can find it: it is he who gives the packet back.
   if (kind == Kind::kEager) held_[message->sender].fetch_add(1, std::memory_order_relaxed);
   if (!met) met = table_.arrive(&message->node);
@@ -361,8 +367,8 @@ bool Endpoint::launch() {
 }
 
 bool Endpoint::progress() {
-  const bool received = drain(false);
-  return launch() || received;
+  const bool received = drain(false), launched = launch();
+  return (far_ && far_->progress(false)) || launched || received;
 }
 
 }  // namespace smelt::message

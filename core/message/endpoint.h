@@ -33,6 +33,8 @@
 #include "message/match.h"
 #include "message/packet_pool.h"
 
+struct smelt_endpoint_carrier;
+
 namespace smelt::message {
 
 inline constexpr uint32_t kHeaderBytes = 40;
@@ -101,7 +103,9 @@ struct Request {
   void* buffer = nullptr;
   uint64_t capacity = 0;
   uint64_t moved = 0, wanted = 0;  // bytes: that have gone, or come, in pieces; that will
-  uint64_t other = 0;              // the receive's address, in its process
+  uint64_t other = 0;              // the receive's address, in its process; elsewhere: its slot (far.h)
+  uint64_t slot = 0, arrived = 0;  // to or from elsewhere: our slot; bytes of those that have moved
+  uint32_t part = 0;               // bytes at a time
   Request* behind = nullptr;       // in the queue of its receiver
   Message* held = nullptr;
 };
@@ -115,6 +119,8 @@ struct Counters {
   uint64_t switches;            // contexts that have begun to keep order for them (those that share a place: one)
   uint64_t deferred;            // sends that have had to wait for room
   uint64_t sleeps;              // of waiting threads
+  // messages received from other machines, by how they came
+  uint64_t far_eager, far_announced;
 };
 
 struct Header;
@@ -136,6 +142,9 @@ class Endpoint : public Object {
   void set_single_copy(bool allowed);  // as open() says
   // Who waits calls this now and then, with no lock: other communication of the program. Before the first message.
   void set_host(void (*progress)(void* argument), void* argument);
+  // Members on other machines, from the number of this machine's on. Before the first message to or from them, and
+  // nobody else is within. 0, -EINVAL, -ENOMEM, or what the carrier says. Closed with the endpoint.
+  int carry(const smelt_endpoint_carrier& carrier);
   // How long who sleeps does so before it asks whether the others live; 0: until somebody wakes it. ns
   void set_sleep(int64_t ns) { sleep_ns_ = ns; }
 
@@ -177,6 +186,7 @@ class Endpoint : public Object {
   Counters counters() const;
 
  private:
+  struct Far;    // members on other machines (far.h)
   struct Queue;  // what waits for room in one member's inbox
   struct Area;
   friend struct Shape;
@@ -222,6 +232,8 @@ class Endpoint : public Object {
   char* memory_ = nullptr;
   Shape shape_{};
   uint16_t me_ = 0;
+  uint32_t members_ = 0;  // with those on other machines
+  Far* far_ = nullptr;
   uint32_t share_ = 0;  // of a sender's packets that we hold at most
   int32_t process_ = 0;
   uint64_t eager_bytes_ = 0, single_copy_bytes_ = 0;

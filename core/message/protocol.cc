@@ -7,6 +7,7 @@
 #include "base/os/shared_memory.h"
 #include "message/endpoint.h"
 #include "message/endpoint_internal.h"
+#include "message/far.h"
 #include "message/lock_bit.h"
 
 namespace smelt::message {
@@ -109,7 +110,7 @@ Endpoint::Announced Endpoint::announce(Request* request) {
 
 int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
                    bool synchronous, bool* done) {
-  if (to >= shape_.members || (!data && bytes != 0 && !request->pack)) return -EINVAL;
+  if (to >= members_ || (!data && bytes != 0 && !request->pack)) return -EINVAL;
   request->is_send = true;
   request->synchronous = synchronous;
   request->error = 0;
@@ -122,6 +123,7 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
   // relaxed, both: nobody else knows of it
   request->stage.store(Request::kBegun, std::memory_order_relaxed);
   request->state.store(Request::kPending, std::memory_order_relaxed);
+  if (to >= shape_.members) return far_->send(request, done);
   Queue& queue = queues_[to];
   // relaxed: what this thread has queued, or heard of, it sees
   const Announced how = queue.sends_wait.load(std::memory_order_relaxed) == 0 ? announce(request) : Announced::kNoRoom;
@@ -164,7 +166,10 @@ void Endpoint::begin_receive(Request* request, void* buffer, uint64_t capacity) 
 
 int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
                       uint64_t capacity, bool* done) {
-  if (source >= shape_.members) return -EINVAL;
+  if (source >= static_cast<int32_t>(shape_.members)) {
+    if (source >= static_cast<int32_t>(members_)) return -EINVAL;
+    far_->wake();
+  }
   begin_receive(request, buffer, capacity);
   const MatchNode pattern = pattern_of(source, context, tag, any_tag);
   request->node.key = pattern.key;
@@ -207,7 +212,7 @@ void Endpoint::receive_held(Request* request, Request* holder, void* buffer, uin
 }
 
 bool Endpoint::probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen) {
-  if (source >= shape_.members) return false;
+  if (source >= static_cast<int32_t>(members_)) return false;
   const MatchNode pattern = pattern_of(source, context, tag, any_tag);
   return table_.probe(
       pattern.key, pattern.mask,
@@ -274,6 +279,7 @@ bool Endpoint::deliver(Request* receive, Message* message) {
 
 // The same of one whose data are with the sender. The message is ours. True: the receive has them; false: they come.
 bool Endpoint::deliver_long(Request* receive, Message* message) {
+  if (message->sender >= shape_.members) return far_->receive(receive, message);
   Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
   describe(receive, *message);

@@ -37,6 +37,7 @@
 #include "base/os/process.h"
 #include "message/endpoint.h"
 #include "message/endpoint_internal.h"
+#include "message/far.h"
 #include "message/lock_bit.h"
 
 namespace smelt::message {
@@ -178,7 +179,7 @@ void Endpoint::poll_for(Waiter* waiter, Request* const* requests, uint32_t count
   // relaxed: a hint. They do not die twice.
   if (somebody_gone_.load(std::memory_order_relaxed)) look_for_dead(requests, count);
   for (uint32_t round = 1; !is_done(*waiter); ++round) {
-    idle = progress() ? 0 : idle + 1;
+    idle = progress() || (far_ && idle >= kPolls && far_->progress(true)) ? 0 : idle + 1;
     if (host_ && round % kHost == 0) {
       const Endpoint* const outside = with_host_of;
       with_host_of = this;
@@ -223,19 +224,19 @@ void Endpoint::hand_over() {
 
 bool Endpoint::is_gone(uint16_t member) const {
   // relaxed: it is said once and for all; what it wrote while it lived, the kernel has seen to
-  return gone_[member].load(std::memory_order_relaxed) != 0;
+  return member < shape_.members ? gone_[member].load(std::memory_order_relaxed) != 0 : far_->is_gone(member);
 }
 
 // Below 0: all others.
 bool Endpoint::are_gone(int32_t source) const {
   if (source >= 0) return is_gone(static_cast<uint16_t>(source));
-  bool somebody = shape_.members == 1;
-  for (uint16_t i = 0; i < shape_.members; ++i) somebody |= i != me_ && !is_gone(i);
+  bool somebody = members_ == 1;
+  for (uint32_t i = 0; i < members_; ++i) somebody |= i != me_ && !is_gone(static_cast<uint16_t>(i));
   return !somebody;
 }
 
 bool Endpoint::is_lost(int32_t source) {
-  if (source >= shape_.members) return false;
+  if (source >= static_cast<int32_t>(members_)) return false;
   look_for_dead(nullptr, 0);
   return are_gone(source) && drain(true);
 }
@@ -270,12 +271,13 @@ void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
 // If whom it waits for has died, it is over.
 void Endpoint::abandon(Request* request) {
   if (request->is_send) {
-    if (is_gone(request->peer)) abandon_send(request);
+    if (request->peer < shape_.members && is_gone(request->peer)) abandon_send(request);
     return;
   }
   // acquire: of whom
   const bool in_pieces = request->stage.load(std::memory_order_acquire) == Request::kInPieces;
   const bool says_from_whom = (request->node.mask & ~kAnySource) != 0;
+  if (in_pieces && request->peer >= shape_.members) return;  // whoever has the carrier sees to it
   const int32_t source = in_pieces        ? request->peer
                          : says_from_whom ? static_cast<uint16_t>(request->node.key >> 32)
                                           : -1;

@@ -17,6 +17,7 @@
 #define SMELT_ENDPOINT_H
 
 #include <smelt/base.h>
+#include <smelt/rail.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +30,7 @@ typedef struct smelt_endpoint_ticket {
   uint64_t opaque[6];
 } smelt_endpoint_ticket;
 
-/* Member 0: makes the memory for all of `members` (2 .. SMELT_MAX_PARTICIPANTS) and its own endpoint. The memory has no
+/* Member 0: makes the memory for all of `members` (1 .. SMELT_MAX_PARTICIPANTS) and its own endpoint. The memory has no
  * name and disappears with the last process, however that ends. 0, -EINVAL, or -ENOMEM: not enough memory
  * (SMELT_SHM_MB, ulimit -f and -v, the cgroup's limit). */
 SMELT_API int smelt_endpoint_offer(unsigned members, smelt_endpoint_ticket *ticket, smelt_endpoint **endpoint);
@@ -73,7 +74,24 @@ struct smelt_transfer {
  * NULL: the host's other communication. */
 SMELT_API void smelt_endpoint_set(smelt_endpoint *endpoint, int reads, void (*host)(void *argument), void *argument);
 
-/* 1: it is done; 0: it is not yet; -EINVAL: no such member, it has not begun.
+/* What carries messages to processes of other machines: functions of smelt/rail.h, from where the host has opened them,
+ * and rails that are connected to peers 0 .. peers-1, and used by nobody else. */
+typedef struct smelt_endpoint_carrier {
+  smelt_rails *rails;
+  uint32_t peers;
+  int (*send)(smelt_rails *rails, smelt_rail_request *request, uint32_t peer, const void *data, size_t bytes);
+  int (*receive)(smelt_rails *rails, smelt_rail_request *request, uint32_t peer, void *buffer, size_t capacity);
+  int (*test)(smelt_rails *rails, smelt_rail_request *request, size_t *bytes);
+  int (*look)(const smelt_rail_request *request, size_t *bytes);
+  void (*close)(smelt_rails *rails);
+} smelt_endpoint_carrier;
+/* Before the first message, where the peers do the same: peer i is member number `members` + i here, to be sent to and
+ * received from like the others, in one order with them where source or tag are open. The rails are closed when the
+ * endpoint is left. 0, -EINVAL, -ENOMEM, or what the carrier says: then the rails are still the host's. */
+SMELT_API int smelt_endpoint_carry(smelt_endpoint *endpoint, const smelt_endpoint_carrier *carrier);
+
+/* 1: it is done; 0: it is not yet; -EINVAL: no such member; -EPIPE: one of another machine that is gone. Negative: it
+ * has not begun.
  * `synchronous`: done when the message has met its receive. `context` and tags below 0 are for the host to share out;
  * tags below 0 are never met by a receive of any tag. `data` must stay as it is until the send is done. */
 SMELT_API int smelt_endpoint_send(smelt_endpoint *endpoint, smelt_transfer *send, unsigned to, unsigned context,
@@ -115,6 +133,8 @@ typedef struct smelt_endpoint_counters {
   uint64_t switches;           /* contexts that have begun to keep order for them (those that share a place: one) */
   uint64_t deferred;           /* sends that have had to wait for room */
   uint64_t sleeps;             /* of threads in smelt_endpoint_wait */
+  /* messages from other machines, by how they came */
+  uint64_t received_far_eager, received_far_announced;
 } smelt_endpoint_counters;
 /* What has been counted so far. From any thread. */
 SMELT_API void smelt_endpoint_count(const smelt_endpoint *endpoint, smelt_endpoint_counters *counters);

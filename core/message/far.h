@@ -1,0 +1,163 @@
+// Members that are on other machines, reached by what carries messages between two processes in order (smelt/rail.h).
+//
+// Their messages come into the same matching table as those of this machine's members, so wildcards, probes and order
+// are nobody else's matter. Between two processes travel
+//
+//     sender                                   receiver
+//       | ---- eager: header and data ---------> |   short ones; the send is complete when they are copied
+//
+//       | ---- announce: it is so long --------> |   long ones, and synchronous ones: has the place in the order
+//       |                                        |   it meets its receive
+//       | <--- go: so much of it, for that one - |   or, where there is nothing to bring: finish
+//       | ---- data: so many bytes follow -----> |
+//       | ---- these bytes --------------------> |   received where they belong, or unpacked from a parcel
+//       | ---- data ... -----------------------> |   until all are there
+//
+// Each of these is a message of the carrier, and all but the bytes fit into one buffer per peer. Bytes go in parts, so
+// that other messages get in between; parts are short where data have gaps on either side. Who is meant is said by
+// numbers of this process's own slots, never by addresses: what comes from elsewhere is looked at before it is
+// believed.
+//
+// Two kinds of locks. A peer's queue has one, held for a few instructions: anybody puts sends and answers there. The
+// carrier has one, as it is for one thread at a time; nobody ever waits for it. Whoever has put something into a queue
+// tries to get it and to launch what waits, and so does everybody's progress. What arrives goes to the table under the
+// inbox's lock (endpoint.cc), which is tried, too: who cannot have it leaves the message where it is until the next
+// turn. So a completion that sends, or makes progress, cannot meet a lock of its own thread.
+//
+// A peer with whom the carrier has failed is gone, like a member of this machine that has died: what was under way to
+// and from it ends with -EPIPE.
+#pragma once
+
+#include <smelt/endpoint.h>
+
+#include <cstddef>
+
+#include "message/endpoint.h"
+#include "message/endpoint_internal.h"
+
+namespace smelt::message {
+
+enum class FarKind : uint32_t { kEager = 1, kAnnounce, kGo, kFinish, kData };
+
+// What a message of the carrier begins with, but for the bytes of long ones.
+struct FarHeader {
+  FarKind kind;
+  uint16_t context, reserved;
+  int32_t tag;
+  uint32_t part;     // kGo: so many bytes at a time, at most
+  uint64_t length;   // of the message; kGo: as much of it is wanted; kData: bytes that follow
+  uint64_t send;     // the sender's slot; kEager, kData: 0
+  uint64_t receive;  // kGo, kData: the receiver's
+};
+static_assert(sizeof(FarHeader) == 40);
+
+// With its header and the carrier's own it is one packet there.
+inline constexpr uint64_t kFarEager = 15 * 1024;
+// At a time: long enough for the carrier to split it well, short enough for others to get in between.
+inline constexpr uint64_t kFarPart = 1024 * 1024;
+// Through pack and unpack; with what stands before it no more than a parcel of 64 KiB.
+inline constexpr uint64_t kFarPackedPart = 63 * 1024;
+
+// A message of ours that the carrier has; a parcel.
+struct FarOutgoing {
+  smelt_rail_request rail;
+  FarOutgoing* behind;
+  Request* send;          // whose bytes it has; nullptr: nobody waits for it
+  bool is_part;           // of a long one
+  uint64_t bytes, taken;  // of the send's data; of the parcel
+  FarHeader header;
+  char* data() { return reinterpret_cast<char*>(this + 1); }
+};
+static_assert(sizeof(FarOutgoing) == offsetof(FarOutgoing, header) + sizeof(FarHeader));
+
+// Bytes that are to come; a parcel.
+struct FarIncoming {
+  smelt_rail_request rail;
+  FarIncoming* behind;
+  Request* receive;
+  uint64_t bytes, taken;
+  char* data() { return reinterpret_cast<char*>(this + 1); }
+};
+
+// What is under way to or from a peer by its number: so much for who is meant.
+struct FarSlot {
+  Request* request;                // nullptr: free
+  uint32_t peer, life, next_free;  // + 1
+};
+
+struct FarPeer {
+  // Anybody's, under the lock
+  alignas(64) std::atomic<uintptr_t> lock;
+  std::atomic<uint32_t> anything;  // waits below
+  std::atomic<uint32_t> gone;
+  Request *first, *last;  // sends that are not announced yet
+  Message *first_reply, *last_reply;
+  // Of who has the carrier
+  alignas(64) Request* first_granted, *last_granted;  // sends whose bytes are wanted
+  FarOutgoing *first_outgoing, *last_outgoing;
+  uint32_t outgoing, parts;  // of them: with bytes of long ones
+  FarIncoming *first_incoming, *last_incoming;
+  char* buffer;  // where the next one comes to
+  smelt_rail_request rail;
+};
+
+struct Endpoint::Far : Object {
+  Endpoint* of = nullptr;
+  smelt_endpoint_carrier carrier{};
+  FarPeer* peers = nullptr;
+  alignas(64) std::atomic<uintptr_t> busy{0};  // the lock of the carrier, and of what is not a queue
+  FarSlot* slots = nullptr;
+  char* buffers = nullptr;
+  uint32_t slot_count = 0, free_slot = 0, slots_taken = 0;  // free_slot: + 1
+  // How often it is worth to look
+  alignas(64) std::atomic<uint32_t> idle{0}, turn{0};
+  std::atomic<int64_t> looked{0};
+  std::atomic<uint64_t> eager{0}, announced{0};  // received; written by the holder of the lock
+
+  static Far* open(Endpoint* of, const smelt_endpoint_carrier& carrier, int* error);
+  void close();
+
+  int send(Request* request, bool* done);
+  // What its sender is told of a message, by its header; the message is free afterwards. False: the sender is gone.
+  bool reply(Message* message);
+  // deliver_long() of one that was announced
+  bool receive(Request* request, Message* message);
+  // What has come, and what waits for its turn. True: something was done. `at_leisure`: the caller has nothing else to
+  // do.
+  bool progress(bool at_leisure);
+  void wake() {
+    // relaxed: a pace
+    if (idle.load(std::memory_order_relaxed) != 0) idle.store(0, std::memory_order_relaxed);
+  }
+  bool is_gone(uint16_t member) const {
+    // relaxed: once and for all
+    return peers[member - of->shape_.members].gone.load(std::memory_order_relaxed) != 0;
+  }
+
+ private:
+  FarPeer& peer_of(uint16_t member) const { return peers[member - of->shape_.members]; }
+  uint32_t number_of(const FarPeer& peer) const { return static_cast<uint32_t>(&peer - peers); }
+  FarSlot* slot_of(uint64_t name, uint32_t peer, bool is_send) const;
+  bool has_free_slot();  // false: no memory
+  uint64_t new_slot(Request* request, uint32_t peer);
+  void free_slot_named(uint64_t name);
+  FarOutgoing* new_outgoing(uint64_t bytes);
+  bool hand_over(FarPeer* peer, FarOutgoing* outgoing, const void* data, uint64_t bytes);
+  bool launch(FarPeer* peer, Request* own, bool* own_done);
+  bool launch_send(FarPeer* peer, Request* send, Request* own, bool* own_done);
+  bool launch_reply(FarPeer* peer, Message* message);
+  bool launch_part(FarPeer* peer);
+  bool retire(FarPeer* peer);
+  void fail(FarPeer* peer);
+  // far_receive.cc. What is taken: it is done with; else not now, or never (-EPROTO)
+  enum class Taken { kYes, kLater, kNever };
+  bool await(FarPeer* peer);
+  bool take_arrivals(FarPeer* peer);
+  bool take_bytes(FarPeer* peer);
+  Taken take(FarPeer* peer, const FarHeader& header, uint64_t bytes);
+  Taken take_message(FarPeer* peer, const FarHeader& header);
+  Taken take_answer(FarPeer* peer, const FarHeader& header);
+  Taken take_data(FarPeer* peer, const FarHeader& header);
+};
+
+}  // namespace smelt::message
