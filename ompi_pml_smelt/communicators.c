@@ -2,7 +2,7 @@
  *
  * The decision must be the same on all ranks, and nobody compares: it uses only what all of them know alike, the
  * communicator's kind and its members' names. A message carries the communicator's context id and the sender's number
- * on this node; a table by context id leads from Open MPI's communicators to ours. Messages may come before their
+ * among those that this process reaches; a table by context id leads from Open MPI's communicators to ours. Messages may come before their
  * communicator does: they wait like any others that nobody has asked for. */
 #include "pml_smelt.h"
 
@@ -16,9 +16,8 @@
 pml_smelt_communicator *pml_smelt_by_context[UINT16_MAX + 1];
 
 /* NULL: it can be; else why not. */
+static const char *no_endpoint;
 static const char *cannot_be_served(struct ompi_communicator_t *comm) {
-  static const char *no_endpoint;
-  if (comm == &ompi_mpi_comm_world.comm) no_endpoint = pml_smelt_node_join(comm);
   if (!pml_smelt_endpoint) return no_endpoint ? no_endpoint : "there is no MPI_COMM_WORLD (the program uses sessions)";
   if (OMPI_COMM_IS_INTER(comm)) return "it is an inter-communicator";
   if (pml_smelt_context(comm) < 0) return "its ranks have no number for it in common (it was made from a session)";
@@ -26,7 +25,8 @@ static const char *cannot_be_served(struct ompi_communicator_t *comm) {
   ompi_group_t *group = comm->c_local_group;
   for (int rank = 0; rank < group->grp_proc_count; ++rank)
     if (pml_smelt_member_of(ompi_group_get_proc_name(group, rank)) < 0)
-      return "not all of its ranks are of this job and on this node";
+      return pml_smelt_peers_why_none() ? "not all of its ranks are of this job and on this node"
+                                        : "not all of its ranks are of this job";
   return NULL;
 }
 
@@ -88,6 +88,10 @@ void pml_smelt_say_broken(int from, int tag) {
 int pml_smelt_add_comm(struct ompi_communicator_t *comm) {
   const int error = pml_smelt_lower.pml_add_comm(comm);
   if (error != OMPI_SUCCESS) return error;
+  if (comm == &ompi_mpi_comm_world.comm) {
+    const int fatal = pml_smelt_node_join(comm, &no_endpoint); /* the others will serve it */
+    if (fatal != OMPI_SUCCESS) return fatal;
+  }
   const char *why = cannot_be_served(comm);
   if (!why) {
     pml_smelt_communicator *served = new_communicator(comm);

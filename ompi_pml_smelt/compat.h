@@ -6,6 +6,8 @@
  *   PML_SMELT_EXPORT           what makes the component's struct visible
  *   PML_SMELT_MODEX_SEND(error, component, data, bytes), PML_SMELT_MODEX_RECV(error, component, name, data, bytes)
  *                              what processes tell each other before the first message; here within a node
+ *   PML_SMELT_TELL_EVERYBODY(error, key, data, bytes)   the same over all nodes, by a key of our own
+ *   pml_smelt_job_size         how many processes the job has
  *   pml_smelt_context          a communicator's number, the same on all of its ranks; -1: they have none in common
  *   pml_smelt_take_from_below  the functions of a module that we do not have, from that of the PML below
  *   pml_smelt_steps_aside      NULL, or why this job's messages are not for us */

@@ -5,6 +5,7 @@
 
 #include "ompi/runtime/params.h"
 #include "opal/mca/pmix/pmix-internal.h"
+#include "opal/util/proc.h"
 
 #define PML_SMELT_API MCA_PML_BASE_VERSION_2_1_0
 #define PML_SMELT_EXPORT __attribute__((visibility("default")))
@@ -12,6 +13,9 @@
 #define PML_SMELT_MODEX_SEND(error, component, data, bytes) OPAL_MODEX_SEND(error, PMIX_LOCAL, component, data, bytes)
 #define PML_SMELT_MODEX_RECV(error, component, name, data, bytes) OPAL_MODEX_RECV(error, component, name, data, bytes)
 
+#define PML_SMELT_TELL_EVERYBODY(error, key, data, bytes) OPAL_MODEX_SEND_STRING(error, PMIX_GLOBAL, key, data, bytes)
+
+static inline uint32_t pml_smelt_job_size(void) { return opal_process_info.num_procs; }
 static inline int64_t pml_smelt_context(const struct ompi_communicator_t *comm) {
   return OMPI_COMM_IS_GLOBAL_INDEX(comm) ? (int64_t)comm->c_index : -1;
 }

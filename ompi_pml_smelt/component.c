@@ -63,6 +63,16 @@ static int register_component(void) {
   (void)mca_base_component_var_register(
       component, "verbose", "1: a line per communicator, who serves it and why (SMELT_VERBOSE)", MCA_BASE_VAR_TYPE_INT,
       NULL, 0, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_verbose);
+  pml_smelt_nodes = setting("SMELT_NODES") != 0;
+  (void)mca_base_component_var_register(
+      component, "nodes",
+      "0: messages between nodes are left to the PML that Open MPI elects, whatever networks were "
+      "sampled (SMELT_NODES)",
+      MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_nodes);
+  pml_smelt_network = NULL;
+  (void)mca_base_component_var_register(
+      component, "network", "network profile to use (a file that ends in .network) instead of this machine's usual one",
+      MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_network);
   pml_smelt_register_counters(component);
   return OMPI_SUCCESS;
 }

@@ -37,6 +37,7 @@ void pml_smelt_register_counters(const mca_base_component_t *component) {
   } ours[] = {
       {"inline_sends", "messages sent in the receiver's inbox", &pml_smelt_tally.inline_sends},
       {"eager_sends", "messages sent in a packet", &pml_smelt_tally.eager_sends},
+      {"far_sends", "messages sent to other nodes", &pml_smelt_tally.far_sends},
       {"long_sends", "messages announced, to be fetched or sent in pieces", &pml_smelt_tally.long_sends},
       {"receives", "receives that were Smelt's", &pml_smelt_tally.receives},
       {"probes", "probes that were Smelt's", &pml_smelt_tally.probes},
@@ -52,6 +53,8 @@ void pml_smelt_register_counters(const mca_base_component_t *component) {
       {"received_eager", "messages that came in a packet", OF(received_eager)},
       {"received_single_copy", "messages read from the sender's memory", OF(received_single_copy)},
       {"received_pieces", "messages that came in pieces", OF(received_pieces)},
+      {"received_far_eager", "messages that came from other nodes at once", OF(received_far_eager)},
+      {"received_far_announced", "messages from other nodes that were announced first", OF(received_far_announced)},
       {"unexpected", "messages that nobody had asked for when they came", OF(unexpected)},
       {"wildcards", "receives and probes of any source or any tag", OF(wildcards)},
       {"switches", "contexts that began to keep order for wildcards", OF(switches)},

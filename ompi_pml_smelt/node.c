@@ -6,8 +6,10 @@
  *      said nothing, or something else than expected, all find that. Else each maps the memory, and tries whether it
  *      may read its neighbour's own: where it may not, what is long comes in pieces
  *   3. whether that has worked everywhere is known to all after a round of the launcher's own exchange, or, up to Open
- *      MPI 4.1, two rounds of messages of the PML below: all tell the first, which tells all. So either all members
- *      serve a communicator or none does */
+ *      MPI 4.1, two rounds of messages of the PML below (agree.c). So either all members serve a communicator or none
+ *      does
+ *
+ * Then those of other nodes, where all of the job can have them (peers.c). */
 #include "pml_smelt.h"
 
 #include "ompi/group/group.h"
@@ -43,10 +45,11 @@ static smelt_endpoint *offered; /* not joined by all yet */
 static opal_jobid_t job;
 static int32_t *member_of_rank; /* [rank in the job] */
 static size_t ranks;
-static unsigned members;
+static unsigned members, elsewhere; /* of the job: on this node; those that we reach on others */
 static bool together;
 
-unsigned pml_smelt_members(void) { return members; }
+unsigned pml_smelt_members(void) { return members + elsewhere; }
+bool pml_smelt_is_near(unsigned member) { return member < members; }
 
 int pml_smelt_member_of(opal_process_name_t name) {
   return name.jobid == job && name.vpid < ranks ? member_of_rank[name.vpid] : -1;
@@ -68,6 +71,7 @@ void pml_smelt_node_announce(void) {
   int error = OPAL_SUCCESS;
   PML_SMELT_MODEX_SEND(error, &mca_pml_smelt_component.pmlm_version, &own, sizeof own);
   (void)error; /* the others will miss it */
+  pml_smelt_peers_announce(members);
 }
 
 /* --- 2 */
@@ -129,65 +133,6 @@ static bool may_have_devices(void) {
 #endif
 }
 
-static int worse(int a, int b) { return a > b ? a : b; }
-
-/* The greatest of all members', with all of them; negative: it could not be found out. */
-#if OMPI_MAJOR_VERSION >= 5
-/* Not by messages: from 5.0 on a process may look for some between MPI_COMM_WORLD's entry into the table of
- * communicators and its ob1 being told of it, and ob1 ends at one that comes then. */
-static int agree(struct ompi_communicator_t *world, const int *rank_of, int mine) {
-  static const char key[] = "smelt.pml.outcome";
-  pmix_proc_t *procs = malloc(members * sizeof *procs);
-  if (!procs) return -1;
-  for (unsigned i = 0; i < members; ++i) {
-    const opal_process_name_t name = ompi_group_get_proc_name(world->c_local_group, rank_of[i]);
-    OPAL_PMIX_CONVERT_NAME(&procs[i], &name);
-  }
-  int all = mine;
-  pmix_value_t value;
-  PMIX_VALUE_LOAD(&value, &mine, PMIX_INT);
-  if (PMIx_Put(PMIX_LOCAL, key, &value) != PMIX_SUCCESS || PMIx_Commit() != PMIX_SUCCESS ||
-      PMIx_Fence(procs, members, NULL, 0) != PMIX_SUCCESS)
-    all = -1;
-  for (unsigned i = 0; i < members && all >= 0; ++i) {
-    pmix_value_t *theirs = NULL;
-    if (PMIx_Get(&procs[i], key, NULL, 0, &theirs) == PMIX_SUCCESS && theirs->type == PMIX_INT)
-      all = worse(all, theirs->data.integer);
-    else
-      all = -1;
-    if (theirs) PMIX_VALUE_RELEASE(theirs);
-  }
-  free(procs);
-  return all;
-}
-#else
-enum { kTellFirst = -31001, kTellAll = -31002 }; /* tags that collectives do not use */
-
-static int agree(struct ompi_communicator_t *world, const int *rank_of, int mine) {
-  int all = mine;
-  if (own.member != 0) {
-    if (pml_smelt_lower.pml_send(&mine, 1, &ompi_mpi_int.dt, rank_of[0], kTellFirst, MCA_PML_BASE_SEND_STANDARD,
-                                 world) != OMPI_SUCCESS ||
-        pml_smelt_lower.pml_recv(&all, 1, &ompi_mpi_int.dt, rank_of[0], kTellAll, world, MPI_STATUS_IGNORE) !=
-            OMPI_SUCCESS)
-      return -1;
-    return all;
-  }
-  for (unsigned i = 1; i < members; ++i) {
-    int theirs = kGood;
-    if (pml_smelt_lower.pml_recv(&theirs, 1, &ompi_mpi_int.dt, rank_of[i], kTellFirst, world, MPI_STATUS_IGNORE) !=
-        OMPI_SUCCESS)
-      return -1;
-    all = worse(all, theirs);
-  }
-  for (unsigned i = 1; i < members; ++i)
-    if (pml_smelt_lower.pml_send(&all, 1, &ompi_mpi_int.dt, rank_of[i], kTellAll, MCA_PML_BASE_SEND_STANDARD, world) !=
-        OMPI_SUCCESS)
-      return -1;
-  return all;
-}
-#endif
-
 /* What else is to get on while somebody waits for a message. */
 static void progress_of_others(void *none) {
   (void)none;
@@ -218,41 +163,88 @@ static const char *reason(int outcome) {
   }
 }
 
-const char *pml_smelt_node_join(struct ompi_communicator_t *world) {
-  ompi_group_t *group = world->c_local_group;
-  if (members < 2) return "it is alone on this node";
+/* With the others of this node. NULL, or why not. */
+static const char *join_node(struct ompi_communicator_t *world, card *cards, int *rank_of) {
   if (members > SMELT_MAX_PARTICIPANTS) return "the node has too many ranks";
+  const char *why = read_cards(world->c_local_group, cards, rank_of);
+  if (why) return why;
+  const int outcome = pml_smelt_agree(world, rank_of, members, attach(cards), false);
+  return outcome == kGood ? NULL : reason(outcome);
+}
+
+/* With nobody: for who has rails to others. */
+static const char *join_alone(void) {
+  if (may_have_devices()) return reason(kDevices);
+  member_of_rank[OPAL_PROC_MY_NAME.vpid] = 0;
+  if (smelt_endpoint_offer(1, &own.ticket, &offered) != 0) return reason(kNoMemory);
+  smelt_endpoint_set(offered, 1, progress_of_others, NULL);
+  return NULL;
+}
+
+/* With those of other nodes, should all of the job be able to. Their numbers follow those of this node. */
+static int join_peers(struct ompi_communicator_t *world, const char *why_not) {
+  int32_t *peer_of_rank = malloc(ranks * sizeof *peer_of_rank);
+  int *all = malloc(ranks * sizeof *all);
+  if (!peer_of_rank || !all) {
+    free(peer_of_rank);
+    free(all);
+    return OMPI_ERR_OUT_OF_RESOURCE;
+  }
+  for (size_t rank = 0; rank < ranks; ++rank) all[rank] = (int)rank;
+  const bool good = !why_not && pml_smelt_peers_connect(world->c_local_group, member_of_rank, peer_of_rank);
+  int error = OMPI_SUCCESS;
+  if (pml_smelt_agree(world, all, (unsigned)ranks, good ? 0 : 1, true) != 0) {
+    pml_smelt_peers_refused();
+  } else {
+    error = pml_smelt_peers_begin(offered);
+    for (size_t rank = 0; rank < ranks; ++rank)
+      if (peer_of_rank[rank] >= 0) {
+        const opal_process_name_t name = ompi_group_get_proc_name(world->c_local_group, (int)rank);
+        member_of_rank[name.vpid] = (int32_t)members + peer_of_rank[rank];
+        ++elsewhere;
+      }
+  }
+  free(peer_of_rank);
+  free(all);
+  return error;
+}
+
+int pml_smelt_node_join(struct ompi_communicator_t *world, const char **why) {
+  ompi_group_t *group = world->c_local_group;
   job = OPAL_PROC_MY_NAME.jobid;
   ranks = (size_t)group->grp_proc_count;
+  const bool has_peers = pml_smelt_peers_plan(group, members);
+  *why = "it is alone on this node";
+  if (members < 2 && !has_peers) return OMPI_SUCCESS;
   member_of_rank = malloc(ranks * sizeof *member_of_rank);
   card *cards = malloc(members * sizeof *cards);
   int *rank_of = malloc(members * sizeof *rank_of);
-  const char *why = "not enough memory"; /* then Open MPI itself has little future */
+  int error = OMPI_SUCCESS;
+  *why = "not enough memory"; /* then Open MPI itself has little future */
   if (member_of_rank && cards && rank_of) {
     memset(member_of_rank, 0xff, ranks * sizeof *member_of_rank);
-    why = read_cards(group, cards, rank_of);
-    if (!why) {
-      const int outcome = agree(world, rank_of, attach(cards));
-      why = outcome == kGood ? NULL : reason(outcome);
-    }
+    *why = members < 2 ? join_alone() : join_node(world, cards, rank_of);
+    if (has_peers) error = join_peers(world, *why);
+    if (members < 2 && elsewhere == 0 && !*why) *why = "it is alone on this node";
   }
   free(cards);
   free(rank_of);
-  if (why) {
+  if (*why) {
     smelt_endpoint_leave(offered, 0);
     offered = NULL;
-    return why;
+    return error;
   }
   pml_smelt_endpoint = offered;
   smelt_endpoint_limits(offered, &pml_smelt_inbox_bytes, &pml_smelt_packet_bytes);
   offered = NULL;
   together = true;
   pml_smelt_waits_begin();
-  return NULL;
+  return error;
 }
 
 void pml_smelt_node_leave(void) {
   pml_smelt_waits_end();
+  pml_smelt_peers_end();
   smelt_endpoint *endpoint = pml_smelt_endpoint;
   pml_smelt_endpoint = NULL;
   smelt_endpoint_leave(endpoint ? endpoint : offered, together);
@@ -261,4 +253,5 @@ void pml_smelt_node_leave(void) {
   free(member_of_rank);
   member_of_rank = NULL;
   ranks = 0;
+  elsewhere = 0;
 }

@@ -1,4 +1,5 @@
-/* Smelt as Open MPI's point-to-point layer, for communicators whose ranks are all on this node.
+/* Smelt as Open MPI's point-to-point layer, for communicators whose ranks are all on this node, or are reached over
+ * networks that were sampled.
  *
  * Open MPI elects one PML for everything, and all processes must have elected the same. Ours does not take part: it
  * loses the election and then stands before the winner, as pml/monitoring does. What it does not serve, a communicator
@@ -7,6 +8,8 @@
  *
  *   component.c       the election, and what the component offers Open MPI
  *   node.c            who of this job is on this node, and the endpoint (smelt/endpoint.h) that they share
+ *   peers.c           who is on other nodes, and the rails (smelt/rail.h) to them
+ *   agree.c           what all of some ranks have come to
  *   communicators.c   which communicators are served: ranks to members and back
  *   requests.c        Open MPI's requests: born, completed, freed, cancelled, progressed
  *   data.c            data with gaps
@@ -43,14 +46,33 @@ const char *pml_smelt_lower_name(void);
 
 /* node.c: the processes of this job on this node are members 0 .. n-1. */
 void pml_smelt_node_announce(void); /* before Open MPI exchanges what processes tell each other */
-/* With MPI_COMM_WORLD, which is the first of all: NULL, or why there is no endpoint, on all of the node alike. */
-const char *pml_smelt_node_join(struct ompi_communicator_t *world);
+/* With MPI_COMM_WORLD, which is the first of all. `*why`: NULL, or why there is no endpoint, on all of the node alike.
+ * An error: this process cannot go on, as the others will. */
+int pml_smelt_node_join(struct ompi_communicator_t *world, const char **why);
 void pml_smelt_node_leave(void);
 extern smelt_endpoint *pml_smelt_endpoint;                     /* NULL: there is none */
 extern uint64_t pml_smelt_inbox_bytes, pml_smelt_packet_bytes; /* its smelt_endpoint_limits */
-/* A process's number among them; -1: it is not one. */
+/* A process's number among them, or, from n on, of those of other nodes that are reached; -1: it is not one. */
 int pml_smelt_member_of(opal_process_name_t name);
-unsigned pml_smelt_members(void);
+unsigned pml_smelt_members(void); /* of both kinds */
+bool pml_smelt_is_near(unsigned member);
+
+/* peers.c: those of other nodes */
+extern bool pml_smelt_nodes;    /* they may be served */
+extern char *pml_smelt_network; /* the network profile; NULL or "": the usual one */
+void pml_smelt_peers_announce(unsigned members);
+/* Have all of the job what it takes? Alike on all. */
+bool pml_smelt_peers_plan(struct ompi_group_t *world, unsigned members);
+/* To all that are no members yet; their numbers as peers by rank, -1: it is none. */
+bool pml_smelt_peers_connect(struct ompi_group_t *world, const int32_t *member_of_rank, int32_t *peer_of_rank);
+int pml_smelt_peers_begin(smelt_endpoint *endpoint);
+void pml_smelt_peers_refused(void);
+void pml_smelt_peers_end(void);
+const char *pml_smelt_peers_why_none(void); /* NULL: they are reached, or there are none */
+
+/* agree.c: the greatest of what all of these ranks have come to, with all of them; negative: it could not be found
+ * out. From 0 on. `far`: some are on other nodes. */
+int pml_smelt_agree(struct ompi_communicator_t *world, const int *ranks, unsigned count, int mine, bool far);
 
 /* communicators.c */
 typedef struct pml_smelt_communicator {
@@ -190,7 +212,7 @@ void pml_smelt_waits_end(void);
 
 /* counters.c */
 typedef struct pml_smelt_counters {
-  atomic_ullong inline_sends, eager_sends, long_sends;
+  atomic_ullong inline_sends, eager_sends, long_sends, far_sends;
   atomic_ullong receives, probes;
   atomic_ullong communicators_served, communicators_left;
 } pml_smelt_counters;

@@ -9,8 +9,9 @@
 
 #include <errno.h>
 
-static void count_send(size_t bytes) {
-  pml_smelt_count(bytes <= pml_smelt_inbox_bytes    ? &pml_smelt_tally.inline_sends
+static void count_send(unsigned member, size_t bytes) {
+  pml_smelt_count(!pml_smelt_is_near(member)        ? &pml_smelt_tally.far_sends
+                  : bytes <= pml_smelt_inbox_bytes  ? &pml_smelt_tally.inline_sends
                   : bytes <= pml_smelt_packet_bytes ? &pml_smelt_tally.eager_sends
                                                     : &pml_smelt_tally.long_sends);
 }
@@ -18,7 +19,7 @@ static void count_send(size_t bytes) {
 /* 1: it is done; 0: not yet; negative: it has not begun. */
 static int begin(const pml_smelt_communicator *served, smelt_transfer *transfer, int to, int tag, const void *data,
                  size_t bytes, mca_pml_base_send_mode_t mode) {
-  count_send(bytes);
+  count_send(served->members[to], bytes);
   return smelt_endpoint_send(pml_smelt_endpoint, transfer, served->members[to], served->context, tag, data, bytes,
                              mode == MCA_PML_BASE_SEND_SYNCHRONOUS);
 }

@@ -5,6 +5,7 @@
 //   --refused  the kernel does not let us read others' memory, as in many containers
 //   --ordered  as if wildcards had been used everywhere
 //   --node     on the communicator of each node
+//   --far      with --served: there are ranks on several nodes, and what went between them is the component's, too
 //   --names    says which case takes how long
 #include "check.h"
 
@@ -974,10 +975,21 @@ static void forked(void) {
 // --- did the component serve?
 
 // Each counts from where its handle is made.
-enum { kCounters = 11 };
-static const char *const counter_names[kCounters] = {
-    "inline_sends",         "eager_sends",        "long_sends",           "receives",        "wildcards", "probes",
-    "communicators_served", "communicators_left", "received_single_copy", "received_pieces", "unexpected"};
+enum { kCounters = 14 };
+static const char *const counter_names[kCounters] = {"inline_sends",
+                                                     "eager_sends",
+                                                     "long_sends",
+                                                     "receives",
+                                                     "wildcards",
+                                                     "probes",
+                                                     "communicators_served",
+                                                     "communicators_left",
+                                                     "received_single_copy",
+                                                     "received_pieces",
+                                                     "unexpected",
+                                                     "far_sends",
+                                                     "received_far_eager",
+                                                     "received_far_announced"};
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handles[kCounters];
 static int has_counters;
@@ -1004,10 +1016,13 @@ static void counters_end(void) {
   MPI_T_pvar_session_free(&session);
   MPI_T_finalize();
 }
-// All of `names`, which NULL ends, have counted something.
-static void have_counted(const char *const *names) {
-  for (; *names; ++names)
-    if (counter(*names) == 0) fail("pml_smelt_%s is 0", *names);
+// All of `names`, which NULL ends, have counted something; `anywhere`: on some rank.
+static void have_counted(const char *const *names, int anywhere) {
+  for (; *names; ++names) {
+    unsigned long long counted = counter(*names);
+    if (anywhere) MPI_Allreduce(MPI_IN_PLACE, &counted, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    if (counted == 0) fail("pml_smelt_%s is 0", *names);
+  }
 }
 
 // Every communicator keeps an order for wildcards from now on: the first of a place switches all that share it, and
@@ -1079,19 +1094,29 @@ int main(int argc, char **argv) {
     ++ran;
   }
   CHECK(ran > 0);
-  if (served) {
+  if (served && has_argument(argc, argv, "--far")) {
+    static const char *const some[] = {"receives", NULL};
+    static const char *const all[] = {"far_sends",
+                                      "received_far_eager",
+                                      "received_far_announced",
+                                      "wildcards",
+                                      "communicators_served",
+                                      "unexpected",
+                                      "probes",
+                                      NULL};
+    have_counted(some, 0);
+    if (!only) have_counted(all, 1);
+  } else if (served) {
     static const char *const some[] = {"inline_sends", "receives", NULL};
-    have_counted(some);
-  }
-  if (served && !only) {
     static const char *const all[] = {
         "inline_sends",       "eager_sends",     "long_sends", "receives", "wildcards", "communicators_served",
         "communicators_left", "received_pieces", "unexpected", "probes",   NULL};
     static const char *const one_copy[] = {"received_single_copy", NULL};
-    have_counted(all);
-    if (!refused) have_counted(one_copy);
+    have_counted(some, 0);
+    if (!only) have_counted(all, 0);
+    if (!only && !refused) have_counted(one_copy, 0);
   }
-  if (has_argument(argc, argv, "--left") && counter("inline_sends") + counter("receives") != 0)
+  if (has_argument(argc, argv, "--left") && counter("inline_sends") + counter("receives") + counter("far_sends") != 0)
     fail("the component served");
   counters_end();
   if (world != MPI_COMM_WORLD) MPI_Comm_free(&world);

@@ -1,0 +1,235 @@
+/* Who of this job is on other nodes, and the rails (smelt/rail.h) to them.
+ *
+ *   1. announce: a process that has a network profile opens its rails, and tells everybody how to connect; one that
+ *      has none says so
+ *   2. plan: each reads what all have said. Where one has said nothing, or has no rails, or is another kind of machine,
+ *      all find that, and nothing is done: communicators over several nodes are left to the PML below
+ *   3. connect: each connects to all that are not on its node, and waits until they answer: a process that computes
+ *      after MPI_Init is waited for only if it was there once
+ *   4. whether that has worked everywhere all agree upon (agree.c), and give the rails to the endpoint, or close them
+ *
+ * libsmelt_rail_ofi.so is opened here, and libfabric by that: a job on one node has neither. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
+#include "pml_smelt.h"
+
+#include "ompi/group/group.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/arch.h"
+#include "opal/util/proc.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <smelt/rail.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+bool pml_smelt_nodes = true;
+char *pml_smelt_network;
+
+enum { kAnswerSeconds = 20 };
+
+static struct {
+  int (*open)(const char *, const smelt_rail_options *, smelt_rails **);
+  int (*address)(const smelt_rails *, void *, size_t *);
+  int (*connect)(smelt_rails *, const void *, size_t, uint32_t *);
+  double (*predict)(smelt_rails *, uint32_t, size_t);
+  smelt_endpoint_carrier carrier;
+} functions;
+
+typedef struct peer_card {
+  char version[16]; /* of Smelt: all must run the same */
+  uint32_t usable;  /* 0: no rails here */
+  uint32_t architecture;
+  uint32_t bytes;
+  char address[SMELT_RAIL_ADDRESS];
+} peer_card;
+
+static const char key[] = "smelt.pml.rails";
+static peer_card own;
+static smelt_rails *rails; /* not the endpoint's yet */
+static unsigned peers;
+static const char *why_none;
+
+/* --- 1 */
+
+static void *open_library(void) {
+  static const char *const places[] = {"/../../", "/../rail_ofi/"}; /* installed; built */
+  static const char name[] = "libsmelt_rail_ofi.so.0";
+  Dl_info self;
+  char folder[PATH_MAX], path[PATH_MAX + 64];
+  if (dladdr((const void *)&mca_pml_smelt_component, &self) && self.dli_fname && realpath(self.dli_fname, folder)) {
+    char *end = strrchr(folder, '/');
+    if (end) *end = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
+      snprintf(path, sizeof path, "%s%s%s", folder, places[i], name);
+      void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+      if (library) return library;
+    }
+  }
+  return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* It stays open. */
+static bool load(void) {
+  void *library = open_library();
+  if (!library) return false;
+  const struct {
+    void *function;
+    const char *name;
+  } wanted[] = {
+      {&functions.open, "smelt_rails_open"},           {&functions.address, "smelt_rails_address"},
+      {&functions.connect, "smelt_rails_connect"},     {&functions.predict, "smelt_rail_predict"},
+      {&functions.carrier.send, "smelt_rail_send"},    {&functions.carrier.receive, "smelt_rail_receive"},
+      {&functions.carrier.test, "smelt_rail_test"},    {&functions.carrier.look, "smelt_rail_look"},
+      {&functions.carrier.close, "smelt_rails_close"},
+  };
+  for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; ++i) {
+    void *found = dlsym(library, wanted[i].name);
+    if (!found) return false;
+    memcpy(wanted[i].function, &found, sizeof found);
+  }
+  return true;
+}
+
+static const char *open_rails(void) {
+  if (!load()) return "libsmelt_rail_ofi.so.0 is not to be found";
+  const char *profile = pml_smelt_network && pml_smelt_network[0] ? pml_smelt_network : NULL;
+  const int error = functions.open(profile, NULL, &rails);
+  size_t bytes = 0;
+  if (error == 0 && functions.address(rails, own.address, &bytes) == 0) {
+    own.bytes = (uint32_t)bytes;
+    return NULL;
+  }
+  switch (error) {
+    case -ENOENT: return "there is no network profile here (smelt network sample)";
+    case -EBADMSG: return "the network profile is damaged, of another version, or others may write it";
+    case -ENOSYS: return "there is no libfabric here";
+    case -ENODEV: return "none of the network profile's interfaces is here";
+    default: return "the rails could not be opened";
+  }
+}
+
+void pml_smelt_peers_announce(unsigned members) {
+  if (pml_smelt_job_size() <= members) return;
+  memset(&own, 0, sizeof own);
+  strncpy(own.version, smelt_version(), sizeof own.version - 1);
+  own.architecture = opal_local_arch;
+  why_none = pml_smelt_nodes ? open_rails() : "switched off (pml_smelt_nodes, SMELT_NODES)";
+  own.usable = why_none == NULL;
+  int error = OPAL_SUCCESS;
+  PML_SMELT_TELL_EVERYBODY(error, key, &own, offsetof(peer_card, address) + own.bytes);
+  (void)error; /* the others will miss it */
+}
+
+/* --- 2 */
+
+static bool read_card(opal_process_name_t name, peer_card *read) {
+  uint8_t *data = NULL;
+  size_t bytes = 0;
+  int error = OPAL_SUCCESS;
+  memset(read, 0, sizeof *read);
+  OPAL_MODEX_RECV_STRING(error, key, &name, &data, &bytes);
+  const bool good = error == OPAL_SUCCESS && data && bytes >= offsetof(peer_card, address) && bytes <= sizeof *read;
+  if (good) memcpy(read, data, bytes);
+  free(data);
+  return good && read->bytes == bytes - offsetof(peer_card, address);
+}
+
+static const char *look_at_cards(ompi_group_t *world) {
+  for (int rank = 0; rank < world->grp_proc_count; ++rank) {
+    const opal_process_name_t name = ompi_group_get_proc_name(world, rank);
+    peer_card theirs;
+    if (name.vpid == OPAL_PROC_MY_NAME.vpid) continue;
+    if (!read_card(name, &theirs)) return "not all ranks have it (give all the same settings)";
+    if (!theirs.usable) return "not all ranks have a network profile and rails";
+    if (strncmp(theirs.version, own.version, sizeof own.version) != 0)
+      return "the ranks have different versions of Smelt";
+    if (theirs.architecture != own.architecture) return "the nodes are of different kinds";
+  }
+  return NULL;
+}
+
+bool pml_smelt_peers_plan(ompi_group_t *world, unsigned members) {
+  if (rails) why_none = look_at_cards(world);
+  if (rails && !why_none && (size_t)world->grp_proc_count - members > SMELT_RAIL_PEERS)
+    why_none = "there are too many ranks on other nodes";
+  if (rails && why_none) pml_smelt_peers_end();
+  return rails != NULL;
+}
+
+const char *pml_smelt_peers_why_none(void) { return why_none; }
+
+/* --- 3 */
+
+static smelt_rail_request nobodys; /* to make progress by */
+static int progress_rails(void) {
+  (void)functions.carrier.test(rails, &nobodys, NULL);
+  return 0;
+}
+
+static bool all_answer(void) {
+  for (unsigned peer = 0; peer < peers; ++peer)
+    if (functions.predict(rails, peer, 1) < 0) return false;
+  return true;
+}
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+bool pml_smelt_peers_connect(ompi_group_t *world, const int32_t *member_of_rank, int32_t *peer_of_rank) {
+  peers = 0;
+  /* From now on, as those to whom we have answered may be waiting for our answer still when we are not. */
+  (void)opal_progress_register(progress_rails);
+  for (int rank = 0; rank < world->grp_proc_count; ++rank) {
+    const opal_process_name_t name = ompi_group_get_proc_name(world, rank);
+    peer_of_rank[rank] = -1;
+    if (member_of_rank[name.vpid] >= 0) continue;
+    peer_card theirs;
+    uint32_t peer = 0;
+    if (!read_card(name, &theirs) || functions.connect(rails, theirs.address, theirs.bytes, &peer) != 0) {
+      why_none = "the rails of two nodes do not reach each other";
+      return false;
+    }
+    peer_of_rank[rank] = (int32_t)peer;
+    ++peers;
+  }
+  for (const double until = seconds() + kAnswerSeconds; !all_answer(); sched_yield()) {
+    opal_progress();
+    if (seconds() < until) continue;
+    why_none = "a node did not answer over its rails";
+    return false;
+  }
+  return true;
+}
+
+/* --- 4 */
+
+int pml_smelt_peers_begin(smelt_endpoint *endpoint) {
+  (void)opal_progress_unregister(progress_rails);
+  functions.carrier.rails = rails;
+  functions.carrier.peers = peers;
+  if (smelt_endpoint_carry(endpoint, &functions.carrier) != 0) return OMPI_ERR_OUT_OF_RESOURCE;
+  rails = NULL;
+  return OMPI_SUCCESS;
+}
+
+void pml_smelt_peers_refused(void) {
+  if (!why_none) why_none = "not all ranks could be reached, or not all nodes have shared memory";
+  pml_smelt_peers_end();
+}
+
+void pml_smelt_peers_end(void) {
+  if (!rails) return;
+  (void)opal_progress_unregister(progress_rails);
+  functions.carrier.close(rails);
+  rails = NULL;
+}
