@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint32_t kEventsATurn = 128;  // of a rail: a sender that never pauses must not keep us from the others
 constexpr int64_t kHealthNs = 1'000'000;
+// Asking a rail is a call of the kernel, which those that have something would wait for.
+constexpr int64_t kQuietNs = 1'000'000, kPauseNs = 10'000;
 
 void take_event(smelt_rails& rails, uint32_t rail, const Event& event) {
   auto* packet = static_cast<Packet*>(event.context);
@@ -62,18 +64,24 @@ bool has_to_send(const Peer& peer) {
 void progress(smelt_rails& rails) {
   rails.now = os::now_ns();
   bool all_read = true;
+  const bool is_due = rails.now >= rails.next_turn;
   for (uint32_t r = 0; r < rails.rails; ++r) {
     if (!rails.rail[r].port.is_open()) continue;
-    Event events[16];
+    OneRail& rail = rails.rail[r];
+    if (!is_due && rails.now - rail.happened > kQuietNs && rails.now - rail.looked < kPauseNs) continue;
+    rail.looked = rails.now;
+    constexpr uint32_t kAtATime = 16;
+    Event events[kAtATime];
     uint32_t taken = 0, count = 0;
     do {
-      count = rails.rail[r].port.poll(events, 16);
+      count = rail.port.poll(events, kAtATime);
       for (uint32_t i = 0; i < count; ++i) take_event(rails, r, events[i]);
       taken += count;
-    } while (count > 0 && taken < kEventsATurn);
+    } while ((count == kAtATime || (count > 0 && is_due)) && taken < kEventsATurn);
+    if (taken > 0) rail.happened = rails.now;
     all_read = all_read && count == 0;
   }
-  const bool turn = all_read && rails.now >= rails.next_turn;  // what is not read yet may be what a link is missed for
+  const bool turn = all_read && is_due;  // what is not read yet may be what a link is missed for
   if (turn) rails.next_turn = rails.now + kHealthNs;
   for (uint32_t p = 0; p < rails.peers; ++p) {
     Peer& peer = *rails.peer[p];

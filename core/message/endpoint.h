@@ -228,6 +228,7 @@ class Endpoint : public Object {
   void wait_on(Waiter* waiter, Request* const* requests, uint32_t count);
   void poll_for(Waiter* waiter, Request* const* requests, uint32_t count);
   void hand_over();
+  uint32_t rounds() const;
 
   char* memory_ = nullptr;
   Shape shape_{};

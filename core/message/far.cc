@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kFirstSlots = 256;
 constexpr uint32_t kMostOutgoing = 64;  // of a peer, with the carrier: what it may join into packets
 constexpr uint32_t kMostParts = 4;      // of them: of long messages
-constexpr uint64_t kBufferBytes = 16 * 1024;
+constexpr uint64_t kBufferBytes = 64 * 1024;
 static_assert(sizeof(FarHeader) + kFarEager <= kBufferBytes);
 
 uint64_t name_of(uint32_t slot, uint32_t life) { return uint64_t{life} << 32 | slot; }
@@ -348,11 +348,11 @@ void Endpoint::Far::fail(FarPeer* peer) {
 }
 
 bool Endpoint::Far::progress(bool at_leisure) {
-  constexpr uint32_t kAwake = 1000, kTurns = 8;
+  constexpr uint32_t kTurns = 8;
   constexpr int64_t kPause = 20'000;  // ns
   // It takes the kernel, microseconds. Where nothing has come for long, who is busy with others looks less often.
   // relaxed, all: a pace
-  if (!at_leisure && idle.load(std::memory_order_relaxed) >= kAwake) {
+  if (!at_leisure && !is_awake()) {
     const uint32_t now_turn = turn.load(std::memory_order_relaxed) + 1;
     turn.store(now_turn, std::memory_order_relaxed);
     if (now_turn % kTurns != 0) return false;

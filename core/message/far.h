@@ -52,7 +52,7 @@ struct FarHeader {
 static_assert(sizeof(FarHeader) == 40);
 
 // With its header and the carrier's own it is one packet there.
-inline constexpr uint64_t kFarEager = 15 * 1024;
+inline constexpr uint64_t kFarEager = 63 * 1024;
 // At a time: long enough for the carrier to split it well, short enough for others to get in between.
 inline constexpr uint64_t kFarPart = 1024 * 1024;
 // Through pack and unpack; with what stands before it no more than a parcel of 64 KiB.
@@ -102,6 +102,8 @@ struct FarPeer {
 };
 
 struct Endpoint::Far : Object {
+  static constexpr uint32_t kAwake = 1000;  // looks in vain, until it is looked less often
+
   Endpoint* of = nullptr;
   smelt_endpoint_carrier carrier{};
   FarPeer* peers = nullptr;
@@ -129,6 +131,8 @@ struct Endpoint::Far : Object {
     // relaxed: a pace
     if (idle.load(std::memory_order_relaxed) != 0) idle.store(0, std::memory_order_relaxed);
   }
+  // relaxed: a pace
+  bool is_awake() const { return idle.load(std::memory_order_relaxed) < kAwake; }
   bool is_gone(uint16_t member) const {
     // relaxed: once and for all
     return peers[member - of->shape_.members].gone.load(std::memory_order_relaxed) != 0;

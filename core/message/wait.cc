@@ -61,6 +61,9 @@ bool is_done(const Waiter& waiter) {
   return waiter.word.load(std::memory_order_acquire) == Waiter::kDone;
 }
 
+// What a look at other machines costs, in looks at this one's inbox.
+constexpr uint32_t kFarRounds = 100;
+
 uint32_t complete_of(const Endpoint& endpoint, Request* const* requests, uint32_t count) {
   uint32_t complete = 0;
   for (uint32_t i = 0; i < count; ++i) complete += endpoint.test(requests[i]);
@@ -69,8 +72,11 @@ uint32_t complete_of(const Endpoint& endpoint, Request* const* requests, uint32_
 
 }  // namespace
 
+// How long a round was.
+uint32_t Endpoint::rounds() const { return far_ && far_->is_awake() ? kFarRounds : 1; }
+
 int Endpoint::wait(Request* request) {
-  for (uint32_t round = 0; round < kRounds; ++round) {
+  for (uint32_t round = 0; round < kRounds; round += rounds()) {
     if (test(request)) return request->error;
     if (!progress()) cpu_pause();
   }
@@ -80,7 +86,7 @@ int Endpoint::wait(Request* request) {
 
 uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t needed) {
   needed = std::min(needed, count);
-  for (uint32_t round = 0; round < (count <= kFew ? kRounds : 1); ++round) {
+  for (uint32_t round = 0; round < (count <= kFew ? kRounds : 1); round += rounds()) {
     const uint32_t complete = complete_of(*this, requests, count);
     if (complete >= needed) return complete;
     if (!progress()) cpu_pause();
@@ -179,7 +185,7 @@ void Endpoint::poll_for(Waiter* waiter, Request* const* requests, uint32_t count
   // relaxed: a hint. They do not die twice.
   if (somebody_gone_.load(std::memory_order_relaxed)) look_for_dead(requests, count);
   for (uint32_t round = 1; !is_done(*waiter); ++round) {
-    idle = progress() || (far_ && idle >= kPolls && far_->progress(true)) ? 0 : idle + 1;
+    idle = progress() || (far_ && idle >= kPolls && far_->progress(true)) ? 0 : idle + rounds();
     if (host_ && round % kHost == 0) {
       const Endpoint* const outside = with_host_of;
       with_host_of = this;
