@@ -2,8 +2,8 @@
  *
  * The decision must be the same on all ranks, and nobody compares: it uses only what all of them know alike, the
  * communicator's kind and its members' names. A message carries the communicator's context id and the sender's number
- * among those that this process reaches; a table by context id leads from Open MPI's communicators to ours. Messages may come before their
- * communicator does: they wait like any others that nobody has asked for. */
+ * among those that this process reaches; a table by context id leads from Open MPI's communicators to ours. Messages
+ * may come before their communicator does: they wait like any others that nobody has asked for. */
 #include "pml_smelt.h"
 
 #include "ompi/group/group.h"

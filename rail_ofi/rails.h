@@ -171,10 +171,10 @@ struct Chunk : Object {
 
 struct OneRail {
   Port port;
-  RailCurve curve;    // transfer_curve
-  double per_byte;    // µs of a long message
-  uint64_t backlog;   // bytes that are queued or have not arrived, to all peers
-  uint32_t receives;  // posted
+  RailCurve curve;           // transfer_curve
+  double per_byte;           // µs of a long message
+  uint64_t backlog;          // bytes that are queued or have not arrived, to all peers
+  uint32_t receives;         // posted
   int64_t looked, happened;  // when it was asked last, and when it last had something
 };
 
