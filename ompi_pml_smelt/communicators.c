@@ -91,6 +91,9 @@ int pml_smelt_add_comm(struct ompi_communicator_t *comm) {
   if (comm == &ompi_mpi_comm_world.comm) {
     const int fatal = pml_smelt_node_join(comm, &no_endpoint); /* the others will serve it */
     if (fatal != OMPI_SUCCESS) return fatal;
+    if (pml_smelt_verbose >= 1 && pml_smelt_peers_why_none() && ompi_comm_rank(comm) == 0)
+      pml_smelt_say("messages between nodes: left to Open MPI's pml/%s: %s", pml_smelt_lower_name(),
+                    pml_smelt_peers_why_none());
   }
   const char *why = cannot_be_served(comm);
   if (!why) {

@@ -50,6 +50,7 @@ static bool together;
 
 unsigned pml_smelt_members(void) { return members + elsewhere; }
 bool pml_smelt_is_near(unsigned member) { return member < members; }
+bool pml_smelt_reaches_nodes(void) { return elsewhere != 0; }
 
 int pml_smelt_member_of(opal_process_name_t name) {
   return name.jobid == job && name.vpid < ranks ? member_of_rank[name.vpid] : -1;

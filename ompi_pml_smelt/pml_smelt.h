@@ -56,6 +56,7 @@ extern uint64_t pml_smelt_inbox_bytes, pml_smelt_packet_bytes; /* its smelt_endp
 int pml_smelt_member_of(opal_process_name_t name);
 unsigned pml_smelt_members(void); /* of both kinds */
 bool pml_smelt_is_near(unsigned member);
+bool pml_smelt_reaches_nodes(void); /* there are some of other nodes */
 
 /* peers.c: those of other nodes */
 extern bool pml_smelt_nodes;    /* they may be served */

@@ -11,7 +11,7 @@ static void wait_a_little(unsigned *round) {
   enum { kPatience = 100, kOthers = 16 };
   if (smelt_endpoint_progress(pml_smelt_endpoint))
     *round = 0;
-  else if (++*round > kPatience)
+  else if (++*round > kPatience || pml_smelt_reaches_nodes()) /* there a look takes as long as many others */
     sched_yield();
   if (*round % kOthers == 0) opal_progress();
 }

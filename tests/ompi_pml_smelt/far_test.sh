@@ -51,6 +51,8 @@ use="$bare -x XDG_CACHE_HOME=$work/cache"
 expect_line "2 ranks each: what is said" "MPI_COMM_WORLD (4 ranks): served" 2 $use -x SMELT_VERBOSE=1 "$programs/pml_rules" \
   --served --far lengths
 expect_ok "no profile: left alone" 2 $bare -x XDG_CACHE_HOME="$work/nothing" "$programs/pml_rules" --left lengths
+expect_line "no profile: what is said" "messages between nodes: left to Open MPI.s pml/ob1: there is no network profile here" 2 $bare \
+  -x XDG_CACHE_HOME="$work/nothing" -x SMELT_VERBOSE=1 "$programs/pml_rules" --left lengths
 expect_ok "off by SMELT_NODES: left alone" 2 $use -x SMELT_NODES=0 "$programs/pml_rules" --left lengths
 expect_ok "off by the parameter: left alone" 2 $use --mca pml_smelt_nodes 0 "$programs/pml_rules" --left lengths
 expect_ok "a profile named" 2 $bare -x XDG_CACHE_HOME="$work/nothing" \
