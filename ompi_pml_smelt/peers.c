@@ -9,9 +9,6 @@
  *   4. whether that has worked everywhere all agree upon (agree.c), and give the rails to the endpoint, or close them
  *
  * libsmelt_rail_ofi.so is opened here, and libfabric by that: a job on one node has neither. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dladdr */
-#endif
 #include "pml_smelt.h"
 
 #include "ompi/group/group.h"
