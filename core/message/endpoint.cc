@@ -367,8 +367,8 @@ bool Endpoint::launch() {
 }
 
 bool Endpoint::progress() {
-  const bool received = drain(false), launched = launch();
-  return (far_ && far_->progress(false)) || launched || received;
+  const bool received = drain(false), any = launch() || received;
+  return (far_ && far_->progress(false, any)) || any;
 }
 
 }  // namespace smelt::message

@@ -54,7 +54,21 @@ Endpoint::Far* Endpoint::Far::open(Endpoint* of, const smelt_endpoint_carrier& c
   return nullptr;
 }
 
-// What nobody has launched is lost; what the carrier has been given goes, if the peers take it within a second.
+// What nobody has launched is lost, and its owners may have gone. False: there is something to be told still.
+bool Endpoint::Far::forget_all(FarPeer* peer) {
+  peer->first = nullptr, peer->first_granted = nullptr;
+  for (FarOutgoing* out = peer->first_outgoing; out; out = out->behind) out->send = nullptr;
+  for (Message *reply = peer->first_reply, *next; reply; reply = next) {
+    next = reply->behind;
+    if (reply->header.kind != Kind::kGo) continue;
+    remove_from(&peer->first_reply, &peer->last_reply, reply);
+    of->free_message(reply);
+  }
+  return !peer->first_reply && !peer->first_outgoing;
+}
+
+// What the carrier has been given goes, and who waits for it is told that his message was received, if the peers take
+// that within a second.
 void Endpoint::Far::close() {
   constexpr int64_t kPatience = 1'000'000'000;  // ns
   const int64_t began = os::now_ns();
@@ -63,11 +77,10 @@ void Endpoint::Far::close() {
     idle = true;
     for (uint32_t i = 0; i < carrier.peers; ++i) {
       FarPeer& peer = peers[i];
-      peer.first = nullptr, peer.first_granted = nullptr;  // they may have gone with their owners
-      for (FarOutgoing* out = peer.first_outgoing; out; out = out->behind) out->send = nullptr;
+      if (forget_all(&peer)) continue;
       retire(&peer);
       launch(&peer, nullptr, nullptr);
-      idle = idle && !peer.first_reply && !peer.first_outgoing;
+      idle = false;
     }
   }
   if (carrier.close) carrier.close(carrier.rails);
@@ -347,12 +360,12 @@ void Endpoint::Far::fail(FarPeer* peer) {
   }
 }
 
-bool Endpoint::Far::progress(bool at_leisure) {
+bool Endpoint::Far::progress(bool at_leisure, bool near) {
   constexpr uint32_t kTurns = 8;
   constexpr int64_t kPause = 20'000;  // ns
-  // It takes the kernel, microseconds. Where nothing has come for long, who is busy with others looks less often.
-  // relaxed, all: a pace
-  if (!at_leisure && !is_awake()) {
+  // It takes the kernel, microseconds. Who is busy with this machine's members, or with other things while nothing has
+  // come for long, looks less often. relaxed, all: a pace
+  if (!at_leisure && (near || !is_awake())) {
     const uint32_t now_turn = turn.load(std::memory_order_relaxed) + 1;
     turn.store(now_turn, std::memory_order_relaxed);
     if (now_turn % kTurns != 0) return false;

@@ -125,8 +125,8 @@ struct Endpoint::Far : Object {
   // deliver_long() of one that was announced
   bool receive(Request* request, Message* message);
   // What has come, and what waits for its turn. True: something was done. `at_leisure`: the caller has nothing else to
-  // do.
-  bool progress(bool at_leisure);
+  // do; `near`: there was something of this machine's.
+  bool progress(bool at_leisure, bool near);
   void wake() {
     // relaxed: a pace
     if (idle.load(std::memory_order_relaxed) != 0) idle.store(0, std::memory_order_relaxed);
@@ -153,6 +153,7 @@ struct Endpoint::Far : Object {
   bool launch_part(FarPeer* peer);
   bool retire(FarPeer* peer);
   void fail(FarPeer* peer);
+  bool forget_all(FarPeer* peer);
   // far_receive.cc. What is taken: it is done with; else not now, or never (-EPROTO)
   enum class Taken { kYes, kLater, kNever };
   bool await(FarPeer* peer);

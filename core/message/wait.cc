@@ -185,7 +185,7 @@ void Endpoint::poll_for(Waiter* waiter, Request* const* requests, uint32_t count
   // relaxed: a hint. They do not die twice.
   if (somebody_gone_.load(std::memory_order_relaxed)) look_for_dead(requests, count);
   for (uint32_t round = 1; !is_done(*waiter); ++round) {
-    idle = progress() || (far_ && idle >= kPolls && far_->progress(true)) ? 0 : idle + rounds();
+    idle = progress() || (far_ && idle >= kPolls && far_->progress(true, false)) ? 0 : idle + rounds();
     if (host_ && round % kHost == 0) {
       const Endpoint* const outside = with_host_of;
       with_host_of = this;
