@@ -7,6 +7,7 @@
  *   PML_SMELT_MODEX_SEND(error, component, data, bytes), PML_SMELT_MODEX_RECV(error, component, name, data, bytes)
  *                              what processes tell each other before the first message; here within a node
  *   PML_SMELT_TELL_EVERYBODY(error, key, data, bytes)   the same over all nodes, by a key of our own
+ *   pml_smelt_told             what one has told so; the caller frees it
  *   pml_smelt_job_size         how many processes the job has
  *   pml_smelt_context          a communicator's number, the same on all of its ranks; -1: they have none in common
  *   pml_smelt_take_from_below  the functions of a module that we do not have, from that of the PML below

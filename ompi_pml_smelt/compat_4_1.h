@@ -5,6 +5,8 @@
 #include "opal/mca/pmix/pmix.h"
 #include "opal/util/proc.h"
 
+#include <stdbool.h>
+
 #define PML_SMELT_API MCA_PML_BASE_VERSION_2_0_0
 #define PML_SMELT_EXPORT OMPI_MODULE_DECLSPEC
 
@@ -14,6 +16,12 @@
 
 #define PML_SMELT_TELL_EVERYBODY(error, key, data, bytes) \
   OPAL_MODEX_SEND_STRING(error, OPAL_PMIX_GLOBAL, (char *)(key), data, bytes)
+
+static inline bool pml_smelt_told(const opal_process_name_t *name, const char *key, uint8_t **data, size_t *bytes) {
+  int error = OPAL_SUCCESS;
+  OPAL_MODEX_RECV_STRING(error, (char *)key, name, data, bytes);
+  return error == OPAL_SUCCESS;
+}
 
 static inline uint32_t pml_smelt_job_size(void) {
   opal_process_name_t all = {.jobid = OPAL_PROC_MY_NAME.jobid, .vpid = OPAL_VPID_WILDCARD};

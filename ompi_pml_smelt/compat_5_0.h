@@ -7,6 +7,8 @@
 #include "opal/mca/pmix/pmix-internal.h"
 #include "opal/util/proc.h"
 
+#include <stdbool.h>
+
 #define PML_SMELT_API MCA_PML_BASE_VERSION_2_1_0
 #define PML_SMELT_EXPORT __attribute__((visibility("default")))
 
@@ -14,6 +16,25 @@
 #define PML_SMELT_MODEX_RECV(error, component, name, data, bytes) OPAL_MODEX_RECV(error, component, name, data, bytes)
 
 #define PML_SMELT_TELL_EVERYBODY(error, key, data, bytes) OPAL_MODEX_SEND_STRING(error, PMIX_GLOBAL, key, data, bytes)
+
+/* A process of another node that has told nothing would be asked for for ever. */
+static inline bool pml_smelt_told(const opal_process_name_t *name, const char *key, uint8_t **data, size_t *bytes) {
+  const int seconds = 10;
+  pmix_proc_t process;
+  pmix_info_t patience;
+  pmix_value_t *value = NULL;
+  OPAL_PMIX_CONVERT_NAME(&process, name);
+  PMIX_INFO_LOAD(&patience, PMIX_TIMEOUT, &seconds, PMIX_INT);
+  const bool good = PMIx_Get(&process, key, &patience, 1, &value) == PMIX_SUCCESS && value->type == PMIX_BYTE_OBJECT;
+  if (good) {
+    *data = (uint8_t *)value->data.bo.bytes;
+    *bytes = value->data.bo.size;
+    value->data.bo.bytes = NULL; /* the caller's */
+    value->data.bo.size = 0;
+  }
+  if (value) PMIX_VALUE_RELEASE(value);
+  return good;
+}
 
 static inline uint32_t pml_smelt_job_size(void) { return opal_process_info.num_procs; }
 static inline int64_t pml_smelt_context(const struct ompi_communicator_t *comm) {

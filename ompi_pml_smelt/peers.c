@@ -129,10 +129,9 @@ void pml_smelt_peers_announce(unsigned members) {
 static bool read_card(opal_process_name_t name, peer_card *read) {
   uint8_t *data = NULL;
   size_t bytes = 0;
-  int error = OPAL_SUCCESS;
   memset(read, 0, sizeof *read);
-  OPAL_MODEX_RECV_STRING(error, key, &name, &data, &bytes);
-  const bool good = error == OPAL_SUCCESS && data && bytes >= offsetof(peer_card, address) && bytes <= sizeof *read;
+  const bool told = pml_smelt_told(&name, key, &data, &bytes);
+  const bool good = told && data && bytes >= offsetof(peer_card, address) && bytes <= sizeof *read;
   if (good) memcpy(read, data, bytes);
   free(data);
   return good && read->bytes == bytes - offsetof(peer_card, address);

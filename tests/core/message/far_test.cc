@@ -338,6 +338,53 @@ TEST(Far, ManyThreadsSendAndWait) {
   EXPECT_EQ(wrong, 0);
 }
 
+// A receive that answers from within its completion, by whoever makes progress, to near and far in turn.
+struct Answering : Request {
+  Endpoint* end = nullptr;
+  uint16_t to = 0;
+  std::atomic<int>* left = nullptr;
+  std::atomic<int>* sent = nullptr;
+  std::vector<char> data;
+  Request answers[2];
+  uint64_t count = 0;
+};
+void answer(Request* request) {
+  auto& self = *static_cast<Answering*>(request);
+  if (self.left->fetch_sub(1) <= 0) return;
+  Request& send = self.answers[self.count++ % 2];  // the one before the last is done: its answer has come
+  bool done = false;
+  self.end->receive(&self, self.to, 0, 9, false, self.data.data(), self.data.size(), &done);
+  EXPECT_FALSE(done) << "nobody answers before we have sent";
+  self.end->send(&send, self.to, 0, 9, self.data.data(), self.data.size(), false, &done);
+  self.sent->fetch_add(1);
+}
+
+TEST(Far, CompletionsMaySend) {
+  for (const size_t length : {size_t{8}, size_t{100'000}}) {
+    const Machines machines(2, 2);
+    constexpr int kMessages = 2000;
+    std::atomic<int> left{kMessages}, sent{0};
+    Answering pairs[4];
+    // 0 and 2 are far from each other, 1 and 3 as well.
+    for (size_t i = 0; i < 4; ++i) {
+      pairs[i].end = &machines[i], pairs[i].to = machines.number(i, (i + 2) % 4);
+      pairs[i].left = &left, pairs[i].sent = &sent, pairs[i].data.resize(length), pairs[i].completed = answer;
+      machines[i].receive(&pairs[i], pairs[i].to, 0, 9, false, pairs[i].data.data(), length);
+    }
+    Request first[2];
+    for (size_t i = 0; i < 2; ++i) machines[i].send(&first[i], pairs[i].to, 0, 9, pairs[i].data.data(), length);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < 8; ++t)
+      threads.emplace_back([&, t] {
+        while (left.load() > -2) {  // each of the two chains has ended
+          if (!machines[t % 4].progress()) std::this_thread::yield();
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(sent, kMessages);
+  }
+}
+
 TEST(Far, WhoIsGoneEndsWhatWaitsForIt) {
   const Machines machines(3, 1);
   const Bytes data = content(100'000, 1);
