@@ -146,6 +146,7 @@ struct Peer : Object {
   uint64_t instance;
   int error;  // 0; else it is given up
   bool touched, was_up, bye_seen, bye_said;
+  Link* answered;      // its last packet with fragments came by it
   bool has_news;       // a link's news are due, now or later: nobody looks at all links at every turn
   int64_t down_since;  // 0: a link is up
   int64_t pong;        // sent at that time, the last ping that was answered

@@ -153,6 +153,7 @@ void take_data(smelt_rails& rails, Link& link, Packet* packet) {
     return;
   }
   ++link.heard;
+  peer.answered = &link;
   if (++link.news >= kMostNews)
     tell(link, rails.now);
   else if (!link.news_due)

@@ -19,6 +19,9 @@ namespace {
 constexpr uint32_t kFewestInWindow = 4;  // packets
 constexpr uint32_t kSmallUnderWay = 2;   // packets that are not full, with libfabric
 constexpr uint32_t kMostJoined = 64;
+// An answer that goes by the link by which the question came tells that it arrived, too; by another one, the news need
+// a packet of their own soon. Who is alike would alternate, since what is on its way weighs a little.
+constexpr double kAnswerMay = 1.1;
 
 struct Part {  // what goes into a packet
   Request* request;
@@ -71,6 +74,11 @@ void choose(smelt_rails& rails, Peer& peer, uint64_t bytes, RailSplit* split) {
     if (link.up) up[count++] = &link;
   for (uint32_t i = 1; i < count; ++i)
     if (done_us(rails, *up[i], bytes) < done_us(rails, *up[first], bytes)) first = i;
+  const Link* answered = peer.answered;
+  if (bytes <= kPayload && answered && answered->up)
+    for (uint32_t i = 0; i < count; ++i)
+      if (up[i] == answered && done_us(rails, *answered, bytes) < kAnswerMay * done_us(rails, *up[first], bytes))
+        first = i;
   RailSplit parts{};
   if (rails.options.split == SMELT_RAIL_SINGLE) {
     for (uint32_t i = 0; i < count; ++i)
