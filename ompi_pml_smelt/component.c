@@ -63,11 +63,10 @@ static int register_component(void) {
   (void)mca_base_component_var_register(
       component, "verbose", "1: a line per communicator, who serves it and why (SMELT_VERBOSE)", MCA_BASE_VAR_TYPE_INT,
       NULL, 0, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_verbose);
-  pml_smelt_nodes = setting("SMELT_NODES") != 0;
+  pml_smelt_nodes = false; /* where the networks are fast, long messages take longer than Open MPI's: docs/mpi.md */
   (void)mca_base_component_var_register(
       component, "nodes",
-      "0: messages between nodes are left to the PML that Open MPI elects, whatever networks were "
-      "sampled (SMELT_NODES)",
+      "1: communicators over several nodes are served, too, where the networks were sampled (smelt network)",
       MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY, &pml_smelt_nodes);
   pml_smelt_network = NULL;
   (void)mca_base_component_var_register(

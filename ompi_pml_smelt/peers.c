@@ -26,7 +26,7 @@
 #include <string.h>
 #include <time.h>
 
-bool pml_smelt_nodes = true;
+bool pml_smelt_nodes;
 char *pml_smelt_network;
 
 enum { kAnswerSeconds = 20 };
@@ -117,7 +117,7 @@ void pml_smelt_peers_announce(unsigned members) {
   memset(&own, 0, sizeof own);
   strncpy(own.version, smelt_version(), sizeof own.version - 1);
   own.architecture = opal_local_arch;
-  why_none = pml_smelt_nodes ? open_rails() : "switched off (pml_smelt_nodes, SMELT_NODES)";
+  why_none = pml_smelt_nodes ? open_rails() : "not asked for (pml_smelt_nodes 1)";
   own.usable = why_none == NULL;
   int error = OPAL_SUCCESS;
   PML_SMELT_TELL_EVERYBODY(error, key, &own, offsetof(peer_card, address) + own.bytes);

@@ -43,8 +43,10 @@ if ! sample; then
 fi
 ls "$work"/cache/smelt/*.network >/dev/null || { echo "FAIL: no network profile was written"; exit 1; }
 mkdir "$work/component" && ln -s "$component" "$work/component/" || exit 1
-bare="--mca mca_base_component_path $work/component:SYSTEM_DEFAULT --mca pml_smelt_enable 1"
-use="$bare -x XDG_CACHE_HOME=$work/cache"
+enabled="--mca mca_base_component_path $work/component:SYSTEM_DEFAULT --mca pml_smelt_enable 1"
+bare="$enabled --mca pml_smelt_nodes 1"
+cache="-x XDG_CACHE_HOME=$work/cache"
+use="$bare $cache"
 
 # --- who serves
 
@@ -53,8 +55,9 @@ expect_line "2 ranks each: what is said" "MPI_COMM_WORLD (4 ranks): served" 2 $u
 expect_ok "no profile: left alone" 2 $bare -x XDG_CACHE_HOME="$work/nothing" "$programs/pml_rules" --left lengths
 expect_line "no profile: what is said" "messages between nodes: left to Open MPI.s pml/ob1: there is no network profile here" 2 $bare \
   -x XDG_CACHE_HOME="$work/nothing" -x SMELT_VERBOSE=1 "$programs/pml_rules" --left lengths
-expect_ok "off by SMELT_NODES: left alone" 2 $use -x SMELT_NODES=0 "$programs/pml_rules" --left lengths
-expect_ok "off by the parameter: left alone" 2 $use --mca pml_smelt_nodes 0 "$programs/pml_rules" --left lengths
+expect_ok "not asked for: left alone" 2 $enabled $cache "$programs/pml_rules" --left lengths
+expect_ok "one rank has not asked: left alone" 2 $enabled $cache \
+  sh -c '[ "$OMPI_COMM_WORLD_RANK" = 3 ] || export OMPI_MCA_pml_smelt_nodes=1; exec "$@"' - "$programs/pml_rules" --left lengths
 expect_ok "a profile named" 2 $bare -x XDG_CACHE_HOME="$work/nothing" \
   --mca pml_smelt_network "$(find "$work/cache/smelt" -name '*.network' | head -n 1)" "$programs/pml_rules" --served --far lengths
 # One that lacks something takes all of them along.
@@ -62,7 +65,7 @@ only='[ "$OMPI_COMM_WORLD_RANK" != 3 ] || export'
 expect_ok "one rank without a profile: left alone" 2 $use \
   sh -c "$only XDG_CACHE_HOME=$work/nothing; exec \"\$@\"" - "$programs/pml_rules" --left lengths
 expect_ok "one rank without the component: left alone" 2 --mca mca_base_component_path "$work/component:SYSTEM_DEFAULT" \
-  -x XDG_CACHE_HOME="$work/cache" sh -c '[ "$OMPI_COMM_WORLD_RANK" = 3 ] || export OMPI_MCA_pml_smelt_enable=1; exec "$@"' - \
+  -x XDG_CACHE_HOME="$work/cache" sh -c '[ "$OMPI_COMM_WORLD_RANK" = 3 ] || export OMPI_MCA_pml_smelt_enable=1 OMPI_MCA_pml_smelt_nodes=1; exec "$@"' - \
   "$programs/pml_rules" --left lengths
 expect_ok "one node without shared memory: left alone" 2 $use \
   sh -c '[ "$OMPI_COMM_WORLD_RANK" -lt 2 ] || export SMELT_SHM_MB=0; exec "$@"' - "$programs/pml_rules" --left lengths
