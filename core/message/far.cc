@@ -308,12 +308,17 @@ bool Endpoint::Far::retire(FarPeer* peer) {
     remove_from(&peer->first_outgoing, &peer->last_outgoing, out);
     --peer->outgoing;
     if (out->is_part) --peer->parts;
-    Request* send = result < 0 ? nullptr : out->send;
-    if (send) send->arrived += out->bytes;
+    Request* send = out->send;
+    const uint64_t bytes = out->bytes;
     of->free_parcel(out, out->taken);
-    if (!send || send->arrived != send->wanted) continue;
-    free_slot_named(send->slot);
-    finish(send);
+    if (!send) continue;
+    // relaxed: we set it
+    if (peer->gone.load(std::memory_order_relaxed) != 0) {
+      end_if_not_carried(peer, send);
+    } else if (result > 0 && (send->arrived += bytes) == send->wanted) {
+      free_slot_named(send->slot);
+      finish(send);
+    }
   }
   if (failed) fail(peer);
   return any;
@@ -337,9 +342,6 @@ void Endpoint::Far::fail(FarPeer* peer) {
     finish(request);
   };
   peer->first_granted = nullptr;
-  // The carrier has ended these as well, and will be looked at again (retire); theirs do not wait for that.
-  for (FarOutgoing* out = peer->first_outgoing; out; out = out->behind) out->send = nullptr;
-  for (FarIncoming* in = peer->first_incoming; in; in = in->behind) in->receive = nullptr;
   while (send) {
     Request* next = send->behind;
     end_it(send);
@@ -354,10 +356,45 @@ void Endpoint::Far::fail(FarPeer* peer) {
   }
   for (uint32_t i = 0; i < slot_count; ++i) {
     Request* request = slots[i].request;
-    if (!request || slots[i].peer != number_of(*peer)) continue;
-    free_slot_named(name_of(i, slots[i].life));
-    end_it(request);
+    if (request && slots[i].peer == number_of(*peer)) end_if_not_carried(peer, request);
   }
+}
+
+// A peer that says what makes no sense may send and take bytes all the same: those that the carrier has in hand are
+// read from and written to the program's memory, which is the program's own again only when the carrier is through.
+bool Endpoint::Far::is_carried(const FarPeer& peer, const Request* request) const {
+  for (const FarOutgoing* out = peer.first_outgoing; out && request->is_send && request->data; out = out->behind)
+    if (out->send == request && carrier.look(&out->rail, nullptr) == 0) return true;
+  for (const FarIncoming* in = peer.first_incoming; in && !request->is_send && !request->unpack; in = in->behind)
+    if (in->receive == request && carrier.look(&in->rail, nullptr) == 0) return true;
+  return false;
+}
+
+// Of a peer that is gone.
+void Endpoint::Far::end_if_not_carried(FarPeer* peer, Request* request) {
+  if (is_carried(*peer, request)) return;  // retire() and drop_bytes() come back to it
+  for (FarOutgoing* out = peer->first_outgoing; out; out = out->behind)
+    if (out->send == request) out->send = nullptr;
+  for (FarIncoming* in = peer->first_incoming; in; in = in->behind)
+    if (in->receive == request) in->receive = nullptr;
+  free_slot_named(request->slot);
+  request->error = -EPIPE;
+  finish(request);
+}
+
+// Bytes that were to come from a peer that is gone.
+bool Endpoint::Far::drop_bytes(FarPeer* peer) {
+  bool any = false;
+  for (FarIncoming* in = peer->first_incoming, *next; in; in = next) {
+    next = in->behind;
+    if (carrier.look(&in->rail, nullptr) == 0) continue;
+    any = true;
+    remove_from(&peer->first_incoming, &peer->last_incoming, in);
+    Request* receive = in->receive;
+    of->free_parcel(in, in->taken);
+    if (receive) end_if_not_carried(peer, receive);
+  }
+  return any;
 }
 
 bool Endpoint::Far::progress(bool at_leisure, bool near) {
@@ -380,7 +417,10 @@ bool Endpoint::Far::progress(bool at_leisure, bool near) {
   for (uint32_t i = 0; i < carrier.peers; ++i) {
     FarPeer& peer = peers[i];
     if (peer.first_outgoing) any |= retire(&peer);
-    if (peer.gone.load(std::memory_order_relaxed) != 0) continue;  // relaxed: we set it
+    if (peer.gone.load(std::memory_order_relaxed) != 0) {  // relaxed: we set it
+      if (peer.first_incoming) any |= drop_bytes(&peer);
+      continue;
+    }
     any |= take_arrivals(&peer);
     any |= launch(&peer, nullptr, nullptr);
   }

@@ -24,8 +24,8 @@
 // inbox's lock (endpoint.cc), which is tried, too: who cannot have it leaves the message where it is until the next
 // turn. So a completion that sends, or makes progress, cannot meet a lock of its own thread.
 //
-// A peer with whom the carrier has failed is gone, like a member of this machine that has died: what was under way to
-// and from it ends with -EPIPE.
+// A peer with whom the carrier has failed, or that says what makes no sense, is gone, like a member of this machine
+// that has died: what was under way to and from it ends with -EPIPE, as soon as the carrier has none of it in hand.
 #pragma once
 
 #include <smelt/endpoint.h>
@@ -153,6 +153,9 @@ struct Endpoint::Far : Object {
   bool launch_part(FarPeer* peer);
   bool retire(FarPeer* peer);
   void fail(FarPeer* peer);
+  bool is_carried(const FarPeer& peer, const Request* request) const;
+  void end_if_not_carried(FarPeer* peer, Request* request);
+  bool drop_bytes(FarPeer* peer);
   bool forget_all(FarPeer* peer);
   // far_receive.cc. What is taken: it is done with; else not now, or never (-EPROTO)
   enum class Taken { kYes, kLater, kNever };

@@ -169,9 +169,13 @@ Endpoint::Far::Taken Endpoint::Far::take_data(FarPeer* peer, const FarHeader& he
   if (!in) return Taken::kLater;
   in->receive = receive, in->bytes = bytes, in->taken = taken;
   char* to = receive->unpack ? in->data() : static_cast<char*>(receive->buffer) + receive->moved;
+  if (carrier.receive(carrier.rails, &in->rail, number_of(*peer), to, bytes) != 0) {
+    of->free_parcel(in, taken);
+    return Taken::kNever;
+  }
   receive->moved += bytes;
   push_back(&peer->first_incoming, &peer->last_incoming, in);
-  return carrier.receive(carrier.rails, &in->rail, number_of(*peer), to, bytes) == 0 ? Taken::kYes : Taken::kNever;
+  return Taken::kYes;
 }
 
 // In the order in which they were sent, as unpacking needs.

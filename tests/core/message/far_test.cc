@@ -436,6 +436,30 @@ TEST(Far, WhatMakesNoSenseEndsThePeer) {
   }
 }
 
+// The carrier reads it still: who is told that it is over might free it.
+TEST(Far, WhatTheCarrierHasInHandIsNotOver) {
+  const Machines machines(2, 1);
+  const Bytes data = content(100'000, 1);
+  Bytes in(100'000);
+  Request send, receive, waiting;
+  machines[1].receive(&receive, machines.number(1, 0), 0, 1, false, in.data(), in.size());
+  machines[0].send(&send, 1, 0, 1, data.data(), data.size());
+  machines[1].progress();  // announced; so much is wanted
+  machines[0].progress();  // the bytes leave, and nobody takes them
+  machines[0].send(&waiting, 1, 0, 2, data.data(), data.size());
+  const message::FarHeader lie{static_cast<message::FarKind>(99), 0, 0, 0, 0, 0, 0, 0};
+  smelt_rail_request request;
+  ASSERT_EQ(Pretended::send(reinterpret_cast<smelt_rails*>(machines.carriers[1].get()), &request, 0, &lie, sizeof lie),
+            0);
+  for (int i = 0; i < 100; ++i) machines[0].progress();
+  EXPECT_TRUE(machines[0].is_lost(1));
+  ASSERT_TRUE(machines[0].test(&waiting));
+  EXPECT_EQ(waiting.error, -EPIPE);
+  EXPECT_FALSE(machines[0].test(&send));
+  Pretended::cut(*machines.carriers[0], *machines.carriers[1]);
+  EXPECT_EQ(machines[0].wait(&send), -EPIPE);
+}
+
 TEST(Far, ClosesItsCarrier) {
   std::vector<std::unique_ptr<Pretended>> kept;
   {
