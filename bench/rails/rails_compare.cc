@@ -4,7 +4,8 @@
 //   2. smelt network samples them; what follows from the samples is all that is known of them from here on
 //   3. our rails, every message from its sending to the answer, in rounds: on each rail alone, in halves, by bandwidth,
 //      by equal finish, one after the other in each round
-//   4. Open MPI, the same messages, in rounds: on each rail alone, over all as it comes, over all with smelt tune
+//   4. Open MPI, the same messages, in rounds: on each rail alone, by ompi_pml_smelt, over all as it comes, over all
+//      with smelt tune
 //
 // A ratio compares two ways in the same round; its median over the rounds is printed, with its quartiles. tbf lets
 // --burst KB through at the speed of memory before it limits anything: up to so many on each rail, messages compare
@@ -48,7 +49,7 @@ struct Arguments {
   uint32_t burst_kb = 64;
   bool strict = false;
   double seconds = 20;
-  std::string smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, keep;
+  std::string smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, component = BENCH_COMPONENT, keep;
 };
 
 constexpr int kCannot = 77;  // what tests call skipped
@@ -213,7 +214,7 @@ std::string write_agent(const Nodes& nodes, const std::string& folder) {
 std::map<size_t, double> run_mpi(const Arguments& arguments, const std::string& folder, const std::string& options) {
   std::string command = fmt::format(
       "{0}/enter 1 mpirun --allow-run-as-root --oversubscribe --mca plm_rsh_agent {0}/agent "
-      "--mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include rail0 --mca pml ob1 --mca btl tcp,self "
+      "--mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include rail0 --mca pml ^ucx,cm --mca btl tcp,self "
       "--mca mpi_yield_when_idle 1 {1} --host node1,node2 -n 2 {2} {3}",
       folder, options, arguments.pingpong, arguments.mpi_rounds);
   for (const size_t bytes : arguments.sizes) command += fmt::format(" {}", bytes);
@@ -354,6 +355,14 @@ bool report_mpi(const Arguments& arguments, const std::string& folder) {
     kinds.emplace_back(rail, "--mca btl_tcp_if_include " + rail);
     all += (r ? "," : "") + rail;
   }
+  // The component alone: beside it in its build folder lie other files.
+  const std::string component = folder + "/component";
+  if (!arguments.component.empty() &&
+      std::system(fmt::format("mkdir '{0}' && ln -s '{1}' '{0}/'", component, arguments.component).c_str()) == 0)
+    kinds.emplace_back("pml/smelt",
+                       fmt::format("--mca mca_base_component_path {}:SYSTEM_DEFAULT --mca pml_smelt_enable 1 "
+                                   "--mca pml_smelt_nodes 1 --mca pml_smelt_network {}/node1.network",
+                                   component, folder));
   kinds.emplace_back("stock", "--mca btl_tcp_if_include " + all);
   kinds.emplace_back("smelt tune", "--mca mca_base_param_files " + folder + "/tuned.conf");
   std::vector<std::map<size_t, std::vector<double>>> times(kinds.size());
@@ -369,8 +378,8 @@ bool report_mpi(const Arguments& arguments, const std::string& folder) {
       }
       for (const auto& [bytes, us] : found) times[k][bytes].push_back(us);
     }
-  fmt::print("\nOpen MPI (ob1 over tcp), Mbit/s from the sending to the answer, medians of {} runs of {} rounds:\n",
-             arguments.mpi_runs, arguments.mpi_rounds);
+  fmt::print("\nOpen MPI (ob1 over tcp; pml/smelt over our rails), Mbit/s from the sending to the answer, ");
+  fmt::print("medians of {} runs of {} rounds:\n", arguments.mpi_runs, arguments.mpi_rounds);
   std::vector<std::string> names;
   for (const auto& kind : kinds) names.push_back(kind.first);
   names.emplace_back("tune/stock");
