@@ -73,11 +73,7 @@ struct Answer {
   Node nodes[kMostStolen];
 };
 
-// `Threads` runs threads of a process and lets them talk to the other one:
-//   Lock                         lock(), unlock()
-//   run(count, body)             body(0) to body(count - 1), until all have returned
-//   yield()
-//   send(key, data, bytes), receive(key, data, bytes)
+// `Threads` runs threads of a process and lets them talk to the other one (bench/waiting_threads).
 template <typename Threads>
 class Search {
  public:
