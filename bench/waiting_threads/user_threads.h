@@ -71,7 +71,7 @@ struct UserThreads {
   }
 };
 
-// body(threads, 0) here, and body(threads, 1) in another process. Its exit status: 0, or 1 where one of them has failed.
+// body(threads, 0) here, and body(threads, 1) in another process. The exit status: 1 where one of them has failed.
 inline int in_two_processes(const std::function<void(UserThreads*, unsigned)>& body) {
   smelt_endpoint_ticket ticket;
   smelt_endpoint* endpoint = nullptr;
