@@ -139,45 +139,38 @@ FarSlot* Endpoint::Far::slot_of(uint64_t name, uint32_t peer, bool is_send) cons
 
 // --- what waits ---
 
-int Endpoint::Far::send(Request* request, bool* done) {
-  FarPeer& peer = peer_of(request->peer);
-  if (done) *done = false;
+// Behind the others of its kind; what waits is launched, unless somebody else has the carrier. False: the peer is gone.
+template <typename Waiting>
+bool Endpoint::Far::put(FarPeer* peer, Waiting** first, Waiting** last, Waiting* one, Request* own, bool* own_done) {
   uintptr_t rest;
   // Before it is in the queue: then nobody else can complete it, and give it to the next one, before we look.
   const bool is_ours = try_lock(busy, &rest);
-  lock(peer.lock);
+  lock(peer->lock);
   // relaxed: under the lock
-  const bool gone = peer.gone.load(std::memory_order_relaxed) != 0;
+  const bool gone = peer->gone.load(std::memory_order_relaxed) != 0;
   if (!gone) {
-    push_back(&peer.first, &peer.last, request);
+    push_back(first, last, one);
     // relaxed: a hint
-    peer.anything.store(1, std::memory_order_relaxed);
+    peer->anything.store(1, std::memory_order_relaxed);
   }
-  unlock(peer.lock, 0);
+  unlock(peer->lock, 0);
   wake();
-  if (!gone && is_ours) launch(&peer, request, done);
+  if (!gone && is_ours) launch(peer, own, own_done);
   if (is_ours) unlock(busy, 0);
-  return gone ? -EPIPE : 0;
+  return !gone;
+}
+
+int Endpoint::Far::send(Request* request, bool* done) {
+  FarPeer& peer = peer_of(request->peer);
+  if (done) *done = false;
+  return put(&peer, &peer.first, &peer.last, request, request, done) ? 0 : -EPIPE;
 }
 
 bool Endpoint::Far::reply(Message* message) {
   FarPeer& peer = peer_of(message->sender);
-  uintptr_t rest;
-  const bool is_ours = try_lock(busy, &rest);
-  lock(peer.lock);
-  // relaxed: under the lock
-  const bool gone = peer.gone.load(std::memory_order_relaxed) != 0;
-  if (!gone) {
-    push_back(&peer.first_reply, &peer.last_reply, message);
-    // relaxed: a hint
-    peer.anything.store(1, std::memory_order_relaxed);
-  }
-  unlock(peer.lock, 0);
-  wake();
-  if (!gone && is_ours) launch(&peer, nullptr, nullptr);
-  if (is_ours) unlock(busy, 0);
-  if (gone) of->free_message(message);
-  return !gone;
+  if (put<Message>(&peer, &peer.first_reply, &peer.last_reply, message, nullptr, nullptr)) return true;
+  of->free_message(message);
+  return false;
 }
 
 FarOutgoing* Endpoint::Far::new_outgoing(uint64_t bytes) {

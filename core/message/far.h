@@ -145,6 +145,8 @@ struct Endpoint::Far : Object {
   bool has_free_slot();  // false: no memory
   uint64_t new_slot(Request* request, uint32_t peer);
   void free_slot_named(uint64_t name);
+  template <typename Waiting>
+  bool put(FarPeer* peer, Waiting** first, Waiting** last, Waiting* one, Request* own, bool* own_done);
   FarOutgoing* new_outgoing(uint64_t bytes);
   bool hand_over(FarPeer* peer, FarOutgoing* outgoing, const void* data, uint64_t bytes);
   bool launch(FarPeer* peer, Request* own, bool* own_done);
