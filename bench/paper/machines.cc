@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "base/os/os.h"
+#include "bench/allowed_cpus.h"
 #include "profile/text/error.h"
 
 namespace smelt::paper {
@@ -95,8 +95,7 @@ Machine this_machine(Use use) {
   out.file = read_machine_file("this");
   out.name = "this machine";
   out.stand_in = out.file.origin;
-  std::vector<uint32_t> allowed(os::allowed_cpu_list(nullptr, 0));
-  allowed.resize(std::min<size_t>(allowed.size(), os::allowed_cpu_list(allowed.data(), uint32_t(allowed.size()))));
+  const std::vector<uint32_t> allowed = allowed_cpus();
   std::set<uint16_t> cores;
   for (size_t i = 0; i < out.file.cpus.size(); ++i) {
     if (std::find(allowed.begin(), allowed.end(), out.file.cpus[i]) == allowed.end()) continue;

@@ -5,11 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
-#include "base/os/os.h"
+#include "bench/allowed_cpus.h"
 
 namespace smelt {
 namespace {
@@ -112,8 +111,7 @@ void Nodes::enter(int node) const {
   const int fd = ::open(("/run/netns/" + name(node)).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0 || ::setns(fd, CLONE_NEWNET) != 0) ::_exit(2);
   ::close(fd);
-  std::vector<uint32_t> cpus(os::allowed_cpu_list(nullptr, 0));
-  cpus.resize(std::min<size_t>(cpus.size(), os::allowed_cpu_list(cpus.data(), static_cast<uint32_t>(cpus.size()))));
+  const std::vector<uint32_t> cpus = allowed_cpus();
   if (node == 0 || cpus.size() < 2 || cpus.back() >= CPU_SETSIZE) return;
   const size_t half = cpus.size() / 2, begin = node == 1 ? 0 : half, end = node == 1 ? half : cpus.size();
   cpu_set_t own;

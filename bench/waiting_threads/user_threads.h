@@ -19,7 +19,7 @@
 #include <smelt/thread.hpp>
 #include <vector>
 
-#include "base/os/os.h"
+#include "bench/allowed_cpus.h"
 
 namespace smelt::waiting_threads {
 
@@ -30,8 +30,7 @@ namespace smelt::waiting_threads {
 
 // The first for one process and the last for the other.
 inline unsigned cpu_of(unsigned me) {
-  std::vector<uint32_t> cpus(os::allowed_cpus());
-  cpus.resize(os::allowed_cpu_list(cpus.data(), static_cast<uint32_t>(cpus.size())));
+  const std::vector<uint32_t> cpus = allowed_cpus();
   if (cpus.empty()) give_up("no CPU");
   return me == 0 ? cpus.front() : cpus.back();
 }
