@@ -90,7 +90,7 @@ int open_rails(smelt_rails& rails) {
     if (!find_place(all, rails.profile.rail[r], &place)) continue;
     char text[INET_ADDRSTRLEN];
     const in_addr in{htonl(place.host)};
-    const int error = rail.port.open(::inet_ntop(AF_INET, &in, text, sizeof text));
+    const int error = rail.port.open(::inet_ntop(AF_INET, &in, text, sizeof text), rails.profile.rail[r].provider);
     if (error == -ENOSYS || error == -ENOMEM) why = error;
     if (error != 0) continue;
     size_t bytes = sizeof there.name;

@@ -41,8 +41,8 @@ void load_library() {
                      find(&library.dupinfo, "fi_dupinfo") && find(&library.fabric, "fi_fabric");
 }
 
-// Providers of plain messages over IP, the one with less on top first: those that smelt network samples.
-constexpr const char* kProviders[] = {"tcp", "tcp;ofi_rxm", "sockets"};
+// Providers of plain messages over IP, in the order in which smelt network tries them (core/network/fabric.cc).
+constexpr const char* kProviders[] = {"net", "tcp", "tcp;ofi_rxm", "sockets"};
 constexpr size_t kEvents = 8192;  // of a completion queue: more than packets under way
 
 bool is_at(const fi_info& info, const char* address) {
@@ -62,33 +62,38 @@ void close_object(Object** object) {
 
 }  // namespace
 
-int Port::find(const char* address) {
-  for (const char* provider : kProviders) {
-    fi_info* hints = library.dupinfo(nullptr);
-    if (!hints) return -ENOMEM;
-    hints->ep_attr->type = FI_EP_RDM;
-    hints->caps = FI_MSG;
-    hints->addr_format = FI_SOCKADDR_IN;
-    hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
-    hints->fabric_attr->prov_name = ::strdup(provider);
-    fi_info* found = nullptr;
-    const int error =
-        library.getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), address, nullptr, FI_SOURCE, hints, &found);
-    library.freeinfo(hints);
-    if (error != 0) continue;
-    // A hint is a hint: what is bound to another interface would be used in this one's name.
-    for (const fi_info* info = found; info && !info_; info = info->next)
-      if (is_at(*info, address) && info->ep_attr->max_msg_size >= kPacketBytes) info_ = library.dupinfo(info);
-    library.freeinfo(found);
-    if (info_) return 0;
-  }
-  return -ENODEV;
+int Port::find(const char* address, const char* sampled) {
+  if (const int error = find_at(address, sampled); error != -ENODEV) return error;
+  int error = -ENODEV;
+  for (const char* provider : kProviders)
+    if (error == -ENODEV) error = find_at(address, provider);
+  return error;
 }
 
-int Port::open(const char* address) {
+int Port::find_at(const char* address, const char* provider) {
+  fi_info* hints = library.dupinfo(nullptr);
+  if (!hints) return -ENOMEM;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->caps = FI_MSG;
+  hints->addr_format = FI_SOCKADDR_IN;
+  hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->fabric_attr->prov_name = ::strdup(provider);
+  fi_info* found = nullptr;
+  const int error =
+      library.getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), address, nullptr, FI_SOURCE, hints, &found);
+  library.freeinfo(hints);
+  if (error != 0) return -ENODEV;
+  // A hint is a hint: what is bound to another interface would be used in this one's name.
+  for (const fi_info* info = found; info && !info_; info = info->next)
+    if (is_at(*info, address) && info->ep_attr->max_msg_size >= kPacketBytes) info_ = library.dupinfo(info);
+  library.freeinfo(found);
+  return info_ ? 0 : -ENODEV;
+}
+
+int Port::open(const char* address, const char* sampled) {
   ::pthread_once(&library_once, load_library);
   if (!library.complete) return -ENOSYS;
-  if (const int error = find(address)) return error;
+  if (const int error = find(address, sampled)) return error;
   fi_cq_attr queue{};
   queue.format = FI_CQ_FORMAT_MSG;
   queue.size = kEvents;

@@ -16,8 +16,9 @@ struct Event {
 
 class Port {
  public:
-  // `address`: IPv4, in text. 0; -ENOSYS: no libfabric here; -ENODEV: it has no endpoint at this address; -ENOMEM.
-  int open(const char* address);
+  // `address`: IPv4, in text. By the provider that was sampled, by another where that is not there.
+  // 0; -ENOSYS: no libfabric here; -ENODEV: it has no endpoint at this address; -ENOMEM.
+  int open(const char* address, const char* sampled);
   void close();
   bool is_open() const { return endpoint_ != nullptr; }
 
@@ -30,7 +31,8 @@ class Port {
   uint32_t poll(Event* events, uint32_t room);  // how many there are, at most `room`
 
  private:
-  int find(const char* address);
+  int find(const char* address, const char* sampled);
+  int find_at(const char* address, const char* provider);
 
   // libfabric's
   struct fi_info* info_ = nullptr;

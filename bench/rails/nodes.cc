@@ -15,6 +15,14 @@ namespace {
 
 bool shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
+// None: all.
+std::vector<uint32_t> half_of(int node) {
+  const std::vector<uint32_t> cpus = allowed_cpus();
+  if (node == 0 || cpus.size() < 2 || cpus.back() >= CPU_SETSIZE) return {};
+  const auto middle = cpus.begin() + static_cast<ptrdiff_t>(cpus.size() / 2);
+  return node == 1 ? std::vector<uint32_t>(cpus.begin(), middle) : std::vector<uint32_t>(middle, cpus.end());
+}
+
 }  // namespace
 
 Nodes::Nodes(uint32_t burst_kb) : owner_(::getpid()), burst_kb_(burst_kb) {}
@@ -47,7 +55,7 @@ std::string Nodes::make() {
   return "";
 }
 
-std::string Nodes::add_rail(uint32_t mbits, uint32_t delay_us, const std::string& relay) {
+std::string Nodes::add_rail(uint32_t mbits, uint32_t delay_us, const std::string& relay, const std::string& tcp) {
   const uint32_t i = rails_;
   bool up = delay_us > 0 ? add_relay(i, delay_us, relay)
                          : shell("ip -n " + name(1) + " link add " + interface(i) + " type veth peer name " +
@@ -56,6 +64,10 @@ std::string Nodes::add_rail(uint32_t mbits, uint32_t delay_us, const std::string
     up = up && shell("ip -n " + name(node) + " addr add " + address(i, node) + "/24 dev " + interface(i)) &&
          set(i, node, "up");
   if (!up) return "no veth interfaces can be made here";
+  for (const int node : {1, 2})
+    if (!tcp.empty())
+      shell("ip -n " + name(node) + " route change " + address(i, 0) + "/24 dev " + interface(i) +
+            " proto kernel scope link src " + address(i, node) + " congctl " + tcp);
   for (const int node : {1, 2})
     if (mbits > 0 && !shell("tc -n " + name(node) + " qdisc add dev " + interface(i) + tbf(mbits)))
       return "this kernel has no tbf: nothing can be slowed";
@@ -111,13 +123,16 @@ void Nodes::enter(int node) const {
   const int fd = ::open(("/run/netns/" + name(node)).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0 || ::setns(fd, CLONE_NEWNET) != 0) ::_exit(2);
   ::close(fd);
-  const std::vector<uint32_t> cpus = allowed_cpus();
-  if (node == 0 || cpus.size() < 2 || cpus.back() >= CPU_SETSIZE) return;
-  const size_t half = cpus.size() / 2, begin = node == 1 ? 0 : half, end = node == 1 ? half : cpus.size();
   cpu_set_t own;
   CPU_ZERO(&own);
-  for (size_t i = begin; i < end; ++i) CPU_SET(cpus[i], &own);
-  (void)::sched_setaffinity(0, sizeof own, &own);  // where it may not, it measures as well as it can
+  for (const uint32_t cpu : half_of(node)) CPU_SET(cpu, &own);
+  if (CPU_COUNT(&own) > 0) (void)::sched_setaffinity(0, sizeof own, &own);  // where not, it measures as well as it can
+}
+
+std::string Nodes::cpus_of(int node) {
+  std::string list;
+  for (const uint32_t cpu : half_of(node)) list += (list.empty() ? "" : ",") + std::to_string(cpu);
+  return list;
 }
 
 }  // namespace smelt

@@ -22,14 +22,18 @@ class Nodes {
   // "" or why not: not root, no namespaces, no veth, no tbf.
   std::string make();
   // A rail of so many Mbit/s, 0: as many as it can; its ends are called rail<i>, 10.89.<i>.1 and 10.89.<i>.2. Frames
-  // take `delay_us` longer each way; that needs `relay`, the program delay_relay.
-  std::string add_rail(uint32_t mbits, uint32_t delay_us = 0, const std::string& relay = "");
+  // take `delay_us` longer each way; that needs `relay`, the program delay_relay. `tcp`: TCP's congestion control
+  // there; "", or one that the kernel has not: this machine's.
+  std::string add_rail(uint32_t mbits, uint32_t delay_us = 0, const std::string& relay = "",
+                       const std::string& tcp = "");
 
   bool limit(uint32_t rail, uint32_t mbits);                    // both directions, from now on
   bool set(uint32_t rail, int node, const std::string& state);  // "up", "down"
   // The calling thread; ends the process where it cannot. Nodes 1 and 2 have half of the CPUs each, as far as there are
   // two: on the same one, the kernel's turns are timed.
   void enter(int node) const;
+  // Those CPUs, as taskset takes them; "": all.
+  static std::string cpus_of(int node);
   std::string name(int node) const;  // of the namespace, as ip netns knows it
   uint32_t rails() const { return rails_; }
   static std::string interface(uint32_t rail) { return "rail" + std::to_string(rail); }

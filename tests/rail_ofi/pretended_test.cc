@@ -72,7 +72,7 @@ namespace smelt::rail_ofi {
 
 using test::wires, test::Wire, test::Lock;
 
-int Port::open(const char*) {
+int Port::open(const char*, const char*) {
   const Lock lock(wires.mutex);
   wires.all.push_back(std::make_unique<Wire>());
   wires.of[this] = wires.all.back().get();

@@ -438,7 +438,7 @@ TEST(RailPeers, ThatLieAreGivenUp) {
   honest.open(loopback_rails(1));
   for (int lie = 0; lie < 40; ++lie) {
     rail_ofi::Port liar;
-    ASSERT_EQ(liar.open("127.0.1.1"), 0);
+    ASSERT_EQ(liar.open("127.0.1.1", provider_of_test().c_str()), 0);
     rail_ofi::Address mine{}, theirs{};
     std::memcpy(&theirs, honest.b.address().data(), sizeof theirs);
     mine = theirs;
