@@ -49,7 +49,8 @@ struct Arguments {
   uint32_t burst_kb = 64;
   bool strict = false;
   double seconds = 20;
-  std::string tcp, smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, component = BENCH_COMPONENT, keep;
+  std::string tcp, smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, component = BENCH_COMPONENT,
+                   keep;
 };
 
 constexpr int kCannot = 77;  // what tests call skipped
