@@ -19,6 +19,7 @@
 #else
 #include "opal/runtime/opal_params.h"
 #endif
+#include "opal/mca/base/mca_base_var.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/proc.h"
 
@@ -140,6 +141,13 @@ static void progress_of_others(void *none) {
   opal_progress();
 }
 
+/* Do the ranks here share CPUs? Open MPI says so of its own, or is told to; opal_progress hears of it later. */
+static bool is_crowded(void) {
+  const bool *crowded = NULL;
+  const int variable = mca_base_var_find("ompi", "mpi", NULL, "yield_when_idle");
+  return variable >= 0 && mca_base_var_get_value(variable, &crowded, NULL, NULL) == OPAL_SUCCESS && crowded && *crowded;
+}
+
 static int attach(const card *cards) {
   if (may_have_devices()) return kDevices;
   int error = cards[0].error;
@@ -147,8 +155,8 @@ static int attach(const card *cards) {
   if (error == -ENOMEM) return kNoMemory;
   if (error != 0) return kNotShared;
   const card *next = &cards[(own.member + 1) % members];
-  smelt_endpoint_set(offered, smelt_endpoint_reads(next->process, next->proof_at, next->proof), progress_of_others,
-                     NULL);
+  smelt_endpoint_set(offered, smelt_endpoint_reads(next->process, next->proof_at, next->proof), is_crowded(),
+                     progress_of_others, NULL);
   return kGood;
 }
 
@@ -178,7 +186,7 @@ static const char *join_alone(void) {
   if (may_have_devices()) return reason(kDevices);
   member_of_rank[OPAL_PROC_MY_NAME.vpid] = 0;
   if (smelt_endpoint_offer(1, &own.ticket, &offered) != 0) return reason(kNoMemory);
-  smelt_endpoint_set(offered, 1, progress_of_others, NULL);
+  smelt_endpoint_set(offered, 1, 0, progress_of_others, NULL);
   return NULL;
 }
 

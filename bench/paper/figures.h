@@ -12,6 +12,7 @@ struct Settings {
   bool quick = false;
   std::string machines;  // folder of matrix files, "" for none
   std::string network;   // network profile, "" for this machine's
+  std::string dt;        // NPB's DT for MPI, "" for none
   std::string build;     // where this build's other programs lie
 };
 
@@ -37,6 +38,9 @@ Figure cluster_limits(const Settings& settings);
 // Dang, Snir and Gropp, EuroMPI 2016
 Figure euro_table_1(const Settings& settings);
 Figure euro_figure_5(const Settings& settings);
+Figure euro_figure_7(const Settings& settings);
+Figure euro_figure_8(const Settings& settings);
+Figure euro_figure_9(const Settings& settings);
 
 inline constexpr const char* kOsdi = "Kaestle et al., Machine-aware Atomic Broadcast Trees for Multicores, OSDI 2016";
 inline constexpr const char* kHotPar =

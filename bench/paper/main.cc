@@ -44,6 +44,9 @@ constexpr Command kCommands[] = {
     {"cluster11-limits", cluster_limits, "limits between ways to send, by sampling the networks"},
     {"eurompi16-table1", euro_table_1, "what the scheduler of user-level threads costs"},
     {"eurompi16-fig5", euro_figure_5, "messages between many threads, against MPI with kernel threads"},
+    {"eurompi16-fig7", euro_figure_7, "NAS DT over Open MPI, with our component and without"},
+    {"eurompi16-fig8", euro_figure_8, "breadth-first search by many threads"},
+    {"eurompi16-fig9", euro_figure_9, "unbalanced tree search by many threads"},
 };
 
 void write_file(const std::string& path, const std::string& text) {
@@ -76,6 +79,7 @@ int run_all(const Settings& settings, const std::string& folder) {
     if (settings.quick) argv.push_back("--quick");
     if (!settings.machines.empty()) argv.insert(argv.end(), {"--machines", settings.machines});
     if (!settings.network.empty()) argv.insert(argv.end(), {"--network", settings.network});
+    if (!settings.dt.empty()) argv.insert(argv.end(), {"--dt", settings.dt});
     constexpr double kLimitSeconds = 3600;
     const smelt::epcc::Finished run =
         smelt::epcc::run_child(argv, smelt::epcc::Environment::of_this_process(), kLimitSeconds);
@@ -109,6 +113,8 @@ int main(int argc, char** argv) {
     verb->add_option("--machines", settings.machines, "folder of matrix files that describe the paper's machines")
         ->check(CLI::ExistingDirectory);
     verb->add_option("--network", settings.network, "network profile (smelt network sample -o) for cluster11-limits")
+        ->check(CLI::ExistingFile);
+    verb->add_option("--dt", settings.dt, "NPB's DT for MPI (dt.S.x, dt.W.x, dt.A.x) for eurompi16-fig7")
         ->check(CLI::ExistingFile);
   };
   for (const Command& command : kCommands) {

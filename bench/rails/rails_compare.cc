@@ -49,8 +49,8 @@ struct Arguments {
   uint32_t burst_kb = 64;
   bool strict = false;
   double seconds = 20;
-  std::string tcp, smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, component = BENCH_COMPONENT,
-                   keep;
+  std::string tcp = "cubic";  // what most machines have
+  std::string smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, component = BENCH_COMPONENT, keep;
 };
 
 constexpr int kCannot = 77;  // what tests call skipped
@@ -467,7 +467,8 @@ int main(int argc, char** argv) {
   smelt::Arguments arguments;
   app.add_option("--rates", arguments.rates, "Mbit/s of each rail")->delimiter(',')->capture_default_str();
   app.add_option("--delays", arguments.delays, "microseconds that each rail takes longer, each way")->delimiter(',');
-  app.add_option("--tcp", arguments.tcp, "TCP's congestion control, as cubic; else this machine's");
+  app.add_option("--tcp", arguments.tcp, "TCP's congestion control, where this kernel has it; else its own")
+      ->capture_default_str();
   app.add_option("--burst", arguments.burst_kb, "KB that a rail lets through at once")
       ->check(CLI::Range(4u, 1024u))
       ->capture_default_str();

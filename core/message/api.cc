@@ -55,11 +55,14 @@ void load_profile_once() {
   have_profile = load_profile(&profile, &why) == 0;
 }
 
-void limit(Endpoint* endpoint) {
+void limit(Endpoint* endpoint, bool crowded) {
   pthread_once(&profile_once, load_profile_once);
   const Profile* known = have_profile ? &profile : nullptr;
   const uint64_t pieces = find_threshold(ThresholdId::kMessagePieces, known).value;
-  endpoint->set_limits(find_threshold(ThresholdId::kMessageEager, known).value, pieces == kNever ? kNever : pieces + 1);
+  const bool all_at_once = crowded && options().copy_limit < 0;
+  endpoint->set_limits(find_threshold(ThresholdId::kMessageEager, known).value, all_at_once        ? 0
+                                                                                : pieces == kNever ? kNever
+                                                                                                   : pieces + 1);
 }
 
 // In the block that is there; on failure the block is let go of by the caller.
@@ -68,7 +71,7 @@ int open_in(smelt_endpoint* made, const Shape& shape, unsigned me) {
   if (take_block_pages(made->block, own, shape.area_bytes()) != 0) return -ENOMEM;
   const int error =
       Endpoint::open(made->block.address + kPage, shape, static_cast<uint16_t>(me), true, &made->endpoint);
-  if (error == 0) limit(made->endpoint);
+  if (error == 0) limit(made->endpoint, false);
   return error;
 }
 
@@ -154,7 +157,8 @@ int smelt_endpoint_receive_held(smelt_endpoint* endpoint, smelt_transfer* receiv
   return done;
 }
 
-void smelt_endpoint_set(smelt_endpoint* endpoint, int reads, void (*host)(void*), void* argument) {
+void smelt_endpoint_set(smelt_endpoint* endpoint, int reads, int crowded, void (*host)(void*), void* argument) {
+  limit(endpoint->endpoint, crowded != 0);
   endpoint->endpoint->set_single_copy(reads != 0);
   endpoint->endpoint->set_host(host, argument);
 }

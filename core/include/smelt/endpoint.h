@@ -70,9 +70,11 @@ struct smelt_transfer {
 };
 
 /* What is measured for this machine is used, or else what is typical. Before the first message: can this process read
- * the others' memory (at first it is taken to)? And what is called now and then by who waits in smelt_endpoint_wait, or
- * NULL: the host's other communication. */
-SMELT_API void smelt_endpoint_set(smelt_endpoint *endpoint, int reads, void (*host)(void *argument), void *argument);
+ * the others' memory (at first it is taken to)? Are there more members than CPUs for them (at first not)? Then nothing
+ * goes in pieces that can be read: for every few pieces sender and receiver would both have to get their turn. And what
+ * is called now and then by who waits in smelt_endpoint_wait, or NULL: the host's other communication. */
+SMELT_API void smelt_endpoint_set(smelt_endpoint *endpoint, int reads, int crowded, void (*host)(void *argument),
+                                  void *argument);
 
 /* What carries messages to processes of other machines: functions of smelt/rail.h, from where the host has opened them,
  * and rails that are connected to peers 0 .. peers-1, and used by nobody else. */
