@@ -460,6 +460,24 @@ TEST(Far, WhatTheCarrierHasInHandIsNotOver) {
   EXPECT_EQ(machines[0].wait(&send), -EPIPE);
 }
 
+// Its owner may have freed it.
+TEST(Far, WhatIsNotCompleteWhenItIsClosedIsNotTouched) {
+  Machines machines(2, 1);
+  const Bytes data = content(100'000, 1);
+  Bytes in(100'000);
+  Request send, announced, receive;
+  machines[1].receive(&receive, machines.number(1, 0), 0, 1, false, in.data(), in.size());
+  machines[0].send(&send, 1, 0, 1, data.data(), data.size());
+  machines[0].send(&announced, 1, 0, 2, data.data(), data.size());
+  for (Request* request : {&send, &announced, &receive})
+    request->completed = [](Request*) { ADD_FAILURE() << "it is told that it has ended"; };
+  machines[1].progress();  // so much is wanted
+  machines[0].progress();  // the bytes leave, and nobody takes them
+  Pretended::cut(*machines.carriers[0], *machines.carriers[1]);
+  machines.near.clear();  // who closes finds the peer gone
+  for (const Request* request : {&send, &announced, &receive}) EXPECT_EQ(request->state.load(), Request::kPending);
+}
+
 TEST(Far, ClosesItsCarrier) {
   std::vector<std::unique_ptr<Pretended>> kept;
   {
