@@ -325,7 +325,7 @@ TEST(Network, AJournalIsReadUpToItsLastWholeLine) {
   rewrite(text.substr(0, text.size() - 3));  // half-written
   EXPECT_EQ(known(), 2u);
   std::string damaged = text;
-  damaged[damaged.find("1.5", damaged.find('\n', 40))] = '7';
+  damaged[damaged.find("1.5", damaged.find('\n', 40))] = '0';  // as good a number
   rewrite(damaged);
   EXPECT_LT(known(), 3u);
   rewrite("something else\n" + text);
