@@ -72,6 +72,7 @@ bool Endpoint::Far::forget_all(FarPeer* peer) {
 void Endpoint::Far::close() {
   constexpr int64_t kPatience = 1'000'000'000;  // ns
   const int64_t began = os::now_ns();
+  for (uint32_t i = 0; i < slot_count; ++i) slots[i].request = nullptr;  // for fail(), should a peer go just now
   for (bool idle = !carrier.close; !idle && os::now_ns() - began < kPatience;) {
     carrier.test(carrier.rails, &peers[0].rail, nullptr);
     idle = true;

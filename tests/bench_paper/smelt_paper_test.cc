@@ -270,6 +270,67 @@ TEST(PaperData, RadicesAreThoseOfTheResults) {
   }
 }
 
+// By hand from the profile, whose samples are straight lines (us of n bytes, fast0 and slow0): eager 60 + 0.042 n and
+// 400 + 0.102 n; rendezvous 150 + 0.04 n and 1000 + 0.1 n; gathered 0.5 more than eager; a copy 0.1 + 0.0002 n.
+TEST(SmeltPaper, OurNetworksStandBesideThePapers) {
+  const Folder folder;
+  const auto svg = folder.path / "figure.svg";
+  const Finished finished =
+      run({"cluster11-limits", "--quick", "--network", from_environment("NETWORK"), "--svg", svg});
+  ASSERT_TRUE(finished.ok) << finished.failure;
+  const std::vector<Table> tables = tables_of(finished.out);
+  ASSERT_EQ(tables.size(), 3u) << finished.out;
+  EXPECT_EQ(finished.out.find("not measured"), finished.out.npos) << finished.out;
+  EXPECT_EQ(smelt::test::xml_flaw(read_file(svg), nullptr), "");
+  const auto row = [](const Table& table, const std::string& kind, const std::string& name) {
+    for (const auto& one : table.rows)
+      if (one.size() == table.head.size() && one[0] == kind && one[1] == name)
+        return std::vector<std::string>(one.begin() + 2, one.end());
+    ADD_FAILURE() << table.title << ": no row of " << kind << ", " << name;
+    return std::vector<std::string>(table.head.size() - 2, "-");
+  };
+  using Words = std::vector<std::string>;
+
+  const Table& limits = tables[0];
+  EXPECT_EQ(row(limits, "paper", "joe, with Myri-10G"), (Words{"-", "-", "-", "12288", "98"}));
+  EXPECT_EQ(row(limits, "measured", "slow0 (veth)"), (Words{"never", "never", "never", "-", "-"}))
+      << "0.97 x 0.102 is less than 0.1";
+  const Words fast = row(limits, "measured", "fast0 (veth)");
+  EXPECT_EQ((Words{fast[0], fast[2], fast[3], fast[4]}), (Words{"never", "never", "-", "-"}));
+  EXPECT_NEAR(number_of(fast[1]), (150 - 0.97 * 60) / (0.97 * 0.042 - 0.04), 20);
+  const Words all = row(limits, "predicted", "all rails");
+  // From there on the slow one takes enough of it to gain 3 %, in 400 us and more
+  EXPECT_NEAR(number_of(all[3]), (400 + 0.102 / 0.97 - 60) / 0.042, 1500);
+  EXPECT_NEAR(number_of(all[4]), 99.8, 0.11);
+
+  const Table& costs = tables[1];
+  EXPECT_EQ(row(costs, "paper", "joe"), (Words{"-", "-", "84"}));
+  const auto by = [](double worse, double better) { return 100 * (worse / better - 1); };
+  const double k16 = 16 << 10, k17 = 17 << 10, k32 = 32 << 10;
+  struct Line {
+    const char* name;
+    double eager, per_byte, rendezvous, announced_per_byte;
+  };
+  for (const Line& line : {Line{"fast0", 60, 0.042, 150, 0.04}, Line{"slow0", 400, 0.102, 1000, 0.1}}) {
+    const Words percent = row(costs, "measured", line.name);
+    const auto announced = [&](double n) {
+      return by(line.rendezvous + line.announced_per_byte * n, line.eager + line.per_byte * n);
+    };
+    const double eager = line.eager + line.per_byte * k16;
+    EXPECT_NEAR(number_of(percent[0]), by(eager + 0.1 + 0.0002 * k16, eager + 0.5), 0.01) << line.name;
+    EXPECT_NEAR(number_of(percent[1]), announced(k17), 0.06) << line.name;
+    EXPECT_NEAR(number_of(percent[2]), announced(k32), 0.06) << line.name;
+  }
+
+  const Table& together = tables[2];
+  EXPECT_EQ(row(together, "paper", "joe: InfiniBand, Myrinet"), (Words{"-", "98"}));
+  const Words ours = row(together, "predicted", "ours");
+  const double whole = 16 << 20, half = whole / 2;
+  const double sum = whole / (150 + 0.04 * whole) + whole / (1000 + 0.1 * whole);
+  EXPECT_NEAR(number_of(ours[0]), 100 * whole / (1000 + 0.1 * half) / sum, 0.06);
+  EXPECT_EQ(ours[1], all[4]) << "the same twice";
+}
+
 TEST(SmeltPaper, AllGoesIntoAFolder) {
   const Folder folder;
   const auto out = folder.path / "all";

@@ -278,6 +278,41 @@ TEST_F(Pretended, WhatThePeerHadReadBeforeItClosedWasSent) {
   closing.join();
 }
 
+// The canary: packets trickle over one rail, whatever its samples promise.
+TEST_F(Pretended, ARailThatIsSlowerThanItsSamplesGetsLess) {
+  begin();
+  const std::vector<char> data = pattern(4'000'000, 1);
+  std::vector<char> got(data.size());
+  double next = 0;
+  const auto trickle = [&next] {
+    const Lock lock(wires.mutex);
+    if (wires[0].held.empty() || seconds_now() < next) return;
+    next = seconds_now() + 0.004;
+    const Wire::Letter letter = std::move(wires[0].held.front());
+    wires[0].held.pop_front();
+    wires.deliver(letter.to, letter.packet);
+  };
+  const auto message = [&] {
+    smelt_rail_request send, receive;
+    ASSERT_EQ(smelt_rail_receive(b_.rails, &receive, 0, got.data(), got.size()), 0);
+    ASSERT_EQ(smelt_rail_send(a_.rails, &send, 0, data.data(), data.size()), 0);
+    ASSERT_TRUE(until([&] {
+      trickle();
+      return smelt_rail_look(&send, nullptr) != 0 && smelt_rail_look(&receive, nullptr) != 0;
+    }));
+    EXPECT_TRUE(got == data);
+  };
+  EXPECT_EQ(a_.state(0).slow, 1);
+  wires[0].holds = true;
+  for (int i = 0; i < 40 && a_.state(0).slow < 4; ++i) message();
+  ASSERT_GE(a_.state(0).slow, 4);
+  const uint64_t slow = a_.state(0).bytes, fast = a_.state(1).bytes;
+  message();
+  EXPECT_LT(2 * (a_.state(0).bytes - slow), a_.state(1).bytes - fast);
+  wires[0].holds = false;
+  for (const Wire::Letter& letter : std::exchange(wires[0].held, {})) wires.deliver(letter.to, letter.packet);
+}
+
 // What a dead rail still delivers after it has come back is of its life before.
 TEST_F(Pretended, PacketsOfALifeBeforeCountForNothing) {
   begin(SMELT_RAIL_HALVES);

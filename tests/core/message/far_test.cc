@@ -436,6 +436,130 @@ TEST(Far, WhatMakesNoSenseEndsThePeer) {
   }
 }
 
+// The last that one has said to the other, who has not heard it yet.
+message::FarHeader last_word(const Machines& machines, size_t from, size_t to) {
+  const Pretended& one = *machines.carriers[from];
+  const auto& sent = one.to[one.number_of(machines.carriers[to].get())].sent;
+  message::FarHeader header{};
+  if (sent.empty() || sent.back().data.size() < sizeof header)
+    ADD_FAILURE() << "nothing was said";
+  else
+    std::memcpy(&header, sent.back().data.data(), sizeof header);
+  return header;
+}
+
+void say(const Machines& machines, size_t from, size_t to, const void* what, size_t bytes) {
+  Pretended& one = *machines.carriers[from];
+  smelt_rail_request request;
+  ASSERT_EQ(Pretended::send(reinterpret_cast<smelt_rails*>(&one), &request,
+                            static_cast<uint32_t>(one.number_of(machines.carriers[to].get())), what, bytes),
+            0);
+}
+void say(const Machines& machines, size_t from, size_t to, const message::FarHeader& header) {
+  say(machines, from, to, &header, sizeof header);
+}
+
+// A slot is used again, and who still has its old name means what is over.
+TEST(Far, AnOldNameIsNotBelieved) {
+  const Machines machines(2, 1);
+  Request first, second, receive;
+  char in, out = 1;
+  machines[0].send(&first, 1, 0, 1, &out, 1, true);
+  const uint64_t old = last_word(machines, 0, 1).send;
+  machines[1].receive(&receive, 1, 0, 1, false, &in, 1);
+  machines.until_done(first);
+  machines[0].send(&second, 1, 0, 1, &out, 1, true);
+  const uint64_t fresh = last_word(machines, 0, 1).send;
+  EXPECT_EQ(static_cast<uint32_t>(fresh), static_cast<uint32_t>(old)) << "the test means one slot";
+  EXPECT_NE(fresh, old);
+  say(machines, 1, 0, {message::FarKind::kFinish, 0, 0, 0, 0, 0, old, 0});
+  EXPECT_EQ(machines[0].wait(&second), -EPIPE);
+}
+
+TEST(Far, NobodyAnswersForAnother) {
+  const Machines machines(3, 1);
+  Request send, receive;
+  char in, out = 1;
+  machines[0].send(&send, machines.number(0, 1), 0, 1, &out, 1, true);
+  say(machines, 2, 0, {message::FarKind::kFinish, 0, 0, 0, 0, 0, last_word(machines, 0, 1).send, 0});
+  for (int i = 0; i < 20; ++i) machines[0].progress();
+  EXPECT_TRUE(machines[0].is_lost(machines.number(0, 2)));
+  EXPECT_FALSE(machines[0].test(&send));
+  machines[1].receive(&receive, machines.number(1, 0), 0, 1, false, &in, 1);
+  machines.until_done(send);
+  EXPECT_EQ(send.error, 0);
+}
+
+TEST(Far, BytesThatWereNotAskedForEndThePeer) {
+  using message::FarHeader;
+  using message::FarKind;
+  constexpr uint64_t kAsked = 100'000;
+  for (const char* lie : {"more", "more in two parts", "none", "another's", "fewer than said"}) {
+    Bytes in(kAsked);
+    Request receive;
+    const Machines machines(2, 1);
+    machines[0].receive(&receive, 1, 0, 1, false, in.data(), in.size());
+    say(machines, 1, 0, {FarKind::kAnnounce, 0, 0, 1, 0, kAsked, 7, 0});
+    machines[0].progress();
+    const FarHeader go = last_word(machines, 0, 1);
+    ASSERT_EQ(go.kind, FarKind::kGo);
+    ASSERT_EQ(go.length, kAsked);
+    FarHeader word{FarKind::kData, 0, 0, 0, 0, 100, 0, go.receive};
+    const std::string what = lie;
+    if (what == "more") word.length = kAsked + 1;
+    if (what == "none") word.length = 0;
+    if (what == "another's") ++word.receive;
+    say(machines, 1, 0, word);
+    if (what == "more in two parts") {
+      say(machines, 1, 0, in.data(), 100);
+      word.length = kAsked - 99;
+      say(machines, 1, 0, word);
+    }
+    if (what == "fewer than said") say(machines, 1, 0, in.data(), 50);
+    for (int i = 0; i < 20; ++i) machines[0].progress();
+    EXPECT_TRUE(machines[0].is_lost(1)) << lie;
+    EXPECT_TRUE(machines[0].test(&receive)) << lie;
+    EXPECT_EQ(receive.error, -EPIPE) << lie;
+  }
+}
+
+TEST(Far, WhatWasAnsweredIsNotAnsweredAgain) {
+  using message::FarKind;
+  for (const FarKind again : {FarKind::kGo, FarKind::kFinish}) {
+    const Bytes data = content(100'000, 1);
+    Request send;
+    const Machines machines(2, 1);
+    machines[0].send(&send, 1, 0, 1, data.data(), data.size());
+    message::FarHeader word{FarKind::kGo, 0, 0, 0, 1 << 20, data.size(), last_word(machines, 0, 1).send, 9};
+    say(machines, 1, 0, word);
+    machines[0].progress();  // the bytes leave, and nobody takes them
+    EXPECT_FALSE(machines[0].is_lost(1));
+    word.kind = again;
+    say(machines, 1, 0, word);
+    for (int i = 0; i < 20; ++i) machines[0].progress();
+    EXPECT_TRUE(machines[0].is_lost(1));
+    EXPECT_FALSE(machines[0].test(&send)) << "the carrier has its bytes";
+    Pretended::cut(*machines.carriers[0], *machines.carriers[1]);
+    EXPECT_EQ(machines[0].wait(&send), -EPIPE);
+  }
+}
+
+// It has met its receive, and nobody can be told any more that the bytes are wanted.
+TEST(Far, AnAnswerToWhoIsGoneEndsItsReceive) {
+  const Bytes data = content(100'000, 1);
+  Bytes in(100'000);
+  Request send, receive;
+  const Machines machines(2, 1);
+  machines[0].receive(&receive, 1, 0, 1, false, in.data(), in.size());
+  machines[1].send(&send, 1, 0, 1, data.data(), data.size());
+  smelt_rail_request none{};
+  Pretended::test(reinterpret_cast<smelt_rails*>(machines.carriers[0].get()), &none, nullptr);  // it has come
+  Pretended::cut(*machines.carriers[0], *machines.carriers[1]);
+  for (int i = 0; i < 20; ++i) machines[0].progress();
+  EXPECT_TRUE(machines[0].test(&receive));
+  EXPECT_EQ(receive.error, -EPIPE);
+}
+
 // The carrier reads it still: who is told that it is over might free it.
 TEST(Far, WhatTheCarrierHasInHandIsNotOver) {
   const Machines machines(2, 1);
@@ -458,6 +582,66 @@ TEST(Far, WhatTheCarrierHasInHandIsNotOver) {
   EXPECT_FALSE(machines[0].test(&send));
   Pretended::cut(*machines.carriers[0], *machines.carriers[1]);
   EXPECT_EQ(machines[0].wait(&send), -EPIPE);
+}
+
+// ... and writes it still, when it already takes nothing more.
+TEST(Far, WhatTheCarrierWritesIsNotOver) {
+  const Bytes data = content(100'000, 1);
+  Bytes in(100'000);
+  Request send, receive, late;
+  const Machines machines(2, 1);
+  machines[0].receive(&receive, 1, 0, 1, false, in.data(), in.size());
+  machines[1].send(&send, 1, 0, 1, data.data(), data.size());
+  machines[0].progress();  // so much is wanted
+  say(machines, 1, 0, {message::FarKind::kData, 0, 0, 0, 0, data.size(), 0, last_word(machines, 0, 1).receive});
+  machines[0].progress();  // and is awaited
+  machines.carriers[0]->to[0].broken = true;
+  machines[0].send(&late, 1, 0, 2, data.data(), 8);
+  for (int i = 0; i < 20; ++i) machines[0].progress();
+  EXPECT_TRUE(machines[0].is_lost(1));
+  EXPECT_FALSE(machines[0].test(&receive));
+  Pretended::cut(*machines.carriers[0], *machines.carriers[1]);
+  for (int i = 0; i < 20; ++i) machines[0].progress();
+  EXPECT_TRUE(machines[0].test(&receive));
+  EXPECT_EQ(receive.error, -EPIPE);
+}
+
+// Who closes has no room with the carrier for what it owes others until they take what is before it.
+TEST(Far, WhoClosesTellsWhoseMessagesItHasReceived) {
+  constexpr size_t kMessages = 70, kEach = 20'000;
+  const Bytes data = content(kEach, 1);
+  Bytes in(kEach);
+  std::vector<Request> sends(kMessages);
+  Request waits, receive;
+  Machines machines(2, 1);
+  machines[1].receive(&receive, 1, 0, 1, false, nullptr, 0);
+  for (Request& send : sends) machines[1].send(&send, 1, 0, 2, data.data(), kEach);
+  machines[0].send(&waits, 1, 0, 1, nullptr, 0, true);
+  for (int i = 0; i < 20; ++i) machines[1].progress();
+  ASSERT_TRUE(machines[1].test(&receive));
+  std::thread closes([&] { machines.near[1].reset(); });
+  for (int i = 0; !machines[0].test(&waits) && i < 1'000'000; ++i) machines[0].progress();
+  closes.join();
+  EXPECT_TRUE(machines[0].test(&waits));
+  EXPECT_EQ(waits.error, 0);
+}
+
+// Its owner may have freed it.
+TEST(Far, WhatIsNotCompleteWhenItIsClosedIsNotTouched) {
+  Machines machines(2, 1);
+  const Bytes data = content(100'000, 1);
+  Bytes in(100'000);
+  Request send, announced, receive;
+  machines[1].receive(&receive, machines.number(1, 0), 0, 1, false, in.data(), in.size());
+  machines[0].send(&send, 1, 0, 1, data.data(), data.size());
+  machines[0].send(&announced, 1, 0, 2, data.data(), data.size());
+  for (Request* request : {&send, &announced, &receive})
+    request->completed = [](Request*) { ADD_FAILURE() << "it is told that it has ended"; };
+  machines[1].progress();  // so much is wanted
+  machines[0].progress();  // the bytes leave, and nobody takes them
+  Pretended::cut(*machines.carriers[0], *machines.carriers[1]);
+  machines.near.clear();  // who closes finds the peer gone
+  for (const Request* request : {&send, &announced, &receive}) EXPECT_EQ(request->state.load(), Request::kPending);
 }
 
 TEST(Far, ClosesItsCarrier) {

@@ -324,8 +324,10 @@ TEST(Network, AJournalIsReadUpToItsLastWholeLine) {
   const auto rewrite = [&](const std::string& with) { std::ofstream(file) << with; };
   rewrite(text.substr(0, text.size() - 3));  // half-written
   EXPECT_EQ(known(), 2u);
+  NetworkJournal(path, false).store().keep("a b 4", curve);
+  EXPECT_EQ(known(), 3u) << "half a line hides what comes after it";
   std::string damaged = text;
-  damaged[damaged.find("1.5", damaged.find('\n', 40))] = '7';
+  damaged[damaged.find("1.5", damaged.find('\n', 40))] = '0';  // as good a number
   rewrite(damaged);
   EXPECT_LT(known(), 3u);
   rewrite("something else\n" + text);

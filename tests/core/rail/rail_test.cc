@@ -385,6 +385,8 @@ TEST(Aggregate, AsLongAsItIsCheaper) {
   EXPECT_EQ(aggregate_packets(rail, copy, small, 0), 0u);
   EXPECT_EQ(aggregate_packets(rail, copy, mixed, 4), 2u) << "a copy of 20 us for a gap of 10";
   EXPECT_EQ(aggregate_packets(rail, copy, large, 2), 1u) << "both are copied: 15 us for a gap of 10";
+  rail.method[kRailEager].count = 9;
+  EXPECT_EQ(aggregate_packets(rail, copy, small, 4), 2u) << "nothing longer than 256 bytes was sampled";
 }
 
 TEST(Transfer, IsTheBetterOfBoth) {
