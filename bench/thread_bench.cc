@@ -317,7 +317,7 @@ void between_processes() {
   for (court.joined += 1; court.joined < 2; std::this_thread::yield())
     if (me == 0 && waitpid(child, nullptr, WNOHANG) != 0) give_up("the other process has died");
   hops(me, court.ball);
-  for (const int threads : {64})
+  for (const int threads : {1, 64, 512, 4096})
     if (!quick || threads <= 64) messages(me, endpoint, threads);
   smelt_endpoint_leave(endpoint, 1);
   if (me == 1) _exit(0);

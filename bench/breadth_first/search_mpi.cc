@@ -66,7 +66,8 @@ class Polling {
   }
   void flush() {
     while (!is_sent()) poll();
-    MPI_Isend(out_[filling_].reached, static_cast<int>(out_[filling_].bytes()), MPI_BYTE, static_cast<int>(1 - me_), 1, MPI_COMM_WORLD, &send_);
+    MPI_Isend(out_[filling_].reached, static_cast<int>(out_[filling_].bytes()), MPI_BYTE, static_cast<int>(1 - me_), 1,
+              MPI_COMM_WORLD, &send_);
     filling_ = 1 - filling_;
     out_[filling_].count = 0;
   }

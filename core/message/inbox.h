@@ -11,10 +11,10 @@
 //        ^                                                                          |
 //        +--- p + size ----------------- the reader has done with it ---------------+
 //
-// Whoever has claimed moves the tail on, by a store: the word may come late, or step back, and whoever finds a cell
-// claimed goes on to the next. Positions are claimed without gaps, in order. So what one thread sends is in the order of
-// its calls, and what it sends after it has heard from another thread comes behind what that one had sent. A full ring is seen before anything is claimed. The reader goes on over a cell that
-// is claimed by somebody who has died.
+// Whoever has claimed moves the tail on, by a store: it may come late, or go back, and whoever finds a cell claimed
+// goes on to the next. Positions are claimed without gaps, in order. So what one thread sends is in the order of its
+// calls, and what it sends after it has heard from another thread comes behind what that one had sent. A full ring is
+// seen before anything is claimed. The reader goes on over a cell that is claimed by somebody who has died.
 #pragma once
 
 #include <algorithm>
