@@ -89,7 +89,6 @@ inline InboxCell* Inbox::claim(uint16_t sender, uint64_t* position) const {
                                                           std::memory_order_acquire, std::memory_order_relaxed)) {
       // relaxed: others step over what is claimed themselves, should this come late, or never
       front->tail.store(at + 1, std::memory_order_relaxed);
-      prefetch_to_write(&cells[(at + 1) & (size - 1)]);
       *position = at;
       return &cell;
     }

@@ -13,6 +13,4 @@ inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); 
 
 inline void fence_after_update() { full_fence(); }
 
-inline void prefetch_to_write(const void* at) { __builtin_prefetch(at, 1); }
-
 }  // namespace smelt

@@ -16,7 +16,4 @@ inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); 
 // A locked operation is a full barrier itself; only the compiler must keep the order.
 inline void fence_after_update() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-// Compilers know it as one of two that are not on every processor, but those without it take it for nothing.
-inline void prefetch_to_write(const void* at) { asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(at))); }
-
 }  // namespace smelt
