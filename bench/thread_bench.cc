@@ -12,7 +12,7 @@
 //   messages T      T threads in each of the two processes, a worker each, that send 8 bytes to and fro in pairs: per
 //                   message
 //
-// ns: the smallest and the median of the batches. `--quick`: few of everything.
+// ns: the smallest and the median of the batches. `--quick`: few of everything; `--messages`: the last two only.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,6 +37,7 @@
 
 #include <smelt/thread.hpp>
 
+#include "bench/allowed_cpus.h"
 #include "thread/switch.h"
 
 namespace {
@@ -253,13 +254,11 @@ struct Court {
 
 // This process stays on the first CPU it may use, the other one on the last.
 void stay(bool on_last) {
-  cpu_set_t all, one;
+  const std::vector<uint32_t> cpus = smelt::allowed_cpus();
+  if (cpus.empty()) give_up("no CPU");
+  cpu_set_t one;
   CPU_ZERO(&one);
-  if (sched_getaffinity(0, sizeof all, &all) != 0) give_up("sched_getaffinity");
-  int first = CPU_SETSIZE, last = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &all)) first = std::min(first, cpu), last = cpu;
-  CPU_SET(on_last ? last : first, &one);
+  CPU_SET(on_last ? cpus.back() : cpus.front(), &one);
   sched_setaffinity(0, sizeof one, &one);
 }
 
@@ -329,21 +328,32 @@ void between_processes() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  quick = argc == 2 && std::string_view(argv[1]) == "--quick";
-  if (argc > 2 || (argc == 2 && !quick)) {
-    fmt::print(stderr, "usage: thread_bench [--quick]\n");
+  bool only_messages = false, good = true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--quick")
+      quick = true;
+    else if (word == "--messages")
+      only_messages = true;
+    else
+      good = false;
+  }
+  if (!good) {
+    fmt::print(stderr, "usage: thread_bench [--quick] [--messages]\n");
     return 2;
   }
   if (!smelt::thread::kCanSwitch) give_up("Smelt was built without Boost.Context");
-  switches();
-  for (const int threads : {2, 64, 512, 4096, 16384})
-    if (!quick || threads <= 512) yields(threads);
-  for (const int threads : {64, 4096})
-    if (!quick || threads <= 512) signals(threads);
-  hand_overs(1);
-  hand_overs(2);
-  spawns();
-  alive(quick ? 1000 : 1'000'000);
-  kernel_threads();
+  if (!only_messages) {
+    switches();
+    for (const int threads : {2, 64, 512, 4096, 16384})
+      if (!quick || threads <= 512) yields(threads);
+    for (const int threads : {64, 4096})
+      if (!quick || threads <= 512) signals(threads);
+    hand_overs(1);
+    hand_overs(2);
+    spawns();
+    alive(quick ? 1000 : 1'000'000);
+    kernel_threads();
+  }
   between_processes();
 }

@@ -26,12 +26,22 @@ struct Reached {
 };
 inline constexpr size_t kAtOnce = 256;  // as Graph500's own send
 
+// What is collected for the other process.
+struct Outgoing {
+  Reached reached[kAtOnce];
+  size_t count = 0;
+  // True: it is full.
+  bool add(Reached one) {
+    reached[count++] = one;
+    return count == kAtOnce;
+  }
+  size_t bytes() const { return count * sizeof(Reached); }
+};
+
 struct Totals {
   uint64_t next, ends;
 };
 inline constexpr int kTotalsKey = 0;  // receiver r gets its own under 1 + r
-
-inline constexpr Vertex kNobody = ~Vertex{0};
 
 // `Threads`: bench/waiting_threads.
 template <typename Threads>
@@ -44,9 +54,8 @@ class Search {
         searchers_(searchers),
         receivers_(receivers),
         queues_(new Queue[static_cast<size_t>(searchers)]),
-        parents_(new std::atomic<Vertex>[part.count()]) {
-    for (Vertex i = 0; i < part.count(); ++i) parents_[i] = kNobody;
-  }
+        seen_(new std::atomic<uint64_t>[part.count() / 64 + 1] {}),
+        parents_(new Vertex[part.count()]) {}
 
   Found search(Vertex root) {
     Found found;
@@ -82,17 +91,18 @@ class Search {
     std::vector<Vertex> next;
     // Of its searcher
     std::vector<Vertex> now;
-    std::vector<Reached> out;
+    Outgoing out;
     uint64_t ends = 0;
   };
 
   void reach(Reached what) {
     const Vertex own = what.vertex / 2;
-    Vertex nobody = kNobody;
-    // relaxed: who is first, and no more; the queue is handed on by its lock, and read when all threads have ended
-    if (parents_[own].load(std::memory_order_relaxed) != kNobody ||
-        !parents_[own].compare_exchange_strong(nobody, what.from, std::memory_order_relaxed))
-      return;
+    std::atomic<uint64_t>& seen = seen_[own / 64];
+    const uint64_t bit = uint64_t{1} << own % 64;
+    // relaxed, both: who is first, and no more; the queue is handed on by its lock, and read when all threads have
+    // ended
+    if ((seen.load(std::memory_order_relaxed) & bit) || (seen.fetch_or(bit, std::memory_order_relaxed) & bit)) return;
+    parents_[own] = what.from;
     Queue& queue = queues_[own % static_cast<Vertex>(searchers_)];
     queue.lock.lock();
     queue.next.push_back(own);
@@ -100,7 +110,7 @@ class Search {
   }
 
   void explore(int me) {
-    constexpr size_t kTurn = 64;  // vertices, until others have theirs
+    constexpr size_t kTurn = 2;  // vertices, until others have theirs: and who polls is asked each 64 turns
     Queue& queue = queues_[me];
     const int key = 1 + me % receivers_;
     for (size_t i = 0; i < queue.now.size(); ++i) {
@@ -109,21 +119,20 @@ class Search {
       for (const Vertex* to = part_.begin(own); to != part_.end(own); ++to) {
         if (*to % 2 == me_) {
           reach({*to, from});
-        } else {
-          queue.out.push_back({*to, from});
-          if (queue.out.size() == kAtOnce) flush(&queue, key);
+        } else if (queue.out.add({*to, from})) {
+          flush(&queue, key);
         }
       }
       if (i % kTurn == kTurn - 1) threads_->yield();
     }
-    if (!queue.out.empty()) flush(&queue, key);
+    if (queue.out.count != 0) flush(&queue, key);
     if (busy_.fetch_sub(1) != 1) return;
     for (int r = 0; r < receivers_; ++r) threads_->send(1 + r, nullptr, 0);
   }
 
   void flush(Queue* queue, int key) {
-    threads_->send(key, queue->out.data(), queue->out.size() * sizeof(Reached));
-    queue->out.clear();
+    threads_->send(key, queue->out.reached, queue->out.bytes());
+    queue->out.count = 0;
   }
 
   void take(int which) {
@@ -137,7 +146,8 @@ class Search {
   Threads* const threads_;
   const int searchers_, receivers_;
   const std::unique_ptr<Queue[]> queues_;
-  const std::unique_ptr<std::atomic<Vertex>[]> parents_;
+  const std::unique_ptr<std::atomic<uint64_t>[]> seen_;  // bits
+  const std::unique_ptr<Vertex[]> parents_;
   std::atomic<int> busy_{0};
 };
 

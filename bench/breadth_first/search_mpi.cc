@@ -13,11 +13,12 @@ using namespace smelt::breadth_first;
 // when the next one is due.
 class Polling {
  public:
-  Polling(const Part& part, uint32_t me) : part_(part), me_(me), seen_(part.count()), got_(kAtOnce) {}
+  Polling(const Part& part, uint32_t me)
+      : part_(part), me_(me), seen_(part.count()), parents_(new Vertex[part.count()]), got_(kAtOnce) {}
 
   Found search(Vertex root) {
     Found found;
-    if (root % 2 == me_) reach(root);
+    if (root % 2 == me_) reach({root, root});
     for (;;) {
       now_.swap(next_);
       next_.clear();
@@ -31,10 +32,12 @@ class Polling {
   }
 
  private:
-  void reach(Vertex v) {
-    if (seen_[v / 2]) return;
-    seen_[v / 2] = true;
-    next_.push_back(v / 2);
+  void reach(Reached what) {
+    const Vertex own = what.vertex / 2;
+    if (seen_[own]) return;
+    seen_[own] = true;
+    parents_[own] = what.from;
+    next_.push_back(own);
   }
 
   void level() {
@@ -44,15 +47,14 @@ class Polling {
       ends_ += static_cast<uint64_t>(part_.end(own) - part_.begin(own));
       for (const Vertex* to = part_.begin(own); to != part_.end(own); ++to) {
         if (*to % 2 == me_) {
-          reach(*to);
-        } else {
-          out_[filling_].push_back({*to, own * 2 + me_});
-          if (out_[filling_].size() == kAtOnce) flush();
+          reach({*to, own * 2 + me_});
+        } else if (out_[filling_].add({*to, own * 2 + me_})) {
+          flush();
         }
       }
       poll();
     }
-    if (!out_[filling_].empty()) flush();
+    if (out_[filling_].count != 0) flush();
     flush();  // nothing: it is over
     while (!is_over_ || !is_sent()) poll();
   }
@@ -64,10 +66,10 @@ class Polling {
   }
   void flush() {
     while (!is_sent()) poll();
-    const auto bytes = static_cast<int>(out_[filling_].size() * sizeof(Reached));
-    MPI_Isend(out_[filling_].data(), bytes, MPI_BYTE, static_cast<int>(1 - me_), 1, MPI_COMM_WORLD, &send_);
+    MPI_Isend(out_[filling_].reached, static_cast<int>(out_[filling_].bytes()), MPI_BYTE, static_cast<int>(1 - me_), 1,
+              MPI_COMM_WORLD, &send_);
     filling_ = 1 - filling_;
-    out_[filling_].clear();
+    out_[filling_].count = 0;
   }
 
   void poll() {
@@ -76,7 +78,7 @@ class Polling {
     if (!is_over_) MPI_Test(&receive_, &done, &status);
     if (!done) return;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    for (size_t i = 0; i < static_cast<size_t>(bytes) / sizeof(Reached); ++i) reach(got_[i].vertex);
+    for (size_t i = 0; i < static_cast<size_t>(bytes) / sizeof(Reached); ++i) reach(got_[i]);
     is_over_ = bytes == 0;
     if (!is_over_)
       MPI_Irecv(got_.data(), kAtOnce * sizeof(Reached), MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &receive_);
@@ -86,7 +88,9 @@ class Polling {
   const Vertex me_;
   std::vector<bool> seen_;
   std::vector<Vertex> now_, next_;
-  std::vector<Reached> got_, out_[2];
+  const std::unique_ptr<Vertex[]> parents_;
+  std::vector<Reached> got_;
+  Outgoing out_[2];
   int filling_ = 0;
   uint64_t ends_ = 0;
   bool is_over_ = false;

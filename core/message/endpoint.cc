@@ -10,14 +10,14 @@
 #include "message/endpoint_internal.h"
 #include "message/far.h"
 #include "message/lock_bit.h"
+#include "message/match_internal.h"
 
 namespace smelt::message {
 
 namespace {
 
 constexpr uint64_t kPageBytes = 4096, kChunkBytes = 256 * 1024, kLeastParcel = 512;
-constexpr int kBatch = 128;            // cells that are emptied before others get a chance
-constexpr uint32_t kCopiedTwice = 16;  // bytes of a message, rather than looked up twice
+constexpr int kBatch = 128;  // cells that are emptied before others get a chance
 
 uint64_t pages(uint64_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
 
@@ -68,6 +68,7 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
   own.member->started = os::process_start(made->process_);
   own.inbox.write_empty();
   made->reader_.inbox = own.inbox;
+  for (uint16_t to = 0; to < shape.members; ++to) made->queues_[to].inbox = made->area(to).inbox;
   made->pool_.write_full(own.returns, shape.packets, holders);
   made->pieces_.write_full(own.piece_returns, shape.pieces, holders + shape.packets, true);
   *endpoint = made;
@@ -204,31 +205,32 @@ bool Endpoint::keep(Message* message) {
 
 // --- progress ---
 
+// The spare message waits in the table.
+void Endpoint::left_unexpected() {
+  spare_ = nullptr;
+  count(unexpected_);
+  // relaxed, all: somebody may have received it already, which is why the difference has a sign
+  const uint64_t all = unexpected_.load(std::memory_order_relaxed);
+  const auto waiting = static_cast<int64_t>(all - asked_for_.load(std::memory_order_relaxed));
+  if (waiting > static_cast<int64_t>(longest_.load(std::memory_order_relaxed)))
+    longest_.store(static_cast<uint64_t>(waiting), std::memory_order_relaxed);
+}
+
 // A message that has come, and the receive that it has met already, if so. What is to be read by single copy goes to
 // the list: that takes long, and is everybody's own work, without the inbox's lock.
 void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
   const bool is_near = message->sender < shape_.members;
-  if (kind == Kind::kInline && is_near) count(inline_);
   if ((kind == Kind::kEager || kind == Kind::kKept) && is_near) count(eager_);
   // relaxed: a share, and no more. Before anybody can find it: it is he who gives the packet back.
   if (kind == Kind::kEager) held_[message->sender].fetch_add(1, std::memory_order_relaxed);
   if (!met) met = table_.arrive(&message->node);
-  if (!met) {
-    spare_ = nullptr;
-    count(unexpected_);
-    // relaxed, all: somebody may have received it already, which is why the difference has a sign
-    const uint64_t all = unexpected_.load(std::memory_order_relaxed);
-    const auto waiting = static_cast<int64_t>(all - asked_for_.load(std::memory_order_relaxed));
-    if (waiting > static_cast<int64_t>(longest_.load(std::memory_order_relaxed)))
-      longest_.store(static_cast<uint64_t>(waiting), std::memory_order_relaxed);
-    return;
-  }
+  if (!met) return left_unexpected();
   auto* receive = reinterpret_cast<Request*>(met);
   if (receive->holds) {
     spare_ = nullptr;
     receive->held = message;
-    describe(receive, *message);
+    describe(receive, message->header, message->sender);
     finish(receive);
   } else if (kind == Kind::kLong) {
     message->receive = receive;
@@ -278,27 +280,37 @@ bool Endpoint::drain(bool patiently) {
       take_piece(header, from);
     } else {
       if (!spare_ && !(spare_ = new_message())) break;  // it stays where it is
-      spare_->header = header;
-      spare_->sender = from;
-      spare_->node.key = header.key;
-      spare_->node.number = ++arrivals_;
+      const char* const bytes = cell->payload + sizeof header;
+      const auto make = [&] {
+        spare_->header = header;
+        spare_->sender = from;
+        spare_->node.key = header.key;
+        spare_->node.number = ++arrivals_;
+        if (header.kind == Kind::kInline) copy(spare_->bytes, bytes, header.length);
+        return &spare_->node;
+      };
       MatchNode* met = nullptr;
       if (header.kind == Kind::kInline) {
-        const char* const bytes = cell->payload + sizeof header;
-        // Where a receive waits the data are copied once; where none does, the table is asked again.
-        if (header.length > kCopiedTwice) met = table_.arrive(&spare_->node, false);
+        // Where a receive waits the data are copied once.
+        met = table_.arrive(header.key, make);
+        count(inline_);
         auto* const receive = reinterpret_cast<Request*>(met);
         if (met && !receive->holds && header.answer == 0) {
-          count(inline_);
-          describe(receive, *spare_);
+          describe(receive, header, from);
           place(receive, 0, bytes, std::min(header.length, receive->capacity));
           reader_.pass();
           finish(receive);
           any = true;
           continue;
         }
-        std::memcpy(spare_->bytes, bytes, header.length);
+        if (!met) {
+          reader_.pass();
+          left_unexpected();
+          any = true;
+          continue;
+        }
       }
+      make();
       // We have our share of its packets: it may have this one only for as long as it takes to copy it. relaxed: see
       // take_in()
       if (header.kind == Kind::kEager && held_[from].load(std::memory_order_relaxed) >= share_ &&

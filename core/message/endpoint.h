@@ -202,6 +202,7 @@ class Endpoint : public Object {
   bool drain(bool patiently);
   bool launch();
   bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
+  void left_unexpected();
   void take_in(Message* message, MatchNode* met, Message** first, Message** last);
   bool deliver(Request* receive, Message* message);
   bool deliver_long(Request* receive, Message* message);
@@ -211,7 +212,7 @@ class Endpoint : public Object {
   void take_piece(const Header& header, uint16_t sender);
   void reply(Message* message);
   bool put(uint16_t to, const Header& header);
-  static void describe(Request* receive, const Message& message);
+  static void describe(Request* receive, const Header& header, uint16_t sender);
   static void end(Request* request);
   static void finish(Request* request, bool by_owner = false);
   void* new_chunk();

@@ -50,6 +50,7 @@ struct Endpoint::Queue {
   alignas(64) std::atomic<uintptr_t> lock;
   std::atomic<uint32_t> sends_wait;  // what begins now goes behind them
   std::atomic<uint32_t> anything;    // waits here
+  Inbox inbox;                       // the member's
   Request *first, *last;             // sends that are not announced yet
   Message *first_reply, *last_reply;
   Request *first_granted, *last_granted;  // sends that go in pieces
@@ -80,12 +81,36 @@ struct Waiter {
   bool is_called = false;        // to poll, and out of the list
   Waiter *before = nullptr, *after = nullptr;
 };
+void signal(Waiter* waiter);
+
+// Nobody else has it any more, but whoever waits for it. `by_owner`: who ends it knows, and need not be told.
+inline void Endpoint::finish(Request* request, bool by_owner) {
+  void (*const completed)(Request*) = by_owner ? nullptr : request->completed;
+  // acq_rel: the buffer, and what is said of it; the waiter
+  const uintptr_t waiter = request->state.exchange(Request::kComplete, std::memory_order_acq_rel);
+  if (completed) completed(request);
+  if (waiter != Request::kPending) [[unlikely]]
+    signal(reinterpret_cast<Waiter*>(waiter));
+}
+
+// Where they are few the call would take longer than the copy.
+inline void copy(void* to, const void* from, uint64_t bytes) {
+  uint64_t first, last;
+  if (bytes < sizeof first || bytes > 2 * sizeof first) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  std::memcpy(&first, from, sizeof first);
+  std::memcpy(&last, static_cast<const char*>(from) + bytes - sizeof last, sizeof last);
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(static_cast<char*>(to) + bytes - sizeof last, &last, sizeof last);
+}
 
 // Bytes of a message, out of the sender's data.
 inline void fetch(Request* send, uint64_t at, void* to, uint64_t bytes) {
   if (bytes == 0) return;
   if (send->data)
-    std::memcpy(to, static_cast<const char*>(send->data) + at, bytes);
+    copy(to, static_cast<const char*>(send->data) + at, bytes);
   else
     send->pack(send, at, to, bytes);
 }
@@ -96,7 +121,7 @@ inline void place(Request* receive, uint64_t at, const void* from, uint64_t byte
   if (receive->unpack)
     receive->unpack(receive, at, from, bytes);
   else
-    std::memcpy(static_cast<char*>(receive->buffer) + at, from, bytes);
+    copy(static_cast<char*>(receive->buffer) + at, from, bytes);
 }
 
 // One member's part of the shared memory:

@@ -22,7 +22,7 @@ void count(std::atomic<uint64_t>& counter) {
 
 // A message that was announced has met its receive. True: that is complete.
 bool Endpoint::Far::receive(Request* request, Message* message) {
-  describe(request, *message);
+  describe(request, message->header, message->sender);
   Header& header = message->header;
   header.length = std::min(header.length, request->capacity);
   const bool is_complete = header.length == 0;

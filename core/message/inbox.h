@@ -11,18 +11,31 @@
 //        ^                                                                          |
 //        +--- p + size ----------------- the reader has done with it ---------------+
 //
-// Whoever has claimed, or finds a cell claimed, moves the tail on; positions are claimed without gaps, in order. So
-// what one thread sends is in the order of its calls, and what it sends after it has heard from another thread comes
-// behind what that one had sent. A full ring is seen before anything is claimed. The reader goes on over a cell that
-// is claimed by somebody who has died.
+// Whoever has claimed moves the tail on, by a store: it may come late, or go back, and whoever finds a cell claimed
+// goes on to the next. Positions are claimed without gaps, in order. So what one thread sends is in the order of its
+// calls, and what it sends after it has heard from another thread comes behind what that one had sent. A full ring is
+// seen before anything is claimed. The reader goes on over a cell that is claimed by somebody who has died.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
 #include "base/arch/cpu.h"
 
 namespace smelt {
+
+// What the word of a cell says.
+namespace inbox {
+inline constexpr int kPositionShift = 18, kSenderShift = 2;
+enum State : uint64_t { kFree = 0, kClaimed = 1, kFull = 2, kStates = 3 };
+
+inline constexpr uint64_t word_of(uint64_t position, uint64_t sender, State state) {
+  return position << kPositionShift | sender << kSenderShift | state;
+}
+inline uint64_t position_of(uint64_t word) { return word >> kPositionShift; }
+inline int32_t sender_of(uint64_t word) { return static_cast<uint16_t>(word >> kSenderShift); }
+}  // namespace inbox
 
 // Twice what is put into one (endpoint.h): in cells of 256 bytes a message of 8 took 152 ns in place of 141, one of 32
 // bytes 194 in place of 146.
@@ -63,5 +76,49 @@ struct InboxReader {
   // `claimed_by` has died: its cell is passed over, unless it was finished before. (It cannot be writing any more.)
   void pass_dead(int32_t claimed_by);
 };
+
+inline InboxCell* Inbox::claim(uint16_t sender, uint64_t* position) const {
+  // relaxed: a hint. It is never beyond the first position that is free.
+  for (uint64_t at = front->tail.load(std::memory_order_relaxed);;) {
+    InboxCell& cell = cells[at & (size - 1)];
+    const uint64_t free = inbox::word_of(at, 0, inbox::kFree);
+    // relaxed: the exchange decides
+    uint64_t seen = cell.word.load(std::memory_order_relaxed);
+    // acquire: the reader has read what we overwrite
+    if (seen == free && cell.word.compare_exchange_strong(seen, inbox::word_of(at, sender, inbox::kClaimed),
+                                                          std::memory_order_acquire, std::memory_order_relaxed)) {
+      // relaxed: others step over what is claimed themselves, should this come late, or never
+      front->tail.store(at + 1, std::memory_order_relaxed);
+      *position = at;
+      return &cell;
+    }
+    if (inbox::position_of(seen) < at) return nullptr;
+    // Another's, or used and passed already: then so is all that lies a ring before what is there now.
+    at = std::max(at, inbox::position_of(seen) - size) + 1;
+  }
+}
+
+inline void Inbox::publish(InboxCell* cell, uint64_t position, uint16_t sender) const {
+  // release: the payload
+  cell->word.store(inbox::word_of(position, sender, inbox::kFull), std::memory_order_release);
+}
+
+inline const InboxCell* InboxReader::peek(int32_t* sender, int32_t* claimed_by) const {
+  const InboxCell& cell = inbox.cells[head & (inbox.size - 1)];
+  // acquire: the payload
+  const uint64_t word = cell.word.load(std::memory_order_acquire);
+  const uint64_t state = word & inbox::kStates;
+  *claimed_by = state == inbox::kClaimed ? inbox::sender_of(word) : -1;
+  if (state != inbox::kFull) return nullptr;
+  *sender = inbox::sender_of(word);
+  return &cell;
+}
+
+inline void InboxReader::pass() {
+  // release: the payload has been read
+  inbox.cells[head & (inbox.size - 1)].word.store(inbox::word_of(head + inbox.size, 0, inbox::kFree),
+                                                  std::memory_order_release);
+  ++head;
+}
 
 }  // namespace smelt

@@ -13,10 +13,10 @@ inline constexpr uintptr_t kLocked = 1;
 
 // Takes the lock; what else the word said. acquire: what the last holder wrote is seen.
 inline bool try_lock(std::atomic<uintptr_t>& word, uintptr_t* rest) {
-  // relaxed: a hint; the exchange decides
-  if (word.load(std::memory_order_relaxed) & kLocked) return false;
-  *rest = word.fetch_or(kLocked, std::memory_order_acquire);
-  return (*rest & kLocked) == 0;
+  // relaxed, both: a look, the exchange decides. What else the word says only a holder changes.
+  *rest = word.load(std::memory_order_relaxed);
+  return (*rest & kLocked) == 0 &&
+         word.compare_exchange_strong(*rest, *rest | kLocked, std::memory_order_acquire, std::memory_order_relaxed);
 }
 inline uintptr_t lock(std::atomic<uintptr_t>& word) {
   constexpr int kPolls = 200;  // then the holder may need our CPU

@@ -35,65 +35,35 @@ void MatchTable::destroy() {
   }
 }
 
-MatchBucket& MatchTable::bucket(uint64_t index) const {
-  if (index < first_) return segments_[0][index];
+MatchBucket& MatchTable::later_bucket(uint64_t index) const {
   const uint64_t whole = floor_power(index);
   return segments_[segment_of(whole, first_)][index - whole];
 }
 
 uint64_t MatchTable::buckets() const { return buckets_.load(std::memory_order_relaxed); }
 
-MatchTable::Held MatchTable::hold(uint64_t key) {
-  const uint64_t hash = hash_of(key);
-  for (;;) {
-    // acquire: the segment of the newest bucket
-    const uint64_t index = index_of(hash, buckets_.load(std::memory_order_acquire));
-    MatchBucket& there = bucket(index);
-    const uintptr_t overflow = lock(there.word);
-    // relaxed: had the bucket been split, we have the lock from whoever did it, and the number with it
-    if (index_of(hash, buckets_.load(std::memory_order_relaxed)) == index) return {{&there, overflow}};
-    unlock(there.word, overflow);
-  }
-}
-
 void MatchTable::release(Held* held) {
   unlock(held->bucket->word, held->overflow);
   if (held->is_full) grow();
 }
 
-// Without a wildcard about. `ordered` is looked at under the bucket's lock, which is why the one who sets it passes
-// through all of them (begin_index).
-MatchNode* MatchTable::access(MatchNode* node, uintptr_t kind, bool waits) {
-  const auto in_order = [&] {
-    return kind == kMessage ? arrive_ordered(static_cast<MatchMessage*>(node), waits) : post_ordered(node);
-  };
-  const std::atomic<uint32_t>& ordered = shard(node->key).ordered;
-  // relaxed: once and for all. Who does not see it yet does so under the lock.
-  if (ordered.load(std::memory_order_relaxed)) return in_order();
-  Held held = hold(node->key);
-  // relaxed: who has been through this bucket with `ordered` set has had its lock before us
-  if (ordered.load(std::memory_order_relaxed)) {
-    release(&held);
-    return in_order();
-  }
-  const QueuePlace place = by_key.find(&held, node->key);
-  MatchNode* met = nullptr;
-  if (place.link && (*place.link & kKind) != kind) {
-    met = by_key.pop(&held, place);
-  } else if (waits) {
-    // A receive posted before any wildcard is older than all of them.
-    if (kind == kReceive) node->number = 0;
-    by_key.append(&held, place, node, kind);
-  }
-  release(&held);
-  return met;
-}
-
 MatchMessage* MatchTable::post(MatchNode* receive) {
-  return receive->mask == kExact ? static_cast<MatchMessage*>(access(receive, kReceive)) : post_ordered(receive);
+  if (receive->mask != kExact) return post_ordered(receive);
+  return static_cast<MatchMessage*>(access<kReceive>(
+      receive->key, [&] { return post_ordered(receive); },
+      [&](Held* held, const QueuePlace& place) {
+        receive->number = 0;  // posted before any wildcard, it is older than all of them
+        by_key.append(held, place, receive, kReceive);
+      }));
 }
 
-MatchNode* MatchTable::arrive(MatchMessage* message, bool waits) { return access(message, kMessage, waits); }
+MatchNode* MatchTable::arrive(MatchMessage* message, bool waits) {
+  return access<kMessage>(
+      message->key, [&] { return arrive_ordered(message, waits); },
+      [&](Held* held, const QueuePlace& place) {
+        if (waits) by_key.append(held, place, message, kMessage);
+      });
+}
 
 // Splits the next bucket in turn, unless somebody is at it.
 void MatchTable::grow() {

@@ -117,6 +117,10 @@ class MatchTable {
   // nullptr: it waits. Messages of a key (and all, where there are wildcards) must come one after the other, with
   // ascending numbers: whoever empties the inbox is alone. `waits` false: nullptr, and it has not come yet.
   MatchNode* arrive(MatchMessage* message, bool waits = true);
+  // The same of one of which there is only the key yet: `make` makes it where it must wait, and calls nothing of the
+  // table. (match_internal.h)
+  template <typename Make>
+  MatchNode* arrive(uint64_t key, const Make& make);
   // Takes back a receive that waits. False: it is not here, somebody has got it.
   bool cancel(MatchNode* receive);
 
@@ -138,13 +142,15 @@ class MatchTable {
   static constexpr uint32_t kSegments = 24, kShards = 64;
 
   MatchBucket& bucket(uint64_t index) const;
+  MatchBucket& later_bucket(uint64_t index) const;
   MatchShard& shard(uint64_t key) { return shards_[key >> 48 & (kShards - 1)]; }
   const MatchShard& shard(uint64_t key) const { return shards_[key >> 48 & (kShards - 1)]; }
   Held hold(uint64_t key);
   void release(Held* held);
   void grow();
 
-  MatchNode* access(MatchNode* node, uintptr_t kind, bool waits = true);
+  template <uintptr_t kind, typename InOrder, typename Wait>
+  MatchNode* access(uint64_t key, const InOrder& in_order, const Wait& wait);
   MatchMessage* post_ordered(MatchNode* receive);
   MatchNode* arrive_ordered(MatchMessage* message, bool waits);
   template <typename Look>

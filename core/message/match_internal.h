@@ -151,6 +151,56 @@ inline constexpr Queues<ByKey> by_key{};
 
 struct MatchTable::Held : HeldBucket {};
 
+inline MatchBucket& MatchTable::bucket(uint64_t index) const {
+  return index < first_ ? segments_[0][index] : later_bucket(index);
+}
+
+inline MatchTable::Held MatchTable::hold(uint64_t key) {
+  const uint64_t hash = hash_of(key);
+  for (;;) {
+    // acquire: the segment of the newest bucket
+    const uint64_t buckets = buckets_.load(std::memory_order_acquire), index = index_of(hash, buckets);
+    MatchBucket& there = bucket(index);
+    const uintptr_t overflow = lock(there.word);
+    // relaxed: had the bucket been split, we have the lock from whoever did it, and the number with it
+    const uint64_t now = buckets_.load(std::memory_order_relaxed);
+    if (now == buckets || index_of(hash, now) == index) return {{&there, overflow}};
+    unlock(there.word, overflow);
+  }
+}
+
+// Without a wildcard about: who waits here of the other kind, or else wait(bucket, where its queue hangs or would).
+// `ordered` is looked at under the bucket's lock, which is why the one who sets it passes through all of them
+// (begin_index).
+template <uintptr_t kind, typename InOrder, typename Wait>
+inline MatchNode* MatchTable::access(uint64_t key, const InOrder& in_order, const Wait& wait) {
+  const std::atomic<uint32_t>& ordered = shard(key).ordered;
+  // relaxed: once and for all. Who does not see it yet does so under the lock.
+  if (ordered.load(std::memory_order_relaxed)) [[unlikely]]
+    return in_order();
+  Held held = hold(key);
+  // relaxed: who has been through this bucket with `ordered` set has had its lock before us
+  if (ordered.load(std::memory_order_relaxed)) [[unlikely]] {
+    release(&held);
+    return in_order();
+  }
+  const QueuePlace place = by_key.find(&held, key);
+  MatchNode* met = nullptr;
+  if (place.link && (*place.link & kKind) != kind)
+    met = by_key.pop(&held, place);
+  else
+    wait(&held, place);
+  release(&held);
+  return met;
+}
+
+template <typename Make>
+inline MatchNode* MatchTable::arrive(uint64_t key, const Make& make) {
+  return access<kMessage>(
+      key, [&] { return arrive_ordered(make(), true); },
+      [&](Held* held, const QueuePlace& place) { by_key.append(held, place, make(), kMessage); });
+}
+
 // --- match_index.cc ---
 
 inline constexpr uint64_t kWildcardMasks[kWildcards] = {kAnySource, kAnyTag, kAnySource& kAnyTag};

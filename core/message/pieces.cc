@@ -54,7 +54,7 @@ void Endpoint::grant(const Header& header, uint16_t to) {
 // Some pieces; others want to get on, too. Under the queue's lock.
 bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last) {
   constexpr int kAtATime = 4;
-  const Inbox inbox = area(to).inbox;
+  const Inbox& inbox = queue->inbox;
   bool any = false;
   for (int i = 0; i < kAtATime && queue->first_granted; ++i) {
     Request* send = queue->first_granted;

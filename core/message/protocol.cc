@@ -21,6 +21,8 @@ MatchNode pattern_of(int32_t source, uint16_t context, int32_t tag, bool any_tag
   return pattern;
 }
 
+}  // namespace
+
 // Tells whoever waits. It is the last thing that is done with a waiter, unless others must still complete.
 void signal(Waiter* waiter) {
   // acq_rel: the last of several has what the others have done
@@ -30,14 +32,12 @@ void signal(Waiter* waiter) {
   if (was == Waiter::kAsleep) os::futex_wake_all(&waiter->word);
 }
 
-}  // namespace
-
 // What the receive is told of its message.
-void Endpoint::describe(Request* receive, const Message& message) {
-  receive->error = message.header.length > receive->capacity && !receive->holds ? -EMSGSIZE : 0;
-  receive->peer = message.sender;
-  receive->tag = tag_of(message.header);
-  receive->length = message.header.length;
+void Endpoint::describe(Request* receive, const Header& header, uint16_t sender) {
+  receive->error = header.length > receive->capacity && !receive->holds ? -EMSGSIZE : 0;
+  receive->peer = sender;
+  receive->tag = tag_of(header);
+  receive->length = header.length;
 }
 
 // Within the call of its owner, whom nobody knows to wait for it.
@@ -46,21 +46,12 @@ void Endpoint::end(Request* request) {
   request->state.store(Request::kComplete, std::memory_order_release);
 }
 
-// Nobody else has it any more, but whoever waits for it. `by_owner`: who ends it knows, and need not be told.
-void Endpoint::finish(Request* request, bool by_owner) {
-  void (*const completed)(Request*) = by_owner ? nullptr : request->completed;
-  // acq_rel: the buffer, and what is said of it; the waiter
-  const uintptr_t waiter = request->state.exchange(Request::kComplete, std::memory_order_acq_rel);
-  if (completed) completed(request);
-  if (waiter != Request::kPending) signal(reinterpret_cast<Waiter*>(waiter));
-}
-
 // --- sending ---
 
 // A cell without a message. False: there is no room.
 bool Endpoint::put(uint16_t to, const Header& header) {
   uint64_t position;
-  const Inbox inbox = area(to).inbox;
+  const Inbox& inbox = queues_[to].inbox;
   InboxCell* cell = inbox.claim(me_, &position);
   if (!cell) return false;
   std::memcpy(cell->payload, &header, sizeof header);
@@ -72,35 +63,26 @@ bool Endpoint::put(uint16_t to, const Header& header) {
 // caller's.
 Endpoint::Announced Endpoint::announce(Request* request) {
   const uint64_t self = reinterpret_cast<uintptr_t>(request);
-  Header header{match_key(request->context, me_, request->tag),
-                request->length,
-                Kind::kInline,
-                0,
-                0,
-                request->synchronous ? self : 0};
-  const bool is_inline = request->length <= kInlineBytes;
-  if (!is_inline && request->length <= eager_bytes_) {
-    if (request->packet == kNoPacket) {
-      request->packet = pool_.take();
-      if (request->packet != kNoPacket)
-        fetch(request, 0, area(me_).packets + uint64_t{request->packet} * shape_.packet_bytes, request->length);
-      else
-        return Announced::kNoRoom;
-    }
-    header.which = request->packet;
-    header.kind = Kind::kEager;
-  }
-  if (!is_inline && request->length > eager_bytes_) {
-    header = {header.key, header.length, Kind::kLong, 0, reinterpret_cast<uint64_t>(request->data), self};
+  const bool is_inline = request->length <= kInlineBytes, is_eager = !is_inline && request->length <= eager_bytes_;
+  if (is_eager && request->packet == kNoPacket) {
+    request->packet = pool_.take();
+    if (request->packet == kNoPacket) return Announced::kNoRoom;
+    fetch(request, 0, area(me_).packets + uint64_t{request->packet} * shape_.packet_bytes, request->length);
   }
   uint64_t position;
-  const Inbox inbox = area(request->peer).inbox;
+  const Inbox& inbox = queues_[request->peer].inbox;
   InboxCell* cell = inbox.claim(me_, &position);
   if (!cell) return Announced::kNoRoom;
-  std::memcpy(cell->payload, &header, sizeof header);
-  if (header.kind == Kind::kInline) fetch(request, 0, cell->payload + sizeof header, request->length);
-  if (header.kind == Kind::kEager) pool_.hand_to(header.which, request->peer);
-  const bool answered = header.answer != 0;
+  auto* const header = new (cell->payload) Header;
+  header->key = match_key(request->context, me_, request->tag);
+  header->length = request->length;
+  header->kind = is_inline ? Kind::kInline : is_eager ? Kind::kEager : Kind::kLong;
+  header->which = is_eager ? request->packet : 0;
+  header->address = header->kind == Kind::kLong ? reinterpret_cast<uint64_t>(request->data) : 0;
+  const bool answered = request->synchronous || header->kind == Kind::kLong;
+  header->answer = answered ? self : 0;
+  if (is_inline) fetch(request, 0, cell->payload + sizeof *header, request->length);
+  if (is_eager) pool_.hand_to(request->packet, request->peer);
   request->packet = kNoPacket;
   // relaxed: whoever has the answer has it from the receiver, who has it from the cell
   request->stage.store(answered ? Request::kAnnounced : Request::kEnded, std::memory_order_relaxed);
@@ -185,7 +167,7 @@ bool Endpoint::met(Request* receive, Message* message) {
   asked_for_.fetch_add(1, std::memory_order_relaxed);
   if (receive->holds) {
     receive->held = message;
-    describe(receive, *message);
+    describe(receive, message->header, message->sender);
   } else if (message->header.kind == Kind::kLong) {
     if (!deliver_long(receive, message)) return false;
   } else if (!deliver(receive, message)) {
@@ -257,7 +239,7 @@ void Endpoint::forget(uint16_t context) {
 bool Endpoint::deliver(Request* receive, Message* message) {
   const Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
-  describe(receive, *message);
+  describe(receive, message->header, message->sender);
   if (header.kind == Kind::kInline) {
     place(receive, 0, message->bytes, bytes);
   } else if (header.kind == Kind::kEager) {
@@ -282,7 +264,7 @@ bool Endpoint::deliver_long(Request* receive, Message* message) {
   if (message->sender >= shape_.members) return far_->receive(receive, message);
   Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
-  describe(receive, *message);
+  describe(receive, message->header, message->sender);
   const int refused = read_whole(receive, *message, bytes);
   if (refused && refused != -ESRCH) {
     ask_for_pieces(receive, message, bytes);

@@ -3,12 +3,11 @@
 // The endpoint (message/endpoint.h) matches and copies; its `completed` is called by whoever makes progress, and lets
 // the thread run that waits for it. How the two meet, in the word `waits` of a message:
 //
-//     pending --- waiter: compare-and-swap ---> thread      waits, in thread::wait()
-//     pending --- completer: compare-and-swap ------------> done
-//     thread  --- completer: store ---> waking ---> signal, then store ---> done
+//     pending --- compare-and-swap, when the waiter's registers are saved ---> thread
+//     pending or thread --- completer: exchange ---> done
 //
-// A waiter that finds `waking` looks until it finds `done`: before that the completer may still be about to signal it,
-// and to a thread that has ended nobody may do that. Nobody looks at a message after `done` but its owner.
+// A completer that finds the thread lets it run, as if it had a bit of its own in the message: no signal is needed, and
+// none is taken that was meant for something else. Nobody looks at a message after `done` but its owner.
 //
 // (Dang, Snir and Gropp, "Towards millions of communicating threads", EuroMPI 2016, sections 3 and 4. Their
 // communication server is a thread of its own. With no CPU for it that loses, so then it is the workers with nothing to
@@ -23,6 +22,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
@@ -34,9 +34,9 @@
 namespace smelt::thread {
 namespace {
 
-constexpr uintptr_t kPending = 0, kDone = 1, kWaking = 2;  // or the thread that waits
-constexpr int kRounds = 100;                               // of progress before a thread gives its worker away
-constexpr uint64_t kVain = 1024;                           // tests in vain before it is asked whether the other lives
+constexpr uintptr_t kPending = 0, kDone = 1;  // or the thread that waits
+constexpr int kRounds = 100;                  // of progress before a thread gives its worker away
+constexpr uint64_t kVain = 1024;              // tests in vain before it is asked whether the other lives
 constexpr uint32_t kLists = 64;
 
 struct Message {
@@ -96,8 +96,8 @@ void begun_one(smelt_messages& messages, const Worker* worker) {
   }
 }
 // release: whoever counts that it has ended counts that it was begun
-void ended_one(smelt_messages& messages) {
-  if (const Worker* const worker = here(messages)) {
+void ended_one(smelt_messages& messages, const Worker* worker) {
+  if (worker) {
     std::atomic<uint64_t>& ended = messages.count[worker->number].ended;
     ended.store(ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   } else {
@@ -107,13 +107,11 @@ void ended_one(smelt_messages& messages) {
 
 void woken(smelt_transfer* transfer) {
   Message& message = *reinterpret_cast<Message*>(transfer);
-  ended_one(*message.messages);
-  uintptr_t waits = kPending;
-  // release: what is said of it; acquire: the thread
-  if (message.waits.compare_exchange_strong(waits, kDone, std::memory_order_acq_rel, std::memory_order_acquire)) return;
-  message.waits.store(kWaking, std::memory_order_relaxed);  // relaxed: it promises nothing yet
-  signal(*reinterpret_cast<Thread*>(waits));
-  message.waits.store(kDone, std::memory_order_release);  // all that we do to either of them
+  const Worker* const worker = here(*message.messages);
+  ended_one(*message.messages, worker);
+  // release: what is said of it; acquire: the thread's registers
+  const uintptr_t waits = message.waits.exchange(kDone, std::memory_order_acq_rel);
+  if (waits != kPending) let_run(*reinterpret_cast<Thread*>(waits), worker);
 }
 
 bool is_done(const Message& message) {
@@ -205,6 +203,15 @@ void delist(Message& message) {
   unlock(list.lock, 0);
 }
 
+void after_wait(Worker&, Thread& left, void* argument) {
+  Message& message = *static_cast<Message*>(argument);
+  uintptr_t waits = kPending;
+  // release: its registers; acquire: its message is there
+  if (!message.waits.compare_exchange_strong(waits, reinterpret_cast<uintptr_t>(&left), std::memory_order_acq_rel,
+                                             std::memory_order_acquire))
+    make_runnable(left);
+}
+
 int wait_for(Message& message, Worker& worker) {
   Polling& polling = worker.scheduler->polling;
   for (int round = 0; round < kRounds && !worker.runnable.maybe_any(); ++round) {
@@ -213,42 +220,50 @@ int wait_for(Message& message, Worker& worker) {
   }
   if (is_done(message)) return message.transfer.error;
   enlist(message, worker);
-  uintptr_t waits = kPending;
-  // release: nothing of ours but that we wait; acquire: it is done
-  if (message.waits.compare_exchange_strong(waits, reinterpret_cast<uintptr_t>(worker.current),
-                                            std::memory_order_acq_rel, std::memory_order_acquire)) {
-    do {
-      thread::wait(*current_worker());
-      // relaxed: looked at again below
-      for (int i = 0; message.waits.load(std::memory_order_relaxed) == kWaking; ++i)
-        i < kRounds ? cpu_pause() : os::yield_cpu();
-    } while (!is_done(message));  // somebody else's signal
-  }
+  ask_now_and_then(worker);
+  switch_away(worker, next_own(worker), after_wait, &message);
   delist(message);
   return message.transfer.error;
 }
 
-int begin(smelt_messages* messages, smelt_message* given, bool is_send, unsigned peer, int key, const void* data,
-          void* buffer, uint64_t bytes) {
-  if (!messages || !given || key < 0 || peer > INT_MAX) return -EINVAL;
-  Message& message = *message_of(given);
+// 1: it is done; 0: not yet; negative: it has not begun.
+int begin(smelt_messages& messages, Message& message, const Worker* worker, bool is_send, unsigned peer, int key,
+          const void* data, void* buffer, uint64_t bytes) {
+  if (key < 0 || peer > INT_MAX) return -EINVAL;
   message.transfer.completed = woken;
   message.transfer.unpack = nullptr;
   message.transfer.pack = nullptr;
   message.transfer.holds = 0;
   message.waits.store(kPending, std::memory_order_relaxed);  // relaxed: nobody knows of it yet
-  message.messages = messages;
+  message.messages = &messages;
   message.peer = peer;
   message.vain = 0;
-  begun_one(*messages, here(*messages));
+  begun_one(messages, worker);
   const int done =
-      is_send ? smelt_endpoint_send(messages->endpoint, &message.transfer, peer, messages->context, key, data, bytes, 0)
-              : smelt_endpoint_receive(messages->endpoint, &message.transfer, static_cast<int>(peer), messages->context,
+      is_send ? smelt_endpoint_send(messages.endpoint, &message.transfer, peer, messages.context, key, data, bytes, 0)
+              : smelt_endpoint_receive(messages.endpoint, &message.transfer, static_cast<int>(peer), messages.context,
                                        key, 0, buffer, bytes);
-  if (done == 0) return 0;
-  ended_one(*messages);
-  message.waits.store(kDone, std::memory_order_relaxed);  // relaxed: it is ours alone
-  return done < 0 ? done : 0;
+  if (done != 0) {
+    ended_one(messages, worker);
+    message.waits.store(kDone, std::memory_order_relaxed);  // relaxed: it is ours alone
+  }
+  return done;
+}
+
+bool is_good(const void* data, uint64_t bytes) { return data || bytes == 0; }
+
+// For the caller, a user-level thread.
+int send_or_receive(smelt_messages* messages, bool is_send, unsigned peer, int key, const void* data, void* buffer,
+                    uint64_t bytes, uint64_t* length) {
+  if (!messages || !is_good(is_send ? data : buffer, bytes)) return -EINVAL;
+  Worker* const worker = here(*messages);
+  if (!worker || !worker->current) return -EPERM;
+  Message message;
+  int error = begin(*messages, message, worker, is_send, peer, key, data, buffer, bytes);
+  if (error < 0) return error;
+  error = error == 1 ? message.transfer.error : wait_for(message, *worker);
+  if (length && (error == 0 || error == -EMSGSIZE)) *length = message.transfer.length;
+  return error;
 }
 
 }  // namespace
@@ -287,14 +302,14 @@ int smelt_messages_served(const smelt_messages* messages) { return messages && m
 
 int smelt_message_start_send(smelt_messages* messages, smelt_message* message, unsigned to, int key, const void* data,
                              uint64_t bytes) {
-  if (!data && bytes != 0) return -EINVAL;
-  return begin(messages, message, true, to, key, data, nullptr, bytes);
+  if (!messages || !message || !is_good(data, bytes)) return -EINVAL;
+  return std::min(0, begin(*messages, *message_of(message), here(*messages), true, to, key, data, nullptr, bytes));
 }
 
 int smelt_message_start_receive(smelt_messages* messages, smelt_message* message, unsigned from, int key, void* buffer,
                                 uint64_t room) {
-  if (!buffer && room != 0) return -EINVAL;
-  return begin(messages, message, false, from, key, nullptr, buffer, room);
+  if (!messages || !message || !is_good(buffer, room)) return -EINVAL;
+  return std::min(0, begin(*messages, *message_of(message), here(*messages), false, from, key, nullptr, buffer, room));
 }
 
 int smelt_message_test(smelt_messages* messages, smelt_message* given) {
@@ -315,20 +330,10 @@ int smelt_message_wait(smelt_messages* messages, smelt_message* given) {
 }
 
 int smelt_message_send(smelt_messages* messages, unsigned to, int key, const void* data, uint64_t bytes) {
-  if (!messages) return -EINVAL;
-  if (!here(*messages)) return -EPERM;
-  smelt_message message;
-  const int error = smelt_message_start_send(messages, &message, to, key, data, bytes);
-  return error ? error : smelt_message_wait(messages, &message);
+  return send_or_receive(messages, true, to, key, data, nullptr, bytes, nullptr);
 }
 
 int smelt_message_receive(smelt_messages* messages, unsigned from, int key, void* buffer, uint64_t room,
                           uint64_t* length) {
-  if (!messages) return -EINVAL;
-  if (!here(*messages)) return -EPERM;
-  smelt_message message;
-  int error = smelt_message_start_receive(messages, &message, from, key, buffer, room);
-  if (error == 0) error = smelt_message_wait(messages, &message);
-  if (length && (error == 0 || error == -EMSGSIZE)) *length = message.transfer.length;
-  return error;
+  return send_or_receive(messages, false, from, key, nullptr, buffer, room, length);
 }

@@ -26,21 +26,6 @@ struct alignas(8) OutsideWait {
   std::atomic<uint32_t> done{0};
 };
 
-// make_runnable() by a worker, or by a kernel thread that is none. The thread may run on, end, and its scheduler be
-// freed while we still look for a worker to wake: of its own workers a scheduler waits for the end anyway, of others by
-// this count.
-void let_run(Thread& thread, const Worker* here) {
-  Scheduler& scheduler = *thread.scheduler;
-  if (here && here->scheduler == &scheduler) {
-    make_runnable(thread);
-    return;
-  }
-  // relaxed: who frees it has seen that the thread has ended, and so this
-  scheduler.visitors.fetch_add(1, std::memory_order_relaxed);
-  make_runnable(thread);
-  scheduler.visitors.fetch_sub(1, std::memory_order_release);  // all that we have read, before it goes
-}
-
 // In the new place: what is to be done with whom we left, now that its registers are saved.
 void arrive(Worker& worker, void* from) {
   Thread* const left = worker.left;
@@ -139,14 +124,6 @@ Exceptions* exceptions_here() {
   using Globals = Exceptions* (*)();
   auto globals = reinterpret_cast<Globals>(::dlsym(RTLD_DEFAULT, "__cxa_get_globals"));
   return globals ? globals() : nullptr;
-}
-
-// Where there is always something to run nobody is idle, and nobody would ask.
-void ask_now_and_then(Worker& worker) {
-  constexpr uint64_t kRuns = 64;
-  Polling& polling = worker.scheduler->polling;
-  // relaxed: our own
-  if (polling.is_there() && worker.runs.load(std::memory_order_relaxed) % kRuns == 0) polling.ask();
 }
 
 void* worker_main(void* argument) {
@@ -254,6 +231,27 @@ void release(Scheduler* scheduler) {
 }
 
 [[gnu::noinline]] void leave_worker() { worker_here = nullptr; }
+
+// The thread may run on, end, and its scheduler be freed while we still look for a worker to wake: of its own workers a
+// scheduler waits for the end anyway, of others by this count.
+void let_run(Thread& thread, const Worker* here) {
+  Scheduler& scheduler = *thread.scheduler;
+  if (here && here->scheduler == &scheduler) {
+    make_runnable(thread);
+    return;
+  }
+  // relaxed: who frees it has seen that the thread has ended, and so this
+  scheduler.visitors.fetch_add(1, std::memory_order_relaxed);
+  make_runnable(thread);
+  scheduler.visitors.fetch_sub(1, std::memory_order_release);  // all that we have read, before it goes
+}
+
+void ask_now_and_then(Worker& worker) {
+  constexpr uint64_t kRuns = 64;
+  Polling& polling = worker.scheduler->polling;
+  // relaxed: our own
+  if (polling.is_there() && worker.runs.load(std::memory_order_relaxed) % kRuns == 0) polling.ask();
+}
 
 void switch_away(Worker& worker, Thread* next, After after, void* argument) {
   Thread& self = *worker.current;

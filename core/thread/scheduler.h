@@ -134,6 +134,10 @@ void give_back(Scheduler& scheduler, Worker* worker, Thread& thread);
 // Goes on as `next`, nullptr: the worker itself; returns when the caller's thread is gone on with, perhaps on another
 // worker. `after` is called when its registers are saved, by whoever runs next.
 void switch_away(Worker& worker, Thread* next, After after, void* argument);
+// make_runnable() by the worker `here`, or, nullptr, by a kernel thread that is none.
+void let_run(Thread& thread, const Worker* here);
+// Where there is always something to run nobody is idle, and nobody would ask: before a switch.
+void ask_now_and_then(Worker& worker);
 // A position in a worker's table; kNoBit: all are taken.
 uint32_t take_position(Worker& worker);
 // The next of its own threads, taken; nullptr: none may run.

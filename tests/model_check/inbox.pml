@@ -2,10 +2,10 @@
  * N senders put L messages each into a ring of RING cells, one reader takes them. What is in the cells is plain data.
  * Checked: no race; each sender's messages come in order, none is lost or doubled; nobody hangs. DEATH: the first
  * sender dies after its first claim, before it has moved the tail.
- * Mutants: CLAIM, PUBLISH, HERE, GIVE =RELAXED; TAKE a cell is claimed by a store; NO_HELP only who has claimed moves
- * the tail; BEHIND the tail is not moved past
- * a cell that has been used and passed meanwhile; ANYBODY
- * what a sender that lives has claimed is passed over, too; NO_SKIP the reader waits for the dead; FULL a cell is claimed that is still the reader's. */
+ * Mutants: CLAIM, PUBLISH, HERE, GIVE =RELAXED; TAKE a cell is claimed by a store; NO_HELP nobody goes
+ * on beyond a cell that is not free; BEHIND nor beyond one that has been used and passed meanwhile; ANYBODY what a sender
+ * that lives has claimed is passed over, too; NO_SKIP the reader waits for the dead; FULL a cell is claimed that is still
+ * the reader's. */
 #ifndef N
 #define N 2
 #endif
@@ -66,37 +66,36 @@ bool dead;
 #define IS_FREE v==free(at)
 #endif
 
-#ifdef BEHIND
-#define HELP ours==1 || v/4==at/RING
+/* What is not free there is another's: on to the next position. What has been passed by then is left out. */
+#ifdef NO_HELP
+#define STEP false
+#elif defined(BEHIND)
+#define STEP v>free(at) && v/4==at/RING
 #else
-#define HELP ours==1 || v>free(at)
+#define STEP v>free(at)
 #endif
-
-inline move_tail() {
-  atomic { update_from(tail, RELAXED, v); if :: v==at -> update_to(at+1) :: else -> update_not() fi };
-}
+#define NEXT_FREE (v/4>at/RING -> (v/4-1)*RING+at%RING+1 : at+1)
 
 inline claim() {
   ours=0;
   do :: ours==0 ->
      atomic { WORTH_A_TRY -> load(tail, RELAXED, at) };
-     load(cell(at), RELAXED, v);
+     do
+     :: load(cell(at), RELAXED, v);
 #ifdef TAKE
-     if :: v==free(at) -> store(cell(at), claimed(at, me), RELAXED); ours=1 :: else fi;
+        if :: v==free(at) -> store(cell(at), claimed(at, me), RELAXED); ours=1 :: else fi;
 #else
-     if :: IS_FREE -> atomic { update_from(cell(at), CLAIM, w);
-             if :: w==v -> update_to(claimed(at, me)); ours=1 :: else -> update_not(); v=w fi }
-        :: else fi;
+        if :: IS_FREE -> atomic { update_from(cell(at), CLAIM, w);
+                if :: w==v -> update_to(claimed(at, me)); ours=1 :: else -> update_not(); v=w fi }
+           :: else fi;
 #endif
-     w=0;
+        w=0;
+        if :: ours==0 && STEP -> at=NEXT_FREE :: else -> break fi
+     od;
 #ifdef DEATH
      if :: me==0 && ours==1 -> break :: else fi;
 #endif
-#ifdef NO_HELP
-     if :: ours==1 -> move_tail() :: else fi
-#else
-     if :: HELP -> move_tail() :: else fi
-#endif
+     if :: ours==1 -> store(tail, at+1, RELAXED) :: else fi
   :: else -> break od;
   v=0; ours=0
 }
