@@ -101,6 +101,7 @@ void dock(void* word) {
   docked_in = &hot;
   if (hot.lends) {
     dock_lent(hot, me, position);
+    end_kept();
     docked_in = nullptr;
     position = before;
     return;
