@@ -145,8 +145,8 @@ int pml_smelt_progress(void) { return pml_smelt_endpoint ? smelt_endpoint_progre
 
 void pml_smelt_wait(smelt_transfer *transfer) { pml_smelt_wait_for(&transfer, 1, 1); }
 
-/* A thread of an OpenMP region that Smelt's shim runs as a user-level thread (SMELT_SURPLUS=1) looks, and lets others of
- * its kernel thread run, until there is nobody else who could: then it may keep that. */
+/* A thread of an OpenMP region that Smelt's shim runs as a user-level thread (SMELT_SURPLUS=1) looks, and lets others
+ * of its kernel thread run, until there is nobody else who could: then it may keep that. */
 static int (*give_way)(void);
 
 void pml_smelt_waits_find(void) { give_way = (int (*)(void))dlsym(RTLD_DEFAULT, "smelt_gomp_give_way"); }
