@@ -182,6 +182,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   if (real) {
     if (hot.lends) alone(*smelt_gomp_lent);
     if (end_episode(position)) count(region.counters.real);
+    if (hot.lends) come_home(*smelt_gomp_lent);
     hot.state.save_range(&hot.inside_image);
     hot.state.restore_range(hot.serial);
   }

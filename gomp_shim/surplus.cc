@@ -149,6 +149,7 @@ uint32_t evict(LentBlock& block, Lent* lent) {
     Lent* const kernel = take_kernel(thread);
     if (!kernel) {                                               // one is about to sleep
       thread.state.store(kRunnable, std::memory_order_release);  // release: the context, which we have acquired
+      ring(lent[block.first]);                                   // it may have looked meanwhile
       break;
     }
     kernel->order.store(kGiven + i, std::memory_order_release);  // release: likewise
@@ -266,12 +267,6 @@ bool wait_until(Lent& self, const std::atomic<uint64_t>& word, uint64_t target, 
     if (stops && is_real(self.team->region->real_epoch, target)) return false;
     wait_once(self, &word, target, stops);
   }
-}
-
-// Back to its own kernel thread, which comes to leave whom it runs, or sleeps.
-void go_home(Lent& self) {
-  self.word.store(nullptr, std::memory_order_relaxed);
-  while (self.on != self.number) leave(self, take_next(self.team->lent[self.on], self.number), kHomeward);
 }
 
 // One more of the block has arrived. True: all have.
@@ -423,10 +418,15 @@ void release_block(Lent& self, uint64_t epoch, const ForkMessage& message) {
   say(self, self.block->released, epoch);
 }
 
+void come_home(Lent& self) {
+  self.word.store(nullptr, std::memory_order_relaxed);
+  while (self.on != self.number) leave(self, take_next(self.team->lent[self.on], self.number), kHomeward);
+}
+
 bool gather_lent(Lent& master, uint64_t epoch) {
   arrive_lent(master, epoch);
   if (!wait_until(master, master.block->joined, epoch, true)) return false;
-  go_home(master);
+  come_home(master);
   return master.team->fork->gather(epoch, &master.team->region->real_epoch);
 }
 
@@ -445,7 +445,7 @@ bool await_lent(Lent& self, uint64_t epoch, bool stops, ForkMessage* message) {
   const uint32_t me = block_of(&block, *self.team);
   const std::atomic<uint64_t>* const stop = stops ? &self.team->region->real_epoch : nullptr;
   if (stops && !wait_until(self, block.joined, epoch, true)) return false;
-  go_home(self);
+  come_home(self);
   if (stops && !fork.arrive(me, epoch, stop)) return false;
   if (!fork.await(me, epoch, stop, message)) return false;
   release_block(self, epoch, *message);
@@ -454,7 +454,7 @@ bool await_lent(Lent& self, uint64_t epoch, bool stops, ForkMessage* message) {
 
 void leave_lent(Lent& self) {
   LentBlock& block = *self.block;
-  go_home(self);
+  come_home(self);
   if (self.number != block.first) {
     block.gone.fetch_add(1, std::memory_order_release);  // release: nobody of us looks at the team any more
     return;

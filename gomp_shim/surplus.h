@@ -125,6 +125,8 @@ bool gather_lent(Lent& master, uint64_t epoch);
 // been joined already.
 void arrive_lent(Lent& self, uint64_t epoch);
 bool await_lent(Lent& self, uint64_t epoch, bool stops, ForkMessage* message);
+// Back to its own kernel thread, where the master goes on in the serial part; which comes to leave whom it runs.
+void come_home(Lent& self);
 // The team ends: back on its own kernel thread, and the first of a block waits for its others.
 void leave_lent(Lent& self);
 
