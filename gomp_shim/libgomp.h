@@ -92,6 +92,8 @@ void omp_set_nest_lock(void*);
 void omp_set_nest_lock_(void*);
 int omp_test_lock(void*);
 int omp_test_nest_lock(void*);
+int omp_test_lock_(void*);  // Fortran's, where a lock may be a pointer to one
+int omp_test_nest_lock_(void*);
 void omp_set_num_threads(int);
 void omp_set_dynamic(int);
 void omp_set_max_active_levels(int);

@@ -840,10 +840,12 @@ void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*,
                           bool deferred, unsigned flags, void** depend, int priority, void* detach) {
   Position& position = smelt_gomp_position;
   if (!smelt::options().tasks) [[likely]] {
-    if (lent_in(position) && !(flags & kDetach))
+    if (lent_in(position) && !(flags & kDetach)) {
       deferred = false;
-    else if (position.unmarked)
+      alone_if_tasks_wait();  // for those that it depends on
+    } else if (position.unmarked) {
       smelt_gomp_mark();
+    }
     return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
   }
   // In a region that we do not see, inside this one, this is right, too: what the task makes is looked at for itself.

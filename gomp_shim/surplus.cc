@@ -285,6 +285,17 @@ void say(Lent& self, std::atomic<uint64_t>& word, uint64_t epoch) {
   if (!is_on_carrier(self)) ring(self.team->lent[self.block->first]);
 }
 
+// Where the processor compares each return with a stack that a switch does not know.
+bool has_shadow_stack() {
+#if defined(__x86_64__)
+  uint64_t pointer = 0;
+  asm("rdsspq %0" : "+r"(pointer));  // changes nothing where there is none
+  return pointer != 0;
+#else
+  return false;
+#endif
+}
+
 uint32_t block_of(const LentBlock* block, const Surplus& team) { return static_cast<uint32_t>(block - team.block); }
 
 // Critical sections that a thread may be left in. Who is on a carrier has this before it asks libgomp, so that it does
@@ -347,6 +358,7 @@ const char* why_not_surplus(const Region& region, uint32_t threads) {
   if (threads <= headcount.cpus.load(std::memory_order_relaxed)) return "there is a CPU for each";
   if (!thread::kCanSwitch) return "Smelt was built without Boost.Context";
   if (!os::kBare || !thread::can_lend()) return "a program may not write the thread pointer here";
+  if (has_shadow_stack()) return "the program has a shadow stack";
   if (sanitized) return "the program is built with a sanitizer";
   if (options().tasks) return "SMELT_TASKS=1";
   if (binds) return "threads are bound (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY)";
@@ -570,9 +582,9 @@ void smelt_gomp_GOMP_ordered_start(void) {
     STOCK(name)(lock);                                                                                           \
   }
 SET_LOCK(omp_set_lock, omp_test_lock)
-SET_LOCK(omp_set_lock_, omp_test_lock)
+SET_LOCK(omp_set_lock_, omp_test_lock_)
 SET_LOCK(omp_set_nest_lock, omp_test_nest_lock)
-SET_LOCK(omp_set_nest_lock_, omp_test_nest_lock)
+SET_LOCK(omp_set_nest_lock_, omp_test_nest_lock_)
 
 void smelt_gomp_alone(void) {
   resolve();
