@@ -51,5 +51,11 @@ for program in constructs nested tasks fork hot loops kept; do
   check_under "$program" 0 '^ok' $on "$programs/$program"
   check_under "$program, one CPU" 0 '^ok' $on taskset -c "$first" "$programs/$program"
 done
+for how in main-exits masters keys cancel untold-children forks; do
+  check_under "$how" 0 '^ok$' $on SMELT_CPUS=1 "$programs/life" "$how"
+done
+for program in mixed depend own_tasks cancel; do
+  check_under "$program" 0 '^ok' $on SMELT_CPUS=1 "$programs/$program" 3
+done
 check_under "phases of tasks" 0 '^ok' $on "$programs/task_phases" 20 4
 finish
