@@ -314,25 +314,28 @@ static void own(void) {
   CHECK(mine == 1000 + omp_get_thread_num());
 }
 
-/* Are they user-level threads? As many kernel threads at a barrier as there are CPUs. */
+/* Are they user-level threads? As many kernel threads behind a barrier as there are CPUs: in some region, since on a
+ * loaded machine the watchdog may give more of them. */
 static void user_level(void) {
   static long kernel[kMost];
-  for (int round = 0; round < 10; ++round) {
+  cpu_set_t cpus;
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  int least = kMost;
+  for (int round = 0; round < 100 && least != CPU_COUNT(&cpus); ++round) {
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp barrier
       kernel[omp_get_thread_num()] = syscall(SYS_gettid);
     }
+    int distinct = 0;
+    for (int i = 0; i < threads; ++i) {
+      int first = 1;
+      for (int j = 0; j < i; ++j) first &= kernel[j] != kernel[i];
+      distinct += first;
+    }
+    if (distinct < least) least = distinct;
   }
-  int distinct = 0;
-  for (int i = 0; i < threads; ++i) {
-    int first = 1;
-    for (int j = 0; j < i; ++j) first &= kernel[j] != kernel[i];
-    distinct += first;
-  }
-  cpu_set_t cpus;
-  sched_getaffinity(0, sizeof cpus, &cpus);
-  CHECK(distinct == CPU_COUNT(&cpus));
+  CHECK(least == CPU_COUNT(&cpus));
 }
 
 /* --- what only ends because a thread may get a kernel thread to itself */
