@@ -126,7 +126,7 @@ void give_up_watch(Lent& kernel) {
   }
 }
 
-// Gives a thread that is taken to a kernel thread that sleeps, its own if it may be. False: there is none, just now.
+// A kernel thread for one that is taken, of those that sleep; its own, if it may be. nullptr: none sleeps just now.
 Lent* take_kernel(Lent& thread) {
   Lent* const lent = thread.team->lent;
   const auto have = [](Lent& kernel) {

@@ -30,9 +30,10 @@
 //   - by the thread itself, before it enters what libgomp would block it in (ordered, doacross, nested regions, target,
 //     barriers with tasks): alone();
 //   - by the watchdog, one of the kernel threads that sleep: where a carrier has not left its thread for 10 to 20 ms
-//     while others of the block could run, it takes those from it (evict). So a program that spins on a flag which
-//     another thread of the block sets, that holds a mutex across sched_yield(), or that reads from a pipe gets on as
-//     ever, if later. A team for which this has to be done again and again is not made so again.
+//     while others of the block could run, it takes those from it (evict); it looks less often while there are none.
+//     So a program that spins on a flag which another thread of the block sets, that holds a mutex across
+//     sched_yield(), or that reads from a pipe gets on as ever, if later. A team for which this has to be done again
+//     and again is not made so again.
 // At its next barrier it is lent again, and the kernel thread sleeps.
 //
 // Who has a thread? `state` says that it is saved and may be run; who changes that to kRunning by compare-and-swap has
