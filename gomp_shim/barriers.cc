@@ -16,15 +16,28 @@
 #include "own_tasks.h"
 #include "real.h"
 #include "region.h"
+#include "surplus.h"
 
 namespace smelt::gomp {
 namespace {
 
+// Where tasks or threads may be ours.
+[[gnu::noinline]] void pass_otherwise(Position& position) {
+  const auto end = [&position] { return end_episode(position); };
+  if (Lent* const self = lent_in(position)) {
+    if (!pass_lent(*self, position.epoch + 1) && end() && position.thread == 0) count(position.region->counters.real);
+    return step(position);
+  }
+  if (options().tasks) return openmp::pass<false>(position, end);  // a marked one may be ours
+  openmp::pass(position, end);
+}
+
 // Passes the next barrier of the region.
 inline void pass(Position& position) {
   const auto end = [&position] { return end_episode(position); };
-  if (options().tasks) [[unlikely]]  // a marked one may be ours
-    return openmp::pass<false>(position, end);
+  // Relaxed: set before anybody had a position.
+  if (!__atomic_load_n(&smelt_gomp_plain, __ATOMIC_RELAXED)) [[unlikely]]
+    return pass_otherwise(position);
   openmp::pass(position, end);
 }
 

@@ -13,6 +13,7 @@
 #include "own_tasks.h"
 #include "policy/thresholds.h"
 #include "real.h"
+#include "surplus.h"
 #include "tasks.h"
 
 namespace smelt::gomp {
@@ -44,6 +45,38 @@ inline void begin_loop(Position& position, const LoopCall& loop) {
   REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
 }
 
+// The same of a surplus thread (surplus.h), from the meeting on.
+void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
+  Region& region = *hot.region;
+  Lent& self = lend(*hot.surplus, me);
+  smelt_gomp_lent = &self;
+  uint64_t epoch = hot.first_epoch;
+  for (bool stops = false;;) {
+    ForkMessage message;
+    while (!await_lent(self, epoch, stops, &message)) {
+      region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+      alone(self);
+      end_episode(position);
+      stops = false;
+    }
+    if (!message.function) break;
+    position.epoch = epoch;
+    position.unmarked = 1;
+    if (message.extra) begin_loop(position, *static_cast<const LoopCall*>(message.extra));
+    message.function(message.data);
+    epoch = position.epoch + 1;
+    stops = !next_is_real(position);
+    if (stops) {
+      arrive_lent(self, epoch);
+    } else {
+      alone(self);
+      end_episode(position);
+    }
+  }
+  leave_lent(self);
+  smelt_gomp_lent = nullptr;
+}
+
 // A worker's life between start and cool.
 void dock(void* word) {
   HotTeam& hot = *static_cast<HotTeam*>(word);
@@ -51,7 +84,10 @@ void dock(void* word) {
   const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
   const uint64_t generation = hot.generation;
   const WaitPolicy& policy = hot.policy;
-  region.cpus[me].store(os::current_cpu(), std::memory_order_relaxed);
+  if (!hot.lends)
+    region.cpus[me].store(os::current_cpu(), std::memory_order_relaxed);
+  else if (const LentBlock& block = *hot.surplus->lent[me].block; me == block.first)
+    region.cpus[&block - hot.surplus->block].store(os::current_cpu(), std::memory_order_relaxed);
   hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpus` after it has seen all of them
   if (hot.canary) hot.canary->follow(me, policy);
   if (!wait_briefly(hot.ready.epoch, generation, policy)) wait_slowly(hot.ready, generation, nullptr, policy);
@@ -63,6 +99,13 @@ void dock(void* word) {
   uint64_t epoch = hot.first_epoch;
   position = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, hot.level};
   docked_in = &hot;
+  if (hot.lends) {
+    dock_lent(hot, me, position);
+    end_kept();
+    docked_in = nullptr;
+    position = before;
+    return;
+  }
   const std::atomic<uint64_t>* stop = nullptr;  // nobody makes tasks before the first fork
   // In a crowd with tasks. Who has yielded till the fork makes tasks at once, against whoever else did, and is done
   // before the rest gets a CPU; who has slept gets one early, and the queue is shared as under stock. (PARALLEL TASK
@@ -108,6 +151,11 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   hot.inside = true;
   const uint64_t first = hot.epoch;
   hot.fork->fork(first, message);
+  if (hot.lends) {
+    smelt_gomp_lent = hot.surplus->lent;
+    release_block(*smelt_gomp_lent, first, message);
+    count(region.counters.surplus);
+  }
   // The rest of the way in, while the news travels.
   hot.state.restore_range(hot.inside_image);
   Region** const link = swap_next_region(&region.deeper);
@@ -125,18 +173,21 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   if (!real) {
     hot.state.save_range(&hot.inside_image);
     hot.state.restore_range(hot.serial);
-    real = !hot.fork->gather(joined, &region.real_epoch);
+    real = !(hot.lends ? gather_lent(*smelt_gomp_lent, joined) : hot.fork->gather(joined, &region.real_epoch));
     if (real) {
       region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
       hot.state.restore_range(hot.inside_image);
     }
   }
   if (real) {
+    if (hot.lends) alone(*smelt_gomp_lent);
     if (end_episode(position)) count(region.counters.real);
+    if (hot.lends) come_home(*smelt_gomp_lent);
     hot.state.save_range(&hot.inside_image);
     hot.state.restore_range(hot.serial);
   }
   count(region.counters.passed, joined - first);
+  if (hot.lends) smelt_gomp_lent = nullptr;
   position = Position{};
   swap_next_region(link);
   hot.epoch = joined;
@@ -163,6 +214,10 @@ void end(HotTeam& hot) {
   hot.state.restore_range(hot.inside_image);
   if (Region* inside = hot.region->deeper; inside && inside->hot && inside->hot->active) end(*inside->hot);
   hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
+  if (hot.lends) {
+    release_block(*hot.surplus->lent, hot.epoch, {});
+    leave_lent(*hot.surplus->lent);
+  }
   REAL(GOMP_parallel_end)();
   hot.state.restore_range(now);
   if (!hot.around) hot.state.release_destructor();
@@ -190,6 +245,10 @@ inline const char* misfit(const HotTeam& hot, bool changed, uint32_t threads, un
     return "a setting was changed";
   if (threads != hot.size) [[unlikely]]
     return "another team size";
+  if (hot.lends && is_too_much(*hot.surplus, hot.regions)) [[unlikely]] {
+    hot.region->never_surplus = true;
+    return "its surplus threads kept their carriers waiting";
+  }
   return (flags & 7) != 0 ? why_not_hot(*hot.region, threads, flags) : nullptr;
 }
 
@@ -211,7 +270,12 @@ void prepare(HotTeam& hot, uint32_t size) {
   hot.level = REAL(omp_get_level)() + 1;
   hot.size_around = REAL(omp_get_num_threads)();
   hot.around = region.nested ? smelt_gomp_position.region : nullptr;
-  hot.team = &team_for(region, size, headcount.crowded(), false);
+  const uint32_t carriers = headcount.cpus.load(std::memory_order_relaxed);
+  hot.lends = !why_not_surplus(region, size) && make_surplus(hot.surplus, size, carriers);
+  const uint32_t at_work = hot.lends ? carriers : size;
+  if (!hot.around) count_team(region, at_work);
+  hot.team = &team_for(region, at_work, headcount.crowded(), false);
+  if (hot.lends) begin_surplus(*hot.surplus, region);
   hot.size = size;
   hot.first_epoch = hot.epoch = region.epoch + 1;
   hot.generation = generations.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only to differ
@@ -222,8 +286,9 @@ void prepare(HotTeam& hot, uint32_t size) {
   hot.regions = 0;
   hot.icvs = icvs_now();
   // Others of the team around may be at work meanwhile: nothing is asked then.
-  hot.canary = hot.around ? nullptr : take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
-  hot.policy = wait_policy(hot.team->crowded, size);
+  hot.canary =
+      hot.around || hot.lends ? nullptr : take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
+  hot.policy = wait_policy(hot.team->crowded || hot.lends, size);
   hot.state.save(&hot.serial);
 }
 
@@ -248,6 +313,11 @@ bool dismiss(HotTeam& hot, uint32_t given) {
       expected && build_for_hot_team(*hot.region, *hot.team) && (hot.around || hot.state.hold_destructor());
   hot.fork = built ? hot.team->fork.fork : nullptr;
   hot.barrier = built ? hot.team->made.barrier : nullptr;
+  if (hot.lends) {
+    hot.surplus->fork = hot.fork;
+    hot.surplus->barrier = hot.barrier;
+    lend(*hot.surplus, 0);
+  }
   post(hot.ready, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
   if (!built) REAL(GOMP_parallel_end)();
   return built;
@@ -312,13 +382,18 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
   if (region.repeats < region.regions_before_hot) return false;
   HotTeam* hot = hot_team_of(region);
   if (!hot) return false;
-  count_team(region, threads);
   if (!start(*hot, threads)) {
     state_unknown.store(true, std::memory_order_relaxed);
     return false;
   }
   count(region.counters.starts);
-  if (options().verbose >= 2) report_hot(region, *hot->team, "hot, fork and join ");
+  if (options().verbose >= 2) {
+    report_hot(region, *hot->team, "hot, fork and join ");
+    if (hot->lends)
+      log_line("team of %u: its threads are user-level threads of %u", threads, hot->surplus->blocks);
+    else if (const char* const why = options().surplus ? why_not_surplus(region, threads) : nullptr)
+      log_line("team of %u: no surplus threads: %s", threads, why);
+  }
   return true;
 }
 
@@ -440,6 +515,11 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t threads) {
   return true;
 }
 
+void wake_joining(HotTeam& hot) {
+  hot.fork->wake_all();
+  if (hot.lends) ring_all(*hot.surplus);
+}
+
 void end_kept() {
   if (Region* inside = next_region_inside(); kept_for(inside)) end_kept_team(*inside, "the region around ends");
 }
@@ -464,6 +544,7 @@ void forget_hot() {
 }
 
 void free_hot(Region& region) {
+  if (region.hot) free_surplus(region.hot->surplus);
   if (region.hot) os::unmap_pages(region.hot, sizeof(HotTeam));
   region.hot = nullptr;
 }
@@ -476,6 +557,7 @@ extern "C" {
 
 void smelt_gomp_cool(void) {
   resolve();
+  if (Lent* const self = smelt_gomp_lent) alone(*self);
   if (active()) end_kept();
   cool("something begins that cannot bear parked workers");
   // After omp_pause, libgomp must make its pool before the state of a thread in it can be learnt: taken for a part of

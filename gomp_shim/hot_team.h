@@ -47,7 +47,8 @@
 // no value (thread_state.h); our own key's destructor ends the team and gives the value back, which brings libgomp's
 // another round.
 //
-// More threads than CPUs make no difference but in how they wait: a parked crowd yields for a moment and sleeps.
+// More threads than CPUs make no difference but in how they wait: a parked crowd yields for a moment and sleeps. With
+// SMELT_SURPLUS=1 a kernel thread for each CPU runs them all, and barrier and fork are made for those (surplus.h).
 //
 // The way of libgomp's own old entry points (GOMP_parallel_start and _end, the ABI since GCC 4.2) makes this possible;
 // they are permanent. LLVM's libomp keeps its teams "hot" in the same sense, from the inside.
@@ -79,6 +80,8 @@ struct RegionCall {
   unsigned* reduction_size;  // of GOMP_parallel_reductions: where its result goes
 };
 
+struct Surplus;
+
 struct HotTeam {
   // The master's.
   Region* region;
@@ -87,9 +90,11 @@ struct HotTeam {
   StateImage serial;        // whole block, outside regions; nested: the range is of the region just entered
   StateImage inside_image;  // range, inside regions
   Icvs icvs;
-  bool active;   // workers are in dock()
-  bool inside;   // the master is in a region (or in a team of one beside the parked team)
-  bool compare;  // a setting was touched in the serial part
+  bool active;       // workers are in dock()
+  bool inside;       // the master is in a region (or in a team of one beside the parked team)
+  bool compare;      // a setting was touched in the serial part
+  Surplus* surplus;  // surplus.h; kept for the next team of that shape
+  bool lends;        // its threads are surplus ones
   uint32_t size;
   uint64_t epoch;              // last episode; the next fork carries it
   uint64_t regions;            // since the start
@@ -132,6 +137,9 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags);
 // A nested region: runs it on the team that the calling thread keeps for it, or makes one if that is worth it. False:
 // none is kept any more; libgomp must run it.
 bool run_kept(Region& region, const RegionCall& call, uint32_t threads);
+
+// Wakes whoever waits at the join, to look at the region's marks.
+void wake_joining(HotTeam& hot);
 
 // Ends the teams that the calling thread keeps for regions inside the one it is in.
 void end_kept();

@@ -4,6 +4,7 @@
 #include "hot_team.h"
 #include "openmp/callers.h"
 #include "real.h"
+#include "surplus.h"
 
 namespace smelt::gomp {
 namespace {
@@ -67,7 +68,10 @@ bool begin_shared(Position& position, const LoopCall& loop) {
 bool begin_shared(Position& position, const SharedLoop& loop) {
   const Barrier& barrier = *position.barrier;
   const uint32_t threads = barrier.participants();
-  if (!options().dynamic_loops || threads < 2 || barrier.is_crowd() || loop.step == 0 || loop.chunk == 0) return false;
+  // `threads` are not those of the team where some are surplus ones: blocks of them share a place in the barrier.
+  if (!options().dynamic_loops || lent_in(position) || threads < 2 || barrier.is_crowd() || loop.step == 0 ||
+      loop.chunk == 0)
+    return false;
   if (!open_share(position.region->shares, position.thread, threads, position.epoch, loop)) return false;
   if (position.thread == 0) count(position.region->counters.shared_loops);
   position.in_shares = true;

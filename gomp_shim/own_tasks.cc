@@ -14,13 +14,15 @@
 #include "openmp/deque.h"
 #include "openmp/episodes.h"
 #include "real.h"
+#include "surplus.h"
 #include "tasks.h"
 
 namespace smelt::gomp {
 namespace {
 
 constexpr int64_t kMostWaiting = 64;  // of a thread; as libgomp has it, for the mean of a team
-constexpr unsigned kUntied = 1, kFinal = 2, kMergeable = 4, kDepend = 8, kPriority = 16;  // of GOMP_task's flags
+constexpr unsigned kUntied = 1, kFinal = 2, kMergeable = 4, kDepend = 8, kPriority = 16, kIf = 1024,
+                   kDetach = 8192;  // of GOMP_task's flags
 constexpr uintptr_t kDependIn = 1, kDependOut = 2, kDependMutexinoutset = 4, kDependInoutset = 5;  // of omp_depend_t
 constexpr int64_t kRunning = int64_t{1} << 62, kHold = int64_t{1} << 32;
 constexpr uint32_t kPolls = 3000;      // before a waiting thread gives up its CPU
@@ -821,8 +823,10 @@ using namespace smelt::gomp;
 
 extern "C" {
 
-// The stubs ask: tasks are libgomp's, and it has been found.
-[[gnu::visibility("hidden")]] uint8_t smelt_gomp_no_own_tasks = 0;
+// Surplus threads wait for no task, for each has run when its maker goes on; but for those with detach.
+static void alone_if_tasks_wait() {
+  if (Lent* const self = smelt_gomp_lent; self && self->defers) alone(*self);
+}
 
 // What the stubs of symbols.def's MAKES and WAITS go on to.
 #define OWN(name) [[gnu::visibility("hidden")]] decltype(name) smelt_gomp_##name
@@ -836,9 +840,12 @@ void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*,
                           bool deferred, unsigned flags, void** depend, int priority, void* detach) {
   Position& position = smelt_gomp_position;
   if (!smelt::options().tasks) [[likely]] {
-    if (position.unmarked) smelt_gomp_mark();
-    // Release: whoever sees it finds the slots filled.
-    if (active()) __atomic_store_n(&smelt_gomp_no_own_tasks, 1, __ATOMIC_RELEASE);
+    if (lent_in(position) && !(flags & kDetach)) {
+      deferred = false;
+      alone_if_tasks_wait();  // for those that it depends on
+    } else if (position.unmarked) {
+      smelt_gomp_mark();
+    }
     return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
   }
   // In a region that we do not see, inside this one, this is right, too: what the task makes is looked at for itself.
@@ -861,7 +868,10 @@ void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*,
 void GOMP_taskloop(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align, unsigned flags,
                    unsigned long tasks, int priority, long start, long end, long step) {
   Position& position = smelt_gomp_position;
-  if (position.unmarked) smelt_gomp_mark();
+  if (lent_in(position))
+    flags &= ~kIf;
+  else if (position.unmarked)
+    smelt_gomp_mark();
   ++position.in_libgomp;
   STOCK(GOMP_taskloop)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
   --position.in_libgomp;
@@ -870,7 +880,10 @@ void GOMP_taskloop(GompFunction function, void* data, void (*copy)(void*, void*)
 void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
                        unsigned flags, unsigned long tasks, int priority, GompUll start, GompUll end, GompUll step) {
   Position& position = smelt_gomp_position;
-  if (position.unmarked) smelt_gomp_mark();
+  if (lent_in(position))
+    flags &= ~kIf;
+  else if (position.unmarked)
+    smelt_gomp_mark();
   ++position.in_libgomp;
   STOCK(GOMP_taskloop_ull)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
   --position.in_libgomp;
@@ -878,6 +891,7 @@ void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, vo
 
 void smelt_gomp_GOMP_taskwait(void) {
   Position& position = smelt_gomp_position;
+  alone_if_tasks_wait();
   if (!smelt::options().tasks || !position.task || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskwait)();
   const Task& task = *position.task;
@@ -890,6 +904,7 @@ void smelt_gomp_GOMP_taskwait(void) {
 
 void GOMP_taskwait_depend(void** depend) {
   Position& position = smelt_gomp_position;
+  alone_if_tasks_wait();
   if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskwait_depend)(depend);
   if (!wait_for_dependences(position, depend)) {
@@ -920,6 +935,7 @@ void smelt_gomp_GOMP_taskgroup_start(void) {
 
 void smelt_gomp_GOMP_taskgroup_end(void) {
   Position& position = smelt_gomp_position;
+  alone_if_tasks_wait();
   if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
     return STOCK(GOMP_taskgroup_end)();
   if (position.groups_at_libgomp > 0) {
@@ -947,6 +963,7 @@ void GOMP_taskgroup_reduction_register(uintptr_t* data) {
 // The end of a worksharing construct with task reductions: a barrier of libgomp's is in it.
 void GOMP_workshare_task_reduction_unregister(bool cancelled) {
   Position& position = smelt_gomp_position;
+  smelt_gomp_alone();
   const bool ours = smelt::options().tasks && is_ours_here(position, __builtin_return_address(0));
   if (ours) {
     if (TaskTeam* const team = team_of(position)) {

@@ -10,9 +10,11 @@
 #include "policy/thresholds.h"
 #include "policy/wait.h"
 #include "real.h"
+#include "surplus.h"
 
 extern "C" {
 constinit thread_local smelt::gomp::Position smelt_gomp_position;
+uint8_t smelt_gomp_plain = 0;
 }
 
 namespace smelt::gomp {
@@ -60,6 +62,7 @@ void after_fork_in_child() {
     expect_new_pool();
   }
   smelt_gomp_position = Position{};
+  smelt_gomp_lent = nullptr;
   for (Region* region = outermost; region; region = region->deeper) {
     forget_tasks(*region);
     // Nobody will ever take what others had not finished. Relaxed: there is one thread.
@@ -224,6 +227,7 @@ Icvs icvs_now() {
 
 void enter(const RegionCall& call, RealEntry real) {
   if (!active()) return real(call, call.function, call.data);
+  if (Lent* const self = smelt_gomp_lent) alone(*self);  // the region inside is of kernel threads
   if (!next_region) next_region = &outermost;
   Region** const link = next_region;
   if (!*link && !(*link = new_region())) return real(call, call.function, call.data);
@@ -309,6 +313,8 @@ const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
   headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
   pthread_atfork(counters_lock, counters_unlock, after_fork_in_child);
+  // Release: whoever sees it finds the slots filled.
+  if (!options().tasks && !options().surplus) __atomic_store_n(&smelt_gomp_plain, 1, __ATOMIC_RELEASE);
   return nullptr;
 }
 

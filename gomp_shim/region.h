@@ -110,6 +110,7 @@ struct Region : RegionRecord {
   uint32_t repeats;             // how often in a row since
   uint32_t regions_before_hot;  // after so many, a hot team is made
   bool told;                    // SMELT_VERBOSE=2 has said why there is none
+  bool never_surplus;           // surplus threads: the watchdog had too much to do
   bool never_kept;              // nested: libgomp has refused such a team once
   PoolWord pool;                // of an outermost region
 
@@ -157,6 +158,9 @@ Region* next_region_inside();              // what hangs there: of the regions t
 void forget_repeats();                     // of this thread's outermost regions
 Region* outermost_region();
 void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
+
+// 1: tasks are libgomp's and no threads are surplus ones, and libgomp has been found. Read by the stubs, too.
+extern "C" uint8_t smelt_gomp_plain __attribute__((visibility("hidden")));
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();

@@ -64,15 +64,20 @@
         END     \name
         .endm
 
-        .macro JUMP_OR_OURS name
-        adrp    x16, smelt_gomp_no_own_tasks
-        add     x16, x16, :lo12:smelt_gomp_no_own_tasks
-        ldarb   w16, [x16]                      // before the slot: own_tasks.cc releases it after
+        // On to 1 where there may be something of ours to do.
+        .macro JUMP_OR_1 name
+        adrp    x16, smelt_gomp_plain
+        add     x16, x16, :lo12:smelt_gomp_plain
+        ldarb   w16, [x16]                      // before the slot: region.cc releases it after
         cbz     w16, 1f
         adrp    x16, smelt_openmp_several
         ldrb    w16, [x16, :lo12:smelt_openmp_several]
         cbnz    w16, 1f
         JUMP    \name
+        .endm
+
+        .macro JUMP_OR_OURS name
+        JUMP_OR_1 \name
 1:      b       smelt_gomp_\name
         .endm
 
@@ -89,6 +94,13 @@
         END     \name
         .endm
 
+        .macro ALONE_STUB name
+        BEGIN   \name
+        JUMP_OR_1 \name
+1:      LONG_WAY \name, smelt_gomp_alone
+        END     \name
+        .endm
+
         .macro STUB name, function
         BEGIN   \name
         LONG_WAY \name, \function
@@ -99,6 +111,7 @@
 #define MAKES(name) MAKING_STUB name
 #define WAITS(name) WAITING_STUB name
 #define MARKED(name) MARKING_STUB name
+#define ALONE(name) ALONE_STUB name
 #define LEFT(name) STUB name, smelt_gomp_leave
 #define COOLED(name) STUB name, smelt_gomp_cool
 #define NOTED(name) STUB name, smelt_gomp_note

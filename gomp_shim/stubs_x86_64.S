@@ -77,14 +77,18 @@
         END     \name
         .endm
 
-        // Tasks are libgomp's in this process, and its only runtime is ours: what else there may be to do,
-        // smelt_gomp_<name> does.
-        .macro JUMP_OR_OURS name
-        cmpb    $0, smelt_gomp_no_own_tasks(%rip)
-        je      smelt_gomp_\name
+        // Tasks and threads are libgomp's in this process, and its only runtime is ours: what else there may be to do,
+        // `ours` does.
+        .macro JUMP_OR name, ours
+        cmpb    $0, smelt_gomp_plain(%rip)
+        je      \ours
         cmpb    $0, smelt_openmp_several(%rip)
-        jne     smelt_gomp_\name
+        jne     \ours
         jmpq    *smelt_real_\name(%rip)
+        .endm
+
+        .macro JUMP_OR_OURS name
+        JUMP_OR \name, smelt_gomp_\name
         .endm
 
         .macro MAKING_STUB name
@@ -102,6 +106,13 @@
         END     \name
         .endm
 
+        .macro ALONE_STUB name
+        BEGIN   \name
+        JUMP_OR \name, 1f
+1:      LONG_WAY \name, smelt_gomp_alone
+        END     \name
+        .endm
+
         .macro STUB name, function
         BEGIN   \name
         LONG_WAY \name, \function
@@ -112,6 +123,7 @@
 #define MAKES(name) MAKING_STUB name
 #define WAITS(name) WAITING_STUB name
 #define MARKED(name) MARKING_STUB name
+#define ALONE(name) ALONE_STUB name
 #define LEFT(name) STUB name, smelt_gomp_leave
 #define COOLED(name) STUB name, smelt_gomp_cool
 #define NOTED(name) STUB name, smelt_gomp_note

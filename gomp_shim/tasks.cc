@@ -7,6 +7,7 @@
 #include "own_tasks.h"
 #include "real.h"
 #include "region.h"
+#include "surplus.h"
 
 // The stubs find it there.
 static_assert(offsetof(smelt::openmp::Position, unmarked) == 0);
@@ -17,7 +18,9 @@ extern "C" void smelt_gomp_mark(void) {
   Position& position = smelt_gomp_position;
   if (position.word) take_position(position);
   // Where other runtimes' calls come by, and where the position may yet be taken, every task is looked at.
-  position.unmarked = position.word || smelt_openmp_several || smelt::options().tasks;
+  Lent* const lent = lent_in(position);
+  position.unmarked = position.word || smelt_openmp_several || smelt::options().tasks || lent;
+  if (lent) lent->defers = true;
   if (!position.real_epoch) return;
   // A region inside this one that we do not see ends its own tasks, and they are in none of our groups.
   if (REAL(omp_get_level)() == position.level) {
@@ -26,6 +29,5 @@ extern "C" void smelt_gomp_mark(void) {
   }
   if (!mark(*position.real_epoch, position.epoch + 1)) return;
   position.barrier->wake_all();
-  if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active)
-    hot->fork->wake_all();  // those who wait at the join
+  if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active) wake_joining(*hot);
 }

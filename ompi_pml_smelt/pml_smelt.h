@@ -147,6 +147,8 @@ static inline bool pml_smelt_is_ours(const ompi_request_t *request) {
 }
 /* Until it is done. */
 void pml_smelt_wait(smelt_transfer *transfer);
+void pml_smelt_wait_for(smelt_transfer *const *transfers, unsigned count, unsigned needed);
+void pml_smelt_waits_find(void); /* what the waits ask of the process's other libraries */
 /* Of a request of ours that nobody else knows yet: waits, tells, and frees it. An error class. */
 int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status);
 

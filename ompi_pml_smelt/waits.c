@@ -30,7 +30,7 @@ static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_
   for (size_t i = 0; i < count; ++i) {
     if ((transfers[found] = pending(requests[i]))) ++found;
     if (found == kAtOnce || (found && i + 1 == count)) {
-      (void)smelt_endpoint_wait(pml_smelt_endpoint, transfers, found, found);
+      pml_smelt_wait_for(transfers, found, found);
       found = 0;
     }
   }
@@ -46,7 +46,7 @@ static void wait_for_one(size_t count, ompi_request_t **requests) {
     if (found == kAtOnce || !(transfers[found] = pending(requests[i]))) return;
     ++found;
   }
-  if (found) (void)smelt_endpoint_wait(pml_smelt_endpoint, transfers, found, 1);
+  if (found) pml_smelt_wait_for(transfers, found, 1);
 }
 
 static int wait_any(size_t count, ompi_request_t **requests, int *index, ompi_status_public_t *status) {
@@ -62,6 +62,7 @@ static int wait_some(size_t count, ompi_request_t **requests, int *done, int *in
 void pml_smelt_waits_begin(void) {
   if (replaced) return;
   replaced = true;
+  pml_smelt_waits_find();
   stock = ompi_request_functions;
   ompi_request_functions.req_wait = wait_one;
   ompi_request_functions.req_wait_all = wait_all;

@@ -28,6 +28,8 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   sum->abandoned += now(counters.abandoned);
   sum->shared_loops += now(counters.shared_loops);
   sum->own_tasks += now(counters.tasks);
+  sum->surplus_regions += now(counters.surplus);
+  sum->surplus_evictions += now(counters.evictions);
 }
 
 [[gnu::destructor]] void print_at_exit() {
@@ -37,18 +39,21 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   if (sum.regions + sum.other_regions == 0 || !options().stats) return;
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
   // In the usual process there are none, and a reader need not wonder what they are.
-  char loops[64] = "", tasks[64] = "", others[64] = "";
+  char loops[64] = "", tasks[64] = "", surplus[96] = "", others[64] = "";
   if (sum.shared_loops > 0)
     std::snprintf(loops, sizeof loops, "; %llu dynamic loops in shares", number(sum.shared_loops));
   if (sum.own_tasks > 0) std::snprintf(tasks, sizeof tasks, "; %llu tasks by stealing", number(sum.own_tasks));
+  if (sum.surplus_regions > 0)
+    std::snprintf(surplus, sizeof surplus, "; %llu regions of user-level threads (%llu times taken from a carrier)",
+                  number(sum.surplus_regions), number(sum.surplus_evictions));
   if (sum.other_regions > 0)
     std::snprintf(others, sizeof others, "; %llu regions of other OpenMP runtimes", number(sum.other_regions));
   log_line(
       "OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu %s's for tasks "
-      "(%llu waits given up for one); %llu sleeps%s%s%s",
+      "(%llu waits given up for one); %llu sleeps%s%s%s%s",
       number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
       number(sum.own_episodes), number(sum.real_episodes), runtime.name, number(sum.abandoned), number(sum.sleeps),
-      loops, tasks, others);
+      loops, tasks, surplus, others);
 }
 
 }  // namespace

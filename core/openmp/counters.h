@@ -22,9 +22,11 @@ struct alignas(kLineBytes) Counters {
   std::atomic<uint64_t> starts{0};   // hot teams made
   std::atomic<uint64_t> ends{0};     // of these, ended before their master
   std::atomic<uint64_t> shared_loops{0};
+  std::atomic<uint64_t> surplus{0};  // regions in which threads ran as user-level threads
   // Anybody's.
   alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};
-  std::atomic<uint64_t> tasks{0};  // that were not the runtime's
+  std::atomic<uint64_t> tasks{0};      // that were not the runtime's
+  std::atomic<uint64_t> evictions{0};  // times that user-level threads had to be taken from a kernel thread
 
   Counters* next = nullptr;  // all that are alive; guarded by a lock in counters.cc
 };
