@@ -149,7 +149,10 @@ void pml_smelt_wait(smelt_transfer *transfer) { pml_smelt_wait_for(&transfer, 1,
  * of its kernel thread run, until there is nobody else who could: then it may keep that. */
 static int (*give_way)(void);
 
-void pml_smelt_waits_find(void) { give_way = (int (*)(void))dlsym(RTLD_DEFAULT, "smelt_gomp_give_way"); }
+void pml_smelt_waits_find(void) {
+  void *found = dlsym(RTLD_DEFAULT, "smelt_gomp_give_way");
+  memcpy(&give_way, &found, sizeof found);
+}
 
 void pml_smelt_wait_for(smelt_transfer *const *transfers, unsigned count, unsigned needed) {
   for (bool others = give_way != NULL; others; others = give_way() != 0) {

@@ -17,7 +17,6 @@
 // seen before anything is claimed. The reader goes on over a cell that is claimed by somebody who has died.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -92,9 +91,10 @@ inline InboxCell* Inbox::claim(uint16_t sender, uint64_t* position) const {
       *position = at;
       return &cell;
     }
-    if (inbox::position_of(seen) < at) return nullptr;
+    const uint64_t there = inbox::position_of(seen);
+    if (there < at) return nullptr;
     // Another's, or used and passed already: then so is all that lies a ring before what is there now.
-    at = std::max(at, inbox::position_of(seen) - size) + 1;
+    at = there == at ? at + 1 : there - size + 1;
   }
 }
 

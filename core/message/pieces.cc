@@ -64,7 +64,7 @@ bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Req
       if (send->packet == kNoPacket) break;
       fetch(send, send->moved, area(me_).pieces + uint64_t{send->packet} * shape_.piece_bytes, bytes);
     }
-    uint64_t position;
+    uint64_t position = 0;
     InboxCell* cell = inbox.claim(me_, &position);
     if (!cell) break;
     pieces_.hand_to(send->packet, to);

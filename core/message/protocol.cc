@@ -50,7 +50,7 @@ void Endpoint::end(Request* request) {
 
 // A cell without a message. False: there is no room.
 bool Endpoint::put(uint16_t to, const Header& header) {
-  uint64_t position;
+  uint64_t position = 0;
   const Inbox& inbox = queues_[to].inbox;
   InboxCell* cell = inbox.claim(me_, &position);
   if (!cell) return false;
@@ -69,7 +69,7 @@ Endpoint::Announced Endpoint::announce(Request* request) {
     if (request->packet == kNoPacket) return Announced::kNoRoom;
     fetch(request, 0, area(me_).packets + uint64_t{request->packet} * shape_.packet_bytes, request->length);
   }
-  uint64_t position;
+  uint64_t position = 0;
   const Inbox& inbox = queues_[request->peer].inbox;
   InboxCell* cell = inbox.claim(me_, &position);
   if (!cell) return Announced::kNoRoom;

@@ -72,6 +72,36 @@ uint64_t receive_all(InboxReader& reader, uint32_t senders, uint64_t messages) {
   return wrong;
 }
 
+TEST(Inbox, ATailThatComesLateIsSteppedOver) {
+  SharedInbox shared(8);
+  InboxReader reader{shared.inbox};
+  uint64_t position, claimed = 0;
+  for (uint64_t round = 0; round < 3; ++round) {
+    // What a claimer writes there who was kept from it for so long.
+    for (const uint64_t late : {uint64_t{0}, 8 * round, claimed}) {
+      shared.inbox.front->tail.store(late, std::memory_order_relaxed);
+      InboxCell* cell = shared.inbox.claim(1, &position);
+      ASSERT_NE(cell, nullptr) << late;
+      EXPECT_EQ(position, claimed++);
+      shared.inbox.publish(cell, position, 1);
+    }
+    while (claimed < 8 * (round + 1)) {
+      shared.inbox.front->tail.store(0, std::memory_order_relaxed);
+      InboxCell* cell = shared.inbox.claim(1, &position);
+      ASSERT_NE(cell, nullptr);
+      EXPECT_EQ(position, claimed++);
+      shared.inbox.publish(cell, position, 1);
+    }
+    shared.inbox.front->tail.store(0, std::memory_order_relaxed);
+    EXPECT_EQ(shared.inbox.claim(1, &position), nullptr) << "it is full";
+    int32_t sender, still;
+    for (int i = 0; i < 8; ++i) {
+      ASSERT_NE(reader.peek(&sender, &still), nullptr);
+      reader.pass();
+    }
+  }
+}
+
 TEST(Inbox, AFullRingSaysSoAndLosesNothing) {
   const SharedInbox shared(4);
   InboxReader reader{shared.inbox};
