@@ -360,6 +360,7 @@ class OtherProcess {
         while (smelt_rail_test(there.rails, &receive, nullptr) == 0) ::sched_yield();
         smelt_rail_request answer;
         if (smelt_rail_send(there.rails, &answer, peer, "so", 2) != 0) ::_exit(1);
+        while (smelt_rail_test(there.rails, &answer, nullptr) == 0) ::sched_yield();
       }
     }
     smelt_rail_options options{};
