@@ -41,8 +41,6 @@ void load_library() {
                      find(&library.dupinfo, "fi_dupinfo") && find(&library.fabric, "fi_fabric");
 }
 
-// Providers of plain messages over IP, in the order in which smelt network tries them (core/network/fabric.cc).
-constexpr const char* kProviders[] = {"net", "tcp", "tcp;ofi_rxm", "sockets"};
 constexpr size_t kEvents = 8192;  // of a completion queue: more than packets under way
 
 bool is_at(const fi_info& info, const char* address) {
@@ -65,7 +63,7 @@ void close_object(Object** object) {
 int Port::find(const char* address, const char* sampled) {
   if (const int error = find_at(address, sampled); error != -ENODEV) return error;
   int error = -ENODEV;
-  for (const char* provider : kProviders)
+  for (const char* provider : kRailProviders)
     if (error == -ENODEV) error = find_at(address, provider);
   return error;
 }

@@ -11,7 +11,6 @@
 #include "bench/paper/figures.h"
 #include "bench/paper/programs.h"
 #include "epcc/program.h"
-#include "profile/text/statistics.h"
 
 namespace smelt::paper {
 namespace {
@@ -59,11 +58,7 @@ std::map<std::pair<std::string, int>, Cell> measure_mpi(const Settings& settings
     for (const nlohmann::json& row : all)
       times[{row.at("side"), row.at("n")}].push_back(double{row.at("ns")} / int{row.at("n")});
   std::map<std::pair<std::string, int>, Cell> medians;
-  for (const auto& [what, values] : times) {
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    const double middle = median(values);
-    medians[what] = {middle, (*most - *least) / middle / 2, ""};
-  }
+  for (const auto& [what, values] : times) medians[what] = cell_of(values);
   return medians;
 }
 

@@ -16,7 +16,6 @@
 #include "bench/paper/programs.h"
 #include "bench/paper/timing.h"
 #include "epcc/program.h"
-#include "profile/text/statistics.h"
 
 namespace smelt::paper {
 namespace {
@@ -80,13 +79,6 @@ struct Contestant {
   std::vector<double> rates = {};
 };
 
-Cell cell_of(const std::vector<double>& rates) {
-  if (rates.empty()) return {};
-  const auto [least, most] = std::minmax_element(rates.begin(), rates.end());
-  const double middle = median(rates);
-  return {middle, (*most - *least) / middle / 2, ""};
-}
-
 // Of all rows at once, in turns.
 struct Race {
   std::vector<std::string> names;
@@ -132,23 +124,21 @@ Race search_race(const Settings& settings, const Mpi& mpi, const std::string& na
   const std::string ours = find_in_build(settings, fmt::format("bench/{0}/{0}_smelt", name)),
                     theirs = find_in_build(settings, fmt::format("bench/{0}/{0}_mpi", name));
   const bool has_mpi = mpi.is_there() && !theirs.empty();
+  const auto with_shape = [&](Words words) {
+    words.insert(words.end(), shape.begin(), shape.end());
+    return words;
+  };
   Race race;
   for (const int threads : {1, 8, 64, 512}) {
-    Words few = shape, own{ours, "--threads", std::to_string(threads)};
-    own.insert(own.end(), shape.begin(), shape.end());
-    Words other{theirs, "--threads", std::to_string(threads)};
-    other.insert(other.end(), shape.begin(), shape.end());
+    const Words other = with_shape({theirs, "--threads", std::to_string(threads)});
     std::vector<Contestant> row(polls ? 4 : 3);
-    if (!ours.empty()) row[0].argv = own;
+    if (!ours.empty()) row[0].argv = with_shape({ours, "--threads", std::to_string(threads)});
     // As many kernel threads would be started for minutes.
     if (has_mpi && threads <= 64) {
       row[1].argv = mpi.has_component() ? mpi.by(true, 2, false, other) : Words{};
       row[2].argv = mpi.by(false, 2, false, other);
     }
-    if (has_mpi && polls && threads == 1) {
-      few.insert(few.begin(), {theirs, "--polling"});
-      row[3].argv = mpi.by(false, 2, true, few);
-    }
+    if (has_mpi && polls && threads == 1) row[3].argv = mpi.by(false, 2, true, with_shape({theirs, "--polling"}));
     race.names.push_back(std::to_string(threads)), race.x.push_back(threads);
     race.rows.push_back(row);
   }

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "epcc/child.h"
+#include "profile/text/statistics.h"
 
 namespace smelt::paper {
 namespace {
@@ -22,6 +24,13 @@ std::string read_all(const std::string& path) {
 }
 
 }  // namespace
+
+Cell cell_of(const std::vector<double>& runs) {
+  if (runs.empty()) return {};
+  const auto [least, most] = std::minmax_element(runs.begin(), runs.end());
+  const double middle = median(runs);
+  return {middle, (*most - *least) / middle / 2, ""};
+}
 
 std::string find_in_build(const Settings& settings, const std::string& path) {
   const std::string full = settings.build + "/" + path;

@@ -10,6 +10,9 @@
 
 namespace smelt::paper {
 
+// Of several runs: their median, ± half of least to greatest. None: no number.
+Cell cell_of(const std::vector<double>& runs);
+
 // A path below the build folder, "" when nothing executable is there.
 std::string find_in_build(const Settings& settings, const std::string& path);
 

@@ -19,6 +19,7 @@
 #include <deque>
 
 #include "profile/text/error.h"
+#include "rail/rail.h"
 
 namespace smelt {
 namespace {
@@ -69,10 +70,6 @@ struct FreeInfo {
   void operator()(fi_info* info) const { library().freeinfo(info); }
 };
 using Info = std::unique_ptr<fi_info, FreeInfo>;
-
-// Providers of plain messages over IP, the one with less on top first. `net` is what became `tcp` in libfabric 1.18: it
-// serves such endpoints itself, and 8 bytes take 0.8 of what they take through ofi_rxm.
-constexpr const char* kProviders[] = {"net", "tcp", "tcp;ofi_rxm", "sockets"};
 
 bool is_at(const fi_info& info, const std::string& address) {
   if (!info.src_addr || info.src_addrlen < sizeof(sockaddr_in)) return false;
@@ -159,7 +156,7 @@ class Port final : public FabricPort {
  private:
   void find(const std::string& address, size_t largest) {
     std::string why = "none";
-    for (const char* provider : kProviders) {
+    for (const char* provider : kRailProviders) {
       const Info hints(library().dupinfo(nullptr));
       if (!hints) throw UserError("out of memory for libfabric");
       hints->ep_attr->type = FI_EP_RDM;
