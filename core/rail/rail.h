@@ -38,9 +38,9 @@ enum RailMethod : uint32_t {
 // A packet's most bytes. What libfabric's tcp;ofi_rxm, with what it puts before them, still sends without asking the
 // receiver first: on a distant network a longer one takes three times as long.
 inline constexpr uint32_t kRailPacket = (16 << 10) - 128;
-// libfabric's providers of plain messages over IP, in the order in which they are tried, to sample and to send. `net` is
-// what became `tcp` in libfabric 1.18: it serves such endpoints itself, and 8 bytes take 0.8 of what they take through
-// ofi_rxm.
+// libfabric's providers of plain messages over IP, in the order in which they are tried, to sample and to send. `net`
+// is what became `tcp` in libfabric 1.18: it serves such endpoints itself, and 8 bytes take 0.8 of what they take
+// through ofi_rxm.
 inline constexpr const char* kRailProviders[] = {"net", "tcp", "tcp;ofi_rxm", "sockets"};
 inline constexpr uint32_t kRailMethods = 4;
 inline constexpr const char* kRailMethodNames[kRailMethods] = {"eager", "rendezvous", "gathered", "pair"};
