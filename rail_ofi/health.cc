@@ -25,6 +25,12 @@
 // than it was, and was left out.) News comes at once or half a millisecond late, so nothing shorter tells. The middle
 // of the last five such spans says how many times slower than sampled the link is, if that is more than a quarter;
 // where nothing was measured for a second the word fades, so that a link that nobody uses any more gets another chance.
+//
+// After a pause TCP begins anew (core/rail/finish.cc), which on a distant rail is most of what a message takes. Its
+// window is followed as Linux has it: it grows by what arrives while at least half of it is used, and halves for every
+// timeout in which nothing is sent. Where it is less than the rail holds, a message waits for it, and the canary knows
+// that it does. (When it did not, a pause was taken for slowness, and the far one of two rails carried half of what it
+// could.)
 #include <cerrno>
 
 #include "rail_ofi/rails.h"
@@ -41,6 +47,8 @@ constexpr double kSuspectTimes = 4;
 constexpr int64_t kSilence = 1000 * kMs, kNoPong = 200 * kMs;
 constexpr int64_t kSpan = 10 * kMs, kFade = 1000 * kMs;
 constexpr uint64_t kSpanBytes = 128 << 10;
+constexpr double kFirstWindow = 10 * kSegment;  // RFC 6928
+constexpr int64_t kLeastTimeout = 200 * kMs;    // Linux's, beyond the round trip
 constexpr double kDrift = 1.25, kSlowest = 1000, kFastest = 0.25;
 
 int64_t patience_of(const smelt_rails& rails, const Link& link) {
@@ -61,6 +69,16 @@ double middle_of(const double* values, uint32_t count) {
   return sorted[count / 2];
 }
 
+// So many of the bytes under way have arrived. A window of which less than half is used does not grow.
+void grow_window(const smelt_rails& rails, Link& link, uint64_t bytes) {
+  if (link.window >= rails.rail[link.rail].holds) return;
+  const auto under_way = static_cast<double>(link.unacked_bytes);
+  const double used = under_way < link.window ? under_way : link.window;
+  if (used > link.used) link.used = used;
+  const double grown = link.window + static_cast<double>(bytes), most = 2 * link.used;
+  if (link.window < most) link.window = grown < most ? grown : most;
+}
+
 // So many bytes have arrived; `idle`: nothing is under way any more.
 void measure(const smelt_rails& rails, Link& link, uint64_t bytes, bool idle) {
   Pace& pace = link.pace;
@@ -68,7 +86,8 @@ void measure(const smelt_rails& rails, Link& link, uint64_t bytes, bool idle) {
   if (pace.last != 0) {
     const RailCurve& curve = rails.rail[link.rail].curve;
     pace.busy += rails.now - pace.last, pace.bytes += bytes;
-    pace.should_us += rail_time(curve, pace.since_idle + bytes) - rail_time(curve, pace.since_idle);
+    const RailNow sampled{&curve, 0, 1, pace.window};
+    pace.should_us += rail_finish(sampled, pace.since_idle + bytes) - rail_finish(sampled, pace.since_idle);
   }
   pace.since_idle = idle ? 0 : pace.since_idle + bytes;
   pace.last = idle ? 0 : rails.now;
@@ -129,6 +148,7 @@ void welcome(smelt_rails& rails, Link& link, uint32_t epoch) {
   link.sent = link.arrived = 0, link.unread_there = 0;
   link.moved = rails.now, link.suspected = link.proved = link.refused = 0;
   link.pace.last = 0, link.pace.since_idle = 0;
+  link.window = 0;
   link.hello_wait = 0;
 }
 
@@ -176,6 +196,27 @@ void look_for(smelt_rails& rails, Peer& peer) {
 
 double slow_of(const Link& link) { return link.pace.slow > kDrift || link.pace.slow < 1 / kDrift ? link.pace.slow : 1; }
 
+double window_of_tcp(const smelt_rails& rails, const Link& link) {
+  const OneRail& rail = rails.rail[link.rail];
+  if (rail.holds < kFirstWindow) return HUGE_VAL;
+  double window = link.window;
+  if (rails.forgets && link.sent == link.arrived) {
+    // Since the last byte left, a round trip before it was acknowledged.
+    const auto round_trip = static_cast<int64_t>(2e3 * rail.curve.us[0]);
+    const int64_t timeout = kLeastTimeout + round_trip;
+    int64_t pause = rails.now - link.rested + round_trip;
+    for (; pause >= timeout && window > kFirstWindow; pause -= timeout) window /= 2;
+  }
+  if (window < kFirstWindow) window = kFirstWindow;  // a new connection's, too
+  return window < rail.holds ? window : HUGE_VAL;
+}
+
+void begins(smelt_rails& rails, Link& link) {
+  link.moved = rails.now;
+  link.pace.window = window_of_tcp(rails, link), link.used = 0;
+  if (link.pace.window < rails.rail[link.rail].holds) link.window = link.pace.window;
+}
+
 void hear(smelt_rails& rails, Link& link, const Header& header) {
   Peer& peer = *link.peer;
   if (header.messages_read > peer.read_there && header.messages_read <= peer.next_send)
@@ -197,7 +238,9 @@ void hear(smelt_rails& rails, Link& link, const Header& header) {
     packet->unacked = false;
     if (!packet->posted) give_packet(rails, packet);
   }
+  grow_window(rails, link, bytes);
   link.unacked_bytes -= bytes;
+  if (link.sent == link.arrived) link.rested = rails.now;
   rails.rail[link.rail].backlog -= bytes;
   link.moved = rails.now, link.suspected = link.proved = 0;
   measure(rails, link, bytes, link.sent == link.arrived);

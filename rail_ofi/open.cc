@@ -77,6 +77,9 @@ bool find_place(const ifaddrs* all, const PackedRail& rail, Place* place) {
 int open_rails(smelt_rails& rails) {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return -ENODEV;
+  char forgets = '1';
+  os::read_small_file("/proc/sys/net/ipv4/tcp_slow_start_after_idle", &forgets, 1);
+  rails.forgets = forgets != '0';
   uint32_t opened = 0;
   int why = -ENODEV;
   for (uint32_t r = 0; r < rails.profile.rails; ++r) {
@@ -86,6 +89,7 @@ int open_rails(smelt_rails& rails) {
     const double bandwidth = rail_bandwidth(rail.curve);
     const uint32_t last = rail.curve.count - 1;
     rail.per_byte = bandwidth > 0 ? 1 / bandwidth : rail.curve.us[last] / static_cast<double>(rail.curve.bytes[last]);
+    rail.holds = 2 * rail.curve.us[0] / rail.per_byte;
     Place place{};
     if (!find_place(all, rails.profile.rail[r], &place)) continue;
     char text[INET_ADDRSTRLEN];

@@ -36,6 +36,7 @@ inline constexpr uint32_t kMessages = 1024;       // of one direction that are n
 inline constexpr int64_t kWindowNs = 40'000'000;  // so long in advance a link is given packets
 inline constexpr uint32_t kPostedReceives = 64;   // of each rail: a window of a fast one is read in a few turns
 inline constexpr uint32_t kSpans = 5;
+inline constexpr double kSegment = 1448;  // bytes of TCP's, on Ethernet
 inline constexpr uint32_t kRanges = 6;
 inline constexpr uint32_t kPeerSlots = 2 * SMELT_RAIL_PEERS;
 static_assert(SMELT_RAIL_PEERS < UINT16_MAX);
@@ -105,6 +106,7 @@ struct Pace {
   int64_t busy;         // of the span that is measured
   uint64_t bytes;       // that arrived in it
   uint64_t since_idle;  // that arrived since the link had nothing under way
+  double window;        // TCP's, then
   double should_us;     // of the span, as sampled
   double span[kSpans];
   uint32_t count;
@@ -136,6 +138,9 @@ struct Link {
   // Health
   int64_t hello_at, hello_wait, moved, suspected, proved;
   int64_t refused;  // since when libfabric says "later" to everything; 0: it does not
+  int64_t rested;   // when it last had nothing under way any more
+  double window;    // bytes that TCP let out at once then, as far as it can be told from here
+  double used;      // the most of it that was, since
   Lifeline lifeline;
   Pace pace;
   uint64_t bytes, packets, joined, again;
@@ -174,6 +179,7 @@ struct OneRail {
   Port port;
   RailCurve curve;           // transfer_curve
   double per_byte;           // µs of a long message
+  double holds;              // bytes under way, there and back
   uint64_t backlog;          // bytes that are queued or have not arrived, to all peers
   uint32_t receives;         // posted
   int64_t looked, happened;  // when it was asked last, and when it last had something
@@ -194,6 +200,7 @@ struct smelt_rails : smelt::Object {
   smelt::rail_ofi::Packet* free_packets;
   smelt::rail_ofi::Chunk* chunks;
   uint64_t split_from;  // shorter messages take one rail
+  bool forgets;         // TCP begins anew after a pause (net.ipv4.tcp_slow_start_after_idle)
   int64_t now, next_turn;
 };
 
@@ -225,6 +232,8 @@ void link_failed(smelt_rails& rails, Link& link);
 void peer_failed(smelt_rails& rails, Peer& peer, int error);
 void look_after(smelt_rails& rails, Peer& peer);
 double slow_of(const Link& link);
+double window_of_tcp(const smelt_rails& rails, const Link& link);
+void begins(smelt_rails& rails, Link& link);  // to have something under way
 
 // --- progress.cc
 void progress(smelt_rails& rails);

@@ -47,7 +47,8 @@ struct Arguments {
                                256 << 10, 512 << 10, 1 << 20, 2 << 20,  4 << 20,  16 << 20};
   uint32_t rounds = 7, mpi_rounds = 6, mpi_runs = 3;
   uint32_t burst_kb = 64;
-  bool strict = false, cold = false;
+  bool strict = false;
+  uint32_t row = 8;
   double seconds = 20;
   std::string tcp = "cubic";  // what most machines have
   std::string smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, component = BENCH_COMPONENT, keep;
@@ -133,9 +134,9 @@ void measure(const Node& node, int number, size_t ways, const Arguments& argumen
   double slowest = 1e9;
   for (const uint32_t rate : arguments.rates) slowest = std::min(slowest, std::max(1.0, double(rate)));
   const auto pause_ns = static_cast<int64_t>(1e6 + 8e3 * 1024 * arguments.burst_kb / slowest);
-  // Each way has connections of its own, and TCP begins anew on one that was not used for some 0.2 s, which it is not
-  // where a rail is far: then what counts is a way's second message in a row, as with what was sampled.
-  const size_t in_a_row = arguments.delays.empty() || arguments.cold ? 1 : 2;
+  // Each way has connections of its own, and TCP begins anew on one that was not used for some 0.2 s, which is felt
+  // where a rail is far: then what counts is a later one of a way's messages in a row, as with what was sampled.
+  const size_t in_a_row = arguments.delays.empty() ? 1 : arguments.row;
   for (size_t s = 0; s < arguments.sizes.size(); ++s)
     for (int round = -1; round < static_cast<int>(rounds_of(arguments, arguments.sizes[s])); ++round)
       for (size_t turn = 0; turn < ways * in_a_row; ++turn) {
@@ -481,7 +482,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--mpi-rounds", arguments.mpi_rounds, "of Open MPI, in each run; 0: without")->capture_default_str();
   app.add_option("--mpi-runs", arguments.mpi_runs, "of Open MPI")->check(CLI::Range(1, 64))->capture_default_str();
-  app.add_flag("--cold", arguments.cold, "with --delays: each way's first message after the others', not its second");
+  app.add_option("--row", arguments.row, "with --delays: messages of each way in a row, of which the last counts")
+      ->check(CLI::Range(1u, 1000u))
+      ->capture_default_str();
   app.add_flag("--strict", arguments.strict, "exit code 1 where something is missed by more than the spread");
   app.add_option("--keep", arguments.keep, "write the sampled profile and Open MPI's parameters into this folder");
   app.add_option("--seconds", arguments.seconds, "of sampling, for each rail")->capture_default_str();

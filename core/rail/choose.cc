@@ -23,6 +23,20 @@ void finish(const RailNow* rails, uint32_t count, RailSplit* split) {
   }
 }
 
+// A cold rail gains little, and gets warm only by what it carries.
+bool are_worth_warming(const RailNow* rails, uint32_t count, uint64_t n) {
+  RailNow warm[kMaxRails];
+  bool cold = false;
+  double alone_us = INFINITY;
+  for (uint32_t r = 0; r < count; ++r) {
+    warm[r] = rails[r], warm[r].window = HUGE_VAL;
+    cold = cold || rails[r].window < HUGE_VAL;
+    if (rail_finish(warm[r], n) < alone_us) alone_us = rail_finish(warm[r], n);
+  }
+  RailSplit split;
+  return cold && split_message(warm, count, n, &split) == 0 && split.finish_us <= kWorthwhile * alone_us;
+}
+
 }  // namespace
 
 double rail_spread(const RailCurve& curve, uint64_t n) {
@@ -38,8 +52,7 @@ int split_by_bandwidth(const RailNow* rails, uint32_t count, uint64_t n, RailSpl
   double width[kMaxRails], sum = 0;
   bool known = true;
   for (uint32_t r = 0; r < count; ++r) {
-    if (rails[r].curve->count == 0 || !(rails[r].idle_us >= 0) || !(rails[r].slow > 0)) return -EINVAL;
-    if (!std::isfinite(rail_finish(rails[r], n))) return -EINVAL;
+    if (!is_sane(rails[r]) || !std::isfinite(rail_finish(rails[r], n))) return -EINVAL;
     width[r] = rail_bandwidth(*rails[r].curve) / rails[r].slow;
     known = known && width[r] > 0;
   }
@@ -63,7 +76,7 @@ int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* ou
   uint32_t alone = 0;
   for (uint32_t r = 1; r < count; ++r)
     if (rail_finish(rails[r], n) < rail_finish(rails[alone], n)) alone = r;
-  if (out->finish_us > kWorthwhile * rail_finish(rails[alone], n)) {
+  if (out->finish_us > kWorthwhile * rail_finish(rails[alone], n) && !are_worth_warming(rails, count, n)) {
     *out = {};
     out->bytes[alone] = n;
     finish(rails, count, out);

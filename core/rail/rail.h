@@ -6,12 +6,14 @@
 // taken to be linear in the size. From these curves, and from nothing else:
 //
 //   limits     where the curves of two ways cross (limits.cc)
+//   finish     when a message would be there over a rail that is busy, slower than it was, or cold (finish.cc)
 //   split      a long message over several rails so that all end at the same time (split.cc, choose.cc)
 //   aggregate  how many waiting short packets should leave as one (aggregate.cc)
 //
 // All of it are pure functions: both ends that know the same profile find the same.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace smelt {
@@ -83,12 +85,18 @@ RailLimits limits_of(const Rail& rail, const RailCurve& copy);
 
 // A rail as a message finds it.
 struct RailNow {
-  const RailCurve* curve;  // of transfer_curve
-  double idle_us;          // from now until what it still carries is done; >= 0
-  double slow = 1;         // what exceeds the shortest message takes so many times as long, > 0: the canary's word
+  const RailCurve* curve;    // of transfer_curve
+  double idle_us;            // from now until what it still carries is done; >= 0
+  double slow = 1;           // what exceeds the shortest message takes so many times as long, > 0: the canary's word
+  double window = HUGE_VAL;  // bytes that TCP lets out at once, twice as many a round trip later, and so on, >= 1
+  double under_way = 0;      // that fill it already, >= 0
 };
+// A curve with samples, and nothing out of its range.
+bool is_sane(const RailNow& rail);
 // When n bytes would be there, from now.
 double rail_finish(const RailNow& rail, uint64_t n);
+// The most bytes up to n that would be there by then; 0: not even one.
+uint64_t rail_capacity(const RailNow& rail, double until_us, uint64_t n);
 struct RailSplit {
   uint64_t bytes[kMaxRails] = {};  // of the message, by rail; 0: not used
   double finish_us = 0;            // predicted, from now until the last part is there
@@ -101,9 +109,10 @@ int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* o
 // Shares in proportion to the bandwidths, which forgets latencies and what the rails still carry; equal ones where a
 // bandwidth is not known. The same errors.
 int split_by_bandwidth(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
-// What a message should do. One rail, where all of them together do not gain 3 % on it (kWorthwhile): several parts are
-// several chances to be late. The shares by bandwidth, where what the curves promise beyond them is less than the
-// samples' spread around n: the long end of a curve is worth more than its middle on a busy machine. Else equal finish.
+// What a message should do. One rail, where all of them together do not gain 3 % on it (kWorthwhile), nor would if none
+// were cold: several parts are several chances to be late. The shares by bandwidth, where what the curves promise
+// beyond them is less than the samples' spread around n: the long end of a curve is worth more than its middle on a
+// busy machine. Else equal finish.
 int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
 // From how many bytes on a message goes over several of these rails; UINT64_MAX: up to the longest sample, never.
 uint64_t split_from(const RailNow* rails, uint32_t count);

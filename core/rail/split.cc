@@ -20,25 +20,13 @@
 namespace smelt {
 namespace {
 
-uint64_t capacity(const RailNow& rail, double until_us, uint64_t n) {
-  const double shortest = rail.curve->us[0], more = until_us - rail.idle_us - shortest;
-  if (more < 0) return 0;
-  const uint64_t bytes = rail_bytes_within(*rail.curve, shortest + more / rail.slow);
-  return bytes < n ? bytes : n;
-}
-
 bool enough(const RailNow* rails, uint32_t count, double until_us, uint64_t n) {
   uint64_t left = n;
-  for (uint32_t r = 0; r < count; ++r) left -= capacity(rails[r], until_us, left);
+  for (uint32_t r = 0; r < count; ++r) left -= rail_capacity(rails[r], until_us, left);
   return left == 0;
 }
 
 }  // namespace
-
-double rail_finish(const RailNow& rail, uint64_t n) {
-  const double shortest = rail.curve->us[0];
-  return rail.idle_us + shortest + rail.slow * (rail_time(*rail.curve, n) - shortest);
-}
 
 int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out) {
   if (count == 0 || count > kMaxRails || n == 0) return -EINVAL;
@@ -46,7 +34,7 @@ int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* o
   uint32_t alone = 0;  // who would be first with all of it
   double early = 0, late = INFINITY;
   for (uint32_t r = 0; r < count; ++r) {
-    if (rails[r].curve->count == 0 || !(rails[r].idle_us >= 0) || !(rails[r].slow > 0)) return -EINVAL;
+    if (!is_sane(rails[r])) return -EINVAL;
     const double finish = rail_finish(rails[r], n);
     if (!std::isfinite(finish)) return -EINVAL;
     if (finish < late) late = finish, alone = r;
@@ -59,7 +47,7 @@ int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* o
   // What the rails could carry in this time beyond n is taken from those that carry least: they may be spared.
   uint64_t could = 0, share[kMaxRails];
   for (uint32_t r = 0; r < count; ++r) {
-    share[r] = capacity(rails[r], late, n);
+    share[r] = rail_capacity(rails[r], late, n);
     could += share[r];  // at most kMaxRails * n
   }
   if (could < n || n > UINT64_MAX / kMaxRails) {  // rounding where a single rail is best, or beyond all messages

@@ -254,7 +254,8 @@ void use_rails(Mutator& mutator, const Rail* rails, uint32_t count, const RailCu
     curves[r] = transfer_curve(rails[r]);
     ASSERT_LE(curves[r].count, kRailSizes);
     EXPECT_TRUE(std::is_sorted(curves[r].us, curves[r].us + curves[r].count));
-    now[r] = {&curves[r], static_cast<double>(mutator.below(3) * 1000), mutator.one_in(3) ? 2.5 : 1};
+    now[r] = {&curves[r], static_cast<double>(mutator.below(3) * 1000), mutator.one_in(3) ? 2.5 : 1,
+              mutator.one_in(3) ? static_cast<double>(1 + mutator.below(1 << 20)) : HUGE_VAL};
     const uint64_t packets[] = {mutator.below(16000), mutator.below(100), 0, mutator.below(5000)};
     EXPECT_GE(aggregate_packets(rails[r], copy, packets, 4), 1u);
     EXPECT_TRUE(std::isfinite(rail_bandwidth(curves[r])));

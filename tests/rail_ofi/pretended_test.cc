@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -160,12 +162,12 @@ class Pretended : public testing::Test {
     }
     close();
   }
-  void begin(uint32_t split = SMELT_RAIL_EQUAL_FINISH, uint32_t rails = 2, double mb_per_s = 1000) {
+  void begin(uint32_t split = SMELT_RAIL_EQUAL_FINISH, uint32_t rails = 2, double mb_per_s = 1000, double us = 20) {
     smelt_rail_options options{};
     options.split = split;
     std::vector<NetworkRail> all;
     for (uint32_t r = 0; r < rails; ++r)
-      all.push_back(rail("lo", "127.0." + std::to_string(r + 1) + ".1", 20, mb_per_s));
+      all.push_back(rail("lo", "127.0." + std::to_string(r + 1) + ".1", us, mb_per_s));
     const std::string path = packed_file(profile_of(all));
     ASSERT_EQ(a_.open(path, options), 0);
     ASSERT_EQ(b_.open(path, options), 0);
@@ -198,6 +200,30 @@ class Pretended : public testing::Test {
     int result = 0;
     until([&] { return (result = smelt_rail_test(rails.rails, request, nullptr)) != 0; }, seconds);
     return result;
+  }
+
+  // A message from a to b; of what wire 0 holds meanwhile, each packet comes out so many seconds after it began.
+  void message(const std::vector<char>& data, const std::function<double(size_t)>& arrives) {
+    std::vector<char> got(data.size());
+    smelt_rail_request send, receive;
+    size_t packet = 0;
+    const double begin = seconds_now();
+    ASSERT_EQ(smelt_rail_receive(b_.rails, &receive, 0, got.data(), got.size()), 0);
+    ASSERT_EQ(smelt_rail_send(a_.rails, &send, 0, data.data(), data.size()), 0);
+    ASSERT_TRUE(until([&] {
+      if (const Lock lock(wires.mutex); !wires[0].held.empty() && seconds_now() - begin >= arrives(packet)) {
+        ++packet;
+        const Wire::Letter letter = std::move(wires[0].held.front());
+        wires[0].held.pop_front();
+        wires.deliver(letter.to, letter.packet);
+      }
+      return smelt_rail_look(&send, nullptr) != 0 && smelt_rail_look(&receive, nullptr) != 0;
+    }));
+    EXPECT_TRUE(got == data);
+  }
+  void release() {
+    wires[0].holds = false;
+    for (const Wire::Letter& letter : std::exchange(wires[0].held, {})) wires.deliver(letter.to, letter.packet);
   }
 
   Rails a_, b_;
@@ -282,35 +308,50 @@ TEST_F(Pretended, WhatThePeerHadReadBeforeItClosedWasSent) {
 TEST_F(Pretended, ARailThatIsSlowerThanItsSamplesGetsLess) {
   begin();
   const std::vector<char> data = pattern(4'000'000, 1);
-  std::vector<char> got(data.size());
-  double next = 0;
-  const auto trickle = [&next] {
-    const Lock lock(wires.mutex);
-    if (wires[0].held.empty() || seconds_now() < next) return;
-    next = seconds_now() + 0.004;
-    const Wire::Letter letter = std::move(wires[0].held.front());
-    wires[0].held.pop_front();
-    wires.deliver(letter.to, letter.packet);
-  };
-  const auto message = [&] {
-    smelt_rail_request send, receive;
-    ASSERT_EQ(smelt_rail_receive(b_.rails, &receive, 0, got.data(), got.size()), 0);
-    ASSERT_EQ(smelt_rail_send(a_.rails, &send, 0, data.data(), data.size()), 0);
-    ASSERT_TRUE(until([&] {
-      trickle();
-      return smelt_rail_look(&send, nullptr) != 0 && smelt_rail_look(&receive, nullptr) != 0;
-    }));
-    EXPECT_TRUE(got == data);
-  };
+  const auto every_4_ms = [](size_t packet) { return 0.004 * static_cast<double>(packet); };
   EXPECT_EQ(a_.state(0).slow, 1);
   wires[0].holds = true;
-  for (int i = 0; i < 40 && a_.state(0).slow < 4; ++i) message();
+  for (int i = 0; i < 40 && a_.state(0).slow < 4; ++i) message(data, every_4_ms);
   ASSERT_GE(a_.state(0).slow, 4);
   const uint64_t slow = a_.state(0).bytes, fast = a_.state(1).bytes;
-  message();
+  message(data, every_4_ms);
   EXPECT_LT(2 * (a_.state(0).bytes - slow), a_.state(1).bytes - fast);
-  wires[0].holds = false;
-  for (const Wire::Letter& letter : std::exchange(wires[0].held, {})) wires.deliver(letter.to, letter.packet);
+  release();
+}
+
+// On a distant rail TCP begins slowly after every pause, and that is not the rail's slowness. 800 kB are on its way,
+// there and back; 600 arrive as TCP lets them out.
+TEST_F(Pretended, WhatADistantRailTakesAfterAPauseIsExpected) {
+  begin(SMELT_RAIL_EQUAL_FINISH, 1, 10, 40'000);
+  const RailCurve curve = line(40'000, 10);
+  const std::vector<char> data = pattern(600'000, 1);
+  const double in_a_row = 100'000;  // µs
+  const auto arrives = [&](double window) {
+    return [&curve, window](size_t packet) {
+      return 1e-6 * rail_finish({&curve, 0, 1, window}, (packet + 1) * rail_ofi::kPacketBytes);
+    };
+  };
+  wires[0].holds = true;
+  const double cold = smelt_rail_predict(a_.rails, 0, data.size());
+  EXPECT_NEAR(cold, rail_finish({&curve, 0, 1, 14480}, data.size()), 0.1 * cold);
+  EXPECT_GT(cold, 4 * in_a_row);
+  message(data, arrives(14480));
+  EXPECT_LT(a_.state(0).slow, 2);
+  message(data, arrives(HUGE_VAL));
+  EXPECT_LT(a_.state(0).slow, 2);
+  const double warm = smelt_rail_predict(a_.rails, 0, data.size());
+  EXPECT_LT(warm, 1.5 * in_a_row);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // a timeout: half of the window is left
+  turn();
+  const double paused = smelt_rail_predict(a_.rails, 0, data.size());
+  if (std::ifstream("/proc/sys/net/ipv4/tcp_slow_start_after_idle").get() == '0')
+    EXPECT_NEAR(paused, warm, 1);
+  else
+    EXPECT_GT(paused, warm * 1.1);
+  EXPECT_LT(paused, cold);
+  message(data, [](size_t packet) { return 0.1 + 0.03 * static_cast<double>(packet); });
+  EXPECT_GE(a_.state(0).slow, 2) << "slower than a pause explains";
+  release();
 }
 
 // What a dead rail still delivers after it has come back is of its life before.

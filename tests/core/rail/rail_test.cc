@@ -39,7 +39,7 @@ RailCurve random_curve(std::mt19937& random, uint64_t longest) {
 double finish_of(const std::vector<RailNow>& rails, const std::vector<uint64_t>& shares) {
   double finish = 0;
   for (size_t r = 0; r < rails.size(); ++r)
-    if (shares[r] > 0) finish = std::max(finish, rails[r].idle_us + rail_time(*rails[r].curve, shares[r]));
+    if (shares[r] > 0) finish = std::max(finish, rail_finish(rails[r], shares[r]));
   return finish;
 }
 
@@ -194,6 +194,47 @@ TEST(Limits, FollowFromTheCurves) {
   EXPECT_NEAR(static_cast<double>(limits.apart), (60 - 0.97 * 50.1) / (0.97 * 0.022 - 0.020), 1.01);
 }
 
+// 40 ms there and back, in which 800,000 bytes leave.
+TEST(Finish, AColdRailSendsInWindowsThatDouble) {
+  const RailCurve far = line(20'000, 0.05);
+  const double none = 20'000;
+  const auto at = [&](double window, uint64_t bytes) { return rail_finish({&far, 0, 1, window}, bytes); };
+  EXPECT_NEAR(at(10'000, 10'000), none + 500, 1);
+  EXPECT_NEAR(at(10'000, 10'001), 40'000 + none, 1);
+  EXPECT_NEAR(at(10'000, 30'000), 40'000 + none + 1'000, 1);
+  EXPECT_NEAR(at(10'000, 30'001), 80'000 + none, 1);
+  EXPECT_NEAR(at(10'000, 70'000), 80'000 + none + 2'000, 1);
+  // 640,000 bytes leave in the seventh round trip, from 240 ms on; the next ones leave one after the other.
+  EXPECT_NEAR(at(10'000, 1'270'000), 240'000 + none + 32'000, 1);
+  EXPECT_NEAR(at(10'000, 100'000'000), 280'000 + none + 0.05 * (100'000'000 - 1'270'000), 2);
+  EXPECT_NEAR(at(800'000, 10'000'000), none + 500'000, 1) << "it is full at once";
+  EXPECT_NEAR(rail_finish({&far, 5'000, 2, 10'000}, 30'000), 5'000 + 40'000 + none + 2'000, 1)
+      << "busy, and half as fast";
+  EXPECT_NEAR(rail_finish({&far, 0, 1, 10'000, 7'000}, 3'000), none + 150, 1);
+  EXPECT_NEAR(rail_finish({&far, 0, 1, 10'000, 7'000}, 3'001), 40'000 + none - 500 + 150, 1);
+  EXPECT_NEAR(rail_finish({&far, 0, 1, 10'000, 40'000}, 1), 80'000 + none - 1'500, 1);
+}
+
+TEST(Finish, CapacityIsItsInverse) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 2000; ++i) {
+    const RailCurve curve = random_curve(random, 5000);
+    const RailNow rail = {&curve, static_cast<double>(random() % 3 * 15), 0.5 + 0.5 * static_cast<double>(random() % 4),
+                          random() % 3 == 0 ? HUGE_VAL : 1 + static_cast<double>(random() % 3000),
+                          static_cast<double>(random() % 4 * 500)};
+    const uint64_t n = 1 + random() % 20'000;
+    const double until = 1.5 * rail_finish(rail, n) * static_cast<double>(random() % 1000) / 1000;
+    const uint64_t most = rail_capacity(rail, until, n);
+    ASSERT_LE(most, n);
+    if (most > 0) {
+      ASSERT_LE(rail_finish(rail, most), until * (1 + 1e-12));
+    }
+    if (most < n) {
+      ASSERT_GT(rail_finish(rail, most + 1), until * (1 - 1e-12));
+    }
+  }
+}
+
 TEST(Split, AgainstEverySplitThereIs) {
   std::mt19937 random(3);
   for (int i = 0; i < 1200; ++i) {
@@ -203,7 +244,10 @@ TEST(Split, AgainstEverySplitThereIs) {
     std::vector<RailCurve> curves;
     for (uint32_t r = 0; r < count; ++r) curves.push_back(random_curve(random, most));
     std::vector<RailNow> rails;
-    for (const RailCurve& curve : curves) rails.push_back({&curve, static_cast<double>(random() % 3 * 15)});
+    for (const RailCurve& curve : curves)
+      rails.push_back({&curve, static_cast<double>(random() % 3 * 15), 0.5 + 0.5 * static_cast<double>(random() % 4),
+                       random() % 2 == 0 ? HUGE_VAL : 1 + static_cast<double>(random() % most),
+                       static_cast<double>(random() % most)});
     RailSplit split;
     ASSERT_EQ(split_message(rails.data(), count, n, &split), 0);
     uint64_t sum = 0;
@@ -271,11 +315,27 @@ TEST(Split, SlownessIsOfTheBandwidth) {
   EXPECT_EQ(split.bytes[1], 0u);
 }
 
+// After a pause the far rail's first window is worth a wait, its second one is not.
+TEST(Split, AColdRailGetsWhatItLetsOutAtOnce) {
+  const RailCurve near = line(5, 0.1), far = line(20'000, 0.05);
+  RailNow rails[] = {{&near, 0}, {&far, 0}};
+  RailSplit split;
+  ASSERT_EQ(split_message(rails, 2, 1 << 18, &split), 0);
+  EXPECT_GT(split.bytes[1], 40'000u);
+  rails[1].window = 15'000;
+  ASSERT_EQ(split_message(rails, 2, 1 << 18, &split), 0);
+  EXPECT_EQ(split.bytes[1], 15'000u);
+  ASSERT_EQ(choose_split(rails, 2, 1 << 20, &split), 0);
+  EXPECT_NEAR(rail_finish(rails[1], split.bytes[1]), split.finish_us, 1.0);
+  EXPECT_GT(split.bytes[1], 15'000u);
+}
+
 TEST(Split, RefusesWhatMakesNoSense) {
   const RailCurve good = line(1, 1), none;
   RailSplit split;
-  const RailNow empty{&none, 0}, negative{&good, -1}, endless{&good, INFINITY}, unknown{&good, NAN}, fine{&good, 0};
-  for (const RailNow& rail : {empty, negative, endless, unknown})
+  const RailNow empty{&none, 0}, negative{&good, -1}, endless{&good, INFINITY}, unknown{&good, NAN}, fine{&good, 0},
+      closed{&good, 0, 1, 0.5}, nowhere{&good, 0, 1, NAN}, less{&good, 0, 1, 9, -1};
+  for (const RailNow& rail : {empty, negative, endless, unknown, closed, nowhere, less})
     EXPECT_EQ(split_message(&rail, 1, 1, &split), -EINVAL);
   EXPECT_EQ(split_message(&fine, 0, 1, &split), -EINVAL);
   EXPECT_EQ(split_message(&fine, 1, 0, &split), -EINVAL);
@@ -334,6 +394,17 @@ TEST(Choose, OneRailWhereSeveralGainTooLittle) {
   EXPECT_EQ(split.used, 1u);
   EXPECT_EQ(split.bytes[0], uint64_t{1} << 20);
   EXPECT_DOUBLE_EQ(split.finish_us, rail_time(fast, 1 << 20));
+}
+
+// What a cold rail carries without a wait gains 2 %, but for the messages after this one half of the time.
+TEST(Choose, AColdRailIsUsedAsFarAsItsWindowGoesIfItIsWorthItWarm) {
+  const RailCurve near = line(5, 0.1), far = line(20'000, 0.05), poor = line(20'000, 2);
+  RailSplit split;
+  for (const RailCurve* curve : {&far, &poor}) {
+    const RailNow rails[] = {{&near, 0}, {curve, 0, 1, 10'000}};
+    ASSERT_EQ(choose_split(rails, 2, 1 << 19, &split), 0);
+    EXPECT_EQ(split.bytes[1], curve == &far ? 10'000u : 0u);
+  }
 }
 
 TEST(Choose, TheLongEndWhereTheSamplesDoNotKnowBetter) {
