@@ -354,6 +354,20 @@ TEST_F(Pretended, WhatADistantRailTakesAfterAPauseIsExpected) {
   release();
 }
 
+// A megabyte, of which never more than 10 kB were under way, leaves TCP's window nearly as it was.
+TEST_F(Pretended, AWindowThatIsNotUsedDoesNotGrow) {
+  begin(SMELT_RAIL_EQUAL_FINISH, 1, 10, 40'000);
+  const std::vector<char> data = pattern(10'000, 1);
+  const double cold = smelt_rail_predict(a_.rails, 0, 600'000);
+  for (int i = 0; i < 100; ++i) {
+    message(data, [](size_t) { return 0; });
+    int turns = 0;
+    const double heard = seconds_now() + 0.002;
+    until([&] { return ++turns > 20 && seconds_now() > heard; });
+  }
+  EXPECT_GT(smelt_rail_predict(a_.rails, 0, 600'000), 0.7 * cold);
+}
+
 // What a dead rail still delivers after it has come back is of its life before.
 TEST_F(Pretended, PacketsOfALifeBeforeCountForNothing) {
   begin(SMELT_RAIL_HALVES);
