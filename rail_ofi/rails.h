@@ -72,7 +72,7 @@ enum class Progress : uint32_t { kNone, kPending, kComplete };
 struct Request {
   Progress state;
   int error;
-  uint64_t number, bytes, left;  // left: not yet there
+  uint64_t number, bytes, left, unsent;  // left: not yet there
   const char* data;
   char* buffer;
   uint64_t capacity;

@@ -287,7 +287,7 @@ bool send_next(smelt_rails& rails, Peer& peer, Link& link) {
   for (uint32_t i = 0; i < count; ++i) {
     Run& run = *from->first;
     Request& request = *run.request;
-    run.left -= parts[i].bytes;
+    run.left -= parts[i].bytes, request.unsent -= parts[i].bytes;
     if (!tail) run.offset += parts[i].bytes;
     link.bytes += parts[i].bytes;
     taken_from(rails, owner, parts[i].bytes);
@@ -370,7 +370,7 @@ int smelt_rail_send(smelt_rails* rails, smelt_rail_request* handle, uint32_t num
   if (peer.error) return peer.error;
   Request& request = *request_of(handle);
   request.state = Progress::kPending, request.error = 0;
-  request.number = peer.next_send++, request.bytes = request.left = bytes;
+  request.number = peer.next_send++, request.bytes = request.left = request.unsent = bytes;
   request.data = static_cast<const char*>(data);
   request.next = nullptr, request.before = peer.last_send;
   (peer.last_send ? peer.last_send->next : peer.first_send) = &request;

@@ -221,9 +221,9 @@ class Pretended : public testing::Test {
     }));
     EXPECT_TRUE(got == data);
   }
-  void release() {
-    wires[0].holds = false;
-    for (const Wire::Letter& letter : std::exchange(wires[0].held, {})) wires.deliver(letter.to, letter.packet);
+  void release(size_t wire = 0) {
+    wires[wire].holds = false;
+    for (const Wire::Letter& letter : std::exchange(wires[wire].held, {})) wires.deliver(letter.to, letter.packet);
   }
 
   Rails a_, b_;
@@ -302,6 +302,30 @@ TEST_F(Pretended, WhatThePeerHadReadBeforeItClosedWasSent) {
   EXPECT_EQ(result(a_, &next), -EPIPE);
   EXPECT_EQ(result(a_, &send), 1);
   closing.join();
+}
+
+// The word of one rail may be long on its way, and the other's is enough.
+TEST_F(Pretended, WhatThePeerHasReadIsSentByWhateverRailItSaysSo) {
+  begin(SMELT_RAIL_HALVES);
+  const std::vector<char> data = pattern(400'000, 1), answer = pattern(100'000, 2);
+  std::vector<char> got(data.size()), more(answer.size());
+  smelt_rail_request send, receive, back, reply;
+  wires[2].holds = true;
+  ASSERT_EQ(smelt_rail_receive(b_.rails, &receive, 0, got.data(), got.size()), 0);
+  ASSERT_EQ(smelt_rail_send(a_.rails, &send, 0, data.data(), data.size()), 0);
+  ASSERT_EQ(result(b_, &receive), 1);
+  EXPECT_TRUE(got == data);
+  ASSERT_EQ(smelt_rail_receive(a_.rails, &reply, 0, more.data(), more.size()), 0);
+  ASSERT_EQ(smelt_rail_send(b_.rails, &back, 0, answer.data(), answer.size()), 0);
+  EXPECT_EQ(result(a_, &send), 1);
+  EXPECT_EQ(smelt_rail_test(a_.rails, &reply, nullptr), 0) << "half of it is held, and so is rail 0's word";
+  EXPECT_EQ(a_.state(0).deaths, 0u);
+  std::memset(&send, 0x55, sizeof send);  // it is the caller's again
+  release(2);
+  EXPECT_EQ(result(a_, &reply), 1);
+  EXPECT_EQ(result(b_, &back), 1);
+  EXPECT_TRUE(more == answer);
+  EXPECT_EQ(a_.state(0).deaths + a_.state(1).deaths, 0u);
 }
 
 // The canary: packets trickle over one rail, whatever its samples promise.
