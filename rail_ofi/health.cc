@@ -245,7 +245,6 @@ double slow_of(const Link& link) { return link.pace.slow > kDrift || link.pace.s
 
 double window_of_tcp(const smelt_rails& rails, const Link& link) {
   const OneRail& rail = rails.rail[link.rail];
-  if (rail.holds < kFirstWindow) return HUGE_VAL;
   double window = link.window;
   if (rails.forgets && link.sent == link.arrived) {
     // Since the last byte left, a round trip before it was acknowledged.

@@ -26,15 +26,13 @@ void finish(const RailNow* rails, uint32_t count, RailSplit* split) {
 // A cold rail gains little, and gets warm only by what it carries.
 bool are_worth_warming(const RailNow* rails, uint32_t count, uint64_t n) {
   RailNow warm[kMaxRails];
-  bool cold = false;
   double alone_us = INFINITY;
   for (uint32_t r = 0; r < count; ++r) {
     warm[r] = rails[r], warm[r].window = HUGE_VAL;
-    cold = cold || rails[r].window < HUGE_VAL;
     if (rail_finish(warm[r], n) < alone_us) alone_us = rail_finish(warm[r], n);
   }
   RailSplit split;
-  return cold && split_message(warm, count, n, &split) == 0 && split.finish_us <= kWorthwhile * alone_us;
+  return split_message(warm, count, n, &split) == 0 && split.finish_us <= kWorthwhile * alone_us;
 }
 
 }  // namespace
