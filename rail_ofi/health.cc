@@ -82,7 +82,9 @@ void grow_window(const smelt_rails& rails, Link& link, uint64_t bytes) {
 // So many bytes have arrived; `idle`: nothing is under way any more.
 void measure(const smelt_rails& rails, Link& link, uint64_t bytes, bool idle) {
   Pace& pace = link.pace;
-  // The first word after a pause tells nothing: what came before it may have waited, or found a free way.
+  // The first word after a pause tells nothing: what came before it may have waited, or found a free way. Nor does the
+  // first one after a while in which nobody looked.
+  if (pace.last < rails.back) pace.last = 0, pace.busy = 0, pace.bytes = 0, pace.should_us = 0;
   if (pace.last != 0) {
     const RailCurve& curve = rails.rail[link.rail].curve;
     pace.busy += rails.now - pace.last, pace.bytes += bytes;
@@ -163,26 +165,6 @@ void hello(smelt_rails& rails, Link& link, uint32_t epoch) {
   if (!link.up) link.hello_at = rails.now;  // it works in one direction
 }
 
-// A message of which the peer has had all is sent, by whatever rail it says so: nobody waits for a distant one's word.
-void finish_read(Peer& peer) {
-  const auto is_read = [&peer](const Request& request) {
-    // Else the peer claims what cannot be, of a message that still is in a queue.
-    return request.number < peer.read_there && request.unsent == 0 && request.bytes > 0;
-  };
-  if (!peer.first_send || !is_read(*peer.first_send)) return;
-  const auto let_go = [&](Packet& packet) {
-    if (packet.request && is_read(*packet.request)) packet.request = nullptr;
-  };
-  for (Link& link : peer.link)
-    for (uint64_t i = link.arrived; i != link.sent; ++i) let_go(*link.ring[i % kRing]);
-  for (Packet* packet = peer.again_first; packet; packet = packet->next) let_go(*packet);
-  for (Request *request = peer.first_send, *next; request && is_read(*request); request = next) {
-    next = request->next;
-    forget_send(peer, *request);
-    finish(*request, 0);
-  }
-}
-
 // Is there anything that a peer should do?
 bool is_awaited(const Peer& peer) {
   if (peer.first_send || peer.again_first || peer.next_receive > peer.base) return true;
@@ -210,33 +192,6 @@ void look_for(smelt_rails& rails, Peer& peer) {
     else if (!silent)
       link.lifeline.close();
   }
-}
-
-void hear_of_link(smelt_rails& rails, Link& link, const Header& header) {
-  Peer& peer = *link.peer;
-  if (!link.up || header.heard_epoch != link.epoch) return;
-  link.unread_there = header.unread;
-  if (header.arrived <= link.arrived || header.arrived > link.sent) return;
-  uint64_t bytes = 0;
-  for (; link.arrived < header.arrived; ++link.arrived) {
-    Packet* packet = link.ring[link.arrived % kRing];
-    bytes += packet->bytes;
-    if (Request* request = packet->request) {
-      request->left -= packet->part;
-      if (request->left == 0) {
-        forget_send(peer, *request);
-        finish(*request, 0);
-      }
-    }
-    packet->unacked = false;
-    if (!packet->posted) give_packet(rails, packet);
-  }
-  grow_window(rails, link, bytes);
-  link.unacked_bytes -= bytes;
-  if (link.sent == link.arrived) link.rested = rails.now;
-  rails.rail[link.rail].backlog -= bytes;
-  link.moved = rails.now, link.suspected = link.proved = 0;
-  measure(rails, link, bytes, link.sent == link.arrived);
 }
 
 }  // namespace
@@ -267,8 +222,29 @@ void hear(smelt_rails& rails, Link& link, const Header& header) {
   Peer& peer = *link.peer;
   if (header.messages_read > peer.read_there && header.messages_read <= peer.next_send)
     peer.read_there = header.messages_read;
-  hear_of_link(rails, link, header);
-  finish_read(peer);
+  if (!link.up || header.heard_epoch != link.epoch) return;
+  link.unread_there = header.unread;
+  if (header.arrived <= link.arrived || header.arrived > link.sent) return;
+  uint64_t bytes = 0;
+  for (; link.arrived < header.arrived; ++link.arrived) {
+    Packet* packet = link.ring[link.arrived % kRing];
+    bytes += packet->bytes;
+    if (Request* request = packet->request) {
+      request->left -= packet->part;
+      if (request->left == 0) {
+        forget_send(peer, *request);
+        finish(*request, 0);
+      }
+    }
+    packet->unacked = false;
+    if (!packet->posted) give_packet(rails, packet);
+  }
+  grow_window(rails, link, bytes);
+  link.unacked_bytes -= bytes;
+  if (link.sent == link.arrived) link.rested = rails.now == rails.back ? rails.left : rails.now;
+  rails.rail[link.rail].backlog -= bytes;
+  link.moved = rails.now, link.suspected = link.proved = 0;
+  measure(rails, link, bytes, link.sent == link.arrived);
 }
 
 void link_failed(smelt_rails& rails, Link& link) {

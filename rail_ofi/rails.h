@@ -72,7 +72,7 @@ enum class Progress : uint32_t { kNone, kPending, kComplete };
 struct Request {
   Progress state;
   int error;
-  uint64_t number, bytes, left, unsent;  // left: not yet there
+  uint64_t number, bytes, left;  // left: not yet there
   const char* data;
   char* buffer;
   uint64_t capacity;
@@ -202,6 +202,7 @@ struct smelt_rails : smelt::Object {
   uint64_t split_from;  // shorter messages take one rail
   bool forgets;         // TCP begins anew after a pause (net.ipv4.tcp_slow_start_after_idle)
   int64_t now, next_turn;
+  int64_t looked, left, back;  // when the rails were looked at last; and the last time from when to when nobody did
 };
 
 namespace smelt::rail_ofi {
@@ -237,6 +238,7 @@ void begins(smelt_rails& rails, Link& link);  // to have something under way
 
 // --- progress.cc
 void progress(smelt_rails& rails);
+void wake(smelt_rails& rails);  // before something is decided: what has happened while nobody looked is taken in
 
 inline Request* request_of(smelt_rail_request* request) { return reinterpret_cast<Request*>(request); }
 inline Header& header_of(Packet& packet) { return *reinterpret_cast<Header*>(packet.data); }

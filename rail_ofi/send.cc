@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/os/os.h"
 #include "rail_ofi/rails.h"
 
 namespace smelt::rail_ofi {
@@ -287,7 +286,7 @@ bool send_next(smelt_rails& rails, Peer& peer, Link& link) {
   for (uint32_t i = 0; i < count; ++i) {
     Run& run = *from->first;
     Request& request = *run.request;
-    run.left -= parts[i].bytes, request.unsent -= parts[i].bytes;
+    run.left -= parts[i].bytes;
     if (!tail) run.offset += parts[i].bytes;
     link.bytes += parts[i].bytes;
     taken_from(rails, owner, parts[i].bytes);
@@ -367,17 +366,17 @@ using namespace smelt::rail_ofi;
 int smelt_rail_send(smelt_rails* rails, smelt_rail_request* handle, uint32_t number, const void* data, size_t bytes) {
   if (!rails || !handle || number >= rails->peers || (!data && bytes > 0)) return -EINVAL;
   Peer& peer = *rails->peer[number];
+  wake(*rails);
   if (peer.error) return peer.error;
   Request& request = *request_of(handle);
   request.state = Progress::kPending, request.error = 0;
-  request.number = peer.next_send++, request.bytes = request.left = request.unsent = bytes;
+  request.number = peer.next_send++, request.bytes = request.left = bytes;
   request.data = static_cast<const char*>(data);
   request.next = nullptr, request.before = peer.last_send;
   (peer.last_send ? peer.last_send->next : peer.first_send) = &request;
   peer.last_send = &request;
   if (!peer.undispatched) peer.undispatched = &request;
   peer.touched = true;
-  rails->now = os::now_ns();
   dispatch(*rails, peer);
   pump(*rails, peer);
   return 0;
@@ -386,6 +385,7 @@ int smelt_rail_send(smelt_rails* rails, smelt_rail_request* handle, uint32_t num
 double smelt_rail_predict(smelt_rails* rails, uint32_t number, size_t bytes) {
   if (!rails || number >= rails->peers) return -EINVAL;
   Peer& peer = *rails->peer[number];
+  wake(*rails);
   if (peer.error) return peer.error;
   RailSplit split;
   bool known;
