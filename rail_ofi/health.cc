@@ -49,14 +49,14 @@ constexpr int64_t kSpan = 10 * kMs, kFade = 1000 * kMs;
 constexpr uint64_t kSpanBytes = 128 << 10;
 constexpr double kFirstWindow = 10 * kSegment;  // RFC 6928
 constexpr int64_t kLeastTimeout = 200 * kMs;    // Linux's, beyond the round trip
+constexpr double kMostUs = 1e7;                 // that a curve is believed for what is waited
 constexpr double kDrift = 1.25, kSlowest = 1000, kFastest = 0.25;
 
 int64_t patience_of(const smelt_rails& rails, const Link& link) {
   const double us = kSuspectTimes * slow_of(link) * rails.rail[link.rail].per_byte *
                         static_cast<double>(rails.rail[link.rail].backlog) +
                     kSuspectTimes * rails.rail[link.rail].curve.us[0];
-  constexpr double kMost = 1e7;
-  return kSuspect + static_cast<int64_t>(1e3 * (us < kMost ? us : kMost));
+  return kSuspect + static_cast<int64_t>(1e3 * (us < kMostUs ? us : kMostUs));
 }
 
 double middle_of(const double* values, uint32_t count) {
@@ -203,7 +203,8 @@ double window_of_tcp(const smelt_rails& rails, const Link& link) {
   double window = link.window;
   if (rails.forgets && link.sent == link.arrived) {
     // Since the last byte left, a round trip before it was acknowledged.
-    const auto round_trip = static_cast<int64_t>(2e3 * rail.curve.us[0]);
+    const double us = 2 * rail.curve.us[0];
+    const auto round_trip = static_cast<int64_t>(1e3 * (us < kMostUs ? us : kMostUs));
     const int64_t timeout = kLeastTimeout + round_trip;
     int64_t pause = rails.now - link.rested + round_trip;
     for (; pause >= timeout && window > kFirstWindow; pause -= timeout) window /= 2;

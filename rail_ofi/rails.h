@@ -233,8 +233,8 @@ void link_failed(smelt_rails& rails, Link& link);
 void peer_failed(smelt_rails& rails, Peer& peer, int error);
 void look_after(smelt_rails& rails, Peer& peer);
 double slow_of(const Link& link);
-double window_of_tcp(const smelt_rails& rails, const Link& link);
-void begins(smelt_rails& rails, Link& link);  // to have something under way
+double window_of_tcp(const smelt_rails& rails, const Link& link);  // bytes; HUGE_VAL: as many as the rail holds
+void begins(smelt_rails& rails, Link& link);                       // to have something under way
 
 // --- progress.cc
 void progress(smelt_rails& rails);
