@@ -45,7 +45,7 @@ constexpr uint32_t kMostGreetings =
 constexpr int64_t kSuspect = 100 * kMs, kFirstPing = 20 * kMs, kLastPing = 2000 * kMs, kGrace = 30 * kMs;
 constexpr double kSuspectTimes = 4;
 constexpr int64_t kSilence = 1000 * kMs, kNoPong = 200 * kMs;
-constexpr int64_t kSpan = 10 * kMs, kFade = 1000 * kMs;
+constexpr int64_t kFade = 1000 * kMs;
 constexpr uint64_t kSpanBytes = 128 << 10;
 constexpr double kFirstWindow = 10 * kSegment;  // RFC 6928
 constexpr int64_t kLeastTimeout = 200 * kMs;    // Linux's, beyond the round trip
@@ -79,12 +79,14 @@ void grow_window(const smelt_rails& rails, Link& link, uint64_t bytes) {
   if (link.window < most) link.window = grown < most ? grown : most;
 }
 
+void begin_span(Pace& pace) { pace.busy = 0, pace.bytes = 0, pace.should_us = 0; }
+
 // So many bytes have arrived; `idle`: nothing is under way any more.
 void measure(const smelt_rails& rails, Link& link, uint64_t bytes, bool idle) {
   Pace& pace = link.pace;
   // The first word after a pause tells nothing: what came before it may have waited, or found a free way. Nor does the
   // first one after a while in which nobody looked.
-  if (pace.last < rails.back) pace.last = 0, pace.busy = 0, pace.bytes = 0, pace.should_us = 0;
+  if (pace.last < rails.back) pace.last = 0, begin_span(pace);
   if (pace.last != 0) {
     const RailCurve& curve = rails.rail[link.rail].curve;
     pace.busy += rails.now - pace.last, pace.bytes += bytes;
@@ -93,13 +95,13 @@ void measure(const smelt_rails& rails, Link& link, uint64_t bytes, bool idle) {
   }
   pace.since_idle = idle ? 0 : pace.since_idle + bytes;
   pace.last = idle ? 0 : rails.now;
-  if (pace.busy < kSpan || pace.bytes < kSpanBytes) {
-    if (idle) pace.busy = 0, pace.bytes = 0, pace.should_us = 0;
+  if (pace.busy < kSpanNs || pace.bytes < kSpanBytes) {
+    if (idle) begin_span(pace);
     return;
   }
   const double times = 1e-3 * static_cast<double>(pace.busy) / (pace.should_us > 1 ? pace.should_us : 1);
   pace.span[pace.count++ % kSpans] = times < kFastest ? kFastest : times > kSlowest ? kSlowest : times;
-  pace.measured = rails.now, pace.busy = 0, pace.bytes = 0, pace.should_us = 0;
+  pace.measured = rails.now, begin_span(pace);
   if (pace.count >= (kSpans + 1) / 2) pace.slow = middle_of(pace.span, pace.count < kSpans ? pace.count : kSpans);
 }
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr uint32_t kEventsATurn = 128;  // of a rail: a sender that never pauses must not keep us from the others
 constexpr int64_t kHealthNs = 1'000'000;
-constexpr int64_t kAway = 10'000'000;  // as long as what the canary measures
 // Asking a rail is a call of the kernel, which those that have something would wait for.
 constexpr int64_t kQuietNs = 1'000'000, kPauseNs = 10'000;
 
@@ -64,12 +63,12 @@ bool has_to_send(const Peer& peer) {
 
 void wake(smelt_rails& rails) {
   rails.now = os::now_ns();
-  if (rails.now - rails.looked > kAway) progress(rails);
+  if (rails.now - rails.looked > kSpanNs) progress(rails);
 }
 
 void progress(smelt_rails& rails) {
   rails.now = os::now_ns();
-  if (rails.now - rails.looked > kAway) rails.left = rails.looked, rails.back = rails.now;
+  if (rails.now - rails.looked > kSpanNs) rails.left = rails.looked, rails.back = rails.now;
   rails.looked = rails.now;
   bool all_read = true;
   const bool is_due = rails.now >= rails.next_turn;

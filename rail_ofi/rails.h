@@ -35,6 +35,7 @@ inline constexpr uint32_t kCredit = 256;          // of a link that nobody may h
 inline constexpr uint32_t kMessages = 1024;       // of one direction that are not yet received in whole
 inline constexpr int64_t kWindowNs = 40'000'000;  // so long in advance a link is given packets
 inline constexpr uint32_t kPostedReceives = 64;   // of each rail: a window of a fast one is read in a few turns
+inline constexpr int64_t kSpanNs = 10'000'000;    // what the canary measures, while nobody is away for as long
 inline constexpr uint32_t kSpans = 5;
 inline constexpr double kSegment = 1448;  // bytes of TCP's, on Ethernet
 inline constexpr uint32_t kRanges = 6;

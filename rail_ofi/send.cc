@@ -76,27 +76,27 @@ void equal_parts(uint32_t count, uint64_t bytes, RailSplit* split) {
 // The links that are up, and how much each gets. `split` is by the rails' numbers.
 void choose(smelt_rails& rails, Peer& peer, uint64_t bytes, RailSplit* split) {
   Link* up[kMaxRails];
+  RailNow now[kMaxRails];
+  double done[kMaxRails] = {};  // µs, of all of it
   uint32_t count = 0, first = 0;
-  for (Link& link : peer.link)
-    if (link.up) up[count++] = &link;
-  for (uint32_t i = 1; i < count; ++i)
-    if (done_us(rails, *up[i], bytes) < done_us(rails, *up[first], bytes)) first = i;
-  const Link* answered = peer.answered;
-  if (bytes <= kPayload && answered && answered->up)
+  for (Link& link : peer.link) {
+    if (!link.up) continue;
+    up[count] = &link, now[count] = now_of(rails, link), done[count] = rail_finish(now[count], bytes);
+    if (done[count] < done[first]) first = count;
+    ++count;
+  }
+  if (bytes <= kPayload)
     for (uint32_t i = 0; i < count; ++i)
-      if (up[i] == answered && done_us(rails, *answered, bytes) < kAnswerMay * done_us(rails, *up[first], bytes))
-        first = i;
+      if (up[i] == peer.answered && done[i] < kAnswerMay * done[first]) first = i;
   RailSplit parts{};
   if (rails.options.split == SMELT_RAIL_SINGLE) {
     for (uint32_t i = 0; i < count; ++i)
       if (up[i]->rail == rails.options.single) first = i;
   }
   parts.bytes[first] = bytes, parts.used = 1;
-  parts.finish_us = done_us(rails, *up[first], bytes);
+  parts.finish_us = done[first];
   // One packet is complete as soon as it is copied, so it must not be two.
   if (count > 1 && bytes > kPayload && rails.options.split != SMELT_RAIL_SINGLE) {
-    RailNow now[kMaxRails];
-    for (uint32_t i = 0; i < count; ++i) now[i] = now_of(rails, *up[i]);
     if (rails.options.split == SMELT_RAIL_BANDWIDTH)
       split_by_bandwidth(now, count, bytes, &parts);
     else if (rails.options.split == SMELT_RAIL_HALVES)

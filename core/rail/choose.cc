@@ -23,16 +23,26 @@ void finish(const RailNow* rails, uint32_t count, RailSplit* split) {
   }
 }
 
+// The rail on which all of it would be there first.
+uint32_t first_alone(const RailNow* rails, uint32_t count, uint64_t n) {
+  uint32_t first = 0;
+  for (uint32_t r = 1; r < count; ++r)
+    if (rail_finish(rails[r], n) < rail_finish(rails[first], n)) first = r;
+  return first;
+}
+
 // A cold rail gains little, and gets warm only by what it carries.
 bool are_worth_warming(const RailNow* rails, uint32_t count, uint64_t n) {
   RailNow warm[kMaxRails];
-  double alone_us = INFINITY;
+  bool cold = false;
   for (uint32_t r = 0; r < count; ++r) {
+    cold = cold || rails[r].window < HUGE_VAL;
     warm[r] = rails[r], warm[r].window = HUGE_VAL;
-    if (rail_finish(warm[r], n) < alone_us) alone_us = rail_finish(warm[r], n);
   }
+  if (!cold) return false;  // they were found not to be worth it as they are
   RailSplit split;
-  return split_message(warm, count, n, &split) == 0 && split.finish_us <= kWorthwhile * alone_us;
+  return split_message(warm, count, n, &split) == 0 &&
+         split.finish_us <= kWorthwhile * rail_finish(warm[first_alone(warm, count, n)], n);
 }
 
 }  // namespace
@@ -71,10 +81,9 @@ int split_by_bandwidth(const RailNow* rails, uint32_t count, uint64_t n, RailSpl
 int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out) {
   if (const int error = split_message(rails, count, n, out)) return error;
   if (out->used < 2) return 0;
-  uint32_t alone = 0;
-  for (uint32_t r = 1; r < count; ++r)
-    if (rail_finish(rails[r], n) < rail_finish(rails[alone], n)) alone = r;
-  if (out->finish_us > kWorthwhile * rail_finish(rails[alone], n) && !are_worth_warming(rails, count, n)) {
+  const uint32_t alone = first_alone(rails, count, n);
+  const double worthwhile_us = kWorthwhile * rail_finish(rails[alone], n);
+  if (out->finish_us > worthwhile_us && !are_worth_warming(rails, count, n)) {
     *out = {};
     out->bytes[alone] = n;
     finish(rails, count, out);
@@ -85,9 +94,7 @@ int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* ou
     if (out->bytes[r] > 0 && rail_spread(*rails[r].curve, n) > spread) spread = rail_spread(*rails[r].curve, n);
   RailSplit plain;
   split_by_bandwidth(rails, count, n, &plain);
-  if (plain.finish_us - out->finish_us < spread * out->finish_us &&
-      plain.finish_us <= kWorthwhile * rail_finish(rails[alone], n))
-    *out = plain;
+  if (plain.finish_us - out->finish_us < spread * out->finish_us && plain.finish_us <= worthwhile_us) *out = plain;
   return 0;
 }
 
