@@ -1,44 +1,14 @@
 #!/bin/sh
-# Who may include whom (the arrows of the house), read off the #include lines; and getenv, abort, exit, printf only where
+# Who may include whom (tests/layering.txt), read off the #include lines; and getenv, abort, exit, printf only where
 # they may be.
 #   layering_test.sh SOURCE_ROOT
 set -u
 cd "$1" || exit 1
 failed=0 checked=0
-# Rooms in this order; a room below another does not know it.
-runtime='base transport model rail profile policy queue message thread generate schedule team context group openmp agree'
-offline='profile/text zoo discover measure network draw report cli'
-allowed() {
-  case $1 in
-    base) echo base ;;
-    transport) echo base transport ;;
-    model) echo base model ;;
-    rail) echo base model rail ;;
-    profile) echo base model profile ;;
-    policy) echo base transport model profile policy ;;
-    queue) echo base transport model profile policy queue ;;
-    message) echo base transport model profile policy message ;;
-    thread) echo base transport model profile policy message thread ;;
-    generate) echo base model profile policy generate ;;
-    schedule) echo base model profile policy generate schedule ;;
-    team) echo base transport model profile policy generate schedule team ;;
-    context) echo base transport model profile policy queue generate schedule team context ;;
-    agree) echo base transport model profile policy queue generate schedule agree ;;
-    group) echo base transport model profile policy generate schedule group ;;
-    openmp) echo base transport model profile policy generate schedule team openmp ;;
-    agree) echo base transport model profile policy queue generate schedule agree ;;
-    profile/text) echo base model rail profile profile/text ;;
-    zoo) echo base zoo ;;
-    discover) echo base model profile profile/text zoo discover ;;
-    measure) echo base transport model profile profile/text policy generate schedule team discover measure ;;
-    network) echo base model rail profile profile/text network ;;
-    draw) echo base model generate schedule draw ;;
-    report) echo base draw report ;;
-    cli) echo $runtime $offline ;;
-  esac
-}
+rooms=$(sed -n 's/^\([a-z/]*\):.*/\1/p' tests/layering.txt)
+allowed() { sed -n "s|^\($1\): *\(.*\)|\1 \2|p" tests/layering.txt; }
 room_of() { sed -n 's/^#include "\([a-z_]*\(\/text\)\{0,1\}\)\/.*/\1/p' "$@" | sort -u; }
-for room in $runtime $offline; do
+for room in $rooms; do
   for file in $(find "core/$room" -maxdepth 2 -name '*.cc' -o -maxdepth 2 -name '*.h' -o -maxdepth 2 -name '*.def'); do
     case $room:$file in profile:core/profile/text/*) continue ;; esac
     checked=$((checked + 1))

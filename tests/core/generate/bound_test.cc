@@ -170,10 +170,10 @@ TEST(Bound, LimitsEndIt) {
 }
 
 // The bound of a machine and a tree of it: the order of the two is a proof that neither is wrong in that direction.
-class OnMachine : public testing::TestWithParam<Machine> {};
+class BoundOnMachine : public testing::TestWithParam<Machine> {};
 std::string name_of(const testing::TestParamInfo<Machine>& info) { return info.param.name; }
 
-TEST_P(OnMachine, IsBelowATree) {
+TEST_P(BoundOnMachine, IsBelowATree) {
   for (bool overlap : {false, true}) {
     MappedArena arena(kBlockBytes);
     const Costs costs = overlap ? GetParam().overlap(arena) : GetParam().paper(arena);
@@ -193,6 +193,6 @@ TEST_P(OnMachine, IsBelowATree) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, OnMachine, testing::ValuesIn(machines()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, BoundOnMachine, testing::ValuesIn(machines()), name_of);
 
 }  // namespace

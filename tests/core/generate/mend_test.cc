@@ -201,12 +201,12 @@ TEST(Mend, TheBoundIsTightAmongEquals) {
   }
 }
 
-class OnMachine : public testing::TestWithParam<Machine> {};
+class MendOnMachine : public testing::TestWithParam<Machine> {};
 std::string name_of(const testing::TestParamInfo<Machine>& info) { return info.param.name; }
 
 // After each change near what a search from the beginning finds: on the machines 2 % above it in the mean, 30 % at
 // worst.
-TEST_P(OnMachine, StaysNearAFreshSearch) {
+TEST_P(MendOnMachine, StaysNearAFreshSearch) {
   for (const bool overlap : {false, true}) {
     for (Direction direction : kDirections) {
       MappedArena arena(kBlockBytes);
@@ -249,7 +249,7 @@ TEST_P(OnMachine, StaysNearAFreshSearch) {
     }
   }
 }
-TEST_P(OnMachine, TheBoundIsOneAndSaysSomething) {
+TEST_P(MendOnMachine, TheBoundIsOneAndSaysSomething) {
   for (const bool overlap : {false, true}) {
     for (Direction direction : kDirections) {
       for (uint32_t seed = 1; seed <= 3; ++seed) {
@@ -274,7 +274,7 @@ TEST_P(OnMachine, TheBoundIsOneAndSaysSomething) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, OnMachine, testing::ValuesIn(machines()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, MendOnMachine, testing::ValuesIn(machines()), name_of);
 
 TEST(Mend, ASmallArenaIsAnErrorAndNothingIsLeft) {
   Random made(40, 0, 1);

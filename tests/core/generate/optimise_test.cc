@@ -136,10 +136,10 @@ TEST(TreeEditor, ValuesAndUndoAreExact) {
 // ---- the result ---------------------------------------------------------------------------------------------------
 
 // Never above a registered pattern that it was handed, nor far above without; what it says it costs is what it costs.
-class OnMachine : public testing::TestWithParam<Machine> {};
+class OptimiseOnMachine : public testing::TestWithParam<Machine> {};
 std::string name_of(const testing::TestParamInfo<Machine>& info) { return info.param.name; }
 
-TEST_P(OnMachine, IsNeverAboveAPatternAndPricedRight) {
+TEST_P(OptimiseOnMachine, IsNeverAboveAPatternAndPricedRight) {
   for (bool overlap : {false, true}) {
     for (Direction direction : kDirections) {
       MappedArena arena(kBlockBytes);
@@ -174,7 +174,7 @@ TEST_P(OnMachine, IsNeverAboveAPatternAndPricedRight) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, OnMachine, testing::ValuesIn(machines()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, OptimiseOnMachine, testing::ValuesIn(machines()), name_of);
 
 TEST(Optimise, RandomMatrices) {
   for (uint32_t seed = 0; seed < 200; ++seed) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "../sanitized.h"
 #include "address_space.h"
 #include "group/group.h"
 #include "here.h"
@@ -48,7 +49,7 @@ TEST(GroupLife, FileSizeLimit) {
 }
 
 TEST(GroupLife, AddressSpaceOfOneFollower) {
-  if (std::getenv("SMELT_TEST_SANITIZED")) GTEST_SKIP() << "a sanitizer's shadow takes more address space than that";
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's shadow takes more address space than that";
   if (!address_space_can_be_limited()) GTEST_SKIP() << "RLIMIT_AS has no effect here, as under qemu-user";
   const auto limit = [](Seat& seat) {
     if (seat.me == 1) limit_address_space();

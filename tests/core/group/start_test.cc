@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 
+#include "../sanitized.h"
 #include "address_space.h"
 #include "group/group.h"
 #include "in_group.h"
@@ -623,7 +624,7 @@ TEST(StartedOf, MemoryIsAskedForBeforehand) {
 }
 
 TEST(StartedOf, MemoryIsRefusedBeforehand) {
-  if (std::getenv("SMELT_TEST_SANITIZED")) GTEST_SKIP() << "a sanitizer's shadow takes more address space than that";
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's shadow takes more address space than that";
   if (!address_space_can_be_limited()) GTEST_SKIP() << "RLIMIT_AS has no effect here, as under qemu-user";
   for (const unsigned n : {2u, 3u})
     EXPECT_EQ(in_group(n, {}, [](smelt_group* group, Seat& seat) { return ask_for_memory(group, seat, -ENOTSUP); }), 0);
