@@ -352,4 +352,5 @@ def main():
     return tally.finish(began)
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""tests/breaks.txt and tests/parts.txt hold what ./check --for and --full need: every folder of tests has a line, every path in a line is there,
+every part has its packages; and for some changes, which suites they reach and which not.
+    reach_test.py SOURCE_ROOT"""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(root / 'tests'))
+sys.dont_write_bytecode = True
+import check  # noqa: E402
+
+failed = 0
+
+
+def expect(holds, text):
+    global failed
+    if not holds:
+        print(f'FAIL: {text}')
+        failed += 1
+
+
+rooms, breaks, parts = (check.table_of(name) for name in ('layering', 'breaks', 'parts'))
+told = {path.parent: path.read_text() for path in (root / 'tests').rglob('meson.build')}
+suites = {path.relative_to(root / 'tests').parts[0] for path, text in told.items() if re.search(r'\btest\(', text)} - {'core'}
+expect(len(suites) > 20, f'only {len(suites)} folders with tests: is {root} the source?')
+for suite in sorted(suites):
+    expect(suite in breaks, f'tests/breaks.txt has no line for tests/{suite}')
+for suite, words in breaks.items():
+    for word in words:
+        name = word.rstrip('+')
+        expect(word == '*' or name in rooms or (root / name).exists(), f'tests/breaks.txt, {suite}: there is no {word}')
+wanted = {part for text in told.values() for part in re.findall(r"'full-([a-z0-9-]+)'", text)} | {'models', 'models-full', 'core', 'address', 'thread'}
+for part in sorted(wanted):
+    expect(part in parts, f'tests/parts.txt has no line for {part}')
+for part in parts:
+    expect(part in wanted or part == 'first', f'tests/parts.txt: no test is of the part {part}')
+
+# The rule itself: file, a suite that it breaks, one that it does not.
+for file, broken, whole in [
+        ('core/queue/create.cc', 'context', 'gomp_shim'), ('core/queue/create.cc', 'queue', 'group'),
+        ('core/base/os/os.h', 'gomp_shim', 'mutants_of_nothing'), ('gomp_shim/tasks.cc', 'conformance', 'ompi_coll_smelt'),
+        ('core/group/bcast.cc', 'ompi_coll_smelt', 'conformance'), ('core/include/smelt/group.h', 'group', 'model_check'),
+        ('tests/model_check/bell.pml', 'model_check', 'queue'), ('docs/mpi.md', 'abi', 'queue'), ('meson.build', 'queue', 'none'),
+        ('rail_ofi/send.cc', 'rail_ofi', 'team'), ('tests/core/team/barrier_test.cc', 'team', 'queue'), ('debian/rules', 'packages', 'cli')]:
+    tests = {suite: check.Test('none', suite, [suite], None, 1, []) for suite in (broken, whole)}
+    expect(check.why(tests[broken], [file], rooms, breaks) == [file], f'{file} does not reach {broken}')
+    if whole in breaks or whole in rooms:
+        expect(not check.why(tests[whole], [file], rooms, breaks), f'{file} reaches {whole}')
+print(f'{len(suites)} folders, {len(parts)} parts, {failed} failed')
+sys.exit(failed != 0)
