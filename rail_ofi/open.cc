@@ -289,7 +289,7 @@ int smelt_rails_connect(smelt_rails* rails, const void* address, size_t bytes, u
   if (!made) return -ENOMEM;
   made->instance = theirs.instance;
   bool any = false;
-  rails->now = os::now_ns();
+  rails->now = Port::now();
   for (uint32_t r = 0; r < rails->rails; ++r) {
     Link& link = made->link[r];
     link.peer = made, link.rail = r, link.pace.slow = 1;
@@ -333,8 +333,8 @@ void smelt_rails_close(smelt_rails* rails) {
   constexpr int64_t kByeNs = 300'000'000, kLongestNs = 5'000'000'000;
   int64_t patience = int64_t{rails->options.patience_ms} * 1'000'000;
   if (patience > kLongestNs) patience = kLongestNs;
-  const int64_t begin = os::now_ns();
-  for (bool idle = false; !idle && os::now_ns() - begin < patience;) {
+  const int64_t begin = Port::now();
+  for (bool idle = false; !idle && Port::now() - begin < patience;) {
     progress(*rails);
     idle = true;
     for (uint32_t p = 0; p < rails->peers; ++p) idle = idle && is_idle(*rails->peer[p]);
@@ -345,8 +345,8 @@ void smelt_rails_close(smelt_rails* rails) {
     for (Link& link : peer.link)
       if (peer.error == 0 && link.up) peer.bye_said |= post_control(*rails, link, Kind::kBye, 0, link.epoch) == 0;
   }
-  const int64_t said = os::now_ns();
-  for (bool seen = false; !seen && os::now_ns() - said < kByeNs;) {
+  const int64_t said = Port::now();
+  for (bool seen = false; !seen && Port::now() - said < kByeNs;) {
     progress(*rails);
     seen = true;
     for (uint32_t p = 0; p < rails->peers; ++p)

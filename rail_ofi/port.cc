@@ -14,6 +14,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/os/os.h"
 #include "rail_ofi/packet.h"
 #include "rail_ofi/port.h"
 
@@ -87,6 +88,8 @@ int Port::find_at(const char* address, const char* provider) {
   library.freeinfo(found);
   return info_ ? 0 : -ENODEV;
 }
+
+int64_t Port::now() { return os::now_ns(); }
 
 int Port::open(const char* address, const char* sampled) {
   ::pthread_once(&library_once, load_library);

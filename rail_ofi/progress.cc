@@ -62,12 +62,12 @@ bool has_to_send(const Peer& peer) {
 }  // namespace
 
 void wake(smelt_rails& rails) {
-  rails.now = os::now_ns();
+  rails.now = Port::now();
   if (rails.now - rails.looked > kSpanNs) progress(rails);
 }
 
 void progress(smelt_rails& rails) {
-  rails.now = os::now_ns();
+  rails.now = Port::now();
   if (rails.now - rails.looked > kSpanNs) rails.left = rails.looked, rails.back = rails.now;
   rails.looked = rails.now;
   bool all_read = true;
