@@ -30,8 +30,8 @@ class Port {
   int receive(void* buffer, size_t bytes, void* context);
   uint32_t poll(Event* events, uint32_t room);  // how many there are, at most `room`
 
-  // The clock by which packets come and are missed, in ns. The tests' ports have one that goes by looks, so that a busy machine is
-  // not taken for a slow rail.
+  // The clock by which packets come and are missed, in ns. The tests' ports have one that goes by looks, so that a busy
+  // machine is not taken for a slow rail.
   static int64_t now();
 
  private:

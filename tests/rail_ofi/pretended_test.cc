@@ -1,6 +1,6 @@
 // Messages over rails that are pretended: in the place of libfabric there are queues in this process, which refuse,
-// fail, hold back, lose and mix up packets when they are told to. Time is pretended, too: each look at the clock takes half a
-// microsecond of it, so that a test which is kept waiting for a CPU sees no rail being slow.
+// fail, hold back, lose and mix up packets when they are told to. Time is pretended, too: each look at the clock takes
+// half a microsecond of it, so that a test which is kept waiting for a CPU sees no rail being slow.
 #include "rigs.h"
 
 #include "rail_ofi/lifeline.h"
