@@ -107,7 +107,7 @@ TEST(Inbox, AFullRingSaysSoAndLosesNothing) {
   InboxReader reader{shared.inbox};
   int32_t sender, claimed_by;
   for (int round = 0; round < 3; ++round) {
-    uint64_t position;
+    uint64_t position = 0;
     for (uint64_t k = 0; k < 4; ++k) {
       InboxCell* cell = shared.inbox.claim(7, &position);
       ASSERT_NE(cell, nullptr);
