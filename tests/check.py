@@ -273,10 +273,12 @@ def for_change(tally, options):
     for (tier, _, what, sanitizer), tests in sorted(chosen.items()):
         if tier == 2:
             need_packages([what])
-        # What lies nearest to the change comes first.
-        tests = sorted(tests, key=lambda item: not any(f'/{suite}/' in f'/{file}' for suite in item[0].suites for file in files))
-        if not run_group(tally, what, sanitizer, [test for test, _ in tests], options) and (options.first or what == 'source'):
-            return
+        # What lies nearest to the change comes first, and stops the rest of its group as well.
+        near = [test for test, _ in tests if any(f'/{suite}/' in f'/{file}' for suite in test.suites for file in files)]
+        far = [test for test, _ in tests if test not in near]
+        for name, some in ((f'{what}, near', near), (what, far)):
+            if not run_group(tally, name, sanitizer, some, options) and (options.first or what == 'source'):
+                return
 
 
 # --- again and again
