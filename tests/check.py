@@ -159,7 +159,8 @@ def run_group(tally, what, sanitizer, tests, options):
         return True
     build = Build(sanitizer)
     began = time.time()
-    say(f'{what}: building {build.directory}')
+    if any(test.targets for test in tests):
+        say(f'{what}: building {build.directory}')
     if not build.compile(tests):
         tally.broken(what, time.time() - began)
         return False
