@@ -1,6 +1,4 @@
 // Compiled once for all test units of the core: each spent half of its time on these.
-#pragma once
-
 #include <gtest/gtest.h>
 
 #include <atomic>
