@@ -117,18 +117,24 @@ class ForkJoin {
   struct Node {
     Release release;
     Arrival arrival;
-    // Read-only after creation, on a line of its own.
+    // The participant's own, on a line that nobody else touches.
     alignas(kLineBytes) uint16_t parent;
     uint16_t children;
     uint32_t first_child;  // in children_
+    ForkMessage passed;    // the message in the release line, which is written by pass_on alone, after this
   };
 
   void pass_on(uint32_t me, uint64_t epoch, const ForkMessage& message) {
-    Release& release = nodes_[me].release;
-    // A program's loops run the same region again and again. The children poll this line: every store more may cost a
-    // transfer.
-    if (!(release.message == message)) release.message = message;
-    post(release, epoch, policy_.order);
+    Node& node = nodes_[me];
+    // A program's loops run the same region again and again: the message is stored when it is another one. What was
+    // passed on last is compared here, not in the line: the children poll that one, so a look at it would fetch it back
+    // before the store of the epoch fetches it again (transport/line.h). Plain accesses both: nobody else has `passed`,
+    // and of the message the children have done reading, for they have arrived since.
+    if (!(node.passed == message)) {
+      node.passed = message;
+      node.release.message = message;
+    }
+    post(node.release, epoch, policy_.order);
   }
 
   bool gather_below(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {

@@ -1,10 +1,12 @@
 /* Fork and join, under weak memory. Stands for core/team/fork_join.h: fork() and pass_on(), await(), gather() and
  * gather_below(), arrive(), over post() and poll() of core/transport/line.h.
  * The message in the release line, what the master wrote before the fork and the workers before their arrival are
- * plain data. Two regions in a row may be the same function: the message is then not written again.
+ * plain data. Two regions in a row may be the same function: the message is then not written again, which whoever
+ * passes it on knows from a copy of its own, `passed`, and not from the line.
  * Checked: no race, everybody runs what the master said, nobody hangs. Mutants: FORK (post of a release), HEAR (poll
  * of it), ARRIVE, GATHER =RELAXED; EARLY the master forks again before it has gathered; UNGATHERED a worker arrives
- * before those below it. TREE 0 flat, 1 chain 0-1-2. R regions; fork e is followed by join e+1. */
+ * before those below it; APART the copies begin with another message than the lines. TREE 0 flat, 1 chain 0-1-2.
+ * R regions; fork e is followed by join e+1. */
 #ifndef TREE
 #define TREE 0
 #endif
@@ -28,6 +30,11 @@
 #ifndef GATHER
 #define GATHER ACQUIRE
 #endif
+#ifdef APART
+#define FIRST 1
+#else
+#define FIRST 0
+#endif
 #include "weak.pml"
 #define release(i) (i)
 #define arrival(i) (N+(i))
@@ -39,9 +46,7 @@
 #define FUNCTION(r) (r>R -> 9 : (r+1)/2)   /* 1, 1, 2, 2 ...; 9: go home */
 
 inline pass_on(m) {
-  read(message(me), v);
-  if :: v!=m -> write(message(me), m) :: else fi;
-  v=0;
+  if :: passed!=m -> passed=m; write(message(me), m) :: else fi;
   store(release(me), e, FORK) }
 inline gather_below(joined) {
   j=1;
@@ -51,7 +56,7 @@ inline gather_below(joined) {
      :: j>=N -> break od;
   j=0 }
 
-proctype Master(byte me) { byte e=1, r=1, v, j, f;
+proctype Master(byte me) { byte e=1, r=1, v, j, f, passed=FIRST;
   do :: r<=R ->
      write(data, r);
      f=FUNCTION(r); pass_on(f);
@@ -66,7 +71,7 @@ proctype Master(byte me) { byte e=1, r=1, v, j, f;
   f=FUNCTION(r); pass_on(f);
   leave() }
 
-proctype Worker(byte me) { byte e=1, r=1, v, j, f;
+proctype Worker(byte me) { byte e=1, r=1, v, j, f, passed=FIRST;
   do ::
      await(release(PARENT(me)), e, HEAR);
      read(message(PARENT(me)), f); assert(f==FUNCTION(r));

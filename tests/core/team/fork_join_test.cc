@@ -52,6 +52,7 @@ struct Work {
   };
   Slot slots[64];
   uint64_t number = 0;
+  const void* extra = nullptr;  // as the message has it
 };
 thread_local uint32_t self;
 
@@ -76,6 +77,7 @@ void run_regions(ForkJoin& fork, uint32_t n) {
       for (uint64_t epoch = 1;; ++epoch) {
         ASSERT_TRUE(fork.await(me, epoch, nullptr, &message));
         if (!message.function) return;
+        ASSERT_EQ(message.extra, static_cast<const Work*>(message.data)->extra);
         if (random() % 16 == 0)
           for (uint32_t spin = random() % 500; spin > 0; --spin) cpu_pause();
         message.function(message.data);
@@ -89,8 +91,9 @@ void run_regions(ForkJoin& fork, uint32_t n) {
   for (uint32_t r = 0; r < regions; ++r, ++epoch) {
     Work& mine = work[r / 3 % 2];  // the same message several times, then another
     mine.number = r;
+    mine.extra = r % 7 < 2 ? &work[r % 7] : nullptr;  // each word of it changes alone, too
     const auto function = r % 5 == 4 ? add_twice : add;
-    fork.fork(epoch, {function, &mine, nullptr});
+    fork.fork(epoch, {function, &mine, mine.extra});
     function(&mine);
     ASSERT_TRUE(fork.gather(epoch + 1, nullptr));
     expected[r / 3 % 2] += r % 5 == 4 ? 2 * r : r;
