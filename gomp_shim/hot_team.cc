@@ -11,6 +11,7 @@
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
 #include "own_tasks.h"
+#include "parked.h"
 #include "policy/thresholds.h"
 #include "real.h"
 #include "surplus.h"
@@ -34,11 +35,6 @@ std::atomic<bool> targets_seen{false};
 // libgomp's state of a thread was not found, or did not behave as expected: no more hot teams in this process.
 std::atomic<bool> state_unknown{false};
 std::atomic<uint64_t> generations{0};
-
-// Threads that are parked in kept teams, of all masters. Stock ends them with their region, so a program in which many
-// threads open regions by turns must not come to have them all at once: as many as kFewParked, or two for each CPU.
-std::atomic<uint32_t> parked_inside{0};
-constexpr uint32_t kFewParked = 32;
 
 inline void begin_loop(Position& position, const LoopCall& loop) {
   if (begin_shared(position, loop)) return;
@@ -200,26 +196,49 @@ void forget(HotTeam& hot) {
   hot.region->epoch =
       hot.epoch + 1;  // the last fork has used the number before; what a child inherits in barriers is older
   hot.active = false;
-  // Relaxed: only a number. In the child of a fork there is nobody of that team.
-  if (hot.around && hot.process == os::process_id()) parked_inside.fetch_sub(hot.size - 1, std::memory_order_relaxed);
-  if (!hot.around) smelt_gomp_hot = nullptr;
+  // Relaxed: it is ours, or somebody else's who had it, and take_parked() has acquired what that one did.
+  if (!hot.around)
+    smelt_gomp_hot = nullptr;
+  else if (hot.holder.load(std::memory_order_relaxed) != kNone)
+    remove_parked(hot);
+}
+
+// A region's team has ended: the next one comes sooner or later by what this one was good for.
+void put_off(Region& region, const HotTeam& hot, const char* why) {
+  count(region.counters.ends);
+  if (hot.regions >= typical(ThresholdId::kHotWorthwhile) * region.regions_before_hot)
+    region.regions_before_hot = typical(ThresholdId::kHotAfter);
+  else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
+    region.regions_before_hot *= 2;
+  if (options().verbose >= 2)
+    log_line("team of %u: hot no more after %llu regions: %s", hot.size, static_cast<unsigned long long>(hot.regions),
+             why);
+}
+
+// The same of one that was kept for a nested region.
+void forget_kept_team(Region& region, const char* why) {
+  region.repeats = 0;
+  ++region.generation;
+  put_off(region, *region.hot, why);
+}
+
+bool kept_for(const Region* region) { return region && region->nested && region->hot && region->hot->active; }
+
+// Takes the team kept for a nested region. False: there is none, or somebody has sent it home meanwhile.
+bool take_kept(Region* region) {
+  if (!kept_for(region)) return false;
+  if (take_parked(*region->hot)) return true;
+  forget(*region->hot);
+  forget_kept_team(*region, "threads could not be made");
+  return false;
 }
 
 // Sends the workers home. The master is in the serial part, or, if nested, somewhere in the region around.
 void end(HotTeam& hot) {
   // A child of _Fork() or of a bare clone, of which nobody has told us, has no workers to send.
   if (hot.process != os::process_id()) return forget(hot);
-  StateImage now;
-  hot.state.save_range(&now);
-  hot.state.restore_range(hot.inside_image);
-  if (Region* inside = hot.region->deeper; inside && inside->hot && inside->hot->active) end(*inside->hot);
-  hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
-  if (hot.lends) {
-    release_block(*hot.surplus->lent, hot.epoch, {});
-    leave_lent(*hot.surplus->lent);
-  }
-  REAL(GOMP_parallel_end)();
-  hot.state.restore_range(now);
+  if (Region* const inside = hot.region->deeper; take_kept(inside)) end(*inside->hot);
+  send_home(hot, hot.state);
   if (!hot.around) hot.state.release_destructor();
   forget(hot);
 }
@@ -346,7 +365,7 @@ bool start(HotTeam& hot, uint32_t size) {
   if (!dismiss(hot, given)) return false;
   hot.active = true;
   if (hot.around)
-    parked_inside.fetch_add(size - 1, std::memory_order_relaxed);
+    add_parked(hot);
   else
     smelt_gomp_hot = &hot;
   if (can_swap(hot)) return true;
@@ -397,16 +416,17 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
   return true;
 }
 
-// A region's team has ended: the next one comes sooner or later by what this one was good for.
-void put_off(Region& region, const HotTeam& hot, const char* why) {
-  count(region.counters.ends);
-  if (hot.regions >= typical(ThresholdId::kHotWorthwhile) * region.regions_before_hot)
-    region.regions_before_hot = typical(ThresholdId::kHotAfter);
-  else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
-    region.regions_before_hot *= 2;
-  if (options().verbose >= 2)
-    log_line("team of %u: hot no more after %llu regions: %s", hot.size, static_cast<unsigned long long>(hot.regions),
-             why);
+void send_home(HotTeam& hot, ThreadState& here) {
+  StateImage now;
+  here.save_range(&now);
+  here.restore_range(hot.inside_image);
+  hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
+  if (hot.lends) {
+    release_block(*hot.surplus->lent, hot.epoch, {});
+    leave_lent(*hot.surplus->lent);
+  }
+  REAL(GOMP_parallel_end)();
+  here.restore_range(now);
 }
 
 void cool(const char* why) {
@@ -459,15 +479,11 @@ const char* misfit_kept(const HotTeam& hot, uint32_t threads) {
   return nullptr;
 }
 
-// Ends the team kept for a nested region.
+// Ends the team kept for a nested region, which the caller has.
 void end_kept_team(Region& region, const char* why) {
   end(*region.hot);
-  region.repeats = 0;
-  ++region.generation;
-  put_off(region, *region.hot, why);
+  forget_kept_team(region, why);
 }
-
-bool kept_for(const Region* region) { return region && region->nested && region->hot && region->hot->active; }
 
 // A setting of this thread is changed: whatever team it keeps inherits no longer what it should. Relaxed: read by the
 // same thread.
@@ -476,15 +492,9 @@ void spoil_kept() {
     if (kept_for(region)) region->hot->spoiled.store(true, std::memory_order_relaxed);
 }
 
-// May so many threads more be kept?
-bool may_park(uint32_t threads) {
-  const uint32_t cpus = headcount.cpus.load(std::memory_order_relaxed);
-  return parked_inside.load(std::memory_order_relaxed) + threads <= std::max(kFewParked, 2 * cpus);
-}
-
 bool run_kept(Region& region, const RegionCall& call, uint32_t threads) {
   if (!region.nested || !options().nested) return false;
-  const bool kept = kept_for(&region);
+  const bool kept = take_kept(&region);
   if (!kept && region.repeats < region.regions_before_hot) return false;
   const char* why = why_not_kept(region, call, threads);
   if (!why && !kept && !may_park(threads - 1)) return false;
@@ -512,6 +522,7 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t threads) {
   run_region(hot, call);
   smelt_gomp_position = around;
   count_team(region, 0);
+  park(hot);
   return true;
 }
 
@@ -521,7 +532,7 @@ void wake_joining(HotTeam& hot) {
 }
 
 void end_kept() {
-  if (Region* inside = next_region_inside(); kept_for(inside)) end_kept_team(*inside, "the region around ends");
+  if (Region* const inside = next_region_inside(); take_kept(inside)) end_kept_team(*inside, "the region around ends");
 }
 
 void forget_kept(Region& region) {
@@ -538,7 +549,7 @@ bool end_hot_with_thread() {
 }
 
 void forget_hot() {
-  parked_inside.store(0, std::memory_order_relaxed);
+  forget_parked();
   if (HotTeam* hot = smelt_gomp_hot) forget(*hot);
   docked_in = nullptr;
 }

@@ -39,7 +39,8 @@
 //   - it runs its implicit task: no task was made between the last barrier and the next (episodes.h), or this might be
 //     one, and its settings and its place in the ancestry be others
 //   - no setting of the thread was changed, no limit of threads is set: libgomp counts those that exist
-// All else is libgomp's as before; the kept team ends first, since its region's episodes are numbered on.
+// All else is libgomp's as before; the kept team ends first, since its region's episodes are numbered on. Where threads
+// are short, others may end it: parked.h.
 //
 // A thread that ends. libgomp's destructor of a thread (of its thread-specific key) waits for workers where ours are
 // not, and nothing says that it comes after ours: pthread_exit in main runs the destructors of keys and none of C++'s
@@ -82,6 +83,9 @@ struct RegionCall {
 
 struct Surplus;
 
+// Who has a kept team: parked.h.
+enum Holder : uint32_t { kNone, kParked, kMaster, kOther };
+
 struct HotTeam {
   // The master's.
   Region* region;
@@ -103,6 +107,8 @@ struct HotTeam {
   int32_t level;               // omp_get_level() in its regions
   int32_t size_around;         // nested: of the team around
   const RegionRecord* around;  // and its region; nullptr: none, the serial part
+  HotTeam* next_kept;          // nested: parked.cc
+  std::atomic<uint32_t> holder;
 
   // Written by the master before a fork, read by the workers after it.
   alignas(kLineBytes) LoopCall loop;
@@ -156,6 +162,10 @@ bool end_hot_with_thread();
 
 // In a child after fork: the workers are gone.
 void forget_hot();
+
+// Ends a team whose master is in its serial part. The calling thread, whose state is `here`, takes on the master's for
+// the moment.
+void send_home(HotTeam& hot, ThreadState& here);
 
 // Frees what a region holds for its hot team; the team must be cool.
 void free_hot(Region& region);

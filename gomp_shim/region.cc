@@ -7,6 +7,7 @@
 #include "hot_team.h"
 #include "openmp/callers.h"
 #include "own_tasks.h"
+#include "parked.h"
 #include "policy/thresholds.h"
 #include "policy/wait.h"
 #include "real.h"
@@ -49,11 +50,21 @@ void end_thread(void* first) {
   }
 }
 
+// A child must not inherit a held lock.
+void before_fork() {
+  counters_lock();
+  lock_parked();
+}
+void after_fork() {
+  unlock_parked();
+  counters_unlock();
+}
+
 // After fork only the calling thread exists. Teams it was in are gone, and so are the counts. So is libgomp's pool of
 // threads, for which stock waits for ever at the child's first region; if the child is in its serial part, libgomp
 // makes a new one.
 void after_fork_in_child() {
-  counters_unlock();
+  after_fork();
   forget_closing();
   forget_hot();
   for (Region* region = outermost; region; region = region->deeper) forget_kept(*region);
@@ -312,7 +323,8 @@ void missed_position() {
 const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
   headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
-  pthread_atfork(counters_lock, counters_unlock, after_fork_in_child);
+  pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  resolve_thread_calls();
   // Release: whoever sees it finds the slots filled.
   if (!options().tasks && !options().surplus) __atomic_store_n(&smelt_gomp_plain, 1, __ATOMIC_RELEASE);
   return nullptr;

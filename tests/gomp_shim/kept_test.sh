@@ -38,4 +38,28 @@ done
 for program in nested hot constructs tasks; do
   check_under "$program" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
 done
+
+# Threads are scarce: those that are kept go home first.
+for how in late busy; do
+  check "scarce, $how, stock" 0 '^ok$' env OMP_STACKSIZE=256k "$programs/scarce" $how
+  check_under "scarce, $how" 0 '^ok$' OMP_STACKSIZE=256k "$programs/scarce" $how
+  check_under "scarce, $how: sent home" 0 'hot no more after [0-9]* regions: threads could not be made' SMELT_VERBOSE=2 SMELT_CPUS=64 \
+    SMELT_SPIN_US=20 OMP_STACKSIZE=256k "$programs/scarce" $how
+  grep -q '^ok$' "$output" || fails "scarce, $how, did not come to its end"
+done
+check_under "no limit" 0 "$kept" SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/scarce" turns
+for kilobytes in 300000 400000 800000; do
+  check_under "address space: $kilobytes KiB" 0 '^ok$' SMELT_VERBOSE=2 SMELT_CPUS=64 sh -c "ulimit -v $kilobytes"'; exec "$@"' sh "$programs/scarce" turns
+  if grep -Eq "$kept" "$output"; then fails "address space is limited, and yet kept"; fi
+done
+# Of a user who has no other processes.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && command -v prlimit >/dev/null; then
+  cp "$programs/scarce" "$shim" "$scratch" && chmod a+rx "$scratch" "$scratch"/*
+  for threads in 14 16 20 28; do
+    check "at most $threads threads" 0 '^ok$' setpriv --reuid=64999 --clear-groups prlimit --nproc=$threads \
+      env LD_PRELOAD="$scratch/$(basename "$shim")" SMELT_CPUS=64 "$scratch/scarce" turns
+  done
+else
+  skips "limits of a user's threads need root, setpriv and prlimit"
+fi
 finish

@@ -1,6 +1,7 @@
 // os.h on Linux: raw system calls where glibc has no wrapper, and the kernel's small text files.
 #include "base/os/os.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -144,11 +146,12 @@ int64_t read_small_file(const char* path, char* buffer, size_t bytes) {
   return static_cast<int64_t>(length);
 }
 
-// --- the CPU quota of the control groups above us -------------------------------------------------------------------
+// --- the limits of the control groups above us ----------------------------------------------------------------------
 //
 // A container with "2 CPUs" on a 64-CPU host sees all 64 in its affinity mask; the limit is a quota of CPU time per
 // period. A team that spins with more threads than the quota pays for is stopped in the middle of its barriers, so
-// the quota counts like an affinity mask. Any group on the way up to the root may set one: the tightest holds.
+// the quota counts like an affinity mask. Another limit is how many threads and processes there may be. Any group on
+// the way up to the root may set one: the tightest holds.
 
 namespace {
 
@@ -161,7 +164,7 @@ uint32_t ceil_ratio(long long quota, long long period) {
 uint32_t tighter(uint32_t a, uint32_t b) { return a == 0 ? b : b == 0 ? a : (a < b ? a : b); }
 
 // Names and texts on the way. The caller may be a thread with the smallest stack, which has no room for them.
-struct QuotaScratch {
+struct GroupScratch {
   char lines[4096];
   char where[512];
   char group[1280];
@@ -169,7 +172,7 @@ struct QuotaScratch {
 };
 
 // The quota one group sets itself, by either version's files; 0 when it sets none.
-uint32_t group_quota(const char* group, QuotaScratch& scratch) {
+uint32_t group_quota(const char* group, GroupScratch& scratch) {
   char(&path)[sizeof scratch.path] = scratch.path;
   char text[96];
   std::snprintf(path, sizeof path, "%s/cpu.max", group);  // v2: "max 100000" or "150000 100000"
@@ -185,34 +188,52 @@ uint32_t group_quota(const char* group, QuotaScratch& scratch) {
   return ceil_ratio(quota, std::strtoll(text, nullptr, 10));
 }
 
+// How many threads and processes it allows; 0 when it sets no limit. Both versions have the same file.
+uint32_t group_tasks(const char* group, GroupScratch& scratch) {
+  char(&path)[sizeof scratch.path] = scratch.path;
+  char text[32];
+  std::snprintf(path, sizeof path, "%s/pids.max", group);  // "max" or "2048"
+  if (read_small_file(path, text, sizeof text) <= 0) return 0;
+  const long long tasks = std::strtoll(text, nullptr, 10);
+  return tasks <= 0 || tasks > INT_MAX ? 0 : static_cast<uint32_t>(tasks);
+}
+
+// A controller of version 1, and what one of its groups, or of version 2's, sets.
+struct Controller {
+  const char* name;
+  uint32_t (*limit)(const char* group, GroupScratch& scratch);
+};
+
 // From <mount>/<inside> up to <mount> itself. In a container the path inside may be the host's and not exist here;
 // the mount point is then the container's own group, which the walk reaches in any case.
-uint32_t quota_upwards(const char* mount, const char* inside, QuotaScratch& scratch) {
+uint32_t limit_upwards(const Controller& controller, const char* mount, const char* inside, GroupScratch& scratch) {
   char(&group)[sizeof scratch.group] = scratch.group;
   if (std::strcmp(inside, "/") == 0) inside = "";
   const int length = std::snprintf(group, sizeof group, "%s%s", mount, inside);
-  if (length < 0 || static_cast<size_t>(length) >= sizeof group) return group_quota(mount, scratch);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof group) return controller.limit(mount, scratch);
   const size_t root = std::strlen(mount);
   uint32_t tightest = 0;
   for (;;) {
-    tightest = tighter(tightest, group_quota(group, scratch));
+    tightest = tighter(tightest, controller.limit(group, scratch));
     char* slash = std::strrchr(group, '/');
     if (!slash || static_cast<size_t>(slash - group) < root) return tightest;
     *slash = '\0';
   }
 }
 
-bool names_cpu_controller(const char* begin, const char* end) {
+bool names(const Controller& controller, const char* begin, const char* end) {
+  const auto length = static_cast<ptrdiff_t>(std::strlen(controller.name));
   while (begin < end) {
     const char* comma = static_cast<const char*>(std::memchr(begin, ',', static_cast<size_t>(end - begin)));
     const char* stop = comma ? comma : end;
-    if (stop - begin == 3 && std::memcmp(begin, "cpu", 3) == 0) return true;
+    if (stop - begin == length && std::memcmp(begin, controller.name, static_cast<size_t>(length)) == 0) return true;
     begin = stop + 1;
   }
   return false;
 }
 
-uint32_t tightest_quota(const char* mount, const char* membership, QuotaScratch& scratch) {
+uint32_t tightest_limit(const Controller& controller, const char* mount, const char* membership,
+                        GroupScratch& scratch) {
   if (read_small_file(membership, scratch.lines, sizeof scratch.lines) <= 0) return 0;
   uint32_t tightest = 0;
   char* rest = nullptr;
@@ -224,28 +245,36 @@ uint32_t tightest_quota(const char* mount, const char* membership, QuotaScratch&
     if (!path) continue;
     char(&where)[sizeof scratch.where] = scratch.where;
     if (path == controllers) {
-      tightest = tighter(tightest, quota_upwards(mount, path + 1, scratch));
+      tightest = tighter(tightest, limit_upwards(controller, mount, path + 1, scratch));
       std::snprintf(where, sizeof where, "%s/unified", mount);  // beside version 1, systemd's "hybrid" layout
-    } else if (names_cpu_controller(controllers, path)) {
+    } else if (names(controller, controllers, path)) {
       // The mount is named after its controllers, "cpu,cpuacct"; distributions add a link "cpu".
-      std::snprintf(where, sizeof where, "%s/cpu", mount);
+      std::snprintf(where, sizeof where, "%s/%s", mount, controller.name);
     } else {
       continue;
     }
-    tightest = tighter(tightest, quota_upwards(where, path + 1, scratch));
+    tightest = tighter(tightest, limit_upwards(controller, where, path + 1, scratch));
   }
+  return tightest;
+}
+
+uint32_t tightest_limit(const Controller& controller, const char* mount, const char* membership) {
+  const ErrnoKeeper keeper;
+  auto* scratch = static_cast<GroupScratch*>(map_pages(sizeof(GroupScratch)));
+  if (!scratch) return 0;
+  const uint32_t tightest = tightest_limit(controller, mount, membership, *scratch);
+  unmap_pages(scratch, sizeof(GroupScratch));
   return tightest;
 }
 
 }  // namespace
 
 uint32_t cgroup_cpu_quota(const char* mount, const char* membership) {
-  const ErrnoKeeper keeper;
-  auto* scratch = static_cast<QuotaScratch*>(map_pages(sizeof(QuotaScratch)));
-  if (!scratch) return 0;
-  const uint32_t tightest = tightest_quota(mount, membership, *scratch);
-  unmap_pages(scratch, sizeof(QuotaScratch));
-  return tightest;
+  return tightest_limit({"cpu", group_quota}, mount, membership);
+}
+
+uint32_t cgroup_task_limit(const char* mount, const char* membership) {
+  return tightest_limit({"pids", group_tasks}, mount, membership);
 }
 
 uint32_t process_cpu_quota() {
@@ -253,6 +282,32 @@ uint32_t process_cpu_quota() {
   static uint32_t quota;
   pthread_once(&once, [] { quota = cgroup_cpu_quota(); });
   return quota;
+}
+
+// --- what the process may have --------------------------------------------------------------------------------------
+
+uint32_t process_task_limit() {
+  const ErrnoKeeper keeper;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static uint32_t of_groups;
+  pthread_once(&once, [] { of_groups = cgroup_task_limit(); });
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur > INT_MAX) return of_groups;
+  return tighter(of_groups, std::max(uint32_t{1}, static_cast<uint32_t>(limit.rlim_cur)));
+}
+
+bool address_space_is_limited() {
+  const ErrnoKeeper keeper;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static bool committed;  // vm.overcommit_memory = 2: every page that might be written counts
+  pthread_once(&once, [] {
+    char text[8];
+    committed = read_small_file("/proc/sys/vm/overcommit_memory", text, sizeof text) > 0 && text[0] == '2';
+  });
+  if (committed) return true;
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA})
+    if (rlimit limit{}; ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
+  return false;
 }
 
 }  // namespace smelt::os

@@ -35,6 +35,14 @@ uint32_t cgroup_cpu_quota(const char* mount = "/sys/fs/cgroup", const char* memb
 // The same, as it was when somebody first asked: it takes some forty system calls.
 uint32_t process_cpu_quota();
 
+// How many threads and processes the tightest cgroup above us allows; 0: none says so. The arguments are for the tests.
+uint32_t cgroup_task_limit(const char* mount = "/sys/fs/cgroup", const char* membership = "/proc/self/cgroup");
+// The same with the user's limit (RLIMIT_NPROC); of the cgroups, as it was when somebody first asked.
+uint32_t process_task_limit();
+// May memory be refused that is only reserved, as the stacks of threads are (RLIMIT_AS, RLIMIT_DATA,
+// vm.overcommit_memory)?
+bool address_space_is_limited();
+
 // Reads a small file into `buffer` (NUL-terminated). Bytes read, or a negative errno.
 int64_t read_small_file(const char* path, char* buffer, size_t bytes);
 

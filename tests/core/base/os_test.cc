@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cerrno>
 #include <thread>
@@ -147,6 +149,40 @@ TEST_F(Quota, OfVersion1AndOfTheHybridLayout) {
   EXPECT_EQ(quota("4:cpuset:/job\n"), 0u) << "cpuset is not cpu";
   folder.write("cgroup/unified/job/cpu.max", "300000 100000\n");
   EXPECT_EQ(quota("4:cpu,cpuacct:/job\n0::/job\n"), 3u);
+}
+
+TEST_F(Quota, OfTasksIsTheTightestOnTheWayUp) {
+  const auto tasks = [this](const char* membership) {
+    const std::string file = folder.write("membership", membership);
+    return os::cgroup_task_limit(folder.path("cgroup").c_str(), file.c_str());
+  };
+  folder.write("cgroup/a/pids.max", "2048\n");
+  folder.write("cgroup/a/b/pids.max", "max\n");
+  folder.write("cgroup/a/b/c/pids.max", "9000\n");
+  EXPECT_EQ(tasks("0::/a/b/c\n"), 2048u);
+  EXPECT_EQ(tasks("0::/\n"), 0u);
+  folder.write("cgroup/pids/job/pids.max", "20\n");
+  EXPECT_EQ(tasks("9:memory:/job\n4:pids:/job\n0::/a\n"), 20u);
+  EXPECT_EQ(tasks("4:cpu,cpuacct:/job\n"), 0u) << "of version 1 the controller's own alone";
+}
+
+TEST(Limits, OfTheProcess) {
+  // In a child, for a limit that has been lowered stays so.
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    rlimit limit{};
+    bool right = ::getrlimit(RLIMIT_NPROC, &limit) == 0;
+    limit.rlim_cur = 7;
+    right = right && ::setrlimit(RLIMIT_NPROC, &limit) == 0 && os::process_task_limit() == 7;
+    right = right && ::getrlimit(RLIMIT_DATA, &limit) == 0;
+    limit.rlim_cur = uint64_t{1} << 40;
+    right = right && ::setrlimit(RLIMIT_DATA, &limit) == 0 && os::address_space_is_limited();
+    ::_exit(right ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(Quota, OfNonsenseIsNone) {
