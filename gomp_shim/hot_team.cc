@@ -203,23 +203,23 @@ void forget(HotTeam& hot) {
     remove_parked(hot);
 }
 
-// A region's team has ended: the next one comes sooner or later by what this one was good for.
-void put_off(Region& region, const HotTeam& hot, const char* why) {
-  count(region.counters.ends);
-  if (hot.regions >= typical(ThresholdId::kHotWorthwhile) * region.regions_before_hot)
+// The region's next team comes sooner or later by what a last one was good for.
+void put_off(Region& region, bool worthwhile) {
+  region.repeats = 0;
+  ++region.generation;
+  if (worthwhile)
     region.regions_before_hot = typical(ThresholdId::kHotAfter);
   else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
     region.regions_before_hot *= 2;
+}
+
+// A region's team has ended early.
+void note_end(Region& region, const HotTeam& hot, const char* why) {
+  count(region.counters.ends);
+  put_off(region, hot.regions >= typical(ThresholdId::kHotWorthwhile) * region.regions_before_hot);
   if (options().verbose >= 2)
     log_line("team of %u: hot no more after %llu regions: %s", hot.size, static_cast<unsigned long long>(hot.regions),
              why);
-}
-
-// The same of one that was kept for a nested region.
-void forget_kept_team(Region& region, const char* why) {
-  region.repeats = 0;
-  ++region.generation;
-  put_off(region, *region.hot, why);
 }
 
 bool kept_for(const Region* region) { return region && region->nested && region->hot && region->hot->active; }
@@ -229,7 +229,7 @@ bool take_kept(Region* region) {
   if (!kept_for(region)) return false;
   if (take_parked(*region->hot)) return true;
   forget(*region->hot);
-  forget_kept_team(*region, "threads could not be made");
+  note_end(*region, *region->hot, "threads could not be made");
   return false;
 }
 
@@ -279,6 +279,7 @@ HotTeam* hot_team_of(Region& region) {
   auto* hot = new (memory) HotTeam{};
   hot->region = &region;
   region.hot = hot;
+  hot->state.find(smelt_real_GOMP_parallel);
   return hot;
 }
 
@@ -357,7 +358,7 @@ bool can_swap(HotTeam& hot) {
 
 // Lets the workers into a libgomp region and checks that the master's state can be changed back and forth.
 bool start(HotTeam& hot, uint32_t size) {
-  if (hot.state.words() == 0 && !hot.state.find(smelt_real_GOMP_parallel)) return false;
+  if (hot.state.words() == 0) return false;
   prepare(hot, size);
   REAL(GOMP_parallel_start)(dock, &hot, size);
   const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
@@ -401,6 +402,12 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
   if (region.repeats < region.regions_before_hot) return false;
   HotTeam* hot = hot_team_of(region);
   if (!hot) return false;
+  if (hot->state.words() != 0 && !hot->state.destructor()) {
+    // A region in a destructor that comes after libgomp's. libgomp makes another pool for it, and its destructor is run
+    // once more; but as a part of what the team's start changes, that pool would be forgotten with the team.
+    put_off(region, false);
+    return false;
+  }
   if (!start(*hot, threads)) {
     state_unknown.store(true, std::memory_order_relaxed);
     return false;
@@ -434,8 +441,7 @@ void cool(const char* why) {
   if (!hot || hot->inside) return;
   Region& region = *hot->region;
   end(*hot);
-  forget_repeats();
-  put_off(region, *hot, why);
+  note_end(region, *hot, why);
 }
 
 bool run_hot(const RegionCall& call) {
@@ -482,7 +488,7 @@ const char* misfit_kept(const HotTeam& hot, uint32_t threads) {
 // Ends the team kept for a nested region, which the caller has.
 void end_kept_team(Region& region, const char* why) {
   end(*region.hot);
-  forget_kept_team(region, why);
+  note_end(region, *region.hot, why);
 }
 
 // A setting of this thread is changed: whatever team it keeps inherits no longer what it should. Relaxed: read by the

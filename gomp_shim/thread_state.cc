@@ -63,19 +63,22 @@ bool ThreadState::find(const void* address) {
   return true;
 }
 
-bool ThreadState::hold_destructor() {
+void* ThreadState::destructor() const {
   uint32_t key = destructor_key.load(std::memory_order_relaxed);
-  if (key == kUnknown) {
-    // glibc answers nullptr for keys that nobody has made.
-    for (uint32_t candidate = 0; candidate < PTHREAD_KEYS_MAX && key == kUnknown; ++candidate) {
-      const auto* value = static_cast<const Word*>(pthread_getspecific(candidate));
-      if (value >= block_ && value < block_ + words_) key = candidate;
-    }
-    if (key == kUnknown) return false;
+  if (key != kUnknown) return pthread_getspecific(key);
+  // glibc answers nullptr for keys that nobody has made.
+  for (key = 0; key < PTHREAD_KEYS_MAX; ++key) {
+    auto* const value = static_cast<Word*>(pthread_getspecific(key));
+    if (value < block_ || value >= block_ + words_) continue;
     destructor_key.store(key, std::memory_order_relaxed);
+    return value;
   }
-  held_ = pthread_getspecific(key);
-  return held_ && pthread_setspecific(key, nullptr) == 0;
+  return nullptr;
+}
+
+bool ThreadState::hold_destructor() {
+  held_ = destructor();
+  return held_ && pthread_setspecific(destructor_key.load(std::memory_order_relaxed), nullptr) == 0;
 }
 
 void ThreadState::release_destructor() {
@@ -90,10 +93,15 @@ bool ThreadState::learn_range(const StateImage& before) {
     if (end_ == 0) begin_ = i;
     end_ = i + 1;
   }
-  return end_ != 0;
+  return end_ != 0 && !PoolWord::is_in(begin_, end_);
 }
 
 std::atomic<uint32_t> PoolWord::index_{kUnknown};
+
+bool PoolWord::is_in(uint32_t begin, uint32_t end) {
+  const uint32_t index = index_.load(std::memory_order_relaxed);
+  return index >= begin && index < end;
+}
 
 void PoolWord::before_first_region(const void* address) {
   if (state_.find(address)) state_.save(&before_);

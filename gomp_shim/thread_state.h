@@ -56,12 +56,16 @@ class ThreadState {
     return different == 0;
   }
 
+  // The value of libgomp's key for the calling thread; nullptr: libgomp keeps no pool for it, has not yet or, while the
+  // thread ends, no more.
+  void* destructor() const;
+
   // Takes the value of libgomp's key from the calling thread, so that its destructor is not run; and gives it back, to
   // be run by the next round of destructors if the thread is ending. False: there is no such key.
   bool hold_destructor();
   void release_destructor();
 
-  // Sets the range to what differs from `before` now. False: nothing does.
+  // Sets the range to what differs from `before` now. False: nothing does, or the pointer to the pool is among it.
   bool learn_range(const StateImage& before);
   void save_range(StateImage* image) const {
     for (uint32_t i = begin_; i < end_; ++i) image->word[i] = block_[i];
@@ -90,6 +94,9 @@ class PoolWord {
   // In the child of a fork, in its serial part: libgomp forgets the thread's pool. Nothing happens where the word is
   // not known.
   void forget_pool();
+
+  // Is it among these words of the block? False where it is not known.
+  static bool is_in(uint32_t begin, uint32_t end);
 
  private:
   static std::atomic<uint32_t> index_;  // in the block

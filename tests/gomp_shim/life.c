@@ -1,6 +1,7 @@
 // How threads and processes with a parked team of workers end: by every way that POSIX has, each a case of its own,
 // named by the argument. Under stock libgomp all of them end too, but for those that say so.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -108,6 +109,39 @@ static void keys(void) {
   puts("ok");
 }
 
+// --- what is left --------------------------------------------------------------------------------------------------
+
+// A region in the destructor of a key that comes after libgomp's and before the shim's: libgomp has let go of the
+// thread's pool by then. All threads must be gone in the end, of masters that have opened few regions and many.
+static pthread_key_t middle_key;
+static void* with_middle_key(void* before) {
+  pthread_setspecific(middle_key, &middle_key);
+  regions((int)(size_t)before);
+  return NULL;
+}
+static void destroy_middle(void* unused) {
+  (void)unused;
+  for (int i = 1; i < 4; ++i) regions(i);
+}
+static int threads_now(void) {
+  int number = -2;  // "." and ".."
+  DIR* const tasks = opendir("/proc/self/task");
+  while (tasks && readdir(tasks)) ++number;
+  closedir(tasks);
+  return number;
+}
+static void none_left(void) {
+  CHECK(pthread_key_create(&middle_key, destroy_middle) == 0);
+  for (size_t i = 0; i < 24; ++i) CHECK(pthread_join(start(with_middle_key, (void*)(i % 8)), NULL) == 0);
+  for (int waits = 0; threads_now() > 1 && waits < 6000; ++waits) usleep(10000);
+  CHECK(threads_now() == 1);
+  puts("ok");
+  fflush(stdout);
+  pthread_setspecific(middle_key, &middle_key);
+  regions(1);
+  pthread_exit(NULL);  // the process ends when all threads have
+}
+
 // --- cancellation ----------------------------------------------------------------------------------------------------
 
 static int got_through;
@@ -191,8 +225,13 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } cases[] = {{"main-exits", main_exits},           {"masters", masters}, {"keys", keys}, {"cancel", cancel},
-               {"untold-children", untold_children}, {"forks", forks}};
+  } cases[] = {{"main-exits", main_exits},
+               {"masters", masters},
+               {"keys", keys},
+               {"none-left", none_left},
+               {"cancel", cancel},
+               {"untold-children", untold_children},
+               {"forks", forks}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
     if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
       cases[i].run();

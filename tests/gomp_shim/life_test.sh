@@ -6,17 +6,17 @@ shim=$1 programs=$2
 . "$(dirname "$0")/checks.sh"
 
 hot='OpenMP: [0-9]+ regions \([1-9][0-9]+ hot'
-for how in main-exits masters keys cancel untold-children; do
+for how in main-exits masters keys none-left cancel untold-children; do
   check "$how, stock" 0 '^ok$' "$programs/life" "$how"
 done
 # Who is where at the end depends on the moment: several times.
 for try in 1 2 3; do
-  for how in main-exits masters keys cancel untold-children forks; do
+  for how in main-exits masters keys none-left cancel untold-children forks; do
     check_under "$how ($try)" 0 '^ok$' SMELT_CPUS=64 "$programs/life" "$how"
     check_under "$how, passive ($try)" 0 '^ok$' SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/life" "$how"
   done
 done
-for how in main-exits masters keys cancel untold-children forks; do
+for how in main-exits masters keys none-left cancel untold-children forks; do
   check_under "$how, no hot team" 0 '^ok$' SMELT_HOT_TEAM=0 "$programs/life" "$how"
   check_under "$how, bound" 0 '^ok$' OMP_PROC_BIND=true "$programs/life" "$how"
   check_under "$how: the teams were hot" 0 "$hot" SMELT_CPUS=64 SMELT_STATS=1 "$programs/life" "$how"
