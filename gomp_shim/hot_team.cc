@@ -301,6 +301,7 @@ void prepare(HotTeam& hot, uint32_t size) {
   hot.generation = generations.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only to differ
   hot.docked.store(0, std::memory_order_relaxed);                            // these two are ordered by libgomp's fork
   hot.spoiled.store(false, std::memory_order_relaxed);
+  hot.threads_end.store(false, std::memory_order_relaxed);
   hot.compare = false;
   hot.inside = false;
   hot.regions = 0;
@@ -528,8 +529,17 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t threads) {
   run_region(hot, call);
   smelt_gomp_position = around;
   count_team(region, 0);
-  park(hot);
+  // Relaxed: the join has ordered it.
+  if (hot.threads_end.load(std::memory_order_relaxed)) [[unlikely]]
+    end_kept_team(region, "a thread has something to do at its end");
+  else
+    park(hot);
   return true;
+}
+
+void note_thread_end() {
+  // Relaxed: read by the master, who cannot have passed the join.
+  if (HotTeam* const hot = docked_in; hot && hot->around) hot->threads_end.store(true, std::memory_order_relaxed);
 }
 
 void wake_joining(HotTeam& hot) {

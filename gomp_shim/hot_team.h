@@ -113,8 +113,9 @@ struct HotTeam {
   // Written by the master before a fork, read by the workers after it.
   alignas(kLineBytes) LoopCall loop;
 
-  // Set by anybody inside a region.
+  // Set by anybody inside a region: the team is to end before the next; kept: with this one.
   alignas(kLineBytes) std::atomic<bool> spoiled;
+  std::atomic<bool> threads_end;
 
   // The meeting at the start: every worker has said where it runs; perhaps a canary is asked; then the master says what
   // was built for that.
@@ -162,6 +163,9 @@ bool end_hot_with_thread();
 
 // In a child after fork: the workers are gone.
 void forget_hot();
+
+// The calling thread has something to do at its end: if stock would end it with its region, so do we.
+void note_thread_end();
 
 // Ends a team whose master is in its serial part. The calling thread, whose state is `here`, takes on the master's for
 // the moment.

@@ -5,7 +5,9 @@
 //   - few are kept: 32 or two for each CPU, a sixteenth of what limits of threads and processes allow; none where
 //     address space is limited, of which each stack takes megabytes;
 //   - where a thread cannot be made, whatever the reason and whoever asks for one, all that are parked are sent home,
-//     and it is tried again (thread_calls.cc). From then on the process keeps none.
+//     and it is tried again (thread_calls.cc). From then on the process keeps none;
+//   - a team of which a thread has something to do at its end, the destructor of a thread_local object or of a key,
+//     ends with the region in which that came up: somebody may wait for it.
 //
 // The master of such a team is somewhere in the region around then, asleep perhaps. But all that libgomp wants for the
 // team's end is the state of the master inside it (thread_state.h), and that is kept with the team: any thread can take
@@ -19,6 +21,8 @@
 //
 // tests/model_check/parked.pml is the model.
 #pragma once
+
+#include <pthread.h>
 
 #include "hot_team.h"
 
@@ -39,8 +43,10 @@ void remove_parked(HotTeam& hot);
 // either.
 bool send_parked_home();
 
-// thread_calls.cc: finds what it stands in front of, while the loader's lock may be had.
+// thread_calls.cc: finds what it stands in front of, while the loader's lock may be had; pthread_setspecific() that does
+// not come by there.
 void resolve_thread_calls();
+int set_specific(pthread_key_t key, const void* value);
 
 // Around fork; and in the child, in which there are no teams.
 void lock_parked();

@@ -93,7 +93,7 @@ Region* new_region() {
   region->nested = outermost || REAL(omp_get_level)() > 0;
   if (!outermost) {
     outermost = region;
-    pthread_setspecific(regions_key, region);
+    set_specific(regions_key, region);
   }
   return region;
 }

@@ -1,29 +1,50 @@
 // What we stand in front of in the C library's threads, for the sake of kept teams (parked.h).
 //
-//   pthread_create   libgomp ends the program where it can make no thread; and stock would not have those that are
-//                    parked. They go home first, whoever wants one
+//   pthread_create           libgomp ends the program where it can make no thread; and stock would not have those that
+//                            are parked. They go home first, whoever wants one
+//   __cxa_thread_atexit_impl a thread_local object of C++ (or of Rust) has a destructor,
+//   pthread_setspecific,     or a key a value, which its destructor is to see: stock ends the thread behind its nested
+//   tss_set                  region, and so do we
 #include <dlfcn.h>
 #include <pthread.h>
+#include <threads.h>
 #include <cerrno>
 
 #include "base/os/os.h"
 #include "parked.h"
 #include "real.h"
 
+// The C library's own, by the name that it has beside the one that we take: allocators come here before anything can be
+// looked up.
+extern "C" int libc_setspecific(pthread_key_t key, const void* value) noexcept;
+#ifdef __x86_64__
+__asm__(".symver libc_setspecific, __pthread_setspecific@GLIBC_2.2.5");
+#else
+__asm__(".symver libc_setspecific, __pthread_setspecific@GLIBC_2.17");
+#endif
+
 namespace smelt::gomp {
 namespace {
 
-using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-
-Create real_create() {
-  static std::atomic<Create> found{nullptr};
-  Create function = found.load(std::memory_order_relaxed);  // code needs no ordering
+// The next function of that name behind ours.
+template <typename Function>
+Function behind(std::atomic<Function>& found, const char* name) {
+  Function function = found.load(std::memory_order_relaxed);  // code needs no ordering
   if (!function) {
-    function = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
     found.store(function, std::memory_order_relaxed);
   }
   return function;
 }
+
+using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+std::atomic<Create> found_create{nullptr};
+Create real_create() { return behind(found_create, "pthread_create"); }
+
+using AtExit = int (*)(void (*)(void*), void*, void*);
+std::atomic<AtExit> found_atexit{nullptr};
+using Set = decltype(&tss_set);
+std::atomic<Set> found_set{nullptr};
 
 // The kernel counts a thread until it is gone for good, and its stack is another's only then.
 constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
@@ -52,14 +73,36 @@ int create_after_all(Create create, pthread_t* thread, const pthread_attr_t* att
 
 void resolve_thread_calls() { real_create(); }
 
+int set_specific(pthread_key_t key, const void* value) { return libc_setspecific(key, value); }
+
 }  // namespace smelt::gomp
 
 using namespace smelt::gomp;
 
-extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
-                                                                     const pthread_attr_t* attributes,
-                                                                     void* (*start)(void*), void* argument) noexcept {
+#pragma GCC visibility push(default)
+extern "C" {
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                   void* argument) noexcept {
   const Create create = real_create();
   const int error = create(thread, attributes, start, argument);
   return error == EAGAIN ? create_after_all(create, thread, attributes, start, argument) : error;
 }
+
+int __cxa_thread_atexit_impl(void (*destroy)(void*), void* object, void* library) noexcept {
+  note_thread_end();
+  return behind(found_atexit, "__cxa_thread_atexit_impl")(destroy, object, library);
+}
+
+int pthread_setspecific(pthread_key_t key, const void* value) noexcept {
+  if (value) note_thread_end();
+  return libc_setspecific(key, value);
+}
+
+int tss_set(tss_t key, void* value) noexcept {
+  if (value) note_thread_end();
+  return behind(found_set, "tss_set")(key, value);
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

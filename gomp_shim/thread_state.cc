@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <climits>
 
+#include "parked.h"
+
 namespace smelt::gomp {
 namespace {
 
@@ -78,12 +80,12 @@ void* ThreadState::destructor() const {
 
 bool ThreadState::hold_destructor() {
   held_ = destructor();
-  return held_ && pthread_setspecific(destructor_key.load(std::memory_order_relaxed), nullptr) == 0;
+  return held_ && set_specific(destructor_key.load(std::memory_order_relaxed), nullptr) == 0;
 }
 
 void ThreadState::release_destructor() {
   // A key that exists already for the thread needs no memory; one that libgomp has deleted, at exit, is no harm.
-  pthread_setspecific(destructor_key.load(std::memory_order_relaxed), held_);
+  set_specific(destructor_key.load(std::memory_order_relaxed), held_);
 }
 
 bool ThreadState::learn_range(const StateImage& before) {

@@ -1,13 +1,18 @@
 // Regions inside regions that repeat, each checked against what OpenMP says they see. Under the shim most of the
 // inner ones here are run by teams that are kept; the same checks hold under stock libgomp.
-//   kept [rounds]
+//   kept [rounds [object|key|standard-key|waited-for]]    the last: only what is to be done at a thread's end
 #include <dirent.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
+#include <string>
 
 #include "check.h"
 
@@ -365,6 +370,63 @@ void by_turns(int outer, int inner) {
   CHECK(seen < outer + inner + std::max(32, 2 * cpus));
 }
 
+// What an inner thread has to do at its end is done soon after its region.
+std::atomic<int> destroyed{0};
+struct Counted {
+  int uses = 0;
+  ~Counted() { destroyed += uses; }
+};
+thread_local Counted counted;
+pthread_key_t key;
+tss_t standard_key;
+
+// `use` is called by the second thread of every other inner region; each comes to be one more in `destroyed`.
+template <typename Use>
+void at_the_end(Use use) {
+  destroyed = 0;
+  for (int i = 0; i < rounds; ++i) {
+#pragma omp parallel num_threads(2)
+    for (int k = 0; k < 4; ++k) {
+#pragma omp parallel num_threads(2)
+      if (omp_get_thread_num() == 1 && k % 2 == 0) use();
+    }
+  }
+  for (int waits = 0; destroyed < 4 * rounds && waits < 60000; ++waits) usleep(1000);
+  CHECK(destroyed == 4 * rounds);
+}
+
+void ends(const std::string& what) {
+  static int one = 1;
+  const auto add = [](void* uses) { destroyed += *static_cast<int*>(uses); };
+  if (what == "object") return at_the_end([] { ++counted.uses; });
+  if (what == "key") {
+    CHECK(pthread_key_create(&key, add) == 0);
+    return at_the_end([] { CHECK(pthread_setspecific(key, &one) == 0); });
+  }
+  if (what == "standard-key") {
+    CHECK(tss_create(&standard_key, add) == thrd_success);
+    return at_the_end([] { CHECK(tss_set(standard_key, &one) == thrd_success); });
+  }
+  CHECK(what == "waited-for");  // by the thread around
+  static struct {
+    std::mutex mutex;
+    std::condition_variable over;
+    int done = 0;
+  } wait[2];
+#pragma omp parallel num_threads(2)
+  for (int i = 1; i <= rounds; ++i) {
+    auto& mine = wait[omp_get_thread_num()];
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) {
+      std::unique_lock<std::mutex> lock(mine.mutex);
+      mine.done = i;
+      std::notify_all_at_thread_exit(mine.over, std::move(lock));
+    }
+    std::unique_lock<std::mutex> lock(mine.mutex);
+    mine.over.wait(lock, [&] { return mine.done == i; });
+  }
+}
+
 void* master(void*) {
   omp_set_max_active_levels(4);
   many_outer(2, 2, 20);
@@ -403,6 +465,11 @@ int main(int argc, char** argv) {
   if (argc > 1) rounds = atoi(argv[1]);
   omp_set_dynamic(0);
   omp_set_max_active_levels(4);
+  if (argc > 2) {  // alone, before anything has ended teams
+    ends(argv[2]);
+    puts("ok");
+    return 0;
+  }
   two_levels(2, 2);
   two_levels(4, 2);
   many_outer(2, 2, 3 * rounds);

@@ -38,6 +38,13 @@ done
 for program in nested hot constructs tasks; do
   check_under "$program" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
 done
+for what in object key standard-key waited-for; do
+  check "at a thread's end, $what, stock" 0 '^ok$' "$programs/kept" 20 $what
+  check_under "at a thread's end, $what" 0 'hot no more after 1 regions: a thread has something to do at its end' SMELT_VERBOSE=2 \
+    SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 20 $what
+  grep -q '^ok$' "$output" || fails "at a thread's end, $what: not to the end"
+  check_under "at a thread's end, $what, asleep" 0 '^ok$' SMELT_WAIT=sleep "$programs/kept" 20 $what
+done
 
 # Threads are scarce: those that are kept go home first.
 for how in late busy; do
