@@ -1,11 +1,16 @@
 #!/bin/sh
 # End-to-end: MPI programs under real mpirun, with the component and without.
-#   component_test.sh COMPONENT BROKEN PROGRAM_DIRECTORY SMELT [--full | --random]
+#   component_test.sh COMPONENT BROKEN PROGRAM_DIRECTORY SMELT [--full | --random | PART...]
 # COMPONENT is the file of the component; "stock" runs the general programs on Open MPI alone, to test the tests. BROKEN
-# is the negative control to preload. --random: random programs alone (random.sh). Exit 77: skipped, there is no mpirun.
+# is the negative control to preload. --random: random programs alone (random.sh). PART: programs, or a part of this
+# script by its file's name; without one all of them. Exit 77: skipped, there is no mpirun.
 set -u
 component=$1 broken=$(realpath "$2") smelt=$(realpath "$4")
-length=${5:---quick}
+case ${5-} in
+  --*) length=$5 parts= ;;
+  *) length=--quick parts=$(shift $(($# < 4 ? $# : 4)); echo "$*") ;;
+esac
+parts=${parts:-programs settings loose_strict placement pretended_nodes canary failures two_nodes}
 forms=$(realpath "$3/libother_forms.so")
 here=$(cd "$(dirname "$0")" && pwd) && programs=$(cd "$3" && pwd) || exit 1
 export PATH="$programs:$PATH"
@@ -160,9 +165,11 @@ summary() {
   [ "$failed" -eq 0 ]
 }
 
+wanted() { case " $parts " in *" $1 "*) ;; *) return 1 ;; esac; }
+
 # Jobs that are ended by force leave Open MPI's own shared memory behind: where it is removed with everything else.
 export OMPI_MCA_btl_vader_backing_directory="$scratch/session"
-if [ "$length" = --random ]; then . "$here/random.sh"; else controls; fi
+if [ "$length" = --random ]; then . "$here/random.sh"; elif wanted programs; then controls; fi
 unset OMPI_MCA_btl_vader_backing_directory
 if [ "$component" = stock ]; then
   if [ "$length" = --random ]; then random_programs; else every_program; fi
@@ -174,13 +181,17 @@ else
     summary
     exit
   fi
-  every_program
-  for part in settings loose_strict placement pretended_nodes canary failures; do . "$here/$part.sh"; done
-  "$here/two_nodes.sh" "$folder" "$programs" >"$output" 2>&1
-  case $? in
-    0) echo "ok: two nodes"; passed=$((passed + 1)) ;;
-    77) skip "$(tail -n 1 "$output")" ;;
-    *) fail "two nodes"; sed 's/^/    /' "$output" | tail -n 15 ;;
-  esac
+  if wanted programs; then every_program; fi
+  for part in settings loose_strict placement pretended_nodes canary failures; do
+    if wanted $part; then . "$here/$part.sh"; fi
+  done
+  if wanted two_nodes; then
+    "$here/two_nodes.sh" "$folder" "$programs" >"$output" 2>&1
+    case $? in
+      0) echo "ok: two nodes"; passed=$((passed + 1)) ;;
+      77) skip "$(tail -n 1 "$output")" ;;
+      *) fail "two nodes"; sed 's/^/    /' "$output" | tail -n 15 ;;
+    esac
+  fi
 fi
 summary
