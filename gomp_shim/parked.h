@@ -43,8 +43,8 @@ void remove_parked(HotTeam& hot);
 // either.
 bool send_parked_home();
 
-// thread_calls.cc: finds what it stands in front of, while the loader's lock may be had; pthread_setspecific() that does
-// not come by there.
+// thread_calls.cc: finds what it stands in front of, while the loader's lock may be had; and pthread_setspecific(), not
+// looked at there.
 void resolve_thread_calls();
 int set_specific(pthread_key_t key, const void* value);
 
