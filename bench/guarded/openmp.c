@@ -1,0 +1,219 @@
+/* openmp FIGURE...: the costs of OpenMP's constructs for a team of two. Prints a line "FIGURE ns" for each.
+ *
+ * This is an ordinary OpenMP program; bench/guard runs it under the shims of two builds in turn. The figure `hop` is
+ * the one-way hop between the two CPUs. Every batch checks what its construct has computed.
+ */
+#include <omp.h>
+#include <string.h>
+
+#include "common.h"
+#include "timing.h"
+
+enum { kTasks = 64, kIterations = 64, kMostStays = 1000, kFewest = 10 };
+#define LONGEST_BATCH_NS 3e6
+#define MOST_AWAY_NS 300.0
+
+static void expect(long got, long wanted, const char* what) {
+  if (got == wanted) return;
+  fprintf(stderr, "%s: %ld instead of %ld\n", what, got, wanted);
+  exit(1);
+}
+
+static int team(void) {
+  int threads = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  threads = omp_get_num_threads();
+  return threads;
+}
+
+/* Each function runs its construct `count` times and returns the ticks that count. */
+
+static double barrier(int count) {
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(2)
+  for (int i = 0; i < count; i++) {
+#pragma omp barrier
+  }
+  return (double)(ticks() - start);
+}
+
+static double barrier_skewed(int count) {
+  static uint32_t* stays;
+  if (!stays) stays = draw_stays(kMostStays, 2, MOST_AWAY_NS);
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(2)
+  {
+    const uint32_t* mine = stays + omp_get_thread_num() * kMostStays;
+    for (int i = 0; i < count; i++) {
+      stay_away(mine[i]);
+#pragma omp barrier
+    }
+  }
+  const uint64_t end = ticks();
+  return (double)(end - start) - longest_stays(stays, stays + kMostStays, count);
+}
+
+static double parallel(int count) {
+  static struct { _Alignas(128) long regions; } by[2];
+  by[0].regions = by[1].regions = 0;
+  const uint64_t start = ticks();
+  for (int i = 0; i < count; i++) {
+#pragma omp parallel num_threads(2)
+    by[omp_get_thread_num()].regions++;
+  }
+  const uint64_t end = ticks();
+  expect(by[0].regions, count, "regions of thread 0");
+  expect(by[1].regions, count, "regions of thread 1");
+  return (double)(end - start);
+}
+
+static double parallel_skewed(int count) {
+  static uint32_t* bodies;
+  if (!bodies) bodies = draw_stays(kMostStays, 3, MOST_AWAY_NS);
+  const uint32_t* const serial = bodies + 2 * kMostStays;
+  const uint64_t start = ticks();
+  for (int i = 0; i < count; i++) {
+    stay_away(serial[i]);
+#pragma omp parallel num_threads(2)
+    stay_away(bodies[omp_get_thread_num() * kMostStays + i]);
+  }
+  const uint64_t end = ticks();
+  return (double)(end - start) - longest_stays(serial, serial, count) -
+         longest_stays(bodies, bodies + kMostStays, count);
+}
+
+static double single(int count) {
+  long taken = 0;
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(2)
+  for (int i = 0; i < count; i++) {
+#pragma omp single
+    taken++;
+  }
+  const uint64_t end = ticks();
+  expect(taken, count, "single");
+  return (double)(end - start);
+}
+
+static double reduction(int count) {
+  long sum = 0;
+  const uint64_t start = ticks();
+  for (int i = 0; i < count; i++) {
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+    sum += omp_get_thread_num() + 1;
+  }
+  const uint64_t end = ticks();
+  expect(sum, 3L * count, "reduction");
+  return (double)(end - start);
+}
+
+static double dynamic(int count) {
+  long sum = 0;
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+  for (int i = 0; i < count; i++) {
+#pragma omp for schedule(dynamic)
+    for (int k = 0; k < kIterations; k++) sum += k;
+  }
+  const uint64_t end = ticks();
+  expect(sum, (long)count * kIterations * (kIterations - 1) / 2, "for schedule(dynamic)");
+  return (double)(end - start);
+}
+
+/* The thread that opens the regions of two is in a region of its own. */
+static double nested(int count) {
+  long sum = 0;
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(1)
+  for (int i = 0; i < count; i++) {
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+    sum += omp_get_thread_num() + 1;
+  }
+  const uint64_t end = ticks();
+  expect(sum, 3L * count, "nested regions");
+  return (double)(end - start);
+}
+
+/* One thread makes tasks, and both run them. */
+static double tasks(int count) {
+  static struct { _Alignas(128) long run; } by[2];
+  by[0].run = by[1].run = 0;
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(2)
+  for (int i = 0; i < count; i++) {
+#pragma omp master
+    for (int k = 0; k < kTasks; k++) {
+#pragma omp task
+      {
+        stay_away((uint32_t)(100 * ticks_per_ns));
+        by[omp_get_thread_num()].run++;
+      }
+    }
+#pragma omp barrier
+  }
+  const uint64_t end = ticks();
+  expect(by[0].run + by[1].run, (long)count * kTasks, "tasks");
+  return (double)(end - start);
+}
+
+static const struct {
+  const char* name;
+  double (*loop)(int count);
+  int count; /* in a batch; fewer where that would take too long */
+} figures[] = {{"barrier", barrier, 2000},   {"barrier-skewed", barrier_skewed, 1000},
+               {"parallel", parallel, 1000}, {"parallel-skewed", parallel_skewed, 500},
+               {"single", single, 1500},     {"reduction", reduction, 1000},
+               {"dynamic", dynamic, 200},    {"nested", nested, 2000},
+               {"tasks", tasks, 20}};
+
+/* The quickest of three short trials decides, which warm up as well. */
+static int calls_in_batch(double (*loop)(int count), int wanted) {
+  const int few = wanted / 10;
+  double quickest = loop(few);
+  for (int trial = 0; trial < 2; trial++) {
+    const double taken = loop(few);
+    if (taken < quickest) quickest = taken;
+  }
+  const double most = LONGEST_BATCH_NS * ticks_per_ns * few / quickest;
+  return most >= wanted ? wanted : most > kFewest ? (int)most : kFewest;
+}
+
+static int measure(const char* name) {
+  for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
+    if (strcmp(name, figures[f].name) != 0) continue;
+    expect(team(), 2, "threads of a team");
+    const int count = calls_in_batch(figures[f].loop, figures[f].count);
+    double ns[kBatches];
+    for (int batch = 0; batch < kBatches; batch++) ns[batch] = figures[f].loop(count) / count / ticks_per_ns;
+    printf("%s %.2f\n", name, lower_quartile(ns));
+    return 1;
+  }
+  return 0;
+}
+
+static double one_region(void) {
+  const double start = clock_ns();
+#pragma omp parallel num_threads(2)
+  __asm__ volatile("" ::: "memory"); /* an empty region would be left out */
+  return clock_ns() - start;
+}
+
+int main(int argc, char** argv) {
+  /* In a process that has done nothing before, the first region starts the threads, the second the hot team. */
+  if (argc == 2 && (strcmp(argv[1], "first-region") == 0 || strcmp(argv[1], "second-region") == 0)) {
+    const double first = one_region(), second = one_region();
+    printf("%s %.0f\n", argv[1], argv[1][0] == 'f' ? first : second);
+    return 0;
+  }
+  find_ticks_per_ns();
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "hop") == 0) {
+      printf("hop %.1f\n", epcc_one_way_hop());
+    } else if (!measure(argv[i])) {
+      fprintf(stderr, "there is no figure %s\n", argv[i]);
+      return 2;
+    }
+  }
+  return 0;
+}
