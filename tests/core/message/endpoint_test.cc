@@ -345,6 +345,7 @@ TEST(Endpoint, NobodyBlocksWhileAllSendFirst) {
     constexpr int kTags = 5, kEach = 200;
     std::vector<std::thread> threads;
     std::atomic<int> wrong{0};
+    Through through(2);
     for (uint16_t me = 0; me < 2; ++me)
       threads.emplace_back([&, me] {
         std::vector<Bytes> contents;
@@ -359,6 +360,7 @@ TEST(Endpoint, NobodyBlocksWhileAllSendFirst) {
             wrong += receive_now(members[me], 1 - me, tag, false, &got, &request) != 0 || got != expected;
           }
         for (Request& send : sends) wrong += members[me].wait(&send) != 0;
+        through.wait(members[me]);
       });
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(wrong, 0);
@@ -408,8 +410,12 @@ TEST(Endpoint, ManyThreadsOfManyMembersKeepTheOrderOfEachTag) {
   const Members members(shape);
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
+  Through through(3);
   for (uint16_t me = 0; me < 3; ++me)
-    threads.emplace_back([&, me] { wrong += run_lanes(members[me], me, 3, 3, 4'000); });
+    threads.emplace_back([&, me] {
+      wrong += run_lanes(members[me], me, 3, 3, 4'000);
+      through.wait(members[me]);
+    });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
 }

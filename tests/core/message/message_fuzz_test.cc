@@ -434,8 +434,12 @@ TEST(MessageFuzz, ManyThreadsKeepTheOrder) {
     const Members members(random_shape(seed, kMembers), seed % 2);
     std::vector<std::thread> threads;
     std::atomic<int> wrong{0};
+    Through through(kMembers);
     for (uint16_t me = 0; me < kMembers; ++me)
-      threads.emplace_back([&, me] { wrong += run_member(members[me], seed, me, kMembers, 3, 50); });
+      threads.emplace_back([&, me] {
+        wrong += run_member(members[me], seed, me, kMembers, 3, 50);
+        through.wait(members[me]);
+      });
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(wrong, 0) << "seed " << seed;
   }

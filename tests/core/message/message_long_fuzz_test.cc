@@ -304,8 +304,12 @@ TEST(MessageLongFuzz, ManyThreads) {
     const Members members(run.shape, false);
     std::vector<std::thread> threads;
     std::atomic<int> wrong{0};
+    Through through(kMembers);
     for (uint16_t me = 0; me < kMembers; ++me)
-      threads.emplace_back([&, me] { wrong += run_member(members[me], run, me); });
+      threads.emplace_back([&, me] {
+        wrong += run_member(members[me], run, me);
+        through.wait(members[me]);
+      });
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(wrong, 0) << "seed " << seed;
   }

@@ -94,4 +94,19 @@ struct Processes {
   std::vector<pid_t> children;  // who have not been waited for
 };
 
+// A member whose own messages are complete may still owe replies that found no room: progress() sends them, so it makes
+// progress until all members are through.
+class Through {
+ public:
+  explicit Through(int members) : left_(members) {}
+  void wait(message::Endpoint& end) {
+    // acq_rel: whatever a member did is done when the last one goes on
+    for (left_.fetch_sub(1, std::memory_order_acq_rel); left_.load(std::memory_order_acquire) > 0;)
+      if (!end.progress()) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<int> left_;
+};
+
 }  // namespace smelt::test
