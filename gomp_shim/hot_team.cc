@@ -165,6 +165,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
 
   // The join. The way out first, while the others are still coming; unless libgomp must serve it.
   const uint64_t joined = position.epoch + 1;
+  count(region.counters.passed, joined - first);
   bool real = next_is_real(position);
   if (!real) {
     hot.state.save_range(&hot.inside_image);
@@ -182,9 +183,8 @@ void run_region(HotTeam& hot, const RegionCall& call) {
     hot.state.save_range(&hot.inside_image);
     hot.state.restore_range(hot.serial);
   }
-  count(region.counters.passed, joined - first);
   if (hot.lends) smelt_gomp_lent = nullptr;
-  position = Position{};
+  position = kOutside;
   swap_next_region(link);
   hot.epoch = joined;
   ++hot.regions;

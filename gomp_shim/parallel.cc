@@ -13,7 +13,7 @@ namespace {
 [[gnu::noinline]] void elsewhere(const RegionCall& call, RealEntry real) {
   count_elsewhere();
   const Position before = smelt_gomp_position;
-  smelt_gomp_position = Position{};
+  smelt_gomp_position = kOutside;
   real(call, call.function, call.data);
   smelt_gomp_position = before;
 }

@@ -72,7 +72,7 @@ void after_fork_in_child() {
     outermost->pool.forget_pool();
     expect_new_pool();
   }
-  smelt_gomp_position = Position{};
+  smelt_gomp_position = kOutside;
   smelt_gomp_lent = nullptr;
   for (Region* region = outermost; region; region = region->deeper) {
     forget_tasks(*region);

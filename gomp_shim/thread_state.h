@@ -67,11 +67,14 @@ class ThreadState {
 
   // Sets the range to what differs from `before` now. False: nothing does, or the pointer to the pool is among it.
   bool learn_range(const StateImage& before);
+  // The bounds in registers: for all that the compiler knows, libgomp's words might be these members.
   void save_range(StateImage* image) const {
-    for (uint32_t i = begin_; i < end_; ++i) image->word[i] = block_[i];
+    const Word* const block = block_;
+    for (uint32_t i = begin_, end = end_; i < end; ++i) image->word[i] = block[i];
   }
-  void restore_range(const StateImage& image) {
-    for (uint32_t i = begin_; i < end_; ++i) block_[i] = image.word[i];
+  void restore_range(const StateImage& image) const {
+    Word* const block = block_;
+    for (uint32_t i = begin_, end = end_; i < end; ++i) block[i] = image.word[i];
   }
   void clear_word(uint32_t index) { block_[index] = 0; }
 

@@ -45,7 +45,7 @@ void end_thread(void* first) {
 void after_fork_in_child() {
   counters_unlock();
   forget_closing();
-  position = Position{};
+  position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
@@ -208,7 +208,7 @@ void enter(const RegionCall& call) {
     // A region of another OpenMP runtime: whatever team of ours the thread is in, that runtime's barriers are not ours.
     count_elsewhere();
     const Position before = position;
-    position = Position{};
+    position = kOutside;
     fork(call);
     position = before;
     return;

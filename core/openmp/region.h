@@ -69,6 +69,8 @@ struct Position {
   uint32_t reals = 0;               // episodes.h: marked ones in a row
   uint32_t assumed = 0;             // ... and the next so many are the runtime's, marked or not
 };
+// In no region. To be copied: for a Position{} GCC clears a temporary by REP STOS and copies that.
+inline constexpr Position kOutside;
 
 // The word that a shim hands to every thread of a team: the address of what it has to say, and the low kTagBits of the
 // episode number that the region begins after, in the bits that an address does not use: 6 below (alignment), 16 above
