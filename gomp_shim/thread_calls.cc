@@ -56,8 +56,9 @@ bool is_for_libgomp(void* (*start)(void*)) {
          dladdr(smelt_real_GOMP_parallel, &libgomp) && starts.dli_fbase == libgomp.dli_fbase;
 }
 
-int create_after_all(Create create, pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
-                     void* argument) {
+// Not in pthread_create itself, which every thread's maker has on its stack: libgomp's masters have little.
+[[gnu::noinline, gnu::cold]] int create_after_all(Create create, pthread_t* thread, const pthread_attr_t* attributes,
+                                                  void* (*start)(void*), void* argument) {
   const bool insists = is_for_libgomp(start);
   int error = EAGAIN;
   for (int64_t pause = kFirstPause; error == EAGAIN && pause <= kLastPause; pause *= 2) {
