@@ -178,6 +178,22 @@ TEST(AtomicBroadcast, ASlowMemberStopsTheOthersAndNothingIsLost) {
 }
 
 // All send and nobody delivers: each is told that it must, and after that it goes on.
+TEST(AtomicBroadcast, TheRootTakesFromItsChildrenInTurn) {
+  constexpr unsigned kEach = 4;
+  const TreePointer tree = tree_of("sequential", 3, 0);
+  const std::vector<Member> members = between_threads(3, tree.get(), 4 * kEach);
+  for (unsigned child : {1u, 2u})
+    for (unsigned k = 0; k < kEach; ++k)
+      ASSERT_EQ(smelt_atomic_broadcast_try_send(members[child].get(), &k, sizeof k), 0);
+  unsigned before = 0, data = 0;
+  for (unsigned k = 0; k < 2 * kEach; ++k) {
+    Message told{};
+    ASSERT_EQ(smelt_atomic_broadcast_try_deliver(members[0].get(), &data, sizeof data, &told), 0);
+    EXPECT_NE(told.sender, before) << "the message of number " << k;
+    before = told.sender;
+  }
+}
+
 TEST(AtomicBroadcast, WhoOnlySendsIsToldToDeliver) {
   for (const char* pattern : {"sequential", "binary"}) {
     const TreePointer tree = tree_of(pattern, 3, 0);

@@ -67,6 +67,9 @@ TEST(Options, ABadValueChangesNothingAndSaysSoInOneLine) {
   EXPECT_EQ(smelt_option_set("SMELT_PRIORITY", "101"), -EINVAL);
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_EQ(told.find("smelt: SMELT_PRIORITY=101 is not a whole number from 0 to 100; "), 0u) << told;
+  for (const char* odd : {"5ms", "5 ", "0x10", "1e3", "-", ""})
+    EXPECT_EQ(smelt_option_set("SMELT_SPIN_US", odd), -EINVAL) << odd;
+  EXPECT_EQ(options().spin_us, 4096);
   EXPECT_EQ(smelt_option_set("SMELT_NOTHING", "1"), -ENOENT);
   EXPECT_EQ(smelt_option_set("SMELT_CHUNK", nullptr), -EINVAL);
 }

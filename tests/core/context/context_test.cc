@@ -6,7 +6,9 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -640,6 +642,23 @@ TEST(Processes, ByTicket) {
   EXPECT_EQ(smelt_seat_attach(&ticket, 0, kPatience, &again), -EINVAL);
   ticket.word[0] ^= 1;
   EXPECT_EQ(smelt_seat_attach(&ticket, 2, kPatience, &again), -ENOTSUP);
+}
+
+size_t open_files() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(Processes, LeaveNoFileOpen) {
+  const Context context = along({-1, 0});
+  const size_t before = open_files();
+  smelt_seat_ticket ticket;
+  smelt_seat *made = nullptr, *attached = nullptr;
+  ASSERT_EQ(smelt_seats_create_shared(context.get(), kPatience, &ticket, &made), 0);
+  ASSERT_EQ(smelt_seat_attach(&ticket, 1, kPatience, &attached), 0);
+  smelt_seat_free(attached);
+  smelt_seat_free(made);
+  EXPECT_EQ(open_files(), before);
 }
 
 struct Pages {

@@ -38,7 +38,7 @@ struct FakeSystem {
     system.environment = [](const char*) -> const char* { return nullptr; };
   }
   struct Ticks {
-    int busy = 0, idle = 100, stolen = 0;
+    int busy = 0, idle = 100, stolen = 0, waiting = 0;
   };
   void file(const std::string& name, const std::string& content) { folder.write(name, content); }
   void cpu_file(uint32_t cpu, const char* name, const std::string& content) {
@@ -47,7 +47,8 @@ struct FakeSystem {
   void stat(const std::vector<Ticks>& cpus) {
     std::string text = "cpu  9 9 9 9 9 9 9 9 0 0\n";
     for (size_t i = 0; i < cpus.size(); ++i)
-      text += fmt::format("cpu{} {} 0 0 {} 0 0 0 {} 0 0\n", i, cpus[i].busy, cpus[i].idle, cpus[i].stolen);
+      text += fmt::format("cpu{} {} 0 0 {} {} 0 0 {} 0 0\n", i, cpus[i].busy, cpus[i].idle, cpus[i].waiting,
+                          cpus[i].stolen);
     file("proc/stat", text + "intr 65925155 0 0\n");
   }
   Finding find(const std::string& what, bool program = false) {
@@ -143,8 +144,8 @@ TEST(Conditions, QuotaOfTheFirstVersion) {
 TEST(Conditions, OtherLoadNamesTheBusyCpus) {
   FakeSystem fake;
   EXPECT_FINDING(fake.find("other load"), kOk, "no CPU busy");
-  // 40 ticks: CPU 1 was busy in 36 of them, CPU 3 in 4.
-  fake.system.wait = [&] { fake.stat({{0, 140}, {36, 104}, {0, 140}, {4, 136}}); };
+  // 40 ticks: CPU 1 was busy in 36 of them, CPU 3 in 4. CPU 2 waited for a disk in 36, in which it can serve us.
+  fake.system.wait = [&] { fake.stat({{0, 140}, {36, 104}, {0, 104, 0, 36}, {4, 136}}); };
   fake.file("proc/loadavg", "0.20 0.18 0.12 3/80 11206\n");
   const Finding found = fake.find("other load");
   EXPECT_EQ(found.severity, Severity::kWarning);

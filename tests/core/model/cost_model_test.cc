@@ -102,6 +102,9 @@ TEST_F(CostModel, SubsetTakesRowsColumnsAndNodes) {
   EXPECT_EQ(part.node[0], 9);
   EXPECT_EQ(part.llc[1], 4);
   EXPECT_TRUE(costs_are_sane(part));
+  for (const auto matrix : {&Costs::hop, &Costs::send_busy, &Costs::recv_busy, &Costs::ready_read})
+    for (uint32_t i : {0u, 1u})
+      EXPECT_EQ((part.*matrix)[part.at(i, 1 - i)], (machine.*matrix)[machine.at(members[i], members[1 - i])]);
 }
 
 TEST_F(CostModel, SubsetRefusesStrangersAndDoubles) {

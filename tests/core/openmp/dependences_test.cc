@@ -94,6 +94,18 @@ TEST(Dependences, GroupsWaitForTheGroupBefore) {
   EXPECT_EQ(parent.blocks.alive.load(), 0);
 }
 
+TEST(Dependences, WritersFollowEachOther) {
+  Parent parent;
+  EXPECT_TRUE(parent.add({{kA, kOut}}));   // 0
+  EXPECT_FALSE(parent.add({{kA, kOut}}));  // 1
+  EXPECT_FALSE(parent.add({{kA, kOut}}));  // 2
+  EXPECT_EQ(parent.end(0), Tasks{1});
+  EXPECT_EQ(parent.end(1), Tasks{2});
+  EXPECT_EQ(parent.end(2), Tasks{});
+  parent.table.free_all(parent.blocks);
+  EXPECT_EQ(parent.blocks.alive.load(), 0);
+}
+
 TEST(Dependences, AnAddressNamedTwiceCountsAsItsStrongestUse) {
   Parent parent;
   EXPECT_TRUE(parent.add({{kA, kIn}, {kA, kOut}, {kA, kIn}}));  // 0

@@ -526,6 +526,24 @@ TEST_P(Kinds, OrderAndNoLossBetweenProcesses) {
     }
 }
 
+// A sender of another process may look for sleepers a moment too early. Whoever it missed looks again after a slice.
+TEST_P(Kinds, AMissedSleeperOfAnotherProcessLooksAgain) {
+  smelt_queue_ticket ticket;
+  const Queue here = shared(4, &ticket);
+  ASSERT_TRUE(here);
+  const pid_t child = in_another_process([&] {
+    alarm(20);
+    const Queue there = attached(ticket, 1);
+    return there && receive_all(there.get(), 0, 1, Form::kWait) == 1 ? 0 : 1;
+  });
+  Bell& bell = here->sender.channel->sent;
+  while (bell.sleepers.load() == 0 && waitpid(child, nullptr, WNOHANG) == 0) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(20ms);
+  bell.sleepers.store(0);
+  EXPECT_EQ(send_all(here.get(), 0, 1, Form::kWait), 1u);
+  EXPECT_EQ(ended(child), 0);
+}
+
 TEST(OneToMany, EveryProcessGetsEveryMessage) {
   constexpr uint64_t kMessages = 3000;
   smelt_queue_ticket ticket;

@@ -56,6 +56,19 @@ TEST_F(Segments, ABlockIsSharedWithWhoHasItsTicket) {
   EXPECT_EQ(block.address[2 * kPage], 1);
 }
 
+// Also the one that is not the last: a program that comes and goes would use up the segment.
+TEST_F(Segments, ABlockThatEverybodyHasLeftIsUsedAgain) {
+  const uint64_t first = ticket.offset;
+  Block later;
+  Ticket of_later;
+  ASSERT_EQ(allocate_block(kBytes, 1, kLimit, &later, &of_later), 0);
+  EXPECT_NE(of_later.offset, first);
+  abandon_block(&block);
+  ASSERT_EQ(allocate_block(kBytes, 2, kLimit, &block, &ticket), 0);
+  EXPECT_EQ(ticket.offset, first);
+  release_block(&later);
+}
+
 TEST_F(Segments, ABlockBeyondTheSegmentIsRefused) {
   Ticket wrong = ticket;
   for (const uint64_t offset : {ticket.bytes, ticket.bytes - kPage, ticket.bytes - kBytes + kPage,
