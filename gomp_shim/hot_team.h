@@ -83,7 +83,7 @@ struct RegionCall {
 
 struct Surplus;
 
-// Who has a kept team: parked.h.
+// The holder of a kept team: parked.h.
 enum Holder : uint32_t { kNone, kParked, kMaster, kOther };
 
 struct HotTeam {

@@ -69,7 +69,7 @@ bool take_parked(HotTeam& hot) {
   // Acquire: with the team, what its last holder has left, and has freed in libgomp.
   if (hot.holder.compare_exchange_strong(holder, kMaster, std::memory_order_acquire, std::memory_order_acquire))
     return true;
-  // In a child of which nobody has told us, who has it is not there.
+  // In a child that we were not told of, the holder is not there.
   while (holder == kOther && hot.process == os::process_id()) {
     os::yield_cpu();
     holder = hot.holder.load(std::memory_order_acquire);

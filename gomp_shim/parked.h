@@ -11,10 +11,10 @@
 //
 // The master of such a team is somewhere in the region around then, asleep perhaps. But all that libgomp wants for the
 // team's end is the state of the master inside it (thread_state.h), and that is kept with the team: any thread can take
-// it on for the moment, and end the team in the master's place. HotTeam::holder says who has the team; whoever has it
+// it on for the moment, and end the team in the master's place. HotTeam::holder names the holder; the holder
 // alone reads and writes its state, its fork and its numbers:
 //
-//   kParked   nobody. Who changes that by compare-and-swap has it
+//   kParked   nobody. The thread that changes that by compare-and-swap has it
 //   kMaster   its master, in a region or about to end it
 //   kOther    a thread that sends it home
 //   kNone     there is no team
