@@ -7,6 +7,7 @@ Which test belongs where is told by its suites: the folder it lies in, and full-
 """
 import argparse
 import collections
+import functools
 import json
 import os
 import pathlib
@@ -17,14 +18,14 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SANITISED = ['-Dtests=true', '-Dbench=false', '-Db_lundef=false', '-Doptimization=0', '-Ddebug=false', '-Dc_args=-g1', '-Dcpp_args=-g1']
-# Sanitizer: build directory and meson's options. The tests are compiled at -O0 there, what they test at -O1 (core/meson.build).
+# Build: its directory and meson's options. Under the sanitizers the tests are compiled at -O0, what they test at -O1 (core/meson.build).
 BUILDS = {
-    'none': ('build', ['-Dtests=true', '-Dbench=true', '-Dcli=enabled']),
+    'plain': ('build', ['-Dtests=true', '-Dbench=true', '-Dcli=enabled']),
     'address': ('build-asan', ['-Db_sanitize=address,undefined'] + SANITISED),
     'thread': ('build-tsan', ['-Db_sanitize=thread'] + SANITISED),
 }
-FIRST = ['source', 'plain', 'address', 'thread']  # the first tier's order
 PROCESSES = max(2, (os.cpu_count() or 2) // 2)  # a test has two threads or more of its own
+FIRST = ['source', *BUILDS]  # the first tier's order
 
 Test = collections.namedtuple('Test', 'sanitizer name suites part timeout targets')
 Row = collections.namedtuple('Row', 'what tests build test result')
@@ -73,7 +74,8 @@ class Build:
     def configure(self):
         done = run(['sh', '-c', '. .ci/prepare; need_build "$@"', 'sh', self.directory] + self.options)
         # What is asked below is of the last configuration.
-        done = done if done.returncode else run(['ninja', '-C', self.directory, '--quiet', 'build.ninja'], stdout=subprocess.PIPE, text=True)
+        done = done if done.returncode else run(['ninja', '-C', self.directory, '--quiet', 'build.ninja'], stdout=subprocess.PIPE,
+                                                          stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             print(done.stdout or '', file=sys.stderr)
             sys.exit(done.returncode)
@@ -172,6 +174,7 @@ def run_group(tally, what, sanitizer, tests, options):
     return tally.failed == before
 
 
+@functools.cache  # configuring takes seconds, and parts share their build
 def tests_of(sanitizer):
     build = Build(sanitizer)
     build.configure()
@@ -180,17 +183,14 @@ def tests_of(sanitizer):
 
 def first_tier(tally, options):
     need_packages(['first'])
-    plain = [test for test in tests_of('none') if test.part is None]
+    plain = [test for test in tests_of('plain') if test.part is None]
     source = [test for test in plain if 'source' in test.suites]
-    if not run_group(tally, 'source', 'none', source, options):
+    if not run_group(tally, 'source', 'plain', source, options):
         print('\nthe rest was not run: these take seconds and come first')
         return
-    groups = [('plain', 'none', [test for test in plain if test not in source])]
-    groups += [(sanitizer, sanitizer, None) for sanitizer in ('address', 'thread')]
-    for what, sanitizer, tests in groups:
-        if tests is None:
-            tests = [test for test in tests_of(sanitizer) if test.part is None]
-        if not run_group(tally, what, sanitizer, tests, options) and options.first:
+    for build in BUILDS:
+        tests = plain if build == 'plain' else [test for test in tests_of(build) if test.part is None]
+        if not run_group(tally, build, build, [test for test in tests if test not in source], options) and options.first:
             return
 
 
@@ -201,7 +201,7 @@ def second_tier(tally, options, parts):
             sys.exit(f"check: there is no part '{part}'; parts: {' '.join(known)}")
     for part in parts or known:
         need_packages(['first', part])
-        sanitizer = part if part in BUILDS else 'none'
+        sanitizer = part if part in BUILDS else 'plain'
         tests = [test for test in tests_of(sanitizer) if test.part == part]
         if not run_group(tally, part, sanitizer, tests, options) and options.first:
             return
@@ -261,7 +261,7 @@ def for_change(tally, options):
                 continue
             reasons = why(test, files, rooms, breaks)
             if reasons:
-                what = test.part or ('source' if 'source' in test.suites else {'none': 'plain'}.get(sanitizer, sanitizer))
+                what = test.part or ('source' if 'source' in test.suites else sanitizer)
                 place = (1 if test.part is None else 2, FIRST.index(what) if test.part is None else 0, what, sanitizer)
                 chosen.setdefault(place, []).append((test, reasons))
     for (*_, what, _), tests in sorted(chosen.items()):
@@ -342,7 +342,7 @@ def main():
         return repeat(options)
     if options.parts:
         for part in table_of('parts'):
-            sanitizer = part if part in BUILDS else 'none'
+            sanitizer = part if part in BUILDS else 'plain'
             tests = [test.name for test in tests_of(sanitizer) if (test.part or 'first') == part]
             print(f"{part}: {' '.join(tests)}")
         return 0
