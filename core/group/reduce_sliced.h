@@ -1,11 +1,18 @@
 // Reduce-scatter and gather: every participant combines one slice of every piece.
 //
-// For each piece, three stages, with a flag after each of the first two:
+// Each piece goes through three stages:
 //   put      everybody copies its operands to its up shelf, but for the slice that it will combine itself
 //   combine  everybody combines its slice of all operands into its down shelf
 //   get      everybody (or the root) copies all slices from the down shelves to where the caller wants them
 // Each touches 2 s bytes or less per participant, against n s for combining everything in one place. The stages of
-// three successive pieces overlap: put k+1, combine k, get k-1.
+// three successive pieces overlap. A round is
+//
+//   combine k    when everybody has put piece k
+//   put k+1      and tell of it; get k-1 runs while the others hear of it
+//
+// so that one counter of each participant says all. Whoever has put piece k has combined k-1 and got k-3 before: what a
+// participant gets is there, and what it puts has a free place in a ring of four.
+// Between CPUs that lie apart each counter that is read costs a hop, and a round has one of them for each participant.
 #pragma once
 
 #include "group/reduction.h"
@@ -26,20 +33,23 @@ struct ReduceSliced : Machine {
       case 0:
         first = how.group.pieces;
         how.group.pieces += count;
-        SMELT_AWAIT(call.put(0));
+        SMELT_AWAIT(call.is_free(0));
+        call.put(0);
         for (; k < count; ++k) {
-          if (k + 1 < count) {
-            SMELT_AWAIT(call.put(k + 1));
-          }
           whole = Whole(how.group.n);
+          r = 0;
           SMELT_AWAIT(call.combine(k));
-          if (k > 0) {
-            r = 0;
-            SMELT_AWAIT(call.get(k - 1));
+          if (k + 1 < count) {
+            SMELT_AWAIT(call.is_free(k + 1));
+            call.put(k + 1);
+          } else {
+            how.group.fill(&Desk::filled_down, first + k);
           }
+          if (k > 0) call.get(k - 1);
         }
         r = 0;
-        SMELT_AWAIT(call.get(count - 1));
+        SMELT_AWAIT(call.all_combined(count - 1));
+        call.get(count - 1);
     }
     return true;
   }
@@ -59,10 +69,11 @@ struct ReduceSliced : Machine {
     size_t begin(uint64_t k, uint32_t r) const { return pieces.in(k, job.elements) * r / how.group.n; }
     bool gets() const { return job.root == kEverybody || job.root == how.group.me; }
 
-    [[gnu::always_inline]] bool put(uint64_t k) const {
+    [[gnu::always_inline]] bool is_free(uint64_t k) const { return How(how).piece_free(self.first + k); }
+
+    [[gnu::always_inline]] void put(uint64_t k) const {
       Group& group = how.group;
       const uint64_t piece = self.first + k;
-      if (!How(how).piece_free(piece)) return false;
       char* const to = group.up_piece(group.me, piece);
       const size_t bytes = pieces.in(k, job.elements) * width();
       if (job.in.base) {
@@ -74,7 +85,10 @@ struct ReduceSliced : Machine {
         job.in.pack(job.in.context, offset(k), bytes, to);
       }
       group.fill(&Desk::filled_up, piece);
-      return true;
+    }
+
+    [[gnu::always_inline]] bool has_put(uint32_t i, uint64_t k) const {
+      return i == how.group.me || How(how).filled(i, &Desk::filled_up, self.first + k);
     }
 
     [[gnu::always_inline]] bool combine(uint64_t k) const {
@@ -85,29 +99,36 @@ struct ReduceSliced : Machine {
           job.in.base ? static_cast<const char*>(job.in.base) + offset(k) : group.up_piece(group.me, piece);
       const auto operand = [&](uint32_t i) -> const void* {
         if (i == group.me) return own + at;
-        return How(how).filled(i, &Desk::filled_up, piece) ? group.up_piece(i, piece) + at : nullptr;
+        return has_put(i, k) ? group.up_piece(i, piece) + at : nullptr;
       };
-      Combiner combiner(job.fold, count, group.scratch, group.scratch + kPieceBytes);
-      if (count > 0 && !combiner.all(self.whole, group.n, operand, group.down_piece(group.me, piece) + at))
-        return false;
-      group.fill(&Desk::filled_down, piece);
+      if (count > 0) {
+        Combiner combiner(job.fold, count, group.scratch, group.scratch + kPieceBytes);
+        if (!combiner.all(self.whole, group.n, operand, group.down_piece(group.me, piece) + at)) return false;
+      } else {
+        for (; self.r < group.n; ++self.r)
+          if (!has_put(self.r, k)) return false;
+      }
+      if (k >= 2) group.note_drained(piece - 2);
       if (!gets()) group.consume(piece);
       return true;
     }
 
-    [[gnu::always_inline]] bool get(uint64_t k) const {
-      Group& group = how.group;
+    [[gnu::always_inline]] bool all_combined(uint64_t k) const {
       if (!gets()) return true;
+      for (; self.r < how.group.n; ++self.r)
+        if (self.r != how.group.me && !How(how).filled(self.r, &Desk::filled_down, self.first + k)) return false;
+      return true;
+    }
+
+    [[gnu::always_inline]] void get(uint64_t k) const {
+      Group& group = how.group;
+      if (!gets()) return;
       const uint64_t piece = self.first + k;
-      for (; self.r < group.n; ++self.r) {
-        const uint32_t r = self.r;
+      for (uint32_t r = 0; r < group.n; ++r) {
         const size_t at = begin(k, r) * width(), bytes = begin(k, r + 1) * width() - at;
-        if (bytes == 0) continue;
-        if (r != group.me && !How(how).filled(r, &Desk::filled_down, piece)) return false;
-        unpack(job.out, offset(k) + at, bytes, group.down_piece(r, piece) + at);
+        if (bytes > 0) unpack(job.out, offset(k) + at, bytes, group.down_piece(r, piece) + at);
       }
       group.consume(piece);
-      return true;
     }
   };
 };

@@ -47,8 +47,8 @@ struct Shape {
   uint32_t cells = 256;  // of an inbox; a power of two
   uint32_t packets = 64;
   uint32_t packet_bytes = 16384;  // a multiple of 64, at most 128 KiB
-  uint32_t pieces = 16;           // packets for what travels in pieces
-  uint32_t piece_bytes = 4096;    // a multiple of 64
+  uint32_t pieces = 8;            // packets for what travels in pieces
+  uint32_t piece_bytes = 32768;   // a multiple of 64
 
   uint64_t area_bytes() const;  // of one member, whole pages
   uint64_t bytes() const;
@@ -208,6 +208,7 @@ class Endpoint : public Object {
   bool deliver_long(Request* receive, Message* message);
   int read_whole(Request* receive, const Message& message, uint64_t bytes);
   void ask_for_pieces(Request* receive, Message* message, uint64_t bytes);
+  uint64_t part_of(uint64_t length) const;
   void grant(const Header& header, uint16_t to);
   void take_piece(const Header& header, uint16_t sender);
   void reply(Message* message);

@@ -13,6 +13,12 @@
 // piece always has its receive, and is given back by whoever empties the inbox: so whatever else is under way, what has
 // met comes to its end. The pieces of a message come one after the other, since they are sent so and the inbox keeps
 // the order; they need say no more than whose they are.
+//
+// A piece is a quarter of its message, within limits: a longer one spreads what a piece costs, and of a short message
+// the first piece must be there soon, since nothing is copied out before. Measured, one way between two processes, us,
+// in pieces of 4 KiB / these / a ring by hand: 64 KiB near 3.5 / 1.6 / 1.25, far 10 / 4.1 / 3.1; 1 MiB near 58 / 23 /
+// 21, far 130 / 39 / 38. (A sender that fills its first piece while it waits for the go gains nothing: 64 KiB near 1.6,
+// far 4.5.)
 #include <algorithm>
 #include <cstring>
 
@@ -21,6 +27,15 @@
 #include "message/lock_bit.h"
 
 namespace smelt::message {
+
+namespace {
+constexpr uint64_t kLeastPiece = 8 * 1024, kPieceStep = 4096;
+}
+
+uint64_t Endpoint::part_of(uint64_t length) const {
+  const uint64_t quarter = length / 4 / kPieceStep * kPieceStep;
+  return std::min<uint64_t>(std::max(quarter, kLeastPiece), shape_.piece_bytes);
+}
 
 // The data do not come by themselves: the sender is told where they belong.
 void Endpoint::ask_for_pieces(Request* receive, Message* message, uint64_t bytes) {
@@ -58,7 +73,7 @@ bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Req
   bool any = false;
   for (int i = 0; i < kAtATime && queue->first_granted; ++i) {
     Request* send = queue->first_granted;
-    const uint64_t bytes = std::min<uint64_t>(send->wanted - send->moved, shape_.piece_bytes);
+    const uint64_t bytes = std::min(send->wanted - send->moved, part_of(send->length));
     if (send->packet == kNoPacket) {
       send->packet = pieces_.take();
       if (send->packet == kNoPacket) break;

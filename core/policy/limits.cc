@@ -17,11 +17,11 @@ bool same_limits(const Limits& a, const Limits& b) {
 Limits group_limits(const Profile* profile, uint32_t n, bool crowded, bool moves, bool strict) {
   const Situation situation{n, crowded, moves, strict};
   Limits limits;
-  bool lowered = false, measured = false;
+  bool weighed = false, measured = false;
   const auto value = [&](ThresholdId id) {
     const Threshold found = find_threshold(id, profile, situation);
     measured |= found.origin == ThresholdOrigin::kCurves;
-    lowered |= found.origin == ThresholdOrigin::kSituation && found.value != kNever;
+    weighed |= found.origin == ThresholdOrigin::kSituation;
     return found.value;
   };
   using enum ThresholdId;
@@ -32,7 +32,7 @@ Limits group_limits(const Profile* profile, uint32_t n, bool crowded, bool moves
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
   limits.origin = crowded    ? "in a crowd"
-                  : lowered  ? "lowered: a virtual machine may be moved"
+                  : weighed  ? "measured, on a virtual machine that may be moved"
                   : measured ? "measured"
                              : "typical";
   limits.piece = static_cast<uint32_t>(value(crowded ? ThresholdId::kCrowdPiece : ThresholdId::kPiece));

@@ -147,6 +147,10 @@ struct Rings {
     return desks[i].consumed.value.load(std::memory_order_acquire) >= upto;
   }
   void note_consumed();
+  // Everybody is known to have done with so many pieces.
+  void note_drained(uint64_t upto) {
+    if (upto > drained) drained = upto;
+  }
   bool filled(uint32_t i, Filled Desk::*channel, uint64_t piece) const {
     return (desks[i].*channel).value.load(std::memory_order_acquire) > piece;
   }

@@ -84,10 +84,15 @@ TEST_F(GroupLimits, OfStrictCallsAreWhereTheStrictCurvesCross) {
   EXPECT_TRUE(same_limits(group_limits(&profile, 16), strict(16)));
 }
 
-TEST_F(GroupLimits, OnAMachineThatMovesSingleCopyComesEarlier) {
+TEST_F(GroupLimits, OnAMachineThatMovesHoldAtTheMiddleOfItsHops) {
+  profile.header.one_way_hop = 60;
   const Limits still = group_limits(&profile, 2), moving = group_limits(&profile, 2, false, true);
   EXPECT_LT(moving.of[SMELT_COLLECTIVE_REDUCE].copy, still.of[SMELT_COLLECTIVE_REDUCE].copy);
   EXPECT_EQ(moving.of[SMELT_COLLECTIVE_REDUCE].flat, still.of[SMELT_COLLECTIVE_REDUCE].flat);
+  EXPECT_STREQ(moving.origin, "measured, on a virtual machine that may be moved");
+  profile.header.one_way_hop = 300;
+  EXPECT_GT(group_limits(&profile, 2, false, true).of[SMELT_COLLECTIVE_REDUCE].copy,
+            still.of[SMELT_COLLECTIVE_REDUCE].copy);
   EXPECT_EQ(group_limits(&profile, 2, true, true).of[SMELT_COLLECTIVE_REDUCE].copy, UINT64_MAX) << "not in a crowd";
 }
 

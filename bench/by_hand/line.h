@@ -1,0 +1,31 @@
+/* What an exchange by hand is made of: lines that one thread writes and others poll, an epoch in each. */
+#ifndef SMELT_BENCH_BY_HAND_LINE_H
+#define SMELT_BENCH_BY_HAND_LINE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "timing.h"
+
+typedef struct {
+  _Alignas(128) _Atomic uint64_t epoch;
+  double value;
+} line;
+
+static inline void pause_cpu(void) {
+#if defined __x86_64__
+  __builtin_ia32_pause();
+#elif defined __aarch64__
+  __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+/* release: what was written before, the value among it; acquire by whoever waits. */
+static inline void post(line* mine, uint64_t epoch) {
+  atomic_store_explicit(&mine->epoch, epoch, memory_order_release);
+}
+static inline void await(line* theirs, uint64_t epoch) {
+  while (atomic_load_explicit(&theirs->epoch, memory_order_acquire) < epoch) pause_cpu();
+}
+
+#endif
