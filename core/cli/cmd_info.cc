@@ -98,7 +98,9 @@ Report make_report(const std::string& what) {
     r.path = profile.path;
     unload_profile(&profile);
     r.cpus = allowed_cpus_of(r.costs);
-    if (r.source == ProfileSource::kGuess)
+    if (r.source == ProfileSource::kGuess && options().profile[0])
+      r.advice = "these costs are guessed: the file that SMELT_PROFILE names is of no use here";
+    else if (r.source == ProfileSource::kGuess)
       r.advice = "nothing was measured on this machine; run 'smelt calibrate' on it while it is idle";
     else if (r.cpus.size() < r.machine.allowed_cpus().size())
       r.advice = fmt::format("the profile knows {} of the {} CPUs that this process may use; run 'smelt calibrate'",

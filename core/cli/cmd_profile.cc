@@ -69,11 +69,9 @@ bool is_there_already(const std::string& path, const ProfileImage& image, bool r
 int import_profile(const ProfileArguments& arguments) {
   const ProfileImage image = read_profile(arguments.file);
   if (image.header.fingerprint != machine_fingerprint())
-    throw UserError(fmt::format("{}: of machine {:016x} ({}), this one is {:016x}; run 'smelt calibrate' here",
-                                arguments.file, image.header.fingerprint, one_line(image.header.machine),
-                                machine_fingerprint()));
-  if (!image.measured())
-    throw UserError(fmt::format("{}: nothing was measured in it; run 'smelt calibrate' here", arguments.file));
+    throw UserError(fmt::format("{}: of machine {:016x} ({}), this one is {:016x}", arguments.file,
+                                image.header.fingerprint, one_line(image.header.machine), machine_fingerprint()));
+  if (!image.measured()) throw UserError(fmt::format("{}: nothing was measured in it", arguments.file));
   const std::string path = arguments.system ? shared_profile_path() : default_profile_path();
   const bool known = is_there_already(path, image, arguments.replace);
   if (!known) write_profile(image, path, arguments.system);

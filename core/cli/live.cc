@@ -55,6 +55,7 @@ ProfileImage measured_image() {
   const bool guess = profile.source == ProfileSource::kGuess;
   ProfileImage image = image_from_profile(profile);
   unload_profile(&profile);
+  if (guess && why.text[0]) throw UserError(fmt::format("nothing is predicted for this machine: {}", why.text));
   if (guess)
     throw UserError("nothing was measured on this machine, so nothing is predicted for it; run 'smelt calibrate'");
   return image;

@@ -26,7 +26,7 @@ ProfileImage system_profile(std::string* path) {
   *path = shared_profile_path();
   Profile profile;
   Refusal why;
-  const int error = load_profile_file(path->c_str(), machine_fingerprint(), &profile, &why);
+  const int error = load_own_profile_file(path->c_str(), &profile, &why);
   if (error == -ENOENT)
     throw UserError(
         fmt::format("{}: there is none of this machine, as it is now; run 'smelt calibrate --system'", *path));

@@ -59,8 +59,8 @@ std::string measured_section(const ReportSubject& subject) {
   std::string out = html::paragraph("Timed while this report was made.");
   if (subject.machine.kind != "measured")
     out += html::note(
-        "The patterns are not timed: nothing is predicted for a machine that was never measured. Run "
-        "'smelt calibrate' first.");
+        std::string("The patterns are not timed: nothing is predicted for a machine that was never measured.") +
+        (subject.machine.note.empty() ? " Run 'smelt calibrate' first." : ""));
   else if (subject.cpus.size() > 1)
     for (const Operation op : {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce})
       out += live_table(subject, op);

@@ -252,7 +252,7 @@ std::vector<Finding> profile_conditions(const System& system) {
   Finding finding;
   if (refusal.text[0])
     finding = {Severity::kWarning, what, refusal.text, "programs run with guessed costs instead of the measured ones",
-               "smelt calibrate"};
+               options().profile[0] ? "unset SMELT_PROFILE" : "smelt calibrate"};
   else if (error || profile.source == ProfileSource::kGuess)
     finding = {
         Severity::kNote, what,

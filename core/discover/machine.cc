@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -221,6 +222,15 @@ bool is_read_by_hwloc(const std::string& text) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+// The version that hwloc's XML says to be of, "2.0"; hwloc 1 says none. Empty: none, or what it says is no number.
+std::string xml_version(const std::string& text) {
+  constexpr std::string_view kBegin = "<topology version=\"";
+  const size_t at = text.find(kBegin);
+  if (at == text.npos) return "";
+  const size_t begin = at + kBegin.size(), end = text.find_first_not_of("0123456789.", begin);
+  return end != text.npos && text[end] == '"' && end - begin < 12 ? text.substr(begin, end - begin) : "";
+}
+
 }  // namespace
 
 Machine machine_from_xml(const std::string& path) {
@@ -229,8 +239,14 @@ Machine machine_from_xml(const std::string& path) {
   for (size_t at = 0; (at = text.find("type=\"PU\"", at)) != text.npos; ++at) ++pus;
   if (pus > kMaxProfileCpus) refuse_size(path + ": ", pus);
   const Topology topology = is_read_by_hwloc(text) ? topology_from_xml(text) : nullptr;
-  if (!topology) throw UserError(fmt::format("{}: not an hwloc XML file ('lstopo file.xml' writes one)", path));
-  return machine_from(topology.get());
+  if (topology) return machine_from(topology.get());
+  const std::string version = xml_version(text);
+  if (const int major = std::atoi(version.c_str()); major > HWLOC_API_VERSION >> 16)
+    throw UserError(
+        fmt::format("{}: XML of hwloc {}, and this Smelt's hwloc {} reads none that is newer than itself ('lstopo "
+                    "--export-xml-flags V2 file.xml' of hwloc 3 writes what hwloc 2 reads)",
+                    path, version, HWLOC_API_VERSION >> 16));
+  throw UserError(fmt::format("{}: not an hwloc XML file ('lstopo file.xml' writes one)", path));
 }
 
 Machine machine_from_synthetic(const std::string& description) {

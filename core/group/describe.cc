@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/options.h"
 #include "group/single_copy.h"
 
 using namespace smelt;
@@ -208,9 +209,10 @@ int smelt_group_describe(const smelt_group* group, smelt_collective collective, 
 int smelt_group_summary(const smelt_group* group, char* line, size_t room) {
   if (!group || !line || room == 0) return -EINVAL;
   const GroupPlan& plan = group->plan;
-  static const char* const kSources[] = {"SMELT_PROFILE", "the user's profile", "the system's profile",
-                                         "a guess, run 'smelt calibrate'"};
-  const char* costs = plan.profile ? kSources[static_cast<int>(plan.profile->source)] : "none";
+  const char* const sources[] = {
+      "SMELT_PROFILE", "the user's profile", "the system's profile",
+      options().profile[0] ? "a guess, SMELT_PROFILE names no profile of use here" : "a guess, run 'smelt calibrate'"};
+  const char* costs = plan.profile ? sources[static_cast<int>(plan.profile->source)] : "none";
   if (plan.crowded)
     return std::snprintf(line, room, "%u participants, crowded (%s): waits yield; costs from %s", group->n,
                          plan.crowded_why, costs);

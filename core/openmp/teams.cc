@@ -35,7 +35,8 @@ void load_profile_once() {
 
 void describe_profile(char* text, size_t bytes) {
   if (loaded.source == ProfileSource::kGuess) {
-    std::snprintf(text, bytes, "no profile, costs guessed (run 'smelt calibrate')");
+    std::snprintf(text, bytes, "no profile, costs guessed (%s)",
+                  options().profile[0] ? "what SMELT_PROFILE names is of no use here" : "run 'smelt calibrate'");
     return;
   }
   const int64_t minutes = std::max<int64_t>(0, std::time(nullptr) - loaded.header.created) / 60;

@@ -40,6 +40,7 @@ constexpr uint32_t kByteOrder = 0x01020304;
   va_start(arguments, format);
   std::vsnprintf(why->text + at, sizeof why->text - static_cast<size_t>(at), format, arguments);
   va_end(arguments);
+  why->advises = std::strchr(format, ';') != nullptr;
   return error;
 }
 
@@ -65,10 +66,9 @@ int open_profile(const char* path, struct stat* directory) {
 int check_owner(const char* path, const struct stat& directory, const struct stat& file, Refusal* why) {
   if (!S_ISREG(file.st_mode)) return refuse(why, path, -EINVAL, "is not a regular file; name a .profile file");
   if (file.st_uid != ::geteuid() && file.st_uid != 0)
-    return refuse(why, path, -EPERM, "belongs to user %u, not to you or root; run 'smelt calibrate'",
-                  static_cast<unsigned>(file.st_uid));
+    return refuse(why, path, -EPERM, "belongs to user %u, not to you or root", static_cast<unsigned>(file.st_uid));
   if (file.st_mode & (S_IWGRP | S_IWOTH))
-    return refuse(why, path, -EPERM, "can be written by others (mode %04o); chmod go-w it, or run 'smelt calibrate'",
+    return refuse(why, path, -EPERM, "can be written by others (mode %04o); chmod go-w it",
                   static_cast<unsigned>(file.st_mode & 07777));
   if ((directory.st_mode & S_IWOTH) && !(directory.st_mode & S_ISVTX))
     return refuse(why, path, -EPERM, "lies in a directory that everybody can write; chmod o-w the directory");
@@ -104,19 +104,16 @@ int check_header(const char* path, const PackedHeader& header, uint64_t bytes, R
   if (bytes > 0 && first[0] == '{')
     return refuse(why, path, -EINVAL, "is the JSON form, for people; name the .profile file beside it");
   if (bytes < sizeof kMagic || std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
-    return refuse(why, path, -EINVAL, "is not a Smelt profile; run 'smelt calibrate'");
+    return refuse(why, path, -EINVAL, "is not a Smelt profile");
   // The version before the header's size, which is the version's.
   constexpr uint64_t kVersionEnd = offsetof(PackedHeader, version) + sizeof header.version;
-  if (bytes < kVersionEnd) return refuse(why, path, -EINVAL, "is truncated; run 'smelt calibrate'");
-  if (header.byte_order != kByteOrder)
-    return refuse(why, path, -EINVAL, "is of a machine with another byte order; run 'smelt calibrate' on this one");
+  if (bytes < kVersionEnd) return refuse(why, path, -EINVAL, "is truncated");
+  if (header.byte_order != kByteOrder) return refuse(why, path, -EINVAL, "is of a machine with another byte order");
   if (header.version != kProfileVersion)
-    return refuse(why, path, -EINVAL, "has format version %u, this Smelt reads %u; run 'smelt calibrate'",
-                  header.version, kProfileVersion);
-  if (bytes < sizeof(PackedHeader)) return refuse(why, path, -EINVAL, "is truncated; run 'smelt calibrate'");
+    return refuse(why, path, -EINVAL, "has format version %u, this Smelt reads %u", header.version, kProfileVersion);
+  if (bytes < sizeof(PackedHeader)) return refuse(why, path, -EINVAL, "is truncated");
   if (header.cpus < 1 || header.cpus > kMaxProfileCpus)
-    return refuse(why, path, -EINVAL, "claims %u CPUs, 1 to %u are possible; run 'smelt calibrate'", header.cpus,
-                  kMaxProfileCpus);
+    return refuse(why, path, -EINVAL, "claims %u CPUs, 1 to %u are possible", header.cpus, kMaxProfileCpus);
   const struct {
     uint32_t count, most;
     const char* what;
@@ -126,11 +123,10 @@ int check_header(const char* path, const PackedHeader& header, uint64_t bytes, R
   };
   for (const auto& part : parts)
     if (part.count > part.most)
-      return refuse(why, path, -EINVAL, "claims %u %s, at most %u are possible; run 'smelt calibrate'", part.count,
-                    part.what, part.most);
+      return refuse(why, path, -EINVAL, "claims %u %s, at most %u are possible", part.count, part.what, part.most);
   const uint64_t expected = packed_layout(counts_of(header)).bytes;
   if (header.bytes != expected || bytes != header.bytes)
-    return refuse(why, path, -EINVAL, "is %s (%llu bytes of %llu); run 'smelt calibrate'",
+    return refuse(why, path, -EINVAL, "is %s (%llu bytes of %llu)",
                   bytes < header.bytes ? "truncated" : "of the wrong size", static_cast<unsigned long long>(bytes),
                   static_cast<unsigned long long>(expected));
   return 0;
@@ -166,6 +162,7 @@ void seal_packed(void* image, uint64_t bytes) {
 int load_profile_file(const char* path, uint64_t expected_fingerprint, Profile* out, Refusal* why) {
   const os::NoCancellation no_cancellation;
   why->text[0] = '\0';
+  why->advises = false;
   *out = Profile{};
   if (std::strlen(path) >= sizeof out->path) return refuse(why, path, -ENAMETOOLONG, "has too long a name");
 
@@ -175,37 +172,36 @@ int load_profile_file(const char* path, uint64_t expected_fingerprint, Profile* 
   // ENOTDIR: services often have HOME=/dev/null, which is as good as no home.
   if (file.get() == -ENOENT || file.get() == -ENOTDIR) return -ENOENT;
   if (file.get() == -ELOOP) return refuse(why, path, -ELOOP, "is a symbolic link; name the file itself");
-  if (file.get() < 0)
-    return refuse(why, path, file.get(), "cannot be opened (%s); run 'smelt calibrate'", std::strerror(-file.get()));
+  if (file.get() < 0) return refuse(why, path, file.get(), "cannot be opened (%s)", std::strerror(-file.get()));
   if (::fstat(file.get(), &status) != 0)
     return refuse(why, path, -errno, "cannot be examined (%s)", std::strerror(errno));
   if (const int error = check_owner(path, directory, status, why)) return error;  // 2.
 
   const auto bytes = static_cast<uint64_t>(status.st_size);
   if (bytes > packed_layout(kLargestCounts).bytes)
-    return refuse(why, path, -EINVAL, "is too large for a profile (%llu bytes); run 'smelt calibrate'",
+    return refuse(why, path, -EINVAL, "is too large for a profile (%llu bytes)",
                   static_cast<unsigned long long>(bytes));
   const uint64_t mapped = bytes < sizeof(PackedHeader) ? sizeof(PackedHeader) : bytes;
   void* image = os::map_pages(mapped);  // 3.
   if (!image) return refuse(why, path, -ENOMEM, "cannot be read: out of memory");
   int error = read_all(file.get(), image, bytes);
   if (error == -ENODATA)
-    error = refuse(why, path, -EINVAL, "is truncated; run 'smelt calibrate'");
+    error = refuse(why, path, -EINVAL, "is truncated");
   else if (error)
-    error = refuse(why, path, error, "cannot be read (%s); run 'smelt calibrate'", std::strerror(-error));
+    error = refuse(why, path, error, "cannot be read (%s)", std::strerror(-error));
 
   const auto* header = static_cast<const PackedHeader*>(image);
   if (!error) error = check_header(path, *header, bytes, why);  // 4.
   if (!error && header->checksum != checksum_of(image, bytes))
-    error = refuse(why, path, -EINVAL, "is damaged (wrong checksum); run 'smelt calibrate'");
+    error = refuse(why, path, -EINVAL, "is damaged (wrong checksum)");
   if (!error && expected_fingerprint != 0 && header->fingerprint != expected_fingerprint)
-    error = refuse(
-        why, path, -ESTALE, "is of another machine or kernel (%016llx, this is %016llx); run 'smelt calibrate'",
-        static_cast<unsigned long long>(header->fingerprint), static_cast<unsigned long long>(expected_fingerprint));
+    error = refuse(why, path, -ESTALE, "is of another machine or kernel (%016llx, this is %016llx)",
+                   static_cast<unsigned long long>(header->fingerprint),
+                   static_cast<unsigned long long>(expected_fingerprint));
   if (!error) {
     attach_image(image, out);
     if (const char* nonsense = nonsense_in(*out))  // 5.
-      error = refuse(why, path, -EINVAL, "is not believable: %s; run 'smelt calibrate'", nonsense);
+      error = refuse(why, path, -EINVAL, "is not believable: %s", nonsense);
   }
   if (error) {
     os::unmap_pages(image, mapped);
@@ -216,6 +212,19 @@ int load_profile_file(const char* path, uint64_t expected_fingerprint, Profile* 
   out->mapping = image;
   out->mapped_bytes = mapped;
   return 0;
+}
+
+int load_own_profile_file(const char* path, Profile* out, Refusal* why) {
+  const int error = load_profile_file(path, machine_fingerprint(), out, why);
+  advise(why, "run 'smelt calibrate'");
+  return error;
+}
+
+void advise(Refusal* why, const char* what_to_do) {
+  const size_t length = std::strlen(why->text);
+  if (length == 0 || why->advises) return;
+  std::snprintf(why->text + length, sizeof why->text - length, "; %s", what_to_do);
+  why->advises = true;
 }
 
 }  // namespace smelt

@@ -35,29 +35,31 @@ int user_profile_path(char* path, uint64_t bytes) {
 int system_profile_path(char* path, uint64_t bytes) { return format_path(path, bytes, SMELT_SYSTEM_PROFILE_DIR, ""); }
 
 int load_profile(Profile* out, Refusal* why) {
-  const uint64_t machine = machine_fingerprint();
   why->text[0] = '\0';
   const char* named = options().profile;
   if (named[0] != '\0') {
-    const int error = load_profile_file(named, machine, out, why);
+    const int error = load_profile_file(named, machine_fingerprint(), out, why);
     if (error == 0) {
       out->source = ProfileSource::kSetting;
       return 0;
     }
     if (error == -ENOENT)  // a file that somebody asked for and that is not there is worth a line
-      std::snprintf(why->text, sizeof why->text, "SMELT_PROFILE=%.400s: no such file; run 'smelt calibrate'", named);
+      std::snprintf(why->text, sizeof why->text, "SMELT_PROFILE=%.400s: no such file; unset it to use this machine's",
+                    named);
+    else
+      advise(why, "name another in SMELT_PROFILE, or unset it");
     return guess_profile(nullptr, out);
   }
   char path[sizeof out->path];
   if (user_profile_path(path, sizeof path) == 0) {
-    const int error = load_profile_file(path, machine, out, why);
+    const int error = load_own_profile_file(path, out, why);
     if (error == 0) {
       out->source = ProfileSource::kUser;
       return 0;
     }
     if (error != -ENOENT) return guess_profile(nullptr, out);
   }
-  if (system_profile_path(path, sizeof path) == 0 && load_profile_file(path, machine, out, why) == 0) {
+  if (system_profile_path(path, sizeof path) == 0 && load_own_profile_file(path, out, why) == 0) {
     out->source = ProfileSource::kSystem;
     return 0;
   }

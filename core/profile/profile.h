@@ -100,11 +100,17 @@ struct Profile {
 // Why a file was refused; `text` is the one line for the user (what is wrong and what to do), without prefix.
 struct Refusal {
   char text[640] = "";
+  bool advises = false;  // the text says what to do
 };
+
+// Adds what to do to the text of a refusal that does not say so itself.
+void advise(Refusal* why, const char* what_to_do);
 
 // Reads and checks one file. 0, or a negative errno with *why filled (-ENOENT: no such file, not a refusal).
 // expected_fingerprint 0 accepts any machine's.
 int load_profile_file(const char* path, uint64_t expected_fingerprint, Profile* out, Refusal* why);
+// The same for a file that nobody has named and that 'smelt calibrate' writes: the refusal says to run it.
+int load_own_profile_file(const char* path, Profile* out, Refusal* why);
 
 // The search order above. Always succeeds unless memory is out (-ENOMEM): the last resort is the guess. A file that was
 // refused on the way is told in *why (empty text: none was).

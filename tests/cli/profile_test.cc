@@ -118,7 +118,7 @@ TEST(Profile, OfAnotherMachineIsRefused) {
   EXPECT_NE(outcome.err.find(own), std::string::npos) << outcome.err;
   json old = enriched();
   old["version"] = 2;
-  expect_refused(run({{"profile", "import", write_file("old.json", old.dump())}, here}), "run 'smelt calibrate'");
+  expect_refused(run({{"profile", "import", write_file("old.json", old.dump())}, here}), "this Smelt reads");
   json guess = enriched();
   guess["pairs_measured"] = 0;
   if (guess["cpus"].size() > 1)
@@ -129,6 +129,32 @@ TEST(Profile, OfAnotherMachineIsRefused) {
   expect_refused(run({{"profile", "import", write_file("cut.json", read_file(measured()).substr(0, 400))}, here}),
                  "not valid JSON");
   EXPECT_FALSE(fs::exists(here.at("XDG_CACHE_HOME") + "/smelt"));
+}
+
+TEST(Profile, ANamedFileThatIsNoneIsNoReasonToCalibrate) {
+  const Environment here = cache("profile-named");
+  const std::string other = write_file("passwd", "root:x:0:0:root:/root:/bin/sh\n");
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"profile", "diff", other},
+                                                                     {"profile", "import", other},
+                                                                     {"profile", "verify", other},
+                                                                     {"tree", "--machine", other}}) {
+    const Outcome outcome = run({arguments, here});
+    EXPECT_NE(outcome.code, 0) << arguments[1];
+    EXPECT_EQ((outcome.err + outcome.out).find("calibrate"), std::string::npos) << outcome.err << outcome.out;
+  }
+  Environment named = here;
+  for (const std::string& file : {other, other + "-that-is-not-there"}) {
+    named["SMELT_PROFILE"] = file;
+    for (const auto& arguments : std::vector<std::vector<std::string>>{
+             {"info"}, {"profile", "export"}, {"profile", "verify"}, {"compare", "--live"}}) {
+      const Outcome outcome = run({arguments, named});
+      const std::string all = outcome.err + outcome.out;
+      EXPECT_NE(all.find(file), std::string::npos) << arguments[0] << all;
+      EXPECT_TRUE(all.find("unset") != all.npos || arguments[0] == "info") << arguments[0] << all;
+      EXPECT_EQ(all.find("run 'smelt calibrate'"), std::string::npos) << arguments[0] << all;
+    }
+    EXPECT_NE(run({{"doctor"}, named}).out.find("do:  unset SMELT_PROFILE"), std::string::npos);
+  }
 }
 
 TEST(Profile, WithoutOneThereIsNothingToExport) {

@@ -124,7 +124,7 @@ ProfileImage profile_from_json(std::string_view text, const std::string& name) {
   if (checks.text(root, "format") != kMachineFormat) checks.fail("\"format\" is not \"{}\"", kMachineFormat);
   const uint32_t version = checks.whole(checks.member(root, "version"), "\"version\"", UINT32_MAX);
   if (version != kProfileVersion)
-    checks.fail("format version {}, this Smelt reads {}; run 'smelt calibrate'", version, kProfileVersion);
+    checks.fail("format version {}, this Smelt reads {}; export it anew", version, kProfileVersion);
 
   const Json& cpus = checks.member(root, "cpus");
   if (!cpus.is_array() || cpus.empty() || cpus.size() > kMaxProfileCpus)

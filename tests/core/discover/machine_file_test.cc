@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include <unistd.h>
 
 #include "discover/machine.h"
@@ -181,8 +184,7 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
     return text.replace(at, from.size(), to);
   };
   expect_refused(with("smelt machine profile", "other"), "\"format\"");
-  expect_refused(with("\"version\": 4", "\"version\": 2"),
-                 "format version 2, this Smelt reads 4; run 'smelt calibrate'");
+  expect_refused(with("\"version\": 4", "\"version\": 2"), "format version 2, this Smelt reads 4; export it anew");
   expect_refused(with("\"os\": 1", "\"os\": 0"), "do not ascend");
   expect_refused(with("\"os\": 1", "\"os\": -1"), "\"os\" of CPU 1");
   expect_refused(with("\"package\": 1", "\"package\": 99999"), "\"package\" of CPU 2");
@@ -267,6 +269,19 @@ TEST_F(MachineFileTest, XmlAndSyntheticAreGuessed) {
   EXPECT_EQ(synthetic.core[0], synthetic.core[1]);
   EXPECT_NE(synthetic.package[0], synthetic.package[15]);
   expect_refused("<xml", "not an hwloc XML file");
+}
+
+TEST_F(MachineFileTest, XmlOfALaterHwlocSaysSo) {
+  export_machine_xml(folder.path("this.xml"));
+  std::ifstream file(folder.path("this.xml"));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string version = "<topology version=\"2.";
+  const size_t at = text.find(version);
+  ASSERT_NE(at, text.npos) << text.substr(0, 400);
+  text.replace(at + version.size() - 2, 1, "9");
+  expect_refused(text, "XML of hwloc 9.");
+  text.replace(at + version.size() - 2, 1, "x");
+  expect_refused(text.substr(0, text.size() / 2), "not an hwloc XML file");
 }
 
 TEST_F(MachineFileTest, ThisMachineIsWhatProcessesSee) {
