@@ -45,12 +45,25 @@ void discard_pages(void* address, size_t bytes) {
 // look-up that the flag would save is lost in the 10 µs that a sleep costs anyway.
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel reads the word itself");
 
+namespace {
+// A clock may stand: under libfaketime with an absolute time, in a replayed run, in a sandbox. A wait with a time limit
+// would then never end. So the calling thread's looks count where its readings do not differ: after more equal ones
+// than a clock that ticks gives in a row, each puts the time ahead by what a look takes at least, and a sleep by what
+// the kernel has slept. A reading that differs is the clock's word again.
+struct Readings {
+  int64_t last = 0, equal = 0, ahead = 0;
+};
+constexpr int64_t kManyEqual = 64, kLookNs = 300;
+constinit thread_local Readings readings;
+}  // namespace
+
 void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_ns) {
   const ErrnoKeeper keeper;
   timespec timeout{};
   timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
   timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
-  ::syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns > 0 ? &timeout : nullptr, nullptr, 0);
+  const long result = ::syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns > 0 ? &timeout : nullptr, nullptr, 0);
+  if (result == -1 && errno == ETIMEDOUT) readings.ahead += timeout_ns;
 }
 
 void futex_wake_all(std::atomic<uint32_t>* word) {
@@ -87,7 +100,12 @@ int32_t process_id() { return ::getpid(); }
 int64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  const int64_t read = int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  if (read != readings.last)
+    readings = {read, 0, 0};
+  else if (++readings.equal > kManyEqual)
+    readings.ahead += kLookNs;
+  return read + readings.ahead;
 }
 
 void yield_cpu() {

@@ -23,7 +23,7 @@ bool process_barrier();
 bool process_barrier_refused();  // has it been? Asks nobody
 
 int32_t process_id();
-int64_t now_ns();  // CLOCK_MONOTONIC
+int64_t now_ns();  // CLOCK_MONOTONIC; where that stands, the calling thread's looks and sleeps count
 void yield_cpu();
 uint32_t current_cpu();  // the kernel's number of the CPU we are on, ~0u when unknown
 

@@ -11,6 +11,7 @@
 
 #include "base/arch/cpu.h"
 #include "folder.h"
+#include "standing_clock.h"
 
 using namespace smelt;
 using smelt::test::Folder;
@@ -54,6 +55,36 @@ TEST(Futex, WakesASleeper) {
   word.store(1);
   os::futex_wake_all(&word);
   sleeper.join();  // hangs when the wake-up is lost
+}
+
+TEST(Clock, CountsLooksAndSleepsWhereItStands) {
+  {
+    const test::StandingClock stands;
+    const int64_t start = os::now_ns();
+    int looks = 0;
+    while (os::now_ns() - start < 1'000'000 && looks < 1'000'000) ++looks;
+    EXPECT_LT(looks, 1'000'000) << "a wait with a time limit would never end";
+    EXPECT_GT(looks, 64) << "a clock that ticks gives equal readings, too";
+    const int64_t before = os::now_ns();
+    std::atomic<uint32_t> word{0};
+    os::futex_wait(&word, 0, 3'000'000);
+    EXPECT_GE(os::now_ns() - before, 3'000'000);
+  }
+  const int64_t before = test::true_ns(), now = os::now_ns();
+  EXPECT_GE(now, before) << "it is the clock's word again";
+  EXPECT_LE(now, test::true_ns());
+}
+
+TEST(Clock, IsTheKernelsWhereItGoes) {
+  for (int i = 0; i < 1000; ++i) {
+    if (i % 100 == 0) {
+      std::atomic<uint32_t> word{0};
+      os::futex_wait(&word, 0, 20'000);
+    }
+    const int64_t before = test::true_ns(), now = os::now_ns(), after = test::true_ns();
+    ASSERT_GE(now, before);
+    ASSERT_LE(now, after);
+  }
 }
 
 // Dekker without a fence on the fast side: never may both sides miss the other's store.

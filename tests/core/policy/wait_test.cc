@@ -7,11 +7,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 #include <thread>
 
 #include "base/options.h"
 #include "base/os/os.h"
 #include "profile/profile.h"
+#include "standing_clock.h"
 
 using namespace smelt;
 
@@ -91,10 +93,13 @@ TEST_F(Policy, HonoursOpenMp) {
 }
 
 // A waiter that nobody posts to leaves its spinning and yielding when their time is over, and is woken out of its
-// sleep.
+// sleep. So it does where the clock stands: it hung there, at 100 % of its CPU.
 TEST_F(Policy, EndsInASleepThatAPostEnds) {
   wait.futex_return = 1000;
-  for (const bool crowded : {false, true}) {
+  for (const int turn : {0, 1, 2, 3}) {
+    const bool crowded = turn % 2 != 0;
+    std::optional<test::StandingClock> stands;
+    if (turn >= 2) stands.emplace();
     ASSERT_EQ(set_option("SMELT_SPIN_US", "100"), 0);
     ASSERT_EQ(set_option("SMELT_YIELD_US", "100"), 0);
     const WaitPolicy policy = measured(crowded);

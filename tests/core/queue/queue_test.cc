@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "queue/queue.h"
+#include "standing_clock.h"
 
 namespace smelt::test {
 namespace {
@@ -358,6 +359,13 @@ TEST_P(Kinds, WhoWaitsLongSleeps) {
   peer.join();
   EXPECT_EQ(result, 0);
   EXPECT_GE(switches, 1);
+}
+
+TEST_P(Kinds, TheStatedTimeEndsWhereTheClockStands) {
+  const Ends ends = threads(16, kShort);
+  const StandingClock stands;
+  size_t bytes;
+  EXPECT_EQ(smelt_queue_receive(ends[1], nullptr, 0, &bytes), -ETIMEDOUT);
 }
 
 TEST_P(Kinds, APeerThatNeverComesIsAnErrorAfterTheStatedTime) {
