@@ -19,6 +19,7 @@
  *   allgatherv.c, gatherv.c, scatterv.c                                  those of rows of blocks that differ (blocks.h)
  *   alltoallv.c, alltoallw.c                                             those whose blocks differ, over exchange.c
  *   neighbours.c         those of neighbours, over exchange.c, and who they are
+ *   neighbour_messages.c  those that no group serves and Open MPI would answer wrongly
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   nonblocking.c        the nonblocking and the persistent forms
  *   node_stages.c        the same of communicators over several nodes (nodes.c)

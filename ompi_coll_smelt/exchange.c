@@ -44,6 +44,16 @@ static coll_smelt_part part_of(const row *r, int k) {
   return block_of(r->side, r->neighbours ? r->neighbours[k].block : k);
 }
 
+int coll_smelt_exchange_blocks(const coll_smelt_module *module, const coll_smelt_exchange *exchange, bool out) {
+  return row_of(module, exchange, out).count;
+}
+coll_smelt_part coll_smelt_exchange_block(const coll_smelt_module *module, const coll_smelt_exchange *exchange,
+                                          bool out, int k, int *peer) {
+  const row r = row_of(module, exchange, out);
+  *peer = peer_of(&r, k);
+  return part_of(&r, k);
+}
+
 /* --- what persistent calls keep */
 
 int coll_smelt_exchange_keep(const coll_smelt_module *module, coll_smelt_exchange *exchange) {

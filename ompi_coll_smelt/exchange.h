@@ -48,6 +48,20 @@ static inline coll_smelt_exchange coll_smelt_exchange_of(coll_smelt_side out, co
 int coll_smelt_exchange_keep(const coll_smelt_module *module, coll_smelt_exchange *exchange);
 void coll_smelt_exchange_forget(const coll_smelt_module *module, coll_smelt_exchange *exchange);
 
+/* What its list says of the blocks that are sent (`out`), or received: how many they are, and the k-th, and whose.
+ * Those of neighbours must have been found. */
+int coll_smelt_exchange_blocks(const coll_smelt_module *module, const coll_smelt_exchange *exchange, bool out);
+coll_smelt_part coll_smelt_exchange_block(const coll_smelt_module *module, const coll_smelt_exchange *exchange,
+                                          bool out, int k, int *peer);
+
+/* neighbour_messages.c: would the component below answer nonblocking and persistent calls otherwise than MPI says? Then
+ * those that no group serves go by messages (nonblocking.c). Open MPI codes. */
+bool coll_smelt_suits_messages(const coll_smelt_module *module, const coll_smelt_exchange *exchange);
+int coll_smelt_begin_messages(coll_smelt_module *module, smelt_collective which, const coll_smelt_exchange *exchange,
+                              ompi_request_t **request);
+int coll_smelt_keep_messages(coll_smelt_module *module, smelt_collective which, const coll_smelt_exchange *exchange,
+                             ompi_request_t **request);
+
 /* neighbours.c. The blocks of a collective of neighbours, by rank: which rank, and which block of the program's. */
 typedef struct coll_smelt_neighbour {
   int peer, block;
@@ -81,18 +95,24 @@ __attribute__((always_inline)) static inline bool coll_smelt_exchange_served(col
 static inline bool coll_smelt_exchange_begun(coll_smelt_module *module, smelt_collective which,
                                              const coll_smelt_exchange *exchange, ompi_request_t **request, int *code) {
   const coll_smelt_call call = {.exchange = exchange};
-  if (coll_smelt_exchange_suits(module, exchange))
-    return coll_smelt_begin(module, which, &call, SIZE_MAX, 0, request, code);
-  coll_smelt_increment(&coll_smelt_tally.nonblocking_passed_on[which]);
-  return false;
+  if (!coll_smelt_exchange_suits(module, exchange))
+    coll_smelt_increment(&coll_smelt_tally.nonblocking_passed_on[which]);
+  else if (coll_smelt_begin(module, which, &call, SIZE_MAX, 0, request, code))
+    return true;
+  if (OPAL_LIKELY(!coll_smelt_suits_messages(module, exchange))) return false;
+  *code = coll_smelt_begin_messages(module, which, exchange, request);
+  return true;
 }
 static inline bool coll_smelt_exchange_kept(coll_smelt_module *module, smelt_collective which,
                                             const coll_smelt_exchange *exchange, ompi_request_t **request, int *code) {
   const coll_smelt_call call = {.exchange = exchange};
-  if (coll_smelt_exchange_suits(module, exchange))
-    return coll_smelt_keep(module, which, &call, SIZE_MAX, 0, request, code);
-  coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
-  return false;
+  if (!coll_smelt_exchange_suits(module, exchange))
+    coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
+  else if (coll_smelt_keep(module, which, &call, SIZE_MAX, 0, request, code))
+    return true;
+  if (OPAL_LIKELY(!coll_smelt_suits_messages(module, exchange))) return false;
+  *code = coll_smelt_keep_messages(module, which, exchange, request);
+  return true;
 }
 
 /* The functions of a collective in its three forms. PARAMETERS and ARGUMENTS, in LIST(...): what the interface has

@@ -75,11 +75,13 @@ static const struct coll_smelt_form *const forms[] = {
 
 static int open_operation(coll_smelt_operation *operation) {
   if (operation->nodes) return coll_smelt_nodes_open(operation);
+  if (operation->messages) return coll_smelt_messages_open(operation), OMPI_SUCCESS;
   return forms[operation->which]->open(&operation->terms, operation->module, &operation->call);
 }
 
 bool coll_smelt_operation_step(coll_smelt_operation *operation) {
   if (operation->nodes) return coll_smelt_nodes_step(operation);
+  if (operation->messages) return coll_smelt_messages_step(operation);
   const struct coll_smelt_form *form = forms[operation->which];
   int done;
   if (operation->begun)
@@ -96,7 +98,7 @@ bool coll_smelt_operation_step(coll_smelt_operation *operation) {
 
 static int begin(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call,
                  ompi_request_t **request) {
-  coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, NULL);
+  coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, module->group, false);
   if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
   const int error = open_operation(operation);
   if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) {
@@ -126,7 +128,7 @@ bool coll_smelt_keep(coll_smelt_module *module, smelt_collective which, const co
     coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
     return false;
   }
-  coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, group);
+  coll_smelt_operation *operation = coll_smelt_operation_new(module, which, call, group, true);
   *code = operation ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
   if (OPAL_UNLIKELY(!operation)) {
     coll_smelt_group_free(group);
@@ -135,6 +137,37 @@ bool coll_smelt_keep(coll_smelt_module *module, smelt_collective which, const co
   coll_smelt_increment(&coll_smelt_tally.persistent_served[which]);
   *request = &operation->super.super;
   return true;
+}
+
+static coll_smelt_operation *by_messages(coll_smelt_module *module, smelt_collective which,
+                                         const coll_smelt_exchange *exchange, bool persistent) {
+  const coll_smelt_call call = {.exchange = exchange};
+  struct coll_smelt_messages *messages;
+  if (coll_smelt_messages_new(module, exchange, &messages) != OMPI_SUCCESS) return NULL;
+  coll_smelt_operation *operation = coll_smelt_operation_new(module, which, &call, NULL, persistent);
+  if (operation)
+    operation->messages = messages;
+  else
+    free(messages);
+  return operation;
+}
+
+int coll_smelt_begin_messages(coll_smelt_module *module, smelt_collective which, const coll_smelt_exchange *exchange,
+                              ompi_request_t **request) {
+  coll_smelt_operation *operation = by_messages(module, which, exchange, false);
+  if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
+  *request = &operation->super.super;
+  coll_smelt_messages_open(operation);
+  coll_smelt_post(operation);
+  return OMPI_SUCCESS;
+}
+
+int coll_smelt_keep_messages(coll_smelt_module *module, smelt_collective which, const coll_smelt_exchange *exchange,
+                             ompi_request_t **request) {
+  coll_smelt_operation *operation = by_messages(module, which, exchange, true);
+  if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
+  *request = &operation->super.super;
+  return OMPI_SUCCESS;
 }
 
 int coll_smelt_restart(size_t count, ompi_request_t **requests) {

@@ -12,8 +12,9 @@ typedef struct coll_smelt_operation {
   coll_smelt_module *module;          /* NULL: the communicator spans several nodes, */
   struct coll_smelt_nodes *nodes;     /* and this is its module */
   struct coll_smelt_stages *stages; /* then; otherwise perhaps of an earlier operation that used this memory, or NULL */
-  coll_smelt_lane *lane;            /* the module's, or its own */
-  smelt_group *group;               /* in the same way; of this node, NULL: it has one rank */
+  struct coll_smelt_messages *messages; /* of neighbours, by messages; NULL: it is not */
+  coll_smelt_lane *lane;                /* the module's, or its own */
+  smelt_group *group; /* in the same way; of this node, NULL: it has one rank; NULL, too, where it is by messages */
   coll_smelt_lane own;
   smelt_collective which;
   coll_smelt_call call;
@@ -24,10 +25,10 @@ typedef struct coll_smelt_operation {
 } coll_smelt_operation;
 OBJ_CLASS_DECLARATION(coll_smelt_operation);
 
-/* requests.c. apart: the group of a persistent request, which it owns from then on, or NULL. NULL: no memory. The
- * communicator is retained until the request is freed. */
+/* requests.c. group: the module's; a persistent request's, which it owns from then on; NULL: it is by messages. NULL:
+ * no memory. The communicator is retained until the request is freed. */
 coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_collective which,
-                                               const coll_smelt_call *call, smelt_group *apart);
+                                               const coll_smelt_call *call, smelt_group *group, bool persistent);
 /* The same of a communicator over several nodes. `group`: a persistent request's own, or else the node's. */
 coll_smelt_operation *coll_smelt_nodes_operation_new(struct coll_smelt_nodes *nodes, smelt_collective which,
                                                      const coll_smelt_call *call, smelt_group *group, bool persistent);
@@ -44,6 +45,11 @@ int coll_smelt_nodes_open(coll_smelt_operation *operation);
 bool coll_smelt_nodes_step(coll_smelt_operation *operation);
 void coll_smelt_nodes_end(coll_smelt_operation *operation);
 void coll_smelt_nodes_free(coll_smelt_operation *operation);
+/* neighbour_messages.c. new: an Open MPI code; freed by free(). open: posts them all. step: true: all are over. */
+int coll_smelt_messages_new(coll_smelt_module *module, const coll_smelt_exchange *exchange,
+                            struct coll_smelt_messages **out);
+void coll_smelt_messages_open(coll_smelt_operation *operation);
+bool coll_smelt_messages_step(coll_smelt_operation *operation);
 /* MPI_Start and MPI_Startall. */
 int coll_smelt_restart(size_t count, ompi_request_t **requests);
 

@@ -237,6 +237,7 @@ static void set_up(coll_smelt_operation *operation, struct ompi_communicator_t *
   OBJ_RETAIN(comm); /* which may be freed before this is complete */
   operation->module = NULL;
   operation->nodes = NULL;
+  operation->messages = NULL;
   coll_smelt_lane_begin(&operation->own, owner);
   operation->lane = persistent ? &operation->own : lane;
   operation->which = which;
@@ -245,8 +246,7 @@ static void set_up(coll_smelt_operation *operation, struct ompi_communicator_t *
 }
 
 coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_collective which,
-                                               const coll_smelt_call *call, smelt_group *apart) {
-  const bool persistent = apart != NULL;
+                                               const coll_smelt_call *call, smelt_group *group, bool persistent) {
   coll_smelt_exchange exchange;
   if (call->exchange) {
     exchange = *call->exchange;
@@ -259,7 +259,8 @@ coll_smelt_operation *coll_smelt_operation_new(coll_smelt_module *module, smelt_
   }
   set_up(operation, module->comm, module, persistent ? NULL : &module->lane, which, call);
   operation->module = module;
-  operation->group = persistent ? apart : module->group;
+  operation->group = group;
+  if (!group) operation->lane = &operation->own; /* messages wait for nothing that goes before */
   if (call->exchange) operation->exchange = exchange, operation->call.exchange = &operation->exchange;
   return operation;
 }
@@ -283,6 +284,7 @@ void coll_smelt_operation_discard(coll_smelt_operation *operation) {
     if (operation->group) coll_smelt_group_free(operation->group);
     if (operation->call.exchange) coll_smelt_exchange_forget(operation->module, &operation->exchange);
   }
+  free(operation->messages);
   OMPI_REQUEST_FINI(request);
   OPAL_THREAD_LOCK(&lock);
   operation->next = unused;
