@@ -213,10 +213,14 @@ void put_off(Region& region, bool worthwhile) {
     region.regions_before_hot *= 2;
 }
 
+bool was_worthwhile(const HotTeam& hot) {
+  return hot.regions >= typical(ThresholdId::kHotWorthwhile) * hot.region->regions_before_hot;
+}
+
 // A region's team has ended early.
 void note_end(Region& region, const HotTeam& hot, const char* why) {
   count(region.counters.ends);
-  put_off(region, hot.regions >= typical(ThresholdId::kHotWorthwhile) * region.regions_before_hot);
+  put_off(region, was_worthwhile(hot));
   if (options().verbose >= 2)
     log_line("team of %u: hot no more after %llu regions: %s", hot.size, static_cast<unsigned long long>(hot.regions),
              why);
@@ -273,14 +277,14 @@ inline const char* misfit(const HotTeam& hot, bool changed, uint32_t threads, un
 
 // The HotTeam of a region, made at the first start.
 HotTeam* hot_team_of(Region& region) {
-  if (region.hot) return region.hot;
-  void* memory = os::map_pages(sizeof(HotTeam));
-  if (!memory) return nullptr;
-  auto* hot = new (memory) HotTeam{};
-  hot->region = &region;
-  region.hot = hot;
-  hot->state.find(smelt_real_GOMP_parallel);
-  return hot;
+  if (!region.hot) {
+    void* memory = os::map_pages(sizeof(HotTeam));
+    if (!memory) return nullptr;
+    region.hot = new (memory) HotTeam{};
+    region.hot->region = &region;
+  }
+  if (region.hot->state.words() == 0) region.hot->state.find(smelt_real_GOMP_parallel);
+  return region.hot;
 }
 
 // The HotTeam at the beginning of a team of so many threads; the master is in the serial part.
@@ -561,6 +565,7 @@ bool end_hot_with_thread() {
   if (!hot) return true;
   if (hot->inside) return false;
   end(*hot);
+  put_off(*hot->region, was_worthwhile(*hot));
   return true;
 }
 
@@ -570,8 +575,13 @@ void forget_hot() {
   docked_in = nullptr;
 }
 
+void leave_hot(Region& region) {
+  if (!region.hot) return;
+  free_surplus(region.hot->surplus);
+  region.hot->state = {};
+}
+
 void free_hot(Region& region) {
-  if (region.hot) free_surplus(region.hot->surplus);
   if (region.hot) os::unmap_pages(region.hot, sizeof(HotTeam));
   region.hot = nullptr;
 }

@@ -171,7 +171,8 @@ void note_thread_end();
 // the moment.
 void send_home(HotTeam& hot, ThreadState& here);
 
-// Frees what a region holds for its hot team; the team must be cool.
+// The thread ends: what a region holds for its hot team, which must be cool, is left to the next thread; and freed.
+void leave_hot(Region& region);
 void free_hot(Region& region);
 
 }  // namespace smelt::gomp

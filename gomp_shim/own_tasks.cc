@@ -813,6 +813,7 @@ void free_tasks(Region& region) {
     }
   }
   os::unmap_pages(team, sizeof(TaskTeam));
+  forget_tasks(region);
 }
 
 void forget_tasks(Region& region) { region.tasks.store(nullptr, std::memory_order_relaxed); }

@@ -40,24 +40,24 @@ void end_thread(void* first) {
   if (!end_hot_with_thread()) return;
   for (auto* region = static_cast<Region*>(first); region;) {
     Region* deeper = region->deeper;
-    headcount.threads.fetch_sub(region->counted, std::memory_order_relaxed);
-    for (Team& team : region->teams) free_team(team);
-    free_hot(*region);
+    leave_hot(*region);
     free_tasks(*region);
-    remove_counters(&region->counters);
-    os::unmap_pages(region, sizeof(Region));
+    if (!keep_record(*region)) {
+      free_hot(*region);
+      free_record(*region, sizeof(Region));
+    }
     region = deeper;
   }
 }
 
 // A child must not inherit a held lock.
 void before_fork() {
-  counters_lock();
+  lock_records();
   lock_parked();
 }
 void after_fork() {
   unlock_parked();
-  counters_unlock();
+  unlock_records();
 }
 
 // After fork only the calling thread exists. Teams it was in are gone, and so are the counts. So is libgomp's pool of
@@ -85,12 +85,11 @@ void after_fork_in_child() {
 }
 
 Region* new_region() {
-  auto* region = static_cast<Region*>(os::map_pages(sizeof(Region)));
+  const bool nested = outermost || REAL(omp_get_level)() > 0;
+  auto* region = static_cast<Region*>(begin_record(sizeof(Region), nested));
   if (!region) return nullptr;
-  for (auto& cpu : region->cpus) cpu.store(~0u, std::memory_order_relaxed);
-  region->regions_before_hot = typical(ThresholdId::kHotAfter);
-  add_counters(&region->counters);
-  region->nested = outermost || REAL(omp_get_level)() > 0;
+  static_cast<Habits&>(*region) = {};
+  if (region->regions_before_hot == 0) region->regions_before_hot = typical(ThresholdId::kHotAfter);
   if (!outermost) {
     outermost = region;
     set_specific(regions_key, region);
@@ -221,8 +220,9 @@ void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntr
   const size_t index = call.reduction_size ? kBlocks : reinterpret_cast<uintptr_t>(call.function) / 16 % kBlocks;
   Note& note = region.notes[index];
   if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
-    return run_untold(note, call, real);
-  run_told(region, index, call, request, real);
+    run_untold(note, call, real);
+  else
+    run_told(region, index, call, request, real);
   if (first_region) region.pool.after_first_region();
   if (region.nested) count_team(region, 0);
 }

@@ -100,19 +100,23 @@ enum Settings : uint32_t { kUnchanged, kNoting, kChanged };
 
 inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
-struct Region : RegionRecord {
-  // The master's alone.
-  Region* deeper;               // for a region that the master opens inside this one
-  uint32_t learned_request;     // a request that libgomp met with another size (limits, dynamic adjustment) ...
-  uint32_t learned_size;        // ... and that size
-  HotTeam* hot;                 // of an outermost region, once there was one (hot_team.h)
-  uint32_t last_request;        // team size asked for
-  uint32_t repeats;             // how often in a row since
-  uint32_t regions_before_hot;  // after so many, a hot team is made
-  bool told;                    // SMELT_VERBOSE=2 has said why there is none
-  bool never_surplus;           // surplus threads: the watchdog had too much to do
-  bool never_kept;              // nested: libgomp has refused such a team once
-  PoolWord pool;                // of an outermost region
+// What is known of a thread that opens regions. The master's alone.
+struct Habits {
+  Region* deeper = nullptr;      // for a region that the master opens inside this one
+  uint32_t learned_request = 0;  // a request that libgomp met with another size (limits, dynamic adjustment) ...
+  uint32_t learned_size = 0;     // ... and that size
+  uint32_t last_request = 0;     // team size asked for
+  uint32_t repeats = 0;          // how often in a row since
+  bool told = false;             // SMELT_VERBOSE=2 has said why there is no hot team
+  bool never_surplus = false;    // surplus threads: the watchdog had too much to do
+  bool never_kept = false;       // nested: libgomp has refused such a team once
+  PoolWord pool;                 // of an outermost region
+};
+
+struct Region : RegionRecord, Habits {
+  // The master's, too. For the next one: its hot team, once there was one (hot_team.h), and how late one is made.
+  HotTeam* hot;
+  uint32_t regions_before_hot;  // of one size in a row
 
   // own_tasks.h. The region's threads': the deques, once there are some; the last episode with tasks of libgomp's; a
   // Settings, and what all its tasks had inherited before the first change.

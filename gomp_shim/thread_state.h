@@ -104,7 +104,7 @@ class PoolWord {
  private:
   static std::atomic<uint32_t> index_;  // in the block
   ThreadState state_;
-  StateImage before_;
+  StateImage before_{};
 };
 
 }  // namespace smelt::gomp

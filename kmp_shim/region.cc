@@ -33,17 +33,16 @@ void end_thread(void* first) {
   smelt_kmp_handed_on = HandedOn{};
   for (auto* region = static_cast<Region*>(first); region;) {
     Region* deeper = region->deeper;
-    headcount.threads.fetch_sub(region->counted, std::memory_order_relaxed);
-    for (Team& team : region->teams) free_team(team);
-    remove_counters(&region->counters);
-    os::unmap_pages(region, sizeof(Region));
+    region->reduction = nullptr;
+    region->reduces_from.store(0, std::memory_order_relaxed);  // nobody is in it
+    if (!keep_record(*region)) free_record(*region, sizeof(Region));
     region = deeper;
   }
 }
 
 // After fork only the calling thread exists. Teams it was in are gone, and so are the counts; libomp begins anew.
 void after_fork_in_child() {
-  counters_unlock();
+  unlock_records();
   forget_closing();
   position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
@@ -51,11 +50,10 @@ void after_fork_in_child() {
 }
 
 Region* new_region() {
-  auto* region = static_cast<Region*>(os::map_pages(sizeof(Region)));
+  const bool nested = outermost || REAL(omp_get_level)() > 0;
+  auto* region = static_cast<Region*>(begin_record(sizeof(Region), nested));
   if (!region) return nullptr;
-  for (auto& cpu : region->cpus) cpu.store(~0u, std::memory_order_relaxed);
-  add_counters(&region->counters);
-  region->nested = outermost || REAL(omp_get_level)() > 0;
+  static_cast<Habits&>(*region) = {};
   if (!outermost) {
     outermost = region;
     smelt_kmp_handed_on.regions = &region->counters.regions;
@@ -282,7 +280,7 @@ void missed_position() {
 const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
   headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
-  pthread_atfork(counters_lock, counters_unlock, after_fork_in_child);
+  pthread_atfork(lock_records, unlock_records, after_fork_in_child);
   return nullptr;
 }
 

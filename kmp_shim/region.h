@@ -70,14 +70,18 @@ inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program reme
 
 inline size_t block_of(KmpMicrotask function) { return reinterpret_cast<uintptr_t>(function) / 16 % kBlocks; }
 
-struct Region : RegionRecord {
-  // The master's alone.
-  Region* deeper;            // for a region that the master opens inside this one
-  uint32_t learned_request;  // a request that libomp met with another size (limits, dynamic adjustment) ...
-  uint32_t learned_size;     // ... and that size
-  uint32_t last_request;     // team size asked for
-  uint32_t repeats;          // how often in a row since
-  Note notes[kBlocks];       // by the same index as `blocks`; of `generation`
+// What is known of a thread that opens regions. The master's alone.
+struct Habits {
+  Region* deeper = nullptr;      // for a region that the master opens inside this one
+  uint32_t learned_request = 0;  // a request that libomp met with another size (limits, dynamic adjustment) ...
+  uint32_t learned_size = 0;     // ... and that size
+  uint32_t last_request = 0;     // team size asked for
+  uint32_t repeats = 0;          // how often in a row since
+};
+
+struct Region : RegionRecord, Habits {
+  // The master's, too.
+  Note notes[kBlocks];  // by the same index as `blocks`; of `generation`
 
   // The tree of the team's reductions (reductions.cc), for the episodes from `reduces_from` on; 0: there is none yet.
   // Written by the master.

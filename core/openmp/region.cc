@@ -1,9 +1,75 @@
 #include "openmp/region.h"
 
+#include <pthread.h>
+#include <new>
+
 #include "base/os/os.h"
 #include "policy/wait.h"
 
 namespace smelt::openmp {
+namespace {
+
+// As many as threads may be at work at a time in programs that start one for every request, and no more than some MiB.
+constexpr uint32_t kMostKept = 64;
+
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+RegionRecord* kept[2];  // of outermost and of nested regions; guarded by the lock, as the next
+uint32_t kept_count = 0;
+
+RegionRecord* take_kept(bool nested) {
+  pthread_mutex_lock(&lock);
+  RegionRecord* const record = kept[nested];
+  if (record) {
+    kept[nested] = record->next_kept;
+    --kept_count;
+  }
+  pthread_mutex_unlock(&lock);
+  return record;
+}
+
+}  // namespace
+
+RegionRecord* begin_record(size_t bytes, bool nested) {
+  RegionRecord* record = take_kept(nested);
+  if (!record) record = static_cast<RegionRecord*>(os::map_pages(bytes));
+  if (!record) return nullptr;
+  record->nested = nested;
+  for (auto& cpu : record->cpus) cpu.store(~0u, std::memory_order_relaxed);
+  add_counters(&record->counters);
+  return record;
+}
+
+bool keep_record(RegionRecord& record) {
+  headcount.threads.fetch_sub(record.counted, std::memory_order_relaxed);
+  remove_counters(&record.counters);
+  new (&record.counters) Counters;
+  record.entered = record.counted = 0;
+  ++record.generation;
+  pthread_mutex_lock(&lock);
+  const bool keeps = kept_count < kMostKept;
+  if (keeps) {
+    record.next_kept = kept[record.nested];
+    kept[record.nested] = &record;
+    ++kept_count;
+  }
+  pthread_mutex_unlock(&lock);
+  return keeps;
+}
+
+void free_record(RegionRecord& record, size_t bytes) {
+  for (Team& team : record.teams) free_team(team);
+  os::unmap_pages(&record, bytes);
+}
+
+void lock_records() {
+  counters_lock();
+  pthread_mutex_lock(&lock);
+}
+
+void unlock_records() {
+  pthread_mutex_unlock(&lock);
+  counters_unlock();
+}
 
 void note_cpu(RegionRecord& region, uint32_t thread) {
   // Relaxed: a hint for the plans of later regions.

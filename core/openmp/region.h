@@ -15,17 +15,18 @@
 
 namespace smelt::openmp {
 
-// A master's regions of one nesting depth. Lives in zeroed pages; a shim adds what it knows beside.
+// A master's regions of one nesting depth. A shim adds what it knows beside.
 struct RegionRecord {
   // The master's alone.
-  bool nested;            // opened inside a region: of this thread, or as a worker of another thread's team
-  uint32_t entered;       // how often
-  uint64_t epoch;         // last episode number used by any team of this region
-  uint32_t generation;    // changes with whatever the shim has derived from the teams' barriers
-  uint32_t counted;       // threads of this region's team in the process-wide count
-  uint32_t threads_seen;  // that count when the shim last derived something from it
-  uint32_t next_victim;   // of `teams`, when all are taken
-  Team* last_team;        // of `teams`
+  RegionRecord* next_kept;  // of those that no thread has
+  bool nested;              // opened inside a region: of this thread, or as a worker of another thread's team
+  uint32_t entered;         // how often
+  uint64_t epoch;           // last episode number used by any team of this region
+  uint32_t generation;      // changes with whatever the shim has derived from the teams' barriers
+  uint32_t counted;         // threads of this region's team in the process-wide count
+  uint32_t threads_seen;    // that count when the shim last derived something from it
+  uint32_t next_victim;     // of `teams`, when all are taken
+  Team* last_team;          // of `teams`
   Team teams[kTeamsKept];
 
   // Of the team at work. Written by the master before it starts one, ordered by the fork.
@@ -94,6 +95,20 @@ inline uint64_t epoch_in(void* word, uint64_t since) {
   const uint64_t tag = (bits & 63) | bits >> 48 << 6;
   return since + ((tag - since) & kTagMask);
 }
+
+// A record for the calling thread's regions, in `bytes` of memory, the same in all calls. It is zeroed, or has been
+// another thread's, of whom it keeps the teams, their episodes, and what is known of the program's regions: making and
+// freeing all that takes longer than the few regions of a thread that soon ends. nullptr: no memory.
+RegionRecord* begin_record(size_t bytes, bool nested);
+
+// The thread has no more use for it, and nobody is in it. True: it is kept for another; false: there are enough, and
+// the caller frees it.
+bool keep_record(RegionRecord& record);
+void free_record(RegionRecord& record, size_t bytes);
+
+// Around fork: a child must not inherit a held lock. Those of the counters, too.
+void lock_records();
+void unlock_records();
 
 // The calling thread is thread number `thread` of the region's team, and runs here.
 void note_cpu(RegionRecord& region, uint32_t thread);

@@ -96,6 +96,7 @@ void report_barrier(const RegionRecord& region, const Team& team, bool first) {
 struct Request : TeamRequest {
   MappedArena arena;
   bool ok = false;
+  uint64_t seen_as = 0;  // of what seen_now() tells of later on
 
   Request(const RegionRecord& region, const Team& team) : arena(generation_bytes(team.size)) {
     pthread_once(&profile_once, load_profile_once);
@@ -107,14 +108,26 @@ struct Request : TeamRequest {
       for (uint32_t j = 0; j < i; ++j) seen &= seen_on[j] != seen_on[i];  // two caught on one CPU for a moment
       seen &= seen_on[i] != ~0u;
     }
-    TeamRequest::profile = openmp::profile.load(std::memory_order_acquire);
+    profile = openmp::profile.load(std::memory_order_acquire);
     n = team.size;
+    seen_as = fnv1a(seen_on, n * sizeof *seen_on, fnv1a(&profile, sizeof profile));
     TeamRequest::cpus = seen ? seen_on : nullptr;
     pattern = options().pattern;
     crowded = team.crowded;
     ok = true;
   }
 };
+
+// What a plan depends on: where its threads were last seen, and by whose costs it is made. To be compared: relaxed.
+uint64_t seen_now(const RegionRecord& region, uint32_t size) {
+  const Profile* const costs = profile.load(std::memory_order_relaxed);
+  uint64_t hash = fnv1a(&costs, sizeof costs);
+  for (uint32_t i = 0; i < size; ++i) {
+    const uint32_t cpu = region.cpus[i].load(std::memory_order_relaxed);
+    hash = fnv1a(&cpu, sizeof cpu, hash);
+  }
+  return hash;
+}
 
 // Whom the threads of `team` steal from, for where they were last seen.
 void build_victims(RegionRecord& region, Team& team, const Request& request) {
@@ -153,10 +166,9 @@ bool build_barrier(RegionRecord& region, Team& team) {
   if (make_barrier(plan, policy, &made) != 0) return false;
   free_barrier(&team.made);
   ++region.generation;  // no note may lead to the old one
-  const uint64_t built_for = request.cpus ? fnv1a(request.cpus, team.size * sizeof *request.cpus) : 0;
-  const bool other = built_for != team.built_for || std::strcmp(team.pattern, plan.pattern) != 0;
+  const bool other = request.seen_as != team.built_for || std::strcmp(team.pattern, plan.pattern) != 0;
   team.made = made;
-  team.built_for = built_for;
+  team.built_for = request.seen_as;
   std::memcpy(team.pattern, plan.pattern, sizeof team.pattern);
   team.predicted = plan.predicted;
   build_victims(region, team, request);
@@ -211,14 +223,14 @@ Barrier* barrier_for(RegionRecord& region, uint32_t size, bool crowded, bool res
   // Where two or a crowd run makes no difference to their barrier.
   const bool again =
       size > 2 && !crowded && due(region.entered) && region.cpus[size - 1].load(std::memory_order_relaxed) != ~0u;
-  if ((!team.made.barrier || again) && !build_barrier(region, team)) return nullptr;
+  if ((!team.made.barrier || (again && team.built_for != seen_now(region, size))) && !build_barrier(region, team))
+    return nullptr;
   return team.made.barrier;
 }
 
 bool build_for_hot_team(RegionRecord& region, Team& team) {
-  const bool again = team.size > 2 && !team.crowded;
-  return ((team.made.barrier && !again) || build_barrier(region, team)) &&
-         ((team.fork.fork && !again) || build_fork(region, team));
+  const bool again = team.size > 2 && !team.crowded && team.built_for != seen_now(region, team.size);
+  return ((team.made.barrier && !again) || build_barrier(region, team)) && fork_for(region, team);
 }
 
 ForkJoin* fork_for(RegionRecord& region, Team& team) {

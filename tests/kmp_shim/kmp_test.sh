@@ -18,6 +18,11 @@ for program in "constructs 2 10" "constructs 5 4" nested "tasks 10 2" "tasks 5 4
   check_under "$program, asleep" 0 '^ok$' SMELT_CPUS=64 SMELT_WAIT=sleep OMP_WAIT_POLICY=passive $run
   check_under "$program, one CPU" 0 '^ok$' SMELT_CPUS=1 OMP_WAIT_POLICY=passive $run
 done
+# Threads that live for a few regions: what one of them needs is kept for the next.
+check "short threads, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive "$programs/short_threads" plain
+for how in SMELT_CPUS=64 SMELT_WAIT=sleep; do
+  check_under "short threads, $how" 0 '^ok$' $how OMP_WAIT_POLICY=passive "$programs/short_threads" plain kept
+done
 check_under "waiting as libomp does" 0 '^ok$' "$programs/fork"
 counted='OpenMP: [1-9][0-9]* regions .*barriers: [1-9][0-9]* own, [1-9][0-9]* libomp'
 check_under "barriers are served, and those with tasks are libomp's" 0 "$counted" SMELT_STATS=1 SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/tasks" 20 2
