@@ -503,8 +503,13 @@ void spoil_kept() {
     if (kept_for(region)) region->hot->spoiled.store(true, std::memory_order_relaxed);
 }
 
-bool run_kept(Region& region, const RegionCall& call, uint32_t threads) {
+bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntry real) {
   if (!region.nested || !options().nested) return false;
+  if (threads == 1 && kept_for(&region)) {
+    // Beside the parked team, to which the region's episode numbers belong: libgomp's alone.
+    real(call, call.function, call.data);
+    return true;
+  }
   const bool kept = take_kept(&region);
   if (!kept && region.repeats < region.regions_before_hot) return false;
   const char* why = why_not_kept(region, call, threads);

@@ -23,7 +23,8 @@
 //
 // What a region inherits from the serial part (the ICVs) was copied when the team was started. So a hot team ends, and
 // the next region runs as stock (and may start a new one), when
-//   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash;
+//   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash. (A region
+//     of one thread is libgomp's, beside the parked team);
 //   - a setting was changed: in the serial part they are compared, inside a region any change counts;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's
@@ -143,7 +144,7 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags);
 
 // A nested region: runs it on the team that the calling thread keeps for it, or makes one if that is worth it. False:
 // none is kept any more; libgomp must run it.
-bool run_kept(Region& region, const RegionCall& call, uint32_t threads);
+bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntry real);
 
 // Wakes whoever waits at the join, to look at the region's marks.
 void wake_joining(HotTeam& hot);

@@ -163,14 +163,19 @@ const Block& renew(Region& region, size_t index, GompFunction function, void* da
   return block;
 }
 
-// One more region is opened: how many threads does it ask for, and how often in a row was it as many?
+// One more region is opened: how many threads does it ask for, and how often in a row was it as many? Regions of one
+// thread are nothing to a team of more: programs say `if (n > 1000)`.
 uint32_t note_request(Region& region, const RegionCall& call) {
   const uint32_t request = call.threads ? call.threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
   if (request != region.last_request) {
     region.last_request = request;
+    ++region.generation;
+  }
+  if (request <= 1) return request;
+  if (request != region.last_crew) {
+    region.last_crew = request;
     region.repeats = 0;
     region.told = false;
-    ++region.generation;
   } else if (++region.repeats == typical(ThresholdId::kSettled)) {
     ++region.generation;
   }
@@ -256,7 +261,7 @@ void enter(const RegionCall& call, RealEntry real) {
     real(call, call.function, call.data);
     parked->inside = false;
   } else if (const uint32_t request = note_request(region, call);
-             !run_kept(region, call, request) && !run_newly_hot(region, call, request)) {
+             !run_kept(region, call, request, real) && !run_newly_hot(region, call, request)) {
     run_cold(region, call, request, real);
   }
   next_region = link;
@@ -280,7 +285,7 @@ void forget_repeats() {
 
 void expect_new_pool() {
   forget_repeats();
-  if (outermost) outermost->last_request = 0;
+  if (outermost) outermost->last_crew = 0;
 }
 
 bool take_position(Position& position) {

@@ -105,8 +105,9 @@ struct Habits {
   Region* deeper = nullptr;      // for a region that the master opens inside this one
   uint32_t learned_request = 0;  // a request that libgomp met with another size (limits, dynamic adjustment) ...
   uint32_t learned_size = 0;     // ... and that size
-  uint32_t last_request = 0;     // team size asked for
-  uint32_t repeats = 0;          // how often in a row since
+  uint32_t last_request = 0;     // team size asked for ...
+  uint32_t last_crew = 0;        // ... and the last one of more than one thread
+  uint32_t repeats = 0;          // how often in a row since, those of one thread not counted
   bool told = false;             // SMELT_VERBOSE=2 has said why there is no hot team
   bool never_surplus = false;    // surplus threads: the watchdog had too much to do
   bool never_kept = false;       // nested: libgomp has refused such a team once

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -439,8 +440,35 @@ static void jump_out(void) {
   CHECK(count >= 1 && omp_get_level() == 1);
 }
 
+// `if (n > 1000)`: regions of one thread between those of two, from the first one on.
+static void by_turns(void) {
+  for (int i = 0; i < 500; ++i) {
+    region(2);
+    region(1);
+  }
+}
+static void by_turns_inside(void) {
+  int sum = 0;
+  omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+  for (int i = 0; i < 500; ++i) {
+    const int threads = i % 2 ? 1 : 2;
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+    {
+      CHECK(omp_get_num_threads() == threads && omp_get_level() == 2 && omp_get_active_level() == 1 + (threads > 1));
+      sum += 2 / threads;
+    }
+  }
+  CHECK(sum == 2 * 500 * 2);
+}
+
 int main(int argc, char** argv) {
   omp_set_dynamic(0);
+  if (argc > 1 && strcmp(argv[1], "turns") == 0) {
+    argc > 2 ? by_turns_inside() : by_turns();
+    puts("ok");
+    return 0;
+  }
   regions(2, 20);
   device_of_a_parked_team();
   places();  // before sizes that change have put hot teams off
