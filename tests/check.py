@@ -274,10 +274,12 @@ def for_change(tally, options):
     for (tier, _, what, sanitizer), tests in sorted(chosen.items()):
         if tier == 2:
             need_packages([what])
-        # What lies nearest to the change comes first, and stops the rest of its group as well.
+        # After those that are named, what lies nearest to the change comes first. Each stops the rest of its group as well.
+        named = [test for test, _ in tests if test.name in options.names]
         near = [test for test, _ in tests if any(f'/{suite}/' in f'/{file}' for suite in test.suites for file in files)]
-        far = [test for test, _ in tests if test not in near]
-        for name, some in ((f'{what}, near', near), (what, far)):
+        near = [test for test in near if test not in named]
+        far = [test for test, _ in tests if test not in named + near]
+        for name, some in ((f'{what}, named', named), (f'{what}, near', near), (what, far)):
             if not run_group(tally, name, sanitizer, some, options) and (options.first or what == 'source'):
                 return
 
@@ -329,10 +331,10 @@ def main():
     parser.add_argument('--first', action='store_true', help='stop at the first failure')
     parser.add_argument('--repeat', type=int, metavar='N', help='the first tier, or the suites and tests named, N times')
     parser.add_argument('--beside', type=int, default=0, metavar='K', help='with --repeat: beside K busy processes')
-    parser.add_argument('names', nargs='*', help='with --repeat: suites, tests or parts')
+    parser.add_argument('names', nargs='*', help='with --repeat: suites, tests or parts; with --for: the tests that come first')
     options = parser.parse_args()
-    if options.names and not options.repeat:
-        parser.error('only --repeat takes names of tests; meson test -C build NAME runs one')
+    if options.names and not options.repeat and not options.base:
+        parser.error('only --repeat and --for take names of tests; meson test -C build NAME runs one')
     # Caches of other checkouts serve, and precompiled headers are taken for what they are.
     os.environ.setdefault('CCACHE_BASEDIR', str(ROOT))
     os.environ.setdefault('CCACHE_NOHASHDIR', '1')
