@@ -16,6 +16,9 @@ grep -q '^ok$' "$output" || fails "kept did not come to its end"
 for reason in 'a setting was changed' 'another team size' 'the region around ends'; do
   grep -q "hot no more after [0-9]* regions: $reason" "$output" || fails "no kept team ended for: $reason"
 done
+# Threads of 32 are kept at a time at most, with 8 CPUs: teams that have ended must make room.
+check_under "more and more teams" 0 '^ok$' SMELT_VERBOSE=2 SMELT_CPUS=8 SMELT_SPIN_US=20 "$programs/kept" 12
+[ "$(grep -Ec "$kept" "$output")" -gt 32 ] || fails "after 32 teams none was kept any more"
 check_under "kept asleep" 0 '^ok$' SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/kept" 12
 check_under "as many CPUs as there are" 0 '^ok$' "$programs/kept" 8
 check_under "bound" 0 '^ok$' OMP_PROC_BIND=true SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/kept" 8

@@ -374,6 +374,17 @@ TEST_F(Pretended, AWindowThatIsNotUsedDoesNotGrow) {
   EXPECT_GT(smelt_rail_predict(a_.rails, 0, 600'000), 0.7 * cold);
 }
 
+// What was under way is what has used it, also when all of that has arrived.
+TEST_F(Pretended, AWindowThatIsUsedUpGrows) {
+  begin(SMELT_RAIL_EQUAL_FINISH, 1, 10, 40'000);
+  const double cold = smelt_rail_predict(a_.rails, 0, 600'000);
+  message(pattern(14'000, 1), [](size_t) { return 0; });
+  const double heard = seconds() + 0.002;
+  until([&] { return seconds() > heard; });
+  // Twice the window is one round trip less.
+  EXPECT_LT(smelt_rail_predict(a_.rails, 0, 600'000), cold - 60'000);
+}
+
 // Who computes for a while finds what has arrived meanwhile all at once, and late.
 TEST_F(Pretended, WhatArrivesWhileNobodyLooksIsNotSlow) {
   begin(SMELT_RAIL_EQUAL_FINISH, 1, 10, 1000);

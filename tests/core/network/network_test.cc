@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/os/os.h"
 #include "bench/rails/nodes.h"
 #include "network/control.h"
 #include "network/fabric.h"
@@ -364,6 +365,22 @@ TEST(Network, AProfileIsCheckedAgainstTheNetwork) {
       EXPECT_EQ(checks[i + 3].is_us, 0);
     }
   });
+}
+
+// Three quarters of the round trips took twice the time that is told, or longer.
+TEST(Network, TimesAreOfOneWay) {
+  if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
+  constexpr uint32_t kRounds = 100;
+  const Listener listener("127.0.0.1", 0);
+  Child peer([&] {
+    Control control(listener.accept());
+    serve_sampling(control);
+  });
+  Control control(connect_to("127.0.0.1", listener.port(), 20));
+  const int64_t begin = os::now_ns();
+  const double us = time_ways(control, loopback().here.rails[0], {{kRailEager, 1 << 20}}, kRounds).at(0);
+  EXPECT_GT(1e-3 * static_cast<double>(os::now_ns() - begin), 0.75 * kRounds * 2 * us);
+  EXPECT_EQ(peer.join(), 0);
 }
 
 TEST(Interfaces, ThatShareANetworkReachThePeer) {

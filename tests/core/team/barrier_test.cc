@@ -113,6 +113,36 @@ TEST(Crowd, CountsFromOneTo64) {
   }
 }
 
+// Who goes to sleep and who comes last look at each other's words: without a fence between its own and the other's,
+// either may see nothing (transport/line.h), where a line takes as long as a hop. Any distance between the two is tried.
+TEST(Crowd, ForgetsNobodyWhoSleeps) {
+  constexpr unsigned kRounds = 20'000;
+  void* memory = os::map_pages(Barrier::crowd_bytes(2));
+  Barrier* barrier = Barrier::create_crowd(2, {0, 0, PostOrder::kFenced}, memory);
+  std::atomic<unsigned> passed[2] = {};
+  std::atomic<unsigned> forgotten{0};
+  std::thread watchman([&] {
+    for (unsigned before = 0; passed[0] + passed[1] < 2 * kRounds;) {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      const unsigned now = passed[0] + passed[1];
+      if (now == before) ++forgotten, barrier->wake_all();
+      before = now;
+    }
+  });
+  run_threads(2, [&](unsigned me) {
+    std::minstd_rand random(me + 1);
+    for (unsigned r = 1; r <= kRounds; ++r) {
+      while (passed[1 - me] + 1 < r) cpu_pause();
+      for (unsigned spin = random() % 64; spin > 0; --spin) cpu_pause();
+      barrier->arrive_and_wait(me, r);
+      passed[me] = r;
+    }
+  });
+  watchman.join();
+  EXPECT_EQ(forgotten, 0u);
+  os::unmap_pages(memory, Barrier::crowd_bytes(2));
+}
+
 class Waiting : public testing::TestWithParam<WaitPolicy> {};
 
 TEST_P(Waiting, CountsHoweverItWaits) {

@@ -16,8 +16,13 @@
 #include <vector>
 
 #include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "stepped.h"
 #include "threads.h"
 
 namespace smelt::test {
@@ -298,6 +303,57 @@ TEST_F(Threads, AreTakenFromABusyWorker) {
     for (int i = 0; i < 10; ++i) ASSERT_EQ(smelt_thread_spawn(nullptr, call, &other, SMELT_ANY_WORKER, nullptr), 0);
     while (others.load() < 10) std::this_thread::yield();  // never to the scheduler
   });
+}
+
+// The moment between a worker's last look and its sleep is short, so here it is stopped behind each of the last
+// instructions on its way there, signalled to, and let go.
+TEST_F(Threads, SeeASignalWhereverTheirWorkerIsOnItsWayToSleep) {
+  const char* const wait = std::getenv("SMELT_WAIT");
+  if (kSanitized || !wait || std::string(wait) != "sleep") GTEST_SKIP() << "a way that is long, or never the same";
+  const OnOneCpu here;
+  int ask[2], answer[2];
+  ASSERT_EQ(pipe(ask) + pipe(answer), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const Scheduler scheduler = scheduler_of(1);
+    Body waits = [&] {
+      const pid_t worker = let_step() ? gettid() : -1;
+      if (write(answer[1], &worker, sizeof worker) < 0) _exit(1);
+      for (;;) {
+        stop_here();
+        smelt_thread_wait();
+      }
+    };
+    smelt_thread* thread = nullptr;
+    smelt_thread_spawn(scheduler.get(), call, &waits, 0, &thread);
+    for (char word; read(ask[0], &word, 1) == 1 && write(answer[1], &word, 1) == 1;) smelt_thread_signal(thread);
+    _exit(0);
+  }
+  pid_t thread;
+  ASSERT_EQ(read(answer[0], &thread, sizeof thread), ssize_t{sizeof thread});
+  Stepped worker(thread);
+  const bool may = thread > 0 && worker.comes_here();
+  const auto lose_no_signal = [&] {
+    char word = 0;
+    ASSERT_EQ(write(ask[1], &word, 1) + read(answer[0], &word, 1), 2);
+    ASSERT_TRUE(worker.run());
+  };
+  constexpr int kLast = 200;
+  int way = 0;
+  if (may) {
+    while (worker.step()) ++way;
+    lose_no_signal();
+  }
+  for (int far = std::max(way - kLast, 0); may && far <= way && !HasFailure(); ++far) {
+    SCOPED_TRACE(std::to_string(far) + " instructions of " + std::to_string(way));
+    for (int i = 0; i < far && worker.step(); ++i) {
+    }
+    lose_no_signal();
+  }
+  worker.end(child);
+  for (const int end : {ask[0], ask[1], answer[0], answer[1]}) close(end);
+  if (!may) GTEST_SKIP() << "no process may be stepped here";
 }
 
 // Those that do not switch want a worker each: who finds work wakes one more where there is more to do. Spawned from

@@ -149,6 +149,8 @@ TEST(Zoo, CostsGrowWithDistance) {
 TEST(Zoo, NearestIsWhatWasMeant) {
   EXPECT_STREQ(nearest_in_zoo("epyc-7742").name, "amd-epyc-7742-2x64x2");
   EXPECT_STREQ(nearest_in_zoo("7742").name, "amd-epyc-7742-2x64x2");
+  // Every number of a model leads to it, however many shorter names there are.
+  EXPECT_STREQ(nearest_in_zoo("8275cl").name, "intel-xeon-8275cl-2x24x2");
   EXPECT_STREQ(nearest_in_zoo("aws-gravitron3-1x64").name, "aws-graviton3-1x64");
   const std::string unknown = refusal("epyc-7742");
   EXPECT_TRUE(unknown.starts_with("zoo:epyc-7742: ")) << unknown;
