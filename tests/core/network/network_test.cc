@@ -367,22 +367,6 @@ TEST(Network, AProfileIsCheckedAgainstTheNetwork) {
   });
 }
 
-// Three quarters of the round trips took twice the time that is told, or longer.
-TEST(Network, TimesAreOfOneWay) {
-  if (!has_fabric()) GTEST_SKIP() << "built without libfabric";
-  constexpr uint32_t kRounds = 100;
-  const Listener listener("127.0.0.1", 0);
-  Child peer([&] {
-    Control control(listener.accept());
-    serve_sampling(control);
-  });
-  Control control(connect_to("127.0.0.1", listener.port(), 20));
-  const int64_t begin = os::now_ns();
-  const double us = time_ways(control, loopback().here.rails[0], {{kRailEager, 1 << 20}}, kRounds).at(0);
-  EXPECT_GT(1e-3 * static_cast<double>(os::now_ns() - begin), 0.75 * kRounds * 2 * us);
-  EXPECT_EQ(peer.join(), 0);
-}
-
 TEST(Interfaces, ThatShareANetworkReachThePeer) {
   const auto interface = [](const char* name, const char* address, uint32_t network, uint32_t mask) {
     return NetworkInterface{
@@ -424,13 +408,15 @@ TEST(TwoNamespaces, EveryInterfaceIsARail) {
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   constexpr uint64_t kBytes = 512 << 10, kBurst = 64 << 10;
   NetworkProfile profile;
-  double us = 0;
+  double us = 0, all_us = 0;
   std::thread sampler([&] {  // a thread of its own: only it moves into the namespace
     nodes.enter(1);
     why = why_not([&] {
       profile = sample(Nodes::address(0, 2), 7711, 0.5);
       Control control(connect_to(Nodes::address(0, 2), 7711, 20));
-      us = time_ways(control, profile.rails.at(1), {{kRailEager, kBytes}}, 4).at(0);
+      const int64_t begin = os::now_ns();
+      us = time_ways(control, profile.rails.at(1), {{kRailEager, kBytes}}, 12).at(0);
+      all_us = 1e-3 * static_cast<double>(os::now_ns() - begin);
     });
   });
   sampler.join();
@@ -448,6 +434,8 @@ TEST(TwoNamespaces, EveryInterfaceIsARail) {
   // 80 Mbit/s are 10 bytes a microsecond, but for a bucket that may be full; the interface itself claims 10 Gbit/s. On
   // a busy machine it takes longer, on none less.
   EXPECT_GT(us, 0.95 * (kBytes - kBurst) / 10);
+  // It is one way: nine of the twelve round trips, at least, took twice as long or longer.
+  EXPECT_GT(all_us, 9 * 2 * us);
 }
 
 }  // namespace

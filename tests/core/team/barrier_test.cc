@@ -116,22 +116,24 @@ TEST(Crowd, CountsFromOneTo64) {
 // Who goes to sleep and who comes last look at each other's words: without a fence between its own and the other's,
 // either may see nothing (transport/line.h), where a line takes as long as a hop. Any distance between the two is tried.
 TEST(Crowd, ForgetsNobodyWhoSleeps) {
-  constexpr unsigned kRounds = 20'000;
   void* memory = os::map_pages(Barrier::crowd_bytes(2));
   Barrier* barrier = Barrier::create_crowd(2, {0, 0, PostOrder::kFenced}, memory);
-  std::atomic<unsigned> passed[2] = {};
-  std::atomic<unsigned> forgotten{0};
+  std::atomic<unsigned> passed[2] = {}, last{20'000};
+  unsigned forgotten = 0;
   std::thread watchman([&] {
-    for (unsigned before = 0; passed[0] + passed[1] < 2 * kRounds;) {
-      std::this_thread::sleep_for(std::chrono::seconds(1));
+    for (unsigned before = 0, vain = 0; passed[0] + passed[1] < 2 * last;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
       const unsigned now = passed[0] + passed[1];
-      if (now == before) ++forgotten, barrier->wake_all();
+      vain = now == before ? vain + 1 : 0;
       before = now;
+      if (vain < 1000) continue;
+      forgotten = last = now / 2 + 2;  // that both come to
+      barrier->wake_all();
     }
   });
   run_threads(2, [&](unsigned me) {
     std::minstd_rand random(me + 1);
-    for (unsigned r = 1; r <= kRounds; ++r) {
+    for (unsigned r = 1; r <= last; ++r) {
       while (passed[1 - me] + 1 < r) cpu_pause();
       for (unsigned spin = random() % 64; spin > 0; --spin) cpu_pause();
       barrier->arrive_and_wait(me, r);
