@@ -1,5 +1,5 @@
-// A thread of a child process that is gone through instruction by instruction (ptrace), so that a test can look, or act,
-// between any two of them: for windows of nanoseconds, which no number of repetitions meets.
+// A thread of a child process that is gone through instruction by instruction (ptrace), so that a test can look, or
+// act, between any two of them: for windows of nanoseconds, which no number of repetitions meets.
 #pragma once
 
 #include <gtest/gtest.h>

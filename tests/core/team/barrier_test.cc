@@ -113,8 +113,8 @@ TEST(Crowd, CountsFromOneTo64) {
   }
 }
 
-// Who goes to sleep and who comes last look at each other's words: without a fence between its own and the other's,
-// either may see nothing (transport/line.h), where a line takes as long as a hop. Any distance between the two is tried.
+// A thread that goes to sleep and the one that comes last look at each other's words: without a fence between its store
+// and its look, either may see nothing, for as long as a line takes (transport/line.h). Any distance is tried.
 TEST(Crowd, ForgetsNobodyWhoSleeps) {
   void* memory = os::map_pages(Barrier::crowd_bytes(2));
   Barrier* barrier = Barrier::create_crowd(2, {0, 0, PostOrder::kFenced}, memory);
