@@ -31,4 +31,7 @@ for pattern in $names best; do
   if [ -z "$why" ]; then passes "$pattern: constructs and tasks with $sizes threads"; else fails "$pattern: $why"; fi
 done
 
+# With five threads and more reductions go up a tree, and tasks that are made meanwhile interrupt them.
+check "reductions" 0 '^ok$' env $(large) SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive "$clang_programs/reductions"
+
 finish
