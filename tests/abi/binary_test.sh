@@ -2,6 +2,7 @@
 # What the shipped objects need and export, and that every public header stands alone.
 #   binary_test.sh LIBSMELT SHIM SHIM_FOR_LIBOMP SOURCE_ROOT RAILS|none [COMPONENT...]
 set -u
+export LC_ALL=C  # one order for sort and comm
 library=$1 shim=$2 kmp=$3 source=$4 rails=$5
 shift 5
 [ "$rails" != none ] || rails=
@@ -31,6 +32,13 @@ exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | g
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_gomp.map lists (<)"; cat "$difference"; }
 exported "$kmp" >"$difference.a"; listed "$source/kmp_shim/smelt_kmp.map" | grep -E '^__kmpc_|^smelt_kmp_counters$|^dlclose$' >"$difference.b"
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_kmp.map lists (<)"; cat "$difference"; }
+# What is written under a runtime's name is to stand in that one's place: it needs a line of the map. (The linker drops what has none.)
+for written in gomp kmp; do
+  sed -n 's/^[a-z][A-Za-z0-9_]*[ *]* *\(\(GOMP\|omp\|__kmpc\)_[a-z_]*\)(.*/\1/p' "$source/${written}_shim"/*.cc | sort -u >"$difference.a"
+  listed "$source/${written}_shim/smelt_$written.map" >"$difference.b"
+  [ -s "$difference.a" ] || fail "no function of ${written}_shim's is seen"
+  for name in $(comm -23 "$difference.a" "$difference.b"); do fail "$name is written in ${written}_shim, but not in smelt_$written.map"; done
+done
 rm -f "$difference" "$difference.a" "$difference.b"
 for object in "$shim" "$kmp"; do
   readelf -V "$object" | grep -q 'Version definition' && fail "$object defines symbol versions: ld.so would pass it over"
