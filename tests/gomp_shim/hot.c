@@ -138,6 +138,18 @@ static void loops(int threads) {
 }
 
 // Settings made in the serial part reach the next region; those made inside one do not leave it.
+// A worker's setting ends with its region, also where the worker stays.
+static void settings_of_workers(void) {
+  const int most = omp_get_max_threads();
+  for (int i = 0; i < 3 * kLong; ++i) {
+#pragma omp parallel num_threads(2)
+    {
+      CHECK(omp_get_max_threads() == most);
+      if (i % kLong == kLong - 1 && omp_get_thread_num() == 1) omp_set_num_threads(most + 1);
+    }
+  }
+}
+
 static void settings(void) {
   omp_set_num_threads(2);
   for (int i = 0; i < 30; ++i) {
@@ -470,6 +482,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   regions(2, 20);
+  settings_of_workers();
   device_of_a_parked_team();
   places();  // before sizes that change have put hot teams off
   orphans(2);
