@@ -9,7 +9,7 @@
  *     `consumed` is waited for once the call has used every slot, then AFTER pieces of 2
  * What is on the shelves is plain data. Checked: no race, every piece is the one that is meant, nobody hangs.
  * Mutants: FILL, FILLED, CONSUME, HAS, NOTE =RELAXED; NOWAIT nobody waits for a free slot; ONE_MORE one piece
- * further ahead than there are slots; NEXT_ONLY, with 5, only the next participant is waited for from the first piece
+ * further ahead than there are slots; KNOWN_EARLY, with 3, all is taken for consumed; NEXT_ONLY, with 5, only the next participant is waited for from the first piece
  * on; RING=2 with 3, which overlaps the stages of three pieces. N participants, RING
  * slots (kPieceRing), L pieces. */
 #ifndef N
@@ -60,6 +60,12 @@
 #define NEED(p) (p-RING+1)
 #endif
 
+#ifdef KNOWN_EARLY
+#define KNOWN(k) (k)
+#else
+#define KNOWN(k) (k>=2 -> k-2 : 0)
+#endif
+
 inline piece_free(p) {
 #ifdef NOWAIT
   skip
@@ -82,6 +88,10 @@ inline take(i, channel, p) { await(filled(i, channel), p+1, FILLED); read(slot(i
 inline consume(p) { store(consumed(me), p+1, CONSUME) }
 inline take_all(channel, p) {
   i=0; do :: i<N && i!=me -> take(i, channel, p); i++ :: i<N && i==me -> i++ :: i>=N -> break od; i=0 }
+
+/* What the others have combined, of which we know by something else. */
+inline get_all(p) {
+  i=0; do :: i<N && i!=me -> read(slot(i, 1, p), v); assert(v==p+1); v=0; i++ :: i<N && i==me -> i++ :: i>=N -> break od; i=0 }
 
 /* Is our slot for this piece of the scan free? Only the next one has read what is in it, if that is of this call. */
 inline place_free(p) {
@@ -123,10 +133,11 @@ proctype P(byte me) { byte k=0, v, i, j, drained=0;
            if :: me+1<N -> fill(0, k) :: else fi
      fi;
      consume(k);
-#else /* put k+1, combine k, get k-1 */
-     if :: k+1<L -> piece_free((k+1)); fill(0, (k+1)) :: else fi;
-     take_all(0, k); fill(1, k);
-     if :: k>0 -> take_all(1, (k-1)); consume((k-1)) :: else fi;
+#else /* combine k, put k+1, get k-1: whoever has put k has combined k-1 and consumed k-3 */
+     take_all(0, k); write(slot(me, 1, k), k+1);
+     if :: drained<KNOWN(k) -> drained=KNOWN(k) :: else fi;
+     if :: k+1<L -> piece_free((k+1)); fill(0, (k+1)) :: else -> store(filled(me, 1), k+1, FILL) fi;
+     if :: k>0 -> get_all((k-1)); consume((k-1)) :: else fi;
 #endif
      k++
   :: else -> break od;
