@@ -65,14 +65,14 @@ bool GOMP_barrier_cancel(void) {
 void GOMP_loop_end(void) {
   Position& position = smelt_gomp_position;
   if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_loop_end)();
-  if (!end_shared(position, __builtin_return_address(0))) REAL(GOMP_loop_end_nowait)();
+  if (!end_dynamic(position, __builtin_return_address(0))) REAL(GOMP_loop_end_nowait)();
   pass(position);
 }
 
 bool GOMP_loop_end_cancel(void) {
   Position& position = smelt_gomp_position;
   if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_loop_end_cancel)();
-  if (!end_shared(position, __builtin_return_address(0))) REAL(GOMP_loop_end_nowait)();
+  if (!end_dynamic(position, __builtin_return_address(0))) REAL(GOMP_loop_end_nowait)();
   pass(position);
   return false;
 }

@@ -36,8 +36,8 @@ std::atomic<bool> targets_seen{false};
 std::atomic<bool> state_unknown{false};
 std::atomic<uint64_t> generations{0};
 
-inline void begin_loop(Position& position, const LoopCall& loop) {
-  if (begin_shared(position, loop)) return;
+inline void begin_loop(Position& position, const LoopCall& loop, GompFunction function) {
+  if (begin_dynamic(position, loop, function)) return;
   REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
 }
 
@@ -58,7 +58,7 @@ void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
     if (!message.function) break;
     position.epoch = epoch;
     position.unmarked = 1;
-    if (message.extra) begin_loop(position, *static_cast<const LoopCall*>(message.extra));
+    if (message.extra) begin_loop(position, *static_cast<const LoopCall*>(message.extra), message.function);
     message.function(message.data);
     epoch = position.epoch + 1;
     stops = !next_is_real(position);
@@ -120,7 +120,7 @@ void dock(void* word) {
     position.epoch = epoch;
     position.unmarked = 1;
     position.reals = position.assumed = 0;
-    if (message.extra) begin_loop(position, *static_cast<const LoopCall*>(message.extra));
+    if (message.extra) begin_loop(position, *static_cast<const LoopCall*>(message.extra), message.function);
     message.function(message.data);
     epoch = position.epoch + 1;
     stop = &region.real_epoch;
@@ -159,7 +159,7 @@ void run_region(HotTeam& hot, const RegionCall& call) {
   position = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, hot.level};
   count(region.counters.regions);
   count(region.counters.hot);
-  if (call.loop) begin_loop(position, hot.loop);
+  if (call.loop) begin_loop(position, hot.loop, call.function);
 
   call.function(call.data);
 

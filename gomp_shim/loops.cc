@@ -9,41 +9,39 @@
 namespace smelt::gomp {
 namespace {
 
-// In a loop in shares, and not in a region inside that began behind our back, nor called for another runtime?
-inline bool in_shared(const Position& position, const void* caller) {
-  return position.in_shares && !(smelt_openmp_several && !is_ours(caller)) && REAL(omp_get_level)() == position.level;
+// In a loop of ours, and not in a region inside that began behind our back, nor called for another runtime?
+inline bool in_dynamic(const Position& position, const void* caller) {
+  return position.in_loop && !(smelt_openmp_several && !is_ours(caller)) && REAL(omp_get_level)() == position.level;
 }
 
 // The start of a loop. False: libgomp's.
-inline bool start_shared(Position& position, const SharedLoop& loop, const void* caller) {
-  return options().dynamic_loops && served(position, caller) && begin_shared(position, loop);
+inline bool start_dynamic(Position& position, const DynamicLoop& loop, const void* caller) {
+  return options().dynamic_loops && served(position, caller) && begin_dynamic(position, loop, caller);
 }
 
 template <typename Number>
-inline bool hand_out(Position& position, Number* begin, Number* end) {
-  ShareRange range;
-  RegionRecord& region = *position.region;
-  if (!take_share(region.shares, position.thread, position.barrier->participants(), region.victims, &range))
-    return false;
-  *begin = static_cast<Number>(range.begin);
-  *end = static_cast<Number>(range.end);
+[[gnu::always_inline]] inline bool hand_out(Position& position, Number* begin, Number* end) {
+  Chunk chunk;
+  if (!take_chunk(position.region->loop_threads, position.thread, &chunk)) return false;
+  *begin = static_cast<Number>(chunk.begin);
+  *end = static_cast<Number>(chunk.end);
   return true;
 }
 
-// The next chunk, for a thread in a loop in shares; apart, so that libgomp's loops pay little for passing by.
+// The next chunk, for a thread in a loop of ours; apart, so that libgomp's loops pay little for passing by.
 template <typename Number>
 [[gnu::noinline]] bool next(Position& position, Number* begin, Number* end, void*& slot, const void* caller) {
-  if (in_shared(position, caller)) [[likely]]
+  if (in_dynamic(position, caller)) [[likely]]
     return hand_out(position, begin, end);
   return reinterpret_cast<bool (*)(Number*, Number*)>(meant(slot, caller))(begin, end);
 }
 
 // A loop of signed numbers, as compilers hand it over. Without a chunk it is not taken.
-inline SharedLoop signed_loop(long start, long end, long step, long chunk) {
+inline DynamicLoop signed_loop(long start, long end, long step, long chunk) {
   return {static_cast<uint64_t>(start), static_cast<uint64_t>(end), static_cast<uint64_t>(step),
           step == 0 ? 0 : iterations_of(step > 0, start, end, step), chunk > 0 ? static_cast<uint64_t>(chunk) : 0};
 }
-inline SharedLoop unsigned_loop(bool up, GompUll start, GompUll end, GompUll step, GompUll chunk) {
+inline DynamicLoop unsigned_loop(bool up, GompUll start, GompUll end, GompUll step, GompUll chunk) {
   return {start, end, step, step == 0 ? 0 : iterations_of(up, start, end, step), chunk};
 }
 
@@ -59,29 +57,32 @@ long runtime_chunk() {
   return kind == kScheduleDynamic ? chunk : 0;
 }
 
-bool begin_shared(Position& position, const LoopCall& loop) {
+bool begin_dynamic(Position& position, const LoopCall& loop, GompFunction function) {
   if (!loop.nonmonotonic) return false;
   const long chunk = loop.schedule == kScheduleRuntime ? runtime_chunk() : loop.chunk;
-  return begin_shared(position, signed_loop(loop.start, loop.end, loop.step, chunk));
+  return begin_dynamic(position, signed_loop(loop.start, loop.end, loop.step, chunk),
+                       reinterpret_cast<const void*>(function));
 }
 
-bool begin_shared(Position& position, const SharedLoop& loop) {
+bool begin_dynamic(Position& position, const DynamicLoop& loop, const void* site) {
   const Barrier& barrier = *position.barrier;
   const uint32_t threads = barrier.participants();
   // `threads` are not those of the team where some are surplus ones: blocks of them share a place in the barrier.
   if (!options().dynamic_loops || lent_in(position) || threads < 2 || barrier.is_crowd() || loop.step == 0 ||
       loop.chunk == 0)
     return false;
-  if (!open_share(position.region->shares, position.thread, threads, position.epoch, loop)) return false;
-  if (position.thread == 0) count(position.region->counters.shared_loops);
-  position.in_shares = true;
+  RegionRecord& region = *position.region;
+  if (!open_loop(region.loop_counters, region.loop_threads[position.thread], threads, position.epoch, loop, site))
+    return false;
+  if (position.thread == 0) count(region.counters.dynamic_loops);
+  position.in_loop = true;
   return true;
 }
 
-bool end_shared(Position& position, const void* caller) {
-  if (!in_shared(position, caller)) [[likely]]
+bool end_dynamic(Position& position, const void* caller) {
+  if (!in_dynamic(position, caller)) [[likely]]
     return false;
-  position.in_shares = false;
+  position.in_loop = false;
   return true;
 }
 
@@ -93,7 +94,7 @@ extern "C" {
 
 bool GOMP_loop_nonmonotonic_dynamic_start(long start, long end, long step, long chunk, long* begin_now, long* end_now) {
   Position& position = smelt_gomp_position;
-  if (!start_shared(position, signed_loop(start, end, step, chunk), __builtin_return_address(0)))
+  if (!start_dynamic(position, signed_loop(start, end, step, chunk), __builtin_return_address(0)))
     return STOCK(GOMP_loop_nonmonotonic_dynamic_start)(start, end, step, chunk, begin_now, end_now);
   return hand_out(position, begin_now, end_now);
 }
@@ -101,32 +102,32 @@ bool GOMP_loop_nonmonotonic_dynamic_start(long start, long end, long step, long 
 bool GOMP_loop_ull_nonmonotonic_dynamic_start(bool up, GompUll start, GompUll end, GompUll step, GompUll chunk,
                                               GompUll* begin_now, GompUll* end_now) {
   Position& position = smelt_gomp_position;
-  if (!start_shared(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0)))
+  if (!start_dynamic(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0)))
     return STOCK(GOMP_loop_ull_nonmonotonic_dynamic_start)(up, start, end, step, chunk, begin_now, end_now);
   return hand_out(position, begin_now, end_now);
 }
 
 // What schedule(runtime) means is a setting, and the same for all threads of a team: OpenMP asks for that.
-#define RUNTIME_START(name)                                                                                   \
-  bool name(long start, long end, long step, long* begin_now, long* end_now) {                                \
-    Position& position = smelt_gomp_position;                                                                 \
-    if (!start_shared(position, signed_loop(start, end, step, runtime_chunk()), __builtin_return_address(0))) \
-      return STOCK(name)(start, end, step, begin_now, end_now);                                               \
-    return hand_out(position, begin_now, end_now);                                                            \
+#define RUNTIME_START(name)                                                                                    \
+  bool name(long start, long end, long step, long* begin_now, long* end_now) {                                 \
+    Position& position = smelt_gomp_position;                                                                  \
+    if (!start_dynamic(position, signed_loop(start, end, step, runtime_chunk()), __builtin_return_address(0))) \
+      return STOCK(name)(start, end, step, begin_now, end_now);                                                \
+    return hand_out(position, begin_now, end_now);                                                             \
   }
-#define ULL_RUNTIME_START(name)                                                                           \
-  bool name(bool up, GompUll start, GompUll end, GompUll step, GompUll* begin_now, GompUll* end_now) {    \
-    Position& position = smelt_gomp_position;                                                             \
-    const auto chunk = static_cast<GompUll>(runtime_chunk());                                             \
-    if (!start_shared(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0))) \
-      return STOCK(name)(up, start, end, step, begin_now, end_now);                                       \
-    return hand_out(position, begin_now, end_now);                                                        \
+#define ULL_RUNTIME_START(name)                                                                            \
+  bool name(bool up, GompUll start, GompUll end, GompUll step, GompUll* begin_now, GompUll* end_now) {     \
+    Position& position = smelt_gomp_position;                                                              \
+    const auto chunk = static_cast<GompUll>(runtime_chunk());                                              \
+    if (!start_dynamic(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0))) \
+      return STOCK(name)(up, start, end, step, begin_now, end_now);                                        \
+    return hand_out(position, begin_now, end_now);                                                         \
   }
 // NOLINTBEGIN(bugprone-macro-parentheses): a name and a type.
 #define NEXT(name, number)                                                                     \
   bool name(number* begin_now, number* end_now) {                                              \
     Position& position = smelt_gomp_position;                                                  \
-    if (!position.in_shares) [[likely]]                                                        \
+    if (!position.in_loop) [[likely]]                                                          \
       return STRAIGHT(name)(begin_now, end_now);                                               \
     return next(position, begin_now, end_now, smelt_real_##name, __builtin_return_address(0)); \
   }
@@ -144,7 +145,7 @@ NEXT(GOMP_loop_ull_maybe_nonmonotonic_runtime_next, GompUll)
 NEXT(GOMP_loop_ull_nonmonotonic_runtime_next, GompUll)
 
 void GOMP_loop_end_nowait(void) {
-  if (!end_shared(smelt_gomp_position, __builtin_return_address(0))) STRAIGHT(GOMP_loop_end_nowait)();
+  if (!end_dynamic(smelt_gomp_position, __builtin_return_address(0))) STRAIGHT(GOMP_loop_end_nowait)();
 }
 
 }  // extern "C"

@@ -1,4 +1,5 @@
-// Loops with schedule(dynamic), taken where SMELT_DYNAMIC_LOOPS=1: dealt in shares, with stealing (openmp/shares.h).
+// Loops with schedule(dynamic), taken where SMELT_DYNAMIC_LOOPS=1: chunks in order, several at a time where the way to
+// the counter is most of their time (openmp/chunks.h).
 //
 //   GOMP_loop_nonmonotonic_dynamic_start, _next        and their ull forms: what GCC makes of schedule(dynamic) since 9
 //   GOMP_loop_nonmonotonic_runtime_start, _next,       schedule(runtime) where the setting says dynamic
@@ -13,18 +14,18 @@
 // libgomp deals the loop before the team starts.
 #pragma once
 
-#include "openmp/shares.h"
+#include "openmp/chunks.h"
 #include "region.h"
 
 namespace smelt::gomp {
 
 struct LoopCall;
 
-// Begins a loop in shares, in a region that is served. False: it is to be libgomp's.
-bool begin_shared(Position& position, const SharedLoop& loop);
-bool begin_shared(Position& position, const LoopCall& loop);
+// Begins a loop of ours, in a region that is served. False: it is to be libgomp's.
+bool begin_dynamic(Position& position, const DynamicLoop& loop, const void* site);
+bool begin_dynamic(Position& position, const LoopCall& loop, GompFunction function);
 
-// Is the calling thread in a loop in shares, and the call for that loop? If so, the loop is over for it.
-bool end_shared(Position& position, const void* caller);
+// Is the calling thread in a loop of ours, and the call for that loop? If so, the loop is over for it.
+bool end_dynamic(Position& position, const void* caller);
 
 }  // namespace smelt::gomp

@@ -76,10 +76,9 @@ void after_fork_in_child() {
   smelt_gomp_lent = nullptr;
   for (Region* region = outermost; region; region = region->deeper) {
     forget_tasks(*region);
-    // Nobody will ever take what others had not finished. Relaxed: there is one thread.
-    const bool used = region->counters.shared_loops.load(std::memory_order_relaxed) > 0;
-    for (Share& share : region->shares)
-      if (used) forget_share(share);
+    // Relaxed: there is one thread. Where no loop was ours, no pages are touched.
+    if (region->counters.dynamic_loops.load(std::memory_order_relaxed) > 0)
+      forget_loops(region->loop_counters, region->loop_threads, kMaxParticipants);
   }
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
@@ -107,7 +106,7 @@ void run_region(void* word) {
   position.real_epoch = nullptr;
   position.word = word;
   position.barrier = nullptr;
-  position.in_shares = false;
+  position.in_loop = false;
   position.tasks_are_libgomps = false;
   position.in_libgomp = 0;
   position.groups_at_libgomp = 0;

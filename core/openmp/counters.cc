@@ -26,7 +26,7 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   sum->own_episodes += passed > real ? passed - real : 0;  // those of a region that is still running come at its end
   sum->real_episodes += real;
   sum->abandoned += now(counters.abandoned);
-  sum->shared_loops += now(counters.shared_loops);
+  sum->shared_loops += now(counters.dynamic_loops);
   sum->own_tasks += now(counters.tasks);
   sum->surplus_regions += now(counters.surplus);
   sum->surplus_evictions += now(counters.evictions);
@@ -41,7 +41,7 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   // In the usual process there are none, and a reader need not wonder what they are.
   char loops[64] = "", tasks[64] = "", surplus[96] = "", others[64] = "";
   if (sum.shared_loops > 0)
-    std::snprintf(loops, sizeof loops, "; %llu dynamic loops in shares", number(sum.shared_loops));
+    std::snprintf(loops, sizeof loops, "; %llu dynamic loops", number(sum.shared_loops));
   if (sum.own_tasks > 0) std::snprintf(tasks, sizeof tasks, "; %llu tasks by stealing", number(sum.own_tasks));
   if (sum.surplus_regions > 0)
     std::snprintf(surplus, sizeof surplus, "; %llu regions of user-level threads (%llu times taken from a carrier)",

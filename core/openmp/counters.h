@@ -21,7 +21,7 @@ struct alignas(kLineBytes) Counters {
   std::atomic<uint64_t> hot{0};      // of these, by a hot team
   std::atomic<uint64_t> starts{0};   // hot teams made
   std::atomic<uint64_t> ends{0};     // of these, ended before their master
-  std::atomic<uint64_t> shared_loops{0};
+  std::atomic<uint64_t> dynamic_loops{0};  // whose chunks the shim handed out
   std::atomic<uint64_t> surplus{0};  // regions in which threads ran as user-level threads
   // Anybody's.
   alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};

@@ -9,8 +9,8 @@
 
 #include "base/arch/cpu.h"
 #include "base/participants.h"
+#include "openmp/chunks.h"
 #include "openmp/counters.h"
-#include "openmp/shares.h"
 #include "openmp/teams.h"
 
 namespace smelt::openmp {
@@ -42,8 +42,9 @@ struct RegionRecord {
   // Where the threads were last seen, by thread number; written on change only.
   alignas(kLineBytes) std::atomic<uint32_t> cpus[kMaxParticipants];
 
-  // Of dynamic loops, by thread number. Pages of it are there from the first such loop on.
-  Share shares[kMaxParticipants];
+  // Of dynamic loops; the second by thread number. Pages of them are there from the first such loop on.
+  LoopCounter loop_counters[kLoops];
+  LoopThread loop_threads[kMaxParticipants];
 };
 
 // A task as the shim keeps account of it; its own.
@@ -61,7 +62,7 @@ struct Position {
   Barrier* barrier = nullptr;
   RegionRecord* region = nullptr;
   int32_t level = 0;                // omp_get_level() inside the region
-  bool in_shares = false;           // in a loop that is dealt in shares
+  bool in_loop = false;             // in a dynamic loop that the shim hands out
   bool tasks_are_libgomps = false;  // until the next barrier, where tasks may be ours: the shim's own_tasks.h
   uint32_t in_libgomp = 0;          // inside a call in which the runtime may run tasks of its own
   uint32_t groups_at_libgomp = 0;   // taskgroups that are open there alone

@@ -134,7 +134,7 @@ void build_victims(RegionRecord& region, Team& team, const Request& request) {
   free_victims(team.victims);
   team.victims = nullptr;
   region.victims = nullptr;
-  if (!request.cpus || team.crowded || team.size <= 2 || !(options().tasks || options().dynamic_loops)) return;
+  if (!request.cpus || team.crowded || team.size <= 2 || !options().tasks) return;
   MappedArena arena(team.size * sizeof(uint16_t));
   auto* const members = arena.make<uint16_t>(team.size);
   if (!members) return;

@@ -1,14 +1,17 @@
 // Dynamic loops of all kinds: every iteration exactly once, in every thread's own variables and in the shared ones,
-// whoever deals the loop. Prints "ok".
+// whoever hands out the loop. Prints "ok".
 //   loops [ROUNDS [SEED]]
 //   loops child    a child of fork goes on with loops, which stock does not allow
-//   loops late     who comes late does not run all of a share of its own
+//   loops late     who comes late finds little left
+//   loops pairs    an iteration waits for its neighbour to begin: chunks leave one by one, in order
+//   loops turns    an iteration waits for all before it, behind many with nothing to do
 //   loops runtime  20 loops with schedule(runtime)
 //   loops in-order who is given chunks is given them in order
-// Teams of 2, 3 and 4 threads. Hot teams come by repetition: combined loops are dealt in shares there only.
+// Teams of 2, 3 and 4 threads. Hot teams come by repetition: combined loops are the shim's there only.
 #include <limits.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,7 +35,7 @@ static void check(const Runs* runs, int loop, long n) {
   for (long i = 0; i < kMost; ++i) CHECK(runs->seen[loop][i] == (i < n));
 }
 
-// Some iterations take longer, so that there is something to steal; now and then a thread sleeps.
+// Some iterations take longer; now and then a thread sleeps.
 static void work(long i) {
   if (i % 67 == 5) {
     for (volatile int turn = 0; turn < 2000; ++turn) {
@@ -119,9 +122,9 @@ static void limits(int threads) {
   CHECK(runs == 3 * 5);
 }
 
-// More chunks than a share can name.
+// More chunks than are counted.
 static void many(int threads) {
-  const long n = 3000001;
+  const long n = 9000001;
   unsigned char* const ran = calloc((size_t)n, 1);
   CHECK(ran);
 #pragma omp parallel num_threads(threads)
@@ -182,7 +185,7 @@ static void company(Runs* runs, int threads, long n) {
 
 // Thousands of loops between two barriers, one thread long behind.
 static void ahead(int threads) {
-  enum { kLoops = 5000 };  // more than are numbered
+  enum { kLoops = 5000 };  // more than have counters
   static int ran[kLoops];
   memset(ran, 0, sizeof ran);
 #pragma omp parallel num_threads(threads)
@@ -252,7 +255,7 @@ static void loops_of_setting(void) {
   CHECK(ran == 2000);
 }
 
-// Loops, and between them so many barriers that the numbers in the shares wrap. Some threads come late each time.
+// Loops, and barriers without loops between them. Some threads come late each time.
 static void wrap(Runs* runs, int threads) {
   static const int barriers[] = {1, 2047, 2048, 4094, 4095, 4096, 4097};
   forget(runs);
@@ -268,7 +271,40 @@ static void wrap(Runs* runs, int threads) {
   for (int loop = 0; loop < 7; ++loop) check(runs, loop, 200);
 }
 
-// Who comes late finds that others have run most of its share.
+// Two threads. Iteration i waits until the other one of its pair, i ^ 1, has begun, too: so both are handed out, one to
+// each thread, before any later one.
+static void pairs(void) {
+  enum { kPairs = 200 };
+  static int begun[2 * kPairs];
+  memset(begun, 0, sizeof begun);
+#pragma omp parallel for num_threads(2) schedule(dynamic)
+  for (int i = 0; i < 2 * kPairs; ++i) {
+    __atomic_store_n(&begun[i], 1, __ATOMIC_RELEASE);
+    for (volatile int turn = 0; turn < 5000; ++turn) {  // far from short
+    }
+    for (const double start = omp_get_wtime(); !__atomic_load_n(&begun[i ^ 1], __ATOMIC_ACQUIRE);) {
+      CHECK(omp_get_wtime() - start < 20);
+      sched_yield();
+    }
+  }
+}
+
+// Output in order, as programs write it: each waits for its turn. Before it, so many iterations with nothing to do that
+// chunks are taken several at a time.
+static void turns(int threads) {
+  const int empty = 20000, all = empty + 300;
+  int next = empty;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (int i = 0; i < all; ++i) {
+    if (i < empty) continue;
+    work(i);
+    while (__atomic_load_n(&next, __ATOMIC_ACQUIRE) != i) sched_yield();
+    __atomic_store_n(&next, i + 1, __ATOMIC_RELEASE);
+  }
+  CHECK(next == all);
+}
+
+// Who comes late finds that others have run most of the loop.
 static void comes_late(void) {
   int ran = 0;
 #pragma omp parallel num_threads(2)
@@ -307,6 +343,16 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && strcmp(argv[1], "late") == 0) {
     for (int round = 0; round < 10; ++round) comes_late();
+    puts("ok");
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "pairs") == 0) {
+    for (int round = 0; round < 100; ++round) pairs();
+    puts("ok");
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "turns") == 0) {
+    for (int round = 0; round < 90; ++round) turns(2 + round / 30);  // several of one size, so that hot teams are made
     puts("ok");
     return 0;
   }

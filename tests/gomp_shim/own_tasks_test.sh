@@ -21,7 +21,7 @@ grep -q '^ok$' "$output" || fails "C++ did not come to its end"
 check_under "asleep" 0 '^ok$' SMELT_TASKS=1 SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/own_tasks"
 check_under "no hot team" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_HOT_TEAM=0 SMELT_CPUS=64 SMELT_SPIN_US=20 \
   "$programs/own_tasks"
-check_under "dynamic loops in shares, too" 0 '^ok$' SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 \
+check_under "dynamic loops, too" 0 '^ok$' SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 \
   "$programs/own_tasks"
 check_under "as many CPUs as there are" 0 '^ok$' SMELT_TASKS=1 "$programs/own_tasks"
 check_under "one CPU: a crowd" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=1 "$programs/own_tasks"

@@ -10,7 +10,7 @@ shim=$1 control=$2 programs=$3
 
 taken='smelt: [0-9.]+: libgomp GOMP_[0-9.]+, [0-9]+ threads, pattern .*symbols taken'
 for program in constructs nested tasks cancel fork hot; do
-  check_under "$program, dynamic loops in shares" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
+  check_under "$program, dynamic loops" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
   check_under "$program, tasks by stealing" 0 '^ok$' SMELT_TASKS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
   check_under "$program" 0 "$taken" SMELT_VERBOSE=1 "$programs/$program"
   case $length-$program in --full-* | -nested | -cancel | -fork)

@@ -64,7 +64,7 @@ check "tasks that nobody marks fail: the tests can see it" 1 'failed: ' \
 . "$here/../gomp_shim/pretend.sh"
 . "$here/../gomp_shim/proper.sh"
 all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
-counted='; [1-9][0-9]* dynamic loops in shares; [1-9][0-9]* tasks by stealing$'
+counted='; [1-9][0-9]* dynamic loops; [1-9][0-9]* tasks by stealing$'
 for program in "own_tasks 12" "loops 12" "kept 6"; do
   check "$program, with all switches" 0 '^ok$' env $(small) $waiting $all "$programs/"$program
 done

@@ -53,7 +53,7 @@ served() {  # NAME PATTERN SETTING... -- command...: ends well, and the counts s
   check_under "$served_name" 0 "$said" $waiting OMP_PROC_BIND=true SMELT_STATS=1 "$@"
   grep -q '^ok$' "$output" || fails "$served_name did not come to its end"
 }
-stolen='; [1-9][0-9]* tasks by stealing$' shared='; [1-9][0-9]* dynamic loops in shares'
+stolen='; [1-9][0-9]* tasks by stealing$' shared='; [1-9][0-9]* dynamic loops'
 all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
 mixtures() {  # FIRST LAST MOST_THREADS REGIONS
   seed=$1

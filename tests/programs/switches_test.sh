@@ -12,7 +12,7 @@ programs=$3
 # Each thread believes it is on a CPU of its own: what crowds do is libgomp's.
 served="SMELT_SPIN_US=20 SMELT_STATS=1 SMELT_VERBOSE=2 OMP_WAIT_POLICY=passive"
 on_machine="$(small) $served"
-tasks='; [1-9][0-9]* tasks by stealing' loops='; [1-9][0-9]* dynamic loops in shares' nested=': kept, fork and join '
+tasks='; [1-9][0-9]* tasks by stealing' loops='; [1-9][0-9]* dynamic loops' nested=': kept, fork and join '
 all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1" none="SMELT_TASKS=0 SMELT_DYNAMIC_LOOPS=0 SMELT_NESTED=0"
 
 # run LABEL SETTING... : runs $program; must end well and print what stock prints. What the shim says goes to $output.

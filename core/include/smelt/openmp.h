@@ -22,7 +22,7 @@ typedef struct smelt_openmp_counts {
   uint64_t abandoned;       /* times that a thread left Smelt's barrier for the runtime's: a task was made meanwhile */
   uint64_t sleeps;          /* times that a thread went to sleep in one of Smelt's waits */
   uint64_t other_regions;   /* not in `regions`: handed on to another OpenMP runtime of the process */
-  uint64_t shared_loops;    /* dynamic loops that Smelt dealt, once for a team; 0 without SMELT_DYNAMIC_LOOPS=1 */
+  uint64_t shared_loops;    /* dynamic loops whose chunks Smelt handed out, once for a team */
   uint64_t own_tasks;       /* tasks that Smelt queued or ran, not libgomp; 0 without SMELT_TASKS=1 */
   uint64_t surplus_regions; /* of `hot_regions`: threads ran as user-level threads; 0 without SMELT_SURPLUS=1 */
   uint64_t surplus_evictions; /* times that some of them had to be taken from a kernel thread that others needed */
