@@ -507,6 +507,7 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntr
   if (!region.nested || !options().nested) return false;
   if (threads == 1 && kept_for(&region)) {
     // Beside the parked team, to which the region's episode numbers belong: libgomp's alone.
+    note_unseen_region();
     real(call, call.function, call.data);
     return true;
   }
@@ -599,6 +600,7 @@ extern "C" {
 
 void smelt_gomp_cool(void) {
   resolve();
+  note_unseen_region();
   if (Lent* const self = smelt_gomp_lent) alone(*self);
   if (active()) end_kept();
   cool("something begins that cannot bear parked workers");

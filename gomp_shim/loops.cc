@@ -9,13 +9,21 @@
 namespace smelt::gomp {
 namespace {
 
+// Can no call in a loop of ours be meant for another one? Relaxed: a thread in an unseen region has heard of it there.
+inline bool loops_are_ours() { return !smelt_openmp_several && !unseen_regions.load(std::memory_order_relaxed); }
+
 // In a loop of ours, and not in a region inside that began behind our back, nor called for another runtime?
 inline bool in_dynamic(const Position& position, const void* caller) {
-  return position.in_loop && !(smelt_openmp_several && !is_ours(caller)) && REAL(omp_get_level)() == position.level;
+  if (!position.in_loop) return false;
+  if (loops_are_ours()) [[likely]]
+    return true;
+  return !(smelt_openmp_several && !is_ours(caller)) && REAL(omp_get_level)() == position.level;
 }
 
 // The start of a loop. False: libgomp's.
 inline bool start_dynamic(Position& position, const DynamicLoop& loop, const void* caller) {
+  if (position.in_loop) [[unlikely]]
+    note_unseen_region();  // a loop inside a loop is in a region of its own
   return options().dynamic_loops && served(position, caller) && begin_dynamic(position, loop, caller);
 }
 
@@ -28,7 +36,7 @@ template <typename Number>
   return true;
 }
 
-// The next chunk, for a thread in a loop of ours; apart, so that libgomp's loops pay little for passing by.
+// The next chunk, where a loop may be another's.
 template <typename Number>
 [[gnu::noinline]] bool next(Position& position, Number* begin, Number* end, void*& slot, const void* caller) {
   if (in_dynamic(position, caller)) [[likely]]
@@ -129,6 +137,8 @@ bool GOMP_loop_ull_nonmonotonic_dynamic_start(bool up, GompUll start, GompUll en
     Position& position = smelt_gomp_position;                                                  \
     if (!position.in_loop) [[likely]]                                                          \
       return STRAIGHT(name)(begin_now, end_now);                                               \
+    if (loops_are_ours()) [[likely]]                                                           \
+      return hand_out(position, begin_now, end_now);                                           \
     return next(position, begin_now, end_now, smelt_real_##name, __builtin_return_address(0)); \
   }
 // NOLINTEND(bugprone-macro-parentheses)

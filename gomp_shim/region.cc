@@ -233,6 +233,8 @@ void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntr
 
 }  // namespace
 
+std::atomic<bool> unseen_regions{false};
+
 Icvs icvs_now() {
   Icvs icvs{REAL(omp_get_max_threads)(),   REAL(omp_get_dynamic)(), REAL(omp_get_max_active_levels)(), 0, 0,
             REAL(omp_get_default_device)()};
@@ -245,7 +247,10 @@ void enter(const RegionCall& call, RealEntry real) {
   if (Lent* const self = smelt_gomp_lent) alone(*self);  // the region inside is of kernel threads
   if (!next_region) next_region = &outermost;
   Region** const link = next_region;
-  if (!*link && !(*link = new_region())) return real(call, call.function, call.data);
+  if (!*link && !(*link = new_region())) {
+    note_unseen_region();
+    return real(call, call.function, call.data);
+  }
   Region& region = **link;
   if (region.nested && options().nested && smelt_gomp_position.word) take_position(smelt_gomp_position);
   next_region = &region.deeper;

@@ -167,6 +167,11 @@ void expect_new_pool();  // the same, and the next one is libgomp's: it has to m
 // 1: tasks are libgomp's and no threads are surplus ones, and libgomp has been found. Read by the stubs, too.
 extern "C" uint8_t smelt_gomp_plain __attribute__((visibility("hidden")));
 
+// A region may have begun of which positions say nothing (another ABI, target, no memory): from now on a thread in a
+// loop of ours asks libgomp for its level with every call, whether it is meant for that loop.
+extern std::atomic<bool> unseen_regions;
+inline void note_unseen_region() { unseen_regions.store(true, std::memory_order_relaxed); }
+
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();
 

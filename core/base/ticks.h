@@ -1,4 +1,5 @@
-// The finest clock of the core we run on. For differences taken by one thread on one core; never compared between cores.
+// The finest clock of the core we run on. For differences taken by one thread on one core; never compared between
+// cores.
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,9 @@
 // the counter, and how long does it take on average from unit to unit? Bodies are short where two looks in a row say
 // that one takes less than half of that time, and the longest trip takes more than half of it. So they are not where an
 // iteration waits for others, or where all but the one that was looked at are long. With batches, all threads together
-// must need at least a quarter less time for a unit; else they end, and at once with a batch that takes longer than two
-// would have without. What was found holds for the next loop at the same site, but for its first unit.
+// must need at least a quarter less time for a unit; else they end, and at once with a batch whose units take more than
+// twice as long as the thread's had without. Batches begin with one unit and double, and begin anew where they are
+// judged. What was found holds for the next loop at the same site.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +63,7 @@ struct Chunk {
 };
 
 inline constexpr uint32_t kLoops = 16;  // of an episode
-inline constexpr uint32_t kBatch = 8;
+inline constexpr uint32_t kBatch = 32;  // at most; they double up to it
 inline constexpr unsigned kUnitBits = 24, kLeftBits = 8;
 inline constexpr uint64_t kMostUnits = uint64_t{1}
                                        << (kUnitBits - 1);  // threads add to the counter behind the end, too
@@ -231,11 +232,13 @@ inline void hold(LoopThread& own, uint64_t first, uint64_t left) {
 inline uint64_t take_batch(LoopThread& own) {
   const uint64_t now = unfenced_ticks(), taken = now - own.since;
   own.since = now;
-  const bool is_long = own.count > 0 && taken > own.ticks;
+  const bool is_long = own.count > 0 && kWay * taken > std::max(2 * own.count, kWay) * own.ticks;
   const bool is_judged = own.batches == kTrial;
+  // Where batches may end nothing is held, for the thread may go the short way from there.
+  const uint64_t most = std::min<uint64_t>(kBatch, 2 * own.count);
   own.count = own.count == 0 || is_long || is_judged
                   ? 1
-                  : static_cast<uint32_t>(std::clamp<uint64_t>((own.units - own.seen) / (2 * own.threads), 1, kBatch));
+                  : static_cast<uint32_t>(std::clamp<uint64_t>((own.units - own.seen) / (2 * own.threads), 1, most));
   const uint64_t unit = take_units(own, own.count);
   const bool is_slow = is_judged && 4 * (now - own.began) * own.handed > 3 * own.ticks * (unit - own.from);
   if (own.count < kBatch) {

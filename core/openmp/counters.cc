@@ -40,8 +40,7 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
   // In the usual process there are none, and a reader need not wonder what they are.
   char loops[64] = "", tasks[64] = "", surplus[96] = "", others[64] = "";
-  if (sum.shared_loops > 0)
-    std::snprintf(loops, sizeof loops, "; %llu dynamic loops", number(sum.shared_loops));
+  if (sum.shared_loops > 0) std::snprintf(loops, sizeof loops, "; %llu dynamic loops", number(sum.shared_loops));
   if (sum.own_tasks > 0) std::snprintf(tasks, sizeof tasks, "; %llu tasks by stealing", number(sum.own_tasks));
   if (sum.surplus_regions > 0)
     std::snprintf(surplus, sizeof surplus, "; %llu regions of user-level threads (%llu times taken from a carrier)",

@@ -15,14 +15,14 @@ namespace smelt::openmp {
 
 struct alignas(kLineBytes) Counters {
   // The master's.
-  std::atomic<uint64_t> passed{0};   // episodes of the team, whoever served them
-  std::atomic<uint64_t> real{0};     // of these, by the runtime's barrier
-  std::atomic<uint64_t> regions{0};  // entered
-  std::atomic<uint64_t> hot{0};      // of these, by a hot team
-  std::atomic<uint64_t> starts{0};   // hot teams made
-  std::atomic<uint64_t> ends{0};     // of these, ended before their master
+  std::atomic<uint64_t> passed{0};         // episodes of the team, whoever served them
+  std::atomic<uint64_t> real{0};           // of these, by the runtime's barrier
+  std::atomic<uint64_t> regions{0};        // entered
+  std::atomic<uint64_t> hot{0};            // of these, by a hot team
+  std::atomic<uint64_t> starts{0};         // hot teams made
+  std::atomic<uint64_t> ends{0};           // of these, ended before their master
   std::atomic<uint64_t> dynamic_loops{0};  // whose chunks the shim handed out
-  std::atomic<uint64_t> surplus{0};  // regions in which threads ran as user-level threads
+  std::atomic<uint64_t> surplus{0};        // regions in which threads ran as user-level threads
   // Anybody's.
   alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};
   std::atomic<uint64_t> tasks{0};      // that were not the runtime's

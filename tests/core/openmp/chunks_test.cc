@@ -186,9 +186,9 @@ TEST(Batches, BeginWithOneAndShrinkAtTheEnd) {
   team.in_batches(0);
   team.open_all(loop_of(64));
   uint64_t at = 0;
-  // What the other is given says where the counter is. Of what is left, a thread takes a quarter at most, and one to
-  // judge the batches before.
-  for (const uint64_t size : {1u, 8u, 8u, 8u, 8u, 1u, 6u, 4u, 3u, 2u, 1u, 1u}) {
+  // What the other is given says where the counter is. Batches double; of what is left, a thread takes a quarter at
+  // most.
+  for (const uint64_t size : {1u, 2u, 4u, 8u, 11u, 8u, 6u, 4u, 3u, 2u, 1u, 1u}) {
     team.expect(0, at, 1);
     team.expect(1, at + size, 1);
     team.expect(0, at + 1, size - 1);
@@ -201,11 +201,11 @@ TEST(Batches, OthersRunWhatIsHeld) {
   Team team(2);
   for (const uint32_t me : {0u, 1u}) team.in_batches(me);
   team.open_all(loop_of(64));
-  team.expect(0, 0, 2);   // 1 of 1 .. 8
-  team.expect(1, 9, 54);  // 62 of 9 .. 63
-  team.expect(1, 2, 3);   // the last one is left for the end
-  team.expect(0, 5, 2);
-  team.expect(1, 7, 2);
+  team.expect(0, 0, 8);    // 7 of 7 .. 14
+  team.expect(1, 15, 48);  // 62 of .. 63
+  team.expect(1, 8, 3);    // the last one is left for the end
+  team.expect(0, 11, 2);
+  team.expect(1, 13, 2);
   team.expect(1, 63, 1);
   for (const uint32_t me : {0u, 1u}) team.expect_end(me);
 }
@@ -214,10 +214,10 @@ TEST(Batches, TheLastUnitMayBeTakenByOthersToo) {
   Team team(2);
   for (const uint32_t me : {0u, 1u}) team.in_batches(me);
   team.open_all(loop_of(64));
-  team.expect(0, 0, 2);
-  team.expect(1, 9, 54);
-  team.expect(1, 2, 1);  // holds the last one now
-  team.expect(0, 3, 6);
+  team.expect(0, 0, 8);
+  team.expect(1, 15, 48);
+  team.expect(1, 8, 1);  // holds the last one now
+  team.expect(0, 9, 6);
   team.expect(0, 63, 1);  // of the other's
   for (const uint32_t me : {0u, 1u}) team.expect_end(me);
 }
@@ -233,7 +233,7 @@ TEST(Batches, AreOfOneLoop) {
   team.expect(0, 0, 2);
   team.expect_end(1);
   ASSERT_TRUE(team.open(1, loop_of(40)));
-  team.expect(1, 9, 1);
+  team.expect(1, 3, 1);
 }
 
 TEST(Batches, EndWhereTheyTakeLong) {
@@ -255,13 +255,14 @@ TEST(Batches, EndWhereAllTogetherAreNoQuicker) {
   team.threads[0].handed = ~uint64_t{0} / 1024 / 1024;  // as many in one look
   team.threads[0].ticks = uint64_t{1} << 40;
   team.open_all(loop_of(1000));
-  team.expect(0, 0, 1 + kTrial * kBatch);
+  constexpr uint64_t kJudged = kBatch - 1 + kTrial * kBatch;  // 1 + 2 + .. + kBatch / 2, and whole ones
+  team.expect(0, 0, kJudged);
   EXPECT_TRUE(team.threads[0].in_batches);
-  team.expect(0, 33, 1);
+  team.expect(0, kJudged, 1);
   EXPECT_FALSE(team.threads[0].in_batches);
-  team.expect(1, 34, 1);
-  team.expect(0, 35, 1);
-  team.expect(1, 36, 1);
+  team.expect(1, kJudged + 1, 1);
+  team.expect(0, kJudged + 2, 1);  // nothing was held
+  team.expect(1, kJudged + 3, 1);
 }
 
 TEST(Batches, AreForgottenAtAnotherSite) {
