@@ -49,12 +49,18 @@ namespace {
 // A clock may stand: under libfaketime with an absolute time, in a replayed run, in a sandbox. A wait with a time limit
 // would then never end. So the calling thread's looks count where its readings do not differ: after more equal ones
 // than a clock that ticks gives in a row, each puts the time ahead by what a look takes at least, and a sleep by what
-// the kernel has slept. A reading that differs is the clock's word again.
+// the kernel has slept. A reading that differs is the clock's word again. In one word, for a thread's stack holds it.
 struct Readings {
-  int64_t last = 0, equal = 0, ahead = 0;
+  uint32_t last = 0;   // the low bits
+  uint32_t equal = 0;  // since, and the sleeps, in looks; at most kMostLooks: 20 minutes
 };
-constexpr int64_t kManyEqual = 64, kLookNs = 300;
+constexpr uint32_t kManyEqual = 64, kMostLooks = ~0u;
+constexpr int64_t kLookNs = 300;
 constinit thread_local Readings readings;
+
+void add_looks(int64_t looks) {
+  readings.equal = static_cast<uint32_t>(std::min<int64_t>(readings.equal + looks, kMostLooks));
+}
 }  // namespace
 
 void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_ns) {
@@ -63,7 +69,7 @@ void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_
   timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
   timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
   const long result = ::syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns > 0 ? &timeout : nullptr, nullptr, 0);
-  if (result == -1 && errno == ETIMEDOUT) readings.ahead += timeout_ns;
+  if (result == -1 && errno == ETIMEDOUT) add_looks(kManyEqual + timeout_ns / kLookNs + 1);
 }
 
 void futex_wake_all(std::atomic<uint32_t>* word) {
@@ -101,11 +107,12 @@ int64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   const int64_t read = int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-  if (read != readings.last)
-    readings = {read, 0, 0};
-  else if (++readings.equal > kManyEqual)
-    readings.ahead += kLookNs;
-  return read + readings.ahead;
+  if (static_cast<uint32_t>(read) != readings.last) {
+    readings = {static_cast<uint32_t>(read), 0};
+    return read;
+  }
+  add_looks(1);
+  return readings.equal > kManyEqual ? read + (readings.equal - kManyEqual) * kLookNs : read;
 }
 
 void yield_cpu() {
