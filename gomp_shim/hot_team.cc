@@ -74,7 +74,9 @@ void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
 }
 
 // A worker's life between start and cool.
-void dock(void* word) {
+// Aligned, as run_region(): of regions in a tight loop the pace depends on where the two begin (82 to 97 ns were seen),
+// and what stands before them should not change it.
+[[gnu::aligned(64)]] void dock(void* word) {
   HotTeam& hot = *static_cast<HotTeam*>(word);
   Region& region = *hot.region;
   const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
@@ -137,7 +139,7 @@ void dock(void* word) {
 }
 
 // Runs one region as the master. The hot team is parked and fits.
-void run_region(HotTeam& hot, const RegionCall& call) {
+[[gnu::aligned(64)]] void run_region(HotTeam& hot, const RegionCall& call) {
   Region& region = *hot.region;
   ForkMessage message{call.function, call.data, nullptr};
   if (call.loop) {
