@@ -146,8 +146,8 @@ typedef struct usage {
   long maps, files, shared_files, resident_kb, virtual_kb;
 } usage;
 
-// But for the segments of Open MPI's vader (from 5.0 on sm) and what LLVM's runtime leaves: other jobs, beside this one,
-// make them, too.
+// But for the segments of Open MPI's vader (from 5.0 on sm) and what LLVM's runtime leaves: other jobs, beside this
+// one, make them, too.
 static long entries(const char *folder) {
   DIR *directory = opendir(folder);
   if (directory == NULL) return 0;
