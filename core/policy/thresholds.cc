@@ -72,9 +72,10 @@ Names names_of(Id id) {
   }
 }
 
-// Where nobody measured. Of single copy, the longest through the shelf.
+// Where nobody measured. Of single copy, the longest through the shelf. Of two, one combines while the other puts, and
+// exchanges are as broadcasts.
 uint64_t typical_of(Id id, uint64_t participants) {
-  if (participants <= 2) return id == Id::kCopyExchange ? kNever : typical(id);
+  if (participants <= 2) return id == Id::kFlatReduce || id == Id::kCopyExchange ? kNever : typical(id);
   switch (id) {
     case Id::kCopyRooted: return typical(Id::kCopyRow) / participants;
     case Id::kCopyReduce: return participants * typical(Id::kCopyEach);
@@ -154,13 +155,10 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
   const bool measured = !many || !is_for_one(id);
   const CurveSet* curves = measured ? curves_for(profile, situation, copies) : nullptr;
   if (!curves) {
-    Threshold out = of(id, copies ? typical_of(id, situation.participants) : typical(id), Origin::kTypical);
+    Threshold out = of(id, typical_of(id, situation.participants), Origin::kTypical);
     if (many && id == Id::kCopyBroadcast) out.note = "more than two would wait for one another in the kernel";
     if (!many && id == Id::kCopyExchange) out.note = "of two, as broadcasts";
-    if (id == Id::kFlatReduce && situation.participants == 2) {
-      out.value = kNever;
-      out.note = "of two, one combines while the other puts";
-    }
+    if (!many && id == Id::kFlatReduce) out.note = "of two, one combines while the other puts";
     return out;
   }
   Threshold out = from_curves(id, *curves, 1);

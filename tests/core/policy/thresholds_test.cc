@@ -189,6 +189,9 @@ TEST_F(Thresholds, OfMethodsAreTypicalBeyondWhatWasMeasured) {
   forget_from(1);
   EXPECT_EQ(machine.find(ThresholdId::kFlatReduce, eight).value, usual);
   EXPECT_EQ(machine.find(ThresholdId::kCopyBroadcast, eight).value, kNever) << "many read from one";
+  machine.set.participants = 2;
+  EXPECT_EQ(machine.find(ThresholdId::kFlatReduce).value, kNever) << "of two, one combines";
+  machine.set.participants = 8;
   // What crosses, or gains everywhere, was seen.
   machine.line(kAllreduceSliced, 500, 0);
   forget_from(4);
