@@ -140,23 +140,25 @@ bool coll_smelt_keep(coll_smelt_module *module, smelt_collective which, const co
 }
 
 static coll_smelt_operation *by_messages(coll_smelt_module *module, smelt_collective which,
-                                         const coll_smelt_exchange *exchange, bool persistent) {
+                                         const coll_smelt_exchange *exchange, bool persistent,
+                                         ompi_request_t **request) {
   const coll_smelt_call call = {.exchange = exchange};
   struct coll_smelt_messages *messages;
   if (coll_smelt_messages_new(module, exchange, &messages) != OMPI_SUCCESS) return NULL;
   coll_smelt_operation *operation = coll_smelt_operation_new(module, which, &call, NULL, persistent);
-  if (operation)
-    operation->messages = messages;
-  else
+  if (OPAL_UNLIKELY(!operation)) {
     free(messages);
+    return NULL;
+  }
+  operation->messages = messages;
+  *request = &operation->super.super;
   return operation;
 }
 
 int coll_smelt_begin_messages(coll_smelt_module *module, smelt_collective which, const coll_smelt_exchange *exchange,
                               ompi_request_t **request) {
-  coll_smelt_operation *operation = by_messages(module, which, exchange, false);
+  coll_smelt_operation *operation = by_messages(module, which, exchange, false, request);
   if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
-  *request = &operation->super.super;
   coll_smelt_messages_open(operation);
   coll_smelt_post(operation);
   return OMPI_SUCCESS;
@@ -164,10 +166,7 @@ int coll_smelt_begin_messages(coll_smelt_module *module, smelt_collective which,
 
 int coll_smelt_keep_messages(coll_smelt_module *module, smelt_collective which, const coll_smelt_exchange *exchange,
                              ompi_request_t **request) {
-  coll_smelt_operation *operation = by_messages(module, which, exchange, true);
-  if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
-  *request = &operation->super.super;
-  return OMPI_SUCCESS;
+  return by_messages(module, which, exchange, true, request) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
 int coll_smelt_restart(size_t count, ompi_request_t **requests) {

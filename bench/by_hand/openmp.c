@@ -93,7 +93,7 @@ static void single_construct(int me, int i, uint64_t now) {
   check_single(now);
 }
 
-/* relaxed: who has it matters to nobody before the messages that follow. */
+/* relaxed: nothing is read on the strength of a claim before the messages that follow. */
 static inline bool claim(uint64_t now) {
   uint64_t before = atomic_load_explicit(&claimed.epoch, memory_order_relaxed);
   return before < now && atomic_compare_exchange_strong_explicit(&claimed.epoch, &before, now, memory_order_relaxed,
@@ -301,12 +301,12 @@ static double batch(const struct figure* figure, bool by_hand) {
   return ticks / figure->count / ticks_per_ns;
 }
 
-static bool measure(const char* name) {
+static int measure(const char* name) {
   char base[32];
   const char* const dash = strchr(name, '-');
   snprintf(base, sizeof base, "%.*s", dash ? (int)(dash - name) : 30, name);
   tight = dash && strcmp(dash, "-tight") == 0;
-  if (dash && !tight) return false;
+  if (dash && !tight) return 0;
   for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
     if (strcmp(base, figures[f].name) != 0) continue;
     double construct[kBatches], hand[kBatches];
@@ -315,9 +315,9 @@ static bool measure(const char* name) {
       if (i >= 0) construct[i] = one, hand[i] = other;
     }
     printf("%s %.2f %.2f\n", name, lower_quartile(construct), lower_quartile(hand));
-    return true;
+    return 1;
   }
-  return false;
+  return 0;
 }
 
 int main(int argc, char** argv) {
@@ -327,13 +327,5 @@ int main(int argc, char** argv) {
   threads = omp_get_num_threads();
   if (threads > kMostThreads) expect(threads, kMostThreads, "at most so many threads");
   stays = draw_stays(kMostCalls, threads + 1, MOST_AWAY_NS);
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "hop") == 0) {
-      printf("hop %.1f\n", epcc_one_way_hop());
-    } else if (!measure(argv[i])) {
-      fprintf(stderr, "there is no figure %s\n", argv[i]);
-      return 2;
-    }
-  }
-  return 0;
+  return measure_all(argc, argv, measure, epcc_one_way_hop);
 }

@@ -207,13 +207,5 @@ int main(int argc, char** argv) {
     return 0;
   }
   find_ticks_per_ns();
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "hop") == 0) {
-      printf("hop %.1f\n", epcc_one_way_hop());
-    } else if (!measure(argv[i])) {
-      fprintf(stderr, "there is no figure %s\n", argv[i]);
-      return 2;
-    }
-  }
-  return 0;
+  return measure_all(argc, argv, measure, epcc_one_way_hop);
 }

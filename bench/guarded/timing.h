@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { kBatches = 25 };
@@ -84,6 +85,20 @@ static inline double longest_stays(const uint32_t* one, const uint32_t* other, i
   double sum = 0;
   for (int i = 0; i < count; i++) sum += one[i] > other[i] ? one[i] : other[i];
   return sum;
+}
+
+/* The figures that the program's arguments name, each printed by `measure`; 0 from it: there is none of that name.
+ * `hop` is the one-way hop. Returns the program's exit status. */
+static inline int measure_all(int argc, char** argv, int (*measure)(const char* name), double (*one_way_hop)(void)) {
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "hop") == 0) {
+      printf("hop %.1f\n", one_way_hop());
+    } else if (!measure(argv[i])) {
+      fprintf(stderr, "there is no figure %s\n", argv[i]);
+      return 2;
+    }
+  }
+  return 0;
 }
 
 #endif

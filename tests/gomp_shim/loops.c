@@ -2,7 +2,7 @@
 // whoever hands out the loop. Prints "ok".
 //   loops [ROUNDS [SEED]]
 //   loops child    a child of fork goes on with loops, which stock does not allow
-//   loops late     who comes late finds little left
+//   loops late     a thread that comes late finds little left
 //   loops pairs    an iteration waits for its neighbour to begin: chunks leave one by one, in order
 //   loops turns    an iteration waits for all before it, behind many with nothing to do
 //   loops runtime  20 loops with schedule(runtime)
@@ -304,7 +304,7 @@ static void turns(int threads) {
   CHECK(next == all);
 }
 
-// Who comes late finds that others have run most of the loop.
+// A thread that comes late finds that others have run most of the loop.
 static void comes_late(void) {
   int ran = 0;
 #pragma omp parallel num_threads(2)

@@ -22,7 +22,7 @@ check_under "as many CPUs as there are" 0 '^ok$' "$programs/loops"
 check_under "one CPU: libgomp's" 0 ' own, ' SMELT_STATS=1 SMELT_CPUS=1 "$programs/loops"
 if grep -q ' dynamic loops' "$output"; then fails "a crowd's loops are ours"; fi
 check_under "in the child of a fork" 0 '^ok$' SMELT_CPUS=64 "$programs/loops" child
-check_under "who comes late finds little left" 0 '^ok$' SMELT_CPUS=64 "$programs/loops" late
+check_under "a thread that comes late finds little left" 0 '^ok$' SMELT_CPUS=64 "$programs/loops" late
 check_under "late, no hot team" 0 '^ok$' SMELT_CPUS=64 SMELT_HOT_TEAM=0 "$programs/loops" late
 for hot in 1 0; do
   check_under "chunks leave in order, SMELT_HOT_TEAM=$hot" 0 '^ok$' SMELT_CPUS=64 SMELT_HOT_TEAM=$hot "$programs/loops" pairs

@@ -189,7 +189,7 @@ TEST_F(ProfileFile, OfAnotherMachineIsRefused) {
   expect_refused(load(folder.write("p.profile", packed.bytes), 0x1235), -ESTALE, "another machine");
 }
 
-// Who has named a file wants that one: calibrating makes another. Where nobody has, it helps.
+// Where the user has named a file, calibrating does not help: it makes another. Where nobody has, it does.
 TEST_F(ProfileFile, ARefusalSaysToCalibrateWhereNoFileWasNamed) {
   const std::string path = folder.write("p.profile", "root:x:0:0:root:/root:/bin/sh\n");
   expect_refused(load(path), -EINVAL, "is not a Smelt profile");
