@@ -14,6 +14,7 @@
 #include "parked.h"
 #include "policy/thresholds.h"
 #include "real.h"
+#include "solo.h"
 #include "surplus.h"
 #include "tasks.h"
 
@@ -35,11 +36,6 @@ std::atomic<bool> targets_seen{false};
 // libgomp's state of a thread was not found, or did not behave as expected: no more hot teams in this process.
 std::atomic<bool> state_unknown{false};
 std::atomic<uint64_t> generations{0};
-
-inline void begin_loop(Position& position, const LoopCall& loop, GompFunction function) {
-  if (begin_dynamic(position, loop, function)) return;
-  REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
-}
 
 // The same of a surplus thread (surplus.h), from the meeting on.
 void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
@@ -205,16 +201,6 @@ void forget(HotTeam& hot) {
     remove_parked(hot);
 }
 
-// The region's next team comes sooner or later by what a last one was good for.
-void put_off(Region& region, bool worthwhile) {
-  region.repeats = 0;
-  ++region.generation;
-  if (worthwhile)
-    region.regions_before_hot = typical(ThresholdId::kHotAfter);
-  else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
-    region.regions_before_hot *= 2;
-}
-
 bool was_worthwhile(const HotTeam& hot) {
   return hot.regions >= typical(ThresholdId::kHotWorthwhile) * hot.region->regions_before_hot;
 }
@@ -243,7 +229,7 @@ bool take_kept(Region* region) {
 void end(HotTeam& hot) {
   // A child of _Fork() or of a bare clone, of which nobody has told us, has no workers to send.
   if (hot.process != os::process_id()) return forget(hot);
-  if (Region* const inside = hot.region->deeper; take_kept(inside)) end(*inside->hot);
+  if (Region* const inside = hot.region->deeper) end_teams_at(*inside);
   send_home(hot, hot.state);
   if (!hot.around) hot.state.release_destructor();
   forget(hot);
@@ -383,16 +369,35 @@ bool start(HotTeam& hot, uint32_t size) {
 
 }  // namespace
 
-const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags) {
+void begin_loop(Position& position, const LoopCall& loop, GompFunction function) {
+  if (begin_dynamic(position, loop, function)) return;
+  REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
+}
+
+void put_off(Region& region, bool worthwhile) {
+  region.repeats = 0;
+  ++region.generation;
+  if (worthwhile)
+    region.regions_before_hot = typical(ThresholdId::kHotAfter);
+  else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
+    region.regions_before_hot *= 2;
+}
+
+const char* why_not_swapped(const Region& region, unsigned flags) {
   static const bool binds = REAL(omp_get_proc_bind)() != 0;
-  if (threads <= 1) return "a team of one";
   if (!options().hot_team) return "SMELT_HOT_TEAM=0";
   if (region.nested && !options().nested) return "nested";
-  if (threads > kMaxParticipants) return "too many threads";
   if (state_unknown.load(std::memory_order_relaxed)) return "this libgomp keeps its threads' state in an unknown way";
   if (targets_seen.load(std::memory_order_relaxed)) return "the program uses target regions";
   if (forbidden) return "inside target or teams, or its thread is ending";
   if ((flags & 7) != 0 && binds) return "a proc_bind clause";
+  return nullptr;
+}
+
+const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags) {
+  if (threads <= 1) return "a team of one";
+  if (threads > kMaxParticipants) return "too many threads";
+  if (const char* const why = why_not_swapped(region, flags)) return why;
   if (REAL(omp_get_dynamic)()) return "dynamic adjustment of team sizes";
   if (threads == region.learned_request && region.learned_size != threads) return "libgomp gives it another size";
   return nullptr;
@@ -501,14 +506,16 @@ void end_kept_team(Region& region, const char* why) {
 // A setting of this thread is changed: whatever team it keeps inherits no longer what it should. Relaxed: read by the
 // same thread.
 void spoil_kept() {
-  for (Region* region = outermost_region(); region; region = region->deeper)
-    if (kept_for(region)) region->hot->spoiled.store(true, std::memory_order_relaxed);
+  visit_regions(outermost_region(), [](Region& region) {
+    if (kept_for(&region)) region.hot->spoiled.store(true, std::memory_order_relaxed);
+    note_solo_settings(region);
+  });
 }
 
 bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntry real) {
   if (!region.nested || !options().nested) return false;
   if (threads == 1 && kept_for(&region)) {
-    // Beside the parked team, to which the region's episode numbers belong: libgomp's alone.
+    // Not by a team of one, and beside the parked team, to which the region's episode numbers belong: libgomp's alone.
     note_unseen_region();
     real(call, call.function, call.data);
     return true;
@@ -559,8 +566,16 @@ void wake_joining(HotTeam& hot) {
   if (hot.lends) ring_all(*hot.surplus);
 }
 
+void end_teams_at(Region& region) {
+  if (take_kept(&region)) end(*region.hot);
+  end_solo(region);
+}
+
 void end_kept() {
-  if (Region* const inside = next_region_inside(); take_kept(inside)) end_kept_team(*inside, "the region around ends");
+  Region* const inside = next_region_inside();
+  if (!inside) return;
+  if (take_kept(inside)) end_kept_team(*inside, "the region around ends");
+  if (!in_solo(*inside)) end_solo(*inside);
 }
 
 void forget_kept(Region& region) {
@@ -613,7 +628,7 @@ void smelt_gomp_cool(void) {
 
 void smelt_gomp_note(void) {
   if (!active()) return;
-  if (smelt::options().nested) spoil_kept();
+  spoil_kept();
   if (smelt::options().tasks) note_settings(smelt_gomp_position);
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
   if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {

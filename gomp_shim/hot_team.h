@@ -23,8 +23,8 @@
 //
 // What a region inherits from the serial part (the ICVs) was copied when the team was started. So a hot team ends, and
 // the next region runs as stock (and may start a new one), when
-//   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash. (A region
-//     of one thread is libgomp's, beside the parked team);
+//   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash. (Regions
+//     of one thread have a team of their own, beside the parked one: solo.h);
 //   - a setting was changed: in the serial part they are compared, inside a region any change counts;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's
@@ -139,6 +139,9 @@ bool run_hot(const RegionCall& call);
 // Would this region, the master's outermost, be served by a hot team if one were there? nullptr: yes; else why not.
 const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags);
 
+// The same of any team whose master's state is changed back and forth, of one thread or of more.
+const char* why_not_swapped(const Region& region, unsigned flags);
+
 // Counts regions of the same size, and starts a hot team when it is worth it. True: parked, run_hot will serve.
 bool start_hot(Region& region, uint32_t threads, unsigned flags);
 
@@ -151,6 +154,11 @@ void wake_joining(HotTeam& hot);
 
 // Ends the teams that the calling thread keeps for regions inside the one it is in.
 void end_kept();
+
+// For solo.cc.
+void end_teams_at(Region& region);  // that the calling thread keeps there; it is around them
+void begin_loop(Position& position, const LoopCall& loop, GompFunction function);
+void put_off(Region& region, bool worthwhile);  // its next team comes sooner or later by what a last one was good for
 
 // In a child after fork: what is kept for that nested region has no threads.
 void forget_kept(Region& region);

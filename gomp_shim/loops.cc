@@ -1,5 +1,8 @@
 #include "loops.h"
 
+#include <algorithm>
+#include <climits>
+
 #include "base/options.h"
 #include "hot_team.h"
 #include "openmp/callers.h"
@@ -44,13 +47,33 @@ template <typename Number>
   return reinterpret_cast<bool (*)(Number*, Number*)>(meant(slot, caller))(begin, end);
 }
 
-// A loop of signed numbers, as compilers hand it over. Without a chunk it is not taken.
-inline DynamicLoop signed_loop(long start, long end, long step, long chunk) {
-  return {static_cast<uint64_t>(start), static_cast<uint64_t>(end), static_cast<uint64_t>(step),
-          step == 0 ? 0 : iterations_of(step > 0, start, end, step), chunk > 0 ? static_cast<uint64_t>(chunk) : 0};
+// How a loop is to be dealt. Without a chunk it is not taken.
+struct Schedule {
+  bool guided;
+  uint64_t chunk;
+  Schedule(long kind, long chunk)
+      : guided(kind == kScheduleGuided),
+        chunk((kind == kScheduleDynamic || guided) && chunk > 0 ? static_cast<uint64_t>(chunk) : 0) {}
+};
+
+// What schedule(runtime) means.
+Schedule runtime_schedule() {
+  int kind = kScheduleStatic, chunk = 0;
+  if (options().dynamic_loops) REAL(omp_get_schedule)(&kind, &chunk);
+  return {kind, chunk};
 }
-inline DynamicLoop unsigned_loop(bool up, GompUll start, GompUll end, GompUll step, GompUll chunk) {
-  return {start, end, step, step == 0 ? 0 : iterations_of(up, start, end, step), chunk};
+
+// A loop of signed numbers, as compilers hand it over.
+inline DynamicLoop signed_loop(long start, long end, long step, Schedule how) {
+  return {static_cast<uint64_t>(start),
+          static_cast<uint64_t>(end),
+          static_cast<uint64_t>(step),
+          step == 0 ? 0 : iterations_of(step > 0, start, end, step),
+          how.chunk,
+          how.guided};
+}
+inline DynamicLoop unsigned_loop(bool up, GompUll start, GompUll end, GompUll step, Schedule how) {
+  return {start, end, step, step == 0 ? 0 : iterations_of(up, start, end, step), how.chunk, how.guided};
 }
 
 // Handed on without asking whose it is, where there is one runtime only.
@@ -58,17 +81,10 @@ inline DynamicLoop unsigned_loop(bool up, GompUll start, GompUll end, GompUll st
 
 }  // namespace
 
-long runtime_chunk() {
-  if (!options().dynamic_loops) return 0;
-  int kind = 0, chunk = 0;
-  REAL(omp_get_schedule)(&kind, &chunk);
-  return kind == kScheduleDynamic ? chunk : 0;
-}
-
 bool begin_dynamic(Position& position, const LoopCall& loop, GompFunction function) {
   if (!loop.nonmonotonic) return false;
-  const long chunk = loop.schedule == kScheduleRuntime ? runtime_chunk() : loop.chunk;
-  return begin_dynamic(position, signed_loop(loop.start, loop.end, loop.step, chunk),
+  const Schedule how = loop.schedule == kScheduleRuntime ? runtime_schedule() : Schedule{loop.schedule, loop.chunk};
+  return begin_dynamic(position, signed_loop(loop.start, loop.end, loop.step, how),
                        reinterpret_cast<const void*>(function));
 }
 
@@ -100,36 +116,36 @@ using namespace smelt::gomp;
 
 extern "C" {
 
-bool GOMP_loop_nonmonotonic_dynamic_start(long start, long end, long step, long chunk, long* begin_now, long* end_now) {
-  Position& position = smelt_gomp_position;
-  if (!start_dynamic(position, signed_loop(start, end, step, chunk), __builtin_return_address(0)))
-    return STOCK(GOMP_loop_nonmonotonic_dynamic_start)(start, end, step, chunk, begin_now, end_now);
-  return hand_out(position, begin_now, end_now);
-}
-
-bool GOMP_loop_ull_nonmonotonic_dynamic_start(bool up, GompUll start, GompUll end, GompUll step, GompUll chunk,
-                                              GompUll* begin_now, GompUll* end_now) {
-  Position& position = smelt_gomp_position;
-  if (!start_dynamic(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0)))
-    return STOCK(GOMP_loop_ull_nonmonotonic_dynamic_start)(up, start, end, step, chunk, begin_now, end_now);
-  return hand_out(position, begin_now, end_now);
-}
-
-// What schedule(runtime) means is a setting, and the same for all threads of a team: OpenMP asks for that.
-#define RUNTIME_START(name)                                                                                    \
-  bool name(long start, long end, long step, long* begin_now, long* end_now) {                                 \
-    Position& position = smelt_gomp_position;                                                                  \
-    if (!start_dynamic(position, signed_loop(start, end, step, runtime_chunk()), __builtin_return_address(0))) \
-      return STOCK(name)(start, end, step, begin_now, end_now);                                                \
-    return hand_out(position, begin_now, end_now);                                                             \
+#define START(name, kind)                                                                                    \
+  bool name(long start, long end, long step, long chunk, long* begin_now, long* end_now) {                   \
+    Position& position = smelt_gomp_position;                                                                \
+    if (!start_dynamic(position, signed_loop(start, end, step, {kind, chunk}), __builtin_return_address(0))) \
+      return STOCK(name)(start, end, step, chunk, begin_now, end_now);                                       \
+    return hand_out(position, begin_now, end_now);                                                           \
   }
-#define ULL_RUNTIME_START(name)                                                                            \
-  bool name(bool up, GompUll start, GompUll end, GompUll step, GompUll* begin_now, GompUll* end_now) {     \
-    Position& position = smelt_gomp_position;                                                              \
-    const auto chunk = static_cast<GompUll>(runtime_chunk());                                              \
-    if (!start_dynamic(position, unsigned_loop(up, start, end, step, chunk), __builtin_return_address(0))) \
-      return STOCK(name)(up, start, end, step, begin_now, end_now);                                        \
-    return hand_out(position, begin_now, end_now);                                                         \
+#define ULL_START(name, kind)                                                                                         \
+  bool name(bool up, GompUll start, GompUll end, GompUll step, GompUll chunk, GompUll* begin_now, GompUll* end_now) { \
+    Position& position = smelt_gomp_position;                                                                         \
+    const Schedule how{kind, static_cast<long>(std::min<GompUll>(chunk, LONG_MAX))};                                  \
+    if (!start_dynamic(position, unsigned_loop(up, start, end, step, how), __builtin_return_address(0)))              \
+      return STOCK(name)(up, start, end, step, chunk, begin_now, end_now);                                            \
+    return hand_out(position, begin_now, end_now);                                                                    \
+  }
+// What schedule(runtime) means is a setting, and the same for all threads of a team: OpenMP asks for that.
+#define RUNTIME_START(name)                                                                                       \
+  bool name(long start, long end, long step, long* begin_now, long* end_now) {                                    \
+    Position& position = smelt_gomp_position;                                                                     \
+    if (!start_dynamic(position, signed_loop(start, end, step, runtime_schedule()), __builtin_return_address(0))) \
+      return STOCK(name)(start, end, step, begin_now, end_now);                                                   \
+    return hand_out(position, begin_now, end_now);                                                                \
+  }
+#define ULL_RUNTIME_START(name)                                                                        \
+  bool name(bool up, GompUll start, GompUll end, GompUll step, GompUll* begin_now, GompUll* end_now) { \
+    Position& position = smelt_gomp_position;                                                          \
+    const DynamicLoop loop = unsigned_loop(up, start, end, step, runtime_schedule());                  \
+    if (!start_dynamic(position, loop, __builtin_return_address(0)))                                   \
+      return STOCK(name)(up, start, end, step, begin_now, end_now);                                    \
+    return hand_out(position, begin_now, end_now);                                                     \
   }
 // NOLINTBEGIN(bugprone-macro-parentheses): a name and a type.
 #define NEXT(name, number)                                                                     \
@@ -143,14 +159,20 @@ bool GOMP_loop_ull_nonmonotonic_dynamic_start(bool up, GompUll start, GompUll en
   }
 // NOLINTEND(bugprone-macro-parentheses)
 
+START(GOMP_loop_nonmonotonic_dynamic_start, kScheduleDynamic)
+START(GOMP_loop_nonmonotonic_guided_start, kScheduleGuided)
+ULL_START(GOMP_loop_ull_nonmonotonic_dynamic_start, kScheduleDynamic)
+ULL_START(GOMP_loop_ull_nonmonotonic_guided_start, kScheduleGuided)
 RUNTIME_START(GOMP_loop_maybe_nonmonotonic_runtime_start)
 RUNTIME_START(GOMP_loop_nonmonotonic_runtime_start)
 ULL_RUNTIME_START(GOMP_loop_ull_maybe_nonmonotonic_runtime_start)
 ULL_RUNTIME_START(GOMP_loop_ull_nonmonotonic_runtime_start)
 NEXT(GOMP_loop_nonmonotonic_dynamic_next, long)
+NEXT(GOMP_loop_nonmonotonic_guided_next, long)
 NEXT(GOMP_loop_maybe_nonmonotonic_runtime_next, long)
 NEXT(GOMP_loop_nonmonotonic_runtime_next, long)
 NEXT(GOMP_loop_ull_nonmonotonic_dynamic_next, GompUll)
+NEXT(GOMP_loop_ull_nonmonotonic_guided_next, GompUll)
 NEXT(GOMP_loop_ull_maybe_nonmonotonic_runtime_next, GompUll)
 NEXT(GOMP_loop_ull_nonmonotonic_runtime_next, GompUll)
 

@@ -1,15 +1,16 @@
-// Loops with schedule(dynamic), taken where SMELT_DYNAMIC_LOOPS=1: chunks in order, several at a time where the way to
-// the counter is most of their time (openmp/chunks.h).
+// Loops with schedule(dynamic) or guided, taken where SMELT_DYNAMIC_LOOPS=1: chunks in order, dynamic ones several at a
+// time where the way to the counter is most of their time (openmp/chunks.h).
 //
 //   GOMP_loop_nonmonotonic_dynamic_start, _next        and their ull forms: what GCC makes of schedule(dynamic) since 9
-//   GOMP_loop_nonmonotonic_runtime_start, _next,       schedule(runtime) where the setting says dynamic
+//   GOMP_loop_nonmonotonic_guided_start, _next         the same of schedule(guided)
+//   GOMP_loop_nonmonotonic_runtime_start, _next,       schedule(runtime) where the setting says one of these
 //   GOMP_loop_maybe_nonmonotonic_runtime_...           and not monotonic; their ull forms
 //   GOMP_loop_end, _end_cancel, _end_nowait            libgomp knows nothing of such a loop: only the barrier is left
 //   GOMP_parallel_loop_nonmonotonic_dynamic, ...       in a hot team, where every thread begins the loop by itself
 //
 // All of a team take a loop or none does, for what decides is the same for all: the settings, the team, the loop's own
 // numbers. A thread remembers in its Position that it is in such a loop, so a region inside has its own. Everything
-// else is libgomp's: loops of other schedules (monotonic, guided, static, auto), ordered and doacross loops, loops
+// else is libgomp's: loops of other schedules (monotonic, static, auto), ordered and doacross loops, loops
 // with task reductions; teams of one, teams with more threads than CPUs, and combined loops outside hot teams, where
 // libgomp deals the loop before the team starts.
 #pragma once

@@ -11,6 +11,7 @@
 #include "policy/thresholds.h"
 #include "policy/wait.h"
 #include "real.h"
+#include "solo.h"
 #include "surplus.h"
 
 extern "C" {
@@ -35,19 +36,19 @@ pthread_key_t regions_key;  // its destructor is told that a thread ends
 // The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once
 // more.
 void end_thread(void* first) {
+  auto* const region = static_cast<Region*>(first);
   outermost = nullptr;
   next_region = nullptr;
-  if (!end_hot_with_thread()) return;
-  for (auto* region = static_cast<Region*>(first); region;) {
-    Region* deeper = region->deeper;
-    leave_hot(*region);
-    free_tasks(*region);
-    if (!keep_record(*region)) {
-      free_hot(*region);
-      free_record(*region, sizeof(Region));
-    }
-    region = deeper;
-  }
+  if (!end_hot_with_thread() || in_solo(*region)) return;
+  end_solo(*region);
+  visit_regions(region, [](Region& left) {
+    leave_hot(left);
+    left.solo.state = {};
+    free_tasks(left);
+    if (keep_record(left)) return;
+    free_hot(left);
+    free_record(left, sizeof(Region));
+  });
 }
 
 // A child must not inherit a held lock.
@@ -67,33 +68,34 @@ void after_fork_in_child() {
   after_fork();
   forget_closing();
   forget_hot();
-  for (Region* region = outermost; region; region = region->deeper) forget_kept(*region);
+  visit_regions(outermost, forget_kept);
   if (outermost && REAL(omp_get_level)() == 0) {
     outermost->pool.forget_pool();
     expect_new_pool();
   }
   smelt_gomp_position = kOutside;
   smelt_gomp_lent = nullptr;
-  for (Region* region = outermost; region; region = region->deeper) {
-    forget_tasks(*region);
+  visit_regions(outermost, [](Region& region) {
+    forget_tasks(region);
     // Relaxed: there is one thread. Where no loop was ours, no pages are touched.
-    if (region->counters.dynamic_loops.load(std::memory_order_relaxed) > 0)
-      forget_loops(region->loop_counters, region->loop_threads, kMaxParticipants);
-  }
+    if (region.counters.dynamic_loops.load(std::memory_order_relaxed) > 0)
+      forget_loops(region.loop_counters, region.loop_threads, kMaxParticipants);
+  });
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
 
 Region* new_region() {
-  const bool nested = outermost || REAL(omp_get_level)() > 0;
-  auto* region = static_cast<Region*>(begin_record(sizeof(Region), nested));
-  if (!region) return nullptr;
-  static_cast<Habits&>(*region) = {};
-  if (region->regions_before_hot == 0) region->regions_before_hot = typical(ThresholdId::kHotAfter);
-  if (!outermost) {
+  Region* const region = new_record(outermost || REAL(omp_get_level)() > 0);
+  if (region && !outermost) {
     outermost = region;
     set_specific(regions_key, region);
   }
   return region;
+}
+
+// Is the region to have one thread, whatever it asks for? Inside others, where no further level may be active.
+bool is_of_one(const Region& region, uint32_t request) {
+  return request == 1 || (region.nested && REAL(omp_get_active_level)() >= REAL(omp_get_max_active_levels)());
 }
 
 // The program's function, in every thread of the team.
@@ -258,14 +260,16 @@ void enter(const RegionCall& call, RealEntry real) {
   count(region.counters.regions);
   region.settings.store(kUnchanged, std::memory_order_relaxed);  // the threads are told by the fork
 
-  if (HotTeam* parked = smelt_gomp_hot; parked && !parked->inside) {
-    // A team of one beside the parked team, or run_hot would have served or ended it. The episode numbers belong to the
-    // hot team now, so libgomp serves this one alone.
+  HotTeam* const parked = smelt_gomp_hot && !smelt_gomp_hot->inside ? smelt_gomp_hot : nullptr;
+  // Beside a parked team it is one of one thread, or run_hot would have served or ended that.
+  const uint32_t request = parked ? 1 : note_request(region, call);
+  if (is_of_one(region, request) && run_solo(region, call)) {
+  } else if (parked) {
+    // The episode numbers belong to the hot team now, so libgomp serves this one alone.
     parked->inside = true;
     real(call, call.function, call.data);
     parked->inside = false;
-  } else if (const uint32_t request = note_request(region, call);
-             !run_kept(region, call, request, real) && !run_newly_hot(region, call, request)) {
+  } else if (!run_kept(region, call, request, real) && !run_newly_hot(region, call, request)) {
     run_cold(region, call, request, real);
   }
   next_region = link;
@@ -275,6 +279,21 @@ Region** swap_next_region(Region** next) {
   Region** const before = next_region;
   next_region = next;
   return before;
+}
+
+Region* new_record(bool nested) {
+  auto* const region = static_cast<Region*>(begin_record(sizeof(Region), nested));
+  if (!region) return nullptr;
+  static_cast<Habits&>(*region) = {};
+  if (region->regions_before_hot == 0) region->regions_before_hot = typical(ThresholdId::kHotAfter);
+  return region;
+}
+
+void visit_regions(Region* first, void (*visit)(Region&)) {
+  if (!first) return;
+  visit_regions(first->deeper, visit);
+  visit_regions(first->one, visit);
+  visit(*first);
 }
 
 Region* next_region_inside() { return next_region ? *next_region : nullptr; }

@@ -98,16 +98,34 @@ Icvs icvs_now();  // the calling task's
 // Was one changed inside the region? kNoting: Region::inherited is about to be known.
 enum Settings : uint32_t { kUnchanged, kNoting, kChanged };
 
+// A team of one thread, kept for the next region of one (solo.h). Its thread's alone.
+struct Solo {
+  ThreadState state;
+  StateImage serial;        // around it: whole block; inside other regions, the range is of the region just entered
+  StateImage inside_image;  // range, inside
+  Icvs icvs;
+  const RegionRecord* around;  // the region around; nullptr: none, the serial part
+  int32_t level;               // omp_get_level() inside
+  uint64_t epoch;              // last episode
+  uint64_t regions;            // since the start
+  bool active;                 // there is a team
+  bool inside;                 // and the thread is in it
+  bool compare;                // a setting was touched around it
+  bool spoiled;                // one was changed inside
+};
+
 inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
 // What is known of a thread that opens regions. The master's alone.
 struct Habits {
   Region* deeper = nullptr;      // for a region that the master opens inside this one
+  Region* one = nullptr;         // for regions of one thread in the same place: its `solo` serves them
   uint32_t learned_request = 0;  // a request that libgomp met with another size (limits, dynamic adjustment) ...
   uint32_t learned_size = 0;     // ... and that size
   uint32_t last_request = 0;     // team size asked for ...
   uint32_t last_crew = 0;        // ... and the last one of more than one thread
   uint32_t repeats = 0;          // how often in a row since, those of one thread not counted
+  uint32_t ones = 0;             // regions of one thread since there was a team of one for them
   bool told = false;             // SMELT_VERBOSE=2 has said why there is no hot team
   bool never_surplus = false;    // surplus threads: the watchdog had too much to do
   bool never_kept = false;       // nested: libgomp has refused such a team once
@@ -118,6 +136,7 @@ struct Region : RegionRecord, Habits {
   // The master's, too. For the next one: its hot team, once there was one (hot_team.h), and how late one is made.
   HotTeam* hot;
   uint32_t regions_before_hot;  // of one size in a row
+  Solo solo;                    // of another Region's `one`
 
   // own_tasks.h. The region's threads': the deques, once there are some; the last episode with tasks of libgomp's; a
   // Settings, and what all its tasks had inherited before the first change.
@@ -161,6 +180,8 @@ inline bool served(Position& position, const void* caller) {
 Region** swap_next_region(Region** next);  // where the thread's next region hangs; returns the one before
 Region* next_region_inside();              // what hangs there: of the regions that the thread opens where it is now
 void forget_repeats();                     // of this thread's outermost regions
+Region* new_record(bool nested);           // nullptr: no memory
+void visit_regions(Region* first, void (*visit)(Region&));  // that one and all inside, innermost first
 Region* outermost_region();
 void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
 

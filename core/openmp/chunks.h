@@ -30,10 +30,16 @@
 // must need at least a quarter less time for a unit; else they end, and at once with a batch whose units take more than
 // twice as long as the thread's had without. Batches begin with one unit and double, and begin anew where they are
 // judged. What was found holds for the next loop at the same site.
+//
+// Guided loops: the next chunk is what is left, divided by the number of threads, and at least as long as was asked
+// for. So the lengths of all chunks follow from the loop alone, and the counter has to say only which one is next: a
+// thread that takes chunk k walks from the last one that it had to the k-th by itself. Runtimes keep the next iteration
+// instead, which takes a compare-and-swap that fails where threads come at once.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "base/arch/cpu.h"
@@ -45,7 +51,8 @@ namespace smelt::openmp {
 struct DynamicLoop {
   uint64_t start, end, step;
   uint64_t iterations;
-  uint64_t chunk;  // at least 1
+  uint64_t chunk;       // at least 1
+  bool guided = false;  // by chunks that become shorter, down to `chunk`
 };
 
 // How many times a loop from `start` with `step` (not 0) runs until `end`, which it does not reach. Number: a signed
@@ -88,8 +95,8 @@ struct alignas(kLineBytes) LoopThread {
   // The owner's alone.
   alignas(kLineBytes) std::atomic<uint64_t>* counter;
   DynamicLoop loop;
-  uint64_t stride;  // from unit to unit, in the loop's own numbers
-  uint64_t units;
+  uint64_t stride;   // from unit to unit, in the loop's own numbers
+  uint64_t units;    // guided: of iterations behind the last chunk that it has walked to
   uint64_t seen;     // so many had left the counter when the thread was last there
   uint64_t episode;  // of its last loop
   uint32_t place;    // loops of that episode that have begun
@@ -132,14 +139,19 @@ inline bool open_loop(LoopCounter* counters, LoopThread& own, uint32_t threads, 
   }
   if (own.place == kLoops) return false;
   own.counter = &counters[own.place++].word;
+  own.threads = threads;
+  own.loop = loop;
+  own.seen = 0;
+  if (loop.guided) {
+    own.units = loop.iterations;
+    own.has_batched = true;  // the long way
+    return true;
+  }
   const auto parts = [](uint64_t whole, uint64_t part) { return whole == 0 ? 0 : (whole - 1) / part + 1; };
   const uint64_t chunks = parts(loop.iterations, loop.chunk);
   const uint64_t together = chunks <= kMostUnits ? 1 : parts(chunks, kMostUnits);
-  own.loop = loop;
   own.stride = loop.chunk * together * loop.step;
   own.units = parts(chunks, together);
-  own.seen = 0;
-  own.threads = threads;
   own.count = 0;
   own.at_last = false;
   if (own.site != site) {
@@ -261,9 +273,29 @@ inline void name_chunk(const LoopThread& own, uint64_t unit, Chunk* chunk) {
   chunk->end = unit + 1 == own.units ? own.loop.end : chunk->begin + own.stride;
 }
 
-// Where units may be held, and where the clock is looked at.
+// The next chunk of a guided loop.
+inline bool take_guided(LoopThread& own, Chunk* chunk) {
+  if (own.units == 0) return false;  // it has had the last one
+  const unsigned shift = static_cast<unsigned>(std::countr_zero(own.threads));
+  const bool is_power = own.threads >> shift == 1;  // a division takes as long as a trip to a near counter
+  const uint64_t wanted = take_units(own, 1);
+  while (own.units > 0) {
+    const uint64_t share = (is_power ? (own.units - 1) >> shift : (own.units - 1) / own.threads) + 1;
+    const uint64_t length = std::min(std::max(share, own.loop.chunk), own.units);
+    const uint64_t begin = own.loop.iterations - own.units;
+    own.units -= length;
+    if (own.seen++ < wanted) continue;
+    chunk->begin = own.loop.start + begin * own.loop.step;
+    chunk->end = own.units == 0 ? own.loop.end : chunk->begin + length * own.loop.step;
+    return true;
+  }
+  return false;
+}
+
+// Where units may be held, where the clock is looked at, and where chunks differ.
 [[gnu::noinline]] inline bool take_watched(LoopThread* all, uint32_t me, Chunk* chunk) {
   LoopThread& own = all[me];
+  if (own.loop.guided) return take_guided(own, chunk);
   if (own.at_last) return false;
   uint64_t unit;
   if (!take_held(own.batch, own.place, &unit)) {

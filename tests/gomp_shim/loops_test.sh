@@ -31,7 +31,9 @@ for hot in 1 0; do
 done
 check_under "schedule(runtime): dynamic" 0 '; 20 dynamic loops$' SMELT_STATS=1 SMELT_CPUS=64 \
   OMP_SCHEDULE=dynamic,3 "$programs/loops" runtime
-for schedule in monotonic:dynamic guided static auto; do
+check_under "schedule(runtime): guided" 0 '; 20 dynamic loops$' SMELT_STATS=1 SMELT_CPUS=64 \
+  OMP_SCHEDULE=guided,3 "$programs/loops" runtime
+for schedule in monotonic:dynamic monotonic:guided static auto; do
   check_under "schedule(runtime): $schedule is libgomp's" 0 '^ok$' SMELT_STATS=1 SMELT_CPUS=64 \
     "OMP_SCHEDULE=$schedule" "$programs/loops" runtime
   if grep -q ' dynamic loops' "$output"; then fails "schedule $schedule is ours"; fi

@@ -321,6 +321,59 @@ TEST(Fork, ForgetsWhatOthersHeld) {
   team.expect_end(1);
 }
 
+DynamicLoop guided(uint64_t n, uint64_t chunk) { return {0, n, 1, n, chunk, true}; }
+
+// The chunks of a guided loop in their order, whoever takes them.
+std::vector<uint64_t> lengths_of(Team& team, const DynamicLoop& loop, uint64_t episode, std::minstd_rand& random) {
+  team.open_all(loop, episode);
+  std::vector<uint64_t> lengths;
+  std::vector<bool> is_out(team.n);
+  uint64_t next = loop.start;
+  for (uint32_t out = 0; out < team.n;) {
+    const uint32_t me = static_cast<uint32_t>(random() % team.n);
+    if (is_out[me]) continue;
+    Chunk chunk;
+    if (!team.take(me, &chunk)) {
+      is_out[me] = true;
+      ++out;
+      continue;
+    }
+    EXPECT_EQ(chunk.begin, next);
+    next = chunk.end;
+    lengths.push_back((chunk.end - chunk.begin) / loop.step);
+  }
+  return lengths;
+}
+
+TEST(Guided, ChunksBecomeShorterDownToTheLeast) {
+  std::minstd_rand random(1);
+  Team two(2), three(3);
+  using Lengths = std::vector<uint64_t>;
+  EXPECT_EQ(lengths_of(two, guided(64, 1), 1, random), (Lengths{32, 16, 8, 4, 2, 1, 1}));
+  EXPECT_EQ(lengths_of(two, guided(64, 5), 2, random), (Lengths{32, 16, 8, 5, 3}));
+  EXPECT_EQ(lengths_of(two, guided(7, 100), 3, random), (Lengths{7}));
+  EXPECT_EQ(lengths_of(two, guided(0, 1), 4, random), Lengths{});
+  EXPECT_EQ(lengths_of(three, guided(20, 2), 1, random), (Lengths{7, 5, 3, 2, 2, 1}));
+  const DynamicLoop by_seven{5, 5 + 10 * 7, 7, 10, 1, true};
+  EXPECT_EQ(lengths_of(three, by_seven, 2, random), (Lengths{4, 2, 2, 1, 1}));
+}
+
+TEST(Guided, LongLoopsOfManyThreads) {
+  std::minstd_rand random(2);
+  for (const uint32_t threads : {2u, 5u, 64u, 1000u}) {
+    Team team(threads);
+    const uint64_t n = ~uint64_t{0} - 3;
+    const std::vector<uint64_t> lengths = lengths_of(team, guided(n, 1), 1, random);
+    uint64_t left = n;
+    for (const uint64_t length : lengths) {
+      ASSERT_EQ(length, left / threads + (left % threads != 0));
+      left -= length;
+    }
+    EXPECT_EQ(left, 0u);
+    EXPECT_LT(lengths.size() + threads, kMostUnits / 64);
+  }
+}
+
 // Threads in many loops, some late, with a barrier after some: every iteration once. In some loops an iteration waits
 // for the one before.
 TEST(Threads, RunEveryIterationOnce) {
@@ -334,7 +387,8 @@ TEST(Threads, RunEveryIterationOnce) {
     std::vector<Plan> plans;
     for (uint32_t i = 0; i < kPlans; i++) {
       const uint64_t n = random() % kMost, step = 1 + random() % 3;
-      plans.push_back({{i, i + n * step, step, n, 1 + random() % 4}, random() % 3 == 0, random() % 4 == 0});
+      const bool is_guided = random() % 4 == 0;
+      plans.push_back({{i, i + n * step, step, n, 1 + random() % 4, is_guided}, random() % 3 == 0, random() % 4 == 0});
     }
     std::vector<std::vector<std::atomic<uint32_t>>> ran(kPlans);
     for (uint32_t i = 0; i < kPlans; i++) ran[i] = std::vector<std::atomic<uint32_t>>(plans[i].loop.iterations + 1);

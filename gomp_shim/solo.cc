@@ -1,0 +1,174 @@
+#include "solo.h"
+
+#include <climits>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os/os.h"
+#include "hot_team.h"
+#include "openmp/episodes.h"
+#include "own_tasks.h"
+#include "policy/thresholds.h"
+#include "real.h"
+#include "region.h"
+#include "surplus.h"
+
+namespace smelt::gomp {
+namespace {
+
+void nothing(void*) {}
+
+// The record for regions of one thread in the place of `region`, made at the first start. nullptr: no memory.
+Region* record_of_one(Region& region) {
+  if (!region.one) region.one = new_record(true);
+  return region.one;
+}
+
+// The calling thread takes on the state inside the team, and leaves it for good.
+void end_team(Solo& solo) {
+  StateImage now;
+  solo.state.save_range(&now);
+  solo.state.restore_range(solo.inside_image);
+  REAL(GOMP_parallel_end)();
+  solo.state.restore_range(now);
+}
+
+bool is_inside(const Solo& solo) { return REAL(omp_get_num_threads)() == 1 && REAL(omp_get_level)() == solo.level; }
+
+// Is the range all that libgomp's answers depend on? The thread is inside, and then around.
+bool can_swap(Solo& solo, int size_around) {
+  solo.state.save_range(&solo.inside_image);
+  solo.state.restore_range(solo.serial);
+  const bool around = REAL(omp_get_level)() == solo.level - 1 && REAL(omp_get_num_threads)() == size_around &&
+                      solo.state.same_as(solo.serial);
+  solo.state.restore_range(solo.inside_image);
+  const bool inside = is_inside(solo);
+  solo.state.restore_range(solo.serial);
+  return around && inside;
+}
+
+// Makes the team. False: libgomp's state of the thread does not behave as we know it.
+bool start(Region& one, const RegionRecord* around) {
+  Solo& solo = one.solo;
+  if (solo.state.words() == 0 && !solo.state.find(smelt_real_GOMP_parallel)) return false;
+  const int size_around = REAL(omp_get_num_threads)();
+  solo.around = around;
+  solo.level = REAL(omp_get_level)() + 1;
+  solo.epoch = one.epoch + 1;
+  solo.regions = 0;
+  solo.compare = solo.spoiled = false;
+  solo.icvs = icvs_now();
+  solo.state.save(&solo.serial);
+  REAL(GOMP_parallel_start)(nothing, nullptr, 1);
+  if (!is_inside(solo) || !solo.state.learn_range(solo.serial) || !barrier_for(one, 1, false, false)) {
+    REAL(GOMP_parallel_end)();
+    return false;
+  }
+  solo.active = can_swap(solo, size_around);
+  if (!solo.active) end_team(solo);
+  return solo.active;
+}
+
+// Does the team that is kept fit a region that is opened here and now?
+bool fits(Solo& solo, const Region& region, const Position& around) {
+  if (solo.spoiled) return false;
+  if (solo.compare) [[unlikely]] {
+    solo.compare = false;
+    if (!(icvs_now() == solo.icvs)) return false;
+  }
+  if (!region.nested) return solo.state.same_as(solo.serial);
+  return solo.around == around.region && solo.level == around.level + 1 && solo.state.same_outside_range(solo.serial);
+}
+
+// Makes a team if that is worth it.
+bool start_solo(Region& region, const RegionCall& call, const Position& around) {
+  const uint32_t wanted = region.one ? region.one->regions_before_hot : typical(ThresholdId::kHotAfter);
+  if (++region.ones <= wanted || why_not_swapped(region, call.flags)) return false;
+  // libgomp counts the threads of a pool anew for each of its outermost teams; where there is a limit, it may matter.
+  if (!region.nested && REAL(omp_get_thread_limit)() != INT_MAX) return false;
+  Region* const one = record_of_one(region);
+  if (!one || !start(*one, region.nested ? around.region : nullptr)) {
+    region.ones = 0;
+    if (one) put_off(*one, false);
+    return false;
+  }
+  count(region.counters.starts);
+  if (options().verbose >= 2) log_line("team of 1%s: hot", region.nested ? " (nested)" : "");
+  return true;
+}
+
+// The team does not fit any more.
+[[gnu::noinline]] void end_misfit(Region& region) {
+  Region& one = *region.one;
+  region.ones = 0;
+  put_off(one, one.solo.regions >= typical(ThresholdId::kHotWorthwhile) * one.regions_before_hot);
+  count(region.counters.ends);
+  end_solo(region);
+}
+
+}  // namespace
+
+bool run_solo(Region& region, const RegionCall& call) {
+  if (call.reduction_size || smelt_gomp_lent) return false;
+  Position& position = smelt_gomp_position;
+  // In the region's implicit task alone, of a region that we serve: as for kept teams.
+  if (region.nested &&
+      (!position.barrier || REAL(omp_get_level)() != position.level || is_explicit(position) || next_is_real(position)))
+    return false;
+  if (region.one && region.one->solo.active) [[likely]] {
+    if (region.one->solo.inside) return false;
+    if (!fits(region.one->solo, region, position)) [[unlikely]] {
+      end_misfit(region);
+      return false;
+    }
+    if ((call.flags & 7) != 0 && why_not_swapped(region, call.flags)) return false;
+  } else if (!start_solo(region, call, position)) {
+    return false;
+  }
+  Region& one = *region.one;
+  Solo& solo = one.solo;
+  HotTeam* const parked = region.nested ? nullptr : smelt_gomp_hot;
+  if (region.nested) solo.state.save_range(&solo.serial);
+  const Position around = position;
+  solo.inside = true;
+  if (parked) parked->inside = true;
+  solo.state.restore_range(solo.inside_image);
+  Region** const link = swap_next_region(&one.deeper);
+  position = {1, 0, &one.real_epoch, solo.epoch, nullptr, one.last_team->made.barrier, &one, solo.level};
+  count(region.counters.hot);
+  if (call.loop) begin_loop(position, *call.loop, call.function);
+
+  call.function(call.data);
+
+  if (next_is_real(position)) [[unlikely]]
+    if (end_episode(position)) count(one.counters.real);
+  count(one.counters.passed, position.epoch + 1 - solo.epoch);
+  solo.epoch = position.epoch + 1;
+  ++solo.regions;
+  solo.state.save_range(&solo.inside_image);
+  solo.state.restore_range(solo.serial);
+  swap_next_region(link);
+  position = around;
+  if (parked) parked->inside = false;
+  solo.inside = false;
+  return true;
+}
+
+void end_solo(Region& region) {
+  if (!region.one || !region.one->solo.active) return;
+  Region& one = *region.one;
+  if (one.deeper) end_teams_at(*one.deeper);
+  end_team(one.solo);
+  one.solo.active = false;
+  one.epoch = one.solo.epoch + 1;
+}
+
+bool in_solo(const Region& region) { return region.one && region.one->solo.active && region.one->solo.inside; }
+
+void note_solo_settings(Region& region) {
+  if (!region.one || !region.one->solo.active) return;
+  Solo& solo = region.one->solo;
+  (solo.inside ? solo.spoiled : solo.compare) = true;
+}
+
+}  // namespace smelt::gomp
