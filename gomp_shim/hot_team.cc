@@ -27,11 +27,12 @@ constinit thread_local HotTeam* smelt_gomp_hot;
 namespace {
 
 thread_local HotTeam* docked_in = nullptr;  // of a worker
-thread_local bool has_settings = false;     // this thread has changed one in its serial part
-thread_local uint32_t forbidden = 0;        // > 0: this thread starts no hot team now (target, teams, its end)
+// Of this thread's calls that change a setting, times two. Odd: one was made in the serial part.
+thread_local uint32_t settings = 0;
+thread_local uint32_t forbidden = 0;  // > 0: this thread starts no hot team now (target, teams, its end)
 
-// Once a program has used target regions: tasks that fall back to the host run regions on threads, and in states, that
-// nobody can tell from the serial part.
+// Once a program has used target regions with nowait: tasks that fall back to the host run regions on threads, and in
+// states, that nobody can tell from the serial part.
 std::atomic<bool> targets_seen{false};
 // libgomp's state of a thread was not found, or did not behave as expected: no more hot teams in this process.
 std::atomic<bool> state_unknown{false};
@@ -298,6 +299,7 @@ void prepare(HotTeam& hot, uint32_t size) {
   hot.inside = false;
   hot.regions = 0;
   hot.icvs = icvs_now();
+  hot.settings = settings;
   // Others of the team around may be at work meanwhile: nothing is asked then.
   hot.canary =
       hot.around || hot.lends ? nullptr : take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
@@ -383,14 +385,22 @@ void put_off(Region& region, bool worthwhile) {
     region.regions_before_hot *= 2;
 }
 
+// Does a proc_bind clause ask for what regions without it do not get? `true` means close to libgomp.
+static bool binds_otherwise(unsigned clause) {
+  constexpr unsigned kTrue = 1, kClose = 3;
+  const auto set = static_cast<unsigned>(REAL(omp_get_proc_bind)());
+  return set != 0 && (set == kTrue ? kClose : set) != (clause == kTrue ? kClose : clause);
+}
+
+uint32_t settings_count() { return settings; }
+
 const char* why_not_swapped(const Region& region, unsigned flags) {
-  static const bool binds = REAL(omp_get_proc_bind)() != 0;
   if (!options().hot_team) return "SMELT_HOT_TEAM=0";
   if (region.nested && !options().nested) return "nested";
   if (state_unknown.load(std::memory_order_relaxed)) return "this libgomp keeps its threads' state in an unknown way";
-  if (targets_seen.load(std::memory_order_relaxed)) return "the program uses target regions";
+  if (targets_seen.load(std::memory_order_relaxed)) return "the program uses target regions with nowait";
   if (forbidden) return "inside target or teams, or its thread is ending";
-  if ((flags & 7) != 0 && binds) return "a proc_bind clause";
+  if ((flags & 7) != 0 && binds_otherwise(flags & 7)) return "a proc_bind clause";
   return nullptr;
 }
 
@@ -493,7 +503,7 @@ const char* misfit_kept(const HotTeam& hot, uint32_t threads) {
   if (headcount.crowded() && !hot.team->crowded) return "the number of threads in the process";
   if (threads != hot.size) return "another team size";
   // Relaxed: the join has ordered what was done inside the last region.
-  if (hot.spoiled.load(std::memory_order_relaxed) || !(icvs_now() == hot.icvs)) return "a setting was changed";
+  if (hot.spoiled.load(std::memory_order_relaxed) || hot.settings != settings) return "a setting was changed";
   return nullptr;
 }
 
@@ -501,15 +511,6 @@ const char* misfit_kept(const HotTeam& hot, uint32_t threads) {
 void end_kept_team(Region& region, const char* why) {
   end(*region.hot);
   note_end(region, *region.hot, why);
-}
-
-// A setting of this thread is changed: whatever team it keeps inherits no longer what it should. Relaxed: read by the
-// same thread.
-void spoil_kept() {
-  visit_regions(outermost_region(), [](Region& region) {
-    if (kept_for(&region)) region.hot->spoiled.store(true, std::memory_order_relaxed);
-    note_solo_settings(region);
-  });
 }
 
 bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntry real) {
@@ -573,7 +574,7 @@ void end_teams_at(Region& region) {
 
 void end_kept() {
   Region* const inside = next_region_inside();
-  if (!inside) return;
+  if (!inside || (!inside->hot && !inside->one)) return;
   if (take_kept(inside)) end_kept_team(*inside, "the region around ends");
   if (!in_solo(*inside)) end_solo(*inside);
 }
@@ -609,6 +610,42 @@ void free_hot(Region& region) {
   region.hot = nullptr;
 }
 
+namespace {
+
+// Something begins that cannot bear parked workers, nor the state of a thread changed back and forth.
+void end_teams() {
+  if (!active()) return;
+  note_unseen_region();
+  if (Lent* const self = smelt_gomp_lent) alone(*self);
+  end_kept();
+  cool("something begins that cannot bear parked workers");
+}
+
+// Around a target region that the thread runs itself, on the host: libgomp gives it an empty state for the time being.
+// A hot team that is parked stays so, and regions inside are libgomp's (enter()).
+class OnHost {
+ public:
+  OnHost() : parked_(smelt_gomp_hot && !smelt_gomp_hot->inside ? smelt_gomp_hot : nullptr) {
+    if (parked_)
+      parked_->inside = true;
+    else if (smelt_gomp_hot || smelt_gomp_lent || next_region_inside())
+      end_teams();
+    else
+      note_unseen_region();
+    ++forbidden;
+  }
+  ~OnHost() {
+    --forbidden;
+    if (parked_) parked_->inside = false;
+  }
+  OnHost(const OnHost&) = delete;
+  OnHost& operator=(const OnHost&) = delete;
+
+ private:
+  HotTeam* const parked_;
+};
+
+}  // namespace
 }  // namespace smelt::gomp
 
 using namespace smelt::gomp;
@@ -616,11 +653,7 @@ using namespace smelt::gomp;
 extern "C" {
 
 void smelt_gomp_cool(void) {
-  resolve();
-  note_unseen_region();
-  if (Lent* const self = smelt_gomp_lent) alone(*self);
-  if (active()) end_kept();
-  cool("something begins that cannot bear parked workers");
+  end_teams();
   // After omp_pause, libgomp must make its pool before the state of a thread in it can be learnt: taken for a part of
   // the team's state, the pool would come and go with it.
   expect_new_pool();
@@ -628,7 +661,7 @@ void smelt_gomp_cool(void) {
 
 void smelt_gomp_note(void) {
   if (!active()) return;
-  spoil_kept();
+  settings += 2;
   if (smelt::options().tasks) note_settings(smelt_gomp_position);
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
   if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
@@ -637,37 +670,41 @@ void smelt_gomp_note(void) {
   } else if (docked_in) {
     docked_in->spoiled.store(true,
                              std::memory_order_relaxed);  // seen by the master: we have not arrived at the join yet
-  } else if (REAL(omp_get_level)() == 0) {
+  } else if ((settings & 1) == 0) {
     // For a thread's first setting of its own libgomp makes it a block of them, and gives its key the value that we
     // have taken away.
-    if (hot && !has_settings)
-      cool("the thread's first setting");
-    else if (hot)
-      hot->compare = true;
-    has_settings = true;
+    if (REAL(omp_get_level)() != 0) return;
+    if (hot) cool("the thread's first setting");
+    settings |= 1;
+  } else if (hot) {
+    hot->compare = true;
   }
 }
 
 void GOMP_teams_reg(GompFunction function, void* data, unsigned teams, unsigned limit, unsigned flags) {
-  smelt_gomp_cool();
+  end_teams();
   ++forbidden;
   STOCK(GOMP_teams_reg)(function, data, teams, limit, flags);
   --forbidden;
 }
 
-// Target regions on the host: libgomp gives the thread an empty state for the time being.
 void GOMP_target(int device, GompFunction function, const void* unused, size_t count, void** addresses, size_t* sizes,
                  unsigned char* kinds) {
-  targets_seen.store(true, std::memory_order_relaxed);
-  smelt_gomp_cool();
+  const OnHost here;
   STOCK(GOMP_target)(device, function, unused, count, addresses, sizes, kinds);
 }
 
 void GOMP_target_ext(int device, GompFunction function, size_t count, void** addresses, size_t* sizes,
                      unsigned short* kinds, unsigned flags, void** depend, void** args) {
+  constexpr unsigned kNowait = 1;
+  if ((flags & kNowait) == 0) {
+    const OnHost here;
+    STOCK(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
+    return;
+  }
   targets_seen.store(true, std::memory_order_relaxed);
-  smelt_gomp_cool();
-  smelt_gomp_mark();  // with nowait it makes a task
+  end_teams();
+  smelt_gomp_mark();  // it makes a task
   STOCK(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
 }
 

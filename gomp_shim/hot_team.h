@@ -27,10 +27,9 @@
 //     of one thread have a team of their own, beside the parked one: solo.h);
 //   - a setting was changed: in the serial part they are compared, inside a region any change counts;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
-//   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, target, teams, the thread's
-//     end.
-// Not served at all: dynamic adjustment, a proc_bind clause that counts, task reductions on the parallel construct,
-// programs with target regions, SMELT_HOT_TEAM=0.
+//   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, teams, the thread's end.
+// Not served at all: dynamic adjustment, a proc_bind clause that asks for another binding than is set, task reductions
+// on the parallel construct, programs with target regions that are tasks (nowait), SMELT_HOT_TEAM=0.
 //
 // Nested regions, unless SMELT_NESTED=0. A thread of a team that opens regions inside keeps a team of its own for them,
 // in the same way: what is serial above is, for it, its state in the team around, saved at every fork since loops and
@@ -95,11 +94,12 @@ struct HotTeam {
   StateImage serial;        // whole block, outside regions; nested: the range is of the region just entered
   StateImage inside_image;  // range, inside regions
   Icvs icvs;
-  bool active;       // workers are in dock()
-  bool inside;       // the master is in a region (or in a team of one beside the parked team)
-  bool compare;      // a setting was touched in the serial part
-  Surplus* surplus;  // surplus.h; kept for the next team of that shape
-  bool lends;        // its threads are surplus ones
+  uint32_t settings;  // nested: settings_count() at the start
+  bool active;        // workers are in dock()
+  bool inside;        // the master is in a region (or in a team of one beside the parked team)
+  bool compare;       // a setting was touched in the serial part
+  Surplus* surplus;   // surplus.h; kept for the next team of that shape
+  bool lends;         // its threads are surplus ones
   uint32_t size;
   uint64_t epoch;              // last episode; the next fork carries it
   uint64_t regions;            // since the start
@@ -156,6 +156,7 @@ void wake_joining(HotTeam& hot);
 void end_kept();
 
 // For solo.cc.
+uint32_t settings_count();          // changes with every call of the thread's that changes a setting
 void end_teams_at(Region& region);  // that the calling thread keeps there; it is around them
 void begin_loop(Position& position, const LoopCall& loop, GompFunction function);
 void put_off(Region& region, bool worthwhile);  // its next team comes sooner or later by what a last one was good for

@@ -249,6 +249,11 @@ void enter(const RegionCall& call, RealEntry real) {
   if (Lent* const self = smelt_gomp_lent) alone(*self);  // the region inside is of kernel threads
   if (!next_region) next_region = &outermost;
   Region** const link = next_region;
+  if (link == &outermost && smelt_gomp_hot && smelt_gomp_hot->inside) [[unlikely]] {
+    // In a target region that the thread runs on the host beside its hot team.
+    note_unseen_region();
+    return real(call, call.function, call.data);
+  }
   if (!*link && !(*link = new_region())) {
     note_unseen_region();
     return real(call, call.function, call.data);

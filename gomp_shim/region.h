@@ -104,14 +104,14 @@ struct Solo {
   StateImage serial;        // around it: whole block; inside other regions, the range is of the region just entered
   StateImage inside_image;  // range, inside
   Icvs icvs;
+  uint32_t settings;           // settings_count() when `icvs` was compared
   const RegionRecord* around;  // the region around; nullptr: none, the serial part
   int32_t level;               // omp_get_level() inside
   uint64_t epoch;              // last episode
   uint64_t regions;            // since the start
   bool active;                 // there is a team
   bool inside;                 // and the thread is in it
-  bool compare;                // a setting was touched around it
-  bool spoiled;                // one was changed inside
+  bool spoiled;                // a setting was changed inside
 };
 
 inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
@@ -191,7 +191,9 @@ extern "C" uint8_t smelt_gomp_plain __attribute__((visibility("hidden")));
 // A region may have begun of which positions say nothing (another ABI, target, no memory): from now on a thread in a
 // loop of ours asks libgomp for its level with every call, whether it is meant for that loop.
 extern std::atomic<bool> unseen_regions;
-inline void note_unseen_region() { unseen_regions.store(true, std::memory_order_relaxed); }
+inline void note_unseen_region() {
+  if (!unseen_regions.load(std::memory_order_relaxed)) unseen_regions.store(true, std::memory_order_relaxed);
+}
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();

@@ -56,8 +56,9 @@ bool start(Region& one, const RegionRecord* around) {
   solo.level = REAL(omp_get_level)() + 1;
   solo.epoch = one.epoch + 1;
   solo.regions = 0;
-  solo.compare = solo.spoiled = false;
+  solo.spoiled = false;
   solo.icvs = icvs_now();
+  solo.settings = settings_count();
   solo.state.save(&solo.serial);
   REAL(GOMP_parallel_start)(nothing, nullptr, 1);
   if (!is_inside(solo) || !solo.state.learn_range(solo.serial) || !barrier_for(one, 1, false, false)) {
@@ -72,9 +73,10 @@ bool start(Region& one, const RegionRecord* around) {
 // Does the team that is kept fit a region that is opened here and now?
 bool fits(Solo& solo, const Region& region, const Position& around) {
   if (solo.spoiled) return false;
-  if (solo.compare) [[unlikely]] {
-    solo.compare = false;
-    if (!(icvs_now() == solo.icvs)) return false;
+  if (solo.settings != settings_count()) [[unlikely]] {
+    // Not all settings are among these; in the serial part libgomp's state tells the others.
+    if (region.nested || !(icvs_now() == solo.icvs)) return false;
+    solo.settings = settings_count();
   }
   if (!region.nested) return solo.state.same_as(solo.serial);
   return solo.around == around.region && solo.level == around.level + 1 && solo.state.same_outside_range(solo.serial);
@@ -144,6 +146,7 @@ bool run_solo(Region& region, const RegionCall& call) {
     if (end_episode(position)) count(one.counters.real);
   count(one.counters.passed, position.epoch + 1 - solo.epoch);
   solo.epoch = position.epoch + 1;
+  solo.spoiled = solo.settings != settings_count();
   ++solo.regions;
   solo.state.save_range(&solo.inside_image);
   solo.state.restore_range(solo.serial);
@@ -164,11 +167,5 @@ void end_solo(Region& region) {
 }
 
 bool in_solo(const Region& region) { return region.one && region.one->solo.active && region.one->solo.inside; }
-
-void note_solo_settings(Region& region) {
-  if (!region.one || !region.one->solo.active) return;
-  Solo& solo = region.one->solo;
-  (solo.inside ? solo.spoiled : solo.compare) = true;
-}
 
 }  // namespace smelt::gomp

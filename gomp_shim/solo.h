@@ -18,8 +18,8 @@
 // of its episodes are its own. The hot team stays parked meanwhile.
 //
 // A team of one ends, and the next region is libgomp's, when
-//   - a setting was changed in the region, or around it by a call that left it another than it was: libgomp copied what
-//     a region inherits when the team was started
+//   - a setting was changed, but for calls in the serial part that leave it what it was: libgomp copied what a region
+//     inherits when the team was started
 //   - the state around is not what it was: in the serial part byte for byte, inside other regions outside the range
 //   - the region around ends, or something begins that cannot bear kept teams (end_kept())
 // Not served: what no hot team serves either (why_not_hot()), inside explicit tasks and after tasks were made since the
@@ -41,8 +41,5 @@ void end_solo(Region& region);
 
 // Is the calling thread inside the team of one kept there? Then it cannot be ended.
 bool in_solo(const Region& region);
-
-// A setting is about to be changed: the teams of one kept at the place of `region` may not inherit it any more.
-void note_solo_settings(Region& region);
 
 }  // namespace smelt::gomp

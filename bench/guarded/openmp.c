@@ -1,23 +1,17 @@
 /* openmp FIGURE...: the costs of OpenMP's constructs for a team of two. Prints a line "FIGURE ns" for each.
  *
- * This is an ordinary OpenMP program; bench/guard runs it under the shims of two builds in turn. The figure `hop` is
- * the one-way hop between the two CPUs. Every batch checks what its construct has computed.
+ * This is an ordinary OpenMP program, and openmp_edges.c belongs to it; bench/guard runs it under the shims of two
+ * builds in turn. The figure `hop` is the one-way hop between the two CPUs. Every batch checks what its construct has
+ * computed.
  */
 #include <omp.h>
 #include <string.h>
 
 #include "common.h"
-#include "timing.h"
+#include "figures.h"
 
-enum { kTasks = 64, kIterations = 64, kMostStays = 1000, kFewest = 10 };
-#define LONGEST_BATCH_NS 3e6
+enum { kTasks = 64, kIterations = 64, kMostStays = 1000 };
 #define MOST_AWAY_NS 300.0
-
-static void expect(long got, long wanted, const char* what) {
-  if (got == wanted) return;
-  fprintf(stderr, "%s: %ld instead of %ld\n", what, got, wanted);
-  exit(1);
-}
 
 static int team(void) {
   int threads = 0;
@@ -157,39 +151,15 @@ static double tasks(int count) {
   return (double)(end - start);
 }
 
-static const struct {
-  const char* name;
-  double (*loop)(int count);
-  int count; /* in a batch; fewer where that would take too long */
-} figures[] = {{"barrier", barrier, 2000},   {"barrier-skewed", barrier_skewed, 1000},
-               {"parallel", parallel, 1000}, {"parallel-skewed", parallel_skewed, 500},
-               {"single", single, 1500},     {"reduction", reduction, 1000},
-               {"dynamic", dynamic, 200},    {"nested", nested, 2000},
-               {"tasks", tasks, 20}};
-
-/* The quickest of three short trials decides, which warm up as well. */
-static int calls_in_batch(double (*loop)(int count), int wanted) {
-  const int few = wanted / 10;
-  double quickest = loop(few);
-  for (int trial = 0; trial < 2; trial++) {
-    const double taken = loop(few);
-    if (taken < quickest) quickest = taken;
-  }
-  const double most = LONGEST_BATCH_NS * ticks_per_ns * few / quickest;
-  return most >= wanted ? wanted : most > kFewest ? (int)most : kFewest;
-}
+static const Figure figures[] = {{"barrier", barrier, 2000},   {"barrier-skewed", barrier_skewed, 1000},
+                                 {"parallel", parallel, 1000}, {"parallel-skewed", parallel_skewed, 500},
+                                 {"single", single, 1500},     {"reduction", reduction, 1000},
+                                 {"dynamic", dynamic, 200},    {"nested", nested, 2000},
+                                 {"tasks", tasks, 20},         {0}};
 
 static int measure(const char* name) {
-  for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
-    if (strcmp(name, figures[f].name) != 0) continue;
-    expect(team(), 2, "threads of a team");
-    const int count = calls_in_batch(figures[f].loop, figures[f].count);
-    double ns[kBatches];
-    for (int batch = 0; batch < kBatches; batch++) ns[batch] = figures[f].loop(count) / count / ticks_per_ns;
-    printf("%s %.2f\n", name, lower_quartile(ns));
-    return 1;
-  }
-  return 0;
+  expect(team(), 2, "threads of a team");
+  return measure_named(figures, name) || measure_named(edges, name);
 }
 
 static double one_region(void) {

@@ -254,7 +254,7 @@ Answer find_out(const void* address) {
   }
 }
 
-void* meant(void*& slot, const void* address) {
+void* find_meant(void*& slot, const void* address) {
   if (const Answer answer = find_out(address); answer >= kFirstOther)
     if (void* function = others[answer - kFirstOther].of[index_of(slot)]) return function;
   return resolved(slot);

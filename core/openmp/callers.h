@@ -37,6 +37,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "openmp/symbols.h"
+
 namespace smelt::openmp {
 
 // Set once a second runtime has been seen in the process: from then on calls inside regions are looked at, too.
@@ -69,7 +71,10 @@ inline bool is_ours(const void* address) { return is_known_ours(address) || find
 
 // What the entry point with this slot (symbols.h) means to the caller: ours if our runtime serves it, else the other
 // runtime's.
-void* meant(void*& slot, const void* address);
+void* find_meant(void*& slot, const void* address);
+inline void* meant(void*& slot, const void* address) {
+  return is_known_ours(address) ? resolved(slot) : find_meant(slot, address);
+}
 
 // In a child after fork: calls of dlclose in other threads are gone.
 void forget_closing();

@@ -86,7 +86,7 @@ class Measures(unittest.TestCase):
         for path in ("bench/guarded", "gomp_shim", "epcc"):
             os.makedirs(os.path.join(cls.root, path))
         shutil.copy(os.path.join(ROOT, "bench/guard"), os.path.join(cls.root, "bench"))
-        for name in ("openmp.c", "mpi.c", "timing.h"):
+        for name in ("openmp.c", "openmp_edges.c", "mpi.c", "figures.h", "timing.h"):
             shutil.copy(os.path.join(ROOT, "bench/guarded", name), os.path.join(cls.root, "bench/guarded"))
         for name in ("ping_pong.c", "common.h"):
             shutil.copy(os.path.join(ROOT, "epcc", name), os.path.join(cls.root, "epcc"))

@@ -394,6 +394,59 @@ static void teams_and_targets(int with_target) {
   }
 }
 
+// What a hot team bears: target regions that the thread runs itself, with regions inside; proc_bind clauses that ask
+// for what is set. And what it does not: target regions that are tasks.
+static void beside(int with_tasks) {
+  enum { kInside = 4, kIterations = 30 };
+  regions(2, kLong);
+  for (int i = 0; i < 6; ++i) {
+    int count = 0, level = -1, ran = 0;
+#pragma omp target map(tofrom : count, level, ran)
+    {
+      level = omp_get_level();
+      for (int k = 0; k < kInside; ++k) {
+#pragma omp parallel num_threads(2) reduction(+ : count, ran)
+        {
+          count += omp_get_num_threads();
+#pragma omp barrier
+#pragma omp for schedule(dynamic)
+          for (int j = 0; j < kIterations; ++j) ++ran;
+        }
+#pragma omp parallel if (k < 0) reduction(+ : count)
+        count += omp_get_num_threads();
+      }
+    }
+    CHECK(level == 0 && count == kInside * (4 + 1) && ran == kInside * kIterations);
+    regions(2, 3);
+    for (int k = 0; k < 5; ++k) {
+      int places = 0;
+#pragma omp parallel num_threads(2) proc_bind(close) reduction(+ : places)
+      {
+        CHECK(omp_get_level() == 1 && omp_get_num_threads() == 2);
+        places += omp_get_place_num();
+      }
+      int as_set = 0;
+#pragma omp parallel num_threads(2) reduction(+ : as_set)
+      as_set += omp_get_place_num();
+      CHECK(places == as_set);
+    }
+    if (with_tasks) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+      {
+#pragma omp target nowait map(tofrom : count)
+        {
+#pragma omp parallel num_threads(2) reduction(+ : count)
+          count += 1;
+        }
+#pragma omp taskwait
+        CHECK(count == kInside * (4 + 1) + 2);
+      }
+    }
+    check_serial();
+  }
+}
+
 // Masters of their own, which end with their team parked; some use OpenMP from a destructor.
 static pthread_key_t late_key;
 static void late(void* unused) {
@@ -478,6 +531,11 @@ int main(int argc, char** argv) {
   omp_set_dynamic(0);
   if (argc > 1 && strcmp(argv[1], "turns") == 0) {
     argc > 2 ? by_turns_inside() : by_turns();
+    puts("ok");
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "beside") == 0) {
+    beside(argc > 2);
     puts("ok");
     return 0;
   }

@@ -28,7 +28,15 @@ done
 check_under "hot teams are there, and counted" 0 'OpenMP: [0-9]+ regions \([1-9][0-9]+ hot; [1-9][0-9]* hot teams made' SMELT_STATS=1 SMELT_CPUS=64 "$programs/hot"
 check_under "regions of one thread between" 0 'OpenMP: 1000 regions \(99[0-9] hot; 2 hot teams made, 0 ended' SMELT_STATS=1 SMELT_CPUS=64 "$programs/hot" turns
 check_under "regions of one thread between, inside" 0 'OpenMP: 1001 regions \(99[0-9] hot; 4 hot teams made' SMELT_STATS=1 SMELT_CPUS=64 "$programs/hot" turns inside
-check_under "target regions end hot teams" 0 '^ok$' SMELT_CPUS=64 "$programs/hot" target
+check_under "targets and teams end hot teams" 0 '^ok$' SMELT_CPUS=64 "$programs/hot" target
+check "target regions, stock" 0 '^ok$' "$programs/hot" beside tasks
+for bind in true false; do
+  check_under "target regions beside a hot team, bound: $bind" 0 'hot; 1 hot teams made, 0 ended early' SMELT_STATS=1 SMELT_CPUS=64 \
+    OMP_PROC_BIND=$bind "$programs/hot" beside
+  check_under "target regions that are tasks, bound: $bind" 0 '^ok$' SMELT_CPUS=64 OMP_PROC_BIND=$bind "$programs/hot" beside tasks
+done
+check_under "proc_bind clauses that ask for less" 0 'hot no more after [0-9]* regions: a proc_bind clause' SMELT_VERBOSE=2 SMELT_CPUS=64 \
+  OMP_PROC_BIND=spread "$programs/hot" beside
 check_under "SMELT_HOT_TEAM=0: none" 0 '\(0 hot; 0 hot teams made' SMELT_STATS=1 SMELT_HOT_TEAM=0 "$programs/hot"
 check_under "level 2: a line per team" 0 'team of 2, CPUs .*: barrier pair' SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/hot"
 check_under "level 2: why a team is not hot" 0 'team of 2: not hot: dynamic adjustment' SMELT_VERBOSE=2 "$programs/hot"
