@@ -236,16 +236,19 @@ void end(HotTeam& hot) {
   forget(hot);
 }
 
-// Has a setting that was touched in the serial part been changed by it?
-inline bool setting_changed(HotTeam& hot) {
-  if (!hot.compare) [[likely]]
-    return false;
-  hot.compare = false;
-  return !(icvs_now() == hot.icvs);
+// In every thread of the team.
+void take_settings(void* hot) { set_icvs(static_cast<const HotTeam*>(hot)->icvs); }
+
+// Brings what the team's regions inherit up to date, in a region that the program does not see.
+[[gnu::noinline]] void renew_settings(HotTeam& hot) {
+  run_region(hot, {take_settings, &hot, hot.size, 0, nullptr, nullptr});
+  hot.taken = hot.icvs;
+  Counters& counters = hot.region->counters;
+  for (std::atomic<uint64_t>* counter : {&counters.regions, &counters.hot, &counters.passed}) count(*counter, ~0ull);
 }
 
 // Why the parked team cannot run a region of so many threads; nullptr: it can.
-inline const char* misfit(const HotTeam& hot, bool changed, uint32_t threads, unsigned flags) {
+inline const char* misfit(const HotTeam& hot, uint32_t threads, unsigned flags) {
   if (!hot.state.same_as(hot.serial)) [[unlikely]]
     return "libgomp's state of the serial part changed";
   if (headcount.crowded() != hot.team->crowded) [[unlikely]]
@@ -253,8 +256,10 @@ inline const char* misfit(const HotTeam& hot, bool changed, uint32_t threads, un
   // Relaxed: the join has ordered what was done inside the last region.
   if (hot.spoiled.load(std::memory_order_relaxed)) [[unlikely]]
     return "a setting was changed in a region";
-  if (changed) [[unlikely]]
-    return "a setting was changed";
+  if (hot.stale) [[unlikely]] {
+    if (hot.icvs.dynamic) return "dynamic adjustment of team sizes";
+    if (hot.lends || !regions_inherit) return "a setting was changed";
+  }
   if (threads != hot.size) [[unlikely]]
     return "another team size";
   if (hot.lends && is_too_much(*hot.surplus, hot.regions)) [[unlikely]] {
@@ -298,7 +303,8 @@ void prepare(HotTeam& hot, uint32_t size) {
   hot.compare = false;
   hot.inside = false;
   hot.regions = 0;
-  hot.icvs = icvs_now();
+  hot.icvs = hot.taken = icvs_now();
+  hot.stale = false;
   hot.settings = settings;
   // Others of the team around may be at work meanwhile: nothing is asked then.
   hot.canary =
@@ -469,13 +475,21 @@ void cool(const char* why) {
 bool run_hot(const RegionCall& call) {
   HotTeam* hot = smelt_gomp_hot;
   if (!hot || hot->inside) return false;
+  if (hot->compare) [[unlikely]] {
+    hot->compare = false;
+    hot->icvs = icvs_now();
+    hot->stale = !(hot->icvs == hot->taken);
+  }
   const uint32_t threads = call.threads ? call.threads : static_cast<uint32_t>(hot->icvs.threads);
-  const bool changed = setting_changed(*hot);
-  if (threads == 1 && !changed) [[unlikely]]
+  if (threads == 1) [[unlikely]]
     return false;  // beside the parked team: enter() knows
-  if (const char* why = misfit(*hot, changed, threads, call.flags)) [[unlikely]] {
+  if (const char* why = misfit(*hot, threads, call.flags)) [[unlikely]] {
     cool(why);
     return false;
+  }
+  if (hot->stale) [[unlikely]] {
+    hot->stale = false;
+    renew_settings(*hot);
   }
   run_region(*hot, call);
   return true;

@@ -21,11 +21,13 @@
 // A combined loop (`parallel for schedule(dynamic)`) begins in libgomp with the loop set up before the team starts;
 // here every thread calls GOMP_loop_start first, which sets up the same.
 //
-// What a region inherits from the serial part (the ICVs) was copied when the team was started. So a hot team ends, and
-// the next region runs as stock (and may start a new one), when
+// What a region inherits from the serial part (the ICVs) was copied when the team was started. Where a setting was
+// changed in the serial part, all threads of the team set it anew before the next region, in a region of our own.
+//
+// A hot team ends, and the next region runs as stock (and may start a new one), when
 //   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash. (Regions
 //     of one thread have a team of their own, beside the parked one: solo.h);
-//   - a setting was changed: in the serial part they are compared, inside a region any change counts;
+//   - a setting was changed inside a region; or in the serial part, and what regions inherit depends on the level;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, teams, the thread's end.
 // Not served at all: dynamic adjustment, a proc_bind clause that asks for another binding than is set, task reductions
@@ -93,11 +95,13 @@ struct HotTeam {
   ThreadState state;
   StateImage serial;        // whole block, outside regions; nested: the range is of the region just entered
   StateImage inside_image;  // range, inside regions
-  Icvs icvs;
-  uint32_t settings;  // nested: settings_count() at the start
+  Icvs icvs;                // of the serial part, when they were last compared
+  Icvs taken;               // that the regions inherit
+  uint32_t settings;        // nested: settings_count() at the start
   bool active;        // workers are in dock()
   bool inside;        // the master is in a region (or in a team of one beside the parked team)
   bool compare;       // a setting was touched in the serial part
+  bool stale;        // `icvs` and `taken` differ
   Surplus* surplus;   // surplus.h; kept for the next team of that shape
   bool lends;         // its threads are surplus ones
   uint32_t size;

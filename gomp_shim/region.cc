@@ -1,6 +1,7 @@
 #include "region.h"
 
 #include <pthread.h>
+#include <cstring>
 
 #include "base/options.h"
 #include "base/os/os.h"
@@ -236,12 +237,22 @@ void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntr
 }  // namespace
 
 std::atomic<bool> unseen_regions{false};
+bool regions_inherit = true;
 
 Icvs icvs_now() {
   Icvs icvs{REAL(omp_get_max_threads)(),   REAL(omp_get_dynamic)(), REAL(omp_get_max_active_levels)(), 0, 0,
             REAL(omp_get_default_device)()};
   REAL(omp_get_schedule)(&icvs.schedule, &icvs.chunk);
   return icvs;
+}
+
+void set_icvs(const Icvs& icvs) {
+  REAL(omp_set_num_threads)(icvs.threads);
+  REAL(omp_set_dynamic)(icvs.dynamic);
+  REAL(omp_set_max_active_levels)(icvs.levels);
+  REAL(omp_set_schedule)(kScheduleStatic, icvs.chunk);  // auto leaves the chunk as it is
+  REAL(omp_set_schedule)(icvs.schedule, icvs.chunk);
+  REAL(omp_set_default_device)(icvs.device);
 }
 
 void enter(const RegionCall& call, RealEntry real) {
@@ -356,6 +367,8 @@ void missed_position() {
 const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
   headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
+  for (const char* name : {"OMP_NUM_THREADS", "OMP_NUM_THREADS_ALL"})
+    if (const char* const value = environment(name); value && std::strchr(value, ',')) regions_inherit = false;
   pthread_atfork(before_fork, after_fork, after_fork_in_child);
   resolve_thread_calls();
   // Release: whoever sees it finds the slots filled.

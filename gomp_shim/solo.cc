@@ -75,7 +75,15 @@ bool fits(Solo& solo, const Region& region, const Position& around) {
   if (solo.spoiled) return false;
   if (solo.settings != settings_count()) [[unlikely]] {
     // Not all settings are among these; in the serial part libgomp's state tells the others.
-    if (region.nested || !(icvs_now() == solo.icvs)) return false;
+    if (region.nested) return false;
+    const Icvs icvs = icvs_now();
+    if (!(icvs == solo.icvs)) {
+      if (!regions_inherit) return false;
+      solo.state.restore_range(solo.inside_image);
+      set_icvs(icvs);
+      solo.state.restore_range(solo.serial);
+      solo.icvs = icvs;
+    }
     solo.settings = settings_count();
   }
   if (!region.nested) return solo.state.same_as(solo.serial);

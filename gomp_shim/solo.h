@@ -18,8 +18,8 @@
 // of its episodes are its own. The hot team stays parked meanwhile.
 //
 // A team of one ends, and the next region is libgomp's, when
-//   - a setting was changed, but for calls in the serial part that leave it what it was: libgomp copied what a region
-//     inherits when the team was started
+//   - a setting was changed, but for those of the serial part: what a region inherits was copied when the team was
+//     started, and is set anew
 //   - the state around is not what it was: in the serial part byte for byte, inside other regions outside the range
 //   - the region around ends, or something begins that cannot bear kept teams (end_kept())
 // Not served: what no hot team serves either (why_not_hot()), inside explicit tasks and after tasks were made since the

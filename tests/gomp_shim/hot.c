@@ -394,6 +394,35 @@ static void teams_and_targets(int with_target) {
   }
 }
 
+// Settings changed in the serial part before every region, of two threads and of one: a hot team bears that. `inside`:
+// what omp_get_max_threads() says there; 0: what was set.
+static void settings_between(int inside) {
+  static const int kinds[] = {omp_sched_static, omp_sched_dynamic, omp_sched_guided, omp_sched_auto};
+  regions(2, kLong);
+  for (int i = 0; i < 400; ++i) {
+    const int threads = 1 + i % 5, chunk = 1 + i % 7, kind = kinds[i % 4], levels = 1 + i % 3;
+    omp_set_num_threads(threads);
+    if (i % 3) omp_set_schedule((omp_sched_t)kind, chunk);
+    if (i % 11 == 5) omp_set_max_active_levels(levels);
+    const int levels_now = omp_get_max_active_levels();
+    omp_sched_t kind_now;
+    int chunk_now, seen = 0;
+    omp_get_schedule(&kind_now, &chunk_now);
+#pragma omp parallel num_threads(i % 4 == 3 ? 1 : 2) reduction(+ : seen)
+    {
+      omp_sched_t kind_here;
+      int chunk_here;
+      omp_get_schedule(&kind_here, &chunk_here);
+      CHECK(omp_get_num_threads() == (i % 4 == 3 ? 1 : 2) && omp_get_level() == 1);
+      CHECK(omp_get_max_threads() == (inside ? inside : threads) && omp_get_max_active_levels() == levels_now);
+      CHECK(kind_here == kind_now && chunk_here == chunk_now && !omp_get_dynamic());
+      seen += 1;
+    }
+    CHECK(seen == (i % 4 == 3 ? 1 : 2));
+    check_serial();
+  }
+}
+
 // What a hot team bears: target regions that the thread runs itself, with regions inside; proc_bind clauses that ask
 // for what is set. And what it does not: target regions that are tasks.
 static void beside(int with_tasks) {
@@ -531,6 +560,11 @@ int main(int argc, char** argv) {
   omp_set_dynamic(0);
   if (argc > 1 && strcmp(argv[1], "turns") == 0) {
     argc > 2 ? by_turns_inside() : by_turns();
+    puts("ok");
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "settings") == 0) {
+    settings_between(argc > 2 ? atoi(argv[2]) : 0);
     puts("ok");
     return 0;
   }
