@@ -98,12 +98,12 @@ struct HotTeam {
   Icvs icvs;                // of the serial part, when they were last compared
   Icvs taken;               // that the regions inherit
   uint32_t settings;        // nested: settings_count() at the start
-  bool active;        // workers are in dock()
-  bool inside;        // the master is in a region (or in a team of one beside the parked team)
-  bool compare;       // a setting was touched in the serial part
-  bool stale;        // `icvs` and `taken` differ
-  Surplus* surplus;   // surplus.h; kept for the next team of that shape
-  bool lends;         // its threads are surplus ones
+  bool active;              // workers are in dock()
+  bool inside;              // the master is in a region (or in a team of one beside the parked team)
+  bool compare;             // a setting was touched in the serial part
+  bool stale;               // `icvs` and `taken` differ
+  Surplus* surplus;         // surplus.h; kept for the next team of that shape
+  bool lends;               // its threads are surplus ones
   uint32_t size;
   uint64_t epoch;              // last episode; the next fork carries it
   uint64_t regions;            // since the start

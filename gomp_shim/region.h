@@ -93,7 +93,7 @@ struct Icvs {
   int threads, dynamic, levels, schedule, chunk, device;
   bool operator==(const Icvs&) const = default;
 };
-Icvs icvs_now();              // the calling task's
+Icvs icvs_now();  // the calling task's
 void set_icvs(const Icvs& icvs);
 // Do regions inherit all of them as they are? Not with a list in OMP_NUM_THREADS, whose entries are by level.
 extern bool regions_inherit;
