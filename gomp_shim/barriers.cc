@@ -80,14 +80,14 @@ bool GOMP_loop_end_cancel(void) {
 void GOMP_sections_end(void) {
   Position& position = smelt_gomp_position;
   if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_sections_end)();
-  REAL(GOMP_sections_end_nowait)();
+  if (!end_dynamic(position, __builtin_return_address(0))) REAL(GOMP_sections_end_nowait)();
   pass(position);
 }
 
 bool GOMP_sections_end_cancel(void) {
   Position& position = smelt_gomp_position;
   if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_sections_end_cancel)();
-  REAL(GOMP_sections_end_nowait)();
+  if (!end_dynamic(position, __builtin_return_address(0))) REAL(GOMP_sections_end_nowait)();
   pass(position);
   return false;
 }

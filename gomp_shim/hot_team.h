@@ -68,6 +68,7 @@ namespace smelt::gomp {
 struct LoopCall {
   long start, end, step, schedule, chunk;
   bool nonmonotonic = false;
+  bool sections = false;
   bool operator==(const LoopCall&) const = default;
 };
 // GFS_ values of libgomp.h; ABI, compiled into programs.

@@ -13,6 +13,8 @@ bool GOMP_barrier_cancel(void);
 void GOMP_loop_end(void);
 bool GOMP_loop_end_cancel(void);
 void GOMP_loop_end_nowait(void);
+unsigned GOMP_sections_start(unsigned);
+unsigned GOMP_sections_next(void);
 void GOMP_sections_end(void);
 bool GOMP_sections_end_cancel(void);
 void GOMP_sections_end_nowait(void);

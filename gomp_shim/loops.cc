@@ -81,7 +81,24 @@ inline DynamicLoop unsigned_loop(bool up, GompUll start, GompUll end, GompUll st
 
 }  // namespace
 
+// Can a loop be taken in this team? `threads` of the barrier are not those of the team where some are surplus ones:
+// blocks of them share a place in it.
+inline bool takes_loops(const Position& position) {
+  const Barrier& barrier = *position.barrier;
+  return options().dynamic_loops && !lent_in(position) && barrier.participants() > 1 && !barrier.is_crowd();
+}
+
+bool begin_sections(Position& position, unsigned count) {
+  RegionRecord& region = *position.region;
+  position.in_loop =
+      takes_loops(position) && open_units(region.loop_counters, region.loop_threads[position.thread],
+                                          position.barrier->participants(), position.epoch, {1, 0, 1, count, 1});
+  if (position.in_loop && position.thread == 0) openmp::count(region.counters.dynamic_loops);
+  return position.in_loop;
+}
+
 bool begin_dynamic(Position& position, const LoopCall& loop, GompFunction function) {
+  if (loop.sections) return begin_sections(position, static_cast<unsigned>(loop.end - 1));
   if (!loop.nonmonotonic) return false;
   const Schedule how = loop.schedule == kScheduleRuntime ? runtime_schedule() : Schedule{loop.schedule, loop.chunk};
   return begin_dynamic(position, signed_loop(loop.start, loop.end, loop.step, how),
@@ -89,12 +106,8 @@ bool begin_dynamic(Position& position, const LoopCall& loop, GompFunction functi
 }
 
 bool begin_dynamic(Position& position, const DynamicLoop& loop, const void* site) {
-  const Barrier& barrier = *position.barrier;
-  const uint32_t threads = barrier.participants();
-  // `threads` are not those of the team where some are surplus ones: blocks of them share a place in the barrier.
-  if (!options().dynamic_loops || lent_in(position) || threads < 2 || barrier.is_crowd() || loop.step == 0 ||
-      loop.chunk == 0)
-    return false;
+  if (!takes_loops(position) || loop.step == 0 || loop.chunk == 0) return false;
+  const uint32_t threads = position.barrier->participants();
   RegionRecord& region = *position.region;
   if (!open_loop(region.loop_counters, region.loop_threads[position.thread], threads, position.epoch, loop, site))
     return false;
@@ -175,6 +188,25 @@ NEXT(GOMP_loop_ull_nonmonotonic_dynamic_next, GompUll)
 NEXT(GOMP_loop_ull_nonmonotonic_guided_next, GompUll)
 NEXT(GOMP_loop_ull_maybe_nonmonotonic_runtime_next, GompUll)
 NEXT(GOMP_loop_ull_nonmonotonic_runtime_next, GompUll)
+
+unsigned GOMP_sections_start(unsigned count) {
+  Position& position = smelt_gomp_position;
+  if (position.in_loop) [[unlikely]]
+    note_unseen_region();
+  if (!served(position, __builtin_return_address(0)) || !begin_sections(position, count))
+    return STOCK(GOMP_sections_start)(count);
+  return take_section(position.region->loop_threads[position.thread]);
+}
+
+unsigned GOMP_sections_next(void) {
+  const Position& position = smelt_gomp_position;
+  if (!in_dynamic(position, __builtin_return_address(0))) return STRAIGHT(GOMP_sections_next)();
+  return take_section(position.region->loop_threads[position.thread]);
+}
+
+void GOMP_sections_end_nowait(void) {
+  if (!end_dynamic(smelt_gomp_position, __builtin_return_address(0))) STRAIGHT(GOMP_sections_end_nowait)();
+}
 
 void GOMP_loop_end_nowait(void) {
   if (!end_dynamic(smelt_gomp_position, __builtin_return_address(0))) STRAIGHT(GOMP_loop_end_nowait)();

@@ -5,7 +5,9 @@
 //   GOMP_loop_nonmonotonic_guided_start, _next         the same of schedule(guided)
 //   GOMP_loop_nonmonotonic_runtime_start, _next,       schedule(runtime) where the setting says one of these
 //   GOMP_loop_maybe_nonmonotonic_runtime_...           and not monotonic; their ull forms
+//   GOMP_sections_start, _next                         sections, from the same counters
 //   GOMP_loop_end, _end_cancel, _end_nowait            libgomp knows nothing of such a loop: only the barrier is left
+//   GOMP_sections_end, ...
 //   GOMP_parallel_loop_nonmonotonic_dynamic, ...       in a hot team, where every thread begins the loop by itself
 //
 // All of a team take a loop or none does, for what decides is the same for all: the settings, the team, the loop's own

@@ -35,6 +35,8 @@
 // for. So the lengths of all chunks follow from the loop alone, and the counter has to say only which one is next: a
 // thread that takes chunk k walks from the last one that it had to the k-th by itself. Runtimes keep the next iteration
 // instead, which takes a compare-and-swap that fails where threads come at once.
+//
+// Sections are a loop over their numbers, from 1 on, one at a time: whoever is in one may wait for another.
 #pragma once
 
 #include <algorithm>
@@ -129,10 +131,10 @@ inline void look_later(LoopThread& own, uint32_t until) {
   own.until = until;
 }
 
-// Thread `own` of `threads` comes to the next loop of this episode, which is at `site`. False, for all threads alike:
-// too many loops since the last barrier.
-inline bool open_loop(LoopCounter* counters, LoopThread& own, uint32_t threads, uint64_t episode,
-                      const DynamicLoop& loop, const void* site) {
+// Thread `own` of `threads` comes to the next loop of this episode, whose units are iterations. False, for all threads
+// alike: too many loops since the last barrier.
+inline bool open_units(LoopCounter* counters, LoopThread& own, uint32_t threads, uint64_t episode,
+                       const DynamicLoop& loop) {
   if (own.episode != episode) {
     own.episode = episode;
     own.place = 0;
@@ -141,12 +143,17 @@ inline bool open_loop(LoopCounter* counters, LoopThread& own, uint32_t threads, 
   own.counter = &counters[own.place++].word;
   own.threads = threads;
   own.loop = loop;
+  own.units = loop.iterations;
   own.seen = 0;
-  if (loop.guided) {
-    own.units = loop.iterations;
-    own.has_batched = true;  // the long way
-    return true;
-  }
+  own.has_batched = loop.guided;  // which takes the long way
+  return true;
+}
+
+// The same of any loop; it is at `site`.
+inline bool open_loop(LoopCounter* counters, LoopThread& own, uint32_t threads, uint64_t episode,
+                      const DynamicLoop& loop, const void* site) {
+  if (!open_units(counters, own, threads, episode, loop)) return false;
+  if (loop.guided) return true;
   const auto parts = [](uint64_t whole, uint64_t part) { return whole == 0 ? 0 : (whole - 1) / part + 1; };
   const uint64_t chunks = parts(loop.iterations, loop.chunk);
   const uint64_t together = chunks <= kMostUnits ? 1 : parts(chunks, kMostUnits);
@@ -335,6 +342,13 @@ inline bool take_chunk(LoopThread* all, uint32_t me, Chunk* chunk) {
   if (unit >= own.units) return false;
   name_chunk(own, unit, chunk);
   return true;
+}
+
+// The number of the next section; 0: none is left.
+inline uint32_t take_section(LoopThread& own) {
+  if (own.seen >= own.units) return 0;  // it has had the last one
+  own.seen = take_units(own, 1) + 1;
+  return own.seen <= own.units ? static_cast<uint32_t>(own.seen) : 0;
 }
 
 // In the child of a fork, where others are gone in the middle of their loops.

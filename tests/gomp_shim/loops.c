@@ -5,6 +5,7 @@
 //   loops late     a thread that comes late finds little left
 //   loops pairs    an iteration waits for its neighbour to begin: chunks leave one by one, in order
 //   loops turns    an iteration waits for all before it, behind many with nothing to do
+//   loops sections sections alone
 //   loops runtime  20 loops with schedule(runtime)
 //   loops in-order who is given chunks is given them in order
 // Teams of 2, 3 and 4 threads. Hot teams come by repetition: combined loops are the shim's there only.
@@ -246,6 +247,67 @@ static void ahead(int threads) {
   for (int loop = 0; loop < kLoops; ++loop) CHECK(ran[loop] == 5);
 }
 
+// Sections, one of which waits for another; chains of them, combined ones, with lastprivate, and with regions inside.
+static void sections(int threads) {
+  int ran[6] = {0}, last = 0, order = 0;
+#pragma omp parallel num_threads(threads)
+  for (int round = 0; round < 20; ++round) {
+    unsigned state = seed + (unsigned)(omp_get_thread_num() + round);
+    late(&state);
+#pragma omp sections
+    {
+#pragma omp section
+      {
+        while (__atomic_load_n(&order, __ATOMIC_ACQUIRE) != round + 1) sched_yield();
+        ++ran[0];
+      }
+#pragma omp section
+      __atomic_fetch_add(&order, 1, __ATOMIC_RELEASE);
+    }
+    CHECK(ran[0] == round + 1);
+#pragma omp sections nowait
+    {
+#pragma omp section
+      ++ran[1];
+#pragma omp section
+      {
+#pragma omp parallel num_threads(2)
+#pragma omp sections
+        {
+#pragma omp section
+          __atomic_fetch_add(&ran[2], 1, __ATOMIC_RELAXED);
+#pragma omp section
+          __atomic_fetch_add(&ran[2], 1, __ATOMIC_RELAXED);
+        }
+      }
+    }
+#pragma omp sections lastprivate(last)
+    {
+#pragma omp section
+      last = 1;
+#pragma omp section
+      last = 2;
+#pragma omp section
+      last = 100 + round;
+    }
+    CHECK(last == 100 + round);
+#pragma omp barrier
+  }
+  CHECK(ran[1] == 20 && ran[2] == 40 && order == 20);
+  for (int round = 0; round < 20; ++round) {
+#pragma omp parallel sections num_threads(threads)
+    {
+#pragma omp section
+      ++ran[3];
+#pragma omp section
+      ++ran[4];
+#pragma omp section
+      ++ran[5];
+    }
+  }
+  CHECK(ran[3] == 20 && ran[4] == 20 && ran[5] == 20);
+}
+
 // schedule(runtime), whatever it is now.
 static void runtime(Runs* runs, int threads, long n) {
   forget(runs);
@@ -403,6 +465,11 @@ int main(int argc, char** argv) {
     puts("ok");
     return 0;
   }
+  if (argc > 1 && strcmp(argv[1], "sections") == 0) {
+    for (int round = 0; round < 10; ++round) sections(2 + round / 5);
+    puts("ok");
+    return 0;
+  }
   if (argc > 1 && strcmp(argv[1], "in-order") == 0) {
     in_order(2);
     puts("ok");
@@ -424,6 +491,7 @@ int main(int argc, char** argv) {
     combined(&mine, threads, n, chunk);
     loops(&mine, threads, n, chunk, 1 + (long)(next_random(&state) % 5));
     guided(&mine, threads, n, chunk, 1 + (long)(next_random(&state) % 5));
+    sections(threads);
     limits(threads);
     omp_set_schedule(round % 4 == 3   ? omp_sched_guided
                      : round % 4 == 2 ? omp_sched_static

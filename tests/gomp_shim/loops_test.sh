@@ -29,6 +29,7 @@ for hot in 1 0; do
   check_under "iterations wait for those before, SMELT_HOT_TEAM=$hot" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 \
     SMELT_HOT_TEAM=$hot "$programs/loops" turns
 done
+check_under "sections" 0 '; [0-9]{3,} dynamic loops$' SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/loops" sections
 check_under "schedule(runtime): dynamic" 0 '; 20 dynamic loops$' SMELT_STATS=1 SMELT_CPUS=64 \
   OMP_SCHEDULE=dynamic,3 "$programs/loops" runtime
 check_under "schedule(runtime): guided" 0 '; 20 dynamic loops$' SMELT_STATS=1 SMELT_CPUS=64 \

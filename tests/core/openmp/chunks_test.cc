@@ -374,6 +374,29 @@ TEST(Guided, LongLoopsOfManyThreads) {
   }
 }
 
+TEST(Sections, OneAfterTheOther) {
+  Team team(2);
+  const auto open = [&](uint32_t me, uint64_t episode, uint64_t count) {
+    ASSERT_TRUE(open_units(team.counters.get(), team.threads[me], 2, episode, {1, 0, 1, count, 1}));
+  };
+  for (uint64_t episode = 1; episode < 20; episode++) {
+    open(0, episode, 3);
+    EXPECT_EQ(take_section(team.threads[0]), 1u);
+    open(1, episode, 3);
+    EXPECT_EQ(take_section(team.threads[1]), 2u);
+    EXPECT_EQ(take_section(team.threads[1]), 3u);
+    EXPECT_EQ(take_section(team.threads[1]), 0u);
+    if (episode % 3 == 0) {  // others of the same episode: nobody waits
+      open(1, episode, 0);
+      EXPECT_EQ(take_section(team.threads[1]), 0u);
+      open(1, episode, 1);
+      EXPECT_EQ(take_section(team.threads[1]), 1u);
+    }
+    EXPECT_EQ(take_section(team.threads[0]), 0u);
+    EXPECT_EQ(take_section(team.threads[0]), 0u);
+  }
+}
+
 // Threads in many loops, some late, with a barrier after some: every iteration once. In some loops an iteration waits
 // for the one before.
 TEST(Threads, RunEveryIterationOnce) {
