@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "loops.h"
+#include "openmp/at_exit.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
 #include "own_tasks.h"
@@ -421,9 +422,10 @@ const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags) 
 
 bool start_hot(Region& region, uint32_t threads, unsigned flags) {
   if (const char* why = why_not_hot(region, threads, flags)) {
-    if (options().verbose >= 2 && threads > 1 && !region.told && !region.nested) {
+    if (threads > 1 && !region.told && !region.nested) {
       region.told = true;
-      log_line("team of %u: not hot: %s", threads, why);
+      note_not_hot(why);
+      if (options().verbose >= 2) log_line("team of %u: not hot: %s", threads, why);
     }
     return false;
   }

@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "hot_team.h"
+#include "openmp/at_exit.h"
 #include "openmp/callers.h"
 #include "own_tasks.h"
 #include "parked.h"
@@ -82,6 +83,7 @@ void after_fork_in_child() {
     if (region.counters.dynamic_loops.load(std::memory_order_relaxed) > 0)
       forget_loops(region.loop_counters, region.loop_threads, kMaxParticipants);
   });
+  forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
 

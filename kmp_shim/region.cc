@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/os/os.h"
+#include "openmp/at_exit.h"
 #include "openmp/counters.h"
 #include "policy/thresholds.h"
 #include "policy/wait.h"
@@ -46,6 +47,7 @@ void after_fork_in_child() {
   forget_closing();
   position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
+  forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
 

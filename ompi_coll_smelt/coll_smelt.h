@@ -189,6 +189,15 @@ void coll_smelt_say_serving(const coll_smelt_module *module);
 void coll_smelt_say_stepped_aside(const coll_smelt_module *module, int error);
 /* Which limits hold from here on: what the group has seen. */
 void coll_smelt_say_sync(const coll_smelt_module *module);
+/* A negative errno of smelt_group_create, in words. */
+const char *coll_smelt_reason(int error);
+
+/* stats.c: what a rank says at its end. begin: MPI begins, and may use us; not_used: it does not. note: a communicator
+ * was made, or `refused`, a string that stays, says why one is not served. */
+void coll_smelt_stats_begin(void);
+void coll_smelt_stats_not_used(const char *why);
+void coll_smelt_stats_note(const struct ompi_communicator_t *comm, const char *refused);
+void coll_smelt_stats_end(void);
 
 END_C_DECLS
 

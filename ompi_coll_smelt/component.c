@@ -27,6 +27,7 @@ static bool same_series(void) {
     return true;
   coll_smelt_say("not used: it was built for Open MPI %d.%d, and this is %.*s; build Smelt with this Open MPI",
                  OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, (int)strcspn(text, ","), text);
+  coll_smelt_stats_not_used("it was built for another series of Open MPI");
   return false;
 }
 
@@ -53,6 +54,7 @@ static int open_component(void) {
 
 /* A program may leave communicators behind, and with them groups that use the memory. */
 static int close_component(void) {
+  coll_smelt_stats_end();
   coll_smelt_requests_end();
   if (coll_smelt_groups_alive() == 0) smelt_groups_end();
   return OMPI_SUCCESS;
@@ -61,7 +63,12 @@ static int close_component(void) {
 static int init_query(bool progress_threads, bool threads) {
   (void)progress_threads;
   coll_smelt_tally.threads = threads;
-  return mca_coll_smelt_component.priority > 0 ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+  if (mca_coll_smelt_component.priority > 0) {
+    coll_smelt_stats_begin();
+    return OMPI_SUCCESS;
+  }
+  coll_smelt_stats_not_used("the priority of Open MPI's component coll/smelt is 0");
+  return OMPI_ERR_NOT_AVAILABLE;
 }
 
 /* Processes that one mpirun started know the same of each other. Those that were spawned or connected may not, not even
@@ -81,6 +88,7 @@ static bool is_ours(struct ompi_communicator_t *comm) {
 static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int *priority) {
   *priority = mca_coll_smelt_component.priority;
   if (*priority == 0 || !is_ours(comm)) return NULL;
+  coll_smelt_stats_note(comm, NULL);
   if (ompi_group_have_remote_peers(comm->c_local_group)) {
     coll_smelt_nodes *nodes = mca_coll_smelt_component.several_nodes != 0 ? coll_smelt_nodes_new(comm) : NULL;
     return nodes ? &nodes->super : NULL;

@@ -192,6 +192,7 @@ static void create(coll_smelt_module *module) {
   if (module->group) atomic_fetch_add(&groups_alive, 1);
   module->state = error ? COLL_SMELT_STEPPED_ASIDE : COLL_SMELT_SERVING;
   coll_smelt_increment(error ? &coll_smelt_tally.groups_refused : &coll_smelt_tally.groups_created);
+  if (error) coll_smelt_stats_note(module->comm, coll_smelt_reason(error));
   if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(module->comm) == 0) {
     if (error)
       coll_smelt_say_stepped_aside(module, error);

@@ -315,6 +315,7 @@ static void create(coll_smelt_nodes *nodes) {
   if (reason) free_hierarchy(nodes);
   nodes->state = reason ? COLL_SMELT_STEPPED_ASIDE : COLL_SMELT_SERVING;
   coll_smelt_increment(reason ? &coll_smelt_tally.hierarchies_refused : &coll_smelt_tally.hierarchies_created);
+  if (reason) coll_smelt_stats_note(nodes->comm, reason);
   if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(nodes->comm) == 0) say(nodes, largest, reason);
 }
 

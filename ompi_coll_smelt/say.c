@@ -69,12 +69,13 @@ void coll_smelt_say_serving(const coll_smelt_module *module) {
   const char *why;
   (void)smelt_group_sync(module->group, &why);
   if (*why) coll_smelt_say_sync(module);
+  if (mca_coll_smelt_component.verbose < 2) return;
 #define SMELT_COLLECTIVE(NAME, name, mpi, ...) say_collective(module, SMELT_COLLECTIVE_##NAME, #mpi);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 }
 
-static const char *reason(int error) {
+const char *coll_smelt_reason(int error) {
   switch (-error) {
     case ENOTSUP:
       return "the ranks do not share a machine, a user, or the right to open each other's memory in /proc (run them in "
@@ -88,5 +89,5 @@ static const char *reason(int error) {
 
 void coll_smelt_say_stepped_aside(const coll_smelt_module *module, int error) {
   coll_smelt_say("%s (%d ranks): not used, Open MPI's other components serve it: %s", name_of(module->comm),
-                 ompi_comm_size(module->comm), reason(error));
+                 ompi_comm_size(module->comm), coll_smelt_reason(error));
 }

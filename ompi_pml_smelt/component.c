@@ -96,6 +96,7 @@ static mca_pml_base_module_t *init(int *priority, bool progress_threads, bool th
   const char *why = pml_smelt_steps_aside();
   if (why) {
     if (pml_smelt_verbose >= 1) pml_smelt_say("not used: %s", why);
+    pml_smelt_stats_not_used(why);
     return NULL;
   }
   pml_smelt_threads = threads;
@@ -129,6 +130,7 @@ static void stand_before(void) {
   mca_pml.pml_max_tag = pml_smelt_lower.pml_max_tag;
   mca_pml.pml_flags = pml_smelt_lower.pml_flags;
   elected = true;
+  pml_smelt_stats_begin();
 }
 
 static int finalize(void) {
@@ -138,6 +140,7 @@ static int finalize(void) {
     return OMPI_SUCCESS;
   }
   elected = false;
+  pml_smelt_stats_end();
   pml_smelt_node_leave(); /* which may know of requests that are not complete */
   pml_smelt_requests_end();
   mca_pml_base_selected_component = lower_component;

@@ -3,7 +3,10 @@
 
 #include "opal/mca/base/mca_base_pvar.h"
 
+#include <smelt/options.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 pml_smelt_counters pml_smelt_tally;
 
@@ -69,4 +72,29 @@ void pml_smelt_register_counters(const mca_base_component_t *component) {
   offer(component, "longest_unexpected", "most messages at a time that nobody had asked for",
         MCA_BASE_PVAR_CLASS_HIGHWATERMARK, read_endpoint, (void *)OF(longest_unexpected));
 #undef OF
+}
+
+void pml_smelt_stats_begin(void) {
+  char line[64];
+  snprintf(line, sizeof line, "{\"part\":\"pml\",\"pid\":%d,\"begin\":true}", (int)getpid());
+  (void)smelt_stats_append(line);
+}
+
+void pml_smelt_stats_not_used(const char *why) {
+  char line[256];
+  snprintf(line, sizeof line, "{\"part\":\"pml\",\"pid\":%d,\"refused\":\"%s\"}", (int)getpid(), why);
+  (void)smelt_stats_append(line);
+}
+
+void pml_smelt_stats_end(void) {
+  const pml_smelt_counters *const all = &pml_smelt_tally;
+#define NOW(counter) atomic_load_explicit(&all->counter, memory_order_relaxed)
+  char line[256];
+  snprintf(line, sizeof line,
+           "{\"part\":\"pml\",\"pid\":%d,\"end\":true,\"sends\":%llu,\"receives\":%llu,\"communicators\":%llu,"
+           "\"communicators_left\":%llu}",
+           (int)getpid(), NOW(inline_sends) + NOW(eager_sends) + NOW(long_sends) + NOW(far_sends), NOW(receives),
+           NOW(communicators_served), NOW(communicators_left));
+#undef NOW
+  (void)smelt_stats_append(line);
 }

@@ -1,11 +1,8 @@
 #include "openmp/counters.h"
 
 #include <pthread.h>
-#include <cstdio>
+#include <new>
 
-#include "base/log.h"
-#include "base/options.h"
-#include "openmp/symbols.h"
 #include "policy/wait.h"
 
 namespace smelt::openmp {
@@ -32,29 +29,6 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   sum->surplus_evictions += now(counters.evictions);
 }
 
-[[gnu::destructor]] void print_at_exit() {
-  smelt_openmp_counts sum;
-  sum_counters(&sum);
-  // First: most processes under LD_PRELOAD are a shell, a helper without OpenMP, and need not read the settings to end.
-  if (sum.regions + sum.other_regions == 0 || !options().stats) return;
-  const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
-  // In the usual process there are none, and a reader need not wonder what they are.
-  char loops[64] = "", tasks[64] = "", surplus[96] = "", others[64] = "";
-  if (sum.shared_loops > 0) std::snprintf(loops, sizeof loops, "; %llu dynamic loops", number(sum.shared_loops));
-  if (sum.own_tasks > 0) std::snprintf(tasks, sizeof tasks, "; %llu tasks by stealing", number(sum.own_tasks));
-  if (sum.surplus_regions > 0)
-    std::snprintf(surplus, sizeof surplus, "; %llu regions of user-level threads (%llu times taken from a carrier)",
-                  number(sum.surplus_regions), number(sum.surplus_evictions));
-  if (sum.other_regions > 0)
-    std::snprintf(others, sizeof others, "; %llu regions of other OpenMP runtimes", number(sum.other_regions));
-  log_line(
-      "OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu %s's for tasks "
-      "(%llu waits given up for one); %llu sleeps%s%s%s%s",
-      number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
-      number(sum.own_episodes), number(sum.real_episodes), runtime.name, number(sum.abandoned), number(sum.sleeps),
-      loops, tasks, surplus, others);
-}
-
 }  // namespace
 
 void count_elsewhere() { elsewhere.fetch_add(1, std::memory_order_relaxed); }
@@ -78,6 +52,16 @@ void remove_counters(Counters* counters) {
     break;
   }
   counters_unlock();
+}
+
+void forget_counts() {
+  gone = {};
+  elsewhere.store(0, std::memory_order_relaxed);
+  for (Counters* counters = first; counters; counters = counters->next) {
+    Counters* const next = counters->next;
+    new (counters) Counters;
+    counters->next = next;
+  }
 }
 
 void sum_counters(smelt_openmp_counts* sum) {

@@ -45,6 +45,8 @@ void remove_counters(Counters* counters);  // what they counted is kept
 void counters_lock();                      // around fork: a child must not inherit a held lock
 void counters_unlock();
 
+void forget_counts();  // in a child of fork, which has one thread
+
 void sum_counters(smelt_openmp_counts* sum);
 
 }  // namespace smelt::openmp

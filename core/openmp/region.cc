@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/os/os.h"
+#include "openmp/at_exit.h"
 #include "policy/wait.h"
 
 namespace smelt::openmp {
@@ -85,6 +86,7 @@ void count_team(RegionRecord& region, uint32_t threads) {
   // Modulo 2^32 the difference is right whichever is larger.
   headcount.threads.fetch_add(threads - region.counted, std::memory_order_relaxed);
   region.counted = threads;
+  note_team(threads + region.nested);  // a nested team's master is counted in the team around it
 }
 
 }  // namespace smelt::openmp

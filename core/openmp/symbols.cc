@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "openmp/at_exit.h"
 #include "smelt_config.h"
 
 namespace smelt::openmp {
@@ -79,19 +80,12 @@ void resolve_all() {
     __atomic_store_n(&smelt_real[i], dlsym(library, name), __ATOMIC_RELAXED);  // relaxed: released below
     name += std::strlen(name) + 1;
   }
-  char none_loaded[40];
+  static char none_loaded[40];  // it is told of at the end, too
   std::snprintf(none_loaded, sizeof none_loaded, "no %s is loaded", runtime.name);
   const char* const reason = none ? none_loaded : refuse(library);
   __atomic_store_n(&resolved_active, reason == nullptr, __ATOMIC_RELEASE);
   if (reason && options().verbose >= 1) log_line("%s: takes nothing: %s", SMELT_VERSION, reason);
-}
-
-// A program that never called OpenMP is told so, if it asked: at the end, because before that nobody can know.
-[[gnu::destructor]] void report_idle() {
-  if (runtime.quiet_idle || __atomic_load_n(&smelt_real[runtime.entry], __ATOMIC_RELAXED)) return;
-  const char* verbose = environment("SMELT_VERBOSE");
-  if (verbose && *verbose >= '1' && *verbose <= '9')
-    log_line("%s: took nothing: the program never called %s", SMELT_VERSION, runtime.name);
+  note_use(reason);
 }
 
 }  // namespace

@@ -24,11 +24,12 @@ std::atomic<const Profile*> profile{&loaded};  // release by the canary; acquire
 pthread_once_t profile_once = PTHREAD_ONCE_INIT;
 constinit Canary canary;
 std::atomic<bool> canary_taken{false};
-std::atomic<bool> reported{false};
+std::atomic<bool> reported{false}, guessed{false};
 
 void load_profile_once() {
   Refusal why;
   if (load_profile(&loaded, &why) != 0) loaded.header.cpus = 0;  // no memory: every team becomes a crowd
+  guessed.store(loaded.source == ProfileSource::kGuess, std::memory_order_relaxed);  // told at the end of the process
   // A profile that nobody asked for is found or not: a job's output is no place to say so.
   if (why.text[0] && (options().profile[0] || options().verbose >= 1)) log_line("%s", why.text);
 }
@@ -268,6 +269,8 @@ void ask_canary(Canary& asked, const RegionRecord& region, uint32_t size) {
   }
   if (drifted && rescale_profile(loaded, factor, &rescaled) == 0) profile.store(&rescaled, std::memory_order_release);
 }
+
+bool profile_is_guessed() { return guessed.load(std::memory_order_relaxed); }
 
 void free_team(Team& team) {
   free_victims(team.victims);

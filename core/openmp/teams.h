@@ -53,6 +53,9 @@ void ask_canary(Canary& canary, const RegionRecord& region, uint32_t size);
 
 void free_team(Team& team);
 
+// The barriers were planned by typical costs, for want of a profile.
+bool profile_is_guessed();
+
 // SMELT_VERBOSE=2: one line. `hot` says how fork and join are served.
 void report_hot(const RegionRecord& region, const Team& team, const char* hot);
 

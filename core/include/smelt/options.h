@@ -34,6 +34,11 @@ SMELT_API int smelt_option_get(unsigned i, smelt_option *option);
  * -ENOENT for an unknown name. */
 SMELT_API int smelt_option_set(const char *name, const char *value);
 
+/* For hosts that count what they did: appends `line`, up to 2047 characters without a line feed, to the file that the
+ * setting SMELT_STATS_FILE names. 0; -ENOENT where none is named or it does not exist, -EINVAL for NULL, -E2BIG for a
+ * longer line, or why it could not be written. Thread-safe. */
+SMELT_API int smelt_stats_append(const char *line);
+
 SMELT_END
 
 #endif
