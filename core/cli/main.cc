@@ -67,8 +67,8 @@ int dispatch(std::vector<std::string> words) {
   app.footer(
       "First steps:\n  smelt doctor              is this a good moment to measure?\n  smelt calibrate           "
       "measure this machine, once\n"
-      "  smelt info                what is known about it\n  smelt run -- ./app        run an OpenMP program "
-      "with Smelt's barriers\nSettings: 'smelt config'. Each command explains itself: smelt COMMAND --help");
+      "  smelt try -- ./app        is your program faster with Smelt? Runs it in pairs\n  smelt run -- ./app        "
+      "run an OpenMP or MPI program with Smelt\nSettings: 'smelt config'. Each command explains itself: smelt COMMAND --help");
   Action chosen;
   std::vector<std::string> tail;
   add_calibrate(app, chosen);
@@ -79,6 +79,7 @@ int dispatch(std::vector<std::string> words) {
   add_compare(app, chosen);
   add_draw(app, chosen);
   add_report(app, chosen);
+  add_try(app, chosen, tail);
   add_run(app, chosen, tail);
   add_network(app, chosen);
   add_tune(app, chosen);
@@ -91,10 +92,11 @@ int dispatch(std::vector<std::string> words) {
   }
   if (words.empty())
     throw UserError(
-        "which command? doctor, calibrate, profile, info, tree, compare, draw, report, run, network, tune or config; "
+        "which command? doctor, calibrate, profile, info, tree, compare, draw, report, try, run, network, tune or config; "
         "see 'smelt --help'");
   check_verb(app, words);
-  if (words[0] == "run") {  // behind "--" everything belongs to the program, and the parser must not look at it
+  if (words[0] == "run" ||
+      words[0] == "try") {  // behind "--" everything belongs to the program, and the parser must not look at it
     const auto dashes = std::find(words.begin(), words.end(), "--");
     tail.assign(dashes, words.end());
     words.erase(dashes, words.end());

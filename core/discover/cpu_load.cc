@@ -2,6 +2,7 @@
 // is needed: a neighbour that takes less spoils few batches, and medians do not mind.
 #include "discover/cpu_load.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -127,6 +128,22 @@ Finding steal_finding(const System& system, const AllTimes& before, const AllTim
 }
 
 }  // namespace
+
+LoadSoFar load_so_far(const System& system) {
+  const SystemFiles files(system.root);
+  const auto tick = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  LoadSoFar sum;
+  const AllTimes times = read_times(files);
+  for (const uint32_t cpu : system.allowed) {
+    const auto found = times.find(cpu);
+    if (found == times.end()) continue;
+    sum.told = true;
+    sum.busy_s += static_cast<double>(found->second.busy) / tick;
+    sum.stolen_s += static_cast<double>(found->second.stolen) / tick;
+  }
+  sum.throttled = throttled_periods(files);
+  return sum;
+}
 
 std::vector<Finding> load_conditions(const System& system) {
   const SystemFiles files(system.root);

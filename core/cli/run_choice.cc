@@ -1,0 +1,129 @@
+#include "cli/run_choice.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/open_mpi_parameters.h"
+#include "cli/preload.h"
+#include "network/interfaces.h"
+#include "profile/text/error.h"
+#include "profile/text/network.h"
+
+namespace smelt {
+namespace {
+
+// With colons between, as LD_PRELOAD wants them.
+std::string shims_to_use(const RunChoice& choice, const std::string& component) {
+  if (choice.stock) return "";
+  std::string shim = choice.library, beside;
+  if (shim.empty()) {
+    shim = find_shim();
+    beside = find_kmp_shim();
+    if (shim.empty() && component.empty())
+      throw UserError(
+          fmt::format("{} is neither beside this program nor in its library directory; name it with "
+                      "--library PATH",
+                      kShimName));
+  } else if (::access(shim.c_str(), R_OK) != 0) {
+    throw UserError(fmt::format("--library {}: {}; name the {} to use", shim, std::strerror(errno), kShimName));
+  } else {
+    shim = std::filesystem::absolute(shim).string();  // the program may start in, or change to, another directory
+  }
+  for (const std::string& path : {shim, beside})
+    if (path.find_first_of(": ") != std::string::npos)
+      throw UserError(
+          fmt::format("{}: LD_PRELOAD cannot hold a path with a colon or a space; copy the library elsewhere "
+                      "and name it with --library",
+                      path));
+  return shim + (shim.empty() || beside.empty() ? "" : ":") + beside;
+}
+
+std::string component_to_use(const RunChoice& choice) {
+  if (choice.stock) return "";
+  const std::string component = find_component();
+  // Open MPI has no way to write a path with a colon; OpenMP programs need not care.
+  return component.find(':') == std::string::npos ? component : "";
+}
+
+// With --messages: the folder of the component that serves them. Not always, since it is not known yet that they are
+// never slower.
+std::string messages_to_use(const RunChoice& choice) {
+  if (!choice.messages || choice.stock) return "";
+  const std::string folder = find_messages_component();
+  if (!folder.empty() && folder.find(':') == std::string::npos) return folder;
+  // the program runs all the same
+  warn(fmt::format("--messages: {}; Open MPI's messages remain its own",
+                   folder.empty() ? "there is no component for them here, which is built with Open MPI 4.1 only"
+                                  : fmt::format("Open MPI cannot read a path with a colon, {}", folder)));
+  return "";
+}
+
+// With --networks: what follows from the sampled ones, where they are still those of this machine.
+std::vector<Parameter> network_parameters(const RunChoice& choice) {
+  if (!choice.networks) return {};
+  try {
+    const std::string path = default_network_path();
+    if (::access(path.c_str(), F_OK) != 0) throw UserError("no network was sampled yet; see 'smelt network --help'");
+    const NetworkProfile profile = read_network_profile(path);
+    const std::vector<NetworkInterface> here = network_interfaces();
+    for (const NetworkRail& rail : profile.rails)
+      if (std::none_of(here.begin(), here.end(), [&](const NetworkInterface& one) {
+            return one.name == rail.interface && one.driver == rail.driver;
+          }))
+        throw UserError(fmt::format("{}: there is no {} ({}) here any more; sample the networks again", path,
+                                    rail.interface, rail.driver));
+    const std::vector<Parameter> parameters = open_mpi_parameters(profile);
+    const std::string user = users_network_variable(parameters);
+    if (!user.empty()) throw UserError(fmt::format("{} is set", user));
+    if (choice.verbose) {
+      std::string said;
+      for (const Parameter& one : parameters) said += fmt::format(" {}={}", one.name, one.value);
+      warn(fmt::format("Open MPI is given, from {}:{}", path, said));
+    }
+    return parameters;
+  } catch (const UserError& error) {  // the program runs all the same
+    warn(fmt::format("--networks: {}; Open MPI keeps its own parameters", error.what()));
+    return {};
+  }
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& verb, RunChoice& choice) {
+  verb.add_option("--library", choice.library, "the shim to use instead of those that belong to this program")
+      ->type_name("PATH");
+  verb.add_flag("--messages", choice.messages,
+                "serve Open MPI's messages between ranks of a node as well, not its collectives alone (Open MPI 4.1)");
+  verb.add_flag("--networks", choice.networks,
+                "give Open MPI's TCP component the parameters that follow from the sampled networks (smelt tune)");
+}
+
+std::vector<std::string> command_behind(const CLI::App& verb, const std::vector<std::string>& tail) {
+  // Where the program's name came before any "--", the "--" is one of its arguments.
+  std::vector<std::string> command = verb.remaining();
+  if (!command.empty() && command[0].starts_with('-'))
+    throw UserError(fmt::format("{}: no such option; see 'smelt {} --help'", command[0], verb.get_name()));
+  const size_t skip = command.empty() && !tail.empty() ? 1 : 0;
+  command.insert(command.end(), tail.begin() + static_cast<std::ptrdiff_t>(skip), tail.end());
+  return command;
+}
+
+RunParts parts_to_run(const RunChoice& choice, const std::string& program) {
+  RunParts parts;
+  parts.component = component_to_use(choice);
+  parts.shims = shims_to_use(choice, parts.component);
+  parts.messages = messages_to_use(choice);
+  parts.verbose = choice.verbose;
+  parts.sanitizer = program.empty() ? "" : sanitizer_runtime(program);
+  parts.networks = network_parameters(choice);
+  return parts;
+}
+
+}  // namespace smelt

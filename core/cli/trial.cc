@@ -1,0 +1,153 @@
+#include "cli/trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "profile/text/statistics.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr double kNoticed = 0.02;              // a smaller difference is none, whatever the interval says
+constexpr double kNarrow = 0.05;               // an interval that lies as close to 1 as that says "no difference"
+constexpr double kSettled = 0.02;              // an interval as wide as that need not get narrower
+constexpr size_t kFewest = 10;                 // pairs before one is believed
+constexpr double kBusy = 0.2, kStolen = 0.02;  // as smelt doctor sees them
+constexpr double kShortRun = 0.03;             // a start that takes this share of the program's time is worth a word
+
+std::vector<double> ratios_of(const std::vector<PairOfRuns>& pairs) {
+  std::vector<double> ratios;
+  for (const PairOfRuns& pair : pairs) ratios.push_back(pair.ratio());
+  return ratios;
+}
+
+// "1.21", "0.0042": two digits behind the point, or two that are not zero.
+std::string ratio_text(double ratio) {
+  return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio);
+}
+
+std::string interval_text(const MedianInterval& interval) {
+  return fmt::format("({}-{})", ratio_text(interval.low), ratio_text(interval.high));
+}
+
+// What may have slowed the program down, or have blurred the comparison, as far as it was seen.
+std::vector<std::string> disturbances(const Circumstances& seen) {
+  std::vector<std::string> found;
+  if (seen.throttled > 0)
+    found.push_back(fmt::format(
+        "a CPU quota stopped the program {} times: raise the container's limit, or use fewer threads", seen.throttled));
+  if (seen.others_cpus >= kBusy)
+    found.push_back(fmt::format("other processes kept {:.1f} of {} CPUs busy: try again when the machine is quiet",
+                                seen.others_cpus, seen.cpus));
+  if (seen.stolen >= kStolen)
+    found.push_back(
+        fmt::format("the hypervisor took {:.0f} % of the CPU time away: try again later", seen.stolen * 100));
+  return found;
+}
+
+std::vector<std::string> reasons_for_slower(const Circumstances& seen) {
+  std::vector<std::string> reasons;
+  if (!seen.told) reasons.push_back("nothing of it was served: no process of it has told");
+  const uint64_t most = std::max<uint64_t>(seen.threads, 1) * std::max<uint64_t>(seen.ranks, 1);
+  if (most > seen.cpus && seen.ranks > 1)
+    reasons.push_back(fmt::format("{} ranks{} on {} CPUs: try as many as there are CPUs", seen.ranks,
+                                  seen.threads > 1 ? fmt::format(" of {} threads", seen.threads) : "", seen.cpus));
+  else if (most > seen.cpus)
+    reasons.push_back(fmt::format("{} threads on {} CPUs: try OMP_NUM_THREADS={}, or SMELT_SURPLUS=1", seen.threads,
+                                  seen.cpus, seen.cpus));
+  for (std::string& one : disturbances(seen)) reasons.push_back(std::move(one));
+  if (seen.messages) reasons.push_back("messages are served, too: try without --messages");
+  if (seen.guessed) reasons.push_back("this machine is not calibrated: try 'smelt calibrate'");
+  return reasons;
+}
+
+}  // namespace
+
+MedianInterval median_interval(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  // The k-th smallest and the k-th largest hold the median unless fewer than k values lie on one side of it.
+  double term = std::pow(0.5, static_cast<double>(n)), below = term;  // of 0 of n; of fewer than k = 1
+  size_t k = 1;
+  double confidence = 1 - 2 * below;
+  while (2 * (k + 1) <= n + 1) {
+    term *= static_cast<double>(n - k + 1) / static_cast<double>(k);
+    below += term;
+    if (1 - 2 * below < kConfidence) break;
+    confidence = 1 - 2 * below;
+    ++k;
+  }
+  return {values[k - 1], values[n - k], std::max(confidence, 0.0)};
+}
+
+RatioFound ratio_of(const std::vector<PairOfRuns>& pairs) {
+  const std::vector<double> ratios = ratios_of(pairs);
+  return {median(ratios), quantile(ratios, 0.25), quantile(ratios, 0.75), median_interval(ratios)};
+}
+
+bool is_settled(const std::vector<PairOfRuns>& pairs) {
+  if (pairs.size() < kFewest) return false;
+  const RatioFound found = ratio_of(pairs);
+  return found.interval.high - found.interval.low <= kSettled * found.median;
+}
+
+const char* verdict_name(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::kFaster: return "faster";
+    case VerdictKind::kSame: return "same";
+    case VerdictKind::kSlower: return "slower";
+    case VerdictKind::kUnsettled: return "unsettled";
+    case VerdictKind::kNothingServed: return "nothing served";
+  }
+  return "";
+}
+
+Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& seen) {
+  Verdict verdict;
+  const RatioFound found = ratio_of(pairs);
+  const double ratio = found.median, low = found.interval.low, high = found.interval.high;
+  const std::string around = interval_text(found.interval);
+  if (seen.told && !seen.served) {
+    verdict.kind = VerdictKind::kNothingServed;
+    verdict.text = fmt::format("nothing to gain, nothing was served: {}; measured {} {}", seen.not_served,
+                               ratio_text(ratio), around);
+    if (high < 1 - kNoticed || low > 1 + kNoticed) verdict.reasons = disturbances(seen);
+    return verdict;
+  }
+  if (low > 1 && ratio >= 1 + kNoticed) {
+    verdict.kind = VerdictKind::kFaster;
+    verdict.text = fmt::format("keep it: {} times as fast {}", ratio_text(ratio), around);
+  } else if (high < 1 && ratio <= 1 - kNoticed) {
+    verdict.kind = VerdictKind::kSlower;
+    verdict.reasons = reasons_for_slower(seen);
+    verdict.text = fmt::format("slower here: {} {}; ", ratio_text(ratio), around) +
+                   (verdict.reasons.empty()
+                        ? "nothing that was measured says why: try SMELT_HOT_TEAM=0, then SMELT_DYNAMIC_LOOPS=0 "
+                          "(docs/debugging.md)"
+                        : "most likely " + verdict.reasons[0]);
+  } else if (low >= 1 - kNarrow && high <= 1 + kNarrow) {
+    verdict.kind = VerdictKind::kSame;
+    verdict.text = fmt::format("no difference {}", around);
+  } else {
+    verdict.kind = VerdictKind::kUnsettled;
+    verdict.reasons = disturbances(seen);
+    verdict.text =
+        fmt::format("not settled: {} {}, the runs differ too much; {}", ratio_text(ratio), around,
+                    verdict.reasons.empty() ? fmt::format("try --pairs {}", std::max<size_t>(4 * pairs.size(), 20))
+                                            : verdict.reasons[0]);
+  }
+  std::vector<double> stock;
+  for (const PairOfRuns& pair : pairs) stock.push_back(pair.stock.wall_s);
+  if (seen.launcher_s > kShortRun * median(stock))
+    verdict.reasons.push_back(fmt::format(
+        "a start by 'smelt run' adds about {:.0f} ms, which is not counted: for many short runs, set once what "
+        "'smelt run --dry-run' prints",
+        seen.launcher_s * 1000));
+  return verdict;
+}
+
+}  // namespace smelt
