@@ -26,9 +26,7 @@ namespace {
   if (plan.in >= 0) ::dup2(plan.in, 0);
   if (plan.out >= 0) ::dup2(plan.out, 1);
   if (plan.err >= 0) ::dup2(plan.err, 2);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (plan.signals) ::sigprocmask(SIG_SETMASK, plan.signals, nullptr);
   set_environment(plan.changes);
   std::vector<char*> argv = argument_pointers(plan.command);
   int64_t words[2] = {os::now_ns(), 0};

@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <csignal>
 
 #include <string>
 #include <vector>
@@ -14,8 +15,9 @@ namespace smelt {
 struct ChildPlan {
   std::vector<std::string> command;
   std::vector<EnvironmentChange> changes;
-  bool apart = false;               // in a session of its own, without a terminal: a signal to -pid ends all of it
-  int in = -1, out = -1, err = -1;  // what it has for standard input, output and error; -1: ours
+  bool apart = false;                 // in a session of its own, without a terminal: a signal to -pid ends all of it
+  const sigset_t* signals = nullptr;  // held back in it; nullptr: those that are held back here
+  int in = -1, out = -1, err = -1;    // what it has for standard input, output and error; -1: ours
 };
 
 struct Child {

@@ -52,7 +52,15 @@ int end_like(int status) {
 int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> changes, const JobKind& kind) {
   const StatsFile file;
   changes.push_back({"SMELT_STATS_FILE", file.path()});
-  const Child child = start_child({.command = arguments.command, .changes = std::move(changes)});
+  sigset_t handed_on, usual;  // none comes before there is somebody to hand it on to
+  sigemptyset(&handed_on);
+  for (const int signal : kHandedOn) sigaddset(&handed_on, signal);
+  ::sigprocmask(SIG_BLOCK, &handed_on, &usual);
+  ChildPlan plan;
+  plan.command = arguments.command;
+  plan.changes = std::move(changes);
+  plan.signals = &usual;
+  const Child child = start_child(plan);
   if (child.error) return cannot_execute(arguments.command[0], child.error);
   g_program = child.pid;
   for (const int signal : {SIGINT, SIGQUIT}) std::signal(signal, SIG_IGN);
@@ -61,6 +69,7 @@ int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> c
     ::sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN) std::signal(signal, hand_on);
   }
+  ::sigprocmask(SIG_SETMASK, &usual, nullptr);
   int status = 0;
   while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }

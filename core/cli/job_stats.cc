@@ -24,7 +24,7 @@ namespace {
 using StatsJson = nlohmann::json;
 
 // What has begun and not ended, by part and process.
-using Begun = std::set<std::pair<std::string, int64_t>>;
+using Begun = std::set<std::pair<std::string, uint64_t>>;
 
 uint64_t number_of(const StatsJson& line, const char* name) {
   const auto found = line.find(name);
@@ -88,7 +88,7 @@ void add_messages(MessageStats& sum, const StatsJson& line) {
 
 void add_line(JobStats& sum, Begun& begun, const StatsJson& line) {
   const std::string part = text_of(line, "part");
-  const auto process = std::make_pair(part, line.value("pid", int64_t{0}));
+  const auto process = std::make_pair(part, number_of(line, "pid"));
   if (flag_of(line, "begin")) {
     begun.insert(process);
   } else if (part == "coll" || part == "pml") {
@@ -175,8 +175,8 @@ std::string collectives_text(const CollectiveStats& one, const JobKind& kind) {
   if (all == 0) return text + "no collective was called" + silent;
   std::string names;
   for (const auto& [name, count] : one.each) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", name, count);
-  text += fmt::format("{} of {} served{}{}", one.served, count_of(all, "collective call"), names.empty() ? "" : ": ",
-                      names);
+  text += fmt::format("{} of {} of all ranks served{}{}", one.served, count_of(all, "collective call"),
+                      names.empty() ? "" : ": ", names);
   if (one.passed_on) {
     const std::string why =
         !one.why.empty() ? one.why
@@ -224,8 +224,9 @@ std::string StatsFile::content() const {
 }
 
 bool JobStats::told() const {
-  return !openmp.empty() || unused > 0 || collectives.told + collectives.silent + messages.told + messages.silent > 0 ||
-         !collectives.refused.empty() || !messages.refused.empty();
+  uint64_t silent = collectives.silent + messages.silent, all = unused + collectives.told + messages.told;
+  for (const auto& [name, one] : openmp) silent += one.silent, all += one.told;
+  return silent == 0 && (all > 0 || !collectives.refused.empty() || !messages.refused.empty());
 }
 
 bool JobStats::served() const {

@@ -58,7 +58,7 @@ struct JobStats {
   CollectiveStats collectives;
   MessageStats messages;
 
-  bool told() const;    // anything at all
+  bool told() const;    // all that began has told what it did
   bool served() const;  // anything
   uint64_t threads() const;
 };

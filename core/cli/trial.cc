@@ -50,7 +50,7 @@ std::vector<std::string> disturbances(const Circumstances& seen) {
 
 std::vector<std::string> reasons_for_slower(const Circumstances& seen) {
   std::vector<std::string> reasons;
-  if (!seen.told) reasons.push_back("nothing of it was served: no process of it has told");
+  if (!seen.told && !seen.served) reasons.push_back("nothing of it was served: no process of it has told");
   const uint64_t most = std::max<uint64_t>(seen.threads, 1) * std::max<uint64_t>(seen.ranks, 1);
   if (most > seen.cpus && seen.ranks > 1)
     reasons.push_back(fmt::format("{} ranks{} on {} CPUs: try as many as there are CPUs", seen.ranks,

@@ -43,7 +43,7 @@ struct Circumstances {
   uint32_t cpus = 1;       // that the program may use
   uint64_t threads = 0;    // of its largest OpenMP team, all ranks' together
   uint64_t ranks = 0;      // of MPI
-  bool told = false;       // the program's processes have said what was served
+  bool told = false;       // all of the program's processes have said what was served
   bool served = false;     // anything
   std::string not_served;  // why not, as served_line() says it
   bool guessed = false;    // without a profile

@@ -139,6 +139,7 @@ WatchedRun watch_run(const ChildPlan& planned, const std::atomic<bool>& asked) {
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ChildPlan plan = planned;
   plan.apart = true;
+  plan.signals = held.usual();
   plan.in = nothing, plan.out = out.write, plan.err = err.write;
   const Child child = start_child(plan);
   ::close(nothing);

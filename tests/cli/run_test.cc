@@ -70,6 +70,55 @@ TEST(Run, Verbose) {
   EXPECT_EQ(run_with({"--", "sh", "-c", "echo \"${SMELT_VERBOSE-unset}\""}).out, "unset\n");
 }
 
+// The last line is the launcher's, one of the whole job; nothing beside it says something else.
+TEST(Run, TellsWhatWasServed) {
+  const std::string program = from_environment("SMELT_TEST_MEETING");
+  if (program.empty() || from_environment("SMELT_TEST_SHIM").empty()) GTEST_SKIP() << "no OpenMP shim";
+  const auto last_line = [](const Outcome& outcome) {
+    const size_t end = outcome.err.rfind('\n');
+    return end == std::string::npos ? "" : outcome.err.substr(outcome.err.rfind('\n', end - 1) + 1);
+  };
+  const std::map<std::string, std::string> counted = {{"SMELT_STATS", "1"}, {"SMELT_SPIN_US", "50"}};
+  Outcome outcome = run({{"run", "--", "sh", "-c", program + " 20; " + program + " 20"}, counted});
+  EXPECT_EQ(outcome.out, "60 meetings\n60 meetings\n");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_TRUE(outcome.err.starts_with("smelt: OpenMP (libgomp, 2 threads): ")) << outcome.err;
+  EXPECT_NE(outcome.err.find(" of 40 parallel regions and "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("; in 2 processes"), std::string::npos) << outcome.err;
+
+  outcome = run({{"run", "--verbose", "--", "sh", "-c", program + " 5"}, counted});
+  EXPECT_NE(last_line(outcome).find(" of 5 parallel regions and "), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("took nothing"), std::string::npos) << outcome.err;
+  // An inner one leaves it to the outer one.
+  outcome = run({{"run", "--", from_environment("SMELT"), "run", "--verbose", "--", program, "5"}, counted});
+  EXPECT_EQ(outcome.err.find("smelt: OpenMP ("), outcome.err.rfind("smelt: OpenMP (")) << outcome.err;
+  EXPECT_NE(last_line(outcome).find(" of 5 parallel regions and "), std::string::npos) << outcome.err;
+
+  EXPECT_EQ(run({{"run", "--verbose", "--", "sleep", "0"}, {}}).err,
+            "smelt: loaded; no process called libgomp or libomp\n");
+  EXPECT_EQ(run({{"run", "--verbose", "--stock", "--", program}, {}}).err, "smelt: not loaded: --stock\n");
+  outcome = run({{"run", "--verbose", "--", program, "5", "leaves"}, counted});
+  EXPECT_NE(last_line(outcome).find("1 process left by a signal, _exit or exec and did not tell"), std::string::npos)
+      << outcome.err;
+}
+
+// With a launcher that waits, the program's end is still the launcher's, and so are the signals it is sent.
+TEST(Run, EndsAsTheProgramDoes) {
+  EXPECT_EQ(run_with({"--verbose", "--", "sh", "-c", "exit 42"}).code, 42);
+  EXPECT_EQ(run_with({"--verbose", "--", "sh", "-c", "kill -KILL $$"}).code, 128 + 9);
+  EXPECT_EQ(run_with({"--verbose", "--", "/no/such/program"}).code, 127);
+  for (const int signal : {SIGTERM, SIGUSR1}) {
+    const std::string mark = scratch() + "/handed-on-" + std::to_string(signal);
+    Call call;
+    call.arguments = {
+        "run", "--library", library(), "--verbose",
+        "--",  "sh",        "-c",      "trap 'exit 7' TERM USR1; echo >" + mark + "; while :; do sleep 0.05; done"};
+    call.interrupt_when = [&] { return std::filesystem::exists(mark); };
+    call.signal = signal;
+    EXPECT_EQ(run(call).code, 7) << signal;
+  }
+}
+
 TEST(Run, DryRunPrintsWhatOneWouldType) {
   const Outcome dry = run_with({"--dry-run", "--verbose", "--", "./my app", "plain", "it's", "$HOME", ""});
   EXPECT_EQ(dry.code, 0);
@@ -200,7 +249,9 @@ TEST(Run, PutsMessagesUnderOpenMpiWhenAskedTo) {
   const auto printed = [&](const char* option, std::map<std::string, std::string> environment) {
     const Outcome outcome = run_with({option, "--", "sh", "-c", "echo \"${" + path + "-none} ${" + enable + "-none}\""},
                                      std::move(environment));
-    EXPECT_EQ(outcome.err, "");
+    if (std::strcmp(option, "--verbose") != 0) {
+      EXPECT_EQ(outcome.err, "");
+    }
     return outcome.out;
   };
   const std::string both = component() + ":" + messages;
