@@ -18,10 +18,10 @@ _smelt() {
   case ${COMP_WORDS[2]-} in [a-z]*) [ "$COMP_CWORD" -gt 2 ] && below=${COMP_WORDS[2]} ;; esac
 
   # From the program's name on it is another program's command line.
-  if [ "$verb" = run ]; then
+  if [ "$verb" = run ] || [ "$verb" = try ]; then
     for ((i = 2; i < COMP_CWORD; ++i)); do
       case ${COMP_WORDS[i]} in
-        --library) ((++i)) ;;
+        --library | --pairs | --seconds) ((++i)) ;;
         --) below=program; ((++i)); break ;;
         -*) ;;
         *) below=program; break ;;

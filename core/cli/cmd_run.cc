@@ -48,20 +48,17 @@ int end_like(int status) {
   return 128 + signal;
 }
 
-// Waits for the program, and says in one line what was served. The terminal's Ctrl-C reaches it without us.
-int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> changes, const JobKind& kind) {
-  const StatsFile file;
-  changes.push_back({"SMELT_STATS_FILE", file.path()});
+// Starts the program, waits for it, and hands signals on; its status. The terminal's Ctrl-C reaches it without us.
+int wait_for_program(const ChildPlan& planned, int* error) {
   sigset_t handed_on, usual;  // none comes before there is somebody to hand it on to
   sigemptyset(&handed_on);
   for (const int signal : kHandedOn) sigaddset(&handed_on, signal);
   ::sigprocmask(SIG_BLOCK, &handed_on, &usual);
-  ChildPlan plan;
-  plan.command = arguments.command;
-  plan.changes = std::move(changes);
+  ChildPlan plan = planned;
   plan.signals = &usual;
   const Child child = start_child(plan);
-  if (child.error) return cannot_execute(arguments.command[0], child.error);
+  *error = child.error;
+  if (child.error) return 0;
   g_program = child.pid;
   for (const int signal : {SIGINT, SIGQUIT}) std::signal(signal, SIG_IGN);
   for (const int signal : kHandedOn) {
@@ -73,8 +70,22 @@ int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> c
   int status = 0;
   while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
-  warn(served_line(parse_job_stats(file.content()), kind));
-  return end_like(status);
+  return status;
+}
+
+// The same, and at the end one line of what was served.
+int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> changes, const JobKind& kind) {
+  int error = 0, status = 0;
+  {
+    const StatsFile file;
+    changes.push_back({"SMELT_STATS_FILE", file.path()});
+    ChildPlan plan;
+    plan.command = arguments.command;
+    plan.changes = std::move(changes);
+    status = wait_for_program(plan, &error);
+    if (!error) warn(served_line(parse_job_stats(file.content()), kind));
+  }  // the file is gone before a signal ends us
+  return error ? cannot_execute(arguments.command[0], error) : end_like(status);
 }
 
 bool wants_to_be_told(const RunChoice& choice) {

@@ -1,5 +1,5 @@
-// smelt try: is this program faster with Smelt, here and now? Runs the user's own command in pairs, without and with, in
-// turns, and says what came of it.
+// smelt try: is this program faster with Smelt, here and now? Runs the user's own command in pairs, without and with,
+// in turns, and says what came of it.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

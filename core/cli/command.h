@@ -25,6 +25,7 @@ void add_profile(CLI::App& app, Action& chosen);
 // `tail` is what the command line held from its first "--" on; it must outlive `chosen`.
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail);
 void add_try(CLI::App& app, Action& chosen, const std::vector<std::string>& tail);  // as add_run
+void add_env(CLI::App& app, Action& chosen);
 void add_config(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_network(CLI::App& app, Action& chosen);

@@ -161,7 +161,8 @@ std::string collectives_text(const CollectiveStats& one, const JobKind& kind) {
     if (!one.refused.empty()) return "MPI: collectives not served: " + one.refused;
     if (kind.component)
       return fmt::format(
-          "MPI: no rank told of Smelt: {} starts another MPI than Open MPI {}, which its component was built for, or is "
+          "MPI: no rank told of Smelt: {} starts another MPI than Open MPI {}, which its component was built for, or "
+          "is "
           "told to leave it out (--mca coll), or the ranks did not end by MPI_Finalize",
           kind.launcher, SMELT_OPEN_MPI_SERIES);
     return fmt::format("{}: the Open MPI component was not built: {}; then run ./quickstart again", kind.launcher,

@@ -68,7 +68,8 @@ int dispatch(std::vector<std::string> words) {
       "First steps:\n  smelt doctor              is this a good moment to measure?\n  smelt calibrate           "
       "measure this machine, once\n"
       "  smelt try -- ./app        is your program faster with Smelt? Runs it in pairs\n  smelt run -- ./app        "
-      "run an OpenMP or MPI program with Smelt\nSettings: 'smelt config'. Each command explains itself: smelt COMMAND --help");
+      "run an OpenMP or MPI program with Smelt\nSettings: 'smelt config'. Each command explains itself: smelt COMMAND "
+      "--help");
   Action chosen;
   std::vector<std::string> tail;
   add_calibrate(app, chosen);
@@ -81,6 +82,7 @@ int dispatch(std::vector<std::string> words) {
   add_report(app, chosen);
   add_try(app, chosen, tail);
   add_run(app, chosen, tail);
+  add_env(app, chosen);
   add_network(app, chosen);
   add_tune(app, chosen);
   add_config(app, chosen);
@@ -92,8 +94,8 @@ int dispatch(std::vector<std::string> words) {
   }
   if (words.empty())
     throw UserError(
-        "which command? doctor, calibrate, profile, info, tree, compare, draw, report, try, run, network, tune or config; "
-        "see 'smelt --help'");
+        "which command? doctor, calibrate, profile, info, tree, compare, draw, report, try, run, env, network, tune or "
+        "config; see 'smelt --help'");
   check_verb(app, words);
   if (words[0] == "run" ||
       words[0] == "try") {  // behind "--" everything belongs to the program, and the parser must not look at it

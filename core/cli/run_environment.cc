@@ -61,7 +61,8 @@ std::vector<EnvironmentChange> run_environment(const RunParts& parts) {
   add_preload(parts, changes);
   add_components(parts, changes);
   for (const Parameter& one : parts.networks) changes.push_back({mca(one), one.value});
-  if (parts.verbose) changes.push_back({"SMELT_VERBOSE", "1"});
+  if (parts.verbose && !(is_set("SMELT_VERBOSE") && *environment("SMELT_VERBOSE") > '1'))
+    changes.push_back({"SMELT_VERBOSE", "1"});
   return changes;
 }
 

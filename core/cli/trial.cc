@@ -120,6 +120,7 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
   }
   if (low > 1 && ratio >= 1 + kNoticed) {
     verdict.kind = VerdictKind::kFaster;
+    verdict.reasons = disturbances(seen);  // what is told is told of that moment
     verdict.text = fmt::format("keep it: {} times as fast {}", ratio_text(ratio), around);
   } else if (high < 1 && ratio <= 1 - kNoticed) {
     verdict.kind = VerdictKind::kSlower;
@@ -131,6 +132,7 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
                         : "most likely " + verdict.reasons[0]);
   } else if (low >= 1 - kNarrow && high <= 1 + kNarrow) {
     verdict.kind = VerdictKind::kSame;
+    verdict.reasons = disturbances(seen);
     verdict.text = fmt::format("no difference {}", around);
   } else {
     verdict.kind = VerdictKind::kUnsettled;
@@ -144,8 +146,8 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
   for (const PairOfRuns& pair : pairs) stock.push_back(pair.stock.wall_s);
   if (seen.launcher_s > kShortRun * median(stock))
     verdict.reasons.push_back(fmt::format(
-        "a start by 'smelt run' adds about {:.0f} ms, which is not counted: for many short runs, set once what "
-        "'smelt run --dry-run' prints",
+        "a start by 'smelt run' adds about {:.0f} ms, which is not counted: for many short runs, eval \"$(smelt env)\" "
+        "once",
         seen.launcher_s * 1000));
   return verdict;
 }

@@ -68,6 +68,8 @@ TEST(Run, StockTakesTheShimAway) {
 TEST(Run, Verbose) {
   EXPECT_EQ(run_with({"--verbose", "--", "sh", "-c", "echo \"$SMELT_VERBOSE\""}).out, "1\n");
   EXPECT_EQ(run_with({"--", "sh", "-c", "echo \"${SMELT_VERBOSE-unset}\""}).out, "unset\n");
+  // Whoever wants to know more keeps it.
+  EXPECT_EQ(run_with({"--verbose", "--", "sh", "-c", "echo \"$SMELT_VERBOSE\""}, {{"SMELT_VERBOSE", "2"}}).out, "2\n");
 }
 
 // The last line is the launcher's, one of the whole job; nothing beside it says something else.
@@ -128,6 +130,52 @@ TEST(Run, DryRunPrintsWhatOneWouldType) {
   const Outcome line = run_with({"--dry-run", "--", "printf", "%s|", "a b", "it's", "$HOME", "x=1", "*", "\\"});
   const Outcome shell = run_with({"--stock", "--", "sh", "-c", line.out});
   EXPECT_EQ(shell.out, "a b|it's|$HOME|x=1|*|\\|");
+}
+
+// smelt env: what a shell sets by eval is what smelt run would have set; and what is taken away again.
+TEST(Env, SwitchesAShellOnAndOff) {
+  if (from_environment("SMELT_TEST_SHIM").empty()) GTEST_SKIP() << "no OpenMP shim on this architecture";
+  const std::string smelt_program = from_environment("SMELT");
+  const auto in_shell = [](const std::string& script, std::map<std::string, std::string> environment = {}) {
+    Call call;
+    call.program = "/bin/sh";
+    call.arguments = {"-euc", script};
+    call.environment = std::move(environment);
+    const Outcome outcome = run(call);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const std::string on = "eval \"$(" + smelt_program + " env)\"; ",
+                    off = "eval \"$(" + smelt_program + " env --off)\"; ";
+  const std::string print = "env | grep -E '^(LD_PRELOAD|OMPI_|PMIX_)' | sort";
+  const std::string here = "LD_PRELOAD=libc.so.6\n";
+  const std::map<std::string, std::string> before = {{"LD_PRELOAD", "libc.so.6"}};
+  const std::string by_run = in_shell(smelt_program + " run -- sh -c \"" + print + "\"", before);
+  EXPECT_NE(by_run.find("libsmelt_gomp.so"), std::string::npos) << by_run;
+  EXPECT_EQ(in_shell(on + print, before), by_run);
+  EXPECT_EQ(in_shell(on + on + print, before), by_run);  // twice is once
+  EXPECT_EQ(in_shell(on + off + print, before), here);
+  EXPECT_EQ(in_shell(off + print, before), here);
+  EXPECT_EQ(in_shell(on + off + "echo ${LD_PRELOAD-none}"), "none\n");
+}
+
+TEST(Env, InOtherForms) {
+  if (from_environment("SMELT_TEST_SHIM").empty()) GTEST_SKIP() << "no OpenMP shim on this architecture";
+  const std::string odd = "/a 'b' \\ $HOME";
+  const std::map<std::string, std::string> odd_path = {{"OMPI_MCA_mca_base_component_path", odd}};
+  const nlohmann::json variables = run({{"env", "--format", "json"}, odd_path}).json();
+  const std::string preload = variables["LD_PRELOAD"];
+  EXPECT_NE(preload.find("libsmelt_gomp.so:"), std::string::npos);
+  EXPECT_NE(smelt({"env", "--format", "file"}).out.find("LD_PRELOAD=" + preload + "\n"), std::string::npos);
+  const std::string fish = run({{"env", "--format", "fish"}, odd_path}).out;
+  EXPECT_NE(fish.find("set -gx LD_PRELOAD '" + preload + "';\n"), std::string::npos) << fish;
+  if (!component().empty()) {
+    EXPECT_EQ(variables["OMPI_MCA_mca_base_component_path"], component() + ":" + odd);
+    EXPECT_NE(fish.find(":/a \\'b\\' \\\\ $HOME';\n"), std::string::npos) << fish;
+  }
+  EXPECT_EQ(run({{"env", "--off", "--format", "fish"}, {{"LD_PRELOAD", preload}}}).out, "set -e LD_PRELOAD;\n");
+  EXPECT_EQ(smelt({"env", "--off"}).out, "");
+  EXPECT_EQ(smelt({"env", "--format", "csh"}).code, 2);
 }
 
 TEST(Run, NotFoundAndNotExecutable) {
