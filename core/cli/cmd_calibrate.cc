@@ -19,6 +19,7 @@
 #include "cli/methods.h"
 #include "cli/other_figures.h"
 #include "cli/progress_line.h"
+#include "cli/terminal.h"
 #include "discover/conditions.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
@@ -127,20 +128,20 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
     put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   } else if (!arguments.quiet) {
     for (const std::string& remark : found.remarks) warn(remark);
-    put(fmt::format("machine     {}\n", header.machine));
-    put(fmt::format("measured    {} CPUs, {} ordered pairs, {:.1f} s ({})\n", image.n(), header.pairs_measured,
-                    found.seconds, header.method));
-    put(fmt::format("ping-pong   {:.1f} ns one way, spread {:.0f} %\n", double{header.one_way_hop},
-                    header.spread * 100.0));
-    put(hops_text(hops, image.costs().unit));
-    put(classes_text(image.classes, image.costs().unit));
-    put(queues_text(image.queues, header.all_to_all));
-    put(methods_text(image.curves));
-    put(other_figures_text(image.wait, image.fans, image.distances));
-    put(winners_text(image.winners, cpus));
-    put(fmt::format("written     {}\n            {}\n", written.packed, written.json));
+    put_page(fmt::format("machine     {}\n", header.machine));
+    put_page(fmt::format("measured    {} CPUs, {} ordered pairs, {:.1f} s ({})\n", image.n(), header.pairs_measured,
+                         found.seconds, header.method));
+    put_page(fmt::format("ping-pong   {:.1f} ns one way, spread {:.0f} %\n", double{header.one_way_hop},
+                         header.spread * 100.0));
+    put_page(hops_text(hops, image.costs().unit));
+    put_page(classes_text(image.classes, image.costs().unit));
+    put_page(queues_text(image.queues, header.all_to_all));
+    put_page(methods_text(image.curves));
+    put_page(other_figures_text(image.wait, image.fans, image.distances));
+    put_page(winners_text(image.winners, cpus));
+    put_page(fmt::format("written     {}\n            {}\n", written.packed, written.json));
     // A profile that processes will not find by themselves deserves the word that makes them.
-    if (!arguments.output.empty()) put(fmt::format("use it      SMELT_PROFILE={}\n", written.packed));
+    if (!arguments.output.empty()) put_page(fmt::format("use it      SMELT_PROFILE={}\n", written.packed));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "cli/measured.h"
 #include "cli/picture_options.h"
 #include "cli/subsets.h"
+#include "cli/terminal.h"
 #include "generate/exact.h"
 #include "profile/text/error.h"
 #include "zoo/zoo.h"
@@ -130,7 +131,7 @@ void put_summary(const std::vector<Comparison>& all, bool json) {
                      gap.worst_on);
   out += "ratio: predicted / cheapest, geometric mean. best on: machines where nothing is cheaper.\n";
   if (first.op == Operation::kReduce) out += kFixedOrder;
-  put(out);
+  put_page(out);
 }
 
 // "7-12" or "9". Throws UserError.
@@ -185,15 +186,15 @@ void put_subsets(const SubsetResult& result, const SubsetRequest& request, size_
     put(out.dump(2) + "\n");
     return;
   }
-  put(fmt::format("{} among {} sets of {} to {} CPUs of {} machine{}, {} cost model, seed {}\n",
-                  operation_name(request.op), result.sets, request.least, request.most, machines,
-                  machines == 1 ? "" : "s", model, request.effort.seed));
+  put_page(fmt::format("{} among {} sets of {} to {} CPUs of {} machine{}, {} cost model, seed {}\n",
+                       operation_name(request.op), result.sets, request.least, request.most, machines,
+                       machines == 1 ? "" : "s", model, request.effort.seed));
   put(fmt::format("  {:<18} {:>10} {:>10} {:>10}  {}\n", "above the optimum", "mean", "worst", "optimal", "worst on"));
   for (const auto& [name, gaps] : rows)
     put(fmt::format(
         "  {:<18} {:>9.3f}% {:>9.2f}% {:>10}  {}\n", name, 100 * gaps->mean, 100 * gaps->worst, gaps->optimal,
         gaps->worst > 0 ? fmt::format("{}: {}", one_line(gaps->worst_machine), cpu_ranges(gaps->worst_cpus)) : "-"));
-  put("annealing: pattern optimised without its exact method. optimal: sets where it is the optimum.\n");
+  put_page("annealing: pattern optimised without its exact method. optimal: sets where it is the optimum.\n");
 }
 
 int run_subsets(const CompareArguments& arguments) {
@@ -280,7 +281,7 @@ int run_compare(const CompareArguments& arguments) {
   else if (arguments.json)
     put(json_of(all.front()).dump(2) + "\n");
   else
-    put(text_of(all.front()));
+    put_page(text_of(all.front()));
   return code;
 }
 

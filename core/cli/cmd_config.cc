@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 
 namespace smelt {
 namespace {
@@ -63,7 +64,10 @@ void add_config(CLI::App& app, Action& chosen) {
       "parameters:\n  mpirun --mca coll_smelt_priority 90 ...");
   verb->callback([json, &chosen] {
     chosen = [json] {
-      put(*json ? config_json() : config_text());
+      if (*json)
+        put(config_json());
+      else
+        put_page(config_text());
       return 0;
     };
   });

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/doctor.h"
+#include "cli/terminal.h"
 
 namespace smelt {
 namespace {
@@ -18,21 +19,31 @@ std::string counted(size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string severity_text(Severity severity) {
+  const Ink ink = severity == Severity::kWarning ? Ink::kWarning
+                  : severity == Severity::kNote  ? Ink::kNote
+                                                 : Ink::kGood;
+  return inked(ink, fmt::format("{:7}", severity_name(severity)));
+}
+
 std::string doctor_text(const std::vector<Finding>& findings) {
   size_t width = 0;
   for (const Finding& f : findings) width = std::max(width, f.what.size());
-  std::string out;
-  for (const Finding& f : findings) {
-    out += fmt::format("{:7}  {:{}}  {}\n", severity_name(f.severity), f.what, width, one_line(f.found));
-    if (!f.why.empty()) out += fmt::format("{:7}  why: {}\n{:7}  do:  {}\n", "", f.why, "", f.advice);
-  }
   const auto count = [&](Severity severity) {
     return static_cast<size_t>(
         std::count_if(findings.begin(), findings.end(), [=](const Finding& f) { return f.severity == severity; }));
   };
   const size_t warnings = count(Severity::kWarning);
-  out += fmt::format("{}, {}: {}\n", counted(warnings, "warning"), counted(count(Severity::kNote), "note"),
-                     warnings ? "figures taken now would be wrong" : "nothing here would make figures wrong");
+  // The conclusion first.
+  std::string out =
+      inked(Ink::kStrong,
+            fmt::format("{}, {}: {}", counted(warnings, "warning"), counted(count(Severity::kNote), "note"),
+                        warnings ? "figures taken now would be wrong" : "nothing here would make figures wrong")) +
+      "\n";
+  for (const Finding& f : findings) {
+    out += fmt::format("{}  {:{}}  {}\n", severity_text(f.severity), f.what, width, one_line(f.found));
+    if (!f.why.empty()) out += fmt::format("{:7}  why: {}\n{:7}  do:  {}\n", "", f.why, "", f.advice);
+  }
   return out;
 }
 
@@ -69,7 +80,10 @@ void add_doctor(CLI::App& app, Action& chosen) {
   verb->callback([json, &chosen] {
     chosen = [json] {
       const std::vector<Finding> findings = examine_this_machine();
-      put(*json ? doctor_json(findings) : doctor_text(findings));
+      if (*json)
+        put(doctor_json(findings));
+      else
+        put_page(doctor_text(findings));
       return any_warning(findings) ? kExitWarning : 0;
     };
   });

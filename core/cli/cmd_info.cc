@@ -18,6 +18,7 @@
 #include "cli/picture_request.h"
 #include "cli/preload.h"
 #include "cli/rails.h"
+#include "cli/terminal.h"
 #include "cli/thresholds.h"
 #include "cli/zoo_list.h"
 #include "discover/machine.h"
@@ -265,7 +266,10 @@ void add_info(CLI::App& app, Action& chosen) {
       if (arguments->rails) {
         const NetworkProfile profile =
             read_network_profile(arguments->network.empty() ? default_network_path() : arguments->network);
-        put(arguments->json ? rails_json(profile) : rails_text(profile));
+        if (arguments->json)
+          put(rails_json(profile));
+        else
+          put_page(rails_text(profile));
         if (arguments->plot == "-")
           put(rails_plot_text(profile));
         else if (!arguments->plot.empty())
@@ -276,10 +280,16 @@ void add_info(CLI::App& app, Action& chosen) {
       if (!report.costs.note.empty()) warn(report.costs.note);
       if (arguments->thresholds) {
         const Situation situation = situation_of(report.cpus.size(), arguments->participants, report.this_machine);
-        put(arguments->json ? thresholds_json(report.costs, situation) : thresholds_text(report.costs, situation));
+        if (arguments->json)
+          put(thresholds_json(report.costs, situation));
+        else
+          put_page(thresholds_text(report.costs, situation));
         return 0;
       }
-      put(arguments->json ? info_json(report) : info_text(report));
+      if (arguments->json)
+        put(info_json(report));
+      else
+        put_page(info_text(report));
       return 0;
     };
   });

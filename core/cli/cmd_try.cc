@@ -22,6 +22,7 @@
 #include "cli/progress_line.h"
 #include "cli/run_choice.h"
 #include "cli/run_environment.h"
+#include "cli/terminal.h"
 #include "cli/trial.h"
 #include "cli/watched_run.h"
 #include "discover/cpu_load.h"
@@ -234,7 +235,10 @@ std::string output_text(const Trial& trial) {
 bool output_differs(const Trial& trial) { return !trial.differs.empty() && !trial.stock_varies; }
 
 std::string trial_text(const Trial& trial, const Verdict& verdict, double seconds) {
-  std::string out = (output_differs(trial) ? "its output is another one with Smelt; " : "") + verdict.text + "\n";
+  const bool warns = output_differs(trial) || verdict.kind == VerdictKind::kSlower;
+  const Ink ink = warns ? Ink::kWarning : verdict.kind == VerdictKind::kFaster ? Ink::kGood : Ink::kStrong;
+  std::string out =
+      inked(ink, (output_differs(trial) ? "its output is another one with Smelt; " : "") + verdict.text) + "\n";
   const auto row = [&out](const char* name, const std::string& text) {
     out += fmt::format("  {:<10}{}\n", name, text);
   };
@@ -338,7 +342,7 @@ int run_try(TryArguments arguments) {
                            {"served", {{"line", trial.served}}}};
       put(out.dump(2, ' ', false, TryJson::error_handler_t::replace) + "\n");
     } else {
-      put(failure + "\n");
+      put_page(inked(Ink::kWarning, failure) + "\n");
     }
     return kExitWarning;
   }
@@ -346,9 +350,10 @@ int run_try(TryArguments arguments) {
       trial.pairs.empty() ? "nothing is known yet" : fmt::format("this is what {} pairs tell", trial.pairs.size()));
   if (trial.pairs.empty()) return interrupted;
   const Verdict verdict = verdict_of(trial.pairs, trial.seen);
-  put(arguments.json
-          ? trial_json(arguments, trial, verdict, seconds).dump(2, ' ', false, TryJson::error_handler_t::replace) + "\n"
-          : trial_text(trial, verdict, seconds));
+  if (arguments.json)
+    put(trial_json(arguments, trial, verdict, seconds).dump(2, ' ', false, TryJson::error_handler_t::replace) + "\n");
+  else
+    put_page(trial_text(trial, verdict, seconds));
   return interrupted ? interrupted : output_differs(trial) ? kExitWarning : 0;
 }
 
