@@ -121,8 +121,7 @@ std::string silent_text(uint64_t silent, const char* noun) {
 std::string regions_left(const OpenMpStats& one) {
   const uint64_t left = one.regions - std::min(one.hot, one.regions);
   if (left == 0) return "";
-  std::string why = one.not_hot;
-  if (why.empty()) why = one.asked == "1" ? "OMP_NUM_THREADS=1" : "of one thread, the first of a size, or nested";
+  const std::string why = one.not_hot.empty() ? "the first of a size, or nested" : one.not_hot;
   return fmt::format("; {} left to {}: {}", count_of(left, "region"), one.runtime, why);
 }
 
@@ -132,11 +131,13 @@ std::string openmp_text(const OpenMpStats& one) {
   if (!one.refused.empty())
     return fmt::format("OpenMP ({}): loaded, takes nothing: {}{}", one.runtime, one.refused, silent);
   std::string text;
-  if (one.threads < 2 && !one.served()) {
-    text = fmt::format("OpenMP ({}): loaded; no region of two or more threads{}", one.runtime,
-                       one.asked.empty() ? "" : ": OMP_NUM_THREADS=" + one.asked);
+  const std::string alone =
+      one.threads < 2 ? "no region of two or more threads" + (one.asked.empty() ? "" : ": OMP_NUM_THREADS=" + one.asked)
+                      : "";
+  if (!alone.empty() && !one.served()) {
+    text = fmt::format("OpenMP ({}): loaded; {}", one.runtime, alone);
   } else {
-    text = fmt::format("OpenMP ({}, {}): ", one.runtime, count_of(one.threads, "thread"));
+    text = fmt::format("OpenMP ({}, {}): ", one.runtime, count_of(std::max<uint64_t>(one.threads, 1), "thread"));
     // Of libomp no region is forked or joined by us.
     const bool forks = one.runtime == "libgomp";
     if (forks) text += fmt::format("{} of {} and ", one.hot, count_of(one.regions, "parallel region"));
@@ -149,6 +150,7 @@ std::string openmp_text(const OpenMpStats& one) {
     if (one.barriers_left)
       text += fmt::format("; {} left to {} for its tasks", count_of(one.barriers_left, "barrier"), one.runtime);
   }
+  if (!alone.empty() && one.served()) text += "; " + alone;
   if (one.elsewhere)
     text += fmt::format("; {} of another OpenMP runtime not served", count_of(one.elsewhere, "region"));
   if (one.told > 1) text += fmt::format("; in {} processes", one.told);

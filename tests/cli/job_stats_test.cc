@@ -68,6 +68,10 @@ TEST(JobStats, WhyNothingWasServed) {
   EXPECT_EQ(line_of(libgomp(7, "\"unused\":true")), "loaded; no process called libgomp or libomp");
   EXPECT_EQ(line_of(libgomp(7, "\"end\":true,\"threads\":1,\"regions\":5,\"asked\":\"1\"")),
             "OpenMP (libgomp): loaded; no region of two or more threads: OMP_NUM_THREADS=1");
+  // Regions of one thread are served, too.
+  EXPECT_EQ(line_of(libgomp(7, "\"end\":true,\"threads\":1,\"regions\":5,\"hot\":5,\"asked\":\"1\"")),
+            "OpenMP (libgomp, 1 thread): 5 of 5 parallel regions and 0 barriers served; no region of two or more "
+            "threads: OMP_NUM_THREADS=1");
   EXPECT_EQ(line_of(libgomp(7, "\"end\":true,\"refused\":\"OMP_CANCELLATION is on\"")),
             "OpenMP (libgomp): loaded, takes nothing: OMP_CANCELLATION is on");
   const std::string cold =
