@@ -19,7 +19,6 @@
 #include "cli/methods.h"
 #include "cli/other_figures.h"
 #include "cli/progress_line.h"
-#include "cli/terminal.h"
 #include "discover/conditions.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"

@@ -15,7 +15,6 @@
 #include "cli/measured.h"
 #include "cli/picture_options.h"
 #include "cli/subsets.h"
-#include "cli/terminal.h"
 #include "generate/exact.h"
 #include "profile/text/error.h"
 #include "zoo/zoo.h"

@@ -7,7 +7,6 @@
 
 #include "base/options.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
 
 namespace smelt {
 namespace {

@@ -18,7 +18,6 @@
 #include "cli/picture_request.h"
 #include "cli/preload.h"
 #include "cli/rails.h"
-#include "cli/terminal.h"
 #include "cli/thresholds.h"
 #include "cli/zoo_list.h"
 #include "discover/machine.h"

@@ -46,7 +46,8 @@ inline constexpr int kExitNoExecute = 126;  // the shell's conventions, kept by 
 inline constexpr int kExitNotFound = 127;
 inline constexpr int kExitInterrupted = 130;
 
-void put(const std::string& text);  // to stdout; main reports a failure once, at the end
+void put(const std::string& text);       // to stdout; main reports a failure once, at the end
+void put_page(const std::string& text);  // to be read: as wide as the terminal
 // What -o names. Throws UserError.
 void write_file(const std::string& path, std::string_view content);
 void warn(const std::string& text);  // "smelt: ...", one line on stderr

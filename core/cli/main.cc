@@ -11,12 +11,15 @@
 
 #include "base/options.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "profile/text/error.h"
 #include "smelt_config.h"
 
 namespace smelt {
 
 void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void put_page(const std::string& text) { put(wrapped(text, terminal_width())); }
 
 void write_file(const std::string& path, std::string_view content) {
   errno = 0;

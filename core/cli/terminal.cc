@@ -7,17 +7,11 @@
 #include <vector>
 
 #include "base/options.h"
-#include "cli/command.h"
 
 namespace smelt {
 namespace {
 
 constexpr size_t kNarrowest = 20;  // narrower terminals do their own
-
-uint32_t terminal_width() {
-  winsize size{};
-  return ::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
 
 bool takes_colours() {
   const char* const refused = environment("NO_COLOR");
@@ -101,6 +95,9 @@ std::string wrapped(std::string_view text, uint32_t width) {
   return out;
 }
 
-void put_page(const std::string& text) { put(wrapped(text, terminal_width())); }
+uint32_t terminal_width() {
+  winsize size{};
+  return ::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 }  // namespace smelt

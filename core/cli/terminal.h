@@ -12,11 +12,10 @@ enum class Ink { kGood, kNote, kWarning, kStrong };
 // `text` in a colour, or as it is: where standard output is no terminal, TERM says "dumb", or NO_COLOR is set.
 std::string inked(Ink ink, std::string_view text);
 
-// To standard output. On a terminal no line is longer than it is wide: what is left of a line goes below its last
-// column.
-void put_page(const std::string& text);
+uint32_t terminal_width();  // of standard output; 0: it is no terminal
 
-// The same as text; width 0: as it is. A word that is longer than a line stays whole.
+// No line is longer than `width`: what is left of one goes below its last column. A word that is longer than a line
+// stays whole; width 0: as it is.
 std::string wrapped(std::string_view text, uint32_t width);
 
 }  // namespace smelt
