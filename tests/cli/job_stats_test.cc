@@ -31,10 +31,9 @@ JobKind kind_of(const char* launcher, bool component, const char* obstacle = "")
 
 TEST(JobStats, OneProcess) {
   const std::string content = libgomp(7, kBegin) + libgomp(7, kServed);
-  EXPECT_EQ(
-      line_of(content),
-      "OpenMP (libgomp, 2 threads): 9 of 10 parallel regions and 30 barriers served; 1 region left to libgomp: of "
-      "one thread, the first of a size, or nested");
+  EXPECT_EQ(line_of(content),
+            "OpenMP (libgomp, 2 threads): 9 of 10 parallel regions and 30 barriers served; 1 region left to libgomp: "
+            "the first of a size, or nested");
   const JobStats stats = parse_job_stats(content);
   EXPECT_TRUE(stats.told());
   EXPECT_TRUE(stats.served());
