@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <cstring>
 
 #include <smelt/options.h>
 
@@ -47,10 +46,8 @@ void append_stats(const char* path, const char* format, ...) {
 
 extern "C" int smelt_stats_append(const char* line) {
   if (!line) return -EINVAL;
-  char text[2048];
-  const size_t length = std::strlen(line);
-  if (length >= sizeof text) return -E2BIG;
-  std::memcpy(text, line, length);
-  text[length] = '\n';
-  return smelt::append(smelt::options().stats_file, text, length + 1);
+  char text[2049];
+  const int length = std::snprintf(text, sizeof text, "%s\n", line);
+  if (length >= static_cast<int>(sizeof text)) return -E2BIG;
+  return smelt::append(smelt::options().stats_file, text, static_cast<size_t>(length));
 }

@@ -89,7 +89,7 @@ ranks_of() {  # SIZE...
     # Few rounds: Open MPI's own waits do not hand the turn to another CPU.
     start="mpirun -n $size --use-hwthread-cpus --bind-to hwthread"
     check "$size ranks are served" 0 "MPI_COMM_WORLD \($size ranks\): barrier" \
-      $start -x SMELT_VERBOSE=1 "$mpi/counters" used --calls 5
+      $start -x SMELT_VERBOSE=2 "$mpi/counters" used --calls 5
     grep -q '^ok$' "$output" || fails "$size ranks: served, but not ok"
     check "$size ranks look where they are" 0 '^[0-9]+ [0-9]+$' $start sh -c '
       cpu=$(sed -n "s/^Cpus_allowed_list:[^0-9]*//p" /proc/self/status)

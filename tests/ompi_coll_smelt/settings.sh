@@ -31,9 +31,22 @@ export OMPI_MCA_coll_smelt_priority=90
 ok "silent by default" 2 crash forget
 if [ "$(wc -l <"$output")" -ne 1 ]; then fail "not silent"; fi
 mpi "verbose: the methods of each communicator" 0 'smelt: coll/smelt: MPI_COMM_WORLD \(2 ranks\): barrier' 2 -x \
-  SMELT_VERBOSE=1 counters used
-mpi "coll_smelt_verbose" 0 'smelt: coll/smelt: MPI_COMM_WORLD \(3 ranks\): allreduce' 3 --mca coll_smelt_verbose 1 \
+  SMELT_VERBOSE=2 counters used
+mpi "coll_smelt_verbose" 0 'smelt: coll/smelt: MPI_COMM_WORLD \(3 ranks\): allreduce' 3 --mca coll_smelt_verbose 2 \
   counters used
+mpi "verbose, level 1: a line per communicator" 0 'smelt: coll/smelt: MPI_COMM_WORLD \(2 ranks\): ' 2 -x SMELT_VERBOSE=1 counters used
+if [ "$(grep -c 'smelt: coll/smelt: MPI_COMM_WORLD' "$output")" -ne 1 ]; then fail "level 1: more than a line per communicator"; fi
+mpi "SMELT_STATS=1: what was served, by one rank" 0 'smelt: coll/smelt: rank 0 of 2: [1-9][0-9]* collectives served, ' 2 -x SMELT_STATS=1 \
+  counters used
+if [ "$(grep -c 'collectives served' "$output")" -ne 1 ]; then fail "SMELT_STATS=1: not one line per job"; fi
+for how in --verbose --messages; do
+  check "SMELT_STATS=1 smelt run $how: one line of all ranks" 0 '^smelt: MPI \(2 ranks\): [1-9][0-9]* of [0-9]+ collective calls of all ranks served: ' \
+    env -u OMPI_MCA_mca_base_component_path SMELT_STATS=1 "$smelt" run $how -- mpirun -n 2 "$programs/counters" used
+  if [ "$(grep -c 'collective calls' "$output")" -ne 1 ]; then fail "smelt run $how: not one line per job"; fi
+  if grep -q 'took nothing\|collectives served' "$output"; then fail "smelt run $how: another line says something else"; fi
+done
+check "smelt run: told not to use it" 0 'MPI: collectives not served: the priority .* is 0' env -u OMPI_MCA_mca_base_component_path \
+  SMELT_PRIORITY=0 OMPI_MCA_coll_smelt_priority=0 SMELT_STATS=1 "$smelt" run -- mpirun -n 2 "$programs/counters" unused
 mpi "bad value: said, and the program goes on" 0 '^ok$' 2 -x SMELT_CHUNK=abc counters used
 if [ "$(grep -c 'SMELT_CHUNK=abc' "$output")" -ne 2 ]; then fail "bad value: not one line per process"; fi
 mpi "bad value of a parameter" 0 '^ok$' 2 --mca coll_smelt_flat_limit abc counters used
@@ -44,7 +57,7 @@ check "parameters: those that ranks read" 0 'parameter "coll_smelt_chunk"' ompi_
 for name in cpus pattern profile verbose shm_mb flat_limit reduce_order copy_limit sync patience priority; do
   grep -q "parameter \"coll_smelt_$name\"" "$output" || fail "parameters: no coll_smelt_$name"
 done
-for name in wait spin_us yield_us gomp hot_team stats; do
+for name in wait spin_us yield_us gomp hot_team; do
   grep -q "coll_smelt_$name\"" "$output" && fail "parameters: coll_smelt_$name is read by no rank"
 done
 mpi "unknown pattern: said, and the program goes on" 0 'SMELT_PATTERN=nonsense' 2 -x SMELT_PATTERN=nonsense counters \
@@ -103,7 +116,7 @@ for n in 4 5; do
     reduce_order --tree
 done
 mpi "verbose: the tree of reductions" 0 'reduce: <= 280 B: inline, .*by the root, order-free operations along binomial' 4 -x \
-  SMELT_VERBOSE=1 -x SMELT_PATTERN=binomial counters used
+  SMELT_VERBOSE=2 -x SMELT_PATTERN=binomial counters used
 for pattern in binomial optimised knomial:1; do
   ok "SMELT_PATTERN=$pattern: reductions" 4 -x SMELT_PATTERN=$pattern reductions --light
   same_sum "SMELT_PATTERN=$pattern: same bits" 4 -x SMELT_PATTERN=$pattern same_bits --light --order
