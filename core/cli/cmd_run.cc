@@ -129,9 +129,7 @@ int run_run(const RunArguments& arguments) {
 
 void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail) {
   CLI::App* verb = app.add_subcommand(
-      "run",
-      "Run an OpenMP (GCC's libgomp, LLVM's libomp) or Open MPI program with Smelt's barriers and collectives:\n"
-      "smelt run [OPTIONS] -- PROGRAM [ARGUMENTS...]");
+      "run", "Run an OpenMP (GCC's libgomp, LLVM's libomp) or Open MPI program with Smelt's barriers and collectives");
   auto arguments = std::make_shared<RunArguments>();
   add_run_options(*verb, arguments->choice);
   verb->add_flag("--dry-run", arguments->dry_run, "print the command instead of running it");

@@ -361,9 +361,7 @@ int run_try(TryArguments arguments) {
 
 void add_try(CLI::App& app, Action& chosen, const std::vector<std::string>& tail) {
   CLI::App* verb =
-      app.add_subcommand("try",
-                         "Run your program in pairs, without and with Smelt, and say whether it is worth it:\n"
-                         "smelt try [OPTIONS] -- PROGRAM [ARGUMENTS...]");
+      app.add_subcommand("try", "Run your program in pairs, without and with Smelt, and say whether it is worth it");
   auto arguments = std::make_shared<TryArguments>();
   verb->add_option("--pairs", arguments->pairs, "how many pairs of runs; without it, as many as the time holds")
       ->check(number_between(1, kMostPairs));

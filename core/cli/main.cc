@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <hwloc.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/options.h"
@@ -40,6 +43,17 @@ void warn(const std::string& text) { std::fputs(("smelt: " + one_line(text) + "\
 
 namespace {
 
+#ifdef __clang__
+constexpr const char* kCompiler = "";  // it says its name itself
+#else
+constexpr const char* kCompiler = "GCC ";
+#endif
+
+std::string hwloc_series() {
+  const unsigned version = hwloc_get_api_version();
+  return fmt::format("{}.{}", version >> 16, version >> 8 & 0xff);
+}
+
 // The verb that was meant, or "" when nothing is near.
 std::string nearest_verb(const CLI::App& app, const std::string& word) {
   std::string nearest;
@@ -62,10 +76,28 @@ void check_verb(const CLI::App& app, const std::vector<std::string>& words) {
                               meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant)));
 }
 
+// One usage for each verb: of those that run a program, with the program.
+class Help : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (app->get_prefix_command()) usage.insert(usage.find_last_not_of('\n') + 1, " -- PROGRAM [ARGUMENTS...]");
+    return usage;
+  }
+};
+
+// What a report of a fault should say.
+std::string version_text() {
+  const std::string mpi = SMELT_OPEN_MPI_SERIES;
+  return fmt::format("smelt {}\nbuilt by {}{} with hwloc {}, {}", SMELT_VERSION, kCompiler, __VERSION__, hwloc_series(),
+                     mpi.empty() ? "without Open MPI" : "for Open MPI " + mpi);
+}
+
 // Returns the exit code of what the arguments ask for.
 int dispatch(std::vector<std::string> words) {
   CLI::App app{"Smelt: machine-aware barriers, broadcasts and reductions between the cores of one machine", "smelt"};
-  app.set_version_flag("--version", "smelt " SMELT_VERSION);
+  app.formatter(std::make_shared<Help>());
+  app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
   app.footer(
       "First steps:\n  smelt doctor              is this a good moment to measure?\n  smelt calibrate           "

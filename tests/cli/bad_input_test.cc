@@ -209,6 +209,15 @@ TEST(Help, EveryVerbExplainsItselfWithAnExample) {
   const Outcome version = smelt({"--version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_TRUE(version.out.starts_with("smelt "));
+  EXPECT_NE(version.out.find("hwloc "), std::string::npos) << version.out;
+  EXPECT_EQ(smelt({"-V"}).out, version.out);
+  // One usage each, of run and try with the program.
+  for (const char* verb : {"run", "try"}) {
+    const std::string help = smelt({verb, "--help"}).out;
+    EXPECT_NE(help.find(std::string("smelt ") + verb + " [OPTIONS] -- PROGRAM [ARGUMENTS...]\n"), std::string::npos)
+        << help;
+    EXPECT_EQ(help.find(" [OPTIONS]"), help.rfind(" [OPTIONS]")) << help;
+  }
 }
 
 }  // namespace
