@@ -16,7 +16,8 @@ constexpr double kNarrow = 0.05;               // an interval that lies as close
 constexpr double kSettled = 0.02;              // an interval as wide as that need not get narrower
 constexpr size_t kFewest = 10;                 // pairs before one is believed
 constexpr double kBusy = 0.2, kStolen = 0.02;  // as smelt doctor sees them
-constexpr double kShortRun = 0.03;             // a start that takes this share of the program's time is worth a word
+constexpr double kBriefRun = 0.02;  // seconds; of a shorter one, what Smelt takes to get ready is a noticeable part
+constexpr double kShortRun = 0.03;  // a start that takes this share of the program's time is worth a word
 
 std::vector<double> ratios_of(const std::vector<PairOfRuns>& pairs) {
   std::vector<double> ratios;
@@ -48,7 +49,7 @@ std::vector<std::string> disturbances(const Circumstances& seen) {
   return found;
 }
 
-std::vector<std::string> reasons_for_slower(const Circumstances& seen) {
+std::vector<std::string> reasons_for_slower(const Circumstances& seen, double stock_s) {
   std::vector<std::string> reasons;
   if (!seen.told && !seen.served) reasons.push_back("nothing of it was served: no process of it has told");
   const uint64_t most = std::max<uint64_t>(seen.threads, 1) * std::max<uint64_t>(seen.ranks, 1);
@@ -60,6 +61,9 @@ std::vector<std::string> reasons_for_slower(const Circumstances& seen) {
                                   seen.cpus, seen.cpus));
   for (std::string& one : disturbances(seen)) reasons.push_back(std::move(one));
   if (seen.messages) reasons.push_back("messages are served, too: try without --messages");
+  if (stock_s < kBriefRun)
+    reasons.push_back(fmt::format("it runs for {:.1f} ms, and Smelt's start takes some tenths of one: try a longer run",
+                                  stock_s * 1000));
   return reasons;
 }
 
@@ -110,6 +114,9 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
   const RatioFound found = ratio_of(pairs);
   const double ratio = found.median, low = found.interval.low, high = found.interval.high;
   const std::string around = interval_text(found.interval);
+  std::vector<double> stock;
+  for (const PairOfRuns& pair : pairs) stock.push_back(pair.stock.wall_s);
+  const double stock_s = median(std::move(stock));
   if (seen.told && !seen.served) {
     verdict.kind = VerdictKind::kNothingServed;
     verdict.text = fmt::format("nothing to gain, nothing was served: {}; measured {} {}", seen.not_served,
@@ -123,7 +130,7 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
     verdict.text = fmt::format("keep it: {} times as fast {}", ratio_text(ratio), around);
   } else if (high < 1 && ratio <= 1 - kNoticed) {
     verdict.kind = VerdictKind::kSlower;
-    verdict.reasons = reasons_for_slower(seen);
+    verdict.reasons = reasons_for_slower(seen, stock_s);
     // A guessed profile may be the reason, and is seen in many runs where it is not.
     const char* const next = seen.guessed ? "try 'smelt calibrate', then SMELT_HOT_TEAM=0 (docs/debugging.md)"
                                           : "try SMELT_HOT_TEAM=0, then SMELT_DYNAMIC_LOOPS=0 (docs/debugging.md)";
@@ -142,9 +149,7 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
                     verdict.reasons.empty() ? fmt::format("try --pairs {}", std::max<size_t>(4 * pairs.size(), 20))
                                             : verdict.reasons[0]);
   }
-  std::vector<double> stock;
-  for (const PairOfRuns& pair : pairs) stock.push_back(pair.stock.wall_s);
-  if (seen.launcher_s > kShortRun * median(stock))
+  if (seen.launcher_s > kShortRun * stock_s)
     verdict.reasons.push_back(fmt::format(
         "a start by 'smelt run' adds about {:.0f} ms, which is not counted: for many short runs, eval \"$(smelt env)\" "
         "once",

@@ -97,6 +97,9 @@ TEST(Verdict, SlowerSaysWhyAndWhatToTry) {
   seen.messages = true;
   EXPECT_TRUE(holds(verdict_of(pairs, seen).text, "try without --messages"));
   seen = served();
+  Pairs brief = pairs;
+  for (PairOfRuns& pair : brief) pair.stock.wall_s /= 200, pair.smelt.wall_s /= 200;
+  EXPECT_TRUE(holds(verdict_of(brief, seen).text, "most likely it runs for 4.0 ms, and Smelt's start takes"));
   seen.throttled = 7;
   EXPECT_TRUE(holds(verdict_of(pairs, seen).text, "a CPU quota stopped the program 7 times"));
   seen = served();
