@@ -74,10 +74,11 @@ int wait_for_program(const ChildPlan& planned, int* error) {
 }
 
 // The same, and at the end one line of what was served.
-int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> changes, const JobKind& kind) {
+int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> changes, JobKind kind) {
   int error = 0, status = 0;
   {
     const StatsFile file;
+    kind.untold = file.path().empty();
     changes.push_back({"SMELT_STATS_FILE", file.path()});
     ChildPlan plan;
     plan.command = arguments.command;

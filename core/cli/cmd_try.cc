@@ -143,6 +143,7 @@ class Trying {
     if (!accept(trial_.stock, Ending::kStockFails)) return;
     progress.show(1, 2, trial_.stock.times.wall_s);
     const StatsFile file;
+    kind_.untold = file.path().empty();
     ChildPlan plan = smelt_;
     plan.changes.push_back({"SMELT_STATS_FILE", file.path()});
     trial_.smelt = watch_run(plan, asked_);

@@ -163,9 +163,8 @@ std::string collectives_text(const CollectiveStats& one, const JobKind& kind) {
     if (!one.refused.empty()) return "MPI: collectives not served: " + one.refused;
     if (kind.component)
       return fmt::format(
-          "MPI: no rank told of Smelt: {} starts another MPI than Open MPI {}, which its component was built for, or "
-          "is "
-          "told to leave it out (--mca coll), or the ranks did not end by MPI_Finalize",
+          "MPI: no rank told of Smelt: none called MPI_Init, or {} starts another MPI than Open MPI {}, which the "
+          "component was built for, or is told to leave it out (--mca coll)",
           kind.launcher, SMELT_OPEN_MPI_SERIES);
     return fmt::format("{}: the Open MPI component was not built: {}; then run ./quickstart again", kind.launcher,
                        *SMELT_OPEN_MPI_MISSING ? SMELT_OPEN_MPI_MISSING : "it is not where smelt is; install it");
@@ -267,13 +266,14 @@ JobKind kind_of_job(const std::string& command, const std::string& program) {
   JobKind kind;
   const std::string name = command.substr(command.rfind('/') + 1);
   for (const char* const launcher :
-       {"mpirun", "mpiexec", "orterun", "prterun", "oshrun", "srun", "mpirun.openmpi", "mpiexec.openmpi"})
+       {"mpirun", "mpiexec", "orterun", "prterun", "oshrun", "mpirun.openmpi", "mpiexec.openmpi"})
     if (name == launcher) kind.launcher = name;
   if (!program.empty()) kind.obstacle = preload_obstacle(program);
   return kind;
 }
 
 std::string served_line(const JobStats& stats, const JobKind& kind) {
+  if (kind.untold) return "what was served is not known: no file can be made in $TMPDIR or /tmp";
   std::vector<std::string> parts;
   const bool mpi = !kind.launcher.empty() || stats.collectives.told + stats.collectives.silent > 0;
   if (mpi) {

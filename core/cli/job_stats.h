@@ -72,6 +72,7 @@ struct JobKind {
   std::string obstacle;    // why no library can be preloaded (preload.h)
   bool component = false;  // Open MPI's component is put under it
   bool messages = false;   // ... and the one for messages
+  bool untold = false;     // there is no file that its processes could write to
 };
 // `program`: the file that is run.
 JobKind kind_of_job(const std::string& command, const std::string& program);
