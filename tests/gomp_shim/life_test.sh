@@ -35,4 +35,12 @@ done
 # A libgomp that comes with a library opened later, as in Python: its thread-local block is one that the dynamic linker does not list.
 check_under "a libgomp that was opened later gets a hot team" 0 "$hot" SMELT_CPUS=64 SMELT_STATS=1 "$programs/host" "$programs/libplugin.so"
 
+# New threads do not begin on their maker's CPU, and nobody sees that in their masks. The test knows two CPUs or more.
+if [ "$(nproc)" -ge 2 ]; then
+  check "masks, stock" 0 '^ok, set 0 times$' "$programs/masks" 3
+  check_under "masks: two new threads, then one of a maker with one CPU" 0 '^ok, set 4 times$' SMELT_CPUS=64 "$programs/masks" 3
+  check_under "masks: more threads than CPUs" 0 '^ok, set 0 times$' SMELT_CPUS=2 "$programs/masks" 3
+  check_under "masks: nothing is taken" 0 '^ok, set 0 times$' SMELT_GOMP=0 "$programs/masks" 3
+  check_under "masks: one CPU" 0 '^ok, set 0 times$' SMELT_CPUS=64 taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" "$programs/masks" 3
+fi
 finish
