@@ -44,7 +44,7 @@ std::string lines_for(const std::vector<EnvironmentChange>& changes, const std::
 }
 
 int run_env(const EnvArguments& arguments) {
-  const std::vector<EnvironmentChange> changes = run_environment(parts_to_run(arguments.choice, ""));
+  const std::vector<EnvironmentChange> changes = run_environment(parts_to_run(arguments.choice, "", {}));
   if (arguments.format != "json") {
     put(lines_for(changes, arguments.format));
     return 0;

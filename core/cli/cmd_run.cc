@@ -99,7 +99,7 @@ bool wants_to_be_told(const RunChoice& choice) {
 int run_run(const RunArguments& arguments) {
   if (arguments.command.empty()) throw UserError("run what? e.g. smelt run -- ./app; see 'smelt run --help'");
   const std::string program = find_program(arguments.command[0]);
-  const RunParts parts = parts_to_run(arguments.choice, program);
+  const RunParts parts = parts_to_run(arguments.choice, program, arguments.command);
   const std::vector<EnvironmentChange> changes = run_environment(parts);
   JobKind kind = kind_of_job(arguments.command[0], program);
   kind.component = !parts.component.empty();

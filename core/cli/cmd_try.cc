@@ -80,8 +80,9 @@ class Trying {
     const std::string program = find_program(arguments.command[0]);
     RunChoice stock = arguments.choice;
     stock.stock = true;
-    stock_ = {.command = arguments.command, .changes = run_environment(parts_to_run(stock, program))};
-    const RunParts parts = parts_to_run(arguments.choice, program);
+    stock_ = {.command = arguments.command,
+              .changes = run_environment(parts_to_run(stock, program, arguments.command))};
+    const RunParts parts = parts_to_run(arguments.choice, program, arguments.command);
     smelt_ = {.command = arguments.command, .changes = run_environment(parts)};
     kind_ = kind_of_job(arguments.command[0], program);
     kind_.component = !parts.component.empty();

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/options.h"
 #include "cli/command.h"
+#include "cli/fit.h"
 #include "cli/open_mpi_parameters.h"
 #include "cli/preload.h"
 #include "network/interfaces.h"
@@ -99,6 +101,8 @@ std::vector<Parameter> network_parameters(const RunChoice& choice) {
 void add_run_options(CLI::App& verb, RunChoice& choice) {
   verb.add_option("--library", choice.library, "the shim to use instead of those that belong to this program")
       ->type_name("PATH");
+  verb.add_flag("--fit", choice.fit,
+                "no more threads than the cgroup's quota pays for (OMP_NUM_THREADS; also SMELT_FIT=1)");
   verb.add_flag("--messages", choice.messages,
                 "serve Open MPI's messages between ranks of a node as well, not its collectives alone (Open MPI 4.1)");
   verb.add_flag("--networks", choice.networks,
@@ -115,7 +119,7 @@ std::vector<std::string> command_behind(const CLI::App& verb, const std::vector<
   return command;
 }
 
-RunParts parts_to_run(const RunChoice& choice, const std::string& program) {
+RunParts parts_to_run(const RunChoice& choice, const std::string& program, const std::vector<std::string>& command) {
   RunParts parts;
   parts.component = component_to_use(choice);
   parts.shims = shims_to_use(choice, parts.component);
@@ -123,6 +127,11 @@ RunParts parts_to_run(const RunChoice& choice, const std::string& program) {
   parts.verbose = choice.verbose;
   parts.sanitizer = program.empty() ? "" : sanitizer_runtime(program);
   parts.networks = network_parameters(choice);
+  if (!choice.stock && (choice.fit || options().fit)) {
+    const Fit fit = fit_into(look_at_room(command), environment);
+    warn("--fit: " + fit.why);
+    parts.threads = fit.changes;
+  }
   return parts;
 }
 

@@ -15,10 +15,10 @@ namespace smelt {
 
 struct RunChoice {
   std::string library;
-  bool stock = false, verbose = false, networks = false, messages = false;
+  bool stock = false, verbose = false, networks = false, messages = false, fit = false;
 };
 
-// The options --library, --messages and --networks.
+// The options --library, --fit, --messages and --networks.
 void add_run_options(CLI::App& verb, RunChoice& choice);
 
 // Words behind the options of a verb with prefix_command(), and `tail`, which began with "--". Throws UserError where
@@ -26,6 +26,7 @@ void add_run_options(CLI::App& verb, RunChoice& choice);
 std::vector<std::string> command_behind(const CLI::App& verb, const std::vector<std::string>& tail);
 
 // Throws UserError where there is no shim. Warns of what else is not there.
-RunParts parts_to_run(const RunChoice& choice, const std::string& program);
+// `command`: the program and its arguments, if they are known.
+RunParts parts_to_run(const RunChoice& choice, const std::string& program, const std::vector<std::string>& command);
 
 }  // namespace smelt

@@ -60,6 +60,7 @@ std::vector<EnvironmentChange> run_environment(const RunParts& parts) {
   std::vector<EnvironmentChange> changes;
   add_preload(parts, changes);
   add_components(parts, changes);
+  changes.insert(changes.end(), parts.threads.begin(), parts.threads.end());
   for (const Parameter& one : parts.networks) changes.push_back({mca(one), one.value});
   if (parts.verbose && !(is_set("SMELT_VERBOSE") && *environment("SMELT_VERBOSE") > '1'))
     changes.push_back({"SMELT_VERBOSE", "1"});

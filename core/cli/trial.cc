@@ -39,7 +39,8 @@ std::vector<std::string> disturbances(const Circumstances& seen) {
   std::vector<std::string> found;
   if (seen.throttled > 0)
     found.push_back(fmt::format(
-        "a CPU quota stopped the program {} times: raise the container's limit, or use fewer threads", seen.throttled));
+        "a CPU quota stopped the program {} times: raise the container's limit, or use fewer threads (--fit)",
+        seen.throttled));
   if (seen.others_cpus >= kBusy)
     found.push_back(fmt::format("other processes kept {:.1f} of {} CPUs busy: try again when the machine is quiet",
                                 seen.others_cpus, seen.cpus));

@@ -71,7 +71,8 @@ Finding quota_finding(const System& system, const SystemFiles& files, int64_t be
       os::cgroup_cpu_quota(files.path("/sys/fs/cgroup").c_str(), files.path("/proc/self/cgroup").c_str());
   const auto cpus = static_cast<uint32_t>(system.allowed.size());
   const std::string limit = quota ? fmt::format("{} CPUs' time for the {} CPUs allowed", quota, cpus) : "none";
-  const std::string advice = "raise the container's CPU limit, or use no more threads than it pays for";
+  const std::string advice =
+      "raise the container's CPU limit, or use no more threads than it pays for: smelt run --fit";
   if (after > before)
     return {Severity::kWarning, what, fmt::format("{}; stopped {} times while watched", limit, after - before), why,
             advice};

@@ -180,9 +180,10 @@ int64_t read_small_file(const char* path, char* buffer, size_t bytes) {
 
 namespace {
 
-uint32_t ceil_ratio(long long quota, long long period) {
-  if (quota <= 0 || period <= 0) return 0;
-  const long long cpus = quota / period + (quota % period != 0);
+// In thousandths of a CPU, rounded up.
+uint32_t thousandths(long long quota, long long period) {
+  if (quota <= 0 || period <= 0 || quota > LLONG_MAX / 1000) return 0;
+  const long long wanted = quota * 1000, cpus = wanted / period + (wanted % period != 0);
   return cpus > INT_MAX ? 0 : static_cast<uint32_t>(cpus);  // nobody means such a number as a limit
 }
 
@@ -196,21 +197,21 @@ struct GroupScratch {
   char path[1400];
 };
 
-// The quota one group sets itself, by either version's files; 0 when it sets none.
+// The quota one group sets itself, by either version's files, in thousandths; 0 when it sets none.
 uint32_t group_quota(const char* group, GroupScratch& scratch) {
   char(&path)[sizeof scratch.path] = scratch.path;
   char text[96];
   std::snprintf(path, sizeof path, "%s/cpu.max", group);  // v2: "max 100000" or "150000 100000"
   if (read_small_file(path, text, sizeof text) > 0) {
     long long quota = 0, period = 0;
-    return std::sscanf(text, "%lld %lld", &quota, &period) == 2 ? ceil_ratio(quota, period) : 0;
+    return std::sscanf(text, "%lld %lld", &quota, &period) == 2 ? thousandths(quota, period) : 0;
   }
   std::snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group);  // v1: -1 for none
   if (read_small_file(path, text, sizeof text) <= 0) return 0;
   const long long quota = std::strtoll(text, nullptr, 10);
   std::snprintf(path, sizeof path, "%s/cpu.cfs_period_us", group);
   if (read_small_file(path, text, sizeof text) <= 0) return 0;
-  return ceil_ratio(quota, std::strtoll(text, nullptr, 10));
+  return thousandths(quota, std::strtoll(text, nullptr, 10));
 }
 
 // How many threads and processes it allows; 0 when it sets no limit. Both versions have the same file.
@@ -294,8 +295,12 @@ uint32_t tightest_limit(const Controller& controller, const char* mount, const c
 
 }  // namespace
 
-uint32_t cgroup_cpu_quota(const char* mount, const char* membership) {
+uint32_t cgroup_cpu_thousandths(const char* mount, const char* membership) {
   return tightest_limit({"cpu", group_quota}, mount, membership);
+}
+
+uint32_t cgroup_cpu_quota(const char* mount, const char* membership) {
+  return (cgroup_cpu_thousandths(mount, membership) + 999) / 1000;
 }
 
 uint32_t cgroup_task_limit(const char* mount, const char* membership) {

@@ -1,0 +1,132 @@
+#include "cli/fit.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "base/os/os.h"
+#include "cli/job_stats.h"
+#include "discover/system_files.h"
+
+namespace smelt {
+namespace {
+
+// The states of others are looked at so often, a millisecond apart.
+constexpr int kLooks = 4;
+constexpr auto kPause = std::chrono::milliseconds(1);
+// Others that want less are the container's shell and its agents.
+constexpr double kNoticed = 0.3;
+
+// The group that counts: of version 2, or of version 1's controller for CPUs; "" where there is none that can be seen.
+std::string own_group(const SystemFiles& files) {
+  std::istringstream lines(files.text("/proc/self/cgroup").value_or(""));
+  for (std::string line; std::getline(lines, line);) {  // hierarchy:controllers:path
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool unified = controllers == ",,";
+    if (!unified && controllers.find(",cpu,") == std::string::npos) continue;
+    const std::string mount = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
+    // In a container the path may be the host's, and the mount point is the container's own group.
+    for (const std::string& inside : {line.substr(second + 1), std::string()})
+      if (files.text(mount + inside + "/cgroup.procs")) return mount + inside;
+  }
+  return "";
+}
+
+// Threads of other processes of the group that run or want to.
+int runnable_others(const SystemFiles& files, const std::string& group) {
+  std::istringstream processes(files.text(group + "/cgroup.procs").value_or(""));
+  int count = 0;
+  for (long process = 0; processes >> process;) {
+    if (process == ::getpid()) continue;
+    std::error_code gone;
+    const std::string tasks = fmt::format("/proc/{}/task", process);
+    for (std::filesystem::directory_iterator task(files.path(tasks), gone), end; !gone && task != end;
+         task.increment(gone)) {
+      const std::string stat = files.text(tasks + "/" + task->path().filename().string() + "/stat").value_or("");
+      const size_t name = stat.rfind(") ");  // "11 (a name) R ..."
+      count += name != std::string::npos && stat.compare(name + 2, 1, "R") == 0;
+    }
+  }
+  return count;
+}
+
+uint32_t number_in(const char* text) {
+  char* end = nullptr;
+  const unsigned long value = text ? std::strtoul(text, &end, 10) : 0;
+  return text && end != text ? static_cast<uint32_t>(std::min(value, 100000ul)) : 0;
+}
+
+std::string cpus_text(double cpus) { return fmt::format("{:.3g} CPU{}", cpus, cpus == 1 ? "" : "s"); }
+
+}  // namespace
+
+uint32_t ranks_of(const std::vector<std::string>& command) {
+  if (command.empty() || kind_of_job(command[0], "").launcher.empty()) return 1;
+  for (size_t i = 1; i + 1 < command.size(); ++i)
+    for (const char* const option : {"-n", "-np", "--np", "-c", "--n"})
+      if (command[i] == option) return number_in(command[i + 1].c_str());
+  return 0;
+}
+
+Room look_at_room(const std::vector<std::string>& command, const std::string& root) {
+  const SystemFiles files(root);
+  Room room;
+  room.cpus = os::allowed_cpus();
+  room.quota_thousandths =
+      os::cgroup_cpu_thousandths(files.path("/sys/fs/cgroup").c_str(), files.path("/proc/self/cgroup").c_str());
+  room.ranks = ranks_of(command);
+  if (room.ranks == 0) room.ranks = room.cpus;  // mpirun starts one for each
+  if (room.quota_thousandths == 0) return room;
+  const std::string group = own_group(files);
+  int seen = 0;
+  for (int look = 0; look < kLooks && !group.empty(); ++look) {
+    seen += runnable_others(files, group);
+    std::this_thread::sleep_for(kPause);
+  }
+  room.others_cpus = static_cast<double>(seen) / kLooks;
+  return room;
+}
+
+Fit fit_into(const Room& room, const std::function<const char*(const char*)>& environment) {
+  const double quota = room.quota_thousandths * 1e-3;
+  const bool by_quota = room.quota_thousandths != 0 && quota < room.cpus;
+  const double others = by_quota && room.others_cpus >= kNoticed ? room.others_cpus : 0;
+  const double left = (by_quota ? quota : room.cpus) - others;
+  const auto whole = static_cast<uint32_t>(std::max(1.0, left + 1e-9));
+  Fit fit;
+  fit.threads = std::max(1u, whole / std::max(1u, room.ranks));
+  fit.why = by_quota ? fmt::format("the quota pays for {} of {}", cpus_text(quota), room.cpus)
+                     : fmt::format("{} may be used", cpus_text(room.cpus));
+  if (others > 0) fit.why += fmt::format(", of which others in the group want {:.1f}", others);
+  if (room.ranks > 1) fit.why += fmt::format(", for {} ranks", room.ranks);
+
+  const std::string threads = std::to_string(fit.threads);
+  // A list gives the sizes of inner levels behind the first.
+  const char* const set = environment("OMP_NUM_THREADS");
+  const std::string text = set ? set : "";
+  const size_t comma = std::min(text.find(','), text.size());
+  if (number_in(set) == 0)
+    fit.changes.push_back({"OMP_NUM_THREADS", threads});
+  else if (number_in(set) > fit.threads)
+    fit.changes.push_back({"OMP_NUM_THREADS", threads + text.substr(comma)});
+  // Pools of their own, which look at OMP_NUM_THREADS where these are not set.
+  for (const char* const name : {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+                                 "NUMEXPR_NUM_THREADS", "OMP_THREAD_LIMIT"})
+    if (number_in(environment(name)) > fit.threads) fit.changes.push_back({name, threads});
+  std::string names;
+  for (const EnvironmentChange& change : fit.changes)
+    names += fmt::format("{}{}={}", names.empty() ? "" : " ", change.name, *change.value);
+  fit.why = fmt::format("{} thread{} ({}): {}", fit.threads, fit.threads == 1 ? "" : "s",
+                        names.empty() ? "as set already" : names, fit.why);
+  return fit;
+}
+
+}  // namespace smelt
