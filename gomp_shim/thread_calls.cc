@@ -11,11 +11,11 @@
 //   pthread_create           a new thread of libgomp's does not begin on its maker's CPU
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <threads.h>
 #include <cerrno>
 
 #include "base/os/os.h"
+#include "openmp/new_thread.h"
 #include "parked.h"
 #include "policy/wait.h"
 #include "real.h"
@@ -56,11 +56,7 @@ std::atomic<Set> found_set{nullptr};
 constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
 
 // libgomp ends the program if this one is not made; and perhaps the threads of its last nested region are just ending.
-bool is_for_libgomp(void* (*start)(void*)) {
-  Dl_info starts, libgomp;
-  return smelt_real_GOMP_parallel && dladdr(reinterpret_cast<void*>(start), &starts) &&
-         dladdr(smelt_real_GOMP_parallel, &libgomp) && starts.dli_fbase == libgomp.dli_fbase;
-}
+bool is_for_libgomp(void* (*start)(void*)) { return is_of_runtime(start, smelt_real_GOMP_parallel); }
 
 // Not in pthread_create itself, which every thread's maker has on its stack: libgomp's masters have little.
 [[gnu::noinline, gnu::cold]] int create_after_all(Create create, pthread_t* thread, const pthread_attr_t* attributes,
@@ -74,22 +70,6 @@ bool is_for_libgomp(void* (*start)(void*)) {
     error = create(thread, attributes, start, argument);
   }
   return error;
-}
-
-// The kernel may put a new thread on the CPU of its maker. That one waits for the team's threads next, by polling, and
-// the new one gets the CPU when its time slice is over, or when another CPU looks for work: on two CPUs the first
-// regions took 2 to 8 ms in more than half of the runs, and 75 µs where threads were bound. So the maker's CPU is taken
-// from the new thread's mask, which moves it if it is there, and given back. It runs nothing of the program's till its
-// maker comes to libgomp's barrier, so that nobody can have changed the mask.
-[[gnu::noinline]] void begin_elsewhere(pthread_t thread) {
-  const int here = ::sched_getcpu();
-  cpu_set_t all;
-  if (here < 0 || here >= CPU_SETSIZE || ::pthread_getaffinity_np(thread, sizeof all, &all) != 0) return;
-  if (!CPU_ISSET(here, &all) || CPU_COUNT(&all) < 2) return;
-  CPU_CLR(here, &all);
-  const bool changed = ::pthread_setaffinity_np(thread, sizeof all, &all) == 0;
-  CPU_SET(here, &all);
-  if (changed) ::pthread_setaffinity_np(thread, sizeof all, &all);
 }
 
 }  // namespace
@@ -110,7 +90,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   const Create create = real_create();
   const int error = create(thread, attributes, start, argument);
   if (error == EAGAIN) return create_after_all(create, thread, attributes, start, argument);
-  // With more threads than CPUs there is no better place.
+  // With more threads than CPUs there is no better place. A new thread waits in libgomp for its maker.
   if (error == 0 && active() && !smelt::headcount.crowded() && is_for_libgomp(start)) begin_elsewhere(*thread);
   return error;
 }

@@ -283,6 +283,7 @@ const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
   headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
   pthread_atfork(lock_records, unlock_records, after_fork_in_child);
+  start_thread_calls();
   return nullptr;
 }
 

@@ -141,6 +141,9 @@ inline bool served(Position& at, const void* caller) {
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();
 
+// thread_calls.cc: finds what it stands in front of, and the mask that new threads have. Called once while resolving.
+void start_thread_calls();
+
 }  // namespace smelt::kmp
 
 // What __kmpc_fork_call (call_<isa>.S) asks and does: 0: smelt_kmp_look() finds out; 1: the shim has stepped aside, and

@@ -1,0 +1,61 @@
+// A new thread of libomp's does not begin on its maker's CPU (openmp/new_thread.h).
+//
+// Unlike libgomp's, it sets its mask before it waits for its maker: with threads that are bound, to its place, and else
+// to what the process had when libomp began. So it is left alone where anything binds it, and where its maker's mask is
+// another by now.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/options.h"
+#include "openmp/new_thread.h"
+#include "policy/wait.h"
+#include "real.h"
+#include "region.h"
+
+namespace smelt::kmp {
+namespace {
+
+using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+std::atomic<Create> found{nullptr};
+
+Create real_create() {
+  Create create = found.load(std::memory_order_relaxed);  // code needs no ordering
+  if (!create) {
+    create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+    found.store(create, std::memory_order_relaxed);
+  }
+  return create;
+}
+
+cpu_set_t at_start;     // written before `resolved_active` is set
+bool may_move = false;  // as above
+
+bool has_mask_of_start() {
+  cpu_set_t now;
+  return ::sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &at_start);
+}
+
+}  // namespace
+
+void start_thread_calls() {
+  real_create();
+  may_move = ::sched_getaffinity(0, sizeof at_start, &at_start) == 0;
+  for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "GOMP_CPU_AFFINITY"})
+    if (environment(name)) may_move = false;
+}
+
+}  // namespace smelt::kmp
+
+using namespace smelt::kmp;
+
+#pragma GCC visibility push(default)
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) noexcept {
+  const int error = real_create()(thread, attributes, start, argument);
+  if (error == 0 && __atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE) && may_move && !smelt::headcount.crowded() &&
+      is_of_runtime(start, smelt_real___kmpc_fork_call) && has_mask_of_start())
+    begin_elsewhere(*thread);
+  return error;
+}
+#pragma GCC visibility pop
