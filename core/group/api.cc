@@ -114,7 +114,8 @@ int start(smelt_group& group, smelt_request* request, const smelt_data* in, cons
           const smelt_fold* fold, Begin begin) {
   if (group.started - group.completed == kOutstanding) complete_until(group, group.completed + 1);
   if (group.broken) return complete(request, -EMSGSIZE);
-  Pending& place = group.pending[group.started % kOutstanding];
+  if (group.completed == group.started) group.first_place = group.started;
+  Pending& place = group.place_of(group.started);
   place.request = request;
   place.is_barrier = false;
   place.in = in ? *in : kNowhere;

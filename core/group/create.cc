@@ -10,6 +10,7 @@
 // has heard, while others have yet to, so after a refusal nobody looks at the block.
 // So a group costs two collectives of the host, the first one three, whatever its size, and nobody is a member of half
 // a group.
+#include <pthread.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -17,10 +18,11 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "base/os/shared_memory.h"
+#include "group/create.h"
 #include "group/engine.h"
 #include "group/machine.h"
+#include "group/planning.h"
 #include "policy/canary.h"
-#include "profile/api.h"
 #include "transport/direct_copy.h"
 
 namespace smelt {
@@ -51,6 +53,15 @@ void introduce(Group& group) {
     if (cpus[i] < kMaxParticipants) mine->cpus[cpus[i] / 64] |= uint64_t{1} << cpus[i] % 64;
 }
 
+constexpr size_t arena_bytes(uint32_t n) {
+  return size_t{n} * (sizeof(Route) + sizeof(ReduceRoute) + sizeof(uint16_t) + 64) + 8192;
+}
+// Under each of n roots we have n - 1 children at most, and room for n while they are looked for. Pages that are not
+// written are not held.
+constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint16_t); }
+
+}  // namespace
+
 // Step 2. The pages of the desk are taken by their owner, on its NUMA node.
 int take_seat(Group& group, const Ticket& ticket) {
   if (group.me != 0) {
@@ -61,22 +72,23 @@ int take_seat(Group& group, const Ticket& ticket) {
   const uint64_t desk = reinterpret_cast<char*>(&group.desk()) - group.block.address;
   if (take_block_pages(group.block, introduction, kIntroductionBytes) != 0) return -ENOMEM;
   if (take_block_pages(group.block, desk, sizeof(Desk)) != 0) return -ENOMEM;
-  std::memset(static_cast<void*>(&group.desk()), 0, sizeof(Desk));
+  // Looked at before it is written: the kernel then maps the pages around it as well, in one fault for all of them.
+  (void)*static_cast<volatile const char*>(static_cast<void*>(&group.desk()));
+  // Memory that was never used is clear.
+  if (ticket.use > 1) std::memset(static_cast<void*>(&group.desk()), 0, sizeof(Desk));
   introduce(group);
   return 0;
 }
 
-int offer(Group& group, Ticket* ticket) {
-  const int error = allocate_block(group_bytes(group.n), group.n, static_cast<uint64_t>(options().shm_mb) << 20,
-                                   &group.block, ticket);
+int offer(uint32_t n, Block* block, Ticket* ticket) {
+  const int error = allocate_block(group_bytes(n), n, static_cast<uint64_t>(options().shm_mb) << 20, block, ticket);
   if (error) return error;
-  attach(group);
-  if (!machine_is_checked()) new (group.front->canary) Canary;
-  group.front->probe = ticket->segment;
+  auto* const front = reinterpret_cast<Front*>(block->address);
+  if (!machine_is_checked()) new (front->canary) Canary;
+  front->probe = ticket->segment;
   return 0;
 }
 
-// How this participant has been told that the group is used.
 smelt_sync asked_sync(const smelt_host& host) {
   if (host.sync == SMELT_SYNC_LOOSE || host.sync == SMELT_SYNC_STRICT) return host.sync;
   const char* const set = options().sync;
@@ -85,8 +97,8 @@ smelt_sync asked_sync(const smelt_host& host) {
                                            : SMELT_SYNC_AUTO;
 }
 
-// What all make of that. It only says which method serves a size, so a group that disagrees is no failure.
 void settle_sync(Group& group, smelt_sync asked, bool agreed) {
+  group.sync_why = "";
   group.sync = agreed && asked == SMELT_SYNC_STRICT ? Sync::kStrict : Sync::kLoose;
   if (!agreed)
     group.sync_why = "what smelt_sync or SMELT_SYNC says differs between the participants";
@@ -96,11 +108,13 @@ void settle_sync(Group& group, smelt_sync asked, bool agreed) {
     group.sync_why = group.host.sync == asked ? "smelt_sync says so" : "SMELT_SYNC says so";
 }
 
+namespace {
+
 // Steps 1 to 3. `error` is what this participant has to bring in already: it must not stay away, the others wait for
 // it.
 int join(Group& group, int error) {
   Ticket ticket;
-  if (group.me == 0 && !error) error = offer(group, &ticket);
+  if (group.me == 0 && !error) error = offer(group.n, &group.block, &ticket);
   if (error) ticket = Ticket{};
   if (group.host.broadcast(group.host.context, &ticket, sizeof ticket) != 0) return -EIO;
   if (!error) error = ticket.segment ? take_seat(group, ticket) : -ENOMEM;
@@ -115,29 +129,60 @@ int join(Group& group, int error) {
   return 0;
 }
 
+}  // namespace
+
 void free_memory(smelt_group* group) {
   if (!group) return;
   if (group->scratch) os::unmap_pages(group->scratch, kScratchBytes);
   free_object(group);
 }
 
-constexpr size_t arena_bytes(uint32_t n) { return size_t{n} * (sizeof(Route) + sizeof(ReduceRoute) + 64) + 8192; }
-// Under each of n roots we have n - 1 children at most, and room for n while they are looked for. Pages that are not
-// written are not held.
-constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint16_t); }
+namespace {
 
-// Everything a participant has to itself, in one mapping: the object, its arena, and at its end the memory for
-// generating patterns, of which pages are only held while that goes on.
+// Memory for small groups is mapped for several at a time; each gives its pages back by itself.
+struct Stock {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  char* next = nullptr;  // guarded by the mutex
+  size_t left = 0;
+};
+Stock stock;
+
+void* map_from_stock(size_t bytes) {
+  constexpr size_t kSmall = 512 << 10, kAtOnce = 8;
+  if (bytes > kSmall) return os::map_pages(bytes);
+  pthread_mutex_lock(&stock.mutex);
+  if (stock.left < bytes) {
+    if (stock.left > 0) os::unmap_pages(stock.next, stock.left);
+    stock.next = static_cast<char*>(os::map_pages(kAtOnce * bytes));
+    stock.left = stock.next ? kAtOnce * bytes : 0;
+  }
+  void* const memory = stock.left > 0 ? stock.next : os::map_pages(bytes);
+  if (stock.left > 0) stock.next += bytes, stock.left -= bytes;
+  pthread_mutex_unlock(&stock.mutex);
+  return memory;
+}
+
+void give_stock_back() {
+  pthread_mutex_lock(&stock.mutex);
+  if (stock.left > 0) os::unmap_pages(stock.next, stock.left);
+  stock.left = 0;
+  pthread_mutex_unlock(&stock.mutex);
+}
+
+}  // namespace
+
+// Everything a participant has to itself, in one piece: the object and its arena.
 smelt_group* make_group(uint32_t n) {
-  const size_t planning = generation_bytes(n);
-  smelt_group* group = make_object<smelt_group>(arena_bytes(n) + kOutstanding * sizeof(Pending) + alignof(Pending) +
-                                                children_bytes(n) + exchange_bytes(n) + kPage + planning);
-  if (!group) return nullptr;
+  if (reserve_planning(n) != 0) return nullptr;
+  const size_t wanted = sizeof(smelt_group) + arena_bytes(n) + kOutstanding * sizeof(Pending) + alignof(Pending) +
+                        children_bytes(n) + exchange_bytes(n);
+  const size_t bytes = (wanted + 2 * kPage - 1) / kPage * kPage;
+  void* const memory = map_from_stock(bytes);
+  if (!memory) return nullptr;
+  auto* const group = place_object<smelt_group>(memory, bytes);
   const auto end = reinterpret_cast<uintptr_t>(group) + group->mapped_bytes;
-  group->planning = reinterpret_cast<char*>((end - planning) / kPage * kPage);
-  group->planning_bytes = planning;
   // Not taken from the arena, which would write them: pages of what nobody starts or exchanges are not held.
-  group->exchange = group->planning - exchange_bytes(n);
+  group->exchange = reinterpret_cast<char*>(end / kPage * kPage - exchange_bytes(n));
   char* const lists = group->exchange - children_bytes(n);
   char* const pending = lists - kOutstanding * sizeof(Pending);
   group->pending =
@@ -147,9 +192,12 @@ smelt_group* make_group(uint32_t n) {
       Arena(group->arena.mark(), static_cast<size_t>(reinterpret_cast<char*>(group->pending) - group->arena.mark()));
   group->routes = group->arena.make<Route>(n);
   group->reduce_routes = group->arena.make<ReduceRoute>(n);
+  group->members = group->arena.make<uint16_t>(n);
   for (uint32_t i = 0; i < n; ++i) group->routes[i].parent = group->reduce_routes[i].parent = kUnrouted;
   return group;
 }
+
+namespace {
 
 // Step 4.
 int plan(Group& group, Arena& arena) {
@@ -163,6 +211,20 @@ int plan(Group& group, Arena& arena) {
 }
 
 }  // namespace
+
+int complete_group(smelt_group* group, int error) {
+  if (error && error != -EIO) {
+    abandon_block(&group->block);
+  } else {
+    if (!error) error = plan(*group, group->arena);
+    group->choose_sync(group->sync);
+    group->piece_bytes = group->plan.limits.piece;
+    // The others may still be reading the introductions, or, where the host failed, writing theirs.
+    if (error) release_block(&group->block);
+  }
+  if (error) free_memory(group);
+  return error;
+}
 
 bool Group::agree_on_shelves() {
   if (shelf_agreement == Agreement::kNotAsked) {
@@ -251,29 +313,22 @@ int smelt_group_create(const smelt_host* host, unsigned n, unsigned me, smelt_gr
   made.me = me;
   made.host = *host;
   int error = join(made, object ? 0 : -ENOMEM);
-  if (error && error != -EIO) {
-    abandon_block(&made.block);
-  } else {
-    if (!error) error = plan(made, object->arena);
-    made.choose_sync(made.sync);
-    made.piece_bytes = made.plan.limits.piece;
-    // The others may still be reading the introductions, or, where the host failed, writing theirs.
-    if (error) release_block(&made.block);
-  }
-  if (error) {
-    free_memory(object);
-    return error;
-  }
-  *group = object;
-  return 0;
+  if (!object) return error ? error : -ENOMEM;
+  error = complete_group(object, error);
+  if (!error) *group = object;
+  return error;
 }
 
 void smelt_group_free(smelt_group* group) {
-  if (!group) return;
+  if (!group || (group->pool && rest_group(*group))) return;
   if (group->desks) group->leave();
   release_block(&group->shelf_block);
   release_block(&group->block);
   free_memory(group);
 }
 
-void smelt_groups_end(void) { release_segments(); }
+void smelt_groups_end(void) {
+  release_segments();
+  give_stock_back();
+  release_planning();
+}

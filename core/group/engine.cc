@@ -15,7 +15,7 @@ void advance(Group& group, bool look) {
   if (group.advancing) return;
   group.advancing = true;
   while (group.completed != group.started) {
-    Pending& first = group.pending[group.completed % kOutstanding];
+    Pending& first = group.place_of(group.completed);
     if (!first.begun) {
       first.begun = true;
       group.begin_started(first.operand_bytes, first.is_barrier);

@@ -196,6 +196,8 @@ struct Pending {
   alignas(64) char machine[1024];
 };
 
+inline Pending& Group::place_of(uint64_t operation) { return pending[(operation - first_place) % kOutstanding]; }
+
 // Advances what was started as far as it goes without waiting.
 void advance(Group& group);
 // Waits until so many operations in all are complete.

@@ -20,6 +20,10 @@ struct Pending;       // engine.h
 
 inline constexpr uint64_t kOutstanding = 64;  // operations that may be started and not complete
 
+// Numbers of calls that are left out where a group rests and is woken: who has left is past all that belong to its past
+// (Group::is_ahead), and not past any that are to come.
+inline constexpr uint64_t kCallsBetween = 1 << 20;
+
 // exchange.cc: an entry of a table and what is known of a message, for each.
 constexpr size_t exchange_bytes(uint32_t n) { return size_t{n} * 7 * sizeof(uint64_t); }
 
@@ -31,9 +35,7 @@ struct Group : Rings {
   char* introductions = nullptr;
   char* scratch = nullptr;   // this process's own: kScratchBytes
   char* exchange = nullptr;  // exchange_bytes(n): what an exchange knows of everybody
-  char* planning = nullptr;  // memory for generating patterns, reserved but not kept
-  size_t planning_bytes = 0;
-  uint64_t probe = 0;  // Introduction::probe_address
+  uint64_t probe = 0;        // Introduction::probe_address
 
   // 2. What is asked for when it is first needed, by all in the same collective, and granted to all or to none.
   enum class Agreement : uint8_t { kNotAsked, kOffered, kCast, kGranted, kRefused };
@@ -42,6 +44,8 @@ struct Group : Rings {
   // 3. Operations that were started: a queue, of which only the first is ever under way. [kOutstanding]
   Pending* pending = nullptr;
   uint64_t completed = 0, started = 0;
+  uint64_t first_place = 0;  // the operation whose place is the first: the last one that found the queue empty
+  Pending& place_of(uint64_t operation);
   uint32_t awaited = 0;    // whom the first of them waits for
   uint32_t in_vain = 0;    // tests that have found nothing complete, not counted without end
   uint32_t looks = 0;      // that found nothing
@@ -85,6 +89,15 @@ struct Group : Rings {
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
   Arena children{nullptr, 0};            // of those, with room for all of them
 
+  // 7. Of a pool's groups (pool.h): who they are there.
+  struct Pool* pool = nullptr;
+  Ticket ticket;
+  uint16_t* members = nullptr;                     // [n]
+  uint64_t signature = 0;                          // of those
+  uint64_t trace = 0;                              // of one that rests: segment.h
+  smelt_group *older = nullptr, *newer = nullptr;  // of all that rest
+  smelt_group* next_alike = nullptr;               // of those whose signatures are in the same list
+
   const Introduction& introduction(uint32_t i) const {
     return *reinterpret_cast<const Introduction*>(introductions + i * kIntroductionBytes);
   }
@@ -118,6 +131,11 @@ struct Group : Rings {
   // Has the peer done its part of this call, or gone about it otherwise than we? What it did is visible then.
   bool is_ahead(uint32_t peer) const;
   void leave();  // no call of ours will follow
+  void rest();   // ... for this time: the numbers of later ones leave a gap
+  void wake() {
+    calls += kCallsBetween;
+    begin_life();
+  }
 
   // Each: has it been agreed on, one way or the other? `behind` is who has not said. What came of it: shelves, and
   // single_copy().

@@ -58,7 +58,7 @@ struct Finding {
 };
 
 Finding ask(Group& group, Canary& canary) {
-  auto* const seen_on = reinterpret_cast<uint32_t*>(group.planning);  // reserved, and not in use now
+  uint32_t seen_on[kMaxParticipants];
   for (uint32_t i = 0; i < group.n; ++i) seen_on[i] = group.introduction(i).seen_on;
   const CanaryReport report = canary.lead(*group.machine->profile, group.n, seen_on);
   Finding finding;

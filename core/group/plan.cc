@@ -9,9 +9,9 @@
 #include "base/fingerprint.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "base/os/os.h"
 #include "group/group.h"
 #include "group/machine.h"
+#include "group/planning.h"
 #include "policy/thresholds.h"
 #include "schedule/choose.h"
 #include "schedule/predict.h"
@@ -272,7 +272,8 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   GroupPlan made;
   Pattern asked;
   const bool best = !asked_for_pattern(group, &asked);
-  Arena scratch(group.planning, group.planning_bytes);
+  const PlanningRoom room_to_plan;
+  Arena scratch = room_to_plan.arena();
   auto* cpus = arena.make<uint32_t>(group.n);
   if (!cpus) return -ENOMEM;
   made.profile = common_profile(group);
@@ -297,7 +298,6 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
     if (error) return error;
   }
   *out = made;
-  if (group.n > 2) os::discard_pages(group.planning, group.planning_bytes);
   return 0;
 }
 
@@ -305,8 +305,8 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) 
   const Route star{root == group.me ? kNobody : static_cast<uint16_t>(root), false};
   std::snprintf(pattern, room, "%s", "sequential");
   if (group.plan.star || group.n <= 2) return star;
-  // Reserved when the group was made: running out here, where the others do not, would send us into another tree.
-  Arena scratch(group.planning, group.planning_bytes);
+  const PlanningRoom room_to_plan;
+  Arena scratch = room_to_plan.arena();
   Ground ground;
   Choice choice;
   int error = find_ground(group.plan, group.n, scratch, &ground);
@@ -322,7 +322,6 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) 
       route.forwards = true;
   }
   pattern_text(choice.pattern, pattern, room);
-  os::discard_pages(group.planning, group.planning_bytes);
   return route;
 }
 
@@ -330,7 +329,8 @@ ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* child
   const ReduceRoute fixed{kNobody, false, 0, nullptr};
   pattern[0] = '\0';
   if (group.plan.free_folds == 0) return fixed;
-  Arena scratch(group.planning, group.planning_bytes);
+  const PlanningRoom room_to_plan;
+  Arena scratch = room_to_plan.arena();
   Ground ground;
   Choice choice;
   Prediction prediction;
@@ -345,7 +345,6 @@ ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* child
     route = reduce_place(choice.schedule, static_cast<uint16_t>(group.me), ground.costs, prediction.done, children);
     choice_text(choice, pattern, room);
   }
-  os::discard_pages(group.planning, group.planning_bytes);
   return route;
 }
 

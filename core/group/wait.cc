@@ -79,6 +79,8 @@ void Group::leave() {
   if (!broken) tell(desk().status, kLeft, 0);
 }
 
+void Group::rest() { tell(desk().status, calls + kCallsBetween - 1, 0); }
+
 bool Group::is_ahead(uint32_t peer) const {
   const Desk& desk = desks[peer];
   if (desk.status.call.load(std::memory_order_acquire) > calls) return true;

@@ -46,11 +46,14 @@ void Rings::note_consumed() {
 }
 
 bool Rings::all_cast(Question question, bool* all) {
-  for (; behind < n; ++behind)
-    if (desks[behind].status.vote[question].load(std::memory_order_acquire) == 0) return false;
+  for (; behind < n; ++behind) {
+    const uint32_t vote = desks[behind].status.vote[question].load(std::memory_order_acquire);
+    if (vote != vote_for(true) && vote != vote_for(false)) return false;
+  }
   behind = 0;
   *all = true;
-  for (uint32_t i = 0; i < n; ++i) *all &= desks[i].status.vote[question].load(std::memory_order_relaxed) == 1;
+  for (uint32_t i = 0; i < n; ++i)
+    *all &= desks[i].status.vote[question].load(std::memory_order_relaxed) == vote_for(true);
   return true;
 }
 

@@ -54,6 +54,17 @@ struct Rings {
   uint32_t behind = 0;  // participants before this one are no obstacle
   uint32_t lines = 0;   // lines of a message that are here
 
+  // How often the group has been woken from rest. Votes of an earlier life do not count.
+  uint32_t life = 0;
+
+  // The group is woken: everybody has done with all that was. Pieces begin with the first slot, as a new shelf has
+  // been used nowhere yet, and the others' pages need not be touched.
+  void begin_life() {
+    ++life;
+    settled = episode;
+    pieces = drained = (pieces + kPieceRing - 1) / kPieceRing * kPieceRing;
+  }
+
   Desk& desk() { return desks[me]; }
   char* up_piece(uint32_t i, uint64_t piece) { return shelves + i * kShelfBytes + piece % kPieceRing * piece_bytes; }
   char* down_piece(uint32_t i, uint64_t piece) { return up_piece(i, piece) + kChannelBytes; }
@@ -178,7 +189,10 @@ struct Rings {
 
   // --- questions put to all
 
-  void cast(Question question, bool yes) { desk().status.vote[question].store(yes ? 1 : 2, std::memory_order_release); }
+  uint32_t vote_for(bool yes) const { return life << 2 | (yes ? 1 : 2); }
+  void cast(Question question, bool yes) {
+    desk().status.vote[question].store(vote_for(yes), std::memory_order_release);
+  }
   // Have all cast their vote? Then *all: all said yes.
   bool all_cast(Question question, bool* all);
 };

@@ -1,6 +1,7 @@
 #include "transport/segment.h"
 
 #include <pthread.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -31,20 +32,45 @@ struct SegmentHead {
   uint64_t name;
 };
 struct BlockHead {
-  std::atomic<uint32_t> users;  // who may still touch the block; the last to leave makes it free
+  // Who may still touch the block; the last to leave makes it free. Above that: somebody would not be there if it were
+  // woken; and how often it has been woken in this use.
+  std::atomic<uint64_t> users;
+  uint64_t previous;             // offset of the block of this size that was carved before, 0: none. Written once
+  std::atomic<uint64_t> traces;  // the sum of what those left who have rested it
+  std::atomic<uint32_t> use;     // how often it has been allocated
   uint32_t bytes_log2;
-  uint64_t previous;  // offset of the block allocated before this one, 0: none. Written once
+  bool rests;  // the leader's: it is one of those that it may wake
 };
 static_assert(sizeof(BlockHead) <= kBlockHeader);
+
+constexpr uint64_t kSpoilt = uint64_t{1} << 31;
+constexpr uint64_t in_life(uint32_t life, uint64_t users) { return uint64_t{life} << 32 | users; }
+constexpr uint32_t life_of(uint64_t users) { return static_cast<uint32_t>(users >> 32); }
+constexpr bool nobody_is_in(uint64_t users) { return (users & (kSpoilt - 1)) == 0; }
 
 // An attached segment that no group uses stays mapped, because a program that creates and frees communicators will be
 // back; but not more than so many of them.
 constexpr uint32_t kIdleSegments = 16;
 
+// Blocks that rest are not put to another use before there are so many bytes of them: a program that makes groups of
+// this kind and that in turn would wake none.
+constexpr uint64_t kMostResting = 32 << 20;
+
+// Blocks of one size that are looked at for a free one, in turn: a program with thousands of groups would look at all
+// of them for each new one. Of large blocks all: memory counts for more.
+constexpr uint32_t kMostLooks = 16, kLargeLog2 = 20;
+
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 Segment* attached = nullptr;  // guarded by the mutex, as everything below
 Segment* own = nullptr;
-uint64_t last_block = 0;
+struct Size {
+  uint64_t last = 0;  // offset of the block of this size that was carved last
+  uint64_t next = 0;  // to be looked at, 0: the last
+  uint32_t blocks = 0;
+};
+constexpr uint32_t kSizes = 64;
+Size sizes[kSizes];  // of the own segment's blocks, by the logarithm
+uint64_t resting_bytes = 0;
 int32_t owner_process = 0;  // a forked child inherits these variables, but must not lead with its parent's memory
 
 class Guard {
@@ -102,12 +128,17 @@ Segment* create_own(uint64_t limit) {
   return segment;
 }
 
+void forget_own_blocks() {
+  own = nullptr;
+  for (Size& size : sizes) size = {};
+  resting_bytes = 0;
+}
+
 void forget_if_forked() {
   if (owner_process == os::process_id()) return;
   owner_process = os::process_id();
-  own = nullptr;  // the parent's: left mapped, it may be in use by what the child inherited
+  forget_own_blocks();  // the parent's: left mapped, they may be in use by what the child inherited
   attached = nullptr;
-  last_block = 0;
 }
 
 uint32_t log2_of(uint64_t bytes) {
@@ -116,14 +147,26 @@ uint32_t log2_of(uint64_t bytes) {
   return log2;
 }
 
-// A block of that size that everybody has left.
-uint64_t find_free(uint32_t bytes_log2) {
-  for (uint64_t at = last_block; at; at = head_at(*own, at)->previous) {
-    BlockHead* head = head_at(*own, at);
+// A block of that size that everybody has left. `any`: there is no room for another one, so whichever.
+uint64_t find_free(uint32_t bytes_log2, bool any) {
+  Size& size = sizes[bytes_log2];
+  const bool all = any || bytes_log2 >= kLargeLog2;
+  for (uint32_t looks = all ? size.blocks : std::min(size.blocks, kMostLooks); looks > 0; --looks) {
+    const uint64_t at = size.next ? size.next : size.last;
+    const BlockHead& head = *head_at(*own, at);
+    size.next = head.previous;
+    if (head.rests && !any && resting_bytes <= kMostResting) continue;
     // acquire: what its last users wrote there is over before we write.
-    if (head->bytes_log2 == bytes_log2 && head->users.load(std::memory_order_acquire) == 0) return at;
+    if (nobody_is_in(head.users.load(std::memory_order_acquire))) return at;
   }
   return 0;
+}
+
+void set_rests(BlockHead& head, bool rests) {
+  if (head.rests == rests) return;
+  head.rests = rests;
+  const uint64_t bytes = uint64_t{1} << head.bytes_log2;
+  resting_bytes += rests ? bytes : -bytes;
 }
 
 // Sizes are powers of two, so that a freed block fits the next group; what is not taken costs no memory.
@@ -135,8 +178,9 @@ uint64_t carve(uint32_t bytes_log2) {
   own->used += bytes;
   BlockHead* head = head_at(*own, at);
   head->bytes_log2 = bytes_log2;
-  head->previous = last_block;
-  last_block = at;
+  head->previous = sizes[bytes_log2].last;
+  sizes[bytes_log2].last = at;
+  ++sizes[bytes_log2].blocks;
   return at;
 }
 
@@ -166,15 +210,21 @@ int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block,
   if (!own) own = create_own(limit);
   if (!own) return -ENOMEM;
   const uint32_t log2 = log2_of(bytes);
-  uint64_t at = find_free(log2);
+  uint64_t at = find_free(log2, false);
   if (!at) at = carve(log2);
+  if (!at) at = find_free(log2, true);
   if (!at) return -ENOMEM;
   BlockHead* head = head_at(*own, at);
-  head->users.store(users, std::memory_order_relaxed);  // the ticket's way to the others orders it
+  set_rests(*head, false);
+  // relaxed, all: the ticket's way to the others orders them
+  const uint32_t use = head->use.load(std::memory_order_relaxed) + 1;
+  head->use.store(use, std::memory_order_relaxed);
+  head->traces.store(0, std::memory_order_relaxed);
+  head->users.store(users, std::memory_order_relaxed);
   ++own->blocks;
-  *block = Block{own, at, own->address + at};
-  std::memset(block->address + kBlockHeader, 0, kPage - kBlockHeader);
-  *ticket = Ticket{own->name, owner_process, own->descriptor, own->bytes, at};
+  *block = Block{own, at, own->address + at, use};
+  if (use > 1) std::memset(block->address + kBlockHeader, 0, kPage - kBlockHeader);  // else it is still clear
+  *ticket = Ticket{own->name, owner_process, own->descriptor, own->bytes, at, use};
   return 0;
 }
 
@@ -202,7 +252,7 @@ int attach_block(const Ticket& ticket, uint64_t bytes, Block* block) {
   }
   if (!has_place_for(*segment, ticket.offset, bytes)) return -ENOTSUP;
   ++segment->blocks;
-  *block = Block{segment, ticket.offset, segment->address + ticket.offset};
+  *block = Block{segment, ticket.offset, segment->address + ticket.offset, ticket.use};
   return 0;
 }
 
@@ -214,6 +264,60 @@ void release_block(Block* block) {
   if (!block->segment) return;
   // release: our last look at the block comes before its next life; acq_rel orders the releases of all users.
   head_at(*block->segment, block->offset)->users.fetch_sub(1, std::memory_order_acq_rel);
+  let_go(block);
+}
+
+void rest_block(const Block& block, uint64_t trace) {
+  BlockHead& head = *head_at(*block.segment, block.offset);
+  if (block.segment->own) {
+    const Guard guard;
+    set_rests(head, true);
+  }
+  head.traces.fetch_add(trace, std::memory_order_relaxed);  // released with the user
+  head.users.fetch_sub(1, std::memory_order_acq_rel);       // as release_block's
+}
+
+bool wake_block(const Block& block, uint32_t users, uint32_t life, uint64_t trace) {
+  const Guard guard;
+  BlockHead& head = *head_at(*block.segment, block.offset);
+  uint64_t all_rest = in_life(life, 0);
+  // acquire: all that rested it have, and their traces are there.
+  if (head.use.load(std::memory_order_relaxed) != block.use || head.users.load(std::memory_order_acquire) != all_rest ||
+      head.traces.load(std::memory_order_relaxed) != users * trace)
+    return false;
+  head.traces.store(0, std::memory_order_relaxed);
+  // Somebody may be giving it up just now.
+  if (!head.users.compare_exchange_strong(all_rest, in_life(life + 1, users), std::memory_order_acq_rel)) return false;
+  set_rests(head, false);
+  return true;
+}
+
+// acquire, both: whoever allocated it anew had seen that we rested it, and we come later.
+bool block_is_kept(const Block& block) {
+  const BlockHead& head = *head_at(*block.segment, block.offset);
+  const uint64_t users = head.users.load(std::memory_order_acquire);
+  return !(nobody_is_in(users) && users & kSpoilt) && head.use.load(std::memory_order_acquire) == block.use;
+}
+
+void spoil_block(const Block& block) {
+  // relaxed: released with the user
+  head_at(*block.segment, block.offset)->users.fetch_or(kSpoilt, std::memory_order_relaxed);
+}
+
+bool give_up_block(const Block& block, uint32_t life) {
+  BlockHead& head = *head_at(*block.segment, block.offset);
+  uint64_t users = head.users.load(std::memory_order_acquire);
+  while (life_of(users) == life)
+    if (head.users.compare_exchange_weak(users, users | kSpoilt, std::memory_order_acq_rel)) return true;
+  return false;
+}
+
+void forget_block(Block* block) {
+  if (block->segment->own) {
+    const Guard guard;
+    BlockHead& head = *head_at(*block->segment, block->offset);
+    if (head.use.load(std::memory_order_relaxed) == block->use) set_rests(head, false);
+  }
   let_go(block);
 }
 
@@ -232,8 +336,7 @@ void release_segments() {
     unmap_segment(one);
   }
   if (own) unmap_segment(own);
-  own = nullptr;
-  last_block = 0;
+  forget_own_blocks();
 }
 
 }  // namespace smelt

@@ -133,10 +133,9 @@ uint32_t allowed_cpu_list(uint32_t* cpus, uint32_t room) {
   unsigned long mask[8192 / kWordBits] = {};
   if (::syscall(SYS_sched_getaffinity, 0, sizeof mask, mask) <= 0) return 0;
   uint32_t count = 0;
-  for (uint32_t cpu = 0; cpu < 8192; ++cpu) {
-    if (!(mask[cpu / kWordBits] >> cpu % kWordBits & 1)) continue;
-    if (count < room) cpus[count] = cpu;
-    ++count;
+  for (uint32_t first = 0; first < 8192; first += kWordBits) {
+    for (unsigned long left = mask[first / kWordBits]; left; left &= left - 1, ++count)
+      if (count < room) cpus[count] = first + static_cast<uint32_t>(__builtin_ctzl(left));
   }
   return count;
 }

@@ -68,7 +68,27 @@ SMELT_API int smelt_group_create(const smelt_host *host, unsigned n, unsigned me
 /* Not collective; every participant frees when it likes, none may call the group afterwards. */
 SMELT_API void smelt_group_free(smelt_group *group);
 
-/* A host that unloads the library returns all shared memory with this; every group must have been freed. */
+/* A pool: processes that have agreed once to share memory, and of which any number make groups without their host's
+ * collectives (they tell each other what they must through that memory), as often as they like. A group of a pool that
+ * all have freed rests, and the next one of the same participants in the same order is that one: so groups that come
+ * and go cost a microsecond or two. The functions of a pool may be called by several threads at once.
+ *
+ *   smelt_pool_create  as smelt_group_create, over the host's collectives, and with the same failures
+ *   smelt_pool_group   as smelt_group_create, collective among the participants alone: participant i is member
+ *                      members[i] of the pool, and `me` is this process. `key` is any number that participants have in
+ *                      common, and that none of them uses for another group at the same time; it is free again when the
+ *                      function returns. Of the host, broadcast and minimum are called only by the first group that has
+ *                      all of its host's processes (the machine is asked whether its profile holds). -ERANGE for all,
+ *                      and nothing has been done: the pool has no such key. A pool of up to 64 has keys below 2,048,
+ *                      one of n others below 131,072 / n, in steps of 32
+ *   smelt_pool_free    not collective; every group of it must have been freed */
+typedef struct smelt_pool smelt_pool;
+SMELT_API int smelt_pool_create(const smelt_host *host, unsigned n, unsigned me, smelt_pool **pool);
+SMELT_API int smelt_pool_group(smelt_pool *pool, const smelt_host *host, unsigned key, const unsigned *members,
+                               unsigned n, unsigned me, smelt_group **group);
+SMELT_API void smelt_pool_free(smelt_pool *pool);
+
+/* A host that unloads the library returns all shared memory with this; every group and pool must have been freed. */
 SMELT_API void smelt_groups_end(void);
 
 /* Data in the caller's memory, seen as a row of bytes without gaps ("packed"). */

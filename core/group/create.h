@@ -1,0 +1,28 @@
+// The steps of a group's creation, which has two ways (create.cc, pool.cc): what the participants tell each other goes
+// over their host's collectives, or over their pool's letters.
+#pragma once
+
+#include "group/group.h"
+
+namespace smelt {
+
+// All that a participant has to itself, with memory reserved for planning; nullptr without memory.
+smelt_group* make_group(uint32_t n);
+void free_memory(smelt_group* group);
+
+// The leader's: a block for a group of n. 0 or -ENOMEM.
+int offer(uint32_t n, Block* block, Ticket* ticket);
+// Everybody's, who has been told the ticket: the block is mapped, and our desk and introduction are in it.
+int take_seat(Group& group, const Ticket& ticket);
+// When all have; `error` as all have agreed on. Leaves nothing of the group where it returns an error.
+int complete_group(smelt_group* group, int error);
+
+// How this participant has been told that the group is used, and what all make of that. It only says which method
+// serves a size, so a group that disagrees is no failure.
+smelt_sync asked_sync(const smelt_host& host);
+void settle_sync(Group& group, smelt_sync asked, bool agreed);
+
+// A group of a pool that is freed: true, it rests there, and may be woken.
+bool rest_group(smelt_group& group);
+
+}  // namespace smelt
