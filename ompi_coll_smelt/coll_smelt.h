@@ -106,6 +106,8 @@ OBJ_CLASS_DECLARATION(coll_smelt_module);
 
 /* module.c */
 coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm);
+/* Gives up what the job's processes share, where nothing uses it any more. */
+void coll_smelt_pool_end(void);
 unsigned coll_smelt_groups_alive(void);
 /* False: there are too many. */
 bool coll_smelt_retain(coll_smelt_retained *retained, mca_coll_base_module_t *module);

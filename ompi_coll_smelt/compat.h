@@ -9,6 +9,7 @@
  *   coll_smelt_counts, coll_smelt_places, coll_smelt_far_places   arrays of counts, and of displacements, which
  *                             MPI_Neighbor_alltoallw has of another type; coll_smelt_count_of and so on: one of them;
  *                             coll_smelt_counts_of, coll_smelt_places_of: from an array of ints
+ *   COLL_SMELT_NUMBER         of a communicator
  *   coll_smelt_info_get        the value of a key, cut to the room; false: it is not there
  *   COLL_SMELT_OFFER_AS(module, name, function)          when the module is made: announces the function `name`
  *   COLL_SMELT_INSTALL_AS(module, comm, name, function)  when it is enabled: puts the function into the communicator

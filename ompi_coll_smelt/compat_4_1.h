@@ -24,6 +24,9 @@ static inline bool coll_smelt_info_get(opal_info_t *info, const char *key, char 
   return opal_info_get(info, key, (int)room - 1, text, &found) == OPAL_SUCCESS && found;
 }
 
+/* Do all ranks know the communicator by the same number? *number is that. */
+#define COLL_SMELT_NUMBER(comm, number) (*(number) = (comm)->c_contextid, true)
+
 #define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
 
 #define COLL_SMELT_OFFER_AS(module, name, function) ((module)->super.coll_##name = (function))

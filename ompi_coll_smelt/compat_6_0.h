@@ -43,6 +43,9 @@ static inline bool coll_smelt_info_get(opal_info_t *info, const char *key, char 
   return true;
 }
 
+/* Do all ranks know the communicator by the same number? *number is that. Those made without a parent have none. */
+#define COLL_SMELT_NUMBER(comm, number) (*(number) = (comm)->c_index, OMPI_COMM_IS_GLOBAL_INDEX(comm) != 0)
+
 #define COLL_SMELT_BUILT_IN(framework, i) \
   ((framework)->framework_static_components[i] ? *(framework)->framework_static_components[i] : NULL)
 

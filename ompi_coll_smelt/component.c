@@ -56,7 +56,7 @@ static int open_component(void) {
 static int close_component(void) {
   coll_smelt_stats_end();
   coll_smelt_requests_end();
-  if (coll_smelt_groups_alive() == 0) smelt_groups_end();
+  if (coll_smelt_groups_alive() == 0) coll_smelt_pool_end(), smelt_groups_end();
   return OMPI_SUCCESS;
 }
 

@@ -1,9 +1,10 @@
 /* The life of a module.
  *
  *   1. made when its communicator is (component.c decides for which)
- *   2. enabled, in order of rising priority: what the communicator has then is the next lower component's, and is saved
+ *   2. enabled, in order of rising priority: what the communicator has then is the next lower component's, and is
+ *      saved; MPI_COMM_WORLD's is when MPI begins, and makes the job's pool if all of the job is on this node
  *   3. first persistent request, first reduction that cannot do without, or first blocking call when patience is over:
- *      the group is created, with two of the saved functions, or all ranks step aside for good
+ *      the group is created, in the pool or with two of the saved functions, or all ranks step aside for good
  *   4. disabled or destroyed: the group and the saved modules are released
  *
  * Open MPI 4.1 disables a module once for each function it still owns, and destroys it without disabling where it owns
@@ -102,6 +103,8 @@ static bool save(coll_smelt_lower *lower, const struct ompi_communicator_t *comm
   return true;
 }
 
+static void create_pool(coll_smelt_module *module);
+
 static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
   coll_smelt_module *module = (coll_smelt_module *)base;
   if (!complete(comm)) {
@@ -111,6 +114,7 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
     return OMPI_ERR_NOT_FOUND;
   }
   if (!save(&module->lower, comm)) return OMPI_ERR_NOT_SUPPORTED;
+  if (comm == &ompi_mpi_comm_world.comm) create_pool(module);
 #define COLL_SMELT_SLOT(name) COLL_SMELT_INSTALL(module, comm, name);
 #include "slots.def"
   coll_smelt_subscribe(comm);
@@ -162,8 +166,8 @@ static void sync_seen(void *context, smelt_sync sync) {
   if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(module->comm) == 0) coll_smelt_say_sync(module);
 }
 
-static int create_group(coll_smelt_module *module, smelt_group **group) {
-  const smelt_host host = {
+static smelt_host host_of(coll_smelt_module *module) {
+  return (smelt_host){
       .context = module,
       .progress = progress,
       .broadcast = lower_broadcast,
@@ -173,6 +177,39 @@ static int create_group(coll_smelt_module *module, smelt_group **group) {
       .sync = coll_smelt_sync_of(module->comm),
       .sync_seen = sync_seen,
   };
+}
+
+/* Of the job's processes, which are all on this node, by their numbers in the job: made in MPI_Init, when all have
+ * begun and nobody does anything else, so that all know of it, or that there is none, whatever their threads do later.
+ * There the functions of the component below serve already. */
+static smelt_pool *pool;
+
+static void create_pool(coll_smelt_module *module) {
+  const smelt_host host = host_of(module);
+  if (smelt_pool_create(&host, (unsigned)ompi_comm_size(module->comm), (unsigned)ompi_comm_rank(module->comm), &pool) !=
+      0)
+    pool = NULL;
+}
+
+void coll_smelt_pool_end(void) {
+  smelt_pool_free(pool);
+  pool = NULL;
+}
+
+/* -ERANGE, on all ranks: the pool has no place for this communicator. */
+static int create_in_pool(coll_smelt_module *module, const smelt_host *host, smelt_group **group) {
+  struct ompi_communicator_t *const comm = module->comm;
+  unsigned number, members[SMELT_MAX_PARTICIPANTS];
+  if (!pool || !COLL_SMELT_NUMBER(comm, &number)) return -ERANGE;
+  const unsigned n = (unsigned)ompi_comm_size(comm);
+  for (unsigned i = 0; i < n; ++i) members[i] = ompi_group_get_proc_name(comm->c_local_group, (int)i).vpid;
+  return smelt_pool_group(pool, host, number, members, n, (unsigned)ompi_comm_rank(comm), group);
+}
+
+static int create_group(coll_smelt_module *module, smelt_group **group) {
+  const smelt_host host = host_of(module);
+  const int error = create_in_pool(module, &host, group);
+  if (error != -ERANGE) return error;
   return smelt_group_create(&host, (unsigned)ompi_comm_size(module->comm), (unsigned)ompi_comm_rank(module->comm),
                             group);
 }

@@ -10,7 +10,7 @@ case ${5-} in
   --*) length=$5 parts= ;;
   *) length=--quick parts=$(shift $(($# < 4 ? $# : 4)); echo "$*") ;;
 esac
-parts=${parts:-programs settings loose_strict placement pretended_nodes canary failures two_nodes}
+parts=${parts:-programs settings loose_strict lives placement pretended_nodes canary failures two_nodes}
 forms=$(realpath "$3/libother_forms.so")
 here=$(cd "$(dirname "$0")" && pwd) && programs=$(cd "$3" && pwd) || exit 1
 export PATH="$programs:$PATH"
@@ -184,7 +184,7 @@ else
     exit
   fi
   if wanted programs; then every_program; fi
-  for part in settings loose_strict placement pretended_nodes canary failures; do
+  for part in settings loose_strict lives placement pretended_nodes canary failures; do
     if wanted $part; then . "$here/$part.sh"; fi
   done
   if wanted two_nodes; then

@@ -1,0 +1,31 @@
+# Part of component_test.sh: communicators and requests that live shortly, and many of them (lives.c). What they take is
+# compared with Open MPI alone, side by side; the limits are far from what is measured on a quiet machine (1.2, 0.8, 0.4
+# and 1.2), and what a group of its own for each took was further (3.7, 1.3 to 4.6, 1.8 to 10, 4).
+
+for n in 2 3; do
+  ok "lives, $n ranks" $n lives "$length"
+  ok "lives, SMELT_PATIENCE=0, $n ranks" $n -x SMELT_PATIENCE=0 lives "$length"
+done
+ok "lives, all on one CPU" 3 --bind-to none taskset -c 0 lives --light
+ok "lives: control, Open MPI alone" 3 --mca coll ^smelt lives --light --stock
+ok "lives, without a pool" 3 -x SMELT_SHM_MB=0 lives --light --stock
+
+took() { timeout -k 5 60 mpirun -n 2 "$@" 2>/dev/null </dev/null | sed -n 's/^us //p'; }
+# at_most FACTOR KIND NUMBER: in one of five attempts, as the machine may be busy with something else.
+at_most() {
+  factor=$1 compared=
+  shift
+  for attempt in 1 2 3 4 5; do
+    stock=$(took --mca coll ^smelt lives --time "$@") ours=$(took lives --time "$@")
+    compared="$compared; $ours us, Open MPI alone $stock us"
+    if [ -n "$stock" ] && [ -n "$ours" ] && awk "BEGIN { exit !($ours <= $factor * $stock) }"; then
+      echo "ok: lives: $*$compared"; passed=$((passed + 1))
+      return
+    fi
+  done
+  fail "lives: $*: more than $factor times what Open MPI alone takes$compared"
+}
+at_most 2.5 dup 9
+at_most 2 dup 100
+at_most 1.5 starts 100
+at_most 3 alive 500
