@@ -25,8 +25,7 @@ enum class Seen { kNothing, kReached, kStopped };
 
 inline Seen look(const Epoch& flag, uint64_t epoch, const std::atomic<uint64_t>* stop) {
   if (poll(flag, epoch)) return Seen::kReached;
-  // Equality, not >=: a thread that is already past this episode may have marked the next one (openmp/episodes.h).
-  if (stop && stop->load(std::memory_order_acquire) == epoch) return Seen::kStopped;
+  if (stop && is_stopped(*stop, epoch)) return Seen::kStopped;
   return Seen::kNothing;
 }
 
@@ -63,6 +62,8 @@ int64_t spincount_ns(int64_t otherwise, const Profile* profile) {
 constinit Headcount headcount;
 
 bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy) {
+  Seen seen = look(flag.epoch, epoch, stop);
+  if (seen != Seen::kNothing) return seen == Seen::kReached;
   int64_t spin_ns = policy.spin_ns;
   int64_t yield_ns = policy.yield_ns;
   const uint32_t owner_cpu = flag.bell.cpu.load(std::memory_order_relaxed);
@@ -72,12 +73,11 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
     yield_ns = policy.foreign_ns;
   }
 
-  Seen seen;
   int64_t now = os::now_ns();
   const int64_t spin_until = spin_ns == kSpinForever ? INT64_MAX : now + spin_ns;
   while (now < spin_until) {
     for (int i = 0; i < policy.look; ++i) {
-      if (poll(flag.epoch, epoch)) return true;
+      if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
       cpu_pause();
     }
     if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;

@@ -30,7 +30,7 @@ struct WaitPolicy {
   int64_t yield_ns = 0;                    // after that, yielding time before sleeping; 0: sleep at once
   PostOrder order = PostOrder::kUnfenced;  // how flags waited for under this policy are posted (transport/line.h)
   int32_t burst = typical(ThresholdId::kBurst);  // polls before wait_slowly is called
-  int32_t look = typical(ThresholdId::kLook);    // polls between two looks at the clock and the stop word
+  int32_t look = typical(ThresholdId::kLook);    // polls between two looks at the clock
   int64_t foreign_ns =
       typical(ThresholdId::kForeignSlice);  // a yield that takes longer has gone to somebody who is not of our team
 };
@@ -61,6 +61,11 @@ uint64_t sleeps();
 // wait_policy.
 uint32_t usable_cpus(uint32_t affinity = 0);
 
+// Equality, not >=: a thread that is already past this episode may have marked the next one (openmp/episodes.h).
+inline bool is_stopped(const std::atomic<uint64_t>& stop, uint64_t epoch) {
+  return stop.load(std::memory_order_acquire) == epoch;
+}
+
 // The long way: called when a short burst of polling has not sufficed. True when the flag got to `epoch`, false when
 // *stop == epoch first (stop may be nullptr).
 bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy);
@@ -69,13 +74,16 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
 // now, and the caller had better sleep.
 bool yield_to_team();
 
-// True if the first burst of polls sufficed. The caller then goes on with wait_slowly.
-inline bool wait_briefly(const Epoch& flag, uint64_t epoch, const WaitPolicy& policy) {
+// True if the first burst of polls sufficed. Else the caller goes on with wait_slowly: at once if *stop == epoch. That
+// word is looked at with every poll: it stays in the waiter's cache, and a load more is little beside the pause.
+inline bool wait_briefly(const Epoch& flag, uint64_t epoch, const WaitPolicy& policy,
+                         const std::atomic<uint64_t>* stop = nullptr) {
   if (poll(flag, epoch)) return true;
   if (policy.spin_ns > 0) {
     for (int i = 0; i < policy.burst; ++i) {
       cpu_pause();
       if (poll(flag, epoch)) return true;
+      if (stop && is_stopped(*stop, epoch)) break;
     }
   }
   return false;

@@ -142,7 +142,7 @@ bool Barrier::arrive_and_wait_many(uint32_t me, uint64_t epoch, const std::atomi
       // The loads of a step do not depend on each other: the processor overlaps them as long as polls succeed.
       for (uint32_t i = 0; i < action->count; ++i) {
         Line& flag = *action->flags[i];
-        if (!wait_briefly(flag.epoch, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
+        if (!wait_briefly(flag.epoch, epoch, policy_, stop) && !wait_long(flag, me, epoch, stop)) return false;
       }
     }
   }
@@ -160,7 +160,7 @@ bool Barrier::arrive_and_wait_crowd(uint32_t, uint64_t epoch, const std::atomic<
     post(release_, epoch, policy_.order);
     return true;
   }
-  return wait_briefly(release_.epoch, epoch, policy_) || wait_slowly(release_, epoch, stop, policy_);
+  return wait_briefly(release_.epoch, epoch, policy_, stop) || wait_slowly(release_, epoch, stop, policy_);
 }
 
 bool Barrier::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {

@@ -37,7 +37,7 @@ class Barrier {
   bool arrive_and_wait(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop = nullptr) {
     if (kind_ == Kind::kPair) [[likely]] {
       post({pair_.epoch[me].epoch, pair_.bell[me].bell}, epoch, policy_.order);
-      if (wait_briefly(pair_.epoch[1 - me].epoch, epoch, policy_)) [[likely]]
+      if (wait_briefly(pair_.epoch[1 - me].epoch, epoch, policy_, stop)) [[likely]]
         return true;
       return wait_long({pair_.epoch[1 - me].epoch, pair_.bell[1 - me].bell}, me, epoch, stop);
     }

@@ -66,7 +66,7 @@ class ForkJoin {
     const Node& node = nodes_[me];
     for (const uint16_t* child = children_ + node.first_child; *combined < node.children; ++*combined) {
       Arrival& flag = nodes_[child[*combined]].arrival;
-      if (!wait_briefly(flag.epoch, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
+      if (!wait_briefly(flag.epoch, epoch, policy_, stop) && !wait_long(flag, me, epoch, stop)) return false;
       combine(mine, flag.data);  // both ordered by the acquire of the epoch
     }
     return true;
@@ -84,7 +84,7 @@ class ForkJoin {
   bool await(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, ForkMessage* message,
              bool asleep = false) {
     Node& parent = nodes_[nodes_[me].parent];
-    if (!wait_briefly(parent.release.epoch, epoch, policy_) && !wait_long(parent.release, me, epoch, stop, asleep))
+    if (!wait_briefly(parent.release.epoch, epoch, policy_, stop) && !wait_long(parent.release, me, epoch, stop, asleep))
       return false;
     *message = parent.release.message;  // ordered by the acquire of the epoch; not changed before we have arrived again
     if (nodes_[me].children) pass_on(me, epoch, *message);
@@ -142,7 +142,7 @@ class ForkJoin {
     const uint16_t* child = children_ + node.first_child;
     for (uint32_t i = 0; i < node.children; ++i) {
       Arrival& flag = nodes_[child[i]].arrival;
-      if (!wait_briefly(flag.epoch, epoch, policy_) && !wait_long(flag, me, epoch, stop)) return false;
+      if (!wait_briefly(flag.epoch, epoch, policy_, stop) && !wait_long(flag, me, epoch, stop)) return false;
     }
     return true;
   }
