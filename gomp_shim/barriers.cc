@@ -9,7 +9,6 @@
 //
 // The end of a region is inside GOMP_parallel: libgomp's own, or the hot team's (hot_team.h). Which barrier serves an
 // episode, ours or libgomp's, is decided by openmp/episodes.h, for all threads alike.
-#include "base/options.h"
 #include "loops.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
@@ -21,14 +20,13 @@
 namespace smelt::gomp {
 namespace {
 
-// Where tasks or threads may be ours.
+// Where threads may be ours.
 [[gnu::noinline]] void pass_otherwise(Position& position) {
   const auto end = [&position] { return end_episode(position); };
   if (Lent* const self = lent_in(position)) {
     if (!pass_lent(*self, position.epoch + 1) && end() && position.thread == 0) count(position.region->counters.real);
     return step(position);
   }
-  if (options().tasks) return openmp::pass<false>(position, end);  // a marked one may be ours
   openmp::pass(position, end);
 }
 

@@ -678,7 +678,7 @@ void smelt_gomp_cool(void) {
 void smelt_gomp_note(void) {
   if (!active()) return;
   settings += 2;
-  if (smelt::options().tasks) note_settings(smelt_gomp_position);
+  if (smelt_gomp_own_tasks) note_settings(smelt_gomp_position);
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
   if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
     hot->spoiled.store(true, std::memory_order_relaxed);
@@ -714,6 +714,7 @@ void GOMP_target_ext(int device, GompFunction function, size_t count, void** add
                      unsigned short* kinds, unsigned flags, void** depend, void** args) {
   constexpr unsigned kNowait = 1;
   if ((flags & kNowait) == 0) {
+    if (depend) smelt_gomp_mark();  // libgomp knows nothing of tasks of ours that it is to wait for
     const OnHost here;
     STOCK(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
     return;

@@ -14,6 +14,7 @@
 #include "openmp/deque.h"
 #include "openmp/episodes.h"
 #include "real.h"
+#include "shell.h"
 #include "surplus.h"
 #include "tasks.h"
 
@@ -30,6 +31,7 @@ constexpr uint32_t kCrowdPolls = 60;   // ... and one of more threads than CPUs:
 constexpr uint32_t kCrowdYields = 64;  // ... and then, to others of the team, before it sleeps
 constexpr int64_t kNapNs = 1'000'000;  // a sleeper that was missed looks again
 constexpr size_t kChunkBytes = 1 << 16;
+constexpr uint32_t kFirstRegions = 16;  // whose end is a barrier of ours, whether tasks were ever made or not
 
 }  // namespace
 
@@ -48,9 +50,11 @@ struct alignas(64) Task {
   uint32_t runner;  // thread number
   uint32_t home;    // thread number, of the block's owner
   bool final, over;
+  bool adopted;  // undeferred: it began without us, and its end is noticed later
   bool opened;   // a taskgroup of libgomp's, for libgomp's tasks made by one that is in a Group
   Group* group;  // innermost; while running: of what it makes
   Group* member_of;
+  gomp::Shell shell;     // while running
   uint64_t made, ended;  // children; the runner's
   // kRunning, + kHold for each child's memory that needs ours, - children that ended elsewhere. Once over: those open.
   std::atomic<int64_t> others;
@@ -104,6 +108,10 @@ struct alignas(kLineBytes) Worker {
   alignas(kLineBytes) std::atomic<uint32_t> asleep;   // a Sleep; whoever makes it kAwake has it leave `sleepers`
 };
 
+// The stub of GOMP_task knows: whose deque holds so many gets no more of them.
+static_assert(offsetof(Worker, deque) == 0 && offsetof(decltype(Worker::deque), top) == 0 &&
+              offsetof(decltype(Worker::deque), bottom) == 128 && kMostWaiting == 64);
+
 // Of all teams of a Region.
 struct TaskTeam {
   std::atomic<uint32_t> sleepers;
@@ -114,9 +122,17 @@ struct TaskTeam {
 
 namespace {
 
+Region& position_region(const Position& position) { return *static_cast<Region*>(position.region); }
+
 TaskTeam* team_of(const Position& position) {
   // Acquire: pairs with whoever put it there.
-  return static_cast<Region*>(position.region)->tasks.load(std::memory_order_acquire);
+  return position_region(position).tasks.load(std::memory_order_acquire);
+}
+
+// Was a setting changed in the region?
+bool is_changed(const Position& position) {
+  // Relaxed: what this thread has changed itself it sees; what others have changed is theirs.
+  return position_region(position).settings.load(std::memory_order_relaxed) != kUnchanged;
 }
 
 // Wakes that thread if it sleeps. One that is missed wakes by itself: so relaxed will do here and below.
@@ -297,9 +313,49 @@ void end(TaskTeam& team, Task* task, uint32_t me) {
   --position.in_libgomp;
 }
 
+// May the stubs run undeferred tasks unseen? Not inside one that is adopted, for then we could not tell the next one
+// from it, and not in a group, for those that make libgomp's tasks are to end with them.
+void note_unseen(Position& position) { position.unseen = !position.task->adopted && !position.task->group; }
+
+// The undeferred task that is position.task is over.
+void end_adopted(TaskTeam& team, Position& position) {
+  Task* const task = position.task;
+  position.task = task->parent.load(std::memory_order_relaxed);
+  end(team, task, position.thread);
+}
+
+[[gnu::noinline]] bool settle_adopted(Position& position) {
+  if (position.in_libgomp != 0 || REAL(omp_get_level)() != position.level) return false;
+  TaskTeam& team = *team_of(position);
+  const Shell now = shell();
+  const Task* at = position.task;
+  while (at->adopted && at->shell != now) at = at->parent.load(std::memory_order_relaxed);
+  if (at->shell == now) {
+    while (position.task != at) end_adopted(team, position);
+  } else if (!position.tasks_are_libgomps) {  // else it may be a deferred one of libgomp's, which lies anywhere
+    while (position.task->adopted && now > position.task->shell) end_adopted(team, position);
+  }
+  note_unseen(position);
+  return now == position.task->shell;
+}
+
+// Ends what is over of undeferred tasks. Is the body that the calling thread runs that of position.task? Else it is
+// that of an undeferred task inside it, or of none of this region's.
+inline bool settle(Position& position) {
+  if (position.task->shell == shell()) [[likely]]
+    return true;
+  return position.task->adopted && settle_adopted(position);
+}
+
+// The undeferred tasks inside that one, which has come to its end or to a barrier.
+inline void settle_all(TaskTeam& team, Position& position, const Task* until) {
+  while (position.task != until) end_adopted(team, position);
+}
+
 // Inside libgomp's undeferred task.
 void run_body(void* argument) {
   auto* const task = static_cast<Task*>(argument);
+  task->shell = shell();
   task->function(task->data);
   if (task->opened) close_opened(smelt_gomp_position);
 }
@@ -323,50 +379,47 @@ void run_body(void* argument) {
   run_body(argument);
 }
 
-struct BareCall {
+struct GroupedCall {
   GompFunction function;
   void* data;
 };
 
-void run_bare_body(void* argument) {
-  const auto& call = *static_cast<const BareCall*>(argument);
-  call.function(call.data);
+void run_grouped_body(void* argument) {
+  const auto& call = *static_cast<const GroupedCall*>(argument);
   Position& position = smelt_gomp_position;
-  if (!position.bare && position.task->opened) close_opened(position);
+  const Task* const around = position.task;
+  call.function(call.data);
+  const Shell now = shell();
+  while (position.task != around && position.task->shell != now) end_adopted(*team_of(position), position);
+  if (position.task != around && position.task->opened) close_opened(position);
 }
 
-// An undeferred task that has got a Task meanwhile.
-[[gnu::noinline]] void end_bare(Position& position, Task* before, uint32_t me) {
-  Task* const task = position.task;
-  position.task = before ? before : task->parent.load(std::memory_order_relaxed);
-  end(*team_of(position), task, me);
-}
-
-// An undeferred task without dependences, that is not final either. Made inside another one like it, it counts as a
-// child of the same task: it is over before anybody can ask for it.
-void run_bare(Position& position, GompFunction function, void* data) {
-  Task* const before = position.task;
-  const bool bare = position.bare;
-  BareCall call{function, data};
-  position.bare = true;
-  REAL(GOMP_task)(run_bare_body, &call, nullptr, 0, 1, false, 0, nullptr, 0, nullptr);
-  if (!position.bare) [[unlikely]]
-    end_bare(position, before, position.thread);
-  position.bare = bare;
+// An undeferred task in a group.
+void run_grouped(Position& position, GompFunction function, void* data) {
+  const Task* const around = position.task;
+  GroupedCall call{function, data};
+  REAL(GOMP_task)(run_grouped_body, &call, nullptr, 0, 1, false, 0, nullptr, 0, nullptr);
+  if (position.task == around) [[likely]]
+    return;
+  settle_all(*team_of(position), position, around);
+  note_unseen(position);
 }
 
 void run(TaskTeam& team, Position& position, Task* task) {
   Task* const before = position.task;
-  const bool bare = position.bare;
+  const bool unseen = position.unseen;
+  const uint32_t unmarked = position.unmarked;
   task->runner = position.thread;
   position.task = task;
-  position.bare = false;
-  // Relaxed: what this thread has changed itself it sees; what others have changed is theirs.
-  const bool changed = static_cast<Region*>(position.region)->settings.load(std::memory_order_relaxed) != kUnchanged;
-  const GompFunction body = changed ? run_body_as_made : run_body;
+  position.unseen = !task->group;
+  // In the body of a final task libgomp runs all that is made there at once, in tasks that we do not see.
+  position.unmarked = !task->final;
+  const GompFunction body = is_changed(position) ? run_body_as_made : run_body;
   REAL(GOMP_task)(body, task, nullptr, 0, 1, false, task->final ? kFinal : 0, nullptr, 0, nullptr);
+  settle_all(team, position, task);
   position.task = before;
-  position.bare = bare;
+  position.unseen = unseen;
+  position.unmarked = unmarked;
   end(team, task, position.thread);
   // Relaxed load: nobody else writes it. Release: the body with all that it made or marked, and our use of the task.
   std::atomic<uint64_t>& finished = team.workers[position.thread].finished;
@@ -388,6 +441,12 @@ Task* take_own(Worker& own, Fits fits) {
   }
   own.spilled = rest;
   return task;
+}
+
+// All that this thread has.
+void run_own(TaskTeam& team, Position& position) {
+  while (Task* const task = take_own(team.workers[position.thread], [](const Task&) { return true; }))
+    run(team, position, task);
 }
 
 // One task that fits, of this thread's or another's; nullptr: none was found.
@@ -464,15 +523,21 @@ bool is_eligible(const Position& position) { return position.barrier->participan
 
 // Is the calling thread in a body whose constructs are ours?
 bool is_ours_here(Position& position, const void* caller) {
-  return options().tasks && served(position, caller) && position.in_libgomp == 0 && is_eligible(position);
+  return smelt_gomp_own_tasks && served(position, caller) && position.in_libgomp == 0 && is_eligible(position);
 }
 
 // In the body of a final task, or of one that is included in it and has no Task of its own: libgomp runs all that is
 // made there at once, in tasks that we do not see, and has the groups.
 bool is_final(const Position& position) { return position.task && position.task->final; }
 
+// May the calling thread make tasks that are ours, till its next barrier?
+bool may_make_own(const Position& position) {
+  return smelt_gomp_own_tasks && position.barrier && is_eligible(position) && !position.tasks_are_libgomps &&
+         position.assumed == 0 && !is_final(position);
+}
+
 TaskTeam* make_team(Position& position) {
-  auto& word = static_cast<Region*>(position.region)->tasks;
+  auto& word = position_region(position).tasks;
   if (TaskTeam* const team = word.load(std::memory_order_acquire)) return team;
   auto* const team = static_cast<TaskTeam*>(os::map_pages(sizeof(TaskTeam)));
   TaskTeam* first = nullptr;
@@ -489,7 +554,21 @@ void mark_drained(Position& position, Worker& worker) {
   worker.marked = episode;
   if (!mark(*position.real_epoch, episode)) return;
   position.barrier->wake_all();
-  if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active) hot->fork->wake_all();
+  if (HotTeam* hot = position_region(position).hot; hot && hot->active) hot->fork->wake_all();
+}
+
+// Of flags that change nothing for us. A priority counts only where OMP_MAX_TASK_PRIORITY says so.
+unsigned plain_flags = kUntied | kMergeable;
+bool is_plain(unsigned flags) { return (flags & ~plain_flags) == 0; }
+
+// memcpy, for which few bytes are not worth a call.
+inline void copy_arguments(void* to, const void* from, long size) {
+  if (size == 8)
+    std::memcpy(to, from, 8);
+  else if (size == 16)
+    std::memcpy(to, from, 16);
+  else
+    std::memcpy(to, from, static_cast<size_t>(size));
 }
 
 struct TaskCall {
@@ -519,7 +598,7 @@ Task* new_task(Worker& worker, uint32_t me, Task* parent, const TaskCall& call, 
   task->depth.store(parent->depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   task->others.store(kRunning, std::memory_order_relaxed);
   task->final = (flags & kFinal) != 0;
-  task->over = task->opened = false;
+  task->over = task->adopted = task->opened = false;
   task->group = task->member_of = parent->group;
   task->made = task->ended = 0;
   task->function = call.function;
@@ -538,25 +617,46 @@ void count_task(Task* parent, uint32_t me) {
   }
 }
 
+// A deferred task is there.
+void count_created(Worker& worker) {
+  // Relaxed: nobody else writes it, and it is published by the deque or by whatever we publish next.
+  worker.created.store(worker.created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+// The calling thread, in the body of its implicit task, is about to make the first explicit one of a region. False:
+// its tasks are libgomp's.
+bool begin_tasks(Position& position) {
+  if (!has_shell()) return false;
+  TaskTeam* const team = make_team(position);
+  if (!team) return false;
+  Worker& worker = team->workers[position.thread];
+  Task& task = worker.implicit;
+  task.runner = position.thread;
+  task.shell = shell();
+  // All children of earlier regions are over: the counts add up to none, whatever they are.
+  if (task.others.load(std::memory_order_relaxed) == 0) task.others.store(kRunning, std::memory_order_relaxed);
+  position.task = &task;
+  position.deque = &worker.deque;
+  note_unseen(position);
+  return true;
+}
+
 // The task whose body the calling thread runs; nullptr: no memory.
 Task* current(Position& position, TaskTeam& team) {
-  if (position.task && !position.bare) return position.task;
+  if (settle(position)) return position.task;
+  // It began as a jump to libgomp. No part of `created`: it runs within another's body, which is, or has not come to
+  // the barrier. That barrier is marked, so that its end is noticed there at the latest.
   const uint32_t me = position.thread;
   Worker& worker = team.workers[me];
-  if (!position.task) {
-    Task* const task = &worker.implicit;
-    task->runner = me;
-    // All children of earlier regions are over: the counts add up to none, whatever they are.
-    if (task->others.load(std::memory_order_relaxed) == 0) task->others.store(kRunning, std::memory_order_relaxed);
-    position.task = task;
-  }
-  if (!position.bare) return position.task;
-  // No part of `created`: it runs within another's body, which is, or has not come to the barrier.
-  Task* const task = new_task(worker, me, position.task, {nullptr, nullptr, nullptr, 0, 0}, 0);
+  Task* const around = position.task;
+  Task* const task = new_task(worker, me, around, {nullptr, nullptr, nullptr, 0, 0}, 0);
   if (!task) return nullptr;
+  task->adopted = true;
   task->runner = me;
-  count_task(position.task, me);
-  position.bare = false;
+  task->shell = shell();
+  count_task(around, me);
+  mark_drained(position, worker);
+  position.unseen = false;
   return position.task = task;
 }
 
@@ -594,7 +694,8 @@ void wait_for_node(TaskTeam& team, Position& position, const DependNode& node) {
 
 // Back when the children of the current task that the list depends on have ended. False: as each_dependence().
 bool wait_for_dependences(Position& position, void** list) {
-  if (!position.task || position.bare || !position.task->children) return each_dependence(list, [](void*, Access) {});
+  if (!position.task || !settle(position) || !position.task->children)
+    return each_dependence(list, [](void*, Access) {});
   TaskTeam& team = *team_of(position);
   return each_dependence(list, [&](void* address, Access access) {
     position.task->children->wait_for(address, access,
@@ -630,22 +731,16 @@ bool add_dependences(TaskTeam& team, Position& position, DependNode& node, void*
   return !one_less(node);
 }
 
-// Do so many tasks of this thread's wait that the next one is better run at once?
+// Do so many tasks of this thread's wait that the next one is run at once?
 bool has_enough(const Position& position) {
-  const TaskTeam* const team = team_of(position);
-  return team && team->workers[position.thread].deque.waiting() >= kMostWaiting;
+  return team_of(position)->workers[position.thread].deque.waiting() >= kMostWaiting;
 }
 
 // False: libgomp's. Not inlined: an undeferred task, which needs none of this, would pay for its registers.
 [[gnu::noinline]] bool make(Position& position, const TaskCall& call, bool deferred, unsigned flags, void** depend) {
-  static const bool priorities = REAL(omp_get_max_task_priority)() > 0;  // else a priority counts nothing
-  const unsigned ours = kUntied | kFinal | kMergeable | kDepend | (priorities ? 0 : kPriority);
-  if ((flags & ~ours) != 0 || position.tasks_are_libgomps ||
-      static_cast<Region*>(position.region)->settings.load(std::memory_order_relaxed) != kUnchanged)
-    return false;
+  if (!is_plain(flags & ~(kFinal | kDepend)) || is_changed(position)) return false;
   if (!(flags & kDepend)) depend = nullptr;
-  TaskTeam* const team = make_team(position);
-  if (!team) return false;
+  TaskTeam* const team = team_of(position);
   const uint32_t me = position.thread;
   Worker& worker = team->workers[me];
   Task* const parent = current(position, *team);
@@ -663,7 +758,7 @@ bool has_enough(const Position& position) {
     if (node) drop(node, blocks);
     return false;
   }
-  if (deferred && !node && worker.deque.waiting() >= kMostWaiting) deferred = false;
+  if (deferred && !node && has_enough(position)) deferred = false;
   if (!deferred && !call.copy) {  // runs before we return, with the maker's own arguments
     task->data = call.data;
   } else if (call.copy) {
@@ -672,8 +767,7 @@ bool has_enough(const Position& position) {
     std::memcpy(task->data, call.data, static_cast<size_t>(call.size));
   }
   count_task(parent, me);
-  // Relaxed: nobody else writes it, and it is published by the deque or by whatever we publish next.
-  worker.created.store(worker.created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  count_created(worker);
   mark_drained(position, worker);
   if (node) {
     task->node = node;
@@ -688,6 +782,26 @@ bool has_enough(const Position& position) {
   return true;
 }
 
+// A task without dependences, which is not final, and whose arguments have room in a Task; in the body of `parent`.
+// False: make() knows.
+inline bool make_plain(Position& position, Task& parent, const TaskCall& call) {
+  TaskTeam& team = *team_of(position);
+  const uint32_t me = position.thread;
+  Worker& worker = team.workers[me];
+  if (has_enough(position)) return false;
+  Task* const task = new_task(worker, me, &parent, call, 0);
+  if (!task) return false;
+  if (call.copy)
+    call.copy(task->data, call.data);
+  else
+    copy_arguments(task->room, call.data, call.size);
+  count_task(&parent, me);
+  count_created(worker);
+  mark_drained(position, worker);
+  offer(team, worker, task);
+  return true;
+}
+
 // Everybody runs and steals what there is until that barrier is over. True: it is libgomp's, and has yet to be entered.
 bool drain(Position& position) {
   const uint64_t episode = position.epoch + 1;
@@ -697,6 +811,10 @@ bool drain(Position& position) {
   if (!team) return true;  // none of ours was made, so the marks are libgomp's
   const uint32_t threads = position.barrier->participants();
   Worker& worker = team->workers[position.thread];
+  if (position.task) {
+    settle_all(*team, position, &worker.implicit);
+    note_unseen(position);
+  }
   // Relaxed: our own. And a sum.
   const uint64_t created = worker.created.load(std::memory_order_relaxed);
   if (created != worker.reported)
@@ -752,22 +870,42 @@ void note_settings(Position& position) {
 }
 
 bool is_explicit(const Position& position) {
-  // Relaxed: of a task that runs here.
-  return position.bare || (position.task && position.task->parent.load(std::memory_order_relaxed));
+  return position.task && team_of(position)->workers[position.thread].implicit.shell != shell();
+}
+
+bool needs_look(const Position& position) {
+  return may_make_own(position) || (position.task && !position.unseen && !is_final(position));
+}
+
+void start_tasks() {
+  const char* const setting = options().tasks;
+  const bool own = std::strcmp(setting, "1") == 0 || (std::strcmp(setting, "auto") == 0 && !options().surplus);
+  if (REAL(omp_get_max_task_priority)() == 0) plain_flags |= kPriority;
+  smelt_gomp_own_tasks = own && find_shell();
 }
 
 void leave_tasks_to_libgomp(Position& position) {
-  if (!options().tasks || !position.barrier || position.in_libgomp != 0 || is_final(position)) return;
-  // It needs a Task to note what it opens. Without the memory for one, nothing is opened.
-  if (position.bare && position.task && position.task->group) current(position, *team_of(position));
-  // libgomp knows nothing of ours: what it makes from now on must not wait for them.
-  if (position.task && !position.bare && position.task->children) {
-    TaskTeam& team = *team_of(position);
-    position.task->children->wait_for_all([&](const DependNode& node) { wait_for_node(team, position, node); });
+  if (!smelt_gomp_own_tasks || !position.barrier || position.in_libgomp != 0 || is_final(position)) return;
+  Task* task = position.task;
+  if (!task) {
+    position.tasks_are_libgomps = true;
+    return;
   }
+  TaskTeam& team = *team_of(position);
+  bool whole = settle(position);
+  task = position.task;
+  // An undeferred one needs a Task to note what it opens. Without the memory for one, nothing is opened.
+  if (!whole && task->group) {
+    if (Task* const adopted = current(position, team)) {
+      task = adopted;
+      whole = true;
+    }
+  }
+  // libgomp knows nothing of ours: what it makes from now on must not wait for them.
+  if (whole && task->children)
+    task->children->wait_for_all([&](const DependNode& node) { wait_for_node(team, position, node); });
   position.tasks_are_libgomps = true;
-  Task* const task = position.task;
-  if (!task || !task->group || position.bare) return;
+  if (!whole || !task->group) return;
   bool& opened = task->group->owner == task ? task->group->opened : task->opened;
   if (opened) return;
   opened = true;
@@ -776,12 +914,12 @@ void leave_tasks_to_libgomp(Position& position) {
 
 void mark_for_libgomp(Position& position) {
   auto& region = *static_cast<Region*>(position.region);
-  if (!options().tasks || !mark(region.libgomp_epoch, position.epoch + 1)) return;
+  if (!smelt_gomp_own_tasks || !mark(region.libgomp_epoch, position.epoch + 1)) return;
   if (TaskTeam* const team = team_of(position)) wake_all(*team, position.barrier->participants());
 }
 
 bool end_episode(Position& position) {
-  const bool libgomps = !options().tasks || !is_eligible(position) || drain(position);
+  const bool libgomps = !smelt_gomp_own_tasks || !is_eligible(position) || position.assumed != 0 || drain(position);
   if (libgomps) {
     ++position.in_libgomp;
     REAL(GOMP_barrier)();
@@ -791,11 +929,27 @@ bool end_episode(Position& position) {
   return libgomps;
 }
 
-void end_region(Position& position) {
-  if (!options().tasks) return;
+bool expects_tasks(const Region& region) {
+  // Relaxed: any answer will do, as long as all threads get the same.
+  return smelt_gomp_own_tasks &&
+         (region.entered <= kFirstRegions || region.tasks.load(std::memory_order_relaxed) != nullptr);
+}
+
+void end_region(Position& position, bool drains) {
+  if (!smelt_gomp_own_tasks) return;
+  if (!drains) {
+    // The others may be in libgomp's join already. What this thread has made it runs, but for what others still take.
+    if (!position.task) return;
+    TaskTeam& team = *team_of(position);
+    settle_all(team, position, &team.workers[position.thread].implicit);
+    run_own(team, position);
+    if (position.thread == 0) ++position_region(position).generation;  // the next one's end is a barrier
+    return;
+  }
   if (position.word && !take_position(position)) return;
   if (!position.barrier || !is_eligible(position)) return;
   const uint64_t episode = position.epoch + 1;
+  if (position.assumed != 0) return;
   if (is_real(*position.real_epoch, episode) ||
       !position.barrier->arrive_and_wait(position.thread, episode, position.real_epoch))
     drain(position);
@@ -822,47 +976,85 @@ void forget_tasks(Region& region) { region.tasks.store(nullptr, std::memory_orde
 
 using namespace smelt::gomp;
 
-extern "C" {
+bool smelt_gomp_own_tasks = false;
+
+// What the caller means, as STOCK; a jump where there is nothing to find out.
+#define STRAIGHT(name) \
+  (smelt_openmp_several || !smelt_real_##name ? STOCK(name) : reinterpret_cast<decltype(&::name)>(smelt_real_##name))
+
+namespace {
 
 // Surplus threads wait for no task, for each has run when its maker goes on; but for those with detach.
-static void alone_if_tasks_wait() {
+void alone_if_tasks_wait() {
   if (Lent* const self = smelt_gomp_lent; self && self->defers) alone(*self);
 }
 
-// What the stubs of symbols.def's MAKES and WAITS go on to.
-#define OWN(name) [[gnu::visibility("hidden")]] decltype(name) smelt_gomp_##name
-OWN(GOMP_task);
-OWN(GOMP_taskwait);
-OWN(GOMP_taskgroup_start);
-OWN(GOMP_taskgroup_end);
+struct Call {
+  TaskCall task;
+  bool deferred;
+  unsigned flags;
+  void** depend;
+  int priority;
+  void* detach;
+};
+
+void call_libgomp(const Call& c, const void* caller) {
+  const auto& [function, data, copy, size, align] = c.task;
+  reinterpret_cast<decltype(&::GOMP_task)>(meant(smelt_real_GOMP_task, caller))(
+      function, data, copy, size, align, c.deferred, c.flags, c.depend, c.priority, c.detach);
+}
+
+// Where tasks are libgomp's.
+void pass_on(Position& position, Call& call, const void* caller) {
+  if (lent_in(position) && !(call.flags & kDetach)) {
+    call.deferred = false;
+    alone_if_tasks_wait();  // for those that it depends on
+  } else if (position.unmarked) {
+    smelt_gomp_mark();
+  }
+  call_libgomp(call, caller);
+}
+
+[[gnu::noinline]] void make_any(Position& position, Call& call, const void* caller) {
+  if (!smelt_gomp_own_tasks) return pass_on(position, call, caller);
+  if (is_ours_here(position, caller)) {
+    if (is_final(position)) return call_libgomp(call, caller);
+    const bool own = may_make_own(position) && (position.task || begin_tasks(position));
+    if (position.task) settle(position);
+    if (own) {
+      // The stub has seen to that already, on x86-64.
+      if (position.unseen && is_plain(call.flags) && has_enough(position)) call.deferred = false;
+      if (!call.deferred && (call.flags & (kDepend | kFinal)) == 0 && !(position.task->group && call.task.copy))
+        return position.task->group ? run_grouped(position, call.task.function, call.task.data)
+                                    : call_libgomp(call, caller);
+      if (make(position, call.task, call.deferred, call.flags, call.depend)) return;
+    }
+  }
+  smelt_gomp_mark();
+  ++position.in_libgomp;
+  call_libgomp(call, caller);
+  --position.in_libgomp;
+}
+
+}  // namespace
+
+extern "C" {
+
+// What the stub goes on to.
+[[gnu::visibility("hidden")]] decltype(GOMP_task) smelt_gomp_GOMP_task;
 
 // The signature of GCC 12. Callers of before know fewer arguments; what is read in their place is only passed on.
 void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
                           bool deferred, unsigned flags, void** depend, int priority, void* detach) {
   Position& position = smelt_gomp_position;
-  if (!smelt::options().tasks) [[likely]] {
-    if (lent_in(position) && !(flags & kDetach)) {
-      deferred = false;
-      alone_if_tasks_wait();  // for those that it depends on
-    } else if (position.unmarked) {
-      smelt_gomp_mark();
-    }
-    return STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
+  Task* const parent = position.task;
+  if (parent && parent->shell == shell() && deferred && is_plain(flags) &&
+      size <= static_cast<long>(sizeof parent->room) && align <= static_cast<long>(alignof(Task)) &&
+      !position.tasks_are_libgomps && !parent->final && !smelt_openmp_several && !is_changed(position)) [[likely]] {
+    if (make_plain(position, *parent, {function, data, copy, size, align})) return;
   }
-  // In a region that we do not see, inside this one, this is right, too: what the task makes is looked at for itself.
-  if (position.barrier && !copy && (flags & ~(kUntied | kMergeable)) == 0 && position.in_libgomp == 0 &&
-      !position.tasks_are_libgomps && !smelt_openmp_several && !is_final(position) &&
-      (!deferred || has_enough(position)))
-    return run_bare(position, function, data);
-  if (is_ours_here(position, __builtin_return_address(0))) {
-    if (is_final(position))
-      return REAL(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
-    if (make(position, {function, data, copy, size, align}, deferred, flags, depend)) return;
-  }
-  smelt_gomp_mark();
-  ++position.in_libgomp;
-  STOCK(GOMP_task)(function, data, copy, size, align, deferred, flags, depend, priority, detach);
-  --position.in_libgomp;
+  Call call{{function, data, copy, size, align}, deferred, flags, depend, priority, detach};
+  make_any(position, call, __builtin_return_address(0));
 }
 
 // Task loops are libgomp's. It runs their bodies here, too, while it waits for them.
@@ -890,24 +1082,45 @@ void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, vo
   --position.in_libgomp;
 }
 
-void smelt_gomp_GOMP_taskwait(void) {
-  Position& position = smelt_gomp_position;
+// The calling thread has made tasks in its region.
+[[gnu::noinline]] static void wait_for_children(Position& position, const void* caller) {
+  const bool ours = !smelt_openmp_several || is_ours(caller);
+  if (ours && settle(position)) {
+    const Task& task = *position.task;
+    help_until(*team_of(position), position, task, [&] { return open_children(task) == 0; });
+    if (!position.tasks_are_libgomps) return;
+  }
+  // Its children are libgomp's, or some are.
+  position.in_libgomp += ours;
+  reinterpret_cast<decltype(&::GOMP_taskwait)>(meant(smelt_real_GOMP_taskwait, caller))();
+  position.in_libgomp -= ours;
+}
+
+// Does the body that the calling thread runs have children that are ours, or libgomp's beside them? Any other is an
+// undeferred one that has made none, or libgomp's.
+static bool may_have_children(const Position& position) {
+  const Task* const task = position.task;
+  return task && (task->shell == shell() || task->adopted || position.tasks_are_libgomps);
+}
+
+[[gnu::noinline]] static void wait_otherwise(Position& position, const void* caller) {
+  if (may_have_children(position)) return wait_for_children(position, caller);
   alone_if_tasks_wait();
-  if (!smelt::options().tasks || !position.task || !is_ours_here(position, __builtin_return_address(0)))
-    return STOCK(GOMP_taskwait)();
-  const Task& task = *position.task;
-  if (!position.bare) help_until(*team_of(position), position, task, [&] { return open_children(task) == 0; });
-  if (!position.tasks_are_libgomps) return;
-  ++position.in_libgomp;
-  REAL(GOMP_taskwait)();
-  --position.in_libgomp;
+  reinterpret_cast<decltype(&::GOMP_taskwait)>(meant(smelt_real_GOMP_taskwait, caller))();
+}
+
+void GOMP_taskwait(void) {
+  Position& position = smelt_gomp_position;
+  // Acquire: pairs with start_regions(), for the slot.
+  if (!__atomic_load_n(&smelt_gomp_plain, __ATOMIC_ACQUIRE) || smelt_openmp_several || may_have_children(position))
+    return wait_otherwise(position, __builtin_return_address(0));
+  return reinterpret_cast<decltype(&::GOMP_taskwait)>(smelt_real_GOMP_taskwait)();
 }
 
 void GOMP_taskwait_depend(void** depend) {
   Position& position = smelt_gomp_position;
   alone_if_tasks_wait();
-  if (!smelt::options().tasks || !is_ours_here(position, __builtin_return_address(0)))
-    return STOCK(GOMP_taskwait_depend)(depend);
+  if (!is_ours_here(position, __builtin_return_address(0))) return STOCK(GOMP_taskwait_depend)(depend);
   if (!wait_for_dependences(position, depend)) {
     leave_tasks_to_libgomp(position);
   } else if (!position.tasks_are_libgomps) {
@@ -918,32 +1131,41 @@ void GOMP_taskwait_depend(void** depend) {
   --position.in_libgomp;
 }
 
-void smelt_gomp_GOMP_taskgroup_start(void) {
+void GOMP_taskgroup_start(void) {
   Position& position = smelt_gomp_position;
-  if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
+  if (position.barrier ? !is_eligible(position) : !position.word) return STRAIGHT(GOMP_taskgroup_start)();
+  if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
     return STOCK(GOMP_taskgroup_start)();
-  TaskTeam* const team = position.groups_at_libgomp == 0 ? make_team(position) : nullptr;
-  Task* const task = team ? current(position, *team) : nullptr;
+  if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);  // first: it may open one around this one
+  const bool begun =
+      position.groups_at_libgomp == 0 && !position.tasks_are_libgomps && (position.task || begin_tasks(position));
+  TaskTeam* const team = begun ? team_of(position) : nullptr;
+  Task* const task = begun ? current(position, *team) : nullptr;
   Task* const block = task ? new_block(team->workers[position.thread], position.thread) : nullptr;
-  if (!block) {  // no memory: whatever is made inside is libgomp's, too
+  if (!block) {  // whatever is made inside is libgomp's, too
     ++position.groups_at_libgomp;
     position.tasks_are_libgomps = true;
     return STOCK(GOMP_taskgroup_start)();
   }
   task->group = new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, {0}};
-  if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);
+  note_unseen(position);
 }
 
-void smelt_gomp_GOMP_taskgroup_end(void) {
+void GOMP_taskgroup_end(void) {
   Position& position = smelt_gomp_position;
   alone_if_tasks_wait();
-  if (!smelt::options().tasks || is_final(position) || !is_ours_here(position, __builtin_return_address(0)))
+  if (!position.barrier || !is_eligible(position)) return STRAIGHT(GOMP_taskgroup_end)();
+  if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
     return STOCK(GOMP_taskgroup_end)();
   if (position.groups_at_libgomp > 0) {
     --position.groups_at_libgomp;
-    return STOCK(GOMP_taskgroup_end)();
+    ++position.in_libgomp;
+    REAL(GOMP_taskgroup_end)();
+    --position.in_libgomp;
+    return;
   }
   TaskTeam& team = *team_of(position);
+  settle(position);
   Task& task = *position.task;
   Group* const group = task.group;
   help_until(team, position, task, [&] { return is_empty(*group); });
@@ -953,6 +1175,7 @@ void smelt_gomp_GOMP_taskgroup_end(void) {
     --position.in_libgomp;
   }
   task.group = group->outer;
+  note_unseen(position);
   put_back(team, group->block, position.thread);
 }
 
@@ -965,13 +1188,8 @@ void GOMP_taskgroup_reduction_register(uintptr_t* data) {
 void GOMP_workshare_task_reduction_unregister(bool cancelled) {
   Position& position = smelt_gomp_position;
   smelt_gomp_alone();
-  const bool ours = smelt::options().tasks && is_ours_here(position, __builtin_return_address(0));
-  if (ours) {
-    if (TaskTeam* const team = team_of(position)) {
-      while (Task* const task = take_own(team->workers[position.thread], [](const Task&) { return true; }))
-        run(*team, position, task);
-    }
-  }
+  const bool ours = is_ours_here(position, __builtin_return_address(0));
+  if (ours && position.task) run_own(*team_of(position), position);
   position.in_libgomp += ours;
   STOCK(GOMP_workshare_task_reduction_unregister)(cancelled);
   position.in_libgomp -= ours;
@@ -980,7 +1198,7 @@ void GOMP_workshare_task_reduction_unregister(bool cancelled) {
 // Before constructs whose tasks are libgomp's, in the bodies of which it keeps what the tasks need.
 void smelt_gomp_leave(void) {
   resolve();
-  if (smelt::options().tasks) smelt_gomp_mark();
+  if (smelt_gomp_own_tasks) smelt_gomp_mark();
 }
 
 }  // extern "C"

@@ -1,4 +1,4 @@
-// Tasks by work stealing, taken where SMELT_TASKS=1.
+// Tasks by work stealing, unless SMELT_TASKS=0.
 //
 // libgomp keeps all tasks of a team behind one lock, and wakes a sleeper by a system call for nearly every one. Here
 // each thread has a deque (openmp/deque.h) of the tasks that it made; whoever waits takes its newest, or steals
@@ -8,9 +8,7 @@
 // (GOMP_task with a false if clause), so that its settings, omp_in_final, the owner of nest locks, regions inside, and
 // libgomp's own tasks made by it are right without our knowing how.
 //
-//   GOMP_task            untied, final and mergeable ones; at once if `if(0)`, or when 64 of this thread's are waiting.
-//                        What `if(0)` says, most often near the leaves of a recursion, gets a Task only when it makes
-//                        tasks or opens a taskgroup (Position::bare)
+//   GOMP_task            untied, final and mergeable ones; at once if `if(0)`, or when 64 of this thread's are waiting
 //   ... with depend      waits in lists of its siblings (openmp/dependences.h), and is put into the deque of whoever
 //                        runs the last of them; undeferred: waits on the spot
 //   GOMP_taskwait        runs and steals descendants of the waiting task only: a stranger on top of a suspended task
@@ -18,6 +16,14 @@
 //   GOMP_taskgroup_*     counted in a Group
 //   barriers             see below
 //   the end of a region  the same: the hot team's join; else a barrier of ours, and libgomp's join
+//
+// At once is a jump to libgomp (stubs_<isa>.S), which we see neither begin nor end, so that it costs what it costs
+// there; most often it is a leaf of a recursion. When such a task makes one that is not run at once, or opens a
+// taskgroup, it is adopted: gets a Task, between that and its parent's. Whether the thread is in such a body tells
+// shell.h: libgomp's current task is another than when the body of Position::task began. That an adopted one is over is
+// noticed at the next call in another body (settle()); till then its thread's undeferred tasks come by
+// (Position::unseen), for the next one might lie in the same place. So they do in a taskgroup, as one that makes tasks
+// of libgomp's must end after them.
 //
 // Barriers. Making a task marks the maker's next one, as openmp/episodes.h has it: then nobody leaves it by the plain
 // barrier. If the task is libgomp's, libgomp_epoch is marked before that. So barrier e is ended in one of three ways,
@@ -35,12 +41,17 @@
 //
 // Left to libgomp whole: detach, priority where OMP_MAX_TASK_PRIORITY makes it count, depend on omp_all_memory,
 // taskloops, target tasks; task reductions, in a taskgroup of libgomp's own (it keeps the private copies, by thread,
-// under that group); teams of one; what is made after a setting (omp_set_...) was changed in the region, for tasks
+// under that group); teams of one; what is made between barriers of which eight in a row were libgomp's
+// (openmp/episodes.h); what is made after a setting (omp_set_...) was changed in the region, for tasks
 // inherit it from their maker (those that wait then get what all had before). The thread that has made such a task
 // makes no other until its next barrier, and what is made inside a body that libgomp runs is libgomp's. A taskgroup
-// with such tasks is opened at libgomp, too; a task of ours in a group that makes some ends when they have. Before it
+// in which it does so is opened at libgomp, too, and those that it opens after that are libgomp's alone; a task of ours
+// in a group that makes some ends when they have. Before it
 // makes one, those of ours that have dependences and the same parent have ended: so no dependence ever is between one
 // of libgomp's and one of ours.
+//
+// The end of a region that libgomp joins is a barrier of ours before that, so that those who come early help: in a
+// master's first regions, and where tasks were made before (expects_tasks()). Else whoever has made tasks runs them.
 //
 // More threads than CPUs: who has nothing to do sleeps after 60 polls, for somebody may be waiting for its CPU.
 //
@@ -52,10 +63,16 @@
 
 #include "region.h"
 
+// Are tasks ours in this process?
+extern "C" bool smelt_gomp_own_tasks __attribute__((visibility("hidden")));
+
 namespace smelt::gomp {
 
-// The program's function is over in a region that libgomp joins.
-void end_region(Position& position);
+// The program's function is over in a region that libgomp joins. `drains`: what expects_tasks() said at its beginning.
+void end_region(Position& position, bool drains);
+
+// May tasks of ours wait at the end of a region that libgomp joins? The master asks.
+bool expects_tasks(const Region& region);
 
 // The calling thread is about to make tasks that are libgomp's.
 void leave_tasks_to_libgomp(Position& position);
@@ -67,8 +84,15 @@ void mark_for_libgomp(Position& position);
 // ours, and have run.
 bool end_episode(Position& position);
 
-// Does the calling thread run the body of an explicit task that we know of, and not the region's own?
+// Does the calling thread run the body of an explicit task, and not the region's own? Of libgomp's tasks we need not
+// know: they are marked.
 bool is_explicit(const Position& position);
+
+// Must the calling thread's tasks be looked at till its next barrier, since they may be ours or concern what is ours?
+bool needs_look(const Position& position);
+
+// While resolving: says whether tasks are ours in this process.
+void start_tasks();
 
 // The calling thread is about to change a setting: the region's tasks that wait have what was inherited till now, and
 // those made from now on are libgomp's.

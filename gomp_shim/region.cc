@@ -116,9 +116,10 @@ void run_region(void* word) {
   position.in_libgomp = 0;
   position.groups_at_libgomp = 0;
   position.task = nullptr;
-  position.bare = false;
+  position.unseen = false;
+  position.deque = nullptr;
   block.function(block.data);
-  end_region(position);
+  end_region(position, block.drains);
   end_kept();
   if (position.barrier && position.thread == 0) {
     RegionRecord& region = *position.region;
@@ -143,7 +144,8 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
   const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
   Barrier* barrier =
       served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
-  return {nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
+  return {
+      nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1, expects_tasks(region)};
 }
 
 // Does the note still say what this region's threads must be told?
@@ -160,7 +162,8 @@ const Block& renew(Region& region, size_t index, GompFunction function, void* da
   Note& note = region.notes[index];
   const Block wanted = describe(region, function, data, request);
   if (block.function != wanted.function || block.data != wanted.data || block.barrier != wanted.barrier ||
-      block.size != wanted.size || block.level != wanted.level || wanted.epoch - block.epoch > kTagMask)
+      block.size != wanted.size || block.level != wanted.level || block.drains != wanted.drains ||
+      wanted.epoch - block.epoch > kTagMask)
     block = wanted;
   const bool same = note.function == function;
   note = {function, data, request, region.generation, same ? note.idle : 0, same ? note.idle_limit : kIdleLimit};
@@ -374,7 +377,8 @@ const char* start_regions() {
   pthread_atfork(before_fork, after_fork, after_fork_in_child);
   resolve_thread_calls();
   // Release: whoever sees it finds the slots filled.
-  if (!options().tasks && !options().surplus) __atomic_store_n(&smelt_gomp_plain, 1, __ATOMIC_RELEASE);
+  start_tasks();
+  if (!options().surplus) __atomic_store_n(&smelt_gomp_plain, 1, __ATOMIC_RELEASE);
   return nullptr;
 }
 

@@ -68,6 +68,7 @@ struct alignas(64) Block {
   uint64_t epoch;    // the word's episode number counts from here
   uint32_t size;     // the team that `barrier` is for
   int32_t level;
+  bool drains;  // own_tasks.h: its end is a barrier of ours, before libgomp's
 };
 static_assert(sizeof(Block) == 64);
 
@@ -188,7 +189,7 @@ void visit_regions(Region* first, void (*visit)(Region&));  // that one and all 
 Region* outermost_region();
 void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
 
-// 1: tasks are libgomp's and no threads are surplus ones, and libgomp has been found. Read by the stubs, too.
+// 1: no threads are surplus ones, and libgomp has been found. Read by the stubs, too.
 extern "C" uint8_t smelt_gomp_plain __attribute__((visibility("hidden")));
 
 // A region may have begun of which positions say nothing (another ABI, target, no memory): from now on a thread in a

@@ -81,9 +81,23 @@
 1:      b       smelt_gomp_\name
         .endm
 
+        // GOMP_task: deferred in w5, flags in w6. That any is run at once when the deque is long, own_tasks.cc sees to.
         .macro MAKING_STUB name
         BEGIN   \name
-        TO_1_IF_UNMARKED
+        cbnz    w5, 2f
+        tbnz    w6, #1, 2f                      // final
+        tbnz    w6, #3, 2f                      // depend
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_gomp_position
+        ldr     x17, [x17, :gottprel_lo12:smelt_gomp_position]
+        add     x16, x16, x17
+        ldrb    w17, [x16, #54]                 // Position::unseen
+        cbz     w17, 2f
+        adrp    x16, smelt_openmp_several
+        ldrb    w16, [x16, :lo12:smelt_openmp_several]
+        cbnz    w16, 1f
+        JUMP    \name
+2:      TO_1_IF_UNMARKED
         JUMP_OR_OURS \name
         END     \name
         .endm

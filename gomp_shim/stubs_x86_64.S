@@ -77,8 +77,7 @@
         END     \name
         .endm
 
-        // Tasks and threads are libgomp's in this process, and its only runtime is ours: what else there may be to do,
-        // `ours` does.
+        // Threads are libgomp's in this process, and its only runtime is ours: what else there may be to do, `ours` does.
         .macro JUMP_OR name, ours
         cmpb    $0, smelt_gomp_plain(%rip)
         je      \ours
@@ -91,10 +90,35 @@
         JUMP_OR \name, smelt_gomp_\name
         .endm
 
+        // GOMP_task: deferred in %r9b, flags at 8(%rsp). What is run at once anyway is libgomp's, without a look at the
+        // rest: undeferred tasks without dependences, not final ones (own_tasks.h); and any without dependences when the
+        // thread's deque is long. Both where the position allows it.
         .macro MAKING_STUB name
         BEGIN   \name
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     smelt_gomp_\name
         movq    smelt_gomp_position@gottpoff(%rip), %r11
-        cmpl    $0, %fs:(%r11)                  // Position::unmarked
+        testb   %r9b, %r9b
+        jne     1f
+        testl   $10, 8(%rsp)                    // final, depend
+        jne     2f
+        cmpb    $0, %fs:54(%r11)                // Position::unseen
+        je      2f
+        jmpq    *smelt_real_\name(%rip)
+1:      movq    %fs:72(%r11), %r10              // Position::deque
+        testq   %r10, %r10
+        je      2f
+        movq    128(%r10), %rax                 // bottom, top
+        subq    (%r10), %rax
+        cmpq    $64, %rax
+        jl      2f
+        testl   $~21, 8(%rsp)                   // but untied, mergeable, priority
+        jne     2f
+        cmpb    $0, %fs:54(%r11)
+        je      2f
+        xorl    %r9d, %r9d
+        jmpq    *smelt_real_\name(%rip)
+2:      cmpl    $0, %fs:(%r11)                  // Position::unmarked
         jne     smelt_gomp_\name
         JUMP_OR_OURS \name
         END     \name

@@ -14,6 +14,7 @@
 #include "hot_team.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
+#include "own_tasks.h"
 #include "real.h"
 #include "tasks.h"
 #include "thread/own_tls.h"
@@ -360,7 +361,7 @@ const char* why_not_surplus(const Region& region, uint32_t threads) {
   if (!os::kBare || !thread::can_lend()) return "a program may not write the thread pointer here";
   if (has_shadow_stack()) return "the program has a shadow stack";
   if (sanitized) return "the program is built with a sanitizer";
-  if (options().tasks) return "SMELT_TASKS=1";
+  if (smelt_gomp_own_tasks) return "SMELT_TASKS=1";
   if (binds) return "threads are bound (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY)";
   if (region.never_surplus) return "its threads kept their carriers waiting";
   return nullptr;

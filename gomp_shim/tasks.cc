@@ -9,8 +9,10 @@
 #include "region.h"
 #include "surplus.h"
 
-// The stubs find it there.
+// The stubs find them there.
 static_assert(offsetof(smelt::openmp::Position, unmarked) == 0);
+static_assert(offsetof(smelt::openmp::Position, unseen) == 54);
+static_assert(offsetof(smelt::openmp::Position, deque) == 72);
 
 extern "C" void smelt_gomp_mark(void) {
   using namespace smelt::gomp;
@@ -19,13 +21,16 @@ extern "C" void smelt_gomp_mark(void) {
   if (position.word) take_position(position);
   // Where other runtimes' calls come by, and where the position may yet be taken, every task is looked at.
   Lent* const lent = lent_in(position);
-  position.unmarked = position.word || smelt_openmp_several || smelt::options().tasks || lent;
+  position.unmarked = position.word || smelt_openmp_several || lent;
   if (lent) lent->defers = true;
   if (!position.real_epoch) return;
   // A region inside this one that we do not see ends its own tasks, and they are in none of our groups.
   if (REAL(omp_get_level)() == position.level) {
     leave_tasks_to_libgomp(position);
     mark_for_libgomp(position);  // first: who sees the mark below asks for this one
+    position.unmarked |= needs_look(position);
+  } else {
+    position.unmarked |= smelt_gomp_own_tasks;
   }
   if (!mark(*position.real_epoch, position.epoch + 1)) return;
   position.barrier->wake_all();

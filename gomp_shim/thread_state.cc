@@ -114,14 +114,9 @@ void PoolWord::after_first_region() {
   if (state_.words() == 0 || index_.load(std::memory_order_relaxed) != kUnknown) return;
   StateImage after;
   state_.save(&after);
-  uint32_t changed = kUnknown, count = 0;
-  for (uint32_t i = 0; i < state_.words(); ++i) {
-    if (after.word[i] == before_.word[i]) continue;
-    changed = i;
-    ++count;
-  }
   // Another word beside it, say the place that a bound thread has got, and learning is left to another thread.
-  if (count == 1 && before_.word[changed] == 0 && after.word[changed] % alignof(void*) == 0)
+  const uint32_t changed = state_.only_difference(before_, after);
+  if (changed < state_.words() && before_.word[changed] == 0 && after.word[changed] % alignof(void*) == 0)
     index_.store(changed, std::memory_order_relaxed);
 }
 

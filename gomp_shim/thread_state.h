@@ -49,6 +49,18 @@ class ThreadState {
     return different == 0;
   }
 
+  // The only word in which two images differ; words(): there is none, or more than one.
+  uint32_t only_difference(const StateImage& a, const StateImage& b) const {
+    uint32_t found = words_, count = 0;
+    for (uint32_t i = 0; i < words_; ++i) {
+      if (a.word[i] == b.word[i]) continue;
+      found = i;
+      ++count;
+    }
+    return count == 1 ? found : words_;
+  }
+  const void* address(uint32_t index) const { return block_ + index; }
+
   // The same of the words outside the range.
   bool same_outside_range(const StateImage& image) const {
     uint64_t different = 0;

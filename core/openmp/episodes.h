@@ -12,7 +12,7 @@
 //   3. Equality, never >=: a thread that is past e already may mark e + 1 while others are still leaving e.
 //
 // A shim that queues tasks of its own marks for them, too, and tells the two apart by a word more:
-// gomp_shim/own_tasks.h.
+// gomp_shim/own_tasks.h. Only those that are the runtime's count below.
 //
 // Where every barrier has tasks, the mark is a line that moves between cores for nothing. So after kFewReals marked
 // episodes in a row the next ones are the runtime's without a mark (Position::assumed), then one is asked again: 8, 16,
@@ -53,9 +53,9 @@ inline void step(Position& position) {
     position.unmarked = --position.assumed == 0 || smelt_openmp_several;
 }
 
-// Passes the next barrier of the region; `real_barrier()` ends one that is marked, and says whether the runtime did.
-// kLearns: it always is the runtime, and marks in a row are learnt from.
-template <bool kLearns = true, typename RealBarrier>
+// Passes the next barrier of the region; `real_barrier()` ends one that is marked, and says whether the runtime did,
+// the same to all.
+template <typename RealBarrier>
 inline void pass(Position& position, RealBarrier real_barrier) {
   const uint64_t epoch = position.epoch + 1;
   const bool real = next_is_real(position);
@@ -64,7 +64,9 @@ inline void pass(Position& position, RealBarrier real_barrier) {
     if (!real) counters.abandoned.fetch_add(1, std::memory_order_relaxed);
     const bool by_runtime = real_barrier();
     if (by_runtime && position.thread == 0) count(counters.real);
-    if (kLearns && position.assumed == 0) {
+    if (!by_runtime) {
+      position.reals = 0;
+    } else if (position.assumed == 0) {
       if (position.reals < kMostReals) ++position.reals;
       if (position.reals >= kFewReals) position.assumed = (1u << (position.reals - kFewReals + 3)) + 1;  // step()
     }

@@ -8,6 +8,9 @@
 #include "policy/wait.h"
 
 namespace smelt::openmp {
+
+constinit const Position kOutside;
+
 namespace {
 
 // As many as threads may be at work at a time in programs that start one for every request, and no more than some MiB.

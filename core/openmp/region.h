@@ -52,7 +52,7 @@ struct Task;
 
 // A thread's position in its team. Many regions have no barrier inside, so a thread entering one only keeps the word
 // that it was handed; the shim finds out the rest when the thread first comes to a barrier or makes a task.
-// The first member is read by assembly stubs: keep it first.
+// Some are read by assembly stubs, which know where they are.
 struct Position {
   uint32_t unmarked = 1;  // 0: a task may be made without marking: it has been done, or need not be
   uint32_t thread = 0;
@@ -64,15 +64,16 @@ struct Position {
   int32_t level = 0;                // omp_get_level() inside the region
   bool in_loop = false;             // in a dynamic loop that the shim hands out
   bool tasks_are_libgomps = false;  // until the next barrier, where tasks may be ours: the shim's own_tasks.h
+  bool unseen = false;              // undeferred tasks may begin without being looked at: ditto
   uint32_t in_libgomp = 0;          // inside a call in which the runtime may run tasks of its own
   uint32_t groups_at_libgomp = 0;   // taskgroups that are open there alone
-  Task* task = nullptr;             // whose body is run, if it has made tasks or is one of ours
-  bool bare = false;                // the body is an undeferred child's of `task`, without a Task of its own so far
+  Task* task = nullptr;             // whose body is run, or that of an undeferred task inside it
+  const void* deque = nullptr;      // of tasks, the thread's own, once it has made one
   uint32_t reals = 0;               // episodes.h: marked ones in a row
   uint32_t assumed = 0;             // ... and the next so many are the runtime's, marked or not
 };
-// In no region. To be copied: for a Position{} GCC clears a temporary by REP STOS and copies that.
-inline constexpr Position kOutside;
+// In no region. To be copied, and not seen here: what GCC knows to be zeroes it writes by REP STOS, which takes 5 ns.
+extern const Position kOutside;
 
 // The word that a shim hands to every thread of a team: the address of what it has to say, and the low kTagBits of the
 // episode number that the region begins after, in the bits that an address does not use: 6 below (alignment), 16 above

@@ -84,7 +84,8 @@ class ForkJoin {
   bool await(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, ForkMessage* message,
              bool asleep = false) {
     Node& parent = nodes_[nodes_[me].parent];
-    if (!wait_briefly(parent.release.epoch, epoch, policy_, stop) && !wait_long(parent.release, me, epoch, stop, asleep))
+    if (!wait_briefly(parent.release.epoch, epoch, policy_, stop) &&
+        !wait_long(parent.release, me, epoch, stop, asleep))
       return false;
     *message = parent.release.message;  // ordered by the acquire of the epoch; not changed before we have arrived again
     if (nodes_[me].children) pass_on(me, epoch, *message);

@@ -19,7 +19,7 @@ while [ "$seed" -le "$last" ]; do
   case $((seed % 6)) in
     0) switches="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=0 SMELT_NESTED=0" ;;
     1) switches="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=0 SMELT_NESTED=0 SMELT_HOT_TEAM=0" ;;
-    2) switches="SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1" ;;
+    2) switches="SMELT_TASKS=0 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1" ;;
     3) switches="$everything SMELT_WAIT=sleep" ;;
     4) switches=$everything ;;
     5) switches="$everything SMELT_HOT_TEAM=0" ;;

@@ -7,14 +7,30 @@ shim=$1 programs=$2
 
 stolen='; [1-9][0-9]+ tasks by stealing$'
 check "stock" 0 '^ok$' "$programs/own_tasks"
-check_under "off by default" 0 '^ok$' SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/own_tasks"
+check_under "off" 0 '^ok$' SMELT_TASKS=0 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/own_tasks"
 if grep -q 'by stealing' "$output"; then fails "off, and yet by stealing"; fi
+check_under "on by default" 0 "$stolen" SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/own_tasks"
 for seed in 1 2 3 4 5 6; do
   # As if every thread had a CPU: more threads than CPUs are left to libgomp.
   check_under "by stealing, seed $seed" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 \
     "$programs/own_tasks" 24 $seed
   grep -q '^ok$' "$output" || fails "seed $seed did not come to its end"
 done
+check "undeferred, stock" 0 '^ok$' "$programs/undeferred"
+for settings in "SMELT_CPUS=64 SMELT_SPIN_US=20" "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0"; do
+  check_under "undeferred, $settings" 0 '^ok$' $settings "$programs/undeferred"
+done
+right=$shim
+# Children that are taken for the task's around; an undeferred task whose end is never noticed.
+for fault in unadopted unsettled; do
+  shim=$programs/libsmelt_gomp_planted_$fault.so
+  if timeout 20 env LD_PRELOAD="$shim" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/undeferred" >"$output" 2>&1; then
+    fails "$fault is not noticed"
+  else
+    passes "$fault is noticed"
+  fi
+done
+shim=$right
 check "C++, stock" 0 '^ok$' "$programs/own_tasks_cxx"
 check_under "C++" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/own_tasks_cxx"
 grep -q '^ok$' "$output" || fails "C++ did not come to its end"

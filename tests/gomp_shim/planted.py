@@ -14,6 +14,10 @@ FAULTS = {
     'unmarked': [(r'if \(!mark\(\*position\.real_epoch, episode\)\) return;', 'return;')],
     # Who waits inside a task runs any task, not only descendants.
     'strangers': [(r'return is_below\(candidate, waiting\);', 'return is_below(candidate, waiting) || true;')],
+    # What an undeferred task makes is counted as its parent's.
+    'unadopted': [(r'if \(settle\(position\)\) return position\.task;', 'settle(position); return position.task;')],
+    # An undeferred task that has made others is over, and it is not seen.
+    'unsettled': [(r'(  TaskTeam& team = \*team_of\(position\);\n  const Shell now)', r'  if (position.level) return false;\n\1')],
     # A task can be stolen before it is counted, and the maker takes its time in between.
     'counted_late': [
         (r'\n  count_task\(parent, me\);\n', '\n'),

@@ -1,0 +1,56 @@
+#include "shell.h"
+
+#include "libgomp.h"
+#include "real.h"
+#include "thread_state.h"
+
+namespace smelt::gomp {
+
+intptr_t shell_distance = 0;
+
+namespace {
+
+constinit thread_local bool checked __attribute__((tls_model("initial-exec"))) = false;
+
+void run_undeferred(void (*body)(void*), void* argument) {
+  REAL(GOMP_task)(body, argument, nullptr, 0, 1, false, 0, nullptr, 0, nullptr);
+}
+
+struct Look {
+  ThreadState state;
+  StateImage before, inside;
+};
+
+void look_inside(void* argument) {
+  auto& look = *static_cast<Look*>(argument);
+  look.state.save(&look.inside);
+}
+
+void tell_shell(void* argument) { *static_cast<Shell*>(argument) = shell(); }
+
+}  // namespace
+
+bool find_shell() {
+  Look look;
+  if (!look.state.find(smelt_real_GOMP_parallel)) return false;
+  look.state.save(&look.before);
+  run_undeferred(look_inside, &look);
+  const uint32_t word = look.state.only_difference(look.before, look.inside);
+  if (!look.state.same_as(look.before) || word == look.state.words()) return false;
+  shell_distance = static_cast<const char*>(look.state.address(word)) - static_cast<char*>(__builtin_thread_pointer());
+  return true;
+}
+
+bool has_shell() {
+  if (checked) [[likely]]
+    return true;
+  const Shell around = shell();
+  Shell inside = around;
+  run_undeferred(tell_shell, &inside);
+  const auto here = reinterpret_cast<Shell>(__builtin_frame_address(0));
+  // On this stack, not far above us.
+  checked = shell() == around && inside < here && here - inside < 1 << 16;
+  return checked;
+}
+
+}  // namespace smelt::gomp
