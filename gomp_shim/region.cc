@@ -8,6 +8,7 @@
 #include "hot_team.h"
 #include "openmp/at_exit.h"
 #include "openmp/callers.h"
+#include "openmp/new_thread.h"
 #include "own_tasks.h"
 #include "parked.h"
 #include "policy/thresholds.h"
@@ -376,6 +377,7 @@ const char* start_regions() {
     if (const char* const value = environment(name); value && std::strchr(value, ',')) regions_inherit = false;
   pthread_atfork(before_fork, after_fork, after_fork_in_child);
   resolve_thread_calls();
+  find_runtime(smelt_real_GOMP_parallel);
   // Release: whoever sees it finds the slots filled.
   start_tasks();
   if (!options().surplus) __atomic_store_n(&smelt_gomp_plain, 1, __ATOMIC_RELEASE);

@@ -55,13 +55,11 @@ std::atomic<Set> found_set{nullptr};
 // The kernel counts a thread until it is gone for good, and its stack is another's only then.
 constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
 
-// libgomp ends the program if this one is not made; and perhaps the threads of its last nested region are just ending.
-bool is_for_libgomp(void* (*start)(void*)) { return is_of_runtime(start, smelt_real_GOMP_parallel); }
-
 // Not in pthread_create itself, which every thread's maker has on its stack: libgomp's masters have little.
 [[gnu::noinline, gnu::cold]] int create_after_all(Create create, pthread_t* thread, const pthread_attr_t* attributes,
                                                   void* (*start)(void*), void* argument) {
-  const bool insists = is_for_libgomp(start);
+  // libgomp ends the program if this one is not made; and perhaps the threads of its last nested region are just ending.
+  const bool insists = is_of_runtime(start);
   int error = EAGAIN;
   for (int64_t pause = kFirstPause; error == EAGAIN && pause <= kLastPause; pause *= 2) {
     if (!send_parked_home() && !insists) break;
@@ -91,7 +89,8 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   const int error = create(thread, attributes, start, argument);
   if (error == EAGAIN) return create_after_all(create, thread, attributes, start, argument);
   // With more threads than CPUs there is no better place. A new thread waits in libgomp for its maker.
-  if (error == 0 && active() && !smelt::headcount.crowded() && is_for_libgomp(start)) begin_elsewhere(*thread);
+  if (error == 0 && is_of_runtime(start) && !smelt::headcount.crowded()) [[unlikely]]
+    begin_elsewhere(*thread);
   return error;
 }
 

@@ -28,8 +28,8 @@ Create real_create() {
   return create;
 }
 
-cpu_set_t at_start;     // written before `resolved_active` is set
-bool may_move = false;  // as above
+cpu_set_t at_start;  // written while resolving, as the next; read where there is a runtime
+std::atomic<bool> may_move{false};
 
 bool has_mask_of_start() {
   cpu_set_t now;
@@ -40,9 +40,11 @@ bool has_mask_of_start() {
 
 void start_thread_calls() {
   real_create();
-  may_move = ::sched_getaffinity(0, sizeof at_start, &at_start) == 0;
+  find_runtime(smelt_real___kmpc_fork_call);
+  bool binds = ::sched_getaffinity(0, sizeof at_start, &at_start) != 0;
   for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "GOMP_CPU_AFFINITY"})
-    if (environment(name)) may_move = false;
+    binds |= environment(name) != nullptr;
+  may_move.store(!binds, std::memory_order_release);  // release: with the mask
 }
 
 }  // namespace smelt::kmp
@@ -53,8 +55,8 @@ using namespace smelt::kmp;
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                               void* argument) noexcept {
   const int error = real_create()(thread, attributes, start, argument);
-  if (error == 0 && __atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE) && may_move && !smelt::headcount.crowded() &&
-      is_of_runtime(start, smelt_real___kmpc_fork_call) && has_mask_of_start())
+  if (error == 0 && may_move.load(std::memory_order_acquire) && is_of_runtime(start) && !smelt::headcount.crowded() &&
+      has_mask_of_start())
     begin_elsewhere(*thread);
   return error;
 }

@@ -1,14 +1,36 @@
 #include "openmp/new_thread.h"
 
-#include <dlfcn.h>
+#include <link.h>
 #include <sched.h>
+#include <atomic>
+#include <cstdint>
 
 namespace smelt::openmp {
+namespace {
 
-bool is_of_runtime(void* (*start)(void*), const void* entry) {
-  Dl_info starts, runtime;
-  return entry && dladdr(reinterpret_cast<void*>(start), &starts) && dladdr(entry, &runtime) &&
-         starts.dli_fbase == runtime.dli_fbase;
+// Of the object's segments that hold code. Relaxed: two numbers that only grow from nothing to what they stay.
+std::atomic<uintptr_t> code_begin{0}, code_end{0};
+
+int look(dl_phdr_info* info, size_t, void* entry) {
+  const auto address = reinterpret_cast<uintptr_t>(entry);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+    if (header.p_type != PT_LOAD || address < begin || address - begin >= header.p_memsz) continue;
+    code_begin.store(begin, std::memory_order_relaxed);
+    code_end.store(begin + header.p_memsz, std::memory_order_relaxed);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void find_runtime(const void* entry) { dl_iterate_phdr(look, const_cast<void*>(entry)); }
+
+bool is_of_runtime(void* (*start)(void*)) {
+  const auto address = reinterpret_cast<uintptr_t>(start);
+  return address >= code_begin.load(std::memory_order_relaxed) && address < code_end.load(std::memory_order_relaxed);
 }
 
 void begin_elsewhere(pthread_t thread) {

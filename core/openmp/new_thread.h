@@ -10,8 +10,12 @@
 
 namespace smelt::openmp {
 
-// Is this the first function of a thread of the runtime that has `entry`?
-bool is_of_runtime(void* (*start)(void*), const void* entry);
+// Finds where the runtime that has `entry` lies. Called once while resolving: it takes the loader's lock, which a thread
+// that makes another must not wait for.
+void find_runtime(const void* entry);
+
+// Is this the first function of a thread of that runtime? Never before it was found.
+bool is_of_runtime(void* (*start)(void*));
 
 // Of a thread that the caller has just made, and that has not changed its mask itself nor will do so before this
 // returns. Nothing happens where it is bound to one CPU, or may not run on the caller's, or the kernel refuses.
