@@ -1,4 +1,4 @@
-// Atomic broadcast over a tree of queues: who is at the root decides the order.
+// Atomic broadcast over a tree of queues: the root decides the order.
 //
 //             0       the root numbers what comes up and sends it down
 //          /     |
@@ -17,9 +17,9 @@
 // on meanwhile. When the inbox is full too, sending cannot go on before something is delivered: were it to wait, and
 // all others as well, nobody would ever make room.
 //
-// Everything is bounded: who is slow fills the queue above itself, then everybody waits at the root's pace. Who is
-// killed leaves every queue with whole messages (queue/queue.h), so what the others have delivered is the beginning of
-// the one order, and they learn of it by the time that a wait may last.
+// Everything is bounded: a slow member fills the queue above itself, then all members wait at the root's pace. A member
+// that is killed leaves every queue with whole messages (queue/queue.h). So the others have delivered the beginning of
+// the one order, and they learn of the death by the time that a wait may last.
 //
 // Source: Kaestle et al., "Machine-aware Atomic Broadcast Trees for Multicores", OSDI 2016, section 4.2.2: a root that
 // is the sequencer, and channels that are first in, first out; the sequencer is Kaashoek et al., "An Efficient Reliable
@@ -153,7 +153,7 @@ int fetch(smelt_atomic_broadcast& member) {
   return 0;
 }
 
-// Passes on what is held: 0 when all children have it. A child that has left needs nothing more.
+// Passes on the held message: 0 when all children have it. A child that has left needs nothing more.
 int forward(smelt_atomic_broadcast& member) {
   for (; member.passed < member.child_count; ++member.passed) {
     const uint32_t child = member.passed;
@@ -173,7 +173,7 @@ int pass_on(smelt_atomic_broadcast& member) {
   return result;
 }
 
-// The same while the member is sending: what is to be delivered goes into the inbox as long as there is room.
+// The same while the member is sending: a message to be delivered goes into the inbox as long as there is room.
 // -EAGAIN: nothing more comes; 0: the inbox is full.
 int pass_on_while_sending(smelt_atomic_broadcast& member) {
   for (;;) {
@@ -216,7 +216,7 @@ int hand_out(const Message& from, void* data, size_t room, smelt_atomic_broadcas
   return 0;
 }
 
-// What is in the inbox came before what is held.
+// The messages in the inbox came before the held one.
 int try_deliver(smelt_atomic_broadcast& member, void* data, size_t room, smelt_atomic_broadcast_message* message) {
   const int result = pass_on(member);
   if (member.first.bytes == 0 && member.waiting > 0) {
@@ -237,7 +237,7 @@ void close_edges(smelt_atomic_broadcast* member) {
   smelt_queue_free(member->inbox[1]);
 }
 
-// In memory of the member's own, what it needs besides its place.
+// The buffers that the member needs besides its place, in memory of its own.
 int make_buffers(smelt_atomic_broadcast* member) {
   member->limit = longest(member->capacity);
   for (Message* message : {&member->held, &member->rising, &member->sending, &member->first})
@@ -315,7 +315,8 @@ int smelt_atomic_broadcast_attach(const smelt_atomic_broadcast_ticket* ticket, u
 void smelt_atomic_broadcast_free(smelt_atomic_broadcast* member) {
   if (!member) return;
   close_edges(member);
-  // Whether somebody is seen to sleep or not: who comes to sleep finds the edges closed or a word that has changed.
+  // Whether somebody is seen to sleep or not: a neighbour that goes to sleep finds the edges closed or a word that has
+  // changed.
   wake_sleepers(member->bell(member->parent));
   for (uint32_t i = 0; i < member->child_count; ++i) wake_sleepers(member->bell(member->children[i]));
   leave_place(member);

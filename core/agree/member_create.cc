@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kFormat = 0x31307265'626d656d;  // "member01": another layout has another number
 static_assert(kLineBytes <= SMELT_MEMBER_ALIGNMENT);
 static_assert(sizeof(Shared) % kLineBytes == 0 && sizeof(Place) % kLineBytes == 0);
-// What the words have room for: Entry, Latest.
+// The limits of the words' fields: Entry, Latest.
 static_assert(SMELT_MEMBER_PLACES <= 1024 && SMELT_MEMBER_MESSAGES / 4 <= 1 << 21 && kViewBuffers <= 16);
 
 int shape_of(const smelt_member_terms* terms, Shape* shape) {
@@ -42,7 +42,7 @@ Shared* write_empty(void* memory, const Shape& shape, int64_t patience_ns, uint6
   shared->messages = shape.messages;
   shared->bytes = shape.bytes;
   shared->patience_ns = patience_ns;
-  // relaxed, all of it: whoever reads any of it hears of the membership from us, in a way that orders it.
+  // relaxed, all of it: each reader hears of the membership from us, in a way that orders it.
   shared->tail.store(shape.ring(), std::memory_order_relaxed);  // where positions begin, so that no word is of lap 0
   for (uint32_t i = 0; i < shape.places; ++i) new (places_of(shared) + i) Place;
   std::memset(static_cast<void*>(words_at(shared, shape.log_at())), 0, shape.total() - shape.log_at());
@@ -81,7 +81,7 @@ static_assert(sizeof(Ticket) == sizeof(smelt_member_ticket));
 
 // --- places
 
-// Ends the use of a place. `started` first: who takes the place writes its own afterwards.
+// Ends the use of a place. `started` first: the next owner of the place writes its own afterwards.
 bool set_free(Place& place, State state) {
   place.started.store(0, std::memory_order_relaxed);
   // release: all that was done with the place and its buffers comes before they are somebody else's.
@@ -111,7 +111,7 @@ bool take(Place& place, State* mine) {
 void give_up_place(Member& member) {
   Place& place = member.places[member.me];
   if (!set_free(place, member.state)) set_free(place, member.state.as(kOut));
-  // Who waits for us to receive, or may now look at the view.
+  // For the members that wait for us to receive, or may now look at the view.
   wake_sleepers(member.shared->logged);
   wake_sleepers(member.shared->received);
 }

@@ -1,16 +1,17 @@
 // The log of a membership: numbering, receiving, and when something may be overwritten. members.h has the whole.
 //
 // 1. The end of the log is found from `tail` on, which may lag behind: entries follow each other without a gap,
-//    since an entry is put only behind one that is there. Who finds entries behind `tail` moves it on, whoever put
-//    them.
-// 2. What may be overwritten: all before the least position that a taken place says it has received. A place that is
-//    being taken must not be overtaken by who has just looked at all places and not seen it (Dekker's problem, and
-//    Michael's hazard pointers, IEEE TPDS 2004). So who joins first takes its place, then passes a fence, then reads
-//    `tail`, and reads nothing that is older; who looks passes a fence, then looks who there is. Either it sees who
-//    joins, or that one reads a tail which is not before what the looker itself had received: nobody has received
-//    further than the tail says (acknowledge()).
-// 3. Somebody who was taken out may read while it is overwritten. So buffers are made of atomic words, and what was
-//    read counts only if the own state is still as it was: who overwrites has seen that state changed before.
+//    since an entry is put only behind one that is there. A member that finds entries behind `tail` moves it on, no
+//    matter which member put them.
+// 2. All may be overwritten that lies before the least position that a taken place says it has received. A place that
+//    is being taken must not be overtaken by a member that has just looked at all places and not seen it (Dekker's
+//    problem, and Michael's hazard pointers, IEEE TPDS 2004). So the joiner first takes its place, then passes a fence,
+//    then reads `tail`, and reads nothing that is older. The looker passes a fence, then looks at the places. Either it
+//    sees the joiner, or the joiner reads a tail which is not before the position up to which the looker itself had
+//    received: no member has received further than the tail says (acknowledge()).
+// 3. A member that was taken out may read a buffer while it is overwritten. So buffers are made of atomic words, and
+//    the words read count only if the reader's own state is still as it was: the member that overwrites has seen that
+//    state changed before.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -22,7 +23,7 @@
 namespace smelt::members {
 namespace {
 
-// Wakes who sleeps because of what has just been stored: line.h says how that is seen without a fence.
+// Wakes the sleepers that wait for the value just stored: line.h says how that is seen without a fence.
 void ring_bell(Bell& bell) {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // only the compiler must keep the order
   if (bell.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -33,7 +34,7 @@ bool is_member_of(const View& view, const Member& member) {
   return view.has(member.me) && view.generation(member.me) == member.state.generation();
 }
 
-// What damaged memory, or somebody who was taken out, finds.
+// The error of a reader that finds damaged memory, or was taken out.
 int lost(const Member& member) { return is_out(member) ? -ESTALE : -EPROTO; }
 
 void step(Member& member) {
@@ -58,8 +59,8 @@ int receive_view(Member& member, Entry entry, smelt_member_event* event) {
 }  // namespace
 
 bool is_out(const Member& member) {
-  // acquire: whoever overwrites what we have read has seen this changed before it did. Our reads were acquiring, so
-  // they come before this one.
+  // acquire: a member that overwrites words we have read has seen this changed before it did. Our reads were acquiring,
+  // so they come before this one.
   return member.places[member.me].state.load(std::memory_order_acquire) != member.state.word;
 }
 
@@ -72,14 +73,14 @@ bool is_here(const Member& member, uint64_t position, Entry* entry) {
 void pass(Member& member, uint64_t position, Entry entry) {
   Shared& shared = *member.shared;
   if (entry.is_view()) {
-    // acquire, release: who reads `latest` reads that view's buffer.
+    // acquire, release: a member that reads `latest` reads that view's buffer.
     uint64_t seen = shared.latest.load(std::memory_order_acquire);
     const uint64_t word = position << 16 | entry.place() << 4 | (entry.buffer() & 15);
     while (Latest{seen}.position() < position &&
            !shared.latest.compare_exchange_weak(seen, word, std::memory_order_acq_rel, std::memory_order_acquire)) {
     }
   }
-  // acq_rel: who reads `tail` finds the entries before it there, and no older `latest`.
+  // acq_rel: a member that reads `tail` finds the entries before it there, and no older `latest`.
   uint64_t here = position;
   shared.tail.compare_exchange_strong(here, position + 1, std::memory_order_acq_rel, std::memory_order_relaxed);
 }
@@ -88,7 +89,7 @@ void survey(Member& member) {
   uint64_t least = member.received;
   uint32_t holder = member.me;
   member.differs = false;
-  full_fence();  // what we have received, before who there is (2. above)
+  full_fence();  // our receiving comes before our look at the places (2. above)
   for (uint32_t p = 0; p < member.shape.places; ++p) {
     // acquire: what was done there before it was taken.
     const State state{member.places[p].state.load(std::memory_order_acquire)};
@@ -100,16 +101,16 @@ void survey(Member& member) {
     least = received;
     holder = p;
   }
-  full_fence();  // who is out, before what it may be reading is overwritten (3. above)
+  full_fence();  // we see a member out before we overwrite words that it may be reading (3. above)
   member.holder = holder;
-  // Only who has just taken its place can say less than was known, and does not mean it.
+  // Only a member that has just taken its place can say less than was known, and does not mean it.
   member.least = std::max(member.least, least);
 }
 
 int append(Member& member, bool view, uint32_t buffer, uint64_t from, uint64_t* at) {
   // acquire: entries are there up to the tail.
   uint64_t position = view ? from : std::max(from, member.shared->tail.load(std::memory_order_acquire));
-  // Others may put entries as fast as we look; who finds it is not its turn waits, and tries again.
+  // Others may put entries as fast as we look; a member that finds it is not its turn waits, and tries again.
   for (uint32_t turn = 0; turn < 2 * member.ring; ++turn) {
     if (position >= member.least + member.ring) {
       survey(member);
@@ -136,12 +137,12 @@ int append(Member& member, bool view, uint32_t buffer, uint64_t from, uint64_t* 
 }
 
 void acknowledge(Member& member, uint64_t position) {
-  // Who numbered it may not have come to that yet. acquire: the entries before it are there.
+  // The member that numbered it may not have come to that yet. acquire: the entries before it are there.
   uint64_t tail = member.shared->tail.load(std::memory_order_acquire);
   Entry entry;
   for (; tail < position && is_here(member, tail, &entry); ++tail) pass(member, tail, entry);
   member.received = position;
-  // release: all reads of what may now be overwritten come before, and the tail is there.
+  // release: all our reads of the words that may now be overwritten come before, and the tail is there.
   member.places[member.me].received.store(position, std::memory_order_release);
   ring_bell(member.shared->received);
 }
@@ -207,11 +208,11 @@ int try_receive(Member& member, void* data, size_t room, smelt_member_event* eve
       look_after_neighbours(member, os::now_ns());
       return -EAGAIN;
     }
-    // release: who sees that finds the entry there.
+    // release: a child that sees that finds the entry there.
     if (member.has_children) member.places[member.me].known.store(member.next + 1, std::memory_order_release);
     if (entry.is_view()) return receive_view(member, entry, event);
     if (entry.place() >= member.shape.places || entry.buffer() >= member.shape.outbox()) return lost(member);
-    // Of somebody who is not in the view: it was taken out before, and did not know. All pass over it.
+    // Of a member that is not in the view: it was taken out before, and did not know. All pass over it.
     if (!member.view.has(entry.place())) {
       step(member);
       continue;

@@ -1,16 +1,18 @@
-// Views: who is a member, and in which tree. members.h has the whole.
+// Views: the members and their tree. members.h has the whole.
 //
 // Making a view:
 //   1. Find the last one in the log.
-//   2. Who is in it, and its place is not taken by it any more, goes; who joins comes; who leaves goes.
-//   3. Mend its tree (generate/mend.h): by what a message costs from CPU to CPU, as the profile says.
-//   4. Write all that into a buffer of one's own, and put its word at the end of the log, unless another view has got
-//      there since 1.: then all over again. Of several who make the same view one succeeds, and the others find that
-//      there is nothing left to do.
-// So views follow each other, each made from the one before, whoever dies, and an unfinished one is seen by nobody.
+//   2. A member of it whose place is not taken by it any more goes; a joiner comes; a leaver goes. 3. Mend its tree
+//   (generate/mend.h) by the costs of a message from CPU to CPU, which the profile says. 4. Write all that into a
+//   buffer of one's own, and put its word at the end of the log, unless another view has got
+//      there since 1.: then all over again. Of several members that make the same view one succeeds, and the others
+//      find that there is nothing left to do.
+// So views follow each other, each made from the one before, even where a member dies, and nobody sees an unfinished
+// one.
 //
-// Who joins has not read the log: `latest` says where the last view is, and no entry before `tail` is a later view
-// (pass()). Its buffer is not overwritten before `latest` has moved on, so what was read counts if that is unchanged.
+// A joiner has not read the log: `latest` says where the last view is, and no entry before `tail` is a later view
+// (pass()). Its buffer is not overwritten before `latest` has moved on, so the words read count if `latest` is
+// unchanged.
 #include <algorithm>
 #include <cerrno>
 
@@ -47,7 +49,7 @@ struct Mending {
   const View& from;
   bool goes[kMostPlaces];
   bool comes;
-  uint32_t count = 0;            // who is in, and who comes
+  uint32_t count = 0;            // those that are in, and the one that comes
   uint16_t place[kMostPlaces];   // their places, ascending
   uint16_t number[kMostPlaces];  // the other way
 
@@ -74,7 +76,7 @@ struct Mending {
     return is_spanning(*tree);
   }
 
-  // What telling costs among them. Two on one CPU tell each other no sooner than the two that are farthest apart.
+  // The costs of telling among them. Two on one CPU tell each other no sooner than the two that are farthest apart.
   bool pose(Arena& arena, TreeProblem* problem) const {
     const Profile& profile = member.of->profile;
     const Costs& costs = profile.costs;
@@ -85,7 +87,7 @@ struct Mending {
     auto* cpu = arena.make<uint16_t>(count);
     if (!edge || !busy || !node || !llc || !cpu) return false;
     for (uint32_t i = 0; i < count; ++i) {
-      // relaxed: a hint, written by who took the place.
+      // relaxed: a hint, written by the member that took the place.
       const uint32_t named = member.places[place[i]].cpu.load(std::memory_order_relaxed);
       cpu[i] = profile_index(profile, named);
       if (cpu[i] == kNobody) cpu[i] = static_cast<uint16_t>(place[i] % costs.n);
@@ -106,7 +108,7 @@ struct Mending {
     return true;
   }
 
-  // The seats of who is in then.
+  // The seats of the members afterwards.
   int mend(Arena& arena, View* out) const {
     *out = View{};
     out->number = from.number + 1;
@@ -130,7 +132,7 @@ struct Mending {
     if (!old_tree(arena, &tree, members)) return -EPROTO;
     if (const int error = mender.make(problem, true, arena)) return error;
     mender.load(tree, members);
-    // Who comes, first: nobody leaves who is the last.
+    // The joiner first: so no member leaves while it is the only one.
     if (comes && !from.has(member.me)) mender.join(number[member.me]);
     for (uint32_t i = 0; i < count; ++i)
       if (goes[place[i]] && !(comes && place[i] == member.me)) mender.leave(static_cast<uint16_t>(i));
@@ -208,7 +210,7 @@ int make_view(Member& member, Change change, uint64_t* at) {
     View* made = member.arena.make<View>(1);
     const int error = made ? mending.mend(member.arena, made) : -ENOMEM;
     if (error == 0) {
-      full_fence();  // `latest` was read before the buffer is written: who reads that one there finds it moved on
+      full_fence();  // `latest` was read before the buffer is written: a reader of the new words finds it moved on
       Word* words = member.view_of(member.me, buffer);
       // relaxed, all of it: the entry is put with release.
       words[0].store(made->number, std::memory_order_relaxed);
@@ -235,7 +237,7 @@ int mend(Member& member) {
 }
 
 int exclude(Member& member, uint32_t place, State meant) {
-  // acq_rel: who finds it out has all that we knew.
+  // acq_rel: a member that finds it out has all that we knew.
   if (member.places[place].state.compare_exchange_strong(meant.word, meant.as(kOut).word, std::memory_order_acq_rel,
                                                          std::memory_order_relaxed)) {
     wake_sleepers(member.shared->logged);  // it may sleep there

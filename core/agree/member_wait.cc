@@ -1,11 +1,12 @@
 // Waiting for a message or for room, and meanwhile looking after others. Spin, yield, sleep in the proportions of
 // policy/wait.h, as queue/wait.cc does; sleepers of other processes may be missed and sleep in slices.
 //
-// Who spins for a message polls the line of its parent in the tree, in which that says how far the log goes: the root
+// A spinning receiver polls the line of its parent in the tree, in which the parent says how far the log goes: the root
 // alone polls the log, and a line is polled by as many as the tree's fan-out says. From time to time everybody looks at
-// the log itself: the parent may be busy elsewhere. Who yields or sleeps looks there only; the bell is one for all.
+// the log itself: the parent may be busy elsewhere. A waiter that yields or sleeps looks there only; the bell is one
+// for all.
 //
-// Every kWatch who waits looks after its parent and its children: has one left or been taken out, and the view does not
+// Every kWatch a waiter looks after its parent and its children: has one left or been taken out, and the view does not
 // say so, or is its process gone? As long as somebody in the view is alive and somebody is not, the tree, which spans
 // them all, has an edge from one to the other; and each view that is made has fewer of the dead. So a single survivor
 // finds all of them, though each looks after few.
@@ -51,7 +52,7 @@ int wait_until(Member& member, Bell& bell, int64_t timeout_ns, Glance glance, Lo
     os::yield_cpu();
     if ((result = look()) != -EAGAIN) return result;
     const int64_t back = os::now_ns();
-    const bool lost = back - now > policy.foreign_ns;  // to somebody who is not of ours
+    const bool lost = back - now > policy.foreign_ns;  // to a thread that is not of ours
     now = back;
     watch(now);
     if (lost) break;
@@ -90,7 +91,7 @@ void look_after_neighbours(Member& member, int64_t now) {
     else if (is_gone(member, p, state))
       exclude(member, p, state);
   }
-  // A view may find no room, because of somebody dead who is no neighbour.
+  // A view may find no room because of a dead member that is no neighbour.
   if (member.differs && mend(member) == -EAGAIN) look_after_holder(member, now);
 }
 

@@ -1,4 +1,4 @@
-// Members that come and go: a log in shared memory, and who reads it.
+// Members that come and go: a log in shared memory, and its readers.
 //
 //   Shared | Place 0 | Place 1 ... | log: words ... | outbox of place 0 | ... | views of place 0 | ...
 //
@@ -7,24 +7,24 @@
 //                 ^ place 0      ^ place 2                place 1's; each place says how far it has received
 //
 // The order is that of the log, a ring of words. A word names a buffer, in which its sender has written a message, or a
-// view, before; to number it is one compare-and-swap that puts the word where the log ends. So whoever is killed, at
-// any step, has done all of it or nothing, and nobody has anything to finish for it. The members of the view are a
+// view, before; to number it is one compare-and-swap that puts the word where the log ends. So a member that is killed,
+// at any step, has done all of it or nothing, and nobody has anything to finish for it. The members of the view are a
 // function of the log's beginning, the same for all.
 //
 // 1. A message (member_log.cc): a free buffer of one's own is filled, and its word goes to the end of the log.
-// 2. Receiving: the word at one's own position, the buffer that it names; now and then the position is published. What
-//    all have received may be overwritten, words and buffers. "All" are the places that are taken (Place::state).
+// 2. Receiving: the word at one's own position, the buffer that it names; now and then the position is published. Words
+//    and buffers that all have received may be overwritten. "All" are the places that are taken (Place::state).
 // 3. A view (member_views.cc) follows the one that its maker found last in the log; should another view be numbered
 //    first, it is made anew. Everybody may make one, whenever the view and the places' states differ.
-// 4. Taking out: a state says so first, so that nobody waits for that place any more, and then a view. Who was taken
-//    out finds its state changed after what it has read, and throws that away. Its place and buffers are nobody else's
-//    until it says so itself, or its process is gone: it may stand just before its compare-and-swap. Then its word is
-//    in the order behind the view that it is not in, and all pass over it alike.
+// 4. Taking out: a state says so first, so that nobody waits for that place any more, and then a view. A member that
+//    was taken out finds its state changed after it has read, and throws away what it read. Its place and buffers are
+//    nobody else's until it says so itself, or its process is gone: it may stand just before its compare-and-swap. Then
+//    its word is in the order behind the view that it is not in, and all pass over it alike.
 //
-// The view's tree carries the news: who waits polls a line of its parent's in which that says how far the log goes, so
-// that no line is polled by many; and now and then the log itself, so that nobody depends on a parent that is busy or
-// gone. In the tree, too, members look after each other: as long as some are dead and some are not, there is an edge
-// between two such, and the living one finds out (member_wait.cc).
+// The view's tree carries the news: a waiter polls a line of its parent's in which the parent says how far the log
+// goes, so that no line is polled by many. Now and then it polls the log itself, too, so that nobody depends on a
+// parent that is busy or gone. In the tree, too, members look after each other: as long as some are dead and some are
+// not, there is an edge between two such, and the living one finds out (member_wait.cc).
 //
 // Sources: Kaestle et al., "Machine-aware Atomic Broadcast Trees for Multicores", OSDI 2016, which leaves members that
 // come and go to future work; Birman, Joseph, "Exploiting Virtual Synchrony in Distributed Systems", SOSP 1987;
@@ -65,8 +65,8 @@ struct State {
   State as(Use use) const { return {(word & ~uint64_t{3}) | use}; }
 };
 
-// --- entries: what the log's words say. The lap is how often the ring had come round, so what was there a lap ago is
-// no entry yet.
+// --- entries: what the log's words say. The lap is how often the ring had come round, so a word of a lap ago is no
+// entry yet.
 
 struct Entry {
   uint64_t word;  // lap:32, view:1, place:10, buffer:21
@@ -96,8 +96,8 @@ struct Shared {
   int64_t patience_ns = 0;
   alignas(kLineBytes) Word tail{0};    // entries are at all positions before this one, perhaps at some behind
   alignas(kLineBytes) Word latest{0};  // no view before `tail` is later than this one
-  alignas(kLineBytes) Bell logged;     // rung by who numbers something
-  alignas(kLineBytes) Bell received;   // rung by who has received
+  alignas(kLineBytes) Bell logged;     // rung by the member that has numbered something
+  alignas(kLineBytes) Bell received;   // rung by the member that has received
 };
 
 struct alignas(kLineBytes) Place {
@@ -108,7 +108,7 @@ struct alignas(kLineBytes) Place {
   alignas(kLineBytes) Epoch known{0};    // the log goes up to here at least: its children in the tree poll this
 };
 
-// What a membership is made for, and where everything lies.
+// The sizes that a membership is made for, and the layout that follows.
 struct Shape {
   uint32_t places = 0, messages = 0;
   size_t bytes = 0;
@@ -154,17 +154,17 @@ struct Member : Object {
   Shape shape;
   uint32_t ring = 0, laps = 0;  // words of the log, and the logarithm of that
   uint32_t me = 0;
-  State state{0};  // what places[me].state says as long as nobody has taken us out
+  State state{0};  // equals places[me].state as long as nobody has taken us out
 
   // 2. Receiving.
   uint64_t next = 0;      // position of the next event
-  uint64_t received = 0;  // what places[me].received says
+  uint64_t received = 0;  // equals places[me].received
   View view;              // as of `next`
   bool has_children = false;
 
-  // 3. Sending. A buffer may be written when what it was last used for is before `least`.
-  uint64_t least = 0;           // all taken places have received what is before this position
-  uint32_t holder = 0;          // the place that has received the least, ourselves where nobody has less
+  // 3. Sending. A buffer may be written when its last use is before `least`.
+  uint64_t least = 0;           // all taken places have received everything before this position
+  uint32_t holder = 0;          // the place that has received the least; ourselves where nobody has less
   uint64_t* used_at = nullptr;  // [outbox] position
   uint32_t buffer = 0;
   uint64_t view_used_at[kViewBuffers] = {};
@@ -178,8 +178,8 @@ struct Member : Object {
   int64_t timeout_ns = -1;
   WaitPolicy policy;
   int64_t watched = 0;         // when we last looked after our neighbours
-  int64_t holder_watched = 0;  // ... whether who keeps the room is gone
-  uint64_t suspect_state = 0;  // who keeps us waiting, how far it has come, when we looked last, for how long
+  int64_t holder_watched = 0;  // ... whether the holder of the room is gone
+  uint64_t suspect_state = 0;  // the member that keeps us waiting, its position, when we looked last, for how long
   uint64_t suspect_at = 0;
   int64_t suspect_seen = 0;
   int64_t suspect_for = 0;
@@ -217,24 +217,24 @@ int try_receive(Member& member, void* data, size_t room, smelt_member_event* eve
 
 // --- member_views.cc
 
-// The view at this place and buffer into `out`; false: what is there is none (it may have been overwritten).
+// The view at this place and buffer into `out`; false: there is no view (it may have been overwritten).
 bool read_view(const Member& member, uint32_t place, uint32_t buffer, View* out);
 // The last view before all that is read from now on: into `head`, and where reading begins. 0, -EPROTO, -EAGAIN.
 int read_latest(Member& member, uint64_t from);
 enum class Change { kMend, kJoin, kLeave };
-// Numbers a view in which are those whose places are taken: nothing happens if that is the last view already, but for
-// kJoin (we are in) and kLeave (we are not, though our place is taken). `head` and `scanned` as of a position before.
-// 0; -EAGAIN: no room; -ESTALE, -EPROTO.
+// Numbers a view of the members whose places are taken; with kJoin we are in it, with kLeave we are not, though our
+// place is taken. Nothing happens, but for kJoin, if the last view has just these members. `head` and `scanned` as of a
+// position before. 0; -EAGAIN: no room; -ESTALE, -EPROTO.
 int make_view(Member& member, Change change, uint64_t* at);
 // The same from where we have received. Anything but 0 is tried again later.
 int mend(Member& member);
-// Takes whoever is at a place out, if that still is who was meant; and then as mend().
+// Takes the member at a place out if it still is the one meant; and then as mend().
 int exclude(Member& member, uint32_t place, State meant);
 
 // --- member_wait.cc
 
 void look_after_neighbours(Member& member, int64_t now);
-// Is whoever keeps the room gone, or is our patience with it over?
+// Is the holder of the room gone, or is our patience with it over?
 void look_after_holder(Member& member, int64_t now);
 int wait_to_send(Member& member);
 int wait_to_receive(Member& member);

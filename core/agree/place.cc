@@ -49,8 +49,8 @@ void order_of_generated(const Tree& tree, Arena& arena, Seat* order) {
   }
 }
 
-// Who runs where is not known before the members come, so member i is taken to run on the i-th allowed CPU, as contexts
-// do. More members than CPUs, or CPUs that the profile does not know: the root sends to all.
+// The members' CPUs are not known before the members come, so member i is taken to run on the i-th allowed CPU, as
+// contexts do. More members than CPUs, or CPUs that the profile does not know: the root sends to all.
 int generate_order(uint32_t members, Seat* order) {
   for (uint32_t i = 0; i < members; ++i) order[i] = {static_cast<uint16_t>(i), 0};
   uint32_t cpus[SMELT_MAX_PARTICIPANTS];
@@ -112,7 +112,7 @@ int write_place(const Protocol& protocol, void* memory, size_t bytes, const smel
   auto* head = new (memory) Head;
   head->members = members;
   head->capacity = capacity;
-  // relaxed, as all here: whoever reads any of it hears of the place from us, in a way that orders it.
+  // relaxed, as all here: each reader hears of the place from us, in a way that orders it.
   head->users.store(members, std::memory_order_relaxed);
   if (const int error = tree ? order_of_given(tree, order_of(memory)) : generate_order(members, order_of(memory)))
     return error;
@@ -146,7 +146,7 @@ int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeou
   member->children = member->arena.make<uint16_t>(shape.members);
   if (!member->children) return -ENOMEM;
   if (!read_tree(base, member)) return -EPROTO;
-  // relaxed: only who of several comes first is told.
+  // relaxed: it only tells which of several comes first.
   if (taken_of(memory, shape.members)[index].exchange(1, std::memory_order_relaxed) != 0) return -EBUSY;
   member->memory = base;
   member->bells = reinterpret_cast<Bell*>(base + bells_at(shape.members));

@@ -3,8 +3,8 @@
 //   Head | order: [members] of (member, parent), parents first | taken: [members] | Bell 0 | Bell 1 ... | body
 //
 // The body is the protocol's (Protocol). There are no addresses in the memory, so each process may have it elsewhere.
-// Others may write it too, by mistake: whoever opens a place copies the head's words and the tree once into memory of
-// its own, checks the copy, and from then on uses only that.
+// Others may write it too, by mistake. So a process that opens a place copies the head's words and the tree once into
+// memory of its own, checks the copy, and from then on uses only that.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@
 
 namespace smelt::agree {
 
-// What is met for.
+// The protocol that the members meet for.
 struct Protocol {
   uint64_t format;                                                // in the head: another layout has another number
   const char* file;                                               // the memory's name, for people
@@ -62,7 +62,7 @@ size_t place_bytes(const Protocol& protocol, uint32_t members, uint32_t capacity
 int write_place(const Protocol& protocol, void* memory, size_t bytes, const smelt_tree* tree, uint32_t members,
                 uint32_t capacity);
 
-// What the head says: a copy that has been checked. -EINVAL: the memory; -EPROTO: there is no such place.
+// A checked copy of the head. -EINVAL: the memory; -EPROTO: there is no such place.
 struct Shape {
   uint32_t members, capacity;
 };
@@ -73,10 +73,10 @@ int shape_of_place(const Protocol& protocol, const void* memory, size_t bytes, S
 int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeout_ns, Member* member);
 inline constexpr size_t kMemberArena = 2 * SMELT_MAX_PARTICIPANTS + 64;
 
-// Leaves it, and unmaps what is to be unmapped.
+// Leaves it, and unmaps its memory where that is to be unmapped.
 void leave_place(Member* member);
 
-// What a process tells others of a place.
+// The words by which a process tells others of a place.
 struct PlaceTicket {
   uint64_t name;
   int32_t process, descriptor;
@@ -154,8 +154,8 @@ int attach_member(const Protocol& protocol, const uint64_t (&word)[3], uint32_t 
   return 0;
 }
 
-// Rings, for who may sleep: line.h says how that is seen without a fence. Between processes it may be missed, and they
-// sleep in slices.
+// Rings for a member that may sleep: line.h says how that is seen without a fence. Between processes it may be missed,
+// and they sleep in slices.
 inline void ring(Bell& bell) {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // only the compiler must keep the order
   if (bell.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]]

@@ -4,8 +4,8 @@
 //                /     |                 votes    -> combined, up the tree
 //               p1     p4                outcome  -> told, down the tree
 //             /   |
-//            p2   p3                     decision: round and open, commit or abort. Who settles does so by
-//                                        compare-and-swap from open, so there is one outcome, whoever dies
+//            p2   p3                     decision: round and open, commit or abort. A member settles by
+//                                        compare-and-swap from open, so there is one outcome, whichever member dies
 //
 // 1. propose   The coordinator writes the proposal, opens the decision word for the round and says so (relayed).
 // 2. begin     A participant sees that at the member above, says it to those below, and reads the proposal.
@@ -13,18 +13,19 @@
 // 4. outcome   When all below have voted, it writes what they and itself make together (combined).
 // 5. decide    Where that is yes from all its children, the coordinator settles: commit. When time is over it counts
 //              the votes one by one, since somebody may have stopped between 3 and 4: all yes, commit, else abort.
-// 6. outcome   Who learns of it tells those below (told). Now and then each looks at the decision itself, too: the
-//              member above may be gone.
-// 7. resolve   Who is in doubt settles as the coordinator does in 5.
+// 6. outcome   A member that learns of it tells those below (told). Now and then each looks at the decision itself, too:
+//              the member above may be gone.
+// 7. resolve   A member in doubt settles as the coordinator does in 5.
 //
 // That two-phase commit blocks when the coordinator is lost is true of messages, where one cannot tell what a dead
 // member has voted or decided. Here what it wrote outlives it. A vote is written once per round and does not change, so
-// all who count see the same or less; they may settle differently, one commit, one abort, and the word takes the first.
-// Commit is only ever tried by who has seen all votes: so it is safe whichever is first.
+// all counters see the same votes or fewer. They may settle differently, one commit, one abort, and the word takes the
+// first. Only a member that has seen all votes ever tries commit: so it is safe whichever is first.
 //
 // There are two decision words and two places for proposals, for even and odd rounds. A place is used again when
-// everybody has learned what came of the round that was in it (learned): then nobody will look there for that any more.
-// After a commit the coordinator knows without asking: who votes in a round has learned of those before.
+// everybody has learned the outcome of the round that was in it (learned): then nobody will look there for that any
+// more. After a commit the coordinator knows without asking: a member that votes in a round has learned of those
+// before.
 //
 // Source: Gray, "Notes on Data Base Operating Systems", 1978; over a tree: Kaestle et al., "Machine-aware Atomic
 // Broadcast Trees for Multicores", OSDI 2016, section 5.1; cooperative termination: Bernstein, Hadzilacos and Goodman,
@@ -55,12 +56,12 @@ constexpr State state_of(uint64_t word) { return static_cast<State>(word & 3); }
 
 using Word = std::atomic<uint64_t>;
 
-// What one member writes and others read.
+// The words that one member writes and others read.
 struct Lines {
   // for those below
   alignas(kLineBytes) Word relayed{0};  // the last round that it has seen begin
   Word told{0};                         // the outcome that it has learned
-  // for the one above, and for who counts
+  // for the one above, and for a member that counts
   alignas(kLineBytes) Word own{0};  // its vote
   Word combined{0};                 // with those of all below
   Word learned{0};                  // the last round of which it has the outcome
@@ -90,7 +91,7 @@ constexpr Protocol kTwoPhaseCommit{
 
 struct smelt_two_phase_commit : Member {
   enum class Step : uint8_t { kIdle, kBegun, kVoted } step = Step::kIdle;
-  bool yes = false;          // what it voted
+  bool yes = false;          // its vote
   uint64_t round = 0;        // under way, or the last
   uint64_t all_learned = 0;  // the coordinator: a round of which all have the outcome
   uint32_t looks = 0;
@@ -118,7 +119,7 @@ int read_decision(const smelt_two_phase_commit& member, State* state) {
   return *state == kOpen ? -EAGAIN : 0;
 }
 
-// Decides, unless somebody has: then it is what that one has decided.
+// Decides, unless another member has: then `decided` is that one's decision.
 int settle(const smelt_two_phase_commit& member, State state, State* decided) {
   uint64_t open = word_of(member.round, kOpen);
   // release: the votes that we have seen, and what came before them, go along with a commit.
@@ -129,7 +130,7 @@ int settle(const smelt_two_phase_commit& member, State state, State* decided) {
   return read_decision(member, decided);
 }
 
-// What the votes that are there make: yes only where everybody's is.
+// The outcome of the votes that are there: yes only if everybody's is.
 State count(const smelt_two_phase_commit& member) {
   for (uint32_t i = 0; i < member.members; ++i)
     // acquire: what this one did before it voted.
@@ -180,7 +181,7 @@ bool is_time_to_look_at_decision(smelt_two_phase_commit& member) {
   return ++member.looks % 16 == 0 || member.bell(member.index).sleepers.load(std::memory_order_relaxed) != 0;
 }
 
-// What a participant has heard of the outcome.
+// The outcome as a participant has heard of it.
 int hear(smelt_two_phase_commit& member, State* state) {
   combine(member);
   // acquire: what came with the outcome. The one above may be a round ahead, where nobody waited for our vote.
@@ -192,7 +193,7 @@ int hear(smelt_two_phase_commit& member, State* state) {
   return round_of(told) > member.round || is_time_to_look_at_decision(member) ? read_decision(member, state) : -EAGAIN;
 }
 
-// What the coordinator can decide by.
+// The votes by which the coordinator can decide.
 int gather(smelt_two_phase_commit& member, State* state) {
   const State votes = below(member);
   if (votes != kOpen) {
@@ -334,7 +335,7 @@ int smelt_two_phase_commit_begin(smelt_two_phase_commit* member, void* data, siz
 int smelt_two_phase_commit_vote(smelt_two_phase_commit* member, int yes) {
   if (const int error = check(member, false, Step::kBegun)) return error;
   member->yes = yes != 0;
-  // release: what we did before goes along, to who counts.
+  // release: all that we did before goes along, to a member that counts.
   member->own_lines().own.store(word_of(member->round, yes ? kYes : kNo), std::memory_order_release);
   member->step = Step::kVoted;
   combine(*member);

@@ -1,9 +1,9 @@
-// Waiting for any of several: every member has one bell, rung by whoever has sent it something or made room for it, so
-// that it can sleep while it waits for its parent and all its children at once.
+// Waiting for any of several. Every member has one bell: a member that has sent it something, or made room for it,
+// rings that. So it can sleep while it waits for its parent and all its children at once.
 //
 // Spin, yield, sleep, in the proportions of policy/wait.h, until the time is over. Between processes membarrier does
-// not reach the one who rings, so there, and where the kernel refuses it, sleep is in slices: who was missed finds out
-// when the slice is over.
+// not reach the ringer, so there, and where the kernel refuses it, sleep is in slices: a sleeper that was missed finds
+// out when the slice is over.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace smelt::agree {
 
-// `look` tries, and does what others wait for meanwhile: anything but -EAGAIN ends the wait, else it is -ETIMEDOUT.
+// `look` tries, and serves other members meanwhile: anything but -EAGAIN ends the wait, else it is -ETIMEDOUT.
 template <typename Look>
 int wait_until(const Member& member, Look look) {
   const WaitPolicy& policy = member.policy;
