@@ -46,7 +46,7 @@ Shape shape_of(unsigned members) { return Shape{static_cast<uint16_t>(members)};
 
 smelt_endpoint* make() { return make_object<smelt_endpoint>(0); }
 
-// What this process has been told of the machine, once.
+// This machine's profile as this process was told it, once.
 Profile profile;
 bool have_profile = false;
 pthread_once_t profile_once = PTHREAD_ONCE_INIT;

@@ -60,7 +60,7 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
   // Half of a sender's packets lie with messages that nobody has asked for, at most.
   made->share_ = shape.packets / (2 * std::max<uint32_t>(shape.members - 1, 1));
   made->set_limits(shape.packet_bytes, 0);
-  // relaxed: whoever else uses the endpoint has been given it
+  // relaxed: every other user of the endpoint has been given it
   made->single_copy_.store(single_copy, std::memory_order_relaxed);
   made->process_ = os::process_id();
   const Area own = made->area(me);
@@ -216,8 +216,8 @@ void Endpoint::left_unexpected() {
     longest_.store(static_cast<uint64_t>(waiting), std::memory_order_relaxed);
 }
 
-// A message that has come, and the receive that it has met already, if so. What is to be read by single copy goes to
-// the list: that takes long, and is everybody's own work, without the inbox's lock.
+// A message that has come, and the receive that it has met already, if so. A message to be read by single copy goes to
+// the list: reading takes long, and is each thread's own work, without the inbox's lock.
 void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
   const bool is_near = message->sender < shape_.members;
@@ -260,8 +260,8 @@ bool Endpoint::drain(bool patiently) {
     at_end = (!cell && claimed_by < 0) || i == most;
     if (at_end) break;
     if (!cell) {
-      // Only who waits for long asks whether somebody has died (look_for_dead), and that is soon enough. relaxed: a
-      // hint
+      // Only a waiter that has waited for long asks whether somebody has died (look_for_dead), and that is soon enough.
+      // relaxed: a hint
       if (!gone_[claimed_by].load(std::memory_order_relaxed)) break;
       reader_.pass_dead(claimed_by);
       continue;
@@ -333,15 +333,15 @@ bool Endpoint::drain(bool patiently) {
 // Under the queue's lock, when it has changed.
 void Endpoint::note(Queue* queue) {
   const bool is_waiting = queue->first || queue->first_reply || queue->first_granted;
-  // relaxed, all: hints to whoever has not queued anything itself
+  // relaxed, all: hints to threads that have not queued anything themselves
   const bool was_waiting = queue->anything.load(std::memory_order_relaxed) != 0;
   queue->sends_wait.store(queue->first != nullptr, std::memory_order_relaxed);
   queue->anything.store(is_waiting, std::memory_order_relaxed);
   if (is_waiting != was_waiting) queues_waiting_.fetch_add(is_waiting ? 1 : ~0u, std::memory_order_relaxed);
 }
 
-// What found no room. A send leaves its queue when it has been announced, not before: otherwise one that begins just
-// then would overtake it.
+// Sends what found no room before. A send leaves its queue when it has been announced, not before: otherwise one that
+// begins just then would overtake it.
 bool Endpoint::launch() {
   bool any = false;
   // relaxed: a hint
@@ -369,7 +369,7 @@ bool Endpoint::launch() {
     if (queue.first_granted) any |= launch_pieces(&queue, to, &completed, &last_completed);
     note(&queue);
     unlock(queue.lock, 0);
-    // Only now: who is called may send.
+    // Only now: the function that is called may send.
     while (Request* send = completed) {
       completed = send->behind;
       finish(send);

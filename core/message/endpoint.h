@@ -21,7 +21,7 @@
 // lie before it that are not.
 //
 // Any thread may call anything at any time, but a request belongs to one thread at a time: it lives, and its buffer,
-// until it is complete. Whoever calls progress() does everybody's work; one thread empties the inbox, the others
+// until it is complete. A thread that calls progress() does everybody's work; one thread empties the inbox, the others
 // return. Of those that wait one polls, the others sleep (wait.cc).
 #pragma once
 
@@ -60,7 +60,7 @@ struct alignas(kLineBytes) Member {
   uint64_t started;
 };
 
-// What probe() tells of a message.
+// A message as probe() tells of it.
 struct Seen {
   uint16_t sender;
   int32_t tag;
@@ -72,7 +72,7 @@ struct Message;
 struct Request {
   MatchNode node;  // of a receive. The first member
   static constexpr uintptr_t kPending = 0, kComplete = 1;
-  std::atomic<uintptr_t> state{kComplete};  // or who waits for it (Waiter)
+  std::atomic<uintptr_t> state{kComplete};  // or the Waiter that waits for it
   // Valid when it is complete. 0; -EMSGSIZE: the message was longer than the buffer, whose end it does not have;
   // -EPIPE: the other has died, -EIO: its memory could not be read to the end; -ECANCELED: by cancel().
   int error = 0;
@@ -81,7 +81,7 @@ struct Request {
   uint64_t length = 0;  // the message's
 
   // Set before it begins, each nullptr or a function. They stay.
-  // It has been completed otherwise than within send(), receive(), receive_held() or cancel(): by whoever makes
+  // It has been completed otherwise than within send(), receive(), receive_held() or cancel(): by a thread that makes
   // progress, the last that is done to it. It may send and receive, and must not wait. (test() may have said so
   // before.)
   void (*completed)(Request* request) = nullptr;
@@ -131,16 +131,16 @@ class Endpoint : public Object {
   // `memory`: shape.bytes() that all members have mapped, zeroed; each calls this, and none sends before all have
   // (the caller's barrier). `single_copy`: may we read the others' memory? 0, -ENOMEM, -EINVAL.
   static int open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint);
-  // Nobody uses it any more. What was sent and not received is lost, and a request that is not complete is not touched
-  // again; what the senders of received messages have not been told for want of room they are told now, if they make
-  // room within a second.
+  // Nobody uses it any more. Messages that were sent and not received are lost, and a request that is not complete is
+  // not touched again. Where a sender has not been told for want of room that its message was received, it is told now,
+  // if it makes room within a second.
   static void close(Endpoint* endpoint);
 
   // Before the first message. Messages of more than `eager` bytes (at most a packet) are announced, and received by
   // single copy if they have at least `single_copy`.
   void set_limits(uint64_t eager, uint64_t single_copy);
   void set_single_copy(bool allowed);  // as open() says
-  // Who waits calls this now and then, with no lock: other communication of the program. Before the first message.
+  // A waiter calls this now and then, with no lock: other communication of the program. Before the first message.
   void set_host(void (*progress)(void* argument), void* argument);
   // Members on other machines, from the number of this machine's on. Before the first message to or from them, and
   // nobody else is within. 0, -EINVAL, -ENOMEM, or what the carrier says. Closed with the endpoint.
@@ -159,7 +159,7 @@ class Endpoint : public Object {
   void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done = nullptr);
   // Takes back a receive that has not met its message: then it is complete, with -ECANCELED. False: it has met it.
   bool cancel(Request* receive);
-  // Whoever uses the context is through with it: its messages that have come, and that nobody has received, are lost.
+  // The users of the context are through with it: its messages that have come, and that nobody has received, are lost.
   // A send that waits for its receive goes on waiting.
   void forget(uint16_t context);
   // Will no more come from there (below 0: from anybody else), because they have died, and all that they had sent has
@@ -170,7 +170,7 @@ class Endpoint : public Object {
 
   // Is it complete? Makes no progress.
   bool test(const Request* request) const {
-    // acquire: whoever completed it
+    // acquire: all that the completer did
     return request->state.load(std::memory_order_acquire) == Request::kComplete;
   }
   // Empties the inbox, sends what waited. True: something was done.
@@ -187,7 +187,7 @@ class Endpoint : public Object {
 
  private:
   struct Far;    // members on other machines (far.h)
-  struct Queue;  // what waits for room in one member's inbox
+  struct Queue;  // sends and replies that wait for room in one member's inbox
   struct Area;
   friend struct Shape;
   static constexpr int kParcelSizes = 9;
@@ -253,7 +253,8 @@ class Endpoint : public Object {
   InboxReader reader_;
   uint64_t arrivals_ = 0;
   Message* spare_ = nullptr;
-  std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; written by whoever drains
+  std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; written by the thread that
+                                                                             // drains
   alignas(64) std::atomic<uint64_t> asked_for_{0};                           // of the unexpected: received since
   alignas(64) std::atomic<uintptr_t> messages_lock_{0};
   Message* messages_ = nullptr;                // free

@@ -1,4 +1,4 @@
-// What endpoints write into each other's memory, and what waits inside one.
+// The words that endpoints write into each other's memory, and the queues inside one.
 #pragma once
 
 #include <cstring>
@@ -17,7 +17,7 @@ enum class Kind : uint32_t {
   kKept,  // an eager one that the receiver has moved; in no cell
 };
 
-// What a cell begins with.
+// The beginning of a cell.
 struct Header {
   uint64_t key;
   uint64_t length;
@@ -36,7 +36,7 @@ struct Message {
   Header header;
   char bytes[kInlineBytes];
   uint16_t sender;
-  Request* receive;  // who gets it
+  Request* receive;  // the receive that gets it
   Message* behind;   // in a list
 };
 struct Parcel {
@@ -48,7 +48,7 @@ struct Chunk {
 
 struct Endpoint::Queue {
   alignas(64) std::atomic<uintptr_t> lock;
-  std::atomic<uint32_t> sends_wait;  // what begins now goes behind them
+  std::atomic<uint32_t> sends_wait;  // a send that begins now goes behind them
   std::atomic<uint32_t> anything;    // waits here
   Inbox inbox;                       // the member's
   Request *first, *last;             // sends that are not announced yet
@@ -83,10 +83,10 @@ struct Waiter {
 };
 void signal(Waiter* waiter);
 
-// Nobody else has it any more, but whoever waits for it. `by_owner`: who ends it knows, and need not be told.
+// Nobody else has it any more but its waiter. `by_owner`: the owner itself ends it, and need not be told.
 inline void Endpoint::finish(Request* request, bool by_owner) {
   void (*const completed)(Request*) = by_owner ? nullptr : request->completed;
-  // acq_rel: the buffer, and what is said of it; the waiter
+  // acq_rel: the buffer and the request's words; the waiter
   const uintptr_t waiter = request->state.exchange(Request::kComplete, std::memory_order_acq_rel);
   if (completed) completed(request);
   if (waiter != Request::kPending) [[unlikely]]

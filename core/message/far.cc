@@ -1,4 +1,5 @@
-// To members on other machines: what waits is launched, what has been taken over is retired. And whoever is gone.
+// To members on other machines: waiting sends are launched, sends that the carrier took over are retired. And peers
+// that are gone.
 #include "message/far.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace smelt::message {
 namespace {
 
 constexpr uint32_t kFirstSlots = 256;
-constexpr uint32_t kMostOutgoing = 64;  // of a peer, with the carrier: what it may join into packets
+constexpr uint32_t kMostOutgoing = 64;  // sends of a peer that are with the carrier, which it may join into packets
 constexpr uint32_t kMostParts = 4;      // of them: of long messages
 constexpr uint64_t kBufferBytes = 64 * 1024;
 static_assert(sizeof(FarHeader) + kFarEager <= kBufferBytes);
@@ -54,7 +55,7 @@ Endpoint::Far* Endpoint::Far::open(Endpoint* of, const smelt_endpoint_carrier& c
   return nullptr;
 }
 
-// What nobody has launched is lost, and its owners may have gone. False: there is something to be told still.
+// Sends that nobody has launched are lost, and their owners may have gone. False: there is something to be told still.
 bool Endpoint::Far::forget_all(FarPeer* peer) {
   peer->first = nullptr, peer->first_granted = nullptr;
   for (FarOutgoing* out = peer->first_outgoing; out; out = out->behind) out->send = nullptr;
@@ -67,8 +68,8 @@ bool Endpoint::Far::forget_all(FarPeer* peer) {
   return !peer->first_reply && !peer->first_outgoing;
 }
 
-// What the carrier has been given goes, and who waits for it is told that his message was received, if the peers take
-// that within a second.
+// The messages given to the carrier go, and the peers' waiting senders are told that their messages were received, if
+// the peers take that within a second.
 void Endpoint::Far::close() {
   constexpr int64_t kPatience = 1'000'000'000;  // ns
   const int64_t began = os::now_ns();
@@ -140,7 +141,8 @@ FarSlot* Endpoint::Far::slot_of(uint64_t name, uint32_t peer, bool is_send) cons
 
 // --- what waits ---
 
-// Behind the others of its kind; what waits is launched, unless somebody else has the carrier. False: the peer is gone.
+// Behind the others of its kind; all that wait are launched, unless another thread has the carrier. False: the peer is
+// gone.
 template <typename Waiting>
 bool Endpoint::Far::put(FarPeer* peer, Waiting** first, Waiting** last, Waiting* one, Request* own, bool* own_done) {
   uintptr_t rest;
@@ -201,7 +203,7 @@ bool Endpoint::Far::launch(FarPeer* peer, Request* own, bool* own_done) {
   bool any = false;
   for (bool more = true; more && !peer->gone.load(std::memory_order_relaxed); any |= more) {  // relaxed: we set it
     more = false;
-    // relaxed: a hint; who has just put something there, and not got the carrier, leaves it to the next turn
+    // relaxed: a hint; a thread that has just put something there, and not got the carrier, leaves it to the next turn
     if (peer->outgoing < kMostOutgoing && peer->anything.load(std::memory_order_relaxed) != 0) {
       lock(peer->lock);
       Message* reply = peer->first_reply;
@@ -229,7 +231,7 @@ bool Endpoint::Far::launch_send(FarPeer* peer, Request* send, Request* own, bool
     fetch(send, 0, out->data(), send->length);
   } else {
     out->header.send = send->slot = new_slot(send, number_of(*peer));
-    // relaxed: only who has the carrier looks
+    // relaxed: only the holder of the carrier looks
     send->stage.store(Request::kAnnounced, std::memory_order_relaxed);
   }
   lock(peer->lock);
@@ -290,7 +292,7 @@ bool Endpoint::Far::launch_part(FarPeer* peer) {
   return true;
 }
 
-// What the carrier is through with.
+// Ends the sends that the carrier is through with.
 bool Endpoint::Far::retire(FarPeer* peer) {
   bool any = false, failed = false;
   for (FarOutgoing *out = peer->first_outgoing, *next; out; out = next) {
@@ -394,8 +396,8 @@ bool Endpoint::Far::drop_bytes(FarPeer* peer) {
 bool Endpoint::Far::progress(bool at_leisure, bool near) {
   constexpr uint32_t kTurns = 8;
   constexpr int64_t kPause = 20'000;  // ns
-  // It takes the kernel, microseconds. Who is busy with this machine's members, or with other things while nothing has
-  // come for long, looks less often. relaxed, all: a pace
+  // It takes the kernel, microseconds. A thread looks less often that is busy with this machine's members, or with
+  // other things while nothing has come for long. relaxed, all: a pace
   if (!at_leisure && (near || !is_awake())) {
     const uint32_t now_turn = turn.load(std::memory_order_relaxed) + 1;
     turn.store(now_turn, std::memory_order_relaxed);

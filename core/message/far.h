@@ -14,18 +14,18 @@
 //       | ---- data ... -----------------------> |   until all are there
 //
 // Each of these is a message of the carrier, and all but the bytes fit into one buffer per peer. Bytes go in parts, so
-// that other messages get in between; parts are short where data have gaps on either side. Who is meant is said by
-// numbers of this process's own slots, never by addresses: what comes from elsewhere is looked at before it is
-// believed.
+// that other messages get in between; parts are short where data have gaps on either side. A message names a request by
+// the number of a slot of the process that owns it, never by an address: words from elsewhere are checked before they
+// are believed.
 //
 // Two kinds of locks. A peer's queue has one, held for a few instructions: anybody puts sends and answers there. The
-// carrier has one, as it is for one thread at a time; nobody ever waits for it. Whoever has put something into a queue
-// tries to get it and to launch what waits, and so does everybody's progress. What arrives goes to the table under the
-// inbox's lock (endpoint.cc), which is tried, too: who cannot have it leaves the message where it is until the next
-// turn. So a completion that sends, or makes progress, cannot meet a lock of its own thread.
+// carrier has one, as it is for one thread at a time; nobody ever waits for it. A thread that has put something into a
+// queue tries to get it and to launch what waits, and so does everybody's progress. Arrived messages go to the table
+// under the inbox's lock (endpoint.cc), which is tried, too: a thread that cannot have it leaves the message where it
+// is until the next turn. So a completion that sends, or makes progress, cannot meet a lock of its own thread.
 //
 // A peer with whom the carrier has failed, or that says what makes no sense, is gone, like a member of this machine
-// that has died: what was under way to and from it ends with -EPIPE, as soon as the carrier has none of it in hand.
+// that has died: requests under way to and from it end with -EPIPE, as soon as the carrier has none of them in hand.
 #pragma once
 
 #include <smelt/endpoint.h>
@@ -39,7 +39,7 @@ namespace smelt::message {
 
 enum class FarKind : uint32_t { kEager = 1, kAnnounce, kGo, kFinish, kData };
 
-// What a message of the carrier begins with, but for the bytes of long ones.
+// The beginning of a message of the carrier; the bytes of long ones have none.
 struct FarHeader {
   FarKind kind;
   uint16_t context, reserved;
@@ -79,7 +79,7 @@ struct FarIncoming {
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
 
-// What is under way to or from a peer by its number: so much for who is meant.
+// A request under way to or from a peer, by its number: messages name it so.
 struct FarSlot {
   Request* request;                // nullptr: free
   uint32_t peer, life, next_free;  // + 1
@@ -92,7 +92,7 @@ struct FarPeer {
   std::atomic<uint32_t> gone;
   Request *first, *last;  // sends that are not announced yet
   Message *first_reply, *last_reply;
-  // Of who has the carrier
+  // Of the thread that has the carrier
   alignas(64) Request* first_granted, *last_granted;  // sends whose bytes are wanted
   FarOutgoing *first_outgoing, *last_outgoing;
   uint32_t outgoing, parts;  // of them: with bytes of long ones
@@ -107,7 +107,7 @@ struct Endpoint::Far : Object {
   Endpoint* of = nullptr;
   smelt_endpoint_carrier carrier{};
   FarPeer* peers = nullptr;
-  alignas(64) std::atomic<uintptr_t> busy{0};  // the lock of the carrier, and of what is not a queue
+  alignas(64) std::atomic<uintptr_t> busy{0};  // the lock of the carrier, and of all members that are no queue
   FarSlot* slots = nullptr;
   char* buffers = nullptr;
   uint32_t slot_count = 0, free_slot = 0, slots_taken = 0;  // free_slot: + 1
@@ -120,12 +120,12 @@ struct Endpoint::Far : Object {
   void close();
 
   int send(Request* request, bool* done);
-  // What its sender is told of a message, by its header; the message is free afterwards. False: the sender is gone.
+  // Answers a message to its sender, by its header; the message is free afterwards. False: the sender is gone.
   bool reply(Message* message);
   // deliver_long() of one that was announced
   bool receive(Request* request, Message* message);
-  // What has come, and what waits for its turn. True: something was done. `at_leisure`: the caller has nothing else to
-  // do; `near`: there was something of this machine's.
+  // Takes in arrived messages and launches waiting ones. True: something was done. `at_leisure`: the caller has nothing
+  // else to do; `near`: there was something of this machine's.
   bool progress(bool at_leisure, bool near);
   void wake() {
     // relaxed: a pace
@@ -159,7 +159,7 @@ struct Endpoint::Far : Object {
   void end_if_not_carried(FarPeer* peer, Request* request);
   bool drop_bytes(FarPeer* peer);
   bool forget_all(FarPeer* peer);
-  // far_receive.cc. What is taken: it is done with; else not now, or never (-EPROTO)
+  // far_receive.cc. A taken message is done with; else not now, or never (-EPROTO)
   enum class Taken { kYes, kLater, kNever };
   bool await(FarPeer* peer);
   bool take_arrivals(FarPeer* peer);

@@ -1,4 +1,4 @@
-// From members on other machines: what has come, and what it says.
+// From members on other machines: arrived messages, and their meaning.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -30,7 +30,7 @@ bool Endpoint::Far::receive(Request* request, Message* message) {
   request->moved = request->arrived = 0;
   request->wanted = header.length;
   message->receive = request;
-  // release: whoever waits for it leaves it to us from now on (abandon)
+  // release: its waiter leaves it to us from now on (abandon)
   if (!is_complete) request->stage.store(Request::kInPieces, std::memory_order_release);
   if (reply(message) || is_complete) return is_complete;
   request->error = -EPIPE;
@@ -119,7 +119,7 @@ Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader&
     } else if (!met) {
       unlock(of->draining_, 0);
       return Taken::kLater;
-    } else {  // the machine has no memory, and who holds it cannot give it back
+    } else {  // the machine has no memory, and its holders cannot give it back
       unlock(of->draining_, 0);
       receive->error = -ENOMEM;
       finish(receive);

@@ -3,7 +3,7 @@
 namespace smelt {
 
 void Inbox::write_empty() const {
-  // relaxed, both: whoever looks has been told of the inbox
+  // relaxed, both: every looker has been told of the inbox
   front->tail.store(0, std::memory_order_relaxed);
   for (uint64_t i = 0; i < size; ++i)
     cells[i].word.store(inbox::word_of(i, 0, inbox::kFree), std::memory_order_relaxed);

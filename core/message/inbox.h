@@ -2,8 +2,9 @@
 // reader at a time.
 //
 // After Vyukov's bounded queue: each cell has a word that says whose turn it is, so a sender and the reader meet in the
-// cell alone. His senders claim a position by moving the tail; who dies then before the cell says anything stops the
-// ring for ever, and nobody knows whom to blame. Processes do die here, so the cell itself is claimed, in its word:
+// cell alone. There senders claim a position by moving the tail; a sender that dies then, before the cell says
+// anything, stops the ring for ever, and nobody knows which one to blame. Processes do die here, so the cell itself is
+// claimed, in its word:
 //
 //   word of a cell:  position | sender | state         tail:  a hint, the first position that may be free
 //
@@ -11,10 +12,10 @@
 //        ^                                                                          |
 //        +--- p + size ----------------- the reader has done with it ---------------+
 //
-// Whoever has claimed moves the tail on, by a store: it may come late, or go back, and whoever finds a cell claimed
-// goes on to the next. Positions are claimed without gaps, in order. So what one thread sends is in the order of its
-// calls, and what it sends after it has heard from another thread comes behind what that one had sent. A full ring is
-// seen before anything is claimed. The reader goes on over a cell that is claimed by somebody who has died.
+// The sender that has claimed moves the tail on, by a store: it may come late, or go back, and a sender that finds a
+// cell claimed goes on to the next. Positions are claimed without gaps, in order. So one thread's messages are in the
+// order of its calls, and those that it sends after it has heard from another thread come behind that one's. A full
+// ring is seen before anything is claimed. The reader goes on over a cell claimed by a sender that has died.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,7 @@
 
 namespace smelt {
 
-// What the word of a cell says.
+// The word of a cell.
 namespace inbox {
 inline constexpr int kPositionShift = 18, kSenderShift = 2;
 enum State : uint64_t { kFree = 0, kClaimed = 1, kFull = 2, kStates = 3 };
@@ -69,7 +70,8 @@ struct InboxReader {
   Inbox inbox;
   uint64_t head = 0;
 
-  // The next message and who sent it. nullptr: there is none yet; `*claimed_by` is whoever is writing it, or negative.
+  // The next message and its sender. nullptr: there is none yet; `*claimed_by` is the member that is writing it, or
+  // negative.
   const InboxCell* peek(int32_t* sender, int32_t* claimed_by) const;
   void pass();  // its cell is free again
   // `claimed_by` has died: its cell is passed over, unless it was finished before. (It cannot be writing any more.)
@@ -93,7 +95,7 @@ inline InboxCell* Inbox::claim(uint16_t sender, uint64_t* position) const {
     }
     const uint64_t there = inbox::position_of(seen);
     if (there < at) return nullptr;
-    // Another's, or used and passed already: then so is all that lies a ring before what is there now.
+    // Another's, or used and passed already: then so is all that lies a ring before the position there now.
     at = there == at ? at + 1 : there - size + 1;
   }
 }

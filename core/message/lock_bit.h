@@ -11,9 +11,9 @@ namespace smelt {
 
 inline constexpr uintptr_t kLocked = 1;
 
-// Takes the lock; what else the word said. acquire: what the last holder wrote is seen.
+// Takes the lock; `rest`: the word's other bits. acquire: all that the last holder wrote is seen.
 inline bool try_lock(std::atomic<uintptr_t>& word, uintptr_t* rest) {
-  // relaxed, both: a look, the exchange decides. What else the word says only a holder changes.
+  // relaxed, both: a look, the exchange decides. Only a holder changes the word's other bits.
   *rest = word.load(std::memory_order_relaxed);
   return (*rest & kLocked) == 0 &&
          word.compare_exchange_strong(*rest, *rest | kLocked, std::memory_order_acquire, std::memory_order_relaxed);
@@ -29,7 +29,7 @@ inline uintptr_t lock(std::atomic<uintptr_t>& word) {
   }
   return rest;
 }
-// ... and says something else from now on. release: what the holder wrote is seen by the next one.
+// ... and sets the word's other bits. release: all that the holder wrote is seen by the next one.
 inline void unlock(std::atomic<uintptr_t>& word, uintptr_t rest) { word.store(rest, std::memory_order_release); }
 
 }  // namespace smelt

@@ -17,7 +17,7 @@ int MatchTable::create(uint32_t first_buckets) {
   shards_ = static_cast<MatchShard*>(shards);  // zeroed, both: free and empty
   segments_[0] = static_cast<MatchBucket*>(buckets);
   first_ = first_buckets;
-  // relaxed: whoever else uses the table has been given it
+  // relaxed: every other user of the table has been given it
   buckets_.store(first_, std::memory_order_relaxed);
   return 0;
 }
@@ -89,7 +89,7 @@ void MatchTable::grow() {
                  [&](uint64_t key) { return index_of(hash_of(key), buckets + 1) == buckets; });
     // relaxed: nobody looks before the number below is stored
     fresh.word.store(goes.overflow, std::memory_order_relaxed);
-    // release: the new segment and its bucket. Before the old bucket is unlocked: whoever gets it then must see this.
+    // release: the new segment and its bucket. Before the old bucket is unlocked: its next holder must see this.
     buckets_.store(buckets + 1, std::memory_order_release);
     unlock(old.word, stays.overflow);
   }

@@ -25,7 +25,7 @@
 // Growth is linear hashing (Litwin, 1980): when a queue finds no slot, one bucket is split, the next in turn, not the
 // one that was full. With n buckets, 2^L <= n < 2^(L+1), a key is in bucket h mod 2^(L+1), or in h mod 2^L if that one
 // is not there yet. Splitting moves keys from bucket n - 2^L to bucket n under both locks and stores n + 1 before it
-// unlocks; who has come to a lock with the old n looks at n once more. Nobody else is stopped.
+// unlocks; a thread that has come to a lock with the old n looks at n once more. Nobody else is stopped.
 //
 // Wildcards: match_ordered.cc, match_index.cc. All functions are safe from any thread.
 #pragma once
@@ -35,7 +35,7 @@
 
 namespace smelt {
 
-// What of a message decides who gets it. Tags of 0 and more are people's; a wildcard fits no others.
+// The parts of a message that decide which receive gets it. Tags of 0 and more are people's; a wildcard fits no others.
 inline constexpr uint64_t match_key(uint16_t context, uint16_t source, int32_t tag) {
   return uint64_t{context} << 48 | uint64_t{source} << 32 | static_cast<uint32_t>(tag);
 }
@@ -95,7 +95,7 @@ struct MatchIndex {
   uint64_t receives;                 // that wait here
 };
 
-// What wildcards need, for the contexts that fall together here. All zero: nothing has been asked for.
+// The state that wildcards need, for the contexts that fall together here. All zero: nothing has been asked for.
 struct alignas(64) MatchShard {
   std::atomic<uintptr_t> lock;
   std::atomic<uint32_t> ordered;  // bits: the kinds of wildcards that have come, whose indices are kept
@@ -108,14 +108,14 @@ class MatchTable {
  public:
   // `first_buckets`: a power of two. 0 or -ENOMEM.
   int create(uint32_t first_buckets = 1024);
-  void destroy();  // nobody uses it any more; what is in there is left to the owners
+  void destroy();  // nobody uses it any more; its nodes are left to their owners
 
   // A receive, with key and mask, asks for its message: it gets the one that came first of those that fit, or nullptr:
   // it waits.
   MatchMessage* post(MatchNode* receive);
   // A message, with key and number, has come: it gets the receive that was posted first of those that it fits, or
   // nullptr: it waits. Messages of a key (and all, where there are wildcards) must come one after the other, with
-  // ascending numbers: whoever empties the inbox is alone. `waits` false: nullptr, and it has not come yet.
+  // ascending numbers: the thread that empties the inbox is alone. `waits` false: nullptr, and it has not come yet.
   MatchNode* arrive(MatchMessage* message, bool waits = true);
   // The same of one of which there is only the key yet: `make` makes it where it must wait, and calls nothing of the
   // table. (match_internal.h)

@@ -1,4 +1,4 @@
-// What wildcards of one kind find: a table of queues by what they name, (source, any tag), (any source, tag), or
+// The index of one kind of wildcard: a table of queues by the words it names, (source, any tag), (any source, tag), or
 // nothing but the context.
 //
 // Flajslik et al. ("Mitigating MPI message matching misery", ISC 2016) keep such a table per kind for the receives that

@@ -1,5 +1,5 @@
-// Inside the tables: a bucket in the hands of who may change it, and its queues. The same for the table of keys
-// (match.cc) and for what wildcards name (match_index.cc), which differ in where a node has its links.
+// Inside the tables: a bucket in the hands of the thread that may change it, and its queues. The same for the table of
+// keys (match.cc) and for the wildcards' tables (match_index.cc), which differ in where a node has its links.
 #pragma once
 
 #include "message/lock_bit.h"
@@ -13,7 +13,7 @@ inline constexpr uintptr_t kKind = 2, kBits = 3;
 inline MatchNode* node_of(uintptr_t last) { return reinterpret_cast<MatchNode*>(last & ~kBits); }
 inline uintptr_t last_of(MatchNode* node, uintptr_t kind) { return reinterpret_cast<uintptr_t>(node) | kind; }
 
-// Neighbouring tags and sources are the rule: the product mixes upwards, and its upper half is what is used.
+// Neighbouring tags and sources are the rule: the product mixes upwards, and only its upper half is used.
 inline uint64_t hash_of(uint64_t key) { return key * 0x9e3779b97f4a7c15 >> 24; }
 inline uint64_t floor_power(uint64_t n) { return uint64_t{1} << (63 - __builtin_clzll(n)); }
 // Linear hashing: which of so many buckets.
@@ -28,7 +28,7 @@ inline uint32_t segment_of(uint64_t whole, uint64_t first) {
 
 struct HeldBucket {
   MatchBucket* bucket;
-  uintptr_t overflow;    // what the bucket's word says beside the lock
+  uintptr_t overflow;    // the bucket's word without its lock
   bool is_full = false;  // a queue has found no slot
 };
 
@@ -88,7 +88,7 @@ struct Queues : Where {
     return out;
   }
 
-  // Whoever is behind `ahead`.
+  // The node behind `ahead`.
   void remove(HeldBucket* held, const QueuePlace& place, MatchNode* node, MatchNode* ahead) const {
     const uintptr_t last = *place.link, kind = last & kKind;
     if (ahead == node) return drop(held, place);
@@ -162,24 +162,24 @@ inline MatchTable::Held MatchTable::hold(uint64_t key) {
     const uint64_t buckets = buckets_.load(std::memory_order_acquire), index = index_of(hash, buckets);
     MatchBucket& there = bucket(index);
     const uintptr_t overflow = lock(there.word);
-    // relaxed: had the bucket been split, we have the lock from whoever did it, and the number with it
+    // relaxed: had the bucket been split, we have the lock from the splitter, and the number with it
     const uint64_t now = buckets_.load(std::memory_order_relaxed);
     if (now == buckets || index_of(hash, now) == index) return {{&there, overflow}};
     unlock(there.word, overflow);
   }
 }
 
-// Without a wildcard about: who waits here of the other kind, or else wait(bucket, where its queue hangs or would).
-// `ordered` is looked at under the bucket's lock, which is why the one who sets it passes through all of them
-// (begin_index).
+// Without a wildcard about: the node of the other kind that waits here, or else wait(bucket, where its queue hangs or
+// would). `ordered` is looked at under the bucket's lock, which is why the thread that sets it passes through all of
+// them (begin_index).
 template <uintptr_t kind, typename InOrder, typename Wait>
 inline MatchNode* MatchTable::access(uint64_t key, const InOrder& in_order, const Wait& wait) {
   const std::atomic<uint32_t>& ordered = shard(key).ordered;
-  // relaxed: once and for all. Who does not see it yet does so under the lock.
+  // relaxed: once and for all. A thread that does not see it yet does so under the lock.
   if (ordered.load(std::memory_order_relaxed)) [[unlikely]]
     return in_order();
   Held held = hold(key);
-  // relaxed: who has been through this bucket with `ordered` set has had its lock before us
+  // relaxed: the thread that went through this bucket with `ordered` set has had its lock before us
   if (ordered.load(std::memory_order_relaxed)) [[unlikely]] {
     release(&held);
     return in_order();

@@ -6,11 +6,11 @@
 // first wildcard receive of a kind (any source, any tag, both) switches it, for good:
 //
 //   1. the kind's bit in `ordered` is set;
-//   2. every bucket is passed through once under its lock. Who had the lock before has put its message or receive where
-//      it is found now; who gets it afterwards sees `ordered` and comes here. The messages that wait are put into the
-//      kind's index (match_index.cc) in the order in which they came, by their numbers.
+//   2. every bucket is passed through once under its lock. The lock's holder before has put its message or receive
+//      where it is found now; the holder afterwards sees `ordered` and comes here. The messages that wait are put into
+//      the kind's index (match_index.cc) in the order in which they came, by their numbers.
 //
-// From then on whoever posts or brings in something of this context holds the shard's lock, besides the bucket's.
+// From then on a thread that posts or brings in something of this context holds the shard's lock, besides the bucket's.
 //
 //   a message   goes to the first receive of its key or the first wildcard of each kind that it fits, whichever is
 //               oldest: receives have numbers here. One from before the switch has 0: it is older than every wildcard.
@@ -86,7 +86,7 @@ uint32_t MatchTable::switches() const {
 template <typename Look>
 void MatchTable::pass_through(const Look& look) {
   lock(growing_);  // no bucket moves
-  // relaxed: whoever changed it had `growing_` before us
+  // relaxed: the thread that changed it had `growing_` before us
   const uint64_t count = buckets_.load(std::memory_order_relaxed);
   for (uint64_t i = 0; i < count; ++i) {
     MatchBucket& there = bucket(i);

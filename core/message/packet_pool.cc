@@ -36,7 +36,7 @@ void PacketPool::write_full(const PacketReturns& returns, uint32_t packets, std:
     returns_.next[i] = i + 1 < packets ? i + 2 : 0;
     holders_[i].store(0, std::memory_order_relaxed);
   }
-  // relaxed: whoever looks has been told of the pool
+  // relaxed: every looker has been told of the pool
   returns_.stack->top.store(packets ? 1 : 0, std::memory_order_relaxed);
 }
 
@@ -47,7 +47,7 @@ bool PacketPool::pop(PacketList* list, uint32_t* packet) {
   const bool looks = !first || returned_first_;
   // relaxed: a hint
   if (looks && returns_.stack->top.load(std::memory_order_relaxed)) {
-    // acquire: whoever returned them has read them, and their links
+    // acquire: the receivers that returned them have read them; and their links
     const uint32_t returned = returns_.stack->top.exchange(0, std::memory_order_acquire);
     uint32_t last = returned;
     while (last && returns_.next[last - 1]) last = returns_.next[last - 1];
@@ -108,8 +108,8 @@ uint32_t PacketPool::reclaim(uint16_t member) {
   }
   uint32_t reclaimed = 0;
   for (uint32_t i = 0; i < packets_; ++i) {
-    // acquire: whoever handed it over has written it. He did so before that member was known to be dead, or it is found
-    // next time.
+    // acquire: the thread that handed it over has written it. It did so before that member was known to be dead, or it
+    // is found next time.
     if (holders_[i].load(std::memory_order_acquire) != member + 1) continue;
     holders_[i].store(0, std::memory_order_relaxed);
     returns_.next[i] = last.first;

@@ -2,9 +2,9 @@
 // a list per thread, and a stack for what comes back from other processes.
 //
 // After Dang, Snir and Gropp (EuroMPI 2016, section 3.3): one pool for all threads would hand a packet from core to
-// core with every message, so each has its own list, last in first out, while its lines are still in the cache;
-// whoever has none left takes from the others. Their lists are deques without locks; here each has a lock bit that
-// only a thief ever finds taken, and nobody waits for one: who cannot have a list goes on to the next.
+// core with every message, so each has its own list, last in first out, while its lines are still in the cache; a
+// thread that has none left takes from the others. Their lists are deques without locks; here each has a lock bit that
+// only a thief ever finds taken, and nobody waits for one: a thief that cannot have a list goes on to the next.
 //
 //   take:       own list;  what the others have returned, all of it at once, into the own list;  any other thread's
 //               list;  nothing: the packets are with receivers that have not read them yet, which is the flow control.
@@ -12,7 +12,7 @@
 //   give back:  by a thread of the owner, to its list; by a receiver, onto the stack in the owner's shared memory.
 //               Nobody takes a single packet off the stack, so there is no ABA.
 //
-// Who has each packet is noted by the owner alone, so that those of a receiver that was killed can be taken back.
+// The owner alone notes each packet's holder, so that the packets of a receiver that was killed can be taken back.
 #pragma once
 
 #include <atomic>

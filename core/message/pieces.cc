@@ -10,9 +10,9 @@
 //       | ---- ... ----------------------------> |
 //
 // A piece is a packet of a pool of its own. Those of the other pool may lie with messages that nobody asks for yet; a
-// piece always has its receive, and is given back by whoever empties the inbox: so whatever else is under way, what has
-// met comes to its end. The pieces of a message come one after the other, since they are sent so and the inbox keeps
-// the order; they need say no more than whose they are.
+// piece always has its receive, and the thread that empties the inbox gives it back. So a message that has met its
+// receive comes to its end, no matter what else is under way. The pieces of a message come one after the other, since
+// they are sent so and the inbox keeps the order; they need say no more than whose they are.
 //
 // A piece is a quarter of its message, within limits: a longer one spreads what a piece costs, and of a short message
 // the first piece must be there soon, since nothing is copied out before. Measured, one way between two processes, us,
@@ -46,7 +46,7 @@ void Endpoint::ask_for_pieces(Request* receive, Message* message, uint64_t bytes
   header.kind = Kind::kGo;
   header.length = bytes;
   header.address = reinterpret_cast<uintptr_t>(receive);
-  // release: whoever waits for it may take it back from now on, should the sender have died (abandon)
+  // release: its waiter may take it back from now on, should the sender have died (abandon)
   receive->stage.store(Request::kInPieces, std::memory_order_release);
   reply(message);
 }

@@ -1,4 +1,4 @@
-// Sending and receiving: what is announced, and what is done when a message and a receive have met.
+// Sending and receiving: the announcement of a message, and the protocol once a message and a receive have met.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -23,7 +23,7 @@ MatchNode pattern_of(int32_t source, uint16_t context, int32_t tag, bool any_tag
 
 }  // namespace
 
-// Tells whoever waits. It is the last thing that is done with a waiter, unless others must still complete.
+// Tells the waiter. It is the last thing that is done with a waiter, unless others must still complete.
 void signal(Waiter* waiter) {
   // acq_rel: the last of several has what the others have done
   if (waiter->left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -32,7 +32,7 @@ void signal(Waiter* waiter) {
   if (was == Waiter::kAsleep) os::futex_wake_all(&waiter->word);
 }
 
-// What the receive is told of its message.
+// Tells the receive of its message.
 void Endpoint::describe(Request* receive, const Header& header, uint16_t sender) {
   receive->error = header.length > receive->capacity && !receive->holds ? -EMSGSIZE : 0;
   receive->peer = sender;
@@ -84,7 +84,7 @@ Endpoint::Announced Endpoint::announce(Request* request) {
   if (is_inline) fetch(request, 0, cell->payload + sizeof *header, request->length);
   if (is_eager) pool_.hand_to(request->packet, request->peer);
   request->packet = kNoPacket;
-  // relaxed: whoever has the answer has it from the receiver, who has it from the cell
+  // relaxed: the thread with the answer has it from the receiver, which has it from the cell
   request->stage.store(answered ? Request::kAnnounced : Request::kEnded, std::memory_order_relaxed);
   inbox.publish(cell, position, me_);
   return answered ? Announced::kUnderWay : Announced::kComplete;
@@ -107,7 +107,7 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
   request->state.store(Request::kPending, std::memory_order_relaxed);
   if (to >= shape_.members) return far_->send(request, done);
   Queue& queue = queues_[to];
-  // relaxed: what this thread has queued, or heard of, it sees
+  // relaxed: this thread sees all that it has queued or heard of
   const Announced how = queue.sends_wait.load(std::memory_order_relaxed) == 0 ? announce(request) : Announced::kNoRoom;
   if (done) *done = how == Announced::kComplete;
   if (how == Announced::kComplete) end(request);
@@ -120,7 +120,7 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
   return 0;
 }
 
-// What a receiver has to say to the message's sender: its header. The message is free afterwards.
+// A receiver's answer to the message's sender: its header. The message is free afterwards.
 void Endpoint::reply(Message* message) {
   const uint16_t to = message->sender;
   if (put(to, message->header)) {
@@ -141,7 +141,7 @@ void Endpoint::begin_receive(Request* request, void* buffer, uint64_t capacity) 
   request->error = 0;
   request->buffer = buffer;
   request->capacity = capacity;
-  // relaxed, both: the table's locks carry it to whoever finds it
+  // relaxed, both: the table's locks carry it to its finder
   request->stage.store(Request::kBegun, std::memory_order_relaxed);
   request->state.store(Request::kPending, std::memory_order_relaxed);
 }
@@ -218,7 +218,7 @@ void Endpoint::forget(uint16_t context) {
   // we ourselves further up, we look.
   uintptr_t rest;
   const bool is_alone = try_lock(draining_, &rest);
-  // relaxed, both: what has come was counted under the lock, and is not received any more
+  // relaxed, both: all that has come was counted under the lock, and is not received any more
   const uint64_t asked_for = asked_for_.load(std::memory_order_relaxed);
   const bool any = !is_alone || unexpected_.load(std::memory_order_relaxed) != asked_for;
   if (is_alone) unlock(draining_, 0);

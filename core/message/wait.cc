@@ -4,25 +4,25 @@
 // nothing to do would keep the CPU from the one for which something has come (Dang, Snir and Gropp, EuroMPI 2016,
 // section 4; MPICH and Open MPI spend most of their time so). Hence
 //
-//   1. who waits makes progress itself for a little while: mostly that is enough;
+//   1. a waiter makes progress itself for a little while: mostly that is enough;
 //   2. then one polls, for all;
-//   3. the others spin a little on a word of their own, and sleep on it. Whoever completes the last request that a
-//      thread waits for, wakes it, and nobody else;
+//   3. the others spin a little on a word of their own, and sleep on it. The completer of the last request that a
+//      thread waits for wakes it, and nobody else;
 //   4. the poller that has what it waited for calls the one that went to sleep last (its caches are the warmest), which
 //      polls from then on.
 //
-// A request's state names who waits for it, so a thread may wait for any number, and for some of them. How a waiter
-// comes and goes, and is gone before nobody looks at it any more:
+// A request's state names its waiter, so a thread may wait for any number, and for some of them. How a waiter comes and
+// goes, and is gone before nobody looks at it any more:
 //
 //     state of a request:  pending --- waiter: compare-and-swap ---> waiter --- completer: exchange ---> complete
 //                             ^------- waiter: compare-and-swap -------|
 //
-//   A completer takes one off `left`; who takes the last one says so in `word`, and looks at neither again. A waiter
-//   that leaves early takes itself out of the requests that are not complete, and waits until those who have found it
-//   in the others have been.
+//   A completer takes one off `left`; the one that takes the last says so in `word`, and looks at neither again. A
+//   waiter that leaves early takes itself out of the requests that are not complete, and waits for the completers that
+//   have found it in the others.
 //
-// Nobody sleeps while nobody polls: who leaves the poll looks at the list of sleepers after it has opened the poll, who
-// goes to sleep looks at the poll after it is in the list, and both under the list's lock.
+// Nobody sleeps while nobody polls: a leaving poller looks at the list of sleepers after it has opened the poll, a
+// thread that goes to sleep looks at the poll after it is in the list, and both under the list's lock.
 //
 // Everybody sleeps for a limited time, then asks whether those live for whom it waits, and makes progress once: should
 // the poller be kept where it is, everybody gets on, if slowly. Of all threads together one asks the kernel, now and
@@ -57,11 +57,11 @@ constexpr uint32_t kInTurn = 16;           // ... and as much more for every so 
 thread_local const Endpoint* with_host_of = nullptr;
 
 bool is_done(const Waiter& waiter) {
-  // acquire: what it waited for
+  // acquire: the requests that it waited for
   return waiter.word.load(std::memory_order_acquire) == Waiter::kDone;
 }
 
-// What a look at other machines costs, in looks at this one's inbox.
+// The cost of a look at other machines, in looks at this one's inbox.
 constexpr uint32_t kFarRounds = 100;
 
 uint32_t complete_of(const Endpoint& endpoint, Request* const* requests, uint32_t count) {
@@ -92,16 +92,16 @@ uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t n
     if (!progress()) cpu_pause();
   }
   Waiter waiter;
-  // relaxed: the exchanges below carry it to whoever completes one
+  // relaxed: the exchanges below carry it to the completers
   waiter.left.store(needed, std::memory_order_relaxed);
   const uintptr_t mark = reinterpret_cast<uintptr_t>(&waiter);
   uint32_t attached = 0;
   for (uint32_t i = 0; i < count; ++i) {
     uintptr_t pending = Request::kPending;
-    // release: the waiter. acquire: who completed it
+    // release: the waiter. acquire: all that the completer did
     if (requests[i]->state.compare_exchange_strong(pending, mark, std::memory_order_acq_rel, std::memory_order_acquire))
       ++attached;
-    // acq_rel: like whoever completes one
+    // acq_rel: as a completer does
     else if (waiter.left.fetch_sub(1, std::memory_order_acq_rel) == 1)
       waiter.word.store(Waiter::kDone, std::memory_order_relaxed);  // relaxed: we read it ourselves
   }
@@ -109,12 +109,12 @@ uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t n
   uint32_t complete = count;
   for (uint32_t i = 0; i < count && attached != 0; ++i) {
     uintptr_t ours = mark;
-    // acq_rel: it is the next one's; who completed it
+    // acq_rel: it is the next waiter's; all that the completer did
     if (requests[i]->state.compare_exchange_strong(ours, Request::kPending, std::memory_order_acq_rel,
                                                    std::memory_order_acquire))
       --complete;
   }
-  // Who has found us in a request, and has not said so yet. acquire: it has done with the waiter
+  // For completers that have found us in a request, and have not said so yet. acquire: they have done with the waiter
   for (uint32_t i = 0; waiter.left.load(std::memory_order_acquire) != int64_t{needed} - complete; ++i)
     i < kSpin ? cpu_pause() : os::yield_cpu();
   return complete;
@@ -174,7 +174,7 @@ void Endpoint::wait_on(Waiter* waiter, Request* const* requests, uint32_t count)
     }
     if (is_called) continue;
     look_for_dead(requests, count);
-    // Whoever polls may be with the host, in something that waits for what this thread is to do next.
+    // The poller may be with the host, in something that waits for this thread's next step.
     progress();
   }
 }
@@ -216,7 +216,7 @@ void Endpoint::hand_over() {
     if (sleepers_) sleepers_->before = nullptr;
     waiter->is_called = true;
     uint32_t word = waiter->word.load(std::memory_order_relaxed);
-    // relaxed, all: what it is told is in the lock
+    // relaxed, all: the message to it is under the lock
     while (word != Waiter::kDone && !waiter->word.compare_exchange_weak(
                                         word, Waiter::kCalled, std::memory_order_relaxed, std::memory_order_relaxed)) {
     }
@@ -229,7 +229,7 @@ void Endpoint::hand_over() {
 // --- the dead ---
 
 bool Endpoint::is_gone(uint16_t member) const {
-  // relaxed: it is said once and for all; what it wrote while it lived, the kernel has seen to
+  // relaxed: it is said once and for all; the kernel has seen to all that it wrote while it lived
   return member < shape_.members ? gone_[member].load(std::memory_order_relaxed) != 0 : far_->is_gone(member);
 }
 
@@ -247,7 +247,7 @@ bool Endpoint::is_lost(int32_t source) {
   return are_gone(source) && drain(true);
 }
 
-// Whoever has claimed the cell that comes next holds everybody up, so all are asked for.
+// The member that has claimed the cell that comes next holds everybody up, so all are asked for.
 void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
   // With a thousand threads asleep, and a hundred members, the kernel would have nothing else to do.
   const int64_t now = os::now_ns(), patience = kPatience * (1 + shape_.members / kInTurn);
@@ -262,7 +262,7 @@ void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
     }
   }
   if (!somebody_gone_.load(std::memory_order_relaxed)) return;
-  // What they had. Again and again: others may just have been about to give them more.
+  // Ends the requests to and from them. Again and again: others may just have been about to give them more.
   for (uint16_t i = 0; i < shape_.members; ++i) {
     if (!is_gone(i)) continue;
     lock(queues_[i].lock);  // no piece is on its way there
@@ -283,7 +283,7 @@ void Endpoint::abandon(Request* request) {
   // acquire: of whom
   const bool in_pieces = request->stage.load(std::memory_order_acquire) == Request::kInPieces;
   const bool says_from_whom = (request->node.mask & ~kAnySource) != 0;
-  if (in_pieces && request->peer >= shape_.members) return;  // whoever has the carrier sees to it
+  if (in_pieces && request->peer >= shape_.members) return;  // the holder of the carrier sees to it
   const int32_t source = in_pieces        ? request->peer
                          : says_from_whom ? static_cast<uint16_t>(request->node.key >> 32)
                                           : -1;
@@ -302,7 +302,8 @@ void Endpoint::abandon(Request* request) {
   unlock(draining_, 0);
 }
 
-// A send is completed by whoever empties the inbox (it was received), or launches it: neither can, while we look.
+// A send is completed by the thread that empties the inbox (it was received), or that launches it: neither can, while
+// we look.
 void Endpoint::abandon_send(Request* send) {
   if (!drain(true)) return;
   Queue& queue = queues_[send->peer];
