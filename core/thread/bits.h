@@ -9,10 +9,10 @@
 //                |   |
 //     groups   | 0 0 0 1 0 0 0 0 |   | ... |      512 lines of 8 words: bit i is set
 //
-// set() sets the bit first and then, if it is not there, the hint. Who finds a group empty takes its hint back, and
-// looks at the group once more: either it sees the bit, and puts the hint back, or whoever set the bit sees that the
-// hint is gone (Dekker's argument, by the fences). So a hint may stand over an empty group, but no bit is without one
-// for long.
+// set() sets the bit first and then, if it is not there, the hint. A taker that finds a group empty takes its hint
+// back, and looks at the group once more: either it sees the bit, and puts the hint back, or the setter of the bit sees
+// that the hint is gone (Dekker's argument, by the fences). So a hint may stand over an empty group, but no bit is
+// without one for long.
 //
 // Different from the paper: it takes whole words, by exchange, into a variable of the worker, where nobody else finds
 // what is left of them when a thread runs for long. Here bits are taken one by one and stay where thieves find them.
@@ -33,13 +33,13 @@ inline constexpr uint32_t kBits = kGroups * kGroupWords * 64;  // 262144
 inline constexpr uint32_t kTopWords = kGroups / 64;
 inline constexpr uint32_t kNoBit = ~0u;
 
-// In zeroed memory; what is not used is not touched.
+// In zeroed memory; unused words are not touched.
 struct BitVector {
   alignas(kLineBytes) std::atomic<uint64_t> top[kTopWords];
   alignas(kLineBytes) std::atomic<uint64_t> words[kGroups * kGroupWords];
 
   void set(uint32_t bit) {
-    // release: whoever takes the bit has all that was done before
+    // release: the taker of the bit has all that was done before
     words[bit / 64].fetch_or(uint64_t{1} << bit % 64, std::memory_order_release);
     fence_after_update();  // the bit before the look at its hint; pairs with the one in is_empty()
     const uint32_t group = bit / (64 * kGroupWords);
@@ -50,16 +50,16 @@ struct BitVector {
     }
   }
 
-  // Perhaps something is set. What set() had finished before, in the order of fences, is not missed.
+  // Perhaps something is set. No bit is missed whose set() had finished before, in the order of fences.
   bool maybe_any() const {
     uint64_t any = 0;
-    // relaxed: who must not miss one has a fence before this
+    // relaxed: a caller that must not miss one has a fence before this
     for (const auto& word : top) any |= word.load(std::memory_order_relaxed);
     return any != 0;
   }
 
   // The bit at `from`, or the first behind it, going round, taken; kNoBit: nothing was there. *hidden: for a moment a
-  // hint was gone that something stood behind, and who looked then has missed it. A fence comes after that.
+  // hint was gone that something stood behind, and a worker that looked then has missed it. A fence comes after that.
   uint32_t take(uint32_t from, bool* hidden) {
     uint32_t word;
     const uint64_t got = find<false>(from, 1, &word, hidden);

@@ -1,20 +1,20 @@
-// What a worker does that has nothing to run: it searches, steals, and sleeps.
+// A worker with nothing to run: it searches, steals, and sleeps.
 //
 // A wake-up costs a system call, so nobody is woken while somebody searches, and a searcher sleeps only after a look
 // at everything. `idle` counts both:
 //
-//   who sets a bit:   the bit;  fence;  idle: nobody searches, somebody sleeps?  wake one
-//   who sleeps:       the bell says so;  idle: a searcher less, a sleeper more;  fence;  a look at everything;  sleep
-//   who wakes:        takes the sleeper's bell
-//   who is woken, or has found something in its last look:
+//   setter of a bit:  the bit;  fence;  idle: nobody searches, somebody sleeps?  wake one
+//   sleeper:          the bell says so;  idle: a searcher less, a sleeper more;  fence;  a look at everything;  sleep
+//   waker:            takes the sleeper's bell
+//   woken worker, or one that has found something in its last look:
 //                     takes its bell, if it still has it;  idle: a sleeper less, a searcher more
-//   who finds work:   idle: a searcher less;  fence;  the last one? does somebody sleep, and is there more to do? wake
+//   finder of work:   idle: a searcher less;  fence;  the last one? does somebody sleep, and is there more to do? wake
 //                     one
 //
-// Either who sets a bit sees that the last searcher has gone, or that searcher's look comes later and sees the bit. The
-// last line is for those who saw a searcher, or woke somebody, that then found something else. Counts change by the
-// hand of the worker that they count: who wakes and counts it in its place may do so when it is gone again.
-// The fences order all of this, so nothing else has to; what comes with a thread comes with its bit.
+// Either the setter of a bit sees that the last searcher has gone, or that searcher's look comes later and sees the
+// bit. The last line is for setters that saw a searcher, or woke a sleeper, that then found something else. Counts
+// change by the hand of the worker that they count: a waker that counted it in its place might do so when it is gone
+// again. The fences order all of this, so nothing else has to; all that comes with a thread comes with its bit.
 #include <algorithm>
 
 #include "base/os/os.h"
@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kPauses = 32;             // between two looks: a microsecond or so
 constexpr int kFewPauses = 4;           // ... where a message may come
-constexpr int64_t kAgain = 20'000'000;  // ns: who sleeps beside a watcher looks after him so often
+constexpr int64_t kAgain = 20'000'000;  // ns: a sleeper beside a watcher looks after it so often
 
 constinit YieldBackoff backoff({typical(ThresholdId::kYieldPause), typical(ThresholdId::kLongestYieldPause),
                                 typical(ThresholdId::kYieldRun)});
@@ -53,8 +53,8 @@ bool adopt(Worker& worker, Worker& victim, Thread& thread) {
 }
 
 // Half of what may run in one word of the victim's. A single one is left to it, unless it has run nothing since we
-// looked before, or this is our last look: it may be about to run for long, and nobody would wake us for what is there
-// already. One of them is returned.
+// looked before, or this is our last look: it may be about to run for long, and nobody would wake us for a thread that
+// is there already. One of them is returned.
 Thread* steal_from(Worker& worker, Worker& victim, bool last_look) {
   // relaxed: it only has to move while the victim is at work
   const uint64_t runs = victim.runs.load(std::memory_order_relaxed);

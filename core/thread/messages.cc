@@ -1,7 +1,7 @@
 // Messages between user-level threads: an endpoint's requests, and waits that give the worker away.
 //
-// The endpoint (message/endpoint.h) matches and copies; its `completed` is called by whoever makes progress, and lets
-// the thread run that waits for it. How the two meet, in the word `waits` of a message:
+// The endpoint (message/endpoint.h) matches and copies; its `completed` is called by the thread that makes progress,
+// and lets the thread run that waits for it. How the two meet, in the word `waits` of a message:
 //
 //     pending --- compare-and-swap, when the waiter's registers are saved ---> thread
 //     pending or thread --- completer: exchange ---> done
@@ -13,11 +13,11 @@
 // communication server is a thread of its own. With no CPU for it that loses, so then it is the workers with nothing to
 // run: poll.h, idle.cc.)
 //
-// Whether somebody waits at all is asked for by those alone that have nothing else to do, so each worker counts what it
-// began and what it completed in words of its own, and who asks adds them up.
+// Only workers with nothing else to do ask whether somebody waits at all. So each worker counts the messages that it
+// began and those that it completed in words of its own, and the asker adds them up.
 //
-// Waiting messages are in lists, one for each of some workers, so that the dead can be looked for: who waits for them
-// does not look itself.
+// Waiting messages are in lists, one for each of some workers, so that the dead can be looked for: their waiters do not
+// look themselves.
 #include <smelt/message.h>
 
 #include <pthread.h>
@@ -86,7 +86,7 @@ Worker* here(const smelt_messages& messages) {
   return worker && worker->scheduler == messages.scheduler && !worker->forked ? worker : nullptr;
 }
 
-// One writer each, but for those of outside. What is added up must only be seen some time.
+// One writer each, but for those of outside. A count must only be seen some time.
 void begun_one(smelt_messages& messages, const Worker* worker) {
   if (worker) {
     std::atomic<uint64_t>& begun = messages.count[worker->number].begun;
@@ -95,7 +95,7 @@ void begun_one(smelt_messages& messages, const Worker* worker) {
     messages.outside.begun.fetch_add(1, std::memory_order_relaxed);
   }
 }
-// release: whoever counts that it has ended counts that it was begun
+// release: an asker that counts its end counts its begin, too
 void ended_one(smelt_messages& messages, const Worker* worker) {
   if (worker) {
     std::atomic<uint64_t>& ended = messages.count[worker->number].ended;
@@ -109,13 +109,13 @@ void woken(smelt_transfer* transfer) {
   Message& message = *reinterpret_cast<Message*>(transfer);
   const Worker* const worker = here(*message.messages);
   ended_one(*message.messages, worker);
-  // release: what is said of it; acquire: the thread's registers
+  // release: the message's words; acquire: the thread's registers
   const uintptr_t waits = message.waits.exchange(kDone, std::memory_order_acq_rel);
   if (waits != kPending) let_run(*reinterpret_cast<Thread*>(waits), worker);
 }
 
 bool is_done(const Message& message) {
-  return message.waits.load(std::memory_order_acquire) == kDone;  // acquire: its data, and what is said of it
+  return message.waits.load(std::memory_order_acquire) == kDone;  // acquire: its data, and its words
 }
 
 // --- the poller ---
@@ -282,8 +282,8 @@ int smelt_messages_open(smelt_scheduler* scheduler, smelt_endpoint* endpoint, un
     free_object(made);
     return -EBUSY;
   }
-  // Who sleeps does so until he is woken, where nothing is polled.
-  full_fence();  // before the look at who sleeps; pairs with the one in find_work()
+  // Where nothing is polled, a sleeper sleeps until it is woken.
+  full_fence();  // before the look for sleepers; pairs with the one in find_work()
   wake_all(*scheduler);
   made->has_server = usable_cpus() > scheduler->workers && pthread_create(&made->server, nullptr, serve, made) == 0;
   *messages = made;

@@ -18,7 +18,7 @@ namespace {
 
 constinit uint32_t watching = 0;
 
-// What the kernel puts on it, and a line of text.
+// The kernel's frame on it, and a line of text.
 size_t signal_stack_bytes() { return ::getauxval(AT_MINSIGSTKSZ) + 16384; }
 
 void say_what_happened(int number, siginfo_t* info, void*) {

@@ -16,9 +16,9 @@ void* lend(void* argument) {
   Thread& thread = *static_cast<Thread*>(argument);
   thread.tls = thread_pointer();
   make_runnable(thread);
-  // acquire: what the thread did, its thread-local variables too
+  // acquire: all that the thread did, its thread-local variables too
   while (thread.returned.load(std::memory_order_acquire) == 0) os::futex_wait(&thread.returned, 0);
-  leave_worker();  // what is destroyed now is on none
+  leave_worker();  // destructors from here on run on no worker
   return nullptr;
 }
 
@@ -43,7 +43,7 @@ int begin_lender(Thread& thread) {
 }
 
 void end_lender(Thread& thread) {
-  // release: what the thread did
+  // release: all that the thread did
   thread.returned.store(1, std::memory_order_release);
   os::futex_wake_all(&thread.returned);
   pthread_join(thread.lender, nullptr);

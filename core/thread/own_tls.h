@@ -1,8 +1,8 @@
 // Thread-local variables of a thread's own, where they are asked for.
 //
-// To build such a block takes what only the C library knows: what is in it, what must be freed with it. So a kernel
+// Only the C library can build such a block: it alone knows what is in it, and what must be freed with it. So a kernel
 // thread lends its own: one is made for each such thread, tells where its block lies, and sleeps until the thread has
-// ended; then it ends as any other does, which destroys what is in the block. A switch writes the register by which the
+// ended; then it ends as any other does, which destroys the block's objects. A switch writes the register by which the
 // block is found, which a program may do itself on AArch64, and on x86-64 where kernel and processor let it (FSGSBASE).
 // The block's thread is known to the C library, so all that goes by it (pthread_self, owners of locks, keys) is the
 // user-level thread's own, too.

@@ -1,4 +1,4 @@
-// What a scheduler's workers ask, when they have nothing to run, for threads that something outside is to let run:
+// The poller: a scheduler's workers with nothing to run ask it for threads that something outside is to let run:
 // messages (messages.cc). One at a time asks, for all. As long as the poller is needed one worker with nothing to run
 // stays awake (the watcher); the others sleep, but look again now and then: the watcher may have found itself something
 // that runs for long.
@@ -20,8 +20,8 @@ struct Poller {
 
 struct Polling {
   alignas(kLineBytes) std::atomic<Poller*> poller{nullptr};
-  alignas(kLineBytes) std::atomic<uintptr_t> lock{0};   // of who asks
-  alignas(kLineBytes) std::atomic<uintptr_t> watch{0};  // of who stays awake
+  alignas(kLineBytes) std::atomic<uintptr_t> lock{0};   // of the asker
+  alignas(kLineBytes) std::atomic<uintptr_t> watch{0};  // of the worker that stays awake
 
   // relaxed: a hint
   bool is_there() const { return poller.load(std::memory_order_relaxed) != nullptr; }
@@ -38,7 +38,7 @@ struct Polling {
   // False: there is one already.
   bool set(Poller& now) {
     Poller* none = nullptr;
-    // release: what it is
+    // release: the poller's words
     return poller.compare_exchange_strong(none, &now, std::memory_order_release, std::memory_order_relaxed);
   }
   // Nobody asks it any more when this returns.
@@ -49,13 +49,13 @@ struct Polling {
   }
 
  private:
-  // What `call` says of the poller; false: there is none; `else_`: somebody has the lock.
+  // The answer of `call` for the poller; false: there is none; `else_`: somebody has the lock.
   template <typename Call>
   bool if_free(bool else_, Call call) {
     uintptr_t rest;
     if (!is_there()) return false;
     if (!try_lock(lock, &rest)) return else_;
-    Poller* const now = poller.load(std::memory_order_acquire);  // acquire: what it is
+    Poller* const now = poller.load(std::memory_order_acquire);  // acquire: the poller's words
     const bool said = now && call(*now);
     unlock(lock, 0);
     return said;

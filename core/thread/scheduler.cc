@@ -26,7 +26,7 @@ struct alignas(8) OutsideWait {
   std::atomic<uint32_t> done{0};
 };
 
-// In the new place: what is to be done with whom we left, now that its registers are saved.
+// In the new place: finishes with the thread that we left, now that its registers are saved.
 void arrive(Worker& worker, void* from) {
   Thread* const left = worker.left;
   if (!left) {
@@ -59,7 +59,7 @@ void take_up(Worker& worker, const Thread& thread) {
 }
 
 void after_wait(Worker&, Thread& left, void*) {
-  // acq_rel: the registers, for whoever signals; what that one did, for us, if it has
+  // acq_rel: our registers, for the signaller; all that the signaller did, for us, if it has signalled
   if (left.permits.fetch_sub(1, std::memory_order_acq_rel) > 0) make_runnable(left);
 }
 
@@ -76,9 +76,10 @@ void after_end(Worker& worker, Thread& left, void*) {
   left.home->unused.set(left.position);
   if (left.tls != 0 && !worker.forked) end_lender(left);
   destroy_fiber(left.fiber);
-  // release: what it did, for whoever waits for all of them, and then for this worker. Before a join is told of it.
+  // release: all that it did, for a thread that waits for all of them, and then for this worker. Before a join is told
+  // of it.
   worker.ended.store(worker.ended.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  // release: its result, and that nobody is on its stack; acquire: the registers of who joins
+  // release: its result, and that nobody is on its stack; acquire: the joiner's registers
   const uintptr_t before = left.exit.exchange(kEnded, std::memory_order_acq_rel);
   if (before == kDetached) {
     worker.scheduler->stacks.give_back(worker.cache, &left);
@@ -119,7 +120,7 @@ void run(Worker& worker, Thread& next) {
   arrive(worker, transfer.from);
 }
 
-// What a C++ runtime in this process keeps per kernel thread, if there is one.
+// The state that a C++ runtime in this process keeps per kernel thread, if there is one.
 Exceptions* exceptions_here() {
   using Globals = Exceptions* (*)();
   auto globals = reinterpret_cast<Globals>(::dlsym(RTLD_DEFAULT, "__cxa_get_globals"));
@@ -199,7 +200,7 @@ void delist(Scheduler& scheduler) {
 
 void stop(Scheduler& scheduler, uint32_t started) {
   scheduler.stop.store(1, std::memory_order_release);
-  full_fence();  // before the look at who sleeps; pairs with the one in find_work()
+  full_fence();  // before the look for sleepers; pairs with the one in find_work()
   wake_all(scheduler);
   for (uint32_t i = 0; i < started; ++i) pthread_join(scheduler.worker[i].kernel_thread, nullptr);
 }
@@ -207,7 +208,7 @@ void stop(Scheduler& scheduler, uint32_t started) {
 // One more, or one less: it was not to be had.
 void count_spawned(Scheduler& scheduler, Worker* here, int64_t change) {
   const auto by = static_cast<uint64_t>(change);
-  // release: whoever finds this number finds the thread, and waits for it. One writer, or the word is everybody's
+  // release: a waiter that finds this number finds the thread, and waits for it. One writer, or the word is everybody's
   if (here)
     here->spawned.store(here->spawned.load(std::memory_order_relaxed) + by, std::memory_order_release);
   else
@@ -240,7 +241,7 @@ void let_run(Thread& thread, const Worker* here) {
     make_runnable(thread);
     return;
   }
-  // relaxed: who frees it has seen that the thread has ended, and so this
+  // relaxed: the freer has seen that the thread has ended, and so this
   scheduler.visitors.fetch_add(1, std::memory_order_relaxed);
   make_runnable(thread);
   scheduler.visitors.fetch_sub(1, std::memory_order_release);  // all that we have read, before it goes
@@ -332,7 +333,7 @@ int create(uint32_t workers, const unsigned* cpus, size_t stack_bytes, bool stea
 }
 
 bool all_ended(const Scheduler& scheduler) {
-  // acquire: what they did. Those that have ended first: a number is never smaller than what it was.
+  // acquire: all that they did. Those that have ended first: a number never gets smaller.
   uint64_t ended = 0, spawned = 0;
   for (uint32_t i = 0; i < scheduler.workers; ++i) ended += scheduler.worker[i].ended.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < scheduler.workers; ++i)
@@ -343,7 +344,7 @@ bool all_ended(const Scheduler& scheduler) {
 void destroy(Scheduler* scheduler) {
   if (scheduler->worker[0].forked) return;  // we may be on one of its stacks
   std::atomic<uint32_t> nothing{0};
-  // acquire: whoever was here is gone. In this order: who comes does so before a thread has ended
+  // acquire: every visitor is gone. In this order: a visitor comes before its thread has ended
   for (int i = 0; !all_ended(*scheduler) || scheduler->visitors.load(std::memory_order_acquire) != 0; ++i) {
     if (i < 100)
       os::yield_cpu();
@@ -427,16 +428,16 @@ void yield(Worker& worker) {
 void wait(Worker& worker) {
   Thread& self = *worker.current;
   ask_now_and_then(worker);
-  // relaxed: a look; what is there, nobody else takes
+  // relaxed: a look; nobody else takes our permits
   if (self.permits.load(std::memory_order_relaxed) > 0) {
-    self.permits.fetch_sub(1, std::memory_order_acquire);  // what the signaller did
+    self.permits.fetch_sub(1, std::memory_order_acquire);  // all that the signaller did
     return;
   }
   switch_away(worker, next_own(worker), after_wait, nullptr);
 }
 
 void signal(Thread& thread) {
-  // release: what we did; acquire: its registers, which whoever runs it reads
+  // release: all that we did; acquire: its registers, which the worker that runs it reads
   if (thread.permits.fetch_add(1, std::memory_order_acq_rel) == -1) let_run(thread, current_worker());
 }
 

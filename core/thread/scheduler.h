@@ -4,9 +4,9 @@
 // each of its threads (bits.h). To signal a thread is to set its bit; a worker goes round over its bits, and runs a
 // thread until it waits or yields. The paper's threads do not migrate; here they do, so three things are added:
 //
-// 1. A bit is set only when its thread has stopped running and its registers are saved. So whoever takes the bit has
-//    the thread alone, with its home and position (which bit it has, and whose), and may move it. A thread cannot see
-//    to that itself, for it runs until the very end: whoever runs next on that worker does it, in arrive().
+// 1. A bit is set only when its thread has stopped running and its registers are saved. So the taker of the bit has the
+//    thread alone, with its home and position (which bit it has, and whose), and may move it. A thread cannot set its
+//    own bit, for it runs until the very end: the thread that runs next on that worker does it, in arrive().
 //
 // 2. Signals are counted in the thread (`permits`): a wait takes one, or one less than nothing:
 //
@@ -16,11 +16,12 @@
 //
 //    So exactly one of the two sets the bit, and no signal is lost.
 //
-// 3. A worker with nothing to run looks at its own bits, then at others'. It takes half of a word, and what it takes is
-//    its own from then on: a thread that is signalled runs where it ran last. What another worker is about to run
-//    itself is left to it: a single bit is taken only where that worker has run nothing else since the last look.
+// 3. A worker with nothing to run looks at its own bits, then at others'. It takes half of a word, and those threads
+//    are its own from then on: a thread that is signalled runs where it ran last. A thread that another worker is about
+//    to run itself is left to it: a single bit is taken only where that worker has run nothing else since the last
+//    look.
 //
-// Who finds nothing goes to sleep (idle.cc); whoever sets a bit wakes somebody if nobody is looking.
+// A worker that finds nothing goes to sleep (idle.cc); the setter of a bit wakes a sleeper if nobody is looking.
 #pragma once
 
 #include <atomic>
@@ -41,10 +42,10 @@ namespace smelt::thread {
 
 inline constexpr uint32_t kMostWorkers = 1024;
 
-// What is to be done with a thread that has just stopped running. nullptr: it may run again.
+// Finishes with a thread that has just stopped running. nullptr: it may run again.
 using After = void (*)(Worker& worker, Thread& left, void* argument);
 
-// Who looks for work at the same bits: all workers, or, where nobody steals, each alone.
+// The workers that look for work at the same bits: all, or, where nobody steals, each alone.
 struct alignas(kLineBytes) Idle {
   std::atomic<uint64_t> count{0};  // searchers in the lower half, sleepers in the upper
 };
@@ -52,7 +53,7 @@ struct alignas(kLineBytes) Idle {
 struct alignas(kLineBytes) Worker {
   // Its own kernel thread's
   Thread* current = nullptr;  // nullptr: the worker itself, which looks for something to run
-  Thread* left = nullptr;     // who ran before
+  Thread* left = nullptr;     // the thread that ran before
   After after = nullptr;
   void* after_argument = nullptr;
   void* base = nullptr;  // where the worker itself goes on
@@ -132,7 +133,7 @@ int join(Worker* worker, Thread& thread, void** result);
 void give_back(Scheduler& scheduler, Worker* worker, Thread& thread);
 
 // Goes on as `next`, nullptr: the worker itself; returns when the caller's thread is gone on with, perhaps on another
-// worker. `after` is called when its registers are saved, by whoever runs next.
+// worker. `after` is called when its registers are saved, by the thread that runs next.
 void switch_away(Worker& worker, Thread* next, After after, void* argument);
 // make_runnable() by the worker `here`, or, nullptr, by a kernel thread that is none.
 void let_run(Thread& thread, const Worker* here);
@@ -162,7 +163,7 @@ inline void wake_if_needed(Worker& home) {
 // Its registers are saved, nobody runs it, and it has a bit that is not set. It may be gone when this returns.
 inline void make_runnable(Thread& thread) {
   Worker& home = *thread.home;
-  home.runnable.set(thread.position);  // with a fence at its end: bit and hint before the look at who is idle
+  home.runnable.set(thread.position);  // with a fence at its end: bit and hint before the look for idle workers
   wake_if_needed(home);
 }
 

@@ -8,7 +8,7 @@
 // A stack and its guard are an odd number of pages, so that the same place of each falls into another set of the TLB
 // and of the caches behind the first.
 //
-// Each worker keeps a few stacks for itself, without a lock; what is more goes through a common list, 32 at a time.
+// Each worker keeps a few stacks for itself, without a lock; more stacks go through a common list, 32 at a time.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace smelt::thread {
 
-// Of one worker, or of whoever holds its lock.
+// Of one worker, or of the holder of its lock.
 struct StackCache {
   static constexpr uint32_t kMost = 64;
   Thread* first = nullptr;

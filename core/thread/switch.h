@@ -55,7 +55,7 @@ inline Transfer jump(void*, void*) { __builtin_unreachable(); }
 inline void* make_context(void*, size_t, void (*)(Transfer)) { return nullptr; }
 #endif
 
-// What sanitizers are told: a fiber begins to be, is left for another (for good?), is gone on with, is no more.
+// Tells sanitizers: a fiber begins to be, is left for another (for good?), is gone on with, is no more.
 #if defined(__SANITIZE_THREAD__)
 inline void create_fiber(Fiber& fiber, const void*, size_t) { fiber.tsan = __tsan_create_fiber(0); }
 inline void adopt_fiber(Fiber& fiber) { fiber.tsan = __tsan_get_current_fiber(); }

@@ -1,4 +1,4 @@
-// A user-level thread: what is known of it, at the upper end of its stack.
+// A user-level thread: its descriptor, at the upper end of its stack.
 //
 //   guard | ............. its stack, grows down ............. | Thread | colour |
 //
@@ -21,7 +21,7 @@ struct Scheduler;
 
 using Function = void* (*)(void*);
 
-// What `exit` says. Else: the thread that joins it, or, with kOutside, an OutsideWait of a kernel thread that does.
+// The values of `exit`. Else: the thread that joins it, or, with kOutside, an OutsideWait of a kernel thread that does.
 inline constexpr uintptr_t kRuns = 0, kEnded = 1, kDetached = 2, kOutside = 4;
 
 // Of threads that are built for a sanitizer, which must be told of each switch.
@@ -42,11 +42,11 @@ struct Exceptions {
 };
 
 struct alignas(64) Thread {
-  void* context = nullptr;  // where it goes on; written when it has stopped running, by whoever runs next
-  // Signals that no wait has taken yet; -1: it waits for one. Whoever changes that to 0 makes it runnable.
+  void* context = nullptr;  // where it goes on; written when it has stopped running, by the thread that runs next
+  // Signals that no wait has taken yet; -1: it waits for one. The signaller that changes that to 0 makes it runnable.
   std::atomic<int32_t> permits{0};
   int error_number = 0;    // errno, while it does not run
-  Worker* home = nullptr;  // whose bit it has; whoever may run it, or make it runnable, may read and change both
+  Worker* home = nullptr;  // whose bit it has; a worker that may run it, or make it runnable, may read and change both
   uint32_t position = 0;   // ... which bit
   bool ended = false;      // its function has returned
   Exceptions exceptions;   // while it does not run
