@@ -1,11 +1,12 @@
-// What the participants of a group share, to the byte: a block (transport/segment.h) with a page of the leader's, an
-// introduction and a desk of each participant's; and, once a long message has come, a second block with a shelf for
-// each.
+// The memory that the participants of a group share, to the byte: a block (transport/segment.h) with a page of the
+// leader's, an introduction and a desk of each participant's; and, once a long message has come, a second block with a
+// shelf for each.
 //
 //   desk   inline slots "up" and "down": a ring of a few cache lines each, every line with its own flag, so that no
-//          line must be waited for before another can be asked for. Written by the owner alone, read by whoever the
-//          pattern says. Up carries contributions to a reduction, down carries results and broadcasts.
-//          Which slot of the ring: the episode (number of the collective call in this group) modulo its length.
+//          line must be waited for before another can be asked for. Written by the owner alone, read by the
+//          participants that the pattern names. Up carries contributions to a reduction, down carries results and
+//          broadcasts. Which slot of the ring: the episode (number of the collective call in this group) modulo its
+//          length.
 //   shelf  the same for long messages: a ring of pieces up, a ring of pieces down. Which slot: the piece's number
 //          modulo the length; pieces are numbered through the group's life, and all participants count alike: all see
 //          the same sizes, or, of a broadcast, are told the root's.
@@ -45,7 +46,7 @@ inline constexpr uint64_t kAddresses = 509;  // where data lie, and how long the
 inline constexpr uint64_t kHeadsLong = 510;  // a Heading
 static_assert(kInlineBytes < kAddresses);
 
-// What a message begins with of which something has to be found out before any data go.
+// The beginning of a message of which something has to be found out before any data go.
 struct Heading {
   uint64_t bytes;    // of the whole message
   uint64_t address;  // in the memory of whom it comes from, where it lies in one piece; else 0
@@ -74,8 +75,8 @@ struct alignas(kLineBytes) Counter {
 // Of the pieces on a shelf; the owner's alone, as a Counter.
 struct alignas(kLineBytes) Filled {
   std::atomic<uint64_t> value;  // pieces put there so far
-  // By the piece's number, as the pieces themselves: what it belongs to. Of reductions and allgather, how long the
-  // operands are; of a broadcast, Rings::broadcast_of.
+  // By the piece's number, as the pieces themselves: the message that it belongs to. Of reductions and allgather, how
+  // long the operands are; of a broadcast, Rings::broadcast_of.
   std::atomic<uint64_t> message[kPieceRing];
 };
 static_assert(sizeof(Filled) == kLineBytes);
@@ -103,7 +104,7 @@ struct Desk {
 // A desk begins where a page does, and its pages lie on its owner's NUMA node.
 static_assert(sizeof(Desk) % kPage == 0);
 
-// What each tells the others about itself while the group is made; never changed afterwards.
+// Each participant's words about itself for the others, written while the group is made; never changed afterwards.
 struct Introduction {
   uint64_t profile;                      // hash of the machine profile it sees
   uint64_t cpus[kMaxParticipants / 64];  // CPUs it may run on, by kernel number
@@ -135,7 +136,7 @@ static_assert(sizeof(Front) <= kPage);
 constexpr uint64_t introductions_bytes(uint32_t n) { return (n * kIntroductionBytes + kPage - 1) / kPage * kPage; }
 constexpr uint64_t group_bytes(uint32_t n) { return kPage + introductions_bytes(n) + n * sizeof(Desk); }
 
-// A participant's own working memory: what is read from others, and partial results.
+// A participant's own working memory: bytes read from others, and partial results.
 inline constexpr uint64_t kScratchBytes = 4 * kReadBytes;
 
 inline constexpr uint64_t kChannelBytes = uint64_t{kPieceRing} * kPieceBytes;

@@ -15,7 +15,7 @@ inline bool write_to(const Introduction& whose, const void* from, uint64_t to, s
   return os::write_process(whose.process, from, to, bytes) == 0;
 }
 
-// May we read that process's memory, and is it the one that introduced itself? `expected`: what it holds at its probe.
+// May we read that process's memory, and is it the one that introduced itself? `expected`: the value at its probe.
 inline bool can_read(const Introduction& whose, uint64_t expected) {
   uint64_t found = 0;
   return read_from(whose, &found, whose.probe_address, sizeof found) && found == expected;

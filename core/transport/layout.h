@@ -13,7 +13,7 @@ inline constexpr uint32_t kInlineBytes =
     kSlotLines * kLinePayload;                           // the longest message that rides in the lines of its flags
 inline constexpr uint32_t kPairBytes = 24;               // each way, of two participants who share one line
 inline constexpr uint32_t kPieceBytes = 32 << 10;        // the longest piece of a long message
-inline constexpr uint64_t kReadBytes = 256 << 10;        // what is read of another's memory at a time
+inline constexpr uint64_t kReadBytes = 256 << 10;        // bytes read of another's memory at a time
 inline constexpr uint32_t kDirectCopyParticipants = 16;  // the largest group whose members tell each other addresses
 
 }  // namespace smelt

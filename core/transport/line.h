@@ -9,19 +9,19 @@
 //
 // The rule. A line that others poll is stored to once an episode, by its owner, and never loaded by it. On some
 // processors (AMD's) a line that was written and then read goes over to its reader. So a look by the owner fetches it
-// back, and the owner waits for that; a store alone waits for nobody. What the owner must compare with it keeps beside,
-// in a line of its own. Measured on two CPUs, with the look and without:
+// back, and the owner waits for that; a store alone waits for nobody. The owner keeps a value that it must compare with
+// beside, in a line of its own. Measured on two CPUs, with the look and without:
 //
 //   a region of two threads: is it the last one's message     far: 622, 488 ns (the exchange by hand: 435)
 //   (team/fork_join.h)?                                       near: 135, 125 ns (108)
 //   does somebody sleep, with the bell in the epoch's line    590-680, 400-470 ns, one hop 250 ns
 //   (below)?
 //
-// A line that two share, with a flag each, is none of these: whoever loads it wants the other's flag.
+// A line that two share, with a flag each, is none of these: its reader wants the other's flag.
 //
 // Sleeping. A reader that has polled long enough goes to sleep on the flag's bell, and the writer must notice that. The
-// bell lies in a line of its own, which hardly ever changes, so looking is a hit in the writer's own cache. What costs
-// is the store-load order that the pair (epoch, sleepers) needs on both sides. Two ways to have it:
+// bell lies in a line of its own, which hardly ever changes, so looking is a hit in the writer's own cache. The cost is
+// the store-load order that the pair (epoch, sleepers) needs on both sides. Two ways to have it:
 //
 //   writer:  epoch = e;  [fence]  look at sleepers
 //   sleeper: sleepers = 1;  fence [membarrier on every running thread];  look at epoch again;  sleep while wake is
@@ -49,7 +49,7 @@ namespace smelt {
 using Epoch = std::atomic<uint64_t>;  // owner: release store; readers: acquire load
 
 struct Bell {
-  std::atomic<uint32_t> sleepers{0};  // set by a reader before it sleeps, cleared by whoever wakes
+  std::atomic<uint32_t> sleepers{0};  // set by a reader before it sleeps, cleared by the waker
   std::atomic<uint32_t> wake{0};      // the futex word: changes with every wake-up
   std::atomic<uint32_t> cpu{~0u};     // where the owner last ran: two on one CPU must not spin on each other
 };
@@ -68,7 +68,7 @@ struct alignas(kLineBytes) Line {
   operator Flag() { return {epoch, bell}; }
 };
 
-// Wakes whoever sleeps on the bell. Safe from any thread.
+// Wakes the sleepers on the bell. Safe from any thread.
 void wake_sleepers(Bell& bell);
 
 enum class PostOrder : uint8_t { kUnfenced, kFenced };

@@ -3,7 +3,8 @@
 namespace smelt {
 namespace {
 
-// The least of everybody else's. Acquire: what its owner read before it counted may be overwritten afterwards.
+// The least of everybody else's. Acquire: the slots that its owner read before it counted may be overwritten
+// afterwards.
 template <typename CounterOf>
 uint64_t least_of(const Rings& rings, CounterOf counter_of) {
   uint64_t least = UINT64_MAX;

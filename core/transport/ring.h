@@ -1,9 +1,9 @@
 // The rings of a group's memory (desk.h), as one participant sees them: putting into our own slots, getting from
 // others', and the flow control that says when a slot is free again.
 //
-// Nothing here waits. What cannot be had at once is answered "not yet" (false, nullptr), and is asked for again, with
-// the same arguments, by whoever waits; in between nothing else may be asked for. How far a question has got that was
-// answered so is kept (`behind`, `lines`), so asking again costs a look at one line.
+// Nothing here waits. A question that cannot be served at once is answered "not yet" (false, nullptr). The waiter asks
+// it again, with the same arguments, and may ask for nothing else in between. The progress of such a question is kept
+// (`behind`, `lines`), so asking again costs a look at one line.
 //
 // tests/model_check/ring.pml has the inline slots and their flow control.
 #pragma once
@@ -82,7 +82,7 @@ struct Rings {
 
   uint64_t flag_of(uint64_t what) const { return what << kEpisodeBits | episode; }
 
-  // The message of this episode to whoever reads our channel; only when slots_free().
+  // The message of this episode to the readers of our channel; only when slots_free().
   void put(InlineSlot* channel, const void* from, size_t bytes) { put(channel, from, bytes, bytes); }
   void put(InlineSlot* channel, const void* from, size_t bytes, uint64_t what) {
     const uint64_t flag = flag_of(what);
@@ -100,9 +100,9 @@ struct Rings {
   bool is_here(uint64_t flag) const { return (flag ^ episode) << (64 - kEpisodeBits) == 0; }
   bool is_here(const std::atomic<uint64_t>& flag) const { return is_here(flag.load(std::memory_order_acquire)); }
   bool is_here(const InlineLine& line) const { return is_here(line.flag); }
-  // What the message of this episode is, which is here.
+  // Length or kind of this episode's message, which is here.
   uint64_t what_is_here(const InlineSlot* channel) const {
-    // relaxed: whoever asks has acquired it.
+    // relaxed: the caller has acquired it.
     return channel[episode % kRing].line->flag.load(std::memory_order_relaxed) >> kEpisodeBits;
   }
   const void* payload(const InlineSlot* channel) const { return channel[episode % kRing].line->payload; }
@@ -124,7 +124,7 @@ struct Rings {
     return bytes <= kLinePayload ? line->payload : try_get_lines(line, bytes, static_cast<char*>(room));
   }
   const void* try_get_lines(const InlineLine* line, size_t bytes, char* room);
-  // What is of another length than everybody's should be: noted (lengths_differ), and as many bytes of nothing in
+  // A message of another length than everybody's should be: noted (lengths_differ), and as many bytes of nothing in
   // particular.
   const void* get_differing(const InlineSlot* channel, size_t bytes, void* room);
 
@@ -132,8 +132,8 @@ struct Rings {
   PairLine& pair_line() { return front->pair[episode % kRing]; }
 
   // The end of a collective in which not everybody has heard of everybody. Told every few episodes only: a sender that
-  // runs ahead polls the line, and every store into it would cost a message. The ring is long enough for that: whoever
-  // waits for a slot has itself sent all that the others need to get to within kFinishStride of it.
+  // runs ahead polls the line, and every store into it would cost a message. The ring is long enough for that: a
+  // participant that waits for a slot has itself sent all that the others need to get to within kFinishStride of it.
   void finish() {
     if (episode % kFinishStride == 0) finish_now();
   }
@@ -165,7 +165,7 @@ struct Rings {
   bool filled(uint32_t i, Filled Desk::*channel, uint64_t piece) const {
     return (desks[i].*channel).value.load(std::memory_order_acquire) > piece;
   }
-  // What the piece belongs to, which is there. relaxed: whoever asks has acquired it with the piece.
+  // The message of the piece, which is there. relaxed: the caller has acquired it with the piece.
   uint64_t message_of(uint32_t i, Filled Desk::*channel, uint64_t piece) const {
     return (desks[i].*channel).message[piece % kPieceRing].load(std::memory_order_relaxed);
   }

@@ -19,7 +19,7 @@ struct Segment {
   uint64_t bytes = 0;
   char* address = nullptr;
   uint32_t blocks = 0;  // held by this process
-  // The owner's: blocks are never given back to the file, so `used` only grows and is bounded by what was alive at
+  // The owner's: blocks are never given back to the file, so `used` only grows and is bounded by the blocks alive at
   // once.
   bool own = false;
   uint64_t used = 0;

@@ -1,15 +1,15 @@
-// Memory that the participants of a group share, and who hands it out.
+// Memory that the participants of a group share, and its allocator.
 //
 // Every process that leads groups (participant 0 of each) owns one segment: a sparse file without a name, of which
 // blocks are carved, one per group. The others open the leader's segment through /proc when they first meet it and keep
 // it mapped. So there is nothing to clean up after a crash, a group costs no file of its own, and groups over any
-// mixture of processes work, whoever started them.
+// mixture of processes work, no matter what started them.
 //
 //   leader:  allocate(bytes) -> Block;  tells the others its Ticket;  ... release()
 //   others:  attach(ticket, bytes) -> Block;  ...                       release()
 //
-// A block is used again when all who were counted in have released it: nobody waits for that, the leader looks when it
-// needs one of the size. Calls are serialised by one mutex per process; none of them is on a hot path.
+// A block is used again when all participants counted in have released it: nobody waits for that, the leader looks when
+// it needs one of the size. Calls are serialised by one mutex per process; none of them is on a hot path.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace smelt {
 
-// What the leader tells the others about a block: plain data, valid on this machine only.
+// The leader's words to the others about a block: plain data, valid on this machine only.
 struct Ticket {
   uint64_t segment = 0;  // random name, also in the segment's first bytes: a recycled process id is noticed
   int32_t process = 0;
