@@ -118,8 +118,8 @@ int smelt_barrier_wait(smelt_barrier* barrier, unsigned participant) {
   Participant& own = barrier->participants[participant];
   const uint64_t epoch = ++own.arrived;
   barrier->team.barrier->arrive_and_wait(participant, epoch);
-  // Release: whoever sees it may unmap what this thread has just read. The line is this thread's own, so it costs
-  // no message.
+  // Release: a thread that sees it may unmap the memory that this one has just read. The line is this thread's own, so
+  // it costs no message.
   own.left.store(epoch, std::memory_order_release);
   return 0;
 }

@@ -1,4 +1,4 @@
-// What stands behind smelt_context: the plan of a barrier, and the tree of all that has a direction.
+// The object behind smelt_context: the plan of a barrier, and the tree of all that has a direction.
 #pragma once
 
 #include <smelt/context.h>

@@ -11,11 +11,11 @@
 // lines overlap, and one store releases everybody; between caches only the heads of groups talk.
 //
 // A reduction is a join in which everybody brings data: the arrival line holds their address beside the episode number,
-// and whoever waits for a child takes up the child's into its own. The fork that follows is what allows to leave.
+// and a parent that waits for a child takes up the child's data into its own. The fork that follows allows to leave.
 //
-// Episodes are numbered by the caller, ever growing: join e is followed by fork e. Ordering: what the master wrote
-// before fork(e) is visible to who got await(e); what anybody wrote before arrive(e) is visible to the master after
-// gather(e) (release stores, acquire loads, along the tree).
+// Episodes are numbered by the caller, ever growing: join e is followed by fork e. Ordering: the master's writes before
+// fork(e) are visible to a thread after its await(e); a thread's writes before arrive(e) are visible to the master
+// after gather(e) (release stores, acquire loads, along the tree).
 //
 // The idea of workers parked at the end of the last region is LLVM libomp's ("hot team"); the message in the flag's
 // line is UMP's (Baumann et al., SOSP 2009).
@@ -127,8 +127,8 @@ class ForkJoin {
 
   void pass_on(uint32_t me, uint64_t epoch, const ForkMessage& message) {
     Node& node = nodes_[me];
-    // A program's loops run the same region again and again: the message is stored when it is another one. What was
-    // passed on last is compared here, not in the line: the children poll that one, so a look at it would fetch it back
+    // A program's loops run the same region again and again: the message is stored when it is another one. The message
+    // passed on last is compared here, not in the line: the children poll the line, so a look at it would fetch it back
     // before the store of the epoch fetches it again (transport/line.h). Plain accesses both: nobody else has `passed`,
     // and of the message the children have done reading, for they have arrived since.
     if (!(node.passed == message)) {

@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-// What a team is made from. Everything is only read.
+// The inputs of a team. Everything is only read.
 struct TeamRequest {
   const Profile* profile = nullptr;
   uint32_t n = 0;                  // 1 .. kMaxParticipants
