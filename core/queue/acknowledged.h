@@ -1,5 +1,6 @@
-// What the kinds whose receivers acknowledge have in common (ump.cc, one_to_many.cc): the word of a message has its
-// sequence number, and the sender may overwrite what the slowest reader has acknowledged. A kind K of them brings
+// The common part of the kinds whose receivers acknowledge (ump.cc, one_to_many.cc): the word of a message has its
+// sequence number, and the sender may overwrite the messages that the slowest reader has acknowledged. A kind K of them
+// brings
 //
 //   slowest(sender)   how far the reader that is furthest behind has acknowledged, read with acquire: its reads of the
 //                     slots come before our writing them; kGone where nobody is left
@@ -11,12 +12,12 @@ namespace smelt::queue {
 
 template <typename K>
 struct Acknowledged {
-  // The position's lower 32 bits. They differ from what was in the slot before, which is the number of one lap earlier
+  // The position's lower 32 bits. They differ from the mark in the slot before, which is the number of one lap earlier
   // or, at first, 0.
   static uint64_t mark(uint64_t position) { return static_cast<uint32_t>(position); }
 
   static bool has_room(Sender& sender, uint64_t end) {
-    // What is known is out of date and on the safe side: the readers' lines are read again only where it does not do.
+    // The known limit is out of date and on the safe side: the readers' lines are read again only where it does not do.
     if (end <= sender.free) [[likely]]
       return true;
     const uint64_t slowest = K::slowest(sender);

@@ -72,7 +72,7 @@ Shared* write_empty(void* memory, const Shape& shape, uint64_t name) {
   shared->members = shape.members;
   shared->capacity = shape.capacity;
   shared->ring = shape.ring();
-  // relaxed: whoever reads any of it hears of the queue from us, in a way that orders it.
+  // relaxed: each reader hears of the queue from us, in a way that orders it.
   shared->users.store(shape.members, std::memory_order_relaxed);
   for (uint32_t i = 0; i < shape.members; ++i) {
     auto* member = new (members_of(shared) + i) Member;
@@ -100,7 +100,7 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
   if (index >= shape.members) return -EINVAL;
   auto* end = make_object<smelt_queue>(0);
   if (!end) return -ENOMEM;
-  // relaxed: only who of several comes first is told.
+  // relaxed: it only tells which of several comes first.
   if (members_of(shared)[index].taken.exchange(1, std::memory_order_relaxed) != 0) {
     free_object(end);
     return -EBUSY;
@@ -109,8 +109,8 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
   end->index = index;
   end->limit = shape.capacity * kPayload;
   end->timeout_ns = timeout_ns;
-  // What SMELT_CPUS says decides. The affinity of the thread that comes here does not: threads that are bound to a CPU
-  // each are no crowd, and one thread may make the ends of all.
+  // SMELT_CPUS decides. The affinity of the thread that comes here does not: threads that are bound to a CPU each are
+  // no crowd, and one thread may make the ends of all.
   const bool few = shape.members > usable_cpus();
   end->policy = wait_policy(few && options().cpus > 0, shape.members);
   end->crowd = wait_policy(few, shape.members);
@@ -146,11 +146,11 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
   return 0;
 }
 
-// The bells are rung whether somebody is seen to sleep or not: who comes to sleep finds either what was stored here, or
-// a word that has changed.
+// The bells are rung whether somebody is seen to sleep or not: a member that goes to sleep finds either our store, or a
+// word that has changed.
 void close_end(End* end) {
   if (end->sender.slots) {
-    // release: what was sent before is seen by whoever finds nobody left to send.
+    // release: a receiver that finds no sender left sees all that was sent before.
     end->sender.channel->senders.fetch_sub(1, std::memory_order_release);
     wake_sleepers(end->sender.channel->sent);
   }

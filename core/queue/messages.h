@@ -1,4 +1,4 @@
-// Messages over slots: what all kinds have in common. A kind K brings
+// Messages over slots: the common part of all kinds. A kind K brings
 //
 //   mark(position)              the upper half of the word of a message that begins at this position; never 0 in a slot
 //                               that is free
@@ -27,7 +27,7 @@ inline void copy_short(void* to, const void* from, size_t bytes) {
   if (bytes == 1) copy_part<1>(to, from, 0);
 }
 
-// Into a slot, 0 .. kPayload bytes, a word at a time: what the caller has just written as words comes out of the store
+// Into a slot, 0 .. kPayload bytes, a word at a time: words that the caller has just written come out of the store
 // buffer so. A wider load would wait until these stores are done, behind those into the slots before.
 inline void fill_slot(void* to, const void* from, size_t bytes) {
   if (bytes <= 8) return copy_short(to, from, bytes);
@@ -71,7 +71,8 @@ struct Messages {
 
   static int can_send(End& end, uint64_t slots) {
     if (K::has_room(end.sender, end.sender.next + slots)) return 0;
-    // acquire: nothing is read on the strength of it, but who acts on the error may look at what the readers left.
+    // acquire: nothing is read on the strength of it, but a caller that acts on the error may look at memory that the
+    // readers left.
     return end.sender.channel->receivers.load(std::memory_order_acquire) == 0 ? -EPIPE : -EAGAIN;
   }
 
@@ -143,12 +144,12 @@ struct Messages {
   static int find(End& end, size_t* bytes) {
     uint64_t word;
     if (!is_here(end.receiver, &word)) {
-      // acquire: what was sent before the sender closed is seen by the second look.
+      // acquire: the second look sees all that was sent before the sender closed.
       if (end.receiver.channel->senders.load(std::memory_order_acquire) != 0) return -EAGAIN;
       if (!is_here(end.receiver, &word)) return -EPIPE;
     }
     *bytes = static_cast<uint32_t>(word);
-    // Others write this memory: what no end of ours sends must not lead out of it.
+    // Others write this memory: a length that no end of ours sends must not lead out of it.
     return *bytes <= end.limit ? 0 : -EPROTO;
   }
 

@@ -4,10 +4,11 @@
 //
 // A pair has two members and two channels, each from one member to the other; a queue with one writer and many readers
 // has one channel, from member 0 to all others. There are no addresses in the memory, so each process may have it
-// elsewhere. What only one member needs (where it reads and writes) is in its End, in its own memory.
+// elsewhere. The words that only one member needs (where it reads and writes) are in its End, in its own memory.
 //
 // A message takes slots in a row: the first has its length in the word, and of all of them the word of the first is
-// written last. So a message is there as a whole or not at all, and who is killed while sending leaves nothing behind.
+// written last. So a message is there as a whole or not at all, and a sender that is killed while sending leaves
+// nothing behind.
 #pragma once
 
 #include <atomic>
@@ -57,7 +58,7 @@ inline constexpr uint64_t kGone = uint64_t{1} << 62;  // a reader that has left
 struct Channel {
   alignas(kLineBytes) Bell sent;                         // rung by the sender; its `cpu` is the sender's
   alignas(kLineBytes) Bell read;                         // rung by the receivers; theirs are in their Members
-  alignas(kLineBytes) std::atomic<uint32_t> senders{1};  // that have not closed; who has not come yet counts
+  alignas(kLineBytes) std::atomic<uint32_t> senders{1};  // that have not closed; one that has not come yet counts
   std::atomic<uint32_t> receivers{1};
 };
 
@@ -84,7 +85,7 @@ struct alignas(kLineBytes) Receiver {
   uint32_t count = 0;               // of them
   uint32_t ring = 0;
   uint64_t next = 0;          // the position to read
-  uint64_t acknowledged = 0;  // what own->read says
+  uint64_t acknowledged = 0;  // equals own->read
   int32_t burst = 0;          // as the sender's
 
   Slot& at(uint64_t position) const { return slots[position & (ring - 1)]; }
@@ -92,8 +93,8 @@ struct alignas(kLineBytes) Receiver {
 
 struct End;
 
-// What a kind does; messages.h makes it from what is its own. All but send and receive are tries: 0 or, where they
-// would have to wait, -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
+// The functions of a kind; messages.h makes them from the kind's own part. All but send and receive are tries: 0 or,
+// where they would have to wait, -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
 struct Kind {
   int (*try_send)(End&, const void* data, size_t bytes);
   int (*try_receive)(End&, void* data, size_t room, size_t* bytes);
@@ -141,9 +142,8 @@ struct End : Object {
 // Tells where we are, and wakes who sleeps on the bell.
 void answer(Bell& bell, std::atomic<uint32_t>& cpu);
 
-// Wakes who sleeps because of what has just been stored, if somebody does: line.h says how that is seen without a
-// fence.
-// `cpu` is where we tell where we are: who sleeps also asks for that.
+// Wakes the sleepers that wait for the value just stored, if there are any: line.h says how that is seen without a
+// fence. In `cpu` we tell our CPU: a sleeper also asks for that.
 inline void ring(Bell& bell, std::atomic<uint32_t>& cpu) {
   std::atomic_signal_fence(std::memory_order_seq_cst);  // only the compiler must keep the order
   if (bell.sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]]

@@ -3,10 +3,10 @@
 //   position     16   17   18   19   20          the word of slot i says which position it holds
 //   slots      [ 16 | 17 | 18 | 3  | 4  | ... ]  here 19 is not there yet: its slot has the number of one lap before
 //                          ^ next of the receiver
-//   acknowledged: 16                             what the sender may overwrite: 16 + 16 is the first that it may not
+//   acknowledged: 16                             limits the sender: 16 + 16 is the first position that it may not write
 //
 // 1. The sender looks whether the slot is free: its position is less than the last acknowledged one plus the ring.
-//    What it knows of that is out of date and on the safe side; it reads the line again only where that does not do.
+//    Its knowledge of that is out of date and on the safe side; it reads the line again only where that does not do.
 // 2. It writes the payload, then the word, which has the position (modulo 2^32) and the length: one line, one transfer.
 // 3. The receiver polls the word of the slot that comes next until it has its number. The bit above those of the
 //    slot's index is the epoch bit of the paper, which changes with every lap; the others only make sure.

@@ -1,10 +1,10 @@
 // Waiting for a slot or a message: spin, yield, sleep, in the proportions of policy/wait.h, until the time is over.
 //
 // Not wait_slowly() itself, which waits for a number that only grows, and without an end. Sleeping is the same: the
-// sleeper says so, fences, makes every thread of the process pass a barrier, and looks again; the other side looks
-// whether somebody sleeps after what it stored, without a fence of its own (transport/line.h). That membarrier reaches
-// no other process. So between processes a wake-up can be missed, and they sleep in slices, as threads do where the
-// kernel refuses it: who was missed finds out when the slice is over.
+// sleeper says so, fences, makes every thread of the process pass a barrier, and looks again; the other side looks for
+// a sleeper after its store, without a fence of its own (transport/line.h). That membarrier reaches no other process.
+// So between processes a wake-up can be missed, and they sleep in slices, as threads do where the kernel refuses it: a
+// sleeper that was missed finds out when the slice is over.
 //
 // A crowd or not? Threads that are bound to a CPU each see one CPU in their affinity masks, like threads that share it.
 // So where the mask has fewer CPUs than the queue has members, each tells where it is when it waits, or when somebody
@@ -86,8 +86,8 @@ int wait_until(const End& end, Place place, int32_t& burst, Bell& bell, Look loo
   for (int yields = 1; yield_ns > 0 && now < yield_until; ++yields) {
     os::yield_cpu();
     if ((result = look()) != -EAGAIN) return result;
-    // Asks whoever rings where it is, as a sleeper does: a system call for that one, so only where we do not know, or
-    // what we know seems to be out of date.
+    // Asks the ringer for its CPU, as a sleeper does: a system call for the ringer, so only where we do not know the
+    // CPU, or where our knowledge seems out of date.
     if (company == Company::kUnknown || yields == kAskAgain) bell.sleepers.store(1, std::memory_order_relaxed);
     const int64_t back = os::now_ns();
     const bool lost = back - now > policy.foreign_ns;  // to somebody who is not of ours
