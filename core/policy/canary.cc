@@ -88,8 +88,8 @@ uint64_t Canary::ask(Table& table, uint32_t cpu) {
   }
   post(table.ping, kOver);
   if (kept < kEnough || os::current_cpu() != cpu) return kNoAnswer;
-  // The median: an interrupt spoils a batch or two. What a slow pair could not finish before the deadline is not
-  // needed.
+  // The median: an interrupt spoils a batch or two. Batches that a slow pair could not finish before the deadline are
+  // not needed.
   const int64_t ps = (batch[kept / 2] - clock_ns) * 1000 / (2 * kTrips);
   return ps > 0 ? static_cast<uint64_t>(ps) : kNoAnswer;
 }

@@ -9,7 +9,7 @@
 //   a pair    plays ping-pong over two lines of the transport, batches of 8 round trips; the median, halved, is the hop
 //   master    compares with the profile's hop between these two CPUs, both ways averaged, as a ping-pong cannot tell
 //             them apart
-//   drift     of more than 30 % either way: the costs of that class of distance are scaled by what was measured, for
+//   drift     of more than 30 % either way: the costs of that class of distance are scaled by the measured ratio, for
 //             the threads of this process or the processes of the group, and patterns are chosen by the scaled costs
 //
 // All pairs play at once, on lines of their own. Nobody waits for a pair: at the deadline the master goes on with what
@@ -30,7 +30,7 @@
 namespace smelt {
 
 inline constexpr uint32_t kCanaryPairs = 3;
-inline constexpr int64_t kCanaryNs = 150'000;  // from go: what is not in by then is not waited for
+inline constexpr int64_t kCanaryNs = 150'000;  // from go: nobody waits for a pair that is not in by then
 inline constexpr float kCanaryDrift = 1.3f;    // larger over smaller
 
 struct CanaryPair {
@@ -58,7 +58,7 @@ class Canary {
   // Every other participant, once, and after the master has seen its CPU. Waits until the master has called lead.
   void follow(uint32_t me, const WaitPolicy& policy);
 
-  // The same for who waits in its own way: play, once asked.
+  // The same for a participant that waits in its own way: play, once asked.
   bool asked() const { return poll(go_.epoch, 1); }
   void play(uint32_t me);
 
@@ -81,8 +81,7 @@ class Canary {
   Table table_[kCanaryPairs];
 };
 
-// What the costs of every class of distance are to be multiplied with; 1 where nothing is to change. True when any is
-// not 1.
+// The factors for the costs of every class of distance; 1 where nothing is to change. True when any is not 1.
 bool canary_factors(const CanaryReport& report, float (&factor)[kDistances]);
 
 // One line: each pair with its hop, the profile's, and what follows.

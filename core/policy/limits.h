@@ -12,7 +12,7 @@ struct Profile;
 // Sizes, in bytes, at which one method hands over to the next.
 struct Limits {
   struct Of {
-    uint64_t flat = 0;  // combined by whoever wants the result; above: sliced over all participants
+    uint64_t flat = 0;  // combined by each participant that wants the result; above: sliced over all
     uint64_t copy = 0;  // through the shelves; above: read straight from where the data are (single copy)
   };
   Of of[SMELT_COLLECTIVES];
@@ -24,7 +24,7 @@ struct Limits {
 // Sizes at which the methods hand over to each other, from the profile's measured curves.
 // `moves`: the machine may be moved under us (base/fingerprint.h). `strict`: a barrier follows each call.
 Limits group_limits(const Profile* profile, uint32_t n, bool crowded = false, bool moves = false, bool strict = false);
-// Of one group, loose and strict: what else it has counts for both.
+// Of one group, loose and strict: its other properties count for both.
 bool same_limits(const Limits& a, const Limits& b);
 
 }  // namespace smelt

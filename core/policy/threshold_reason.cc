@@ -35,7 +35,7 @@ Text time_text(double ns) {
   return out;
 }
 
-// "16 KiB (3.4 µs against 3.6 µs)": who takes over first.
+// "16 KiB (3.4 µs against 3.6 µs)": the side that takes over first.
 struct Sample {
   char text[128];
 };

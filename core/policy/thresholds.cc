@@ -34,7 +34,8 @@ using Origin = ThresholdOrigin;
 
 const WaitFigures* waiting(const Profile* profile) { return profile ? profile->wait : nullptr; }
 
-// What two participants do says little about many; of single copy, where many read from one, nothing about more.
+// The figures of two participants say little about many; those of single copy, where many read from one, nothing about
+// more.
 const CurveSet* curves_for(const Profile* profile, const Situation& situation, bool copies) {
   if (!profile) return nullptr;
   const uint32_t n = situation.participants;
@@ -84,7 +85,7 @@ uint64_t typical_of(Id id, uint64_t participants) {
   }
 }
 
-// Where one curve overtakes the other, and what was measured there. False: the curves end before they could.
+// Where one curve overtakes the other, and the figures measured there. False: the curves end before they could.
 bool cross(const float* handing_over, const float* taking_over, const char* from, const char* to, uint64_t participants,
            Threshold* out) {
   SampledRange range;
@@ -94,7 +95,7 @@ bool cross(const float* handing_over, const float* taking_over, const char* from
     int largest = -1;
     for (int i = 0; i < static_cast<int>(kCurveSizes); ++i)
       if (handing_over[i] > 0 && taking_over[i] > 0) largest = i;
-    // Curves that end early, because the time was over, say nothing of what is longer.
+    // Curves that end early, because the time was over, say nothing of longer sizes.
     if (out->value == kNever && largest >= 0 && largest + 1 < static_cast<int>(kCurveSizes)) {
       *out = of(out->id, std::max(typical_of(out->id, participants), kSampledBytes[largest]), Origin::kTypical,
                 "the measured sizes end below it");
@@ -222,7 +223,7 @@ Threshold message_limit(Id id, const Profile* profile) {
     const float* const copy_in = own && own->copy[in] > 0 ? own->copy : other->copy;
     const bool known = other->copy[i] > 0 && copy_in[in] > 0 && other->single_copy[i] > 0;
     through[i] = known ? other->copy[i] + copy_in[in] : 0;
-    // Whoever reads from a packet has heard of it; whoever has read from the sender must tell it.
+    // A receiver that reads from a packet has heard of it; a receiver that has read from the sender must tell it.
     straight[i] = known ? other->single_copy[i] + (id == Id::kMessageEager ? profile->header.one_way_hop : 0) : 0;
     both |= known;
   }

@@ -1,7 +1,7 @@
 // All thresholds of the product: where each stands on a machine, where that comes from, and why.
 //
-// A threshold is a size, time or count at which one way of doing something hands over to another. Nobody keeps one of
-// its own: who needs one asks here, with the profile and the situation, and gets in this order
+// A threshold is a size, time or count at which one way of doing something hands over to another. No room keeps one of
+// its own: its code asks here, with the profile and the situation, and gets in this order
 //
 //   setting     what the user has set
 //   situation   what follows from a crowd, or from a virtual machine that may be moved
@@ -11,10 +11,9 @@
 //               other
 //   layout      the same, and nothing can change it: shared memory is laid out for it
 //
-// What only bounds a search or a buffer is no threshold, and whatever is chosen by price (which pattern, which width of
+// A number that only bounds a search or a buffer is no threshold, and a choice by price (which pattern, which width of
 // a tree) needs none. There are curves for calls that follow each other at once and for calls that a barrier follows
-// (curves.h, Sync); Situation::strict says which count, and a group knows that by what it was told or has seen
-// (group/watch.h).
+// (curves.h, Sync); Situation::strict says which count; a group was told so, or has seen it (group/watch.h).
 //
 // Computing one takes some ten nanoseconds: no memory, no system call. Thread-safe once options() was called.
 #pragma once
@@ -56,7 +55,7 @@ constexpr uint64_t typical(ThresholdId id) { return threshold_info(id).typical; 
 enum class ThresholdOrigin : uint32_t { kSetting, kSituation, kCurves, kFigure, kTypical, kLayout };
 const char* threshold_origin_name(ThresholdOrigin origin);
 
-// Who asks.
+// The asker.
 struct Situation {
   uint32_t participants = 2;
   bool crowded = false;  // they are more than the CPUs
@@ -69,7 +68,7 @@ struct Threshold {
   uint64_t value = 0;  // in the row's unit; kNever
   ThresholdOrigin origin = ThresholdOrigin::kTypical;
   const char* note = "";   // half a sentence where the row's `why` is not the reason
-  double figure = 0;       // ns: what the profile says, where a figure decided or could have; 0: nothing
+  double figure = 0;       // ns: the profile's, where a figure decided or could have; 0: none
   double second = 0;       // ... and the second one, where two did
   uint64_t otherwise = 0;  // the value without the situation, where that is known
   // kCurves: the methods that cross, handing over and taking over; the sampled sizes around the crossing (the first 0:

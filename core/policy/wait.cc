@@ -158,8 +158,8 @@ WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile) {
   }
   int64_t spin_ns = value(ThresholdId::kSpin);
   // Under a quota smaller than the team, threads still run side by side until the period's quota is used up, so they
-  // spin: as a crowd, two threads under a quota of one CPU took 1.5 times stock's time for a barrier. But what a waiter
-  // burns is then missing elsewhere, so it does not spin for long.
+  // spin: as a crowd, two threads under a quota of one CPU took 1.5 times stock's time for a barrier. But the time that
+  // a waiter burns is then missing elsewhere, so it does not spin for long.
   const uint32_t quota = os::process_cpu_quota();
   if (quota && quota < threads) spin_ns = std::min(spin_ns, value(ThresholdId::kQuotaSpin));
   policy.spin_ns = spincount_ns(passive ? 0 : active ? kSpinForever : spin_ns, profile);

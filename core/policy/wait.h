@@ -38,13 +38,13 @@ struct WaitPolicy {
 inline constexpr int64_t kSpinForever = INT64_MAX;
 
 // The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT,
-// SMELT_SPIN_US, SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. What waiting costs is the
-// profile's; without one it is taken to be typical. Once the kernel has refused membarrier, posts under new policies
+// SMELT_SPIN_US, SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. The costs of waiting are the
+// profile's; without one they are taken to be typical. Once the kernel has refused membarrier, posts under new policies
 // are fenced.
 WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile = nullptr);
 
-// The threads in teams of this process now, and the CPUs for them: kept by whoever knows all teams (the OpenMP shim).
-// Relaxed, all of it: the numbers decide how to wait, and order nothing.
+// The threads in teams of this process now, and the CPUs for them: kept by the code that knows all teams (the OpenMP
+// shim). Relaxed, all of it: the numbers decide how to wait, and order nothing.
 struct Headcount {
   std::atomic<uint32_t> threads{0};
   std::atomic<uint32_t> cpus{~0u};
