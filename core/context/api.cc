@@ -154,7 +154,7 @@ int smelt_seat_test(smelt_seat* seat, int* done) {
   if (!seat || !done) return -EINVAL;
   *done = advance(*seat) ? 1 : 0;
   if (*done) return seat->error;
-  // Where participants share a CPU, who tests must make room for whom it waits.
+  // Where participants share a CPU, a tester must make room for the participant that it waits for.
   if (seat->crowded && ++seat->in_vain % kTests == 0) os::yield_cpu();
   return 0;
 }

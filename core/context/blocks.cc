@@ -49,7 +49,7 @@ struct GatherAlongTree {
   }
 };
 
-// From the row `in` of `root`; what is for us goes to `out`.
+// From the row `in` of `root`; our block goes to `out`.
 struct Scatter {
   using How = Seat;
   int at = 0;

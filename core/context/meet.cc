@@ -8,7 +8,7 @@
 // A notice is a line (transport/line.h) with the data's places in it: hearing of them and knowing them is one transfer.
 // It is written anew only when all are at the even epoch, when nobody looks at it any more.
 //
-// Waiting is that of queues (queue/wait.cc): spin, yield, sleep, until the time is over. Who sleeps does so in slices:
+// Waiting is that of queues (queue/wait.cc): spin, yield, sleep, until the time is over. A sleeper sleeps in slices:
 // the ring of a writer that did not see it is missed for so long at most.
 #include <algorithm>
 #include <cerrno>

@@ -27,7 +27,7 @@ struct ReduceAlongTree {
   int at = 0;
   uint32_t k = 0;
   size_t piece = 0;              // on its way up
-  const char* result = nullptr;  // of what has been combined of it
+  const char* result = nullptr;  // of its combined part
 
   bool step(Seat& seat, const Call& call) {
     const smelt_fold& fold = call.fold;

@@ -1,6 +1,6 @@
 // Reduce and allreduce of long operands between threads: everybody combines a slice of all operands, which it reads
-// where their callers have them, and writes the result to whoever wants it. So the work is shared by all, and every
-// byte is read once.
+// where their callers have them, and writes the result to all participants that want it. So the work is shared by all,
+// and every byte is read once.
 //
 //   1. everybody tells everybody where its memory is (meet.cc)
 //   2. slice `me`, in parts that stay in a first-level cache: the operands are combined along the tree, though by one

@@ -1,4 +1,4 @@
-// A seat: what one participant needs to take part in a context's collectives, and what it asks of its neighbours.
+// A seat: one participant's state for a context's collectives, and its questions to its neighbours.
 //
 // Every edge of the context's tree is a queue (core/queue, "ump"), which goes both ways. So the tree hangs from any
 // participant, not only from its root: seen from here, one edge leads towards the root of an operation ("up"), and all
@@ -13,8 +13,8 @@
 // An operation is a machine that can stop wherever it would have to wait (base/await.h), over sends and receives that
 // answer "not yet". Blocking, the seat waits for the one queue at which the machine stopped (seats.cc); started, the
 // machine goes on when it is tested. All participants begin the same operations in the same order, and each machine
-// sends and receives in one order that goes through the tree without a circle: so whoever is furthest behind can go on,
-// however little room the queues have.
+// sends and receives in one order that goes through the tree without a circle: so the participant furthest behind can
+// go on, however little room the queues have.
 //
 //   Shared | parents | order | taken | Notice 0, 1 ... | queue of one edge | queue of the next ...
 #pragma once
@@ -31,8 +31,8 @@
 
 namespace smelt::context {
 
-// What a message has at most: longer data go in pieces, and a queue has room for three of them, which is what the
-// pipeline of an allreduce needs (reduce.cc). Large contexts have shorter ones: memory counts there.
+// The longest message: longer data go in pieces, and a queue has room for three of them, as many as the pipeline of an
+// allreduce needs (reduce.cc). Large contexts have shorter ones: memory counts there.
 inline constexpr uint32_t kPieceSlots = 128, kSmallPieceSlots = 32, kLargeContext = 128;
 inline constexpr uint32_t kPiecesInQueue = 3;
 static_assert(kSmallPieceSlots * queue::kPayload >= SMELT_SEAT_ELEMENT);
@@ -81,7 +81,7 @@ struct Fold {
 
 inline constexpr uint32_t kNoRoot = UINT32_MAX;  // the result is everybody's
 
-// What the caller said.
+// The caller's arguments.
 struct Call {
   const char* in = nullptr;
   char* out = nullptr;
@@ -113,7 +113,7 @@ struct Seat : Object {
 
   size_t piece_bytes = 0;
   char* room = nullptr;      // [piece_bytes] for a message
-  char* partial = nullptr;   // [piece_bytes] for what has been combined
+  char* partial = nullptr;   // [piece_bytes] for the combined piece
   char* partials = nullptr;  // [kDirectPiece] for each depth of the tree
 
   // The operation under way; nullptr: none.
@@ -248,7 +248,7 @@ void begin(Seat& seat, const Call& call) {
   seat.step = [](Seat& at) { return reinterpret_cast<Operation<Body>*>(at.machine)->step(at); };
 }
 
-// Which machine serves a call; a file each. What has no data is served by Nothing.
+// Which machine serves a call; a file each. Nothing serves the calls without data.
 struct Nothing {
   static constexpr bool kSynchronises = false;
   static bool step(Seat&, const Call&) { return true; }
@@ -267,7 +267,7 @@ void leave(Seat& seat);
 
 // Goes on as far as it can without waiting: is the operation complete, or lost?
 bool advance(Seat& seat);
-// 0, -ETIMEDOUT, or what was lost.
+// 0, -ETIMEDOUT, or the error of the loss.
 int wait(Seat& seat);
 
 // result = left op right. `result` may be `right`; it is `left` only where fold.into_third is there.
@@ -280,7 +280,7 @@ inline void combine(const smelt_fold& fold, const void* left, const void* right,
   fold.into_right(fold.context, left, result, elements);
 }
 
-// What a root tells all others down the tree: where its data are, or its place for theirs.
+// A root's words to all others down the tree: where its data are, or its place for theirs.
 struct Address {
   char* at = nullptr;
   size_t bytes = 0;  // of everybody's part
@@ -297,7 +297,7 @@ inline bool are_as_long(const Seat& seat, size_t bytes) {
 inline bool is_direct(const Seat& seat, size_t bytes) {
   return seat.threads && bytes > typical(ThresholdId::kCopyExchange);
 }
-// ... by all of all, who meet by their notices? Of more participants these would be too many lines.
+// ... by all of all, which meet by their notices? Of more participants these would be too many lines.
 inline bool is_direct_of_all(const Seat& seat, size_t bytes) {
   return is_direct(seat, bytes) && seat.n <= typical(ThresholdId::kAllToAll);
 }

@@ -1,8 +1,8 @@
 // Seats and their memory: in the caller's, in memory for threads, or in a file without a name for processes.
 //
 // There are no addresses in the memory, so each process may have it elsewhere. The tree is in it, as each participant's
-// parent and an order in which parents come before their children and siblings in send order: who opens a seat grows
-// the same tree of it, and keeps that in memory of its own.
+// parent and an order in which parents come before their children and siblings in send order: a participant that opens
+// a seat grows the same tree of it, and keeps that in memory of its own.
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -56,7 +56,7 @@ int write(void* memory, const smelt_context& context, uint64_t name) {
   shared->name = name;
   shared->n = tree.n;
   shared->root = tree.root;
-  // relaxed: whoever reads any of it hears of the seats from us, in a way that orders it.
+  // relaxed: each reader hears of the seats from us, in a way that orders it.
   shared->users.store(tree.n, std::memory_order_relaxed);
   std::memcpy(within<uint16_t>(shared, shape.parents_at()), tree.parent, tree.n * sizeof(uint16_t));
   top_down_order(tree, within<uint16_t>(shared, shape.order_at()));
@@ -185,7 +185,7 @@ int make_seat(Shared* shared, size_t bytes, uint32_t me, int64_t timeout_ns, boo
   auto* seat = make_object<smelt_seat>(shape.n * (sizeof(Edge) + sizeof(uint16_t) + sizeof(Fold)) + 1024 +
                                        2 * shape.piece_bytes() + (deepest + 1) * kDirectPiece);
   if (!seat) return -ENOMEM;
-  // relaxed: only who of several comes first is told.
+  // relaxed: it only tells which of several comes first.
   auto& taken = within<std::atomic<uint32_t>>(shared, shape.taken_at())[me];
   if (taken.exchange(1, std::memory_order_relaxed) != 0) {
     free_object(seat);
