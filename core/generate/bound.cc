@@ -4,11 +4,11 @@
 //
 // 2. Growth. Participants are made anonymous: all that is kept of one is its group (the cores of a cache, say) and that
 //    it has a core, which it shares with some; and of two groups the least edge and the least busy time between them.
-//    Whatever can be done on the machine can be done here, so what is impossible here is impossible there. Counted
-//    backwards from the end, as in the postal model (Bar-Noy, Kipnis: Designing broadcasting algorithms in the postal
-//    model, SPAA 1992): let reach(K, s, j, k) be the most participants that can be told by one of group K to whom s of
-//    time is left, when at most k others of its group are told without leaving the group, and at most j others of its
-//    core. It tells somebody first, or idles:
+//    Everything possible on the machine is possible here, so a value that is impossible here is impossible there.
+//    Counted backwards from the end, as in the postal model (Bar-Noy, Kipnis: Designing broadcasting algorithms in the
+//    postal model, SPAA 1992): let reach(K, s, j, k) be the most participants that can be told by a member of group K
+//    with s of time left, when at most k others of its group are told without leaving the group, and at most j others
+//    of its core. It tells somebody first, or idles:
 //
 //      reach(K, s, j, k) = max of
 //        reach(K, s - 1, j, k)
@@ -379,7 +379,7 @@ struct Pair {
   double bound = 0;  // a rough one, without weights
 };
 
-// 2 with unit weights: at least `best`, which is what is known already.
+// 2 with unit weights: at least `best`, the bound known already.
 double unweighted(Growth& growth, double best) {
   double range = best > 0 ? 1.5 * best : 1;
   for (uint32_t round = 0; round < kRefinements; ++round) {
@@ -396,7 +396,7 @@ double unweighted(Growth& growth, double best) {
   return best;
 }
 
-// 3: zones by the root's. Slopes are chosen by `rough`; what counts is `fine`.
+// 3: zones by the root's. Slopes are chosen by `rough`; only `fine` counts.
 double weighted(const TreeProblem& problem, int root, const Grouping& groups, const Grouping& zones, Growth& rough,
                 Growth& fine, double best, Arena& arena) {
   auto* zone_of = arena.make<uint16_t>(groups.count);

@@ -1,4 +1,4 @@
-// Who shares a cluster: the last-level cache of a NUMA node, the closest company that a machine names.
+// Clusters: the participants behind one last-level cache of a NUMA node, the closest company that a machine names.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 // After round r everybody has heard of the (W + 1)^(r + 1) participants before itself, so ceil(log(n) to the base
 // W + 1) rounds are enough, for any n. Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988
 // (W = 1); Hoefler et al., "Fast barrier synchronization for InfiniBand", IPDPS 2006 (n-way). In the last round a
-// distance of n or more would lead round the circle to what has been heard already: those messages are left out.
+// distance of n or more would lead round the circle to participants heard of already: those messages are left out.
 #include "generate/patterns.h"
 
 namespace smelt {

@@ -2,8 +2,8 @@
 // Networks 1 (1971), whose idea of splitting a set between one branch and the rest of the tree is used here with an
 // order of service and a maximum instead of a sum.
 //
-// Let f[v][S] be the least value with which v serves all of S, itself not in S. Somebody, c, is served first, and c
-// serves some part of S in turn; with c that is T. What is left, S - T, is v's:
+// Let f[v][S] be the least value with which v serves all of S, itself not in S. Some participant c is served first, and
+// c serves some part of S in turn; with c that is T. The rest, S - T, is v's:
 //
 //   f[v][0] = 0
 //   f[v][S] = min over T in S, c in T of   max( edge(v,c) + f[c][T - c],  busy(v,c) + f[v][S - T] )
@@ -79,7 +79,7 @@ uint32_t without_lowest(uint32_t set) { return set & (set - 1); }
 struct Search {
   uint32_t n;
   uint32_t places;               // those who may be in a set: everybody, or all but the root
-  uint16_t participant[kLanes];  // who stands at each place; a given root at the last
+  uint16_t participant[kLanes];  // the participant at each place; a given root at the last
   Row edge[kLanes];              // [c].of[v]: by places, and other than in the problem the child first
   Row busy[kLanes];
   Row* best;   // [1 << places] .of[v]: f[v][S]; of those in S f[c][S - c]
@@ -177,7 +177,7 @@ struct Search {
   // children: the parts T are tried in rising order.
   void grow(uint32_t v, uint32_t set, Tree& tree) const {
     while (set != 0) {
-      uint32_t child = lowest(set), part = set;  // what stays should somebody's costs be no numbers
+      uint32_t child = lowest(set), part = set;  // they stay should a cost be no number
       float least = std::numeric_limits<float>::infinity();
       for (uint32_t t = (0 - set) & set; t != 0 && !(least <= best[set].of[v]); t = (t - set) & set) {
         const float rest = best[set ^ t].of[v];

@@ -7,12 +7,12 @@
 //   ready(v) + edge(v,c) + look-ahead(c)
 //
 // among everybody who has it (v) and everybody who has not (c). Two things are looked ahead at:
-//   1. what c can do with it: its mean edge to its own cluster. A good sender is told before a bad one.
-//   2. what waits for it: if nobody in c's group has been told yet, all of that group waits, and takes about as long as
-//      a broadcast among that many alike takes (below). It is subtracted: without it a greedy choice puts off the long
-//      ways to the end, where they cost the most. This is the paper's "remote first", but only as far as the group is
-//      worth it. Groups are those of all levels (levels.h), from cores to sockets; the one that takes the longest
-//      counts.
+//   1. the use that c has for it: its mean edge to its own cluster. A good sender is told before a bad one.
+//   2. the group that waits for it: if nobody in c's group has been told yet, all of that group waits, and takes about
+//      as long as a broadcast among as many equal participants takes (below). It is subtracted: without it a greedy
+//      choice puts off the long ways to the end, where they cost the most. This is the paper's "remote first", but only
+//      as far as the group is worth it. Groups are those of all levels (levels.h), from cores to sockets; the one that
+//      takes the longest counts.
 //
 // The score of c rises when a group of it is entered, and never falls; so a sender's best choice of an earlier moment
 // is a lower bound of its best choice now, and is only looked for again when it comes first and is no longer true.
@@ -27,8 +27,8 @@ namespace smelt {
 
 namespace {
 
-// A broadcast among `members` that are all alike: whoever has it sends every `busy`, each message takes `edge`. The
-// times at which somebody is free lie in a heap; the earliest sends.
+// A broadcast among `members` that are all alike: each member that has it sends every `busy`, each message takes
+// `edge`. The times at which members are free lie in a heap; the earliest sends.
 float alike(uint32_t members, double edge, double busy, double* heap) {
   std::greater<double> later;
   heap[0] = 0;

@@ -11,7 +11,7 @@ struct GreedyWeights {
   float urgency = 1;     // of what a whole group still needs that nobody has entered; 0: it has no say
 };
 
-// What greedy construction asks about the groups of a machine, once for all its trees.
+// The groups of a machine as greedy construction needs them, once for all its trees.
 struct GroupNeeds {
   float* time = nullptr;        // [levels][n] by group: how long a broadcast within it takes, about
   float* local_edge = nullptr;  // [n] mean edge to the own cluster
@@ -20,8 +20,8 @@ struct GroupNeeds {
 // O(n^2) for each level. 0 or -ENOMEM, then nothing is left in the arena.
 int study_groups(const TreeProblem& problem, const Levels& levels, Arena& arena, GroupNeeds* out);
 
-// A spanning tree from `root` into `out`, which is a made tree of problem.n; whatever is in it is forgotten. O(n^2) as
-// a rule. 0; -EINVAL for a root out of range; -ENOMEM, then `out` is unchanged. The arena is as before either way.
+// A spanning tree from `root` into `out`, which is a made tree of problem.n; its contents are forgotten. O(n^2) as a
+// rule. 0; -EINVAL for a root out of range; -ENOMEM, then `out` is unchanged. The arena is as before either way.
 int greedy_tree(const TreeProblem& problem, const Levels& levels, const GroupNeeds& needs, uint16_t root,
                 GreedyWeights weights, Arena& arena, Tree* out);
 

@@ -1,4 +1,4 @@
-// Who is near to whom, as the costs tell: groupings of the participants from fine to coarse. See levels.cc.
+// Nearness, as the costs tell it: groupings of the participants from fine to coarse. See levels.cc.
 #pragma once
 
 #include "generate/problem.h"

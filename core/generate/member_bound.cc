@@ -1,11 +1,12 @@
-// A lower bound for a changing set. That of a larger set is none for a smaller one: whoever leaves may have been the
-// detour that others went by, or the one it was dear to reach. So what is kept is only, for each member and each level
-// of groups (levels.h), the cheapest edge that comes from another group, and from whom: a leave looks anew for those
-// who lose theirs, a join compares once with each. From that, for each level, its groups being units that are told when
-// one of theirs is told from outside:
+// A lower bound for a changing set. That of a larger set is none for a smaller one: a leaver may have been the detour
+// that others went by, or the one it was dear to reach. So only this is kept for each member and each level of groups
+// (levels.h): the cheapest edge that comes from another group, and its sender. A leave looks anew for the members that
+// lose theirs, a join compares once with each. From that, for each level, its groups being units that are told when one
+// of theirs is told from outside:
 //   1. Say that all messages between units arrive as soon as the quickest, and keep their sender as short as the
-//      shortest; and that who is told can send with as many as the largest unit has. Then the k-th message begins at
-//      F(k) at the earliest (the postal model; Bar-Noy, Kipnis, SPAA 1992, with several senders at a place).
+//      shortest; and that a unit that is told can send with as many members as the largest unit has. Then the k-th
+//      message begins at F(k) at the earliest (the postal model; Bar-Noy, Kipnis, SPAA 1992, with several senders at a
+//      place).
 //   2. The message that tells a unit takes the cheapest edge into it at least. Of the units of one group of a coarser
 //      level, which is not the root's, one is told from outside that group; no choice of it leaves smaller numbers than
 //      that of the unit with the largest. So there is one number for each unit but the root's.
@@ -173,7 +174,7 @@ double MemberBound::bound_of(uint32_t level, int root) const {
   const float* const number = numbers_ + (root < 0);
   double highest = 0;
   for (uint32_t k = 0, busy = 0, arrived = 0, used = 0; k + 1 < units; ++k) {
-    // Every message that begins lets others begin: its sender's next, and the first ones of all who are told by it.
+    // Every message that begins lets others begin: its sender's next, and the first ones of all members that it tells.
     starts_[k] = k < largest ? 0 : std::min(starts_[busy] + shortest, starts_[arrived] + quickest);
     if (k >= largest) {
       if (starts_[busy] + shortest <= starts_[arrived] + quickest) {

@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-// Over a problem of all who may ever be members; nobody is at first. Nothing is allocated after make(). One thread at a
-// time.
+// Over a problem of all participants that may ever be members; at first none is. Nothing is allocated after make(). One
+// thread at a time.
 class MemberBound {
  public:
   // 0 or -ENOMEM, then nothing is left in the arena. Takes about 200 n bytes.
@@ -31,7 +31,7 @@ class MemberBound {
   void look_around(uint16_t c);
   double bound_of(uint32_t level, int root) const;
 
-  struct Way {  // the cheapest that comes from a member of another group, and who that is
+  struct Way {  // the cheapest that comes from a member of another group, and that member
     float edge;
     uint16_t from;
   };

@@ -1,10 +1,10 @@
 // Mending a tree: incremental change, which the paper leaves to future work (Kaestle et al., OSDI 2016). A program's
-// team loses a thread, or a rank is added; a search from the beginning costs a tenth of a second, and what it would
-// find is most of the tree that is there.
+// team loses a thread, or a rank is added; a search from the beginning costs a tenth of a second, and it would find
+// most of the tree that is there.
 //
 //   leave   v was a leaf: it goes. Otherwise its children go to its parent, or somebody takes its place and leaves its
-//           own children to whoever is above it: v's first children and some leaves are tried, and for a root that is
-//           the only way.
+//           own children to its parent: v's first children and some leaves are tried, and for a root that is the only
+//           way.
 //   join    v is told last by the member for which that is soonest; the few who promise most are tried.
 //   both    then some moves, of which those stay that make the tree no worse: hill climbing on the critical path, whose
 //           members are the only ones that can shorten it. Most candidates are aimed: v goes where it would be told the
@@ -20,8 +20,8 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kParentsTried = 4;     // of who joins
-constexpr uint32_t kSuccessorsTried = 8;  // of who leaves
+constexpr uint32_t kParentsTried = 4;     // of a joiner
+constexpr uint32_t kSuccessorsTried = 8;  // of a leaver
 constexpr uint32_t kEditsAtOnce = 2;      // between two keep()s: a swap, and a removal
 
 }  // namespace
@@ -82,7 +82,7 @@ void Mender::store(Tree& tree, uint16_t* members) const {
 
 // ---- change -------------------------------------------------------------------------------------------------------
 
-// Who is critical, and from when on everybody has time for one more child.
+// The critical members, and the time from which each member has time for one more child.
 void Mender::find_ways() {
   critical_count_ = editor_.critical(critical_);
   uint32_t known = 0;
@@ -115,7 +115,7 @@ uint16_t Mender::cheapest_parent(uint16_t v) const {
   return best;
 }
 
-// One edit, if what is drawn makes sense.
+// One edit, if the drawn one makes sense.
 bool Mender::move() {
   const uint32_t dice = random_.below(8);
   // The root has a part in everything: anybody may take its place.
@@ -151,7 +151,7 @@ void Mender::improve() {
   for (uint32_t tried = 0; tried < moves_ && count() > 2; ++tried) {
     if (critical_count_ == 0) find_ways();
     if (!move()) continue;
-    // What makes it worse may be the first half of what makes it better.
+    // A move that makes it worse may be the first half of an improvement.
     if (editor_.value() > now && (random_.next() & 1)) move();
     const double then = editor_.value();
     if (then > now) {

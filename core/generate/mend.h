@@ -7,8 +7,9 @@
 
 namespace smelt {
 
-// Over a problem of all who may ever take part. Everything is allocated by make(); a change allocates nothing and takes
-// microseconds, no clock is read, and the same calls in the same order give the same trees. One thread at a time.
+// Over a problem of all participants that may ever take part. Everything is allocated by make(); a change allocates
+// nothing and takes microseconds, no clock is read, and the same calls in the same order give the same trees. One
+// thread at a time.
 class Mender {
  public:
   // `edge` and the rest of the problem stay the caller's and must outlive this. `free_root`: moves may make anybody the

@@ -35,7 +35,7 @@ struct Grower {
     });
   }
 
-  // The nearest outsider of member i. Who has joined stays joined, so each row is walked once: O(n^2) in all.
+  // The nearest outsider of member i. A member that has joined stays joined, so each row is walked once: O(n^2) in all.
   uint16_t nearest(uint16_t i) {
     const uint16_t* const row = order + size_t{i} * costs.n;
     while (joined(row[next[i]])) ++next[i];

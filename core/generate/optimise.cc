@@ -78,7 +78,7 @@ struct Candidates {
   }
 };
 
-// Who sends at the lowest mean edge, not too many of one cluster.
+// The senders with the lowest mean edge, not too many of one cluster.
 uint32_t cheap_senders(const TreeProblem& problem, const uint16_t* cluster, double* mean, uint16_t* by_mean,
                        uint16_t* out) {
   const uint32_t n = problem.n;
@@ -179,7 +179,7 @@ struct Annealing {
     }
   }
 
-  // One edit, if what is drawn makes sense.
+  // One edit, if the drawn one makes sense.
   bool edit() {
     const uint16_t v = somebody();
     const uint32_t dice = random.below(16);

@@ -10,7 +10,7 @@
 namespace smelt {
 
 inline constexpr uint32_t kDefaultMoves = ~0u;
-uint32_t default_moves(uint32_t n);  // what that stands for: a tenth of a second or less
+uint32_t default_moves(uint32_t n);  // the number that 0 stands for: a tenth of a second or less
 
 struct OptimiseSettings {
   uint32_t moves =
@@ -18,7 +18,7 @@ struct OptimiseSettings {
   uint32_t seeds = 8;  // annealing runs, >= 1; they share the moves and the time
   uint64_t seed = 1;   // same problem, settings and seed: same tree, unless the limits below cut in
   SearchLimits limits;
-  double enough = 0;  // no search below this value: what a lower bound says cannot be beaten, or 0
+  double enough = 0;  // no search below this value: a lower bound, which cannot be beaten, or 0
   std::span<const Tree* const>
       starts;  // known trees; the result is above none of them. Those with another root do not count.
 };

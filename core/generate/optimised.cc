@@ -1,6 +1,6 @@
 // The optimised tree: exact.cc for few participants, optimise.cc for many, which starts from every other tree that the
-// registry has. As a row of the registry it is the tree for broadcasts, found with what a program that starts can
-// spend; who knows the operation and has more time goes by schedule/choose.h.
+// registry has. As a row of the registry it is the tree for broadcasts, found in the time that a starting program can
+// spend; a caller that knows the operation and has more time goes by schedule/choose.h.
 #include "generate/optimised.h"
 
 #include "generate/exact.h"

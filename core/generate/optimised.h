@@ -1,4 +1,4 @@
-// The search for the best tree, whoever wants it and however long it may take: see optimised.cc.
+// The search for the best tree, for any caller and any length of time: see optimised.cc.
 #pragma once
 
 #include "generate/optimise.h"
@@ -12,7 +12,7 @@ struct SearchEffort {
   uint32_t moves =
       0;  // of annealing above that, and of the search for partners; 0: greedy construction alone, no such search
   uint64_t seed = 1;
-  SearchLimits limits;  // with limits, what is found depends on the time there was
+  SearchLimits limits;  // with limits, the result depends on the time there was
 };
 // While a program starts: about a millisecond, and the same for everybody who computes it.
 inline constexpr SearchEffort kStartEffort{};

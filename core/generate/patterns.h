@@ -37,7 +37,7 @@ inline int start_tree(uint32_t n, int root, uint16_t own_choice, Arena& arena, T
   return make_tree(n, root < 0 ? own_choice : static_cast<uint16_t>(root), arena, out);
 }
 
-// Static trees are drawn over positions with the root at position 0. Who stands there: participant = position, but
+// Static trees are drawn over positions with the root at position 0. The participant there: participant = position, but
 // the root and participant 0 have changed places.
 inline uint16_t at_position(uint32_t position, uint16_t root) {
   if (position == 0) return root;

@@ -30,7 +30,7 @@ struct Tree {
 int make_tree(uint32_t n, uint16_t root, Arena& arena, Tree* out);
 
 void append_child(Tree& tree, uint16_t parent, uint16_t child);
-void cut_child(Tree& tree, uint16_t child);  // its own subtree stays with it; not for who has no parent
+void cut_child(Tree& tree, uint16_t child);  // its own subtree stays with it; `child` must have a parent
 // Children of `parent` in send order into `out` (room for n); returns how many.
 uint32_t children_of(const Tree& tree, uint16_t parent, uint16_t* out);
 void set_children(Tree& tree, uint16_t parent, const uint16_t* children, uint32_t count);  // same set, new order

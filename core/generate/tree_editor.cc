@@ -255,7 +255,7 @@ void TreeEditor::load(const Tree& tree) {
   log_count_ = 0;
   root_ = tree.root;
   for (uint32_t v = 0; v < problem_.n; ++v) seats_[v] = Seat{0, 0, 0, kNobody, kNobody, kNobody, kNobody, kNobody};
-  // Depth first along the tree's own links, a list being built when all who will stand in it have their values.
+  // Depth first along the tree's own links, a list being built when all its future members have their values.
   for (uint16_t v = root_;;) {
     while (tree.first[v] != kNobody) v = tree.first[v];
     for (;;) {

@@ -4,9 +4,9 @@
 // follows from one walk over v's children. After an edit the values of the changed places and of their ancestors are
 // computed anew, upwards, and only until one comes out as it was: a change away from the critical path seldom gets far.
 //
-// Taking back costs what the edit cost and computes nothing: every link, unlink and new value is written to a log, and
+// Taking back costs as much as the edit and computes nothing: every link, unlink and new value is written to a log, and
 // undo() plays it backwards (Knuth's dancing links: an element that is taken out still knows its neighbours). So values
-// never drift: a tree has the same value, to the bit, whatever was tried in between, and it is that of
+// never drift: a tree has the same value, to the bit, no matter which edits were tried in between, and it is that of
 // sort_and_value().
 #pragma once
 
@@ -18,7 +18,8 @@ class TreeEditor {
  public:
   // Room for the problem, and to take back so many edits at once; load() comes next. 0 or -ENOMEM.
   int make(const TreeProblem& problem, Arena& arena, uint32_t edits = 1);
-  void load(const Tree& tree);   // whoever the root does not reach is no member, and takes no part in what follows
+  void load(const Tree& tree);   // participants that the root does not reach are no members, and take no part in what
+                                 // follows
   void store(Tree& tree) const;  // a made tree of the same n
 
   double value() const { return seats_[root_].value; }
@@ -34,7 +35,7 @@ class TreeEditor {
   // not among them.
   uint32_t critical(uint16_t* out) const;
 
-  // Edits. What each asks for is the caller's duty.
+  // Edits. Their conditions are the caller's duty.
   void relocate(uint16_t v, uint16_t parent);  // v is not the root, parent is not below v
   void swap_labels(uint16_t a, uint16_t b);    // a != b: they change places, roots among them
   void swap_subtrees(uint16_t a, uint16_t b);  // neither below the other
@@ -42,13 +43,13 @@ class TreeEditor {
   void insert(uint16_t v, uint16_t parent);    // v is no member
   void move_alone(uint16_t v, uint16_t parent);  // v is not the root, parent != v: v is removed and inserted as a leaf
 
-  void keep() { log_count_ = 0; }  // what was done since the last keep() or load() stands
+  void keep() { log_count_ = 0; }  // the edits since the last keep() or load() stand
   void undo();                     // ... is taken back
 
  private:
   struct Seat {
     double value;  // of its subtree
-    double tail;   // edge - busy + value: what follows its parent's being busy with it
+    double tail;   // edge - busy + value: the time after its parent was busy with it
     float busy;    // of its parent with it
     uint16_t parent, first, last, next, previous;
   };
