@@ -1,4 +1,4 @@
-// What every benchmark between CPUs needs: lines in pages of their own, waiting for a line, letting things settle.
+// The common part of benchmarks between CPUs: lines in pages of their own, waiting for a line, letting things settle.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace smelt {
 
-// Room for a T in fresh pages: whoever touches them first decides on which NUMA node they lie. Zeroed memory is what a
-// Line starts as (its bell apart, which nobody rings here), so a T made of lines may also be used without being
+// Room for a T in fresh pages: the thread that touches them first decides on which NUMA node they lie. A Line starts as
+// zeroed memory (its bell apart, which nobody rings here), so a T made of lines may also be used without being
 // constructed by its owner.
 template <typename T>
 class MappedLines {
@@ -29,10 +29,10 @@ class MappedLines {
   void* const memory_;
 };
 
-// Spins, as the waits of an idle machine do that are measured. Who has not been answered for far longer than a message
-// takes has a partner who lost its CPU to somebody else, and that sample is spoilt anyway. To go on spinning then would
-// use up the own time slice, and between sixty busy processes two who spin by turns meet once in many seconds. Who
-// sleeps instead is preferred by the scheduler when it wakes, so both are soon there together.
+// Spins, as the measured waits of an idle machine do. If no answer has come for far longer than a message takes, the
+// partner has lost its CPU to another thread, and that sample is spoilt anyway. To go on spinning then would use up the
+// own time slice, and between sixty busy processes two that spin by turns meet once in many seconds. So the waiter
+// sleeps instead: the scheduler prefers it when it wakes, and both are soon there together.
 inline void await(const Epoch& flag, uint64_t epoch) {
   constexpr uint32_t kPatient = 1u << 13, kAgain = 1u << 11;  // polls, 10 to 40 ns each
   constexpr timespec kNap{0, 50'000};
@@ -48,7 +48,7 @@ inline void await(const Epoch& flag, uint64_t epoch) {
 
 inline double ns_between(uint64_t start, uint64_t end) { return static_cast<double>(end - start) * ns_per_tick(); }
 
-// Longer than the slowest hop known: whoever was told something is back in its polling loop.
+// Longer than the slowest hop known: a receiver that was told something is back in its polling loop.
 inline constexpr double kSettleNs = 500;
 inline void settle() {
   const uint64_t start = ticks();

@@ -1,5 +1,6 @@
-// A round needs no acknowledgement: who has all lines of its partners' round has read theirs of the one before, so it
-// may overwrite them. Nor need all begin at once: who is ahead waits for its partner in the first round.
+// A round needs no acknowledgement: a sender that has all lines of its partner's round knows that the partner has read
+// its lines of the round before, so it may overwrite them. Nor need all begin at once: a sender that is ahead waits for
+// its partner in the first round.
 #include "measure/bursts.h"
 
 #include <map>
@@ -14,7 +15,7 @@
 namespace smelt {
 namespace {
 
-// Zeroed pages are lines as they start; whoever stores one first decides on which node it lies.
+// Zeroed pages are lines as they start; the thread that stores one first decides on which node it lies.
 struct Unmap {
   size_t bytes;
   void operator()(Line* lines) const { os::unmap_pages(lines, bytes); }

@@ -1,4 +1,4 @@
-// Many pairs of CPUs that tell each other lines at the same time: what shows where messages queue.
+// Many pairs of CPUs that tell each other lines at the same time, which shows where messages queue.
 #pragma once
 
 #include <span>

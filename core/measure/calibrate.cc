@@ -158,7 +158,7 @@ Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOpt
   for (const Pu& pu : allowed.pus) cpus.push_back(static_cast<int>(pu.os_index));
   meter.warm_up(cpus);
   CalibrationOptions affordable = options;
-  // What a quota of CPU time throttles is later than the test of company can see.
+  // A quota of CPU time throttles later than the test of company can see.
   if (machine.cpu_quota > 0)
     affordable.most_at_once = std::min(options.most_at_once, std::max(1u, machine.cpu_quota / 2));
   Survey survey(allowed.pus, meter, affordable);

@@ -35,21 +35,21 @@ struct CalibrationOptions {
   // Each pair as it is done; one measured again comes again, and the last one counts. Pairs of which only the hop is
   // taken are not handed out: they are quickly taken again.
   std::function<void(const MeasuredPair&)> measured;
-  // After each pair or hop: how many were, how many it will be by what is known now, and the time left. What was
-  // measured may ask for more, so `done` may come up to `total` several times.
+  // After each pair or hop: how many were done, how many there will be as known now, and the time left. The figures may
+  // ask for more measurements, so `done` may come up to `total` several times.
   std::function<void(uint32_t done, uint32_t total, double seconds_left)> progress;
 };
 
 struct Calibration {
   ProfileImage image;                // classes filled in, by distance and rising hop
-  std::vector<std::string> remarks;  // one line each: whatever makes the figures less sure than they look
+  std::vector<std::string> remarks;  // one line each: a reason why the figures are less sure than they look
   std::vector<uint16_t> class_of;    // [n * n] index into image.classes, kNobody on the diagonal
   AllToAll all_to_all;               // of some CPUs: do the figures add up?
   bool ended_early = false;          // CalibrationOptions::seconds were over
   uint32_t at_once = 1;              // pairs that were measured at the same time, at most
 };
 
-// The calibration was stopped; what was measured until then has been handed out by CalibrationOptions::measured.
+// The calibration was stopped; CalibrationOptions::measured has handed out all that was measured until then.
 struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };

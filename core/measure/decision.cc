@@ -17,7 +17,7 @@ bool slower(const Racer& one, const Racer& other) {
   return one.ratio * (1 - one.spread / 2) > other.ratio * (1 + other.spread / 2);
 }
 
-// Who ran more rounds was faster in the one before.
+// A finalist that ran more rounds was faster in the one before.
 std::vector<uint32_t> in_order(const std::vector<Finalist>& finalists) {
   std::vector<uint32_t> order(finalists.size());
   std::iota(order.begin(), order.end(), 0);

@@ -23,8 +23,8 @@
 namespace smelt {
 namespace {
 
-// A schedule in memory of its own. What it took to plan it, which grows with the square of the participants, is given
-// back each time.
+// A schedule in memory of its own. The memory for planning it, which grows with the square of the participants, is
+// given back each time.
 class KeptSchedule {
  public:
   explicit KeptSchedule(const Schedule& schedule)
@@ -52,7 +52,7 @@ struct Candidate {
   bool is_tree = false;
   double predicted = 0;
   KeptSchedule schedule;  // of the operation
-  KeptSchedule closed;    // what is run: the same for a barrier
+  KeptSchedule closed;    // the schedule that is run: the same for a barrier
 };
 
 std::string choice_name(const Choice& choice) {
@@ -96,7 +96,7 @@ SearchEffort effort_for(uint32_t n, int64_t until_ns) {
 }
 
 // Every pattern that serves, with the exchange of other partners where that is cheaper than all, the cheapest first.
-// What is wrong with one is thrown only when choose_best is through: it is code that no exception may pass.
+// An error of one is thrown only when choose_best is through: no exception may pass that code.
 class Field {
  public:
   Field(const Costs& costs, Operation op, Arena& arena) : costs_(costs), op_(op), arena_(arena) {}

@@ -14,7 +14,8 @@
 namespace smelt {
 
 struct FinalistSettings {
-  uint32_t finalists = 10;  // of a race, and who stands for a family (choose_finalists); 0: all, and none is dropped
+  uint32_t finalists = 10;  // of a race, and the representatives of families (choose_finalists); 0: all, and none is
+                            // dropped
   bool distinct = true;     // patterns that give the same schedule are one finalist, under the first name
   uint32_t episodes = 48;   // of a lap
   RaceSettings race{8, 0.25, true};  // its seconds are for both races, its until_ns also for the search before them
@@ -41,7 +42,7 @@ struct TimedSet {
 TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& cpus, Operation op,
                         const FinalistSettings& settings, ProfileImage* keep = nullptr);
 
-// One way between the first two of these CPUs, as the profile has it: what Racer::reference is in hops of.
+// One way between the first two of these CPUs, as the profile has it: the hop that Racer::reference counts in.
 double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus);
 
 // Which CPUs programs are likely to use together: one per core for 2, 4, 8 ... cores in the order of the profile, for
@@ -50,11 +51,12 @@ std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image);
 
 struct Races {
   std::vector<TimedSet> sets;        // of those that were run
-  std::vector<std::string> remarks;  // one line each: what could not be, and why
+  std::vector<std::string> remarks;  // one line each: a race that could not be, and why
 };
 
 // Races for each of those and each operation, within about `seconds` in all, and none begun or gone on with after
-// `until_ns` (os::now_ns(); 0: no such time); the image's winners are replaced. What cannot be raced becomes a remark.
+// `until_ns` (os::now_ns(); 0: no such time); the image's winners are replaced. A race that cannot be run becomes a
+// remark.
 Races time_all_finalists(ProfileImage& image, double seconds, const Progress& progress = {}, int64_t until_ns = 0);
 
 }  // namespace smelt

@@ -87,7 +87,7 @@ int open_locked(const std::string& path) {
       fail(fd, taken ? "another 'smelt calibrate' is measuring, and two would disturb each other; wait for it"
                      : fmt::format("cannot be locked ({})", std::strerror(errno)));
     }
-    // Whoever had it before us may have removed it in the meantime.
+    // Its owner before us may have removed it in the meantime.
     if (::fstat(fd, &status) == 0 && status.st_nlink > 0) return fd;
     ::close(fd);
   }

@@ -1,7 +1,7 @@
-// What an unfinished calibration has measured so far, so that the next one goes on from there instead of anew.
+// The figures of an unfinished calibration, so that the next one goes on from there instead of anew.
 //
 // A text file beside the profile-to-be, one line per measured pair, each with its checksum and written by one call:
-// however the process ends, what is in the file can be read up to its last whole line.
+// however the process ends, the file can be read up to its last whole line.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What forked processes need before they are a group (smelt/group.h): a shared page over which a host's two slow
+// The meeting of forked processes before they are a group (smelt/group.h): a shared page over which a host's two slow
 // collectives go. The calibration and the tests of groups both bring their processes together here.
 #pragma once
 

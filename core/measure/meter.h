@@ -1,6 +1,5 @@
-// What a calibration measures with: two implementations, the hardware and a machine that is simulated
-// (simulated_machine.h). Both give samples through the same statistics, so whatever stands above cannot tell them
-// apart.
+// The instrument of a calibration, in two implementations: the hardware and a machine that is simulated
+// (simulated_machine.h). Both give samples through the same statistics, so the code above cannot tell them apart.
 #pragma once
 
 #include <memory>
@@ -31,7 +30,7 @@ class Meter {
 
   // Cores that have slept for long take milliseconds to reach their frequency.
   virtual void warm_up(const std::vector<int>& cpus) = 0;
-  virtual double seconds() = 0;  // since any moment; what it takes to measure moves it on
+  virtual double seconds() = 0;                                     // since any moment; measuring moves it on
   virtual CostUnit unit() const { return CostUnit::kNanoseconds; }  // of all costs that it gives
 };
 

@@ -1,11 +1,11 @@
-// The methods, one against the other, in real processes: what they cost depends on page tables and on system calls
-// between processes, which threads would not show.
+// The methods, one against the other, in real processes: their costs depend on page tables and on system calls between
+// processes, which threads would not show.
 //
 // 1. Three groups of the same processes, each forced into its methods by the settings: flat, sliced, single copy.
 // 2. For every size all methods take turns, a batch each, loose and strict (a barrier after each call, whose time
 //    counts), so that a machine that changes in between changes for all of them. The first round of batches warms up
 //    (pages, shelves, frequency) and does not count.
-// 3. Each participant leaves its times in shared memory; the parent does the arithmetic. So what was measured is there
+// 3. Each participant leaves its times in shared memory; the parent does the arithmetic. So the figures are there
 //    however the processes ended.
 #include "measure/methods.h"
 

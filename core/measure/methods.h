@@ -29,7 +29,7 @@ std::string measure_sets(const std::vector<uint32_t>& cpus, const MethodEffort& 
 
 struct MeasuredMethods {
   std::vector<CurveSet> sets;  // of each group the loose one, then the strict one
-  std::string remark;          // what could not be measured and why; "" for nothing
+  std::string remark;          // the figures that could not be measured and why; "" for none
 };
 
 // For 2 participants (the CPUs of different cores that are nearest by the measured hop) and, from 4 cores on, for

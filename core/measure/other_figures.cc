@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-// Who sleeps and who wakes: the nearest two of different cores, else any two. False: there is one CPU.
+// The sleeper and the waker: the nearest two of different cores, else any two. False: there is one CPU.
 bool waiting_pair(const ProfileImage& image, uint32_t* a, uint32_t* b) {
   const uint32_t n = image.n();
   if (n < 2) return false;
@@ -44,7 +44,7 @@ std::string measure_other_figures(ProfileImage& image, const Progress& progress,
   const auto left_out = [&remark](const std::string& what, const std::string& why) {
     if (remark.empty()) remark = fmt::format("{} could not be measured: {}", what, why);
   };
-  // Runs one part; what it throws becomes the remark.
+  // Runs one part; its exception becomes the remark.
   const auto part = [&](const char* what, const auto& measure) {
     try {
       if (effort.until_ns != 0 && os::now_ns() >= effort.until_ns)

@@ -1,4 +1,4 @@
-// What a message between two CPUs costs, timed on the lines that the transport uses.
+// The costs of a message between two CPUs, timed on the lines that the transport uses.
 //
 // Two pinned threads, a and b, go through one script in lockstep:
 //   1. warm up     until the cores have left their low-power states

@@ -1,4 +1,4 @@
-// The yardstick: what one message between two CPUs costs right now. A virtual machine may move between two runs, so
+// The yardstick: the cost of one message between two CPUs right now. A virtual machine may move between two runs, so
 // every timing is quoted next to a ping-pong taken in the same breath.
 #pragma once
 

@@ -48,7 +48,7 @@ int pin_to(uint32_t cpu) {
     result = -ENOMEM;
   } catch (...) {
   }
-  // No destructors, no flushing: what is in the buffers is the parent's. Its status tells an errno.
+  // No destructors, no flushing: the buffers' contents are the parent's. Its status tells an errno.
   ::_exit(result == 0 ? 0 : result < 0 && result > -kNoErrno ? -result : kNoErrno);
 }
 

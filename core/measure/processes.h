@@ -24,7 +24,7 @@ struct Seat : Member {
 
 // Runs `body` in one forked process per CPU of the list (kernel numbers), all at the same time; it returns 0, a
 // negative errno, or anything else for failure. "" when all succeeded, otherwise one line that says what went wrong.
-// What the children find out they leave in shared memory that the caller mapped before. The caller must have no other
+// The children leave their results in shared memory that the caller mapped before. The caller must have no other
 // threads.
 std::string run_processes(const std::vector<uint32_t>& cpus, const std::function<int(Seat&)>& body, unsigned limit_s);
 

@@ -9,7 +9,7 @@
 //   line(k) = max(line(1), k * w * s)
 //
 // where w is 2 if both directions share it (a cache), else 1. The service time is taken at the largest k: if line(k)
-// has risen there, it is what was seen, otherwise what it can be at most, since so many lines did get through.
+// has risen there, it is the time seen, otherwise the most that it can be, since so many lines did get through.
 //
 // How latency and throughput differ under load, and that a fixed service time per shared thing explains it, is an old
 // observation (Pfister & Norton, "Hot Spot Contention and Combining in Multistage Interconnection Networks", 1985).

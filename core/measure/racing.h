@@ -10,16 +10,16 @@ namespace smelt {
 
 struct RaceSettings {
   uint32_t samples = 8;  // laps of each candidate in the first round, >= 1
-  double seconds = 0.5;  // then the race ends, whoever is left; at least one lap of everybody is run
+  double seconds = 0.5;  // then the race ends, with any number left; at least one lap of everybody is run
   bool halving = true;   // false: nobody is dropped, all run one round of `samples` laps
   int64_t until_ns =
-      0;  // as os::now_ns() counts: then it ends after the lap that is being run, whoever has had none; 0: never
+      0;  // as os::now_ns() counts: then it ends after the lap that is being run, even if some had none; 0: never
 };
 
 struct Racer {
   double ns = 0;         // median of its laps
   double reference = 0;  // median of the references taken right before them
-  double ratio = 0;      // median of lap / reference: what the candidates are ranked by
+  double ratio = 0;      // median of lap / reference: the candidates are ranked by it
   double spread = 0;     // inter-quartile range of that ratio, relative to it
   uint32_t laps = 0;
   uint32_t rounds = 0;  // that it took part in

@@ -32,7 +32,7 @@ std::vector<Candidate> candidates_of(const ProfileImage& image, const std::vecto
   return out;
 }
 
-// What a profile without classes has: one per distance.
+// The classes of a profile that has none: one per distance.
 std::vector<ClassFigures> classes_by_distance(const std::vector<Candidate>& candidates) {
   std::vector<ClassFigures> classes;
   for (uint32_t d = 0; d < kDistances; ++d) {

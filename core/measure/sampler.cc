@@ -80,7 +80,7 @@ class Stratifier {
  private:
   static constexpr int kLevels = 2;  // of blocks: by nodes, by last-level caches
 
-  // All pairs by base class, in the order of their blocks; what is known of them comes off the budget.
+  // All pairs by base class, in the order of their blocks; the known ones come off the budget.
   std::vector<std::vector<Spot>> pairs_by_base() {
     std::vector<std::vector<Spot>> bases(kBaseClasses);
     const auto n = static_cast<uint32_t>(pus_.size());
@@ -147,7 +147,7 @@ class Stratifier {
            });
   }
 
-  // Every way out closes the class, or its parts, for good or until what was wanted is known.
+  // Every way out closes the class, or its parts, for good or until the wanted figures are known.
   void refine(std::vector<Spot> pairs, int level) {
     if (level == 0 ? want(pairs, kSpots, true, kSpots) : want(pairs, kPartSpots, true, kLeastPartSpots))
       return close(std::move(pairs));

@@ -24,7 +24,7 @@ struct Sample {
   DirectionCost forth{}, back{};
 };
 
-// What has been measured so far.
+// The measurements so far.
 class Samples {
  public:
   explicit Samples(uint32_t cpus) : n_(cpus), place_(size_t{cpus} * cpus, kNone) {}
@@ -67,8 +67,8 @@ struct Strata {
   bool done() const { return wanted.empty() && wanted_hops.empty(); }
 };
 
-// What to do next, from what is known. Calling it again with what it wanted comes to an end, with at most kMaxClasses
-// classes. The same answer for the same samples.
+// The next step, from the known samples. Calling it again with the samples that it wanted comes to an end, with at most
+// kMaxClasses classes. The same answer for the same samples.
 Strata stratify(const std::vector<Pu>& pus, const Samples& samples, bool all_pairs);
 
 }  // namespace smelt

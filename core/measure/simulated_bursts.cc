@@ -1,5 +1,6 @@
-// One line after the other in the order of time: out of the core, through what its distance shares, a hop; who has all
-// lines of its round begins the next. Written without a look at schedule/predict.cc, whose prices are held against it.
+// One line after the other in the order of time: out of the core, through the part that its distance shares, a hop; a
+// CPU that has all lines of its round begins the next. Written without a look at schedule/predict.cc, whose prices are
+// held against it.
 #include "measure/simulated_bursts.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ double simulate_bursts(const Costs& costs, std::span<const std::pair<uint32_t, u
     until = at + double{costs.service[static_cast<uint32_t>(service)]};
     return at;
   };
-  using Event = std::pair<double, uint32_t>;  // time, who stores its next line
+  using Event = std::pair<double, uint32_t>;  // time, the CPU that stores its next line
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   for (const auto& [i, cpu] : cpus) events.push({0, i});
   size_t left = cpus.size();  // whose rounds are not over
@@ -60,7 +61,8 @@ double simulate_bursts(const Costs& costs, std::span<const std::pair<uint32_t, u
     cpu.stored = 0;
     if (++cpu.round == kSettled) cpu.settled = cpu.now;
     if (cpu.round == kSettled + kCounted) cpu.counted = cpu.now, --left;
-    if (left > 0) events.push({cpu.now, i});  // who is ahead goes on: the others are to have its company to the end
+    if (left > 0)
+      events.push({cpu.now, i});  // a CPU that is ahead goes on: the others keep its company to the end
   };
   while (left > 0) {
     const auto [now, i] = events.top();

@@ -1,4 +1,4 @@
-// What bursts.h would measure on a machine with given costs.
+// The figures that bursts.h would measure on a machine with given costs.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kClockNs = 10;     // what a reading of the clock shows when nothing lies between two
+constexpr double kClockNs = 10;     // the difference of two readings of the clock with nothing between them
 constexpr double kWarmUpNs = 20e6;  // as the hardware's
 constexpr int kPollerSamples = 64 + 8;
 

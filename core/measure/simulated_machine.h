@@ -38,11 +38,11 @@ struct SimulationSettings {
   double same_llc_factor = 1.2;  // for a pair while another runs on one of its last-level caches
   uint32_t crowd = 16;           // more pairs than these at once slow each other down by
   double crowd_factor = 1.2;     //   this
-  // By distance: Costs::service, in the machine's unit; below 0: what the file says.
+  // By distance: Costs::service, in the machine's unit; below 0: as in the file.
   std::array<double, kDistances> service = {-1, -1, -1, -1, -1, -1};
 };
 
-// What a simulated second is made of: thread starts, and every round trip and sample that the hardware would do.
+// Simulated seconds are thread starts, and every round trip and sample that the hardware would do.
 class SimulatedMachine final : public Meter {
  public:
   SimulatedMachine(const MachineFile& file, const SimulationSettings& settings);
@@ -55,8 +55,8 @@ class SimulatedMachine final : public Meter {
   double seconds() override { return now_ns_ * 1e-9; }
   CostUnit unit() const override { return file_.unit; }
 
-  const Machine& machine() const { return machine_; }    // what calibrate is to be called with
-  const Costs& truth() const { return file_.overlap; }   // what it should find out, undisturbed
+  const Machine& machine() const { return machine_; }    // for calibrate
+  const Costs& truth() const { return file_.overlap; }   // calibrate should find these, undisturbed
   double seconds_of_all_pairs() const;                   // measured one after the other, nothing repeated
   uint64_t pairs_measured() const { return measured_; }  // calls of measure() count each of their pairs
 

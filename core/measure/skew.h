@@ -1,13 +1,13 @@
 // How long the threads stay away before each episode of a skewed lap (track.h).
 //
-// Threads seldom reach a barrier together: one has more to compute than another. What a pattern costs then is what is
-// left to do when the last one comes, and that is not what it costs when all come at once: a tree of large arity has
-// little left for a late one near its root, a pattern in rounds has all its rounds left (Eichenberger, Abraham: Impact
-// of load imbalance on the design of software barriers, ICPP 1995; that programs do arrive apart: Faraj, Patarasuk,
-// Yuan: A study of process arrival patterns for MPI collective operations, ICS 2007).
+// Threads seldom reach a barrier together: one has more to compute than another. Then the cost of a pattern is the work
+// left to do when the last one comes, which is not its cost when all come at once: a tree of large arity has little
+// left for a late one near its root, a pattern in rounds has all its rounds left (Eichenberger, Abraham: Impact of load
+// imbalance on the design of software barriers, ICPP 1995; that programs do arrive apart: Faraj, Patarasuk, Yuan: A
+// study of process arrival patterns for MPI collective operations, ICS 2007).
 //
 // No clock of one CPU is compared with another's. The delays are drawn by counting, not by state: anybody can tell
-// anybody's. So whoever times a lap knows the longest delay of each episode, and what an episode took beyond that is
+// anybody's. So the timer of a lap knows the longest delay of each episode, and the time of an episode beyond that is
 // the pattern's.
 #pragma once
 

@@ -4,8 +4,9 @@
 // 3. canaries   again half-way, oftener where that is long, and after every list: a class whose canary has changed is
 //               measured anew
 // 4. agree?     in the end the cheapest and the dearest pair of every class, and some in between, are compared with a
-//               fresh ping-pong: what was disturbed for a while only is mostly found at the edges
-// Whatever is still not alike after two new beginnings is marked. When the time is over, what there is has to do.
+//               fresh ping-pong: a figure that was disturbed for a while only is mostly found at the edges
+// A class that is still not alike after two new beginnings is marked. When the time is over, the figures at hand have
+// to do.
 #include "measure/survey.h"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ CpuPair Survey::cpus(Spot spot) const {
 
 bool Survey::time_is_over() const { return end_s_ > 0 && meter_.seconds() >= end_s_; }
 
-// Whoever calls it has nothing in its hands that would be lost.
+// Its caller has nothing in its hands that would be lost.
 void Survey::stop_if_asked() const {
   if (options_.stop && options_.stop->load(std::memory_order_relaxed)) throw Interrupted();
   if (time_is_over()) throw TimeIsOver();
@@ -217,7 +218,7 @@ bool Survey::classes_agree(bool last) {
     else if (wrong == kMostWrong || static_cast<size_t>(wrong) * 2 > spots.size())
       start_again(one.base);
   }
-  // What was measured together, and is faster alone throughout, was disturbed by its company.
+  // Pairs that were measured together, and are faster alone throughout, were disturbed by their company.
   if (company_.most > 1 && shifts.size() >= kEnoughShifts && median(shifts) < 1 - kLargestCompanyShift) {
     company_ = {};
     agree = false;

@@ -1,5 +1,5 @@
-// Measures what the sampler wants, and trusts nothing blindly: pairs are repeated, canaries are watched, what does not
-// come out alike is measured again or remarked upon.
+// Measures the pairs that the sampler wants, and trusts nothing blindly: pairs are repeated, canaries are watched,
+// figures that do not come out alike are measured again or remarked upon.
 #pragma once
 
 #include <array>

@@ -41,8 +41,8 @@ Track::Track(const std::vector<const Schedule*>& schedules) {
     const uint64_t bytes = Barrier::bytes(*schedule);
     void* memory = os::map_pages(bytes);
     if (!memory) throw UserError("out of memory for the barriers of a measurement");
-    // What the threads of a team of its own wait like, but without ever sleeping: a sleep and a wake-up are no property
-    // of a pattern.
+    // The threads wait like those of a team of its own, but never sleep: a sleep and a wake-up are no property of a
+    // pattern.
     Barrier::create(*schedule, WaitPolicy{kSpinForever, 0, PostOrder::kUnfenced}, memory);
     memory_.push_back(memory);
     bytes_.push_back(bytes);
@@ -123,8 +123,8 @@ double Track::skewed_lap(uint32_t barrier, uint32_t episodes, double most_ns, ui
   const auto most = static_cast<uint32_t>(std::min(most_ns / ns_per_tick(), double{INT32_MAX}));
   const uint64_t all = time_lap({Order::What::kSkewedLap, barrier, episodes, 0, sequence, most});
   // Nobody leaves an episode before the last one has come, so from the first to leave one episode to the first to leave
-  // the next it takes at least the longest delay, whoever that was. The two ends of the lap are read when the first
-  // participant leaves, which need not be the first to leave: only there could it come out below 0.
+  // the next it takes at least the longest delay, no matter whose that was. The two ends of the lap are read when the
+  // first participant leaves, which need not be the first to leave: only there could it come out below 0.
   const uint64_t away = longest_delays(sequence, kWarmUpEpisodes, kWarmUpEpisodes + episodes, n_, most);
   return all < away ? 0 : static_cast<double>(all - away) * ns_per_tick() / episodes;
 }

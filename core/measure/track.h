@@ -1,4 +1,4 @@
-// Threads on their CPUs that run barriers as they are told: what finalists are timed on.
+// Threads on their CPUs that run barriers as they are told: finalists are timed on them.
 #pragma once
 
 #include <cstdint>

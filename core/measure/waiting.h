@@ -1,4 +1,4 @@
-// What waiting costs: a poll, giving way, waking somebody, being woken. WaitFigures of profile/measured.h.
+// The costs of waiting: a poll, giving way, waking a sleeper, being woken. WaitFigures of profile/measured.h.
 #pragma once
 
 #include <cstdint>
