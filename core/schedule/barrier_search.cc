@@ -1,8 +1,8 @@
-// The search for a barrier by trees. What is best for a barrier is neither the best tree to reduce nor the best to
-// broadcast under some root: both share the root, and the release has two ways (messages down a tree, or lines that
-// many poll). So roots are tried, under each the best two trees are searched (generate/optimised.h), every way of
-// releasing is priced as a schedule, and the cheapest root's trees are annealed. It stands here and not beside the
-// trees' search, because only schedules have a price that knows both halves.
+// The search for a barrier by trees. The best barrier is neither the best tree to reduce nor the best to broadcast
+// under some root: both share the root, and the release has two ways (messages down a tree, or lines that many poll).
+// So roots are tried, under each the best two trees are searched (generate/optimised.h), every way of releasing is
+// priced as a schedule, and the cheapest root's trees are annealed. It stands here and not beside the trees' search,
+// because only schedules have a price that knows both halves.
 #include "schedule/barrier_search.h"
 
 #include <cerrno>

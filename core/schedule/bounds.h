@@ -1,4 +1,4 @@
-// What no pattern can go below: the floor under predict.h.
+// The cost below which no pattern can go: the floor under predict.h.
 #pragma once
 
 #include "generate/search_limits.h"

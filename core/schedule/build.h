@@ -7,7 +7,7 @@
 namespace smelt {
 
 struct Choice {
-  Pattern pattern;        // what was chosen
+  Pattern pattern;        // the chosen one
   Tree tree;              // trees only; of a barrier the one that releases
   Tree gather;            // barriers by trees only: the one that gathers; the same root
   Exchange exchange;      // exchanges only

@@ -1,11 +1,11 @@
-// Partner search: a pattern says that place 3 tells place 4; who is in place 3 is free to choose.
+// Partner search: a pattern says that place 3 tells place 4; the participant in place 3 is free to choose.
 //
 // Rings and counterparts are laid out by number or by group, and on a machine whose pairs are all different some other
 // layout is cheaper: neighbours in the ring of a dissemination that sit behind one cache, counterparts in two sockets
 // that have the short way. It is a quadratic assignment problem with a makespan for its sum, so: local search by swaps
 // (Burkard, Rendl: A thermodynamically motivated simulation procedure for combinatorial optimization problems, EJOR 17,
-// 1984). Two participants change places; what raises the predicted makespan by more than the temperature times an
-// exponential variate is taken back. One of the two is one who finishes last, or one of whom nothing is known;
+// 1984). Two participants change places; a swap that raises the predicted makespan by more than the temperature times
+// an exponential variate is taken back. One of the two is one that finishes last, or one of which nothing is known;
 // everything is priced anew each time, as a swap changes the times of nearly everybody.
 #include "schedule/partners.h"
 

@@ -1,7 +1,7 @@
 // The simulation of predict.h. A message's time depends on its sender's program alone, and a wait is served when all
 // its messages have a time, so the programs are simply run (programs.h) and every step is priced once. Where messages
-// queue, it also depends on who sent before: then the signals are run in the order of time. Nobody can come
-// to a signal earlier than a message that has not left yet allows, so each is met once here too.
+// queue, it also depends on earlier senders: then the signals are run in the order of time. Nobody can come to a signal
+// earlier than a message that has not left yet allows, so each is met once here too.
 #include "schedule/predict.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ uint32_t number_groups(const uint16_t* ids, uint32_t n, uint16_t* known, uint16_
 
 }  // namespace
 
-// What messages queue for (Costs::service), and when each of it is free. For all prices under the same costs.
+// The resources that messages queue for (Costs::service), and when each is free. For all prices under the same costs.
 struct Queues {
   uint16_t *core, *llc, *node;  // [n] which one is the participant's, numbered by first appearance
   double* core_free;            // [n]

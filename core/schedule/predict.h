@@ -1,13 +1,13 @@
-// What a schedule costs under a model: a small simulation, exact for the model.
+// The cost of a schedule under a model: a small simulation, exact for the model.
 //
 // Everybody starts at 0. A signal to k peers by separate lines: the i-th leaves at t, is visible to a polling peer at
 // t + hop, and keeps the sender send_busy. By a shared line: one store, visible to each at its hop + (k-1) * poller,
 // that keeps the sender the longest send_busy of the k.
 // A wait for k peers serves the messages in the order in which the receiver can begin with them (visible - recv_busy),
 // or, where the step says so, in the order of the peers:
-// the first is read at max(now + ready_read, visible), which is visible for who was already polling and ready_read for
-// who found it there; each further one at max(now + recv_busy, visible). In the paper's model both are t_receive, which
-// gives the paper's figures to the cycle.
+// the first is read at max(now + ready_read, visible), which is visible for a receiver that was already polling and
+// ready_read for one that found it there; each further one at max(now + recv_busy, visible). In the paper's model both
+// are t_receive, which gives the paper's figures to the cycle.
 //
 // In exchanges everybody sends at once, so there messages also queue for what they share (Costs::service), one after
 // the other in the order in which they leave: for the ports of their core, then for what lies on their way. Trees are
@@ -25,7 +25,7 @@ struct Turn;
 
 struct Prediction {
   double makespan = 0;     // when the last participant is done, in the costs' unit
-  uint16_t last = 0;       // who that is
+  uint16_t last = 0;       // that participant
   double* done = nullptr;  // [n] when each is done
 };
 
@@ -45,19 +45,19 @@ int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Predicti
 // The makespan alone; all scratch is given back.
 int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan);
 
-// What a barrier costs in a loop that does nothing else, per episode: who leaves first comes first the next time, so it
-// is less than the makespan, or the same. Two participants who tell each other share one line (team/barrier.h): the
+// The cost of a barrier in a loop that does nothing else, per episode: the first to leave comes first the next time, so
+// it is less than the makespan, or the same. Two participants that tell each other share one line (team/barrier.h): the
 // later one gets the other's news with the line that it needs for its own store, which takes one transaction, and only
 // the other has to read again; so the episode takes the mean of a hop and a ready read. 0 or an error as for predict;
 // all scratch is given back.
 int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode);
 
-// The same for who prices one schedule many times under the same costs, with other participants in its places: place[i]
-// is who does what the schedule has for i. What does not depend on that is worked out once, and stays in the arena:
-// about 60 bytes per message.
+// The same for a caller that prices one schedule many times under the same costs, with other participants in its
+// places: participant place[i] plays the part of i in the schedule. The part of the work that does not depend on that
+// is done once, and stays in the arena: about 60 bytes per message.
 class Pricer {
  public:
-  // What both point to must outlive it. 0, -EINVAL (also when n differs) or -ENOMEM.
+  // The memory that both point to must outlive it. 0, -EINVAL (also when n differs) or -ENOMEM.
   int make(const Schedule& schedule, const Costs& costs, Arena& arena);
   // Everybody starts at 0. In about 20 ns per message. 0 or -EDEADLK; `done` has room for n, by the schedule's numbers.
   int price(const uint16_t* place, double* done, double* makespan, Trace* trace = nullptr);

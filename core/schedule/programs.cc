@@ -30,7 +30,7 @@ bool in_range(const Schedule& schedule, uint16_t* who) {
   return true;
 }
 
-constexpr uint64_t channel(uint64_t end) { return end >> 32; }  // who to whom
+constexpr uint64_t channel(uint64_t end) { return end >> 32; }  // sender and receiver
 
 }  // namespace
 

@@ -1,7 +1,7 @@
-// Running the programs of a schedule in the mind: what validate and predict share.
+// Running the programs of a schedule in the mind: the common part of validate and predict.
 //
-// Every wait names its peers, so a program meets the same messages in whatever order the participants are run: the
-// order here (whoever can go on goes on) shows what happens in all of them.
+// Every wait names its peers, so a program meets the same messages in any order in which the participants are run: the
+// order here (a participant that can go on goes on) shows what happens in all of them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace smelt {
 
 inline constexpr uint32_t kNoSlot = ~0u;
 
-// Whose turn is when, for who is run in the order of time.
+// Whose turn is when, for participants that are run in the order of time.
 struct Turn {
   double time;
   uint16_t rank, who;

@@ -53,7 +53,7 @@ struct Writer {
     uint16_t c = tree.first[i];
     for (uint32_t line = 0; line < lines; ++line) {
       open(StepKind::kSignal);
-      // Evenly, the longer ones last: what comes later should wait for no more.
+      // Evenly, the longer ones last: later lines should wait for no more.
       for (uint32_t left = (children - line + lines - 1) / lines; left > 0; --left, c = tree.next[c]) add(c);
       schedule.steps[steps].shared_line = schedule.steps[steps].count >= 2;
       close();

@@ -48,11 +48,11 @@ int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Sche
 int lined_barrier_schedule(const Tree& gather, const Tree& release, const Costs& costs, Arena& arena, Schedule* out);
 // A barrier by one tree in which every participant releases all its children through one line.
 int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out);
-// Who signals two or more in one round does it by a shared line.
+// A participant that signals two or more in one round does it by a shared line.
 int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out);
 
-// The same schedule with other participants in its places: who was i becomes place[i]. `place` is a permutation. 0 or
-// -ENOMEM.
+// The same schedule with other participants in its places: participant i becomes place[i]. `place` is a permutation. 0
+// or -ENOMEM.
 int move_participants(const Schedule& schedule, const uint16_t* place, Arena& arena, Schedule* out);
 
 }  // namespace smelt

@@ -25,8 +25,8 @@ struct Verdict {
 // 0 (the verdict is in *out) or -ENOMEM.
 int validate(const Schedule& schedule, Arena& arena, Verdict* out);
 
-// The same for who only wants to know whether it may run: 0, -EINVAL or -ENOMEM. What runs in somebody's program is
-// validated there and then: a wrong schedule would hang or, worse, let go early.
+// The same for a caller that only wants to know whether it may run: 0, -EINVAL or -ENOMEM. A schedule that runs in
+// somebody's program is validated there and then: a wrong one would hang or, worse, let go early.
 int check_schedule(const Schedule& schedule, Arena& arena);
 
 }  // namespace smelt

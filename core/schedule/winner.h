@@ -1,7 +1,7 @@
 // The patterns that won when they were timed on this machine (profile/measured.h: Winner), as schedules.
 //
-// A winner is for a set of CPUs, whatever their order: who runs on which of them takes over that CPU's part. In the
-// profile's pool its words are, with n participants:
+// A winner is for a set of CPUs, in any order: the participant on a CPU takes over that CPU's part. In the profile's
+// pool its words are, with n participants:
 //   [n] indices into the profile | root's place, or kNobody | [n] how many steps each has | a word per step: kind in
 //   bit 0 (1: wait), shared line in bit 1, the number of peers above | the peers' places, a word each
 #pragma once
@@ -20,21 +20,21 @@ void write_winner(const Schedule& schedule, const uint16_t* members, uint32_t* w
 
 struct StoredWinner {
   const Winner* winner = nullptr;  // in the profile
-  Pattern pattern;    // what its name says; its partners may have been searched, so it need not give the schedule
-  Schedule schedule;  // participant i runs on members[i]; in the arena
+  Pattern pattern;                 // by its name; its partners may have been searched, so it need not give the schedule
+  Schedule schedule;               // participant i runs on members[i]; in the arena
 };
 
 // The winner for exactly these CPUs (indices into the profile, each once) and, where the operation has a root, for
-// participant `root` as such; -1: whoever the winner's root is. What is returned is well formed; whether it is correct
-// only validate can say. 0; -ENOENT: nobody measured; -EINVAL: the words are nonsense; -ENOMEM. On success scratch
-// stays in the arena as well.
+// participant `root` as such; -1: for the winner's own root. The result is well formed; only validate can say whether
+// it is correct. 0; -ENOENT: nobody measured; -EINVAL: the words are nonsense; -ENOMEM. On success scratch stays in the
+// arena as well.
 int stored_winner(const Profile& profile, Operation op, int root, std::span<const uint16_t> members, Arena& arena,
                   StoredWinner* out);
 
-// What these participants use: the winner on exactly these CPUs if there is one and it is sound, else the cheapest
-// (choose_best). Either has been checked. `members` are indices into the profile; none, or no profile: nobody knows
-// where the participants run, and `costs` alone decide. Of a winner only the pattern, the schedule and the price are
-// filled in, the price as it was when the race was run. 0, -EINVAL (as choose_best), -ENOMEM.
+// The schedule of these participants: the winner on exactly these CPUs if there is one and it is sound, else the
+// cheapest (choose_best). Either has been checked. `members` are indices into the profile; none, or no profile: nobody
+// knows where the participants run, and `costs` alone decide. Of a winner only the pattern, the schedule and the price
+// are filled in, the price as it was when the race was run. 0, -EINVAL (as choose_best), -ENOMEM.
 int choose_for(const Profile* profile, std::span<const uint16_t> members, Operation op, int root, const Costs& costs,
                Arena& arena, Choice* out);
 
