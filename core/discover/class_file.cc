@@ -1,9 +1,10 @@
 // DESIGN NOTE: four costs from one transfer.
 // Two cores that compare-and-swap a line in turn each take it away from the other: one transaction per half round trip,
 // as long as reading a line that somebody else wrote (ready_read). A hop is two: the store has to invalidate the copy
-// of the receiver, who polls, and the receiver has to fetch the line again. Measured on a Zen 5 machine: ready_read 28,
+// of the polling receiver, and the receiver has to fetch the line again. Measured on a Zen 5 machine: ready_read 28,
 // hop 57 ns in one last-level cache (model/distance.cc), where compare-and-swap takes 17 to 24 on the desktop part.
-// What of a hop keeps its two sides busy nobody publishes; it is the share that cost_model.cc takes for matrix files.
+// Nobody publishes how much of a hop keeps its two sides busy; it is the share that cost_model.cc takes for matrix
+// files.
 #include "discover/class_file.h"
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 //    "note": "what the shape leaves out",            may be missing
 //    "costs": {"same core": {"transfer_ns": 9.1, "source": "who measured it, where it can be read"}, ...}}
 //
-// The classes are those of model/distance.h, each that the shape has and no other. Transfers are what is published for
-// many machines: half the round trip of two cores that compare-and-swap one line. The four costs of model/cost_model.h
+// The classes are those of model/distance.h, each that the shape has and no other. Transfers are published for many
+// machines: half the round trip of two cores that compare-and-swap one line. The four costs of model/cost_model.h
 // follow from it, see class_image.
 #pragma once
 
@@ -32,7 +32,7 @@ struct ClassFile {
   Machine machine;               // the shape
 };
 
-// Throws UserError: what is missing or wrong, as one line.
+// Throws UserError: one line that says what is missing or wrong.
 ClassFile class_file_from_json(const nlohmann::json& root, const JsonChecks& checks);
 
 // Its costs, pair by pair.

@@ -1,8 +1,9 @@
-// What would make measurements wrong, or other than those of a program: what the running system says about itself,
+// Conditions that would make measurements wrong, or other than those of a program, as the running system tells them
 // before anything is timed. `smelt doctor` prints all of it, `smelt calibrate` warns of the part that spoils its
 // figures.
 //
-// What only shows while measuring (a virtual CPU that was moved, a frequency that changed) is found there, not here.
+// Conditions that only show while measuring (a virtual CPU that was moved, a frequency that changed) are found there,
+// not here.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +39,11 @@ struct System {
 };
 System this_system();  // watches for 100 ms
 
-// What timings depend on: frequency, quota, other load, hypervisor, kinds of cores, the set of CPUs. One finding per
+// The conditions of timings: frequency, quota, other load, hypervisor, kinds of cores, the set of CPUs. One finding per
 // subject that this system knows at all, in a fixed order; takes as long as System::wait.
 std::vector<Finding> measurement_conditions(const System& system);
 
-// What a program's threads and processes meet: pinning, NUMA balancing, permissions.
+// The conditions of a program's threads and processes: pinning, NUMA balancing, permissions.
 std::vector<Finding> program_conditions(const System& system);
 
 // The profile that a program started now would use (profile/profile.h): there at all, refused, how old, of which CPUs.

@@ -78,10 +78,10 @@ std::string count_of(size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// What shares a last-level cache where no description of one is shared by two cores, either because there are no caches
-// in it (many virtual machines) or only each core's own (many Arm machines, whose system cache no firmware describes):
-// a cluster of the kernel's, which hwloc makes a group of, a die, or else the package. The runtime has the same rule
-// (profile/guess.cc).
+// The units that share a last-level cache where no description of one is shared by two cores, either because there are
+// no caches in it (many virtual machines) or only each core's own (many Arm machines, whose system cache no firmware
+// describes): a cluster of the kernel's, which hwloc makes a group of, a die, or else the package. The runtime has the
+// same rule (profile/guess.cc).
 void settle_llcs(std::vector<Pu>& pus, const std::vector<uint16_t>& clusters) {
   const auto shared = [&] {
     std::map<uint16_t, uint16_t> core_of;
@@ -120,7 +120,7 @@ Machine machine_from(hwloc_topology_t topology) {
   for (hwloc_obj_t pu = nullptr; (pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu));) {
     const auto above = [&](hwloc_obj_type_t type) { return hwloc_get_ancestor_obj_by_type(topology, type, pu); };
     const hwloc_obj_t core = above(HWLOC_OBJ_CORE);
-    const void* const own = core ? core : pu;  // what stands in for an absent level
+    const void* const own = core ? core : pu;  // stands in for an absent level
     hwloc_obj_t llc = nullptr;
     for (hwloc_obj_t at = pu->parent; at; at = at->parent)
       if (hwloc_obj_type_is_dcache(at->type)) llc = at;
@@ -195,7 +195,8 @@ Topology topology_from_xml(const std::string& text) {
 // hwloc believes what it reads: an object without a cpuset ends the process (2.9). So a child reads it first, and what
 // becomes of the child is known before we do the same.
 bool is_read_by_hwloc(const std::string& text) {
-  // A number of billions where a CPU's stands is sets of billions. What machines have takes a tenth of a second.
+  // A number of billions where a CPU's stands is sets of billions. The numbers of real machines take a tenth of a
+  // second.
   constexpr unsigned kSeconds = 30, kCpuSeconds = 2;
   const pid_t child = ::fork();
   if (child < 0) throw UserError(fmt::format("no process can be started to read XML ({})", std::strerror(errno)));

@@ -1,4 +1,4 @@
-// What the machine is: its processing units (PUs) and what they share, as hwloc finds it.
+// The machine: its processing units (PUs) and the levels that they share, as hwloc finds them.
 //
 // From the running machine, from an hwloc XML file of another one, or from hwloc's synthetic notation. No costs here:
 // those are measured (measure/calibrate.h) or guessed from the shape (guess_image below).

@@ -84,8 +84,8 @@ MachineFile from_profile(const ProfileImage& image, const char* path) {
 }
 
 // hwloc's environment puts another machine in the place of this one, for every program that asks hwloc. It is shown as
-// the machine it is: nobody has measured it, and our profile is not its. What runs here still uses the profile: the
-// runtime does not ask hwloc.
+// the machine it is: nobody has measured it, and our profile is not its. Programs that run here still use the profile:
+// the runtime does not ask hwloc.
 MachineFile pretended_machine(const Machine& machine, const char* by) {
   MachineFile file = from_image(guess_image(machine), by);
   file.note = fmt::format("{} is set: this is the machine that it describes, not the one we run on", by);
@@ -136,7 +136,7 @@ MachineFile from_matrices(const nlohmann::json& root, const JsonChecks& checks, 
   MachineFile file;
   file.name = root.contains("name") ? checks.text(root, "name") : base_name(path);
   file.kind = "matrix";
-  // "measured" says so of t_send and t_receive, never of what is derived from them.
+  // "measured" says so of t_send and t_receive, never of figures derived from them.
   if (root.contains("kind")) file.paper_origin = checks.text(root, "kind");
   if (root.contains("source"))
     file.paper_origin += (file.paper_origin.empty() ? "" : ": ") + checks.text(root, "source");

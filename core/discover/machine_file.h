@@ -1,4 +1,4 @@
-// Whatever describes a machine, read into costs: the one door for `smelt tree`, `smelt predict` and the tests.
+// Any description of a machine, read into costs: the one door for `smelt tree`, `smelt predict` and the tests.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,14 @@ struct MachineFile {
   std::string paper_origin;  // of the paper's; the same, but for a matrix file: there they are the file's own
   std::string note;          // why a profile was passed over, "" when none was
   std::vector<std::string> sources;  // "classes": a line for each cost, and what the shape leaves out
-  bool here = false;                 // the machine we run on: what a process may use and what it would do can be told
+  bool here = false;                 // the machine we run on: we can tell which CPUs a process may use and what it
+                                     // would do
   CostUnit unit = CostUnit::kNanoseconds;
   uint64_t fingerprint = 0;             // of the machine, 0 when not known
   std::vector<uint32_t> cpus;           // the kernel's number of participant i
   std::vector<uint16_t> package, core;  // [n], as in the profile; one package and a core each where not known
   std::vector<CurveSet> curves;         // of the methods of groups, where the profile has some
-  // What else a profile has measured (profile/measured.h); empty or 0 where there is none
+  // A profile's other figures (profile/measured.h); empty or 0 where there is none
   std::vector<ClassFigures> classes;
   std::vector<Winner> winners;
   std::vector<std::vector<uint32_t>> winner_cpus;  // [winners] kernel numbers
@@ -39,7 +40,7 @@ struct MachineFile {
   float one_way_hop = 0;                 // of the ping-pong
   Costs overlap;                         // the overlap-aware costs
   Costs paper;                           // the same machine under the paper's additive model
-  std::shared_ptr<MappedArena> storage;  // what both point into
+  std::shared_ptr<MappedArena> storage;  // both point into it
 };
 
 // `what` is one of

@@ -7,8 +7,8 @@
 namespace smelt {
 
 // Throws UserError, one line that begins with "synthetic:", where `description` multiplies to more than kMaxProfileCpus
-// of anything or numbers a processing unit beyond what a kernel has. Whatever else is wrong with it is left for hwloc
-// to refuse.
+// of anything or numbers a processing unit beyond what a kernel has. All other errors in it are left for hwloc to
+// refuse.
 void check_synthetic_size(const std::string& description);
 
 }  // namespace smelt

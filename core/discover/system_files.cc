@@ -34,7 +34,7 @@ std::vector<uint32_t> SystemFiles::cpu_list(const std::string& file) const {
 }
 
 std::vector<uint32_t> cpus_of_list(const std::string& text) {
-  constexpr unsigned long kMost = 65536;  // more CPUs than any kernel has: what is larger is no list
+  constexpr unsigned long kMost = 65536;  // more CPUs than any kernel has: a larger number is no list
   std::vector<uint32_t> cpus;
   const char* at = text.c_str();
   while (*at) {
