@@ -9,8 +9,8 @@
 
 namespace smelt {
 
-// The participants in the order in which pictures show them: by NUMA node, last-level cache and core, so that what is
-// near in the machine is near in the picture.
+// The participants in the order in which pictures show them: by NUMA node, last-level cache and core, so that near CPUs
+// of the machine are near in the picture.
 struct Rows {
   struct Block {
     uint32_t first, count;  // rows
@@ -53,8 +53,8 @@ struct TreeLayout {
 };
 TreeLayout lay_out_tree(const Tree& tree);
 
-// Who waits for whom: a message's round is the number of messages, one after the other, that its sender must have
-// waited for. In an exchange these are its rounds, in a broadcast the tree's levels.
+// The waits between participants: a message's round is the number of messages, one after the other, that its sender
+// must have waited for. In an exchange these are its rounds, in a broadcast the tree's levels.
 struct RoundChart {
   struct Message {
     uint16_t from, to;
@@ -66,7 +66,7 @@ struct RoundChart {
 };
 RoundChart lay_out_rounds(const Picture& picture);
 
-// What everybody does when, from a traced run of the prediction.
+// Everybody's actions over time, from a traced run of the prediction.
 struct Timeline {
   enum class Doing : uint8_t { kSend, kReceive, kWait };
   struct Bar {

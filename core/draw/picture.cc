@@ -1,4 +1,4 @@
-// What the pens share.
+// The common part of the pens.
 #include "draw/picture.h"
 
 #include <fmt/format.h>
@@ -70,7 +70,7 @@ std::vector<TreeSide> tree_sides(const Picture& p) {
       break;
     case Operation::kReduce: sides.push_back({&p.tree, true, false, "", "has sent", p.done}); break;
     case Operation::kBarrier: {
-      // The order in which a parent hears its children is nobody's choice: who tells whom is what makes trees differ.
+      // The order in which a parent hears its children is nobody's choice: trees differ in their edges.
       const bool two =
           p.gather.n == p.tree.n && !std::equal(p.gather.parent, p.gather.parent + p.tree.n, p.tree.parent);
       if (two) sides.push_back({&p.gather, true, false, "gather", "has sent", sending_times(p.gather, p.costs)});

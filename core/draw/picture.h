@@ -1,4 +1,4 @@
-// One planned collective, ready to be drawn: what was planned, for whom, at what price. Several pens draw it.
+// One planned collective, ready to be drawn: the plan, its participants and its price. Several pens draw it.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Picture {
   std::string machine;  // name
   std::string origin;   // how its costs came about, one line
   Operation op = Operation::kBarrier;
-  std::string pattern;         // what was built: "adaptive-sorted"; "" where only the costs are looked at
-  std::string requested;       // what was asked for: "best"
+  std::string pattern;         // the one built: "adaptive-sorted"; "" where only the costs are looked at
+  std::string requested;       // the one asked for: "best"
   std::string cost_model;      // "overlap" or "paper"
   double predicted = 0;        // makespan, in costs.unit
   double steady = 0;           // of a barrier: per episode of a loop that does nothing else
@@ -34,7 +34,7 @@ struct Picture {
   Tree tree;                       // of trees; of a barrier by trees the one that releases
   Tree gather;                     // of barriers by trees: the one that gathers, often the same
   Exchange exchange;               // of exchanges
-  std::shared_ptr<Arena> storage;  // what costs, schedule, tree and exchange point into
+  std::shared_ptr<Arena> storage;  // costs, schedule, tree and exchange point into it
 };
 
 // For people: a header and the tree with one participant per line, or the messages round by round. UTF-8, or plain
@@ -45,7 +45,7 @@ std::string dot_picture(const Picture& picture);
 // For programs.
 std::string json_picture(const Picture& picture);
 
-// What the pens share.
+// The common part of the pens.
 
 // The lines above a text picture: machine, CPUs, pattern, price.
 std::string text_header(const Picture& picture);
@@ -60,7 +60,7 @@ struct TreeSide {
   bool up = false;            // its messages go to the root only
   bool down = false;          // from the root only
   const char* title = "";     // "gather", "release"; "" where it is alone
-  const char* event = "";     // what times are of: "informed", "has sent", "leaves"
+  const char* event = "";     // the event that times are of: "informed", "has sent", "leaves"
   std::vector<double> times;  // [n] in costs.unit
 
   // Of the message along a link; of those of a barrier's only tree the one that releases.

@@ -1,4 +1,4 @@
-// What all SVG pictures are made of.
+// The elements of all SVG pictures.
 #include "draw/svg.h"
 
 #include <fmt/format.h>

@@ -12,12 +12,14 @@
 
 namespace smelt {
 
-// Fit for XML: the five special characters written as entities; control characters and what is no UTF-8 replaced.
+// Fit for XML: the five special characters written as entities; control characters and bytes that are no UTF-8
+// replaced.
 std::string xml_text(std::string_view text);
 
 enum class Anchor { kStart, kMiddle, kEnd };
 
-// The least that is easily read, in pixels: what has no room for it is left out, and browsers show it above its thing.
+// The least that is easily read, in pixels: a text without room for it is left out, and browsers show it above its
+// thing.
 inline constexpr double kLeastText = 12;
 
 struct TextLook {
@@ -36,7 +38,7 @@ class Svg {
             std::string_view more = "");  // further attributes
   void circle(double x, double y, double radius, std::string_view fill, std::string_view stroke, double thick);
   void text(double x, double y, std::string_view text, const TextLook& look = {});
-  void raw(std::string_view svg) { body_ += svg; }  // what no other function draws; already escaped
+  void raw(std::string_view svg) { body_ += svg; }  // elements that no other function draws; already escaped
   // Until close(), everything belongs to one thing; browsers show `title` above it.
   void open(std::string_view title, std::string_view attributes = "");
   void close() { body_ += "</g>\n"; }
@@ -49,7 +51,7 @@ class Svg {
   std::string body_;
 };
 
-// Two digits behind the point at most. What is not a number becomes 0: no viewer survives a NaN.
+// Two digits behind the point at most. A value that is not a number becomes 0: no viewer survives a NaN.
 std::string px(double value);
 // Generous: viewers have different fonts.
 double text_width(std::string_view text, double size);
@@ -58,7 +60,7 @@ uint32_t label_step(double room, double available);
 // A cost for people: three significant digits or all that stand before the point.
 std::string cost_text(double cost);
 
-// A drawing with what is said above and below it, not yet on a page.
+// A drawing with the texts above and below it, not yet on a page.
 struct Drawing {
   std::string title;
   Svg svg;
@@ -66,7 +68,7 @@ struct Drawing {
   std::vector<std::string> notes;  // one line each
 };
 
-// The whole file: caption above, drawing below, then the notes, and who drew it when.
+// The whole file: caption above, drawing below, then the notes, and the program and date of the drawing.
 std::string svg_page(const Picture& picture, const Drawing& drawing);
 // The element for an HTML page, which says the rest itself; ink is the page's. `id` goes before all names in it.
 std::string svg_element(const Drawing& drawing, const std::string& id);
@@ -82,8 +84,8 @@ struct Sample {
 };
 double svg_legend(Svg& svg, double x, double y, const std::vector<Sample>& samples);
 
-// One lane per participant under each other, those of a NUMA node on one tint, CPU numbers on the left; what schedule
-// and timeline have in common.
+// One lane per participant under each other, those of a NUMA node on one tint, CPU numbers on the left; the common part
+// of schedule and timeline.
 struct Lanes {
   double height = 0;         // of one lane
   double left = 0, top = 0;  // where the first lane begins

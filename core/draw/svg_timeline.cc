@@ -127,7 +127,7 @@ Drawing schedule_drawing(const Picture& p) {
   for (uint32_t round = 0; round <= rounds; ++round)
     svg.line(x(round), top, x(round), lanes.bottom(), kTick, 0.8, "stroke-dasharray=\"2 3\"");
 
-  // Heads of many arrows cover each other, and what is sent goes to the right in any case.
+  // Heads of many arrows cover each other, and messages go to the right in any case.
   const size_t count = chart.messages.size();
   const bool draw = count <= kMostArrows, heads = count <= kMostHeads && count <= 4 * lanes.count * rounds;
   if (draw) {

@@ -10,7 +10,7 @@
 //      130.8   62.2      1  └─ CPU 2
 //
 // CPU 3 is an only child and is not indented against its parent, so a chain of 256 stays narrow.
-// An exchange is drawn round by round: who sends to whom.
+// An exchange is drawn round by round: its senders and receivers.
 #include <fmt/format.h>
 
 #include <algorithm>
