@@ -3,8 +3,9 @@
 // DESIGN NOTE: overlap from the additive figures.
 // t_send and t_receive say how long one message takes, not how much of it blocks: a core that has a store in its
 // buffer, or a read under way, goes on with the next one. So of the additive figures only the sum is kept (the hop),
-// and the rest is a share of it. The shares are a prior: they serve machines that nobody calibrated, and whoever finds
-// less overlap than they promise pays for it with the pattern that was chosen, so they take what overlap is sure.
+// and the rest is a share of it. The shares are a prior: they serve machines that nobody calibrated, and a program that
+// finds less overlap than they promise pays for it with the pattern that was chosen, so they take only the overlap that
+// is sure.
 //
 //   ready_read  0.5, far 0.45   A store to a line that others poll takes two transactions (invalidate, fetch), a line
 //                               that was written a while ago one. Zen 5: 28 of 57 ns near, 119 of 260 ns far.
@@ -186,7 +187,7 @@ int paper_costs(const Costs& machine, Arena& arena, Costs* out) {
       paper.recv_busy[at] = paper.ready_read[at] = receive;
     }
   }
-  // The paper has no line that several poll; what the machine charges for one is not made cheaper by its model. Nothing
+  // The paper has no line that several poll; its model does not make the machine's price for one cheaper. Nothing
   // queues in it.
   *out = paper.costs(machine.n, machine.unit, machine.poller);
   return 0;

@@ -1,4 +1,4 @@
-// What a message between each pair of CPUs costs: the numbers every generator and every prediction works on.
+// The costs of a message between each pair of CPUs: the numbers every generator and every prediction works on.
 //
 // The paper's model (Smelt, OSDI 2016, §3.1) is additive: a send blocks the sender t_send, a receive blocks the
 // receiver t_receive, and the costs add up. Real cores overlap, so ours carries four numbers per ordered pair:

@@ -1,4 +1,5 @@
-// What the methods of a group's collectives cost by size, and from which size one should take over from another.
+// The costs of the methods of a group's collectives by size, and the sizes from which one should take over from
+// another.
 //
 // For some numbers of participants the profile has a set of curves: per method, the time of one call at a few sizes.
 // The limit between two methods is where their curves cross, by linear interpolation between the sampled sizes, which
@@ -39,8 +40,9 @@ inline constexpr uint32_t kCurveSizes = 9;
 inline constexpr uint64_t kSampledBytes[kCurveSizes] = {64,       256,       1 << 10, 4 << 10, 16 << 10,
                                                         64 << 10, 256 << 10, 1 << 20, 4 << 20};
 
-// What follows a call: the next one ("loose" synchronisation), or a barrier ("strict"; Nishtala & Yelick, "Optimizing
-// Collective Communication on Multicores", HotPar 2009). A strict curve is the time of a call and its barrier.
+// The next event after a call: the next call ("loose" synchronisation), or a barrier ("strict"; Nishtala & Yelick,
+// "Optimizing Collective Communication on Multicores", HotPar 2009). A strict curve is the time of a call and its
+// barrier.
 enum class Sync : uint32_t { kLoose, kStrict };
 inline constexpr uint32_t kSyncs = 2;
 inline constexpr const char* kSyncNames[kSyncs] = {"loose", "strict"};

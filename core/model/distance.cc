@@ -9,7 +9,7 @@
 //                        measured classes
 //   busy, poller, service  the shares of a hop that matrix files get, on the safe side: DESIGN NOTE in cost_model.cc
 //
-// A guess ranks patterns; it does not predict nanoseconds. Whatever shows it says that it is one.
+// A guess ranks patterns; it does not predict nanoseconds. All output that shows it says that it is one.
 #include "model/distance.h"
 
 namespace smelt {
@@ -18,7 +18,7 @@ const float kTypicalPoller = 2.85f;
 
 Distance distance_between(const Location& a, const Location& b) {
   // The sharing is not strictly nested on every machine: virtual machines with one vCPU per "socket" have one node
-  // over several packages. Only what is shared inside one package counts as near.
+  // over several packages. Only sharing inside one package counts as near.
   if (a.package != b.package) return Distance::kOther;
   if (a.core == b.core) return Distance::kSameCore;
   if (a.llc == b.llc) return Distance::kSameLlc;

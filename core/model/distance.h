@@ -40,7 +40,7 @@ struct TypicalCost {
 };
 TypicalCost typical_cost(Distance distance);
 
-// What one further poller of a shared release line adds, ns.
+// The cost of one further poller of a shared release line, ns.
 extern const float kTypicalPoller;
 
 }  // namespace smelt
