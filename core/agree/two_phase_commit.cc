@@ -13,8 +13,8 @@
 // 4. outcome   When all below have voted, it writes what they and itself make together (combined).
 // 5. decide    Where that is yes from all its children, the coordinator settles: commit. When time is over it counts
 //              the votes one by one, since somebody may have stopped between 3 and 4: all yes, commit, else abort.
-// 6. outcome   A member that learns of it tells those below (told). Now and then each looks at the decision itself, too:
-//              the member above may be gone.
+// 6. outcome   A member that learns it tells those below (told). Now and then each looks at the decision, too: the
+//              member above may be gone.
 // 7. resolve   A member in doubt settles as the coordinator does in 5.
 //
 // That two-phase commit blocks when the coordinator is lost is true of messages, where one cannot tell what a dead
