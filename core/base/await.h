@@ -6,9 +6,9 @@
 //
 // The body is one switch over `at`. SMELT_AWAIT(what) marks a place where it may have to stop: step() returns false,
 // and goes on there when it is called again. `what` is an expression that is true when the machine may go on; it is
-// evaluated again and again, and must bear that. What has to outlive such a place is a member; no variable may be begun
-// before one and used after it, unless step() begins it anew each time. `How` is a type that step() knows: where its
-// kStops is false nobody calls again, and the place is not noted.
+// evaluated again and again, and must bear that. Values that have to outlive such a place are members; no variable may
+// be begun before one and used after it, unless step() begins it anew each time. `How` is a type that step() knows:
+// where its kStops is false nobody calls again, and the place is not noted.
 #pragma once
 
 // Nothing to do with a lambda: `at` must be the machine's own, and `return` leave step().

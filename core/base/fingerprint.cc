@@ -2,8 +2,8 @@
 //
 // Every process that uses a profile computes it at start, so it must be cheap on the largest machines: CPUID (or
 // MIDR, or the first block of /proc/cpuinfo), uname, and the kernel's aggregate lists (which CPUs are online, which
-// belong to each node, who shares caches with CPU 0) instead of three files for each of 256 CPUs.
-// Frequencies are left out: they change from moment to moment.
+// belong to each node, which share caches with CPU 0) instead of three files for each of 256 CPUs. Frequencies are left
+// out: they change from moment to moment.
 #include "base/fingerprint.h"
 
 #include <atomic>
@@ -71,7 +71,7 @@ uint64_t hash_cpu(uint64_t hash) {
 
 #endif
 
-// What is read goes through a buffer that the caller has: a thread's smallest stack has no room for it.
+// Files are read through a buffer that the caller has: a thread's smallest stack has no room for it.
 struct Buffer {
   char text[4096];
 };

@@ -10,8 +10,8 @@ namespace smelt {
 // Computed once per process (reads a few small files under /sys; safe to call from several threads).
 uint64_t machine_fingerprint();
 
-// Under a hypervisor, which may move the CPUs at any time: what was measured near may be far now. The CPUID bit on x86;
-// Xen and others say so under /sys. Elsewhere unknown, taken as "no". Looks anew at every call.
+// Under a hypervisor, which may move the CPUs at any time: two CPUs that were measured near may be far now. The CPUID
+// bit on x86; Xen and others say so under /sys. Elsewhere unknown, taken as "no". Looks anew at every call.
 bool is_virtual_machine();
 
 // FNV-1a, 64 bits: tiny, no tables, good enough against accidents (not against attackers: ownership is).

@@ -1,4 +1,4 @@
-// The counters of the OpenMP shims, for whoever links the library: a shim is another object, there or not.
+// The counters of the OpenMP shims, for programs that link the library: a shim is another object, there or not.
 #include <dlfcn.h>
 #include <cerrno>
 #include <cstring>

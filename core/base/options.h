@@ -29,8 +29,8 @@ void parse_options();
 
 // Parsed at the first call, thread-safe; the texts stay valid as long as the environment does.
 inline const Options& options() {
-  // Acquire: pairs with the release in parse_options(), so that what was parsed is seen. Here, not in a function of its
-  // own, because every task that a program makes asks.
+  // Acquire: pairs with the release in parse_options(), so that the parsed values are seen. Here, not in a function of
+  // its own, because every task that a program makes asks.
   if (!__atomic_load_n(&options_are_parsed, __ATOMIC_ACQUIRE)) [[unlikely]]
     parse_options();
   return parsed_options;
@@ -41,7 +41,7 @@ inline const Options& options() {
 // setting.
 int set_option(const char* name, const char* value);
 
-// Who reads a setting. The numbers are those of smelt_option_scope.
+// The readers of a setting. The numbers are those of smelt_option_scope.
 enum class OptionScope { kBoth, kThreads, kProcesses };
 
 // For `smelt config`, the C API and the tests: every row, its value now and where it came from.

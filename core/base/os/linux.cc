@@ -73,14 +73,14 @@ void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_
 }
 
 void futex_wake_all(std::atomic<uint32_t>* word) {
-  // Written back only where the call has written it: who is woken may run with this thread's errno
+  // Written back only where the call has written it: the woken thread may run with this thread's errno
   // (core/thread/own_tls.h).
   const int saved = errno;
   if (::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0) == -1) errno = saved;
 }
 
 namespace {
-// Relaxed: it guards no data, and who still reads false asks the kernel itself.
+// Relaxed: it guards no data, and a thread that still reads false asks the kernel itself.
 std::atomic<bool> membarrier_refused{false};
 
 bool membarrier(int command) { return ::syscall(SYS_membarrier, command, 0, 0) == 0; }

@@ -36,14 +36,15 @@ int open_memory_file(int32_t process, int32_t descriptor, uint64_t bytes) {
   const NoCancellation no_cancellation;
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", process, descriptor);
-  // First only as a place (O_PATH): opening a pipe wakes whoever waits at it, opening a device may do anything.
+  // First only as a place (O_PATH): opening a pipe wakes the processes that wait at it, opening a device may do
+  // anything.
   const int place = ::open(path, O_PATH | O_CLOEXEC);
   if (place < 0) return -errno;
   struct stat status {};
   int result = -ENXIO;
   if (::fstat(place, &status) == 0 && S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == bytes) {
-    // What the place is cannot change any more. By the thread's own folder: the process's is empty once main has left
-    // by pthread_exit.
+    // The kind of file there cannot change any more. By the thread's own folder: the process's is empty once main has
+    // left by pthread_exit.
     std::snprintf(path, sizeof path, "/proc/thread-self/fd/%d", place);
     result = ::open(path, O_RDWR | O_CLOEXEC);
     if (result < 0) result = -errno;

@@ -1,4 +1,4 @@
-// What the runtime half needs of the kernel, and nothing else. Every function leaves errno as it was, and none is a
+// The runtime half's calls of the kernel, and no others. Every function leaves errno as it was, and none is a
 // cancellation point.
 #pragma once
 
