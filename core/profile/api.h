@@ -1,4 +1,4 @@
-// What stands behind smelt_model, for the other rooms' C functions.
+// The object behind smelt_model, for the other rooms' C functions.
 #pragma once
 
 #include <smelt/model.h>

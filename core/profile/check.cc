@@ -1,4 +1,4 @@
-// What cannot be true in a profile: numbers that are no costs, diagonals that are not 0, CPU numbers that do not
+// Values that cannot be true in a profile: numbers that are no costs, diagonals that are not 0, CPU numbers that do not
 // ascend, places that do not exist, texts that would steer a terminal.
 //
 // A process reads its profile when it starts, so the matrices are gone over by rows without an early way out, which the
@@ -68,7 +68,7 @@ const char* nonsense_in_rows(const Row* rows, uint64_t count, uint32_t cpus) {
   return nullptr;
 }
 
-// What the fields of a class can be together.
+// The fields of a class checked against each other.
 const char* nonsense_in_classes(const Profile& profile) {
   const uint64_t pairs = uint64_t{profile.header.cpus} * (profile.header.cpus - 1) / 2;
   for (uint32_t i = 0; i < profile.header.classes; ++i) {

@@ -5,8 +5,8 @@
 
 namespace smelt {
 
-// What is wrong in an image whose header's counts fit its size, as the rest of a sentence that begins with the file's
-// name; nullptr when nothing is. A winner's programs are not looked at (schedule/winner.h does that when it takes one).
+// The fault of an image whose header's counts fit its size, as the rest of a sentence that begins with the file's name;
+// nullptr when there is none. A winner's programs are not looked at (schedule/winner.h does that when it takes one).
 const char* nonsense_in(const Profile& profile);
 
 }  // namespace smelt

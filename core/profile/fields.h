@@ -1,4 +1,4 @@
-// The fields of the profile's structs as tables, made from fields.def: for whoever treats all fields alike.
+// The fields of the profile's structs as tables, made from fields.def: for code that treats all fields alike.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace smelt {
 
 enum class Form : uint8_t {
-  kHidden,        // packed only, and bound to other fields: whoever reads these knows what it can be
+  kHidden,        // packed only, and bound to other fields: the reader of those knows its possible values
   kReserved,      // packed only, 0
   kCost,          // a float or a list of floats
   kCurves,        // kCurveMethods lists of kCurveSizes floats; JSON: by the method's name

@@ -44,7 +44,7 @@ constexpr uint32_t kByteOrder = 0x01020304;
   return error;
 }
 
-// 1. The file, opened in a directory that is already open: what is checked is what is read.
+// 1. The file, opened in a directory that is already open: so the file that is checked is the one that is read.
 int open_profile(const char* path, struct stat* directory) {
   const char* slash = std::strrchr(path, '/');
   char parent[sizeof Profile::path] = ".";

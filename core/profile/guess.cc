@@ -119,8 +119,8 @@ void scan_llc(Scan& scan, const char* root) {
     scan.llc[i] = id;
   }
   // No caches at all (many virtual machines), or only each core's own: many Arm machines, whose system cache no
-  // firmware describes. What the kernel groups otherwise is then the best guess at what shares one; discover/machine.cc
-  // has the same rule.
+  // firmware describes. The kernel's other groups are then the best guess at the CPUs that share one;
+  // discover/machine.cc has the same rule.
   for (const char* file : {"topology/cluster_cpus_list", "topology/die_cpus_list"})
     if (!some_cores_share(scan, scan.llc)) scan_groups(scan, root, file, scan.llc);
   if (!some_cores_share(scan, scan.llc)) std::memcpy(scan.llc, scan.package, sizeof scan.llc);

@@ -1,6 +1,6 @@
-// What a calibration finds out beside the matrices: statistics per class of distance, the costs of waiting, of fans and
-// of copying, and which pattern won when the finalists were timed. All are parts of the packed profile (profile.h), so
-// plain data without hidden padding; 0 in a figure says that it was not measured. fields.def says what each field is.
+// A calibration's figures beside the matrices: statistics per class of distance, the costs of waiting, of fans and of
+// copying, and which pattern won when the finalists were timed. All are parts of the packed profile (profile.h), so
+// plain data without hidden padding; 0 in a figure says that it was not measured. fields.def explains each field.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The machine profile: what was measured, when, how, on which machine.
+// The machine profile: the figures measured, and when, how and on which machine.
 //
 // It exists twice. The JSON form is for people and for other programs; the packed form below is what a process maps
 // in microseconds. Both carry the same numbers, and the packed form is complete in itself.
@@ -10,8 +10,8 @@
 //   4. none: a model is guessed from the kernel's topology under /sys, and said to be a guess
 // A file that is truncated, of another version, byte order or machine, damaged, hostile (sizes or numbers out of
 // range, not a regular file) or writable by anybody but its owner (root or the user) is refused with one line, and
-// the guess is used. Whether the line is printed is for whoever loads: the shim prints it only if somebody asked for
-// that file or for lines (a descriptor that could not be had is no news for a job's output).
+// the guess is used. The loader decides whether the line is printed: the shim prints it only if somebody asked for that
+// file or for lines (a descriptor that could not be had is no news for a job's output).
 //
 // Packed layout, native byte order, every array 8-byte aligned: PackedHeader, then the arrays of fields.def in their
 // order. The header counts them.
@@ -93,7 +93,7 @@ struct Profile {
 #define MATRIX(name)
 #define ARRAY(type, name, length, where) const type* name = nullptr;
 #include "profile/fields.def"
-  const void* mapping = nullptr;  // what unload_profile gives back
+  const void* mapping = nullptr;  // unload_profile gives it back
   uint64_t mapped_bytes = 0;
 };
 

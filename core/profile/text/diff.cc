@@ -30,7 +30,7 @@ Pairs common_pairs(const ProfileImage& a, const ProfileImage& b, ProfileChange* 
   return pairs;
 }
 
-// What two costs of a pair give; a cost of 0 has no ratio.
+// The ratios of two costs of a pair; a cost of 0 has none.
 struct Samples {
   std::vector<double> a, b, ratio[std::size(kMatrices)];
 

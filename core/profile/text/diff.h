@@ -1,4 +1,4 @@
-// What changed from one profile to another: of one machine at two times, or of two machines of a fleet.
+// The changes from one profile to another: of one machine at two times, or of two machines of a fleet.
 #pragma once
 
 #include <iterator>

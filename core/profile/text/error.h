@@ -1,4 +1,4 @@
-// What went wrong, as the one line that the user reads: what, which file, what to do. cli/ prints it after "smelt: ".
+// An error as the one line that the user reads: the fault, the file, the remedy. cli/ prints it after "smelt: ".
 #pragma once
 
 #include <stdexcept>

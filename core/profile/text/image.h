@@ -1,5 +1,5 @@
-// A machine profile in the making: what profile/profile.h describes, but owning its memory and editable.
-// Three forms of the same numbers: this struct, the packed file, the JSON file.
+// A machine profile in the making: the profile of profile/profile.h, but owning its memory and editable. Three forms of
+// the same numbers: this struct, the packed file, the JSON file.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct ProfileImage {
   std::vector<std::byte> pack() const;
 };
 
-// Its matrices, for whoever treats all alike, and their names.
+// Its matrices, for code that treats all alike, and their names.
 inline constexpr std::vector<float> ProfileImage::*kMatrices[] = {
 #define MATRIX(name) &ProfileImage::name,
 #include "profile/fields.def"
@@ -41,7 +41,7 @@ inline constexpr const char* kMatrixNames[] = {
 #include "profile/fields.def"
 };
 
-ProfileImage make_image(uint32_t cpus);  // all zero, what is counted by CPUs of the right size
+ProfileImage make_image(uint32_t cpus);  // all zero; vectors with an element for each CPU have their size
 ProfileImage image_from_profile(const Profile& profile);
 
 // JSON with units, method, ISO 8601 date, fingerprint, CPUs and one matrix row per line.

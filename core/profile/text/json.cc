@@ -147,7 +147,7 @@ ProfileImage profile_from_json(std::string_view text, const std::string& name) {
 #define SINGLE(type, name) reader.read(checks.member(root, #name), image.name);
 #include "profile/fields.def"
 
-  // Whatever is left that the packed form would be refused for.
+  // All other faults for which the packed form would be refused.
   const std::vector<std::byte> packed = image.pack();
   Profile profile;
   attach_image(packed.data(), &profile);

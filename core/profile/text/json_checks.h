@@ -19,8 +19,8 @@ namespace smelt {
 // from.
 class JsonSize {
  public:
-  // What the largest profile has: five names for each of its CPUs and few others; four matrices, the winners' programs,
-  // and little else.
+  // The limits of the largest profile: five names for each of its CPUs and few others; four matrices, the winners'
+  // programs, and little else.
   static constexpr size_t kMostNames = 1u << 15;
   static constexpr size_t kMostValues = 4 * size_t{kMaxProfileCpus} * kMaxProfileCpus + 2 * size_t{kMaxWinnerWords};
 
@@ -57,7 +57,7 @@ class JsonChecks {
 
   nlohmann::json parse(std::string_view text) const {
     JsonSize size;
-    // What is no JSON at all is told below, with its place.
+    // Text that is no JSON at all is refused below, with the place of the error.
     if (!nlohmann::json::sax_parse(text, &size) && size.too_large())
       fail("too large: more than {} numbers or {} names describe no machine of {} CPUs", JsonSize::kMostValues,
            JsonSize::kMostNames, kMaxProfileCpus);

@@ -174,7 +174,7 @@ std::string packed_network_path(const std::string& path) {
 PackedNetwork packed_network(const NetworkProfile& profile) {
   PackedNetwork packed;
   std::memset(static_cast<void*>(&packed), 0,
-              sizeof packed);  // what lies between the members, too: it is in the checksum
+              sizeof packed);  // the padding between the members, too: it is in the checksum
   packed.created = profile.created;
   packed.rails = static_cast<uint32_t>(profile.rails.size());
   const auto put_curve = [](const RailCurve& curve, RailCurve* out) {

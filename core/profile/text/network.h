@@ -1,4 +1,4 @@
-// The network profile: what was sampled on the networks between this machine and a peer, as JSON.
+// The network profile: the samples of the networks between this machine and a peer, as JSON.
 //
 // It lies beside the machine's profile, <fingerprint>.network.json, for people and for the smelt program; beside it
 // <fingerprint>.network, for programs that use rails (rail/packed.h).
@@ -56,7 +56,7 @@ NetworkProfile read_network_profile(const std::string& path);
 std::string default_network_path();
 // Beside it, that of the peers of one class: <fingerprint>-<class>.network.json.
 std::string network_path_of(uint64_t peer_class);
-// As the peer has it: what takes half a round trip takes that both ways. The interfaces are still ours.
+// As the peer has it: half a round trip is the time of either way. The interfaces are still ours.
 NetworkProfile seen_from_peer(NetworkProfile profile, uint64_t own_class);
 // `path` and its packed form, each whole or not at all. Throws UserError.
 void write_network_profile(const NetworkProfile& profile, const std::string& path);

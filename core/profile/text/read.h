@@ -11,10 +11,9 @@ namespace smelt {
 // anything that describes a machine.
 std::string read_text_file(const std::string& path, const char* hint = "");
 
-// Packed or JSON, told apart by content; of any machine. Throws UserError: whatever the loader or the JSON reader
-// refuses.
+// Packed or JSON, told apart by content; of any machine. Throws UserError where the loader or the JSON reader refuses.
 ProfileImage read_profile(const std::string& path);
-ProfileImage read_packed_profile(const std::string& path);  // the same for what is known to be packed
+ProfileImage read_packed_profile(const std::string& path);  // the same for a file known to be packed
 
 // The profile that processes of this user get on this machine, and where it lies. Throws UserError: there is none, or
 // it was refused (a guess is no profile).
