@@ -121,7 +121,7 @@ class Port final : public FabricPort {
   }
 
   void connect(const std::string& peer_name) override {
-    sockaddr_in at{};  // what the provider will read of it
+    sockaddr_in at{};  // the part that the provider will read
     if (peer_name.size() < sizeof at) throw UserError("the peer's address is no address");
     std::memcpy(&at, peer_name.data(), sizeof at);
     if (at.sin_family != AF_INET) throw UserError("the peer's address is no address");
@@ -172,7 +172,7 @@ class Port final : public FabricPort {
         continue;
       }
       const Info all(found);
-      // A hint is a hint: what is bound to another interface would be sampled in this one's name.
+      // A hint is a hint: an endpoint bound to another interface would be sampled in this one's name.
       for (const fi_info* info = found; info; info = info->next)
         if (is_at(*info, address) && info->tx_attr->iov_limit >= 2 && info->ep_attr->max_msg_size >= largest) {
           info_.reset(library().dupinfo(info));

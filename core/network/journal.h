@@ -1,7 +1,7 @@
-// What an unfinished sampling has measured so far, so that the next one goes on from there instead of anew.
+// The figures of an unfinished sampling, so that the next one goes on from there instead of anew.
 //
 // A text file beside the profile-to-be, one line per curve, each with its checksum and written by one call: however the
-// process ends, what is in the file can be read up to its last whole line. A curve is known by all that it depends on.
+// process ends, the file can be read up to its last whole line. A curve is known by all that it depends on.
 #pragma once
 
 #include <map>

@@ -77,7 +77,7 @@ class Rounds {
         noted_(kNote),
         port_(std::move(port)) {}
 
-  // Before the first round: what the other's first message comes into.
+  // Before the first round: the memory for the other's first message.
   void prepare(RailMethod method, size_t bytes) {
     if (method == kRailRendezvous)
       port_->post_receive(noted_.data(), kNote);
@@ -234,7 +234,7 @@ Met meet(Control& control) {
   return met;
 }
 
-// The profile, to the one that served, who has it as its own then: what takes half a round trip takes it both ways.
+// The profile, to the server, which has it as its own then: half a round trip is the time of either way.
 constexpr size_t kPiece = 1500, kMostPieces = 1000;
 
 void say_profile(Control& control, const NetworkProfile& profile) {
@@ -253,10 +253,10 @@ NetworkProfile own_view(const std::string& text) {
     if (here == mine.end()) throw UserError(fmt::format("no interface here has the address {} any more", rail.local));
     rail.interface = here->name, rail.driver = here->driver, rail.mtu = here->mtu, rail.speed = here->speed;
   }
-  return network_from_json(network_to_json(profile), "the peer's profile");  // what is written can be read
+  return network_from_json(network_to_json(profile), "the peer's profile");  // a written profile can be read
 }
 
-// Both ends of a rail are open, and know each other. `begun_us` is when what is timed began, for the port's patience.
+// Both ends of a rail are open, and know each other. `begun_us` is when the timed round began, for the port's patience.
 std::unique_ptr<Rounds> open_rail(Control& control, const std::string& local, const std::string& remote,
                                   double* begun_us, std::string* provider) {
   *begun_us = now_us();
@@ -342,7 +342,7 @@ void append(RailCurve* curve, const RailCurve& sample) {
 
 // Half of a rail's time is for its longest sizes, which take as long as all the others together. Where a round trip is
 // so long that there is no time for all, short messages, which all take the same, are sampled more sparsely; but no way
-// ends before its bandwidth shows. What `known` finds is not sampled again; `keep` is told what is.
+// ends before its bandwidth shows. A curve that `known` finds is not sampled again; `keep` gets each new one.
 void sample_curves(Rail* rail, double seconds, SizeSampler& sampler, double slot_us,
                    const std::function<void(uint32_t)>& progress,
                    const std::function<bool(uint32_t, size_t, RailCurve*)>& known,
@@ -373,7 +373,7 @@ void sample_curves(Rail* rail, double seconds, SizeSampler& sampler, double slot
     for (uint32_t m = 0; m < kRailMethods; ++m) {
       const RailCurve& curve = rail->method[m];
       if (!going[m] || curve.count == 0) continue;
-      // What the next one will take, back and forth, as often as it must.
+      // The time that the next one will take, back and forth, as often as it must.
       const uint32_t i = curve.count - 1;
       const double rise_us = i > 0 ? std::max(curve.us[i] - curve.us[i - 1], 0.0) : 0;
       const double next_us = 2 * (kFirstRounds + 1) * (curve.us[i] + 2 * rise_us);

@@ -17,7 +17,7 @@
 
 namespace smelt {
 
-// What an interrupted sampling has got: curves by what they are of.
+// The curves of an interrupted sampling, by their subject.
 struct CurveStore {
   std::function<bool(const std::string& key, RailCurve*)> find = [](const std::string&, RailCurve*) { return false; };
   std::function<void(const std::string& key, const RailCurve&)> keep = [](const std::string&, const RailCurve&) {};
@@ -40,15 +40,16 @@ struct RailCheck {
   double was_us, is_us;
 };
 std::vector<RailCheck> check_networks(Control& control, const NetworkProfile& profile);
-// Ways to send at sizes of one's own choice, for who wants to know more than a profile says: the lower quartile of
-// `rounds` of each, in µs. They take turns, so that what disturbs one disturbs its neighbours. Throws UserError.
+// Ways to send at sizes of one's own choice, for a caller that wants to know more than a profile says: the lower
+// quartile of `rounds` of each, in µs. They take turns, so that a disturbance of one disturbs its neighbours. Throws
+// UserError.
 struct TimedWay {
   RailMethod method;
   uint64_t bytes;  // 1, gathered 2, to kLongestRailSample
 };
 std::vector<double> time_ways(Control& control, const NetworkRail& rail, const std::vector<TimedWay>& ways,
                               uint32_t rounds);
-// Serves one that samples until it is done. What was sampled, as it is seen from here; nothing: it only looked. Throws
+// Serves one sampler until it is done. Returns its profile as seen from here; nothing: it only looked. Throws
 // UserError.
 std::optional<NetworkProfile> serve_sampling(Control& control);
 
