@@ -1,8 +1,8 @@
 // Which split a message gets: the one of equal finish, the one by bandwidth, or none.
 //
 // A split that believes wrong samples is worse than none: with curves taken on a busy machine, equal finish was seen to
-// lose to shares by bandwidth below 4 MiB (1 MiB: 233 Mbit/s against 264). What a curve says of a long message is an
-// average over all of it, and seldom wrong; what it says of a middle one may be one sample's bad luck. So the spread
+// lose to shares by bandwidth below 4 MiB (1 MiB: 233 Mbit/s against 264). A curve's figure for a long message is an
+// average over all of it, and seldom wrong; its figure for a middle one may be one sample's bad luck. So the spread
 // that the samples had decides how much of a gain is believed.
 #include <cerrno>
 #include <cmath>
@@ -73,7 +73,7 @@ int split_by_bandwidth(const RailNow* rails, uint32_t count, uint64_t n, RailSpl
     const uint64_t bytes = part < static_cast<double>(left) ? static_cast<uint64_t>(part) : left;
     out->bytes[r] = bytes, left -= bytes;
   }
-  out->bytes[widest] += left;  // what rounding left
+  out->bytes[widest] += left;  // the rest from rounding
   finish(rails, count, out);
   return 0;
 }

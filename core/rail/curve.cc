@@ -112,7 +112,7 @@ RailCurve transfer_curve(const Rail& rail) {
   const RailCurve &eager = rail.method[kRailEager], &rendezvous = rail.method[kRailRendezvous];
   if (eager.count == 0) return rendezvous;
   RailCurve best = eager;
-  for (uint32_t i = 0; i < rendezvous.count && best.count < kRailSizes; ++i) {  // what eager was not sampled for
+  for (uint32_t i = 0; i < rendezvous.count && best.count < kRailSizes; ++i) {  // sizes that eager was not sampled for
     if (rendezvous.bytes[i] <= eager.bytes[eager.count - 1]) continue;
     best.bytes[best.count] = rendezvous.bytes[i];
     best.us[best.count] = rail_time(eager, rendezvous.bytes[i]);

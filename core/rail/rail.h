@@ -1,4 +1,5 @@
-// What a message costs on each network between two nodes, and what follows: which way it goes, over how many of them.
+// The cost of a message on each network between two nodes, and the choices that follow: which way it goes, over how
+// many of them.
 //
 // After Brunet, Trahay & Denis, "A Sampling-based Approach for Communication Libraries Auto-tuning" (NewMadeleine,
 // Cluster 2011). A rail is a network interface that reaches the peer. Nobody trusts what it says of its speed: veth,
@@ -37,8 +38,8 @@ enum RailMethod : uint32_t {
   kRailGathered,    // as eager, each packet from two pieces of half its size that the rail itself puts together
   kRailPair,        // two messages of this size each, one right after the other, as eager: until both are there
 };
-// A packet's most bytes. What libfabric's tcp;ofi_rxm, with what it puts before them, still sends without asking the
-// receiver first: on a distant network a longer one takes three times as long.
+// A packet's most bytes. The most that libfabric's tcp;ofi_rxm, with its own header before them, still sends without
+// asking the receiver first: on a distant network a longer one takes three times as long.
 inline constexpr uint32_t kRailPacket = (16 << 10) - 128;
 // libfabric's providers of plain messages over IP, in the order in which they are tried, to sample and to send. `net`
 // is what became `tcp` in libfabric 1.18: it serves such endpoints itself, and 8 bytes take 0.8 of what they take
@@ -63,12 +64,12 @@ void make_isotonic(RailCurve* curve);
 // Above the last limit between ways to send, a byte more never costs less than the one before: lowers the times of the
 // sizes from `from` on to their convex hull, as far as their own spread (at least 3 %) lets them be wrong.
 void make_convex(RailCurve* curve, uint64_t from);
-// What raw samples of all ways are made into: isotonic; and convex above the last limit, at least above kConvexFrom.
+// Makes raw samples of all ways isotonic; and convex above the last limit, at least above kConvexFrom.
 void settle_curves(Rail* rail, const RailCurve& copy);
 inline constexpr uint64_t kConvexFrom = 64 << 10;  // bytes: below, kinds of packets and buffers are limits of their own
 // Size from which b gains 3 % on a (kWorthwhile), and at all larger samples anything. 0: always; UINT64_MAX: never.
 uint64_t rail_crossing(const RailCurve& a, const RailCurve& b);
-// The better of eager and rendezvous at each sample of either: what a message costs on this rail.
+// The better of eager and rendezvous at each sample of either: the cost of a message on this rail.
 RailCurve transfer_curve(const Rail& rail);
 // Bytes per microsecond (MB/s) of a long message, its beginning not counted; 0: not known, of fewer than two samples,
 // or of those that all took the same.
@@ -87,7 +88,7 @@ RailLimits limits_of(const Rail& rail, const RailCurve& copy);
 struct RailNow {
   const RailCurve* curve;    // of transfer_curve
   double idle_us;            // from now until what it still carries is done; >= 0
-  double slow = 1;           // what exceeds the shortest message takes so many times as long, > 0: the canary's word
+  double slow = 1;           // the time beyond the shortest message's is so many times as long, > 0: the canary's word
   double window = HUGE_VAL;  // bytes that TCP lets out at once, twice as many a round trip later, and so on, >= 1
   double under_way = 0;      // that fill it already, >= 0
 };
@@ -109,10 +110,10 @@ int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* o
 // Shares in proportion to the bandwidths, which forgets latencies and what the rails still carry; equal ones where a
 // bandwidth is not known. The same errors.
 int split_by_bandwidth(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
-// What a message should do. One rail, where all of them together do not gain 3 % on it (kWorthwhile), nor would if none
-// were cold: several parts are several chances to be late. The shares by bandwidth, where what the curves promise
-// beyond them is less than the samples' spread around n: the long end of a curve is worth more than its middle on a
-// busy machine. Else equal finish.
+// The split that a message should take. One rail, where all of them together do not gain 3 % on it (kWorthwhile), nor
+// would if none were cold: several parts are several chances to be late. The shares by bandwidth, where the gain that
+// the curves promise beyond them is less than the samples' spread around n: the long end of a curve is worth more than
+// its middle on a busy machine. Else equal finish.
 int choose_split(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
 // From how many bytes on a message goes over several of these rails; UINT64_MAX: up to the longest sample, never.
 uint64_t split_from(const RailNow* rails, uint32_t count);

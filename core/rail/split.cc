@@ -31,7 +31,7 @@ bool enough(const RailNow* rails, uint32_t count, double until_us, uint64_t n) {
 int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out) {
   if (count == 0 || count > kMaxRails || n == 0) return -EINVAL;
   *out = {};
-  uint32_t alone = 0;  // who would be first with all of it
+  uint32_t alone = 0;  // the rail that would be first with all of it
   double early = 0, late = INFINITY;
   for (uint32_t r = 0; r < count; ++r) {
     if (!is_sane(rails[r])) return -EINVAL;
@@ -44,7 +44,8 @@ int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* o
   for (double middle; middle = early + (late - early) / 2, middle > early && middle < late;)
     (enough(rails, count, middle, n) ? late : early) = middle;
 
-  // What the rails could carry in this time beyond n is taken from those that carry least: they may be spared.
+  // The bytes beyond n that the rails could carry in this time are taken from those that carry least: they may be
+  // spared.
   uint64_t could = 0, share[kMaxRails];
   for (uint32_t r = 0; r < count; ++r) {
     share[r] = rail_capacity(rails[r], late, n);
