@@ -1,4 +1,4 @@
-// Parts of an HTML page. Whatever is text comes in as text and is escaped here; what is named html is written as it is.
+// Parts of an HTML page. Text comes in as text and is escaped here; arguments named html are written as they are.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ std::string note(std::string_view text);  // in the second rank
 std::string preformatted(std::string_view text, std::string_view label);
 std::string link_to(std::string_view id, std::string_view text);  // a place in this page
 
-// What is wider than the screen scrolls by itself, and the page does not.
+// An element wider than the screen scrolls by itself, and the page does not.
 std::string scrolling(const std::string& html, std::string_view label);
 
 // Rows of text; of columns that are numbers the right edges are in line. A narrow screen shows the cells of a `stacked`
