@@ -18,7 +18,7 @@ bool reductions_are_libomps = false;
 
 namespace {
 
-// What omp_control_tool says where no tool watches (omp_control_tool_notool).
+// The answer of omp_control_tool where no tool watches (omp_control_tool_notool).
 constexpr int kNoTool = -2;
 
 bool is_set(const char* name, const char* harmless) {
@@ -76,13 +76,13 @@ const char* why_not() {
   return nullptr;
 }
 
-// In place of what is missing: a weak reference of the program found ours (`if (__kmpc_barrier) ...`).
+// In place of a missing function: a weak reference of the program found ours (`if (__kmpc_barrier) ...`).
 int do_nothing() { return 0; }
 
 }  // namespace
 }  // namespace smelt::kmp
 
-// What the room asks of its shim.
+// The room's questions to its shim.
 namespace smelt::openmp {
 
 using namespace kmp;

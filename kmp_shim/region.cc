@@ -99,7 +99,7 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   position = before;
 }
 
-// What this region's threads must be told, found out anew; but for the arguments.
+// Finds out anew what this region's threads must be told; but for the arguments.
 void describe(Region& region, Block& block, KmpMicrotask function, uint32_t request) {
   const uint32_t size = request == region.learned_request ? region.learned_size : request;
   count_team(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
@@ -205,7 +205,8 @@ void enter(const RegionCall& call) {
   // libomp's helper threads come this way, too, and say no place.
   if (!call.where || !active()) return fork(call);
   if (!is_ours(reinterpret_cast<const void*>(call.function))) [[unlikely]] {
-    // A region of another OpenMP runtime: whatever team of ours the thread is in, that runtime's barriers are not ours.
+    // A region of another OpenMP runtime: even if the thread is in a team of ours, that runtime's barriers are not
+    // ours.
     count_elsewhere();
     const Position before = position;
     position = kOutside;

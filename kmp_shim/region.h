@@ -1,17 +1,17 @@
 // A parallel region of libomp as the shim sees it: which team a thread is in, and which barrier serves that team.
 //
-// The way is that of the shim for libgomp, less what libomp does well by itself: it forks, joins and keeps its threads
-// hot. Its master's state lies in structures of its own on the heap, out of reach, so there is nothing to replace there
-// in any case. What is taken are the barriers inside regions.
+// The way is that of the shim for libgomp, less the parts that libomp does well by itself: it forks, joins and keeps
+// its threads hot. Its master's state lies in structures of its own on the heap, out of reach, so there is nothing to
+// replace there in any case. The shim takes the barriers inside regions.
 //
 //   master: __kmpc_fork_call -> Region (own cached one per nesting depth) -> barrier for the expected team size
 //           -> real __kmpc_fork_call(run_region, word)
 //   every thread: run_region keeps the word -> the program's function with its arguments -> the position of before is
 //                 restored; at the first barrier or task inside: take_position -> {barrier, thread number, episode}
 //
-// What the threads must be told is in a Block: the function and its arguments, the barrier. A line that the master
-// writes and the workers read costs a region two transfers between cores, so a Block is written only where something
-// differs from the last time; the episode number travels in the unused bits of its address (openmp/region.h).
+// The words that the threads must be told are in a Block: the function and its arguments, the barrier. A line that the
+// master writes and the workers read costs a region two transfers between cores, so a Block is written only where
+// something differs from the last time; the episode number travels in the unused bits of its address (openmp/region.h).
 //
 // The team's size is known only inside. The master foresees it (the num_threads clause, which the compiler announces by
 // __kmpc_push_num_threads, else omp_get_max_threads(); or what that gave last time); where it was wrong, every thread
@@ -43,7 +43,7 @@ extern constinit thread_local Position position __attribute__((visibility("hidde
 
 inline constexpr int32_t kArguments = 24;  // of the program's function kept in a Block; more stay with the master
 
-// What all threads of a team are told at the start of a region. Written by the master before the fork, and only when
+// The words for all threads of a team at the start of a region. Written by the master before the fork, and only when
 // something has changed; libomp's own synchronisation at the fork orders it.
 struct alignas(64) Block {
   KmpMicrotask function;
@@ -70,7 +70,7 @@ inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program reme
 
 inline size_t block_of(KmpMicrotask function) { return reinterpret_cast<uintptr_t>(function) / 16 % kBlocks; }
 
-// What is known of a thread that opens regions. The master's alone.
+// Knowledge of a thread that opens regions. The master's alone.
 struct Habits {
   Region* deeper = nullptr;      // for a region that the master opens inside this one
   uint32_t learned_request = 0;  // a request that libomp met with another size (limits, dynamic adjustment) ...
@@ -112,8 +112,8 @@ struct RegionCall {
 };
 void enter(const RegionCall& call);
 
-// The tree for a reduction in that episode; nullptr: none yet, for all threads of the team alike. What is read here was
-// written before the region began, or before a barrier that the caller has passed.
+// The tree for a reduction in that episode; nullptr: none yet, for all threads of the team alike. The words read here
+// were written before the region began, or before a barrier that the caller has passed.
 inline ForkJoin* reduction_for(const Region& region, uint64_t epoch) {
   // Relaxed: the number decides, and those that name later episodes lead nowhere.
   const uint64_t from = region.reduces_from.load(std::memory_order_relaxed);
@@ -146,8 +146,8 @@ void start_thread_calls();
 
 }  // namespace smelt::kmp
 
-// What __kmpc_fork_call (call_<isa>.S) asks and does: 0: smelt_kmp_look() finds out; 1: the shim has stepped aside, and
-// it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so.
+// The answers to __kmpc_fork_call (call_<isa>.S), and its actions: 0: smelt_kmp_look() finds out; 1: the shim has
+// stepped aside, and it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so.
 extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
 extern constinit thread_local smelt::kmp::HandedOn smelt_kmp_handed_on
@@ -157,7 +157,7 @@ void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, .
     __attribute__((visibility("hidden")));
 }
 
-// Calls `function` with the `count` words (call_<isa>.S): what the program's function and __kmpc_fork_call itself take
-// is known only at run time.
+// Calls `function` with the `count` words (call_<isa>.S): the arguments of the program's function and of
+// __kmpc_fork_call itself are known only at run time.
 extern "C" void smelt_kmp_call(void* function, uint64_t count, void* const* words)
     __attribute__((visibility("hidden")));

@@ -20,13 +20,13 @@ LONG_WAY(__kmpc_omp_task);
 LONG_WAY(__kmpc_omp_task_with_deps);
 LONG_WAY(__kmpc_taskloop);
 
-// What it calls: answers with the function to go on to.
+// Called by it: answers with the function to go on to.
 extern "C" [[gnu::visibility("hidden")]] void* smelt_kmp_mark_and_find(void*& slot, const void* caller) {
   before_task();
   return smelt::openmp::meant(slot, caller);
 }
 
-// What is usual is asked first, and needs no register saved. Relaxed: the slot holds a code address.
+// The usual case is asked first, and needs no register saved. Relaxed: the slot holds a code address.
 #define HAND_ON(name, ...)                                                                  \
   void* const usual = __atomic_load_n(&smelt_real_##name, __ATOMIC_RELAXED);                \
   if (usual && !position.unmarked && is_known_ours(__builtin_return_address(0))) [[likely]] \
