@@ -1,4 +1,4 @@
-/* What has come of something everywhere, before there is anything of ours to say it with. */
+/* Agreement of all processes on the outcome of a step, before there is any channel of ours to carry it. */
 #include "pml_smelt.h"
 
 #include "ompi/group/group.h"
@@ -14,7 +14,7 @@ static int worse(int a, int b) { return a > b ? a : b; }
 /* Not by messages: from 5.0 on a process may look for some between MPI_COMM_WORLD's entry into the table of
  * communicators and its ob1 being told of it, and ob1 ends at one that comes then. */
 static void all_there(pmix_status_t status, void *outcome) {
-  /* release: what came with it */
+  /* release: all that came with it */
   atomic_store_explicit((atomic_int *)outcome, status == PMIX_SUCCESS ? 1 : -1, memory_order_release);
 }
 
@@ -25,7 +25,7 @@ static bool fence(const pmix_proc_t *procs, unsigned count, bool far) {
   PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
   atomic_int outcome = 0;
   if (PMIx_Fence_nb(procs, count, &collect, 1, all_there, &outcome) != PMIX_SUCCESS) return false;
-  /* acquire: what came with it. Others may need our progress meanwhile. */
+  /* acquire: all that came with it. Others may need our progress meanwhile. */
   int there;
   while ((there = atomic_load_explicit(&outcome, memory_order_acquire)) == 0) opal_progress();
   return there > 0;

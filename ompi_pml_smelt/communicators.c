@@ -1,4 +1,4 @@
-/* Which communicators are served, and who is who in them.
+/* Which communicators are served, and the numbers of their members.
  *
  * The decision must be the same on all ranks, and nobody compares: it uses only what all of them know alike, the
  * communicator's kind and its members' names. A message carries the communicator's context id and the sender's number

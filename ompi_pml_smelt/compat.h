@@ -1,11 +1,11 @@
-/* What differs between the series of Open MPI, chosen by the headers that are compiled against: as in
+/* The differences between the series of Open MPI, chosen by the headers that are compiled against: as in
  * ompi_coll_smelt/compat.h.
  *
  * Each compat_<series>.h defines
  *   PML_SMELT_API              the initialisers of the pml interface's version
  *   PML_SMELT_EXPORT           what makes the component's struct visible
  *   PML_SMELT_MODEX_SEND(error, component, data, bytes), PML_SMELT_MODEX_RECV(error, component, name, data, bytes)
- *                              what processes tell each other before the first message; here within a node
+ *                              words between processes before the first message; here within a node
  *   PML_SMELT_TELL_EVERYBODY(error, key, data, bytes)   the same over all nodes, by a key of our own
  *   pml_smelt_told             what one has told so; the caller frees it
  *   pml_smelt_job_size         how many processes the job has

@@ -44,7 +44,7 @@ static inline void pml_smelt_take_from_below(mca_pml_base_module_t *module, cons
   module->pml_revoke_comm = below->pml_revoke_comm;
   module->pml_get_transports = below->pml_get_transports;
 }
-/* Who revokes a communicator wants its requests ended, which only the PML below does. */
+/* A program that revokes a communicator wants its requests ended, which only the PML below does. */
 static inline const char *pml_smelt_steps_aside(void) {
 #if OPAL_ENABLE_FT_MPI
   if (ompi_ftmpi_enabled) return "this job handles failures itself (--with-ft ulfm)";

@@ -1,11 +1,12 @@
-/* The component: what Open MPI finds in the file, and how it comes to stand before the PML that was elected.
+/* The component: the entry points that Open MPI finds in the file, and how it comes to stand before the PML that was
+ * elected.
  *
  *   1. open: our name is added to those that may stand for election, as Open MPI ignores others
- *   2. init: a module with the lowest priority. Any other wins. What other processes must know of this one is told now,
- *      before they exchange what they have to tell
- *   3. finalize, which those are asked for first who have lost: the winner's component and functions are put aside,
- *      ours take their place. The losers are closed next, all that are in the framework's list, so we leave it. Open
- *      MPI tells the others the winner's name, so one process may have us and another not
+ *   2. init: a module with the lowest priority. Any other wins. The words that other processes need of this one are
+ *      handed over now, before the processes exchange theirs
+ *   3. finalize, which Open MPI calls first for those that have lost: the winner's component and functions are put
+ *      aside, ours take their place. The losers are closed next, all that are in the framework's list, so we leave it.
+ *      Open MPI tells the others the winner's name, so one process may have us and another not
  *   4. finalize again, by now as if we had won: the winner is put back, and ends. We go back into the list, to be
  *      closed with it */
 #include "pml_smelt.h"
@@ -105,7 +106,7 @@ static mca_pml_base_module_t *init(int *priority, bool progress_threads, bool th
   return &module;
 }
 
-/* Out of the list of what will be closed. False: we are not in it. */
+/* Out of the list of components that will be closed. False: we are not in it. */
 static bool leave_list(void) {
   mca_base_component_list_item_t *item;
   OPAL_LIST_FOREACH(item, &ompi_pml_base_framework.framework_components, mca_base_component_list_item_t)

@@ -16,7 +16,7 @@ static int read_counter(const struct mca_base_pvar_t *variable, void *value, voi
   return OPAL_SUCCESS;
 }
 
-/* What the endpoint counts; `ctx` is where in what it tells. */
+/* The endpoint's counts; `ctx` is the offset among them. */
 static int read_endpoint(const struct mca_base_pvar_t *variable, void *value, void *object) {
   (void)object;
   smelt_endpoint_counters now = {0};

@@ -1,8 +1,8 @@
 /* Data with gaps, through Open MPI's convertor, a piece at a time.
  *
- * Pieces are of any length, and a convertor does not pack a part of a basic element (half a double). So what the end of
- * a piece cuts is packed aside, and the next piece begins with the rest of it. Unpacking needs no such thing: there the
- * convertor keeps the part itself. */
+ * Pieces are of any length, and a convertor does not pack a part of a basic element (half a double). So an element that
+ * the end of a piece cuts is packed aside, and the next piece begins with the rest of it. Unpacking needs no such
+ * thing: there the convertor keeps the part itself. */
 #include "pml_smelt.h"
 
 #include <string.h>

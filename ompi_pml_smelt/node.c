@@ -1,10 +1,10 @@
-/* Who of this job is on this node, and the endpoint that they share.
+/* The processes of this job on this node, and the endpoint that they share.
  *
- *   1. announce: each process says what others need to find it, among what Open MPI has processes exchange anyway; the
- *      first of the node has made the memory by then, and says where it is
- *   2. join, when the world's communicator is made: each reads what the others of its node have said. Where one has
- *      said nothing, or something else than expected, all find that. Else each maps the memory, and tries whether it
- *      may read its neighbour's own: where it may not, what is long comes in pieces
+ *   1. announce: each process hands over the words by which others find it, among those that Open MPI has processes
+ *      exchange anyway; the first of the node has made the memory by then, and says where it is
+ *   2. join, when the world's communicator is made: each reads the words of the others of its node. Where one has said
+ *      nothing, or something else than expected, all find that. Else each maps the memory, and tries whether it may
+ *      read its neighbour's own: where it may not, long messages come in pieces
  *   3. whether that has worked everywhere is known to all after a round of the launcher's own exchange, or, up to Open
  *      MPI 4.1, two rounds of messages of the PML below (agree.c). So either all members serve a communicator or none
  *      does
@@ -121,11 +121,11 @@ static const char *read_cards(ompi_group_t *world, card *cards, int *rank_of) {
 
 /* --- 3 */
 
-/* What has come of it, or what is the first reason against it. */
+/* The outcome, or the first reason against it. */
 enum { kGood, kNoMemory, kNotShared, kDevices };
 
 /* Buffers that a CPU may not be able to read: Open MPI was built for devices' memory and has found some, or looks for
- * it with every message. What is one piece is copied here without asking what it is. */
+ * it with every message. A message of one piece is copied here without asking for its kind. */
 static bool may_have_devices(void) {
 #if OMPI_MAJOR_VERSION >= 5
   const char *name = opal_accelerator_base_selected_component.base_version.mca_component_name;
@@ -135,7 +135,7 @@ static bool may_have_devices(void) {
 #endif
 }
 
-/* What else is to get on while somebody waits for a message. */
+/* Other progress that is to go on while somebody waits for a message. */
 static void progress_of_others(void *none) {
   (void)none;
   opal_progress();
@@ -181,7 +181,7 @@ static const char *join_node(struct ompi_communicator_t *world, card *cards, int
   return outcome == kGood ? NULL : reason(outcome);
 }
 
-/* With nobody: for who has rails to others. */
+/* With nobody: for a process that has rails to others. */
 static const char *join_alone(void) {
   if (may_have_devices()) return reason(kDevices);
   member_of_rank[OPAL_PROC_MY_NAME.vpid] = 0;

@@ -1,4 +1,4 @@
-/* Who of this job is on other nodes, and the rails (smelt/rail.h) to them.
+/* The processes of this job on other nodes, and the rails (smelt/rail.h) to them.
  *
  *   1. announce: a process that has a network profile opens its rails, and tells everybody how to connect; one that
  *      has none says so

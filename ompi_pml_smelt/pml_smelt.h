@@ -2,9 +2,9 @@
  * networks that were sampled.
  *
  * Open MPI elects one PML for everything, and all processes must have elected the same. Ours does not take part: it
- * loses the election and then stands before the winner, as pml/monitoring does. What it does not serve, a communicator
- * with ranks of other nodes or jobs, goes on to the winner as if it were not there; a communicator is served wholly or
- * not at all, so no message overtakes another on the way between two layers.
+ * loses the election and then stands before the winner, as pml/monitoring does. A communicator that it does not serve,
+ * one with ranks of other nodes or jobs, goes on to the winner as if ours were not there; a communicator is served
+ * wholly or not at all, so no message overtakes another on the way between two layers.
  *
  *   component.c       the election, and what the component offers Open MPI
  *   node.c            who of this job is on this node, and the endpoint (smelt/endpoint.h) that they share
@@ -148,7 +148,7 @@ static inline bool pml_smelt_is_ours(const ompi_request_t *request) {
 /* Until it is done. */
 void pml_smelt_wait(smelt_transfer *transfer);
 void pml_smelt_wait_for(smelt_transfer *const *transfers, unsigned count, unsigned needed);
-void pml_smelt_waits_find(void); /* what the waits ask of the process's other libraries */
+void pml_smelt_waits_find(void); /* finds the functions of the process's other libraries that the waits need */
 /* Of a request of ours that nobody else knows yet: waits, tells, and frees it. An error class. */
 int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status);
 
@@ -179,10 +179,10 @@ int pml_smelt_recv(void *buffer, size_t count, struct ompi_datatype_t *type, int
                    struct ompi_communicator_t *comm, ompi_status_public_t *status);
 int pml_smelt_start_receive(pml_smelt_request *request);
 int pml_smelt_cancel_receive(struct ompi_request_t *request, int flag);
-/* What Open MPI calls the outcome of a receive that is done. */
+/* Open MPI's words for the outcome of a receive that is done. */
 void pml_smelt_status(const pml_smelt_communicator *served, const smelt_transfer *transfer,
                       ompi_status_public_t *status);
-/* Where a receive's data are to go: bytes of room at what is returned, or through the convertor (NULL). */
+/* Where a receive's data are to go: bytes of room at the returned address, or through the convertor (NULL). */
 void *pml_smelt_place(pml_smelt_request *receive, void *buffer, size_t count, struct ompi_datatype_t *type,
                       size_t *room);
 void pml_smelt_receive_completed(smelt_transfer *transfer);
@@ -228,7 +228,7 @@ static inline void pml_smelt_count(atomic_ullong *counter) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 void pml_smelt_register_counters(const mca_base_component_t *component);
-/* For the smelt run above us (SMELT_STATS_FILE): messages are ours from here on; or are not, and why; what was counted.
+/* For the smelt run above us (SMELT_STATS_FILE): messages are ours from here on; or are not, and why; the counts.
  */
 void pml_smelt_stats_begin(void);
 void pml_smelt_stats_not_used(const char *why);

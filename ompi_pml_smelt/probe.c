@@ -1,5 +1,5 @@
-/* Probing. What a matched probe takes stays where it is, held by a request that only the message's handle knows, until
- * it is received. */
+/* Probing. A message that a matched probe takes stays where it is, held by a request that only the message's handle
+ * knows, until it is received. */
 #include "pml_smelt.h"
 
 #include "opal/runtime/opal_progress.h"
@@ -67,7 +67,7 @@ static int post_holder(pml_smelt_request *holder, int from, int tag) {
 }
 
 static int hand_over(pml_smelt_request *holder, struct ompi_message_t **handle, ompi_status_public_t *status) {
-  if (holder->transfer.error) { /* there is none, and will be none: who was to send it has died */
+  if (holder->transfer.error) { /* there is none, and will be none: its sender has died */
     pml_smelt_request_recycle(holder);
     return MPI_ERR_OTHER;
   }

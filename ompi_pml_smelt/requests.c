@@ -1,7 +1,7 @@
-/* Open MPI's requests, and who may have one when.
+/* Open MPI's requests, and their owners over time.
  *
- * A request that is under way is completed by whoever makes progress, and freed by the program, perhaps before that.
- * The second of the two puts it back. Which is second is decided in `phase`:
+ * A request that is under way is completed by a thread that makes progress, and freed by the program, perhaps before
+ * that. The second of the two puts it back. Which is second is decided in `phase`:
  *
  *   life, counted upwards | DONE: the completer is through with it | FREED: the program is
  *
@@ -101,7 +101,7 @@ void pml_smelt_request_activate(pml_smelt_request *request) {
       .MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS, ._cancelled = 0, ._ucount = 0};
   request->super.req_complete = REQUEST_PENDING;
   request->super.req_state = OMPI_REQUEST_ACTIVE;
-  /* relaxed: whoever is to complete it is told of it later */
+  /* relaxed: its completer is told of it later */
   const unsigned life = atomic_load_explicit(&request->phase, memory_order_relaxed) | kFlags;
   atomic_store_explicit(&request->phase, life + 1, memory_order_relaxed);
 }
@@ -167,7 +167,7 @@ void pml_smelt_wait_for(smelt_transfer *const *transfers, unsigned count, unsign
 /* The transfer is done a moment before the request is complete. */
 int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status) {
   if (!REQUEST_COMPLETE(request)) pml_smelt_wait(&((pml_smelt_request *)request)->transfer);
-  while (!REQUEST_COMPLETE(request)) /* who completes it is about to say so */
+  while (!REQUEST_COMPLETE(request)) /* its completer is about to say so */
     sched_yield();
   opal_atomic_rmb();
   if (status != MPI_STATUS_IGNORE) OMPI_COPY_STATUS(status, request->req_status, false);

@@ -24,7 +24,7 @@ static int begin(const pml_smelt_communicator *served, smelt_transfer *transfer,
                              mode == MCA_PML_BASE_SEND_SYNCHRONOUS);
 }
 
-/* It is done: what was kept for it is given back. */
+/* It is done: everything kept for it is given back. */
 static void finish(pml_smelt_request *send) {
   pml_smelt_convert_end(send);
   if (send->copy) (void)mca_pml_base_bsend_request_free(send->copy);

@@ -1,8 +1,8 @@
-/* MPI_Wait and its kin. Open MPI's own look at requests alone, and have everybody's progress made by whoever waits;
- * with very many threads that is mostly waiting for each other. Where the requests are ours the endpoint waits for
- * them, and then Open MPI's own function finds them complete, and does the rest: statuses, errors, handles.
+/* MPI_Wait and its kin. Open MPI's own look at requests alone, and have everybody's progress made by the waiters; with
+ * very many threads that is mostly waiting for each other. Where the requests are ours the endpoint waits for them, and
+ * then Open MPI's own function finds them complete, and does the rest: statuses, errors, handles.
  *
- *   one, all      ours first, some at a time; what is not ours gets on meanwhile, and is waited for afterwards
+ *   one, all      ours first, some at a time; other requests get on meanwhile, and are waited for afterwards
  *   any, some     only where all that are under way are ours, and not too many; else Open MPI's own */
 #include "pml_smelt.h"
 
