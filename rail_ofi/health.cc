@@ -19,12 +19,13 @@
 // its kernel is (lifeline.h): a link at whose other end nobody listens any more is down. A peer is given up when for
 // the whole patience no link was up and no kernel said that it is there; while one says so, it is waited for.
 //
-// The canary: what arrives in 10 ms and more in which a link always has something under way is compared with when it
-// should have, by the curve: after so many bytes the next ones should take as much longer as a message that is so much
-// longer does. (By the bandwidth of long messages, a distant rail, on which TCP begins slowly, seemed four times slower
-// than it was, and was left out.) News comes at once or half a millisecond late, so nothing shorter tells. The middle
-// of the last five such spans says how many times slower than sampled the link is, if that is more than a quarter;
-// where nothing was measured for a second the word fades, so that a link that nobody uses any more gets another chance.
+// The canary. It looks at spans of 10 ms and more in which a link always has something under way, and compares the
+// times at which bytes arrive with the curve's: after so many bytes the next ones should take as much longer as a
+// message that is so much longer does. (By the bandwidth of long messages, a distant rail, on which TCP begins slowly,
+// seemed four times slower than it was, and was left out.) News comes at once or half a millisecond late, so nothing
+// shorter tells. The middle of the last five such spans says how many times slower than sampled the link is, if that is
+// more than a quarter; if nothing was measured for a second the word fades, so that a link that nobody uses any more
+// gets another chance.
 //
 // After a pause TCP begins anew (core/rail/finish.cc), which on a distant rail is most of what a message takes. Its
 // window is followed as Linux has it: it grows by what arrives while at least half of it is used, and halves for every
@@ -49,7 +50,7 @@ constexpr int64_t kFade = 1000 * kMs;
 constexpr uint64_t kSpanBytes = 128 << 10;
 constexpr double kFirstWindow = 10 * kSegment;  // RFC 6928
 constexpr int64_t kLeastTimeout = 200 * kMs;    // Linux's, beyond the round trip
-constexpr double kMostUs = 1e7;                 // that a curve is believed for what is waited
+constexpr double kMostUs = 1e7;                 // a curve is believed for waits up to this
 constexpr double kDrift = 1.25, kSlowest = 1000, kFastest = 0.25;
 
 int64_t patience_of(const smelt_rails& rails, const Link& link) {
@@ -84,7 +85,7 @@ void begin_span(Pace& pace) { pace.busy = 0, pace.bytes = 0, pace.should_us = 0;
 // So many bytes have arrived; `idle`: nothing is under way any more.
 void measure(const smelt_rails& rails, Link& link, uint64_t bytes, bool idle) {
   Pace& pace = link.pace;
-  // The first word after a pause tells nothing: what came before it may have waited, or found a free way. Nor does the
+  // The first word after a pause tells nothing: the bytes before it may have waited, or found a free way. Nor does the
   // first one after a while in which nobody looked.
   if (pace.last < rails.back) pace.last = 0, begin_span(pace);
   if (pace.last != 0) {
@@ -160,7 +161,7 @@ void hello(smelt_rails& rails, Link& link, uint32_t epoch) {
   if (epoch < link.heard_epoch) return;
   if (epoch > link.heard_epoch) {
     link.heard_epoch = epoch, link.heard = 0;
-    link.unread = 0;  // what lies here of the old epoch is of no interest to the new one
+    link.unread = 0;  // packets here of the old epoch are of no interest to the new one
     link.news = 0, link.news_due = 0;
   }
   post_control(rails, link, Kind::kWelcome, 0, epoch);
@@ -257,7 +258,7 @@ void link_failed(smelt_rails& rails, Link& link) {
   ++link.deaths;
   ++link.epoch;
   link.hello_wait = 0, link.hello_at = rails.now + kFirstHello;
-  link.posted = 0;  // what libfabric still has of the old epoch, it may have for long
+  link.posted = 0;  // libfabric may keep its packets of the old epoch for long
   link.pace.last = 0, link.pace.since_idle = 0;
   for (uint64_t i = link.arrived; i != link.sent; ++i) {
     Packet* packet = link.ring[i % kRing];
@@ -268,7 +269,7 @@ void link_failed(smelt_rails& rails, Link& link) {
   link.sent = link.arrived = 0;
   rails.rail[link.rail].backlog -= link.unacked_bytes + link.queued_bytes;
   link.unacked_bytes = link.queued_bytes = 0;
-  // By message, as what is there already is: the oldest is what somebody waits for.
+  // By message, as the queue there is already: somebody waits for the oldest.
   Queue both{};
   Run *a = peer.homeless.first, *b = link.queue.first;
   while (a || b) {
@@ -321,7 +322,7 @@ void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet) {
   const bool ours = packet->bytes >= sizeof(Header) && header.magic == kPacketMagic && header.bytes == packet->bytes &&
                     header.to == rails.instance;
   Peer* peer = ours ? peer_of(rails, header.from) : nullptr;
-  if (!peer || !peer->link[rail].present) {  // not ours, or not yet: who greets will greet again
+  if (!peer || !peer->link[rail].present) {  // not ours, or not yet: the greeter will greet again
     give_packet(rails, packet);
     return;
   }

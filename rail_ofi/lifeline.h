@@ -1,9 +1,9 @@
 // Is there still a process at the other end of a link of which nothing is heard?
 //
 // Nobody moves packets but the programs themselves, so one that computes is as silent as one that was killed, and
-// libfabric need not tell them apart either: 1.17 was seen to answer "later" for ever to who sends to a dead one. The
-// peer's kernel knows. It accepts a connection to the port at which the peer's endpoint listens whatever that process
-// does, answers for it (TCP's keepalive), and ends it when the process ends.
+// libfabric need not tell them apart either: 1.17 was seen to answer "later" for ever to a process that sends to a dead
+// one. The peer's kernel knows. It accepts a connection to the port at which the peer's endpoint listens, no matter
+// what that process does. It answers for it (TCP's keepalive), and ends it when the process ends.
 //
 //            connect             accepted
 //   nothing ---------> asking -------------> there

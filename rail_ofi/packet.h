@@ -1,4 +1,4 @@
-// What travels: packets as they were sampled (kRailPacket), a header and fragments of messages.
+// The wire: packets as they were sampled (kRailPacket), a header and fragments of messages.
 //
 //   +--------+----------+---------+----------+---------+--
 //   | header | fragment | payload | fragment | payload | ..      each fragment begins at a multiple of 8
@@ -58,7 +58,7 @@ static_assert(sizeof(Fragment) == 32);
 inline constexpr uint32_t kPayload = kPacketBytes - sizeof(Header) - sizeof(Fragment);  // of a packet with one fragment
 constexpr uint32_t room_of(uint64_t bytes) { return sizeof(Fragment) + ((static_cast<uint32_t>(bytes) + 7) & ~7u); }
 
-// The address of a process: what it tells its peers.
+// The address of a process, as it tells its peers.
 inline constexpr uint32_t kNameBytes = 64;
 struct AddressRail {
   uint32_t network, mask;  // IPv4, as numbers

@@ -82,7 +82,7 @@ int Port::find_at(const char* address, const char* provider) {
       library.getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), address, nullptr, FI_SOURCE, hints, &found);
   library.freeinfo(hints);
   if (error != 0) return -ENODEV;
-  // A hint is a hint: what is bound to another interface would be used in this one's name.
+  // A hint is a hint: an endpoint bound to another interface would be used in this one's name.
   for (const fi_info* info = found; info && !info_; info = info->next)
     if (is_at(*info, address) && info->ep_attr->max_msg_size >= kPacketBytes) info_ = library.dupinfo(info);
   library.freeinfo(found);
@@ -125,7 +125,7 @@ void Port::close() {
 int Port::name(void* text, size_t* bytes) const { return ::fi_getname(&endpoint_->fid, text, bytes) == 0 ? 0 : -EIO; }
 
 int Port::insert(const void* peer_name, size_t bytes, uint64_t* peer) {
-  sockaddr_in at{};  // what the provider will read of it
+  sockaddr_in at{};  // the part that the provider will read
   if (bytes < sizeof at) return -EINVAL;
   std::memcpy(&at, peer_name, sizeof at);
   if (at.sin_family != AF_INET) return -EINVAL;

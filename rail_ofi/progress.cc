@@ -88,7 +88,7 @@ void progress(smelt_rails& rails) {
     if (taken > 0) rail.happened = rails.now;
     all_read = all_read && count == 0;
   }
-  const bool turn = all_read && is_due;  // what is not read yet may be what a link is missed for
+  const bool turn = all_read && is_due;  // a link may be missed for words that are not read yet
   if (turn) rails.next_turn = rails.now + kHealthNs;
   for (uint32_t p = 0; p < rails.peers; ++p) {
     Peer& peer = *rails.peer[p];
@@ -126,6 +126,6 @@ int smelt_rail_look(const smelt_rail_request* handle, size_t* bytes) {
 
 int smelt_rail_test(smelt_rails* rails, smelt_rail_request* handle, size_t* bytes) {
   if (!rails || !handle) return -EINVAL;
-  progress(*rails);  // complete or not: what it was the last word of may not have left yet
+  progress(*rails);  // complete or not: the last packet may not have left yet
   return smelt_rail_look(handle, bytes);
 }

@@ -1,4 +1,4 @@
-// Rails to peers: what is kept of each, and who does what.
+// Rails to peers: the state of each, and the files' parts.
 //
 //   open.cc      endpoints on the profile's rails; peers; the end
 //   send.cc      a message to the rails: which parts, packed into what
@@ -35,7 +35,7 @@ inline constexpr uint32_t kCredit = 256;          // of a link that nobody may h
 inline constexpr uint32_t kMessages = 1024;       // of one direction that are not yet received in whole
 inline constexpr int64_t kWindowNs = 40'000'000;  // so long in advance a link is given packets
 inline constexpr uint32_t kPostedReceives = 64;   // of each rail: a window of a fast one is read in a few turns
-inline constexpr int64_t kSpanNs = 10'000'000;    // what the canary measures, while nobody is away for as long
+inline constexpr int64_t kSpanNs = 10'000'000;    // the span that the canary measures, while nobody is away for as long
 inline constexpr uint32_t kSpans = 5;
 inline constexpr double kSegment = 1448;  // bytes of TCP's, on Ethernet
 inline constexpr uint32_t kRanges = 6;
@@ -47,7 +47,7 @@ struct Peer;
 struct Request;
 
 // In a pool of its rails. Sent: belongs to libfabric while `posted`, to its link's ring while `unacked`, to its peer
-// while it waits to be sent again. Received: to libfabric, or to who still needs its fragments.
+// while it waits to be sent again. Received: to libfabric, or to the message that still needs its fragments.
 struct Packet {
   Packet* next;
   bool received, posted, unacked, waiting;
@@ -93,7 +93,7 @@ struct Incoming {
   Request* receive;
   Fragment* unread;  // a list by `message`; `length` is the packet
   uint32_t ranges, room;
-  Range* range;  // [ranges] in order, with something between: what is there. `few`, or pages of their own
+  Range* range;  // [ranges] the bytes that are there, in order, with gaps between. `few`, or pages of their own
   Range few[kRanges];
 };
 
@@ -112,7 +112,7 @@ struct Pace {
   double span[kSpans];
   uint32_t count;
   int64_t measured;  // when the last span ended
-  double slow;       // what is believed
+  double slow;       // the believed factor
 };
 
 struct Link {
@@ -229,7 +229,7 @@ void drop_incoming(smelt_rails& rails, Peer& peer);
 
 // --- health.cc
 void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet);  // one that arrived
-void hear(smelt_rails& rails, Link& link, const Header& header);         // what a header says of our direction
+void hear(smelt_rails& rails, Link& link, const Header& header);         // takes a header's word on our direction
 void link_failed(smelt_rails& rails, Link& link);
 void peer_failed(smelt_rails& rails, Peer& peer, int error);
 void look_after(smelt_rails& rails, Peer& peer);
@@ -239,7 +239,7 @@ void begins(smelt_rails& rails, Link& link);                       // to have so
 
 // --- progress.cc
 void progress(smelt_rails& rails);
-void wake(smelt_rails& rails);  // before something is decided: what has happened while nobody looked is taken in
+void wake(smelt_rails& rails);  // before a decision: takes in the events since the last look
 
 inline Request* request_of(smelt_rail_request* request) { return reinterpret_cast<Request*>(request); }
 inline Header& header_of(Packet& packet) { return *reinterpret_cast<Header*>(packet.data); }

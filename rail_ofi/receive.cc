@@ -1,13 +1,14 @@
 // From packets to messages.
 //
-// A message's bytes come in any order, by any link, and after a link's death some of them twice. What is there is kept
-// as ranges of bytes in order: each link brings its runs from the front to the back, so there are about as many ranges
-// as links. A fragment is there in whole or not at all, since what is sent again is sent as it was.
+// A message's bytes come in any order, by any link, and after a link's death some of them twice. The bytes that are
+// there are kept as ranges in order: each link brings its runs from the front to the back, so there are about as many
+// ranges as links. A fragment is there in whole or not at all, since a packet is sent again as it was.
 //
 //   there   |########|      |####|          |##|
 //   comes            |####|                           joins the first; the next of this link will fill the gap
 //
-// What nobody has asked for stays in its packet, which the sender is told (`unread`), and is copied when somebody does.
+// A fragment that nobody has asked for stays in its packet, and is copied when somebody does; the sender is told so
+// (`unread`).
 #include <cerrno>
 #include <cstring>
 
@@ -224,7 +225,7 @@ int smelt_rail_receive(smelt_rails* rails, smelt_rail_request* handle, uint32_t 
   peer.last_receive = &request;
   peer.touched = true;
   attach_receives(*rails, peer);
-  if (peer.error && request.state != Progress::kComplete) {  // what was there before may still be asked for
+  if (peer.error && request.state != Progress::kComplete) {  // messages that were there before may still be asked for
     --peer.next_receive;
     if (peer.first_receive == &request) peer.first_receive = peer.last_receive = nullptr;
     Incoming& in = peer.slot[request.number % kMessages];

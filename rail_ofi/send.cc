@@ -19,10 +19,10 @@ constexpr uint32_t kFewestInWindow = 4;  // packets
 constexpr uint32_t kSmallUnderWay = 2;   // packets that are not full, with libfabric
 constexpr uint32_t kMostJoined = 64;
 // An answer that goes by the link by which the question came tells that it arrived, too; by another one, the news need
-// a packet of their own soon. Who is alike would alternate, since what is on its way weighs a little.
+// a packet of their own soon. Two equal rails would alternate, because data in flight count against a rail.
 constexpr double kAnswerMay = 1.1;
 
-struct Part {  // what goes into a packet
+struct Part {  // a packet's part of a message
   Request* request;
   uint64_t offset;
   uint32_t bytes;
@@ -60,7 +60,7 @@ double done_us(const smelt_rails& rails, const Link& link, uint64_t bytes) {
 }
 
 uint64_t window_of(const smelt_rails& rails, const Link& link) {
-  // What is on its way, there and back, comes on top: on a distant rail the window would be empty most of the time.
+  // The bytes on their way, there and back, come on top: on a distant rail the window would be empty most of the time.
   const OneRail& rail = rails.rail[link.rail];
   const double bytes = (1e-3 * kWindowNs / rail.per_byte + rail.holds) / slow_of(link);
   const double least = double{kFewestInWindow} * kPayload, most = double{kCredit} * kPayload;
@@ -190,7 +190,7 @@ bool send_again(smelt_rails& rails, Peer& peer, Link& link) {
   return true;
 }
 
-// Whether a packet with bytes of this message may go. The oldest message has no need of credit: what lies unread with
+// Whether a packet with bytes of this message may go. The oldest message has no need of credit: the packets unread at
 // the peer may be of later ones, which nobody will ask for before that one is there.
 bool window_is_open(const smelt_rails& rails, const Link& link, uint64_t message) {
   const uint64_t under_way = link.sent - link.arrived;
@@ -207,7 +207,7 @@ Link* last_to_finish(const smelt_rails& rails, Peer& peer, const Link& but) {
   return last;
 }
 
-// What comes next on this link: parts of one or more of its runs, 0: nothing (now).
+// The next packet on this link: parts of one or more of its runs, 0: nothing (now).
 uint32_t own_parts(smelt_rails& rails, const Link& link, Part parts[kMostJoined]) {
   const Run* run = link.queue.first;
   if (run->left >= kPayload) {
@@ -232,7 +232,7 @@ void taken_from(smelt_rails& rails, Link* link, uint64_t bytes) {
   rails.rail[link->rail].backlog -= bytes;
 }
 
-// Packs and sends; what was sent is taken off its runs. False: not now.
+// Packs and sends; the sent parts are taken off their runs. False: not now.
 bool send_next(smelt_rails& rails, Peer& peer, Link& link) {
   if (peer.again_first && link.sent - link.arrived < kRing - 1) return send_again(rails, peer, link);
   Part parts[kMostJoined];
