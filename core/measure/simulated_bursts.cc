@@ -61,8 +61,7 @@ double simulate_bursts(const Costs& costs, std::span<const std::pair<uint32_t, u
     cpu.stored = 0;
     if (++cpu.round == kSettled) cpu.settled = cpu.now;
     if (cpu.round == kSettled + kCounted) cpu.counted = cpu.now, --left;
-    if (left > 0)
-      events.push({cpu.now, i});  // a CPU that is ahead goes on: the others keep its company to the end
+    if (left > 0) events.push({cpu.now, i});  // a CPU that is ahead goes on: the others keep its company to the end
   };
   while (left > 0) {
     const auto [now, i] = events.top();
