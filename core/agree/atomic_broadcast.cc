@@ -12,10 +12,10 @@
 // 4. Each member passes a message on to all its children, in the order of the tree, then delivers it. Every queue keeps
 //    its order, so all members see the numbers 0, 1, 2 ...: the total order. Each checks that.
 //
-// A member without helpers passes on only while it is in a call. Of what comes down it holds one message (`held`) until
-// all children have it; then it is delivered or, when the member is sending, put into its inbox, so that the others get
-// on meanwhile. When the inbox is full too, sending cannot go on before something is delivered: were it to wait, and
-// all others as well, nobody would ever make room.
+// A member without helpers passes on only while it is in a call. It holds one message that came down (`held`) until all
+// children have it; then it is delivered or, when the member is sending, put into its inbox, so that the others get on
+// meanwhile. When the inbox is full too, sending cannot go on before something is delivered: were it to wait, and all
+// others as well, nobody would ever make room.
 //
 // Everything is bounded: a slow member fills the queue above itself, then all members wait at the root's pace. A member
 // that is killed leaves every queue with whole messages (queue/queue.h). So the others have delivered the beginning of
@@ -90,7 +90,7 @@ struct smelt_atomic_broadcast : Member {
   size_t limit = 0;               // bytes of the longest message, header included
   uint64_t next = 0;              // the number that the root gives next, or that comes next
   uint32_t turn = 0;              // the child that is asked first
-  uint32_t passed = 0;            // children that have got what is held
+  uint32_t passed = 0;            // children that have got the held message
   bool damaged = false;           // another number came
   uint32_t waiting = 0;           // messages in the inbox
   Message held, rising, sending;  // coming down; from a child, going up; of our own, going up
@@ -163,7 +163,7 @@ int forward(smelt_atomic_broadcast& member) {
   return 0;
 }
 
-// What a member does for the others, once. 0: a message is held that all children have, to be delivered.
+// A member's work for the others, once. 0: a message is held that all children have, to be delivered.
 int pass_on(smelt_atomic_broadcast& member) {
   if (member.damaged) return -EPROTO;
   int result = member.is_root() ? 0 : raise(member);

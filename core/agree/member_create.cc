@@ -1,5 +1,5 @@
 // Making memberships, in the caller's memory, in memory for threads, or in a file without a name for processes; joining
-// and leaving. members.h has the whole, member_log.cc says what must come before what where somebody joins.
+// and leaving. members.h has the whole, member_log.cc gives the order of the steps of a join.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -103,7 +103,7 @@ bool take(Place& place, State* mine) {
     state = state.as(kFree);
   }
   *mine = State::of(state.generation() + 1, os::process_id(), kTaken);
-  // acquire: what was done with it before. A failure means that somebody else has it.
+  // acquire: all that was done with it before. A failure means that somebody else has it.
   return place.state.compare_exchange_strong(state.word, mine->word, std::memory_order_acq_rel,
                                              std::memory_order_relaxed);
 }
@@ -116,7 +116,7 @@ void give_up_place(Member& member) {
   wake_sleepers(member.shared->received);
 }
 
-// Waits for room, as somebody who has nothing to receive.
+// Waits for room, as a member that has nothing to receive.
 int enter(Member& member, int64_t timeout_ns) {
   const int64_t began = os::now_ns();
   for (;;) {
@@ -138,7 +138,7 @@ int enter(Member& member, int64_t timeout_ns) {
   }
 }
 
-// Mending takes less than 64 n^2 + 4096 n bytes and a megabyte, of which only what is used costs anything.
+// Mending takes less than 64 n^2 + 4096 n bytes and a megabyte, of which only the used part costs anything.
 size_t member_bytes(const Shape& shape) {
   const size_t n = shape.places;
   return (size_t{1} << 20) + n * n * 64 + n * 4096 + shape.outbox() * sizeof(uint64_t);

@@ -91,11 +91,11 @@ void survey(Member& member) {
   member.differs = false;
   full_fence();  // our receiving comes before our look at the places (2. above)
   for (uint32_t p = 0; p < member.shape.places; ++p) {
-    // acquire: what was done there before it was taken.
+    // acquire: all that was done there before it was taken.
     const State state{member.places[p].state.load(std::memory_order_acquire)};
     member.differs |= member.view.has(p) && !(state.is(kTaken) && state.generation() == member.view.generation(p));
     if (p == member.me || !state.is(kTaken)) continue;
-    // acquire: what it read comes before our overwriting it.
+    // acquire: its reads come before our overwriting.
     const uint64_t received = member.places[p].received.load(std::memory_order_acquire);
     if (received >= least) continue;
     least = received;

@@ -27,7 +27,7 @@ State state_of(const Member& member, uint32_t place) {
   return {member.places[place].state.load(std::memory_order_acquire)};
 }
 
-// 1. With `publish` we need nothing of what was scanned any more.
+// 1. With `publish` we need none of the scanned entries any more.
 int scan(Member& member, bool publish) {
   Entry entry;
   for (uint32_t i = 0; i <= member.ring && is_here(member, member.scanned, &entry); ++i) {
@@ -43,7 +43,7 @@ int scan(Member& member, bool publish) {
   return 0;
 }
 
-// 3. What changes: `goes` of those that are in, and whether we come.
+// 3. The changes: `goes` of those that are in, and whether we come.
 struct Mending {
   const Member& member;
   const View& from;

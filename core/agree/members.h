@@ -29,7 +29,7 @@
 // Sources: Kaestle et al., "Machine-aware Atomic Broadcast Trees for Multicores", OSDI 2016, which leaves members that
 // come and go to future work; Birman, Joseph, "Exploiting Virtual Synchrony in Distributed Systems", SOSP 1987;
 // Herlihy, "Wait-Free Synchronization", ACM TOPLAS 1991 (agreement by compare-and-swap); Lamport, "Concurrent Reading
-// and Writing", CACM 1977 (what was read counts if nothing has changed since).
+// and Writing", CACM 1977 (words read count if nothing has changed since).
 #pragma once
 
 #include <atomic>
@@ -65,8 +65,7 @@ struct State {
   State as(Use use) const { return {(word & ~uint64_t{3}) | use}; }
 };
 
-// --- entries: what the log's words say. The lap is how often the ring had come round, so a word of a lap ago is no
-// entry yet.
+// --- entries: the log's words. The lap is how often the ring had come round, so a word of a lap ago is no entry yet.
 
 struct Entry {
   uint64_t word;  // lap:32, view:1, place:10, buffer:21
@@ -77,7 +76,7 @@ struct Entry {
   uint32_t buffer() const { return word & 0x1fffff; }
 };
 
-// Where the last view is, for those who join: position:48, place:12, buffer:4; 0: there was none.
+// Where the last view is, for joiners: position:48, place:12, buffer:4; 0: there was none.
 struct Latest {
   uint64_t word;
   uint64_t position() const { return word >> 16; }

@@ -158,7 +158,7 @@ int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeou
 
 void leave_place(Member* member) {
   if (member->descriptor >= 0) os::close_file(member->descriptor);
-  // acq_rel: the last of the threads unmaps what all of them have left.
+  // acq_rel: the last of the threads unmaps memory that all of them have left.
   const bool last = reinterpret_cast<Head*>(member->memory)->users.fetch_sub(1, std::memory_order_acq_rel) == 1;
   if (member->mapped != 0 && (last || !member->threads)) os::unmap_pages(member->memory, member->mapped);
 }

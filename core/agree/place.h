@@ -92,7 +92,7 @@ int make_shared_place(const Protocol& protocol, const smelt_tree* tree, uint32_t
 int find_place(const Protocol& protocol, const PlaceTicket& ticket, char** memory);
 
 // The C functions that make members of type T (derived from Member). enter(memory, bytes, index, timeout_ns, &member)
-// makes one; let_go(member) gives back what it has besides its place.
+// makes one; let_go(member) gives back its memory besides its place.
 
 template <typename T, typename Enter, typename LetGo>
 int create_members(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity,

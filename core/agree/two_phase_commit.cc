@@ -17,10 +17,10 @@
 //              member above may be gone.
 // 7. resolve   A member in doubt settles as the coordinator does in 5.
 //
-// That two-phase commit blocks when the coordinator is lost is true of messages, where one cannot tell what a dead
-// member has voted or decided. Here what it wrote outlives it. A vote is written once per round and does not change, so
-// all counters see the same votes or fewer. They may settle differently, one commit, one abort, and the word takes the
-// first. Only a member that has seen all votes ever tries commit: so it is safe whichever is first.
+// With messages, two-phase commit blocks when the coordinator is lost, because one cannot tell how a dead member has
+// voted or decided. Here its words outlive it. A vote is written once per round and does not change, so all counters
+// see the same votes or fewer. They may settle differently, one commit, one abort, and the word takes the first. Only a
+// member that has seen all votes ever tries commit: so it is safe whichever is first.
 //
 // There are two decision words and two places for proposals, for even and odd rounds. A place is used again when
 // everybody has learned the outcome of the round that was in it (learned): then nobody will look there for that any
@@ -112,7 +112,7 @@ void ring_children(const smelt_two_phase_commit& member) {
 
 // Is this round decided? 0, and what it is; -EAGAIN: it is open; -EPROTO.
 int read_decision(const smelt_two_phase_commit& member, State* state) {
-  // acquire: what the voters did before they voted comes with a commit.
+  // acquire: all that the voters did before they voted comes with a commit.
   const uint64_t word = member.decision().load(std::memory_order_acquire);
   if (round_of(word) != member.round || state_of(word) > kYes) return -EPROTO;
   *state = state_of(word);
@@ -122,7 +122,7 @@ int read_decision(const smelt_two_phase_commit& member, State* state) {
 // Decides, unless another member has: then `decided` is that one's decision.
 int settle(const smelt_two_phase_commit& member, State state, State* decided) {
   uint64_t open = word_of(member.round, kOpen);
-  // release: the votes that we have seen, and what came before them, go along with a commit.
+  // release: the votes that we have seen, and all that came before them, go along with a commit.
   if (member.decision().compare_exchange_strong(open, word_of(member.round, state), std::memory_order_acq_rel,
                                                 std::memory_order_acquire)) {
     for (uint32_t i = 0; i < member.members; ++i) ring(member.bell(i));
@@ -133,7 +133,7 @@ int settle(const smelt_two_phase_commit& member, State state, State* decided) {
 // The outcome of the votes that are there: yes only if everybody's is.
 State count(const smelt_two_phase_commit& member) {
   for (uint32_t i = 0; i < member.members; ++i)
-    // acquire: what this one did before it voted.
+    // acquire: all that this one did before it voted.
     if (i != member.root && member.lines(i).own.load(std::memory_order_acquire) != word_of(member.round, kYes))
       return kNo;
   return kYes;
@@ -143,7 +143,7 @@ State count(const smelt_two_phase_commit& member) {
 State below(const smelt_two_phase_commit& member) {
   State all = kYes;
   for (uint32_t i = 0; i < member.child_count; ++i) {
-    // acquire: what those below did before they voted.
+    // acquire: all that those below did before they voted.
     const uint64_t word = member.lines(member.children[i]).combined.load(std::memory_order_acquire);
     if (word == word_of(member.round, kNo)) return kNo;
     if (word != word_of(member.round, kYes)) all = kOpen;
@@ -165,7 +165,7 @@ void combine(smelt_two_phase_commit& member) {
 // The round is over here: those below are told.
 int finish(smelt_two_phase_commit& member, State state, int* outcome) {
   Lines& own = member.own_lines();
-  // release: what came with the outcome goes along.
+  // release: all that came with the outcome goes along.
   own.told.store(word_of(member.round, state), std::memory_order_release);
   // release: we have read the proposal and the decision; then their places may be used again.
   own.learned.store(member.round, std::memory_order_release);
@@ -184,7 +184,7 @@ bool is_time_to_look_at_decision(smelt_two_phase_commit& member) {
 // The outcome as a participant has heard of it.
 int hear(smelt_two_phase_commit& member, State* state) {
   combine(member);
-  // acquire: what came with the outcome. The one above may be a round ahead, where nobody waited for our vote.
+  // acquire: all that came with the outcome. The one above may be a round ahead, where nobody waited for our vote.
   const uint64_t told = member.lines(member.parent).told.load(std::memory_order_acquire);
   if (round_of(told) == member.round) {
     *state = state_of(told);
@@ -315,7 +315,7 @@ int smelt_two_phase_commit_begin(smelt_two_phase_commit* member, void* data, siz
   // acquire: the proposal, and the decision's word.
   const auto is_there = [&above, round] { return above.load(std::memory_order_acquire) >= round ? 0 : -EAGAIN; };
   if (const int error = wait_until(*member, is_there)) return error;
-  // release: what we have acquired goes along.
+  // release: all that we have acquired goes along.
   member->own_lines().relayed.store(round, std::memory_order_release);
   ring_children(*member);
   member->round = round;

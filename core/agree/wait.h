@@ -41,7 +41,7 @@ int wait_until(const Member& member, Look look) {
     os::yield_cpu();
     if ((result = look()) != -EAGAIN) return result;
     const int64_t back = os::now_ns();
-    const bool lost = back - now > policy.foreign_ns;  // to somebody who is not of ours
+    const bool lost = back - now > policy.foreign_ns;  // to a thread that is not of ours
     now = back;
     if (lost) break;
   }
