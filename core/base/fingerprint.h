@@ -1,6 +1,6 @@
-// Which machine is this? 64 bits over what changes the cost of a message: CPU vendor, family, model, stepping and
-// brand, hypervisor, microcode, kernel release, and the CPUs' topology (online CPUs, their cores, caches, nodes).
-// Not over the affinity of the calling process: a profile serves every subset of its machine.
+// Which machine is this? 64 bits over everything that changes the cost of a message: CPU vendor, family, model,
+// stepping and brand, hypervisor, microcode, kernel release, and the CPUs' topology (online CPUs, their cores, caches,
+// nodes). Not over the affinity of the calling process: a profile serves every subset of its machine.
 #pragma once
 
 #include <cstdint>

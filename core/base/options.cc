@@ -19,7 +19,7 @@ enum class Type { kBool, kInteger, kChoice, kText, kSteps };
 // As options.def writes them.
 constexpr OptionScope BOTH = OptionScope::kBoth, THREADS = OptionScope::kThreads, PROCESSES = OptionScope::kProcesses;
 
-// One row of options.def, where its value goes, plus what became of it.
+// One row of options.def, where its value goes, plus its outcome.
 struct Row {
   const char* name;
   Type type;
