@@ -12,7 +12,7 @@ using namespace smelt;
 
 namespace {
 
-// A context whose tree is what `grow` makes of an edgeless one; it returns 0 or an error.
+// A context whose tree `grow` makes of an edgeless one; it returns 0 or an error.
 template <typename Grow>
 int create(uint32_t n, uint16_t root, smelt_context** context, Grow grow) {
   auto* object = make_object<smelt_context>(generation_bytes(n));

@@ -84,7 +84,7 @@ int wait_for_notice(Seat& seat) {
     os::yield_cpu();
     if ((result = seat.look_at(seat.awaited)) != -EAGAIN) return result;
     const int64_t back = os::now_ns();
-    const bool lost = back - now > policy.foreign_ns;  // to somebody who is not of ours
+    const bool lost = back - now > policy.foreign_ns;  // to a thread that is not of ours
     now = back;
     if (lost) break;
   }

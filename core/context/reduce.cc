@@ -1,7 +1,7 @@
 // Reduce and allreduce along the tree, as it hangs from the root (of an allreduce: from its own).
 //
-// Every participant combines its operand with what comes from the edges that lead away from the root, the last served
-// first, and sends the result towards it, in pieces, so that all parts of the tree are at work at the same time:
+// Every participant combines its operand with those that come from the edges that lead away from the root, the last
+// served first, and sends the result towards it, in pieces, so that all parts of the tree are at work at the same time:
 //
 //        0          2: sends x2
 //       / \         1: receives x3, sends x3 + x1

@@ -75,7 +75,7 @@ inline constexpr uint32_t kNoEdge = UINT32_MAX;  // the way up from where an ope
 struct Fold {
   uint16_t child, parent;
   uint16_t depth;      // of the parent: where its partial result is kept
-  bool child_is_leaf;  // its operand is what its caller gave
+  bool child_is_leaf;  // its operand is the caller's
   bool parent_is_new;  // nothing has been combined into it yet
 };
 
@@ -152,7 +152,7 @@ struct Seat : Object {
     return stop(result, whose, 0);
   }
   int look_at(uint32_t whose) const {
-    // acquire: its data, or what it has written for us.
+    // acquire: its data, or the bytes that it has written for us.
     const uint64_t theirs = notices[whose].epoch.load(std::memory_order_acquire);
     return (theirs & ~kGone) >= epoch ? 0 : theirs & kGone ? -EPIPE : -EAGAIN;
   }

@@ -333,7 +333,7 @@ void smelt_seat_free(smelt_seat* seat) {
   close_edges(*seat);
   if (seat->threads) leave(*seat);
   if (seat->descriptor >= 0) os::close_file(seat->descriptor);
-  // acq_rel: the last of the threads unmaps what all of them have left.
+  // acq_rel: the last of the threads unmaps memory that all of them have left.
   const bool last = seat->shared->users.fetch_sub(1, std::memory_order_acq_rel) == 1;
   if (seat->mapped != 0 && (last || !seat->threads)) os::unmap_pages(seat->shared, seat->mapped);
   free_object(seat);
