@@ -45,7 +45,7 @@ Topology new_topology() {
   if (hwloc_topology_init(&raw) != 0) throw UserError("hwloc cannot be initialised (out of memory?)");
   Topology topology(raw);
   // PUs outside our cpuset are kept, marked as not allowed: the shape is the machine's, not the job's. Devices are of
-  // no interest, and looking for them is what makes hwloc slow.
+  // no interest, and looking for them makes hwloc slow.
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
   return topology;
