@@ -1,4 +1,4 @@
-// The pen for programs. Documented in smelt.1, under smelt tree; docs/model.md says how to price what is printed here.
+// The pen for programs. Documented in smelt.1, under smelt tree; docs/model.md says how to price this output.
 #include <nlohmann/json.hpp>
 
 #include "draw/picture.h"

@@ -1,5 +1,5 @@
 // Where everything in a picture stands, in units of its own (rows, levels, rounds, time): the one layout pass that all
-// pens share. A pen only says how large a row is and what a bar looks like.
+// pens share. A pen only says how large a row is and how a bar looks.
 #pragma once
 
 #include <cstdint>

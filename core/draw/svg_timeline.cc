@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostArrows = 20000;  // beyond, a picture is black and its file huge
 constexpr size_t kMostHeads = 1500;
-constexpr size_t kMostTold = 600;  // arrows and bars that say on their own what they are
+constexpr size_t kMostTold = 600;  // arrows and bars that explain themselves
 
 std::string headline(const Picture& p, const char* what) {
   return fmt::format("{} by {}: {} {}, {}", operation_name(p.op), p.pattern, cost_text(p.predicted),

@@ -101,7 +101,7 @@ std::string draw_round(const Picture& p, uint32_t round, const Sends& sends, con
   }
   std::string out = fmt::format("round {}: {} message{}\n", round, messages, messages == 1 ? "" : "s");
   if (everywhere == p.exchange.n && p.exchange.n > 2) return out + fmt::format("  each {} all others\n", glyphs.arrow);
-  // Those who send to the same are one entry: a gather of 64 is "1-63 -> 0".
+  // Senders to the same receivers are one entry: a gather of 64 is "1-63 -> 0".
   std::map<std::vector<uint32_t>, std::vector<uint32_t>> groups;
   for (const auto& [from, to] : sends) groups[to].push_back(p.cpu[from]);
   std::vector<std::pair<std::vector<uint32_t>, std::string>> entries;

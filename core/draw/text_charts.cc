@@ -286,7 +286,7 @@ std::string timeline_text(const Picture& p, const TextStyle& style) {
   constexpr size_t kColumns = 80;
   const Timeline line = lay_out_timeline(p);
   const double per_column = line.end > 0 ? line.end / kColumns : 1;
-  // Of what a participant does in a column's time, work counts before waiting, however short; then the longer.
+  // Of a participant's actions in a column's time, work counts before waiting, however short; then the longer.
   std::vector<std::vector<std::array<double, 3>>> spent(p.cpu.size(),
                                                         std::vector<std::array<double, 3>>(kColumns, {0, 0, 0}));
   for (const Timeline::Bar& bar : line.bars) {
