@@ -1,7 +1,7 @@
 // Adaptive tree: play the broadcast through, and let every core that is free choose whom to tell next.
 //
 // Smelt, OSDI 2016, §3.3.1 and Algorithm 1 (whose C_inactive is to be read as a complement). A core that is free
-//   1. considers everybody who has neither got the message nor has it on the way, on its own NUMA node or on a
+//   1. considers every participant that neither has the message nor has it on the way, on its own NUMA node or on a
 //      node where nobody has: a link between nodes is not crossed twice;
 //   2. takes the dearest by t_send + t_receive: the long ways dominate, so they start first;
 //   3. if that one is on another node, tells the core of that node that is cheapest to send to instead;

@@ -78,7 +78,7 @@ uint32_t without_lowest(uint32_t set) { return set & (set - 1); }
 
 struct Search {
   uint32_t n;
-  uint32_t places;               // those who may be in a set: everybody, or all but the root
+  uint32_t places;               // those that may be in a set: everybody, or all but the root
   uint16_t participant[kLanes];  // the participant at each place; a given root at the last
   Row edge[kLanes];              // [c].of[v]: by places, and other than in the problem the child first
   Row busy[kLanes];

@@ -6,7 +6,7 @@
 //
 //   ready(v) + edge(v,c) + look-ahead(c)
 //
-// among everybody who has it (v) and everybody who has not (c). Two things are looked ahead at:
+// among all v that have it and all c that have not. Two things are looked ahead at:
 //   1. the use that c has for it: its mean edge to its own cluster. A good sender is told before a bad one.
 //   2. the group that waits for it: if nobody in c's group has been told yet, all of that group waits, and takes about
 //      as long as a broadcast among as many equal participants takes (below). It is subtracted: without it a greedy
@@ -56,8 +56,8 @@ struct Greedy {
   const GroupNeeds& needs;
   GreedyWeights weights;
   uint16_t* choice;  // [n] whom an informed one would tell next
-  uint16_t* told;    // [n] who is informed, in that order
-  double* ahead;     // [n] look-ahead; infinite for those who are informed
+  uint16_t* told;    // [n] the informed, in that order
+  double* ahead;     // [n] look-ahead; infinite for the informed
   bool* entered;     // [levels][n] by group
   double* ready;     // [n] when an informed one can send next
   double* promise;   // [n] of its choice: edge + look-ahead

@@ -7,7 +7,7 @@
 namespace smelt {
 
 struct GreedyWeights {
-  float look_ahead = 1;  // of what a child can do next; 0: earliest completing edge first
+  float look_ahead = 1;  // of a child's next step; 0: earliest completing edge first
   float urgency = 1;     // of what a whole group still needs that nobody has entered; 0: it has no say
 };
 

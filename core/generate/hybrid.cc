@@ -40,7 +40,7 @@ bool find_groups(const Costs& costs, Arena& arena, Groups* out) {
   for (uint32_t g = 0; g < out->count; ++g) out->leader[g] = kNobody;
   for (uint32_t i = 0; i < n; ++i) {
     for (uint32_t j = 0; j < n; ++j) out->total[i] += costs.hop[costs.at(i, j)] + costs.hop[costs.at(j, i)];
-    // A leader talks to its members and to the other leaders, so the total over everybody is what counts.
+    // A leader talks to its members and to the other leaders, so the total over everybody counts.
     uint16_t& leader = out->leader[out->of[i]];
     if (leader == kNobody || out->total[i] < out->total[leader]) leader = static_cast<uint16_t>(i);
   }

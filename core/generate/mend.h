@@ -18,7 +18,7 @@ class Mender {
   int make(const TreeProblem& problem, bool free_root, Arena& arena, uint32_t moves = kDefaultMovesPerChange);
   static constexpr uint32_t kDefaultMovesPerChange = 128;
 
-  // Begins with this tree, in which members[i] is what the tree calls i; tree.n is at most that of the problem. O(n^2).
+  // Begins with this tree, in which members[i] is the tree's i; tree.n is at most that of the problem. O(n^2).
   void load(const Tree& tree, const uint16_t* members);
   // The other way: the members in ascending order, and the tree among their places in that list, as a schedule wants
   // it. `tree` is a made tree of count(), `members` has room for as many.
@@ -29,7 +29,7 @@ class Mender {
   double value() const { return editor_.value(); }
   uint16_t root() const { return editor_.root(); }
 
-  // The new value. Nothing happens when v does not take part, is the last who does, or takes part already.
+  // The new value. Nothing happens when v does not take part, is the last that does, or takes part already.
   double leave(uint16_t v);
   double join(uint16_t v);
 

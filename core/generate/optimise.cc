@@ -61,7 +61,7 @@ struct Candidates {
 
   Tree& building() { return tree[count]; }
 
-  // Values what is in building() and keeps it if it is among the best and new.
+  // Values the tree in building() and keeps it if it is among the best and new.
   void consider() {
     double now = sort_and_value(problem, tree[count], scratch, order);
     uint32_t at = count;

@@ -14,7 +14,7 @@ struct SearchEffort {
   uint64_t seed = 1;
   SearchLimits limits;  // with limits, the result depends on the time there was
 };
-// While a program starts: about a millisecond, and the same for everybody who computes it.
+// While a program starts: about a millisecond, and the same for everybody that computes it.
 inline constexpr SearchEffort kStartEffort{};
 // When a person waits: the optimum up to 14 participants, annealing by the default number of moves above; a tenth of a
 // second.

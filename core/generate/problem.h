@@ -5,11 +5,11 @@
 //   value(v) = max over its children c_1 .. c_k, in order, of   busy(v,c_1) + ... + busy(v,c_i-1) + edge(v,c_i) +
 //                                                               value(c_i)
 //
-// Broadcast: c_1 is told first; edge is the hop from v to c, busy what a further message costs the sender; value(root)
+// Broadcast: c_1 is told first; edge is the hop from v to c, busy a further message's cost for the sender; value(root)
 // is when the last participant has been told. Reduction, time reversed: c_1 is served last; edge is the hop from c to
-// v, busy what a further message costs the receiver; value(root) is when the root has everything. Under the paper's
-// additive model edge = t_send + t_receive and busy = t_send (broadcast) or t_receive (reduction). Both are what
-// predict.h finds for such a tree, to rounding.
+// v, busy a further message's cost for the receiver; value(root) is when the root has everything. Under the paper's
+// additive model edge = t_send + t_receive and busy = t_send (broadcast) or t_receive (reduction). Both equal
+// predict.h's for such a tree, to rounding.
 //
 // For a given set of children the best order is by falling edge - busy + value: jobs with tails (reorder_shuffle.cc).
 #pragma once
@@ -40,7 +40,8 @@ struct TreeProblem {
 int make_problem(const Costs& costs, Direction direction, Arena& arena, TreeProblem* out);
 
 // Puts the `count` children of v into that order, by falling tail, and returns value(v). tail[c] is edge - busy + value
-// of child c, busy(c) what it keeps v. `children` are v's, in any order; they are reordered in the tree and there.
+// of child c, busy(c) the time that it keeps v. `children` are v's, in any order; they are reordered in the tree and
+// there.
 template <typename Busy>
 double serve_by_tail(Tree& tree, uint16_t v, uint16_t* children, uint32_t count, const double* tail, Busy busy) {
   std::sort(children, children + count,

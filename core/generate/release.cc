@@ -1,4 +1,4 @@
-// Release by shared lines: one store wakes everybody who polls the line.
+// Release by shared lines: one store wakes every poller of the line.
 //
 // A tree for messages has to share the sending out, because each message keeps its sender busy. A line that many poll
 // does not: the store is one, the reads overlap, and a further poller costs little (cost_model.h), so the star is hard

@@ -48,7 +48,7 @@ struct Shuffler {
     for (; i != kNobody; i = tree.parent[i]) reorder(i);
   }
 
-  // Fills in `informed` and `idle`; returns who is informed last.
+  // Fills in `informed` and `idle`; returns the last informed.
   uint16_t play() {
     const uint32_t count = top_down_order(tree, order);
     informed[tree.root] = 0;

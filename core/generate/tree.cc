@@ -80,8 +80,8 @@ bool is_spanning(const Tree& tree) {
     if (tree.last[parent] != youngest) return false;
   }
   if (listed != n - 1) return false;
-  // n - 1 listed children may still hold a loop apart from the root, so count who can be reached: down to the first
-  // child, else on to the next sibling of the nearest ancestor that has one.
+  // n - 1 listed children may still hold a loop apart from the root, so count those that can be reached: down to the
+  // first child, else on to the next sibling of the nearest ancestor that has one.
   uint32_t reached = 1;
   uint16_t at = tree.root;
   for (;;) {

@@ -30,9 +30,9 @@ class TreeEditor {
   uint16_t next(uint16_t v) const { return seats_[v].next; }
   uint16_t last(uint16_t v) const { return seats_[v].last; }
   bool below(uint16_t top, uint16_t v) const;  // v in the subtree of top
-  // The participants that have a part in value(), into `out` (room for n): on the path that takes the longest,
-  // everybody who is served by one of the path before or as its next, from the top down. Returns how many; the root is
-  // not among them.
+  // The participants that have a part in value(), into `out` (room for n): on the path that takes the longest, every
+  // participant that one of the path serves before its next or as its next, from the top down. Returns how many; the
+  // root is not among them.
   uint32_t critical(uint16_t* out) const;
 
   // Edits. Their conditions are the caller's duty.
