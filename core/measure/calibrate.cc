@@ -1,5 +1,4 @@
-// From what the survey found to a profile: measured pairs keep their own figures, the others have their class's
-// medians.
+// From the survey's figures to a profile: measured pairs keep their own figures, the others have their class's medians.
 #include "measure/calibrate.h"
 
 #include <algorithm>

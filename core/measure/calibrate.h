@@ -1,4 +1,4 @@
-// Measures what a message costs between the CPUs of a machine, over the very lines that transport/ uses.
+// Measures the costs of a message between the CPUs of a machine, over the very lines that transport/ uses.
 #pragma once
 
 #include <atomic>
@@ -27,9 +27,10 @@ struct CalibrationOptions {
   bool all_pairs = false;                   // also on machines of more than kAllPairsUpTo CPUs
   uint32_t most_at_once = 16;               // pairs measured at the same time, where a test shows that they do not
                                             // disturb each other; 1: never more than one
-  double seconds = 0;                       // by the meter's clock; then it ends with what it has: pairs that were not
-                                            // measured have their class's costs, classes without a pair typical ones,
-                                            // and a remark and the profile's method say so. 0: as long as it takes
+  double seconds = 0;                       // by the meter's clock; then it ends with the figures it has: pairs that
+                                            // were not measured have their class's costs, classes without a pair
+                                            // typical ones, and a remark and the profile's method say so. 0: as long as
+                                            // it takes
   const std::atomic<bool>* stop = nullptr;  // once true, calibrate throws Interrupted before the next pair
   std::vector<MeasuredPair> known;          // from an earlier, interrupted run; checked before they are believed
   // Each pair as it is done; one measured again comes again, and the last one counts. Pairs of which only the hop is

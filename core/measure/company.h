@@ -1,4 +1,5 @@
-// Whether pairs may be measured at the same time: a short test, since machines differ in what their pairs share.
+// Whether pairs may be measured at the same time: a short test, since machines differ in the parts that their pairs
+// share.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kTightShare = 0.6;      // of the time, at most; the skewed race has what is left
+constexpr double kTightShare = 0.6;      // of the time, at most; the skewed race has the rest
 constexpr uint32_t kSkewedLaps = 32;     // of each
 constexpr double kLongestDelayNs = 1e5;  // an episode that takes a good part of that was not let run undisturbed
 

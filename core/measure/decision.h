@@ -3,8 +3,8 @@
 //   1. tight: everybody arrives as soon as it has left: the cost of a loop that does nothing else. All finalists run.
 //   2. skewed: everybody stays away for a while of its own before it arrives (skew.h), as programs do.
 //
-// A tree sends the fewest messages, and what a race of these CPUs alone cannot show is what the others cost the rest of
-// the machine. So the tree that is the fastest in the tight loop wins, unless something else
+// A tree sends the fewest messages, and a race of these CPUs alone cannot show the cost of the other patterns for the
+// rest of the machine. So the tree that is the fastest in the tight loop wins, unless something else
 //
 //   - is faster than this tree in the tight loop, by more than the two spreads, and
 //   - is not slower than this tree when the arrivals are skewed, by more than the two spreads.

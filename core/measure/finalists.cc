@@ -86,8 +86,8 @@ int close(Operation op, const Choice& choice, const Costs& costs, Arena& arena, 
 
 [[noreturn]] void no_memory() { throw UserError("out of memory for the finalists; name fewer CPUs"); }
 
-// A race decides what the last per mille of a search would gain, so large teams are searched for briefly; and no longer
-// than the race may last.
+// The race decides the last per mille that a longer search would gain, so large teams are searched for briefly; and no
+// longer than the race may last.
 SearchEffort effort_for(uint32_t n, int64_t until_ns) {
   SearchEffort effort = kPatientEffort;
   if (n > 64) effort.moves = 20000;

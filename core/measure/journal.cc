@@ -40,7 +40,7 @@ std::string line_of(const MeasuredPair& pair) {
   return fmt::format("{:016x} {}\n", fnv1a(text.data(), text.size()), text);
 }
 
-// false: not what line_of writes.
+// false: line_of does not write that.
 bool pair_from(const std::string& line, MeasuredPair* out) {
   if (line.size() < 18 || line[16] != ' ') return false;
   if (fmt::format("{:016x}", fnv1a(line.data() + 17, line.size() - 17)) != line.substr(0, 16)) return false;
@@ -133,7 +133,7 @@ bool Journal::read(uint64_t fingerprint) {
     else
       known_[found->second] = std::move(pair);  // measured again
   }
-  // From the first line on that is not whole, nothing counts: it would hide what is appended.
+  // From the first line on that is not whole, nothing counts: it would hide appended lines.
   if (::ftruncate(fd_, static_cast<off_t>(begin)) != 0) return false;
   pairs_ = known_.size();
   return true;

@@ -1,4 +1,4 @@
-// Measures what each method of a group's collectives costs by size: the curves of model/curves.h.
+// Measures the costs of each method of a group's collectives by size: the curves of model/curves.h.
 #pragma once
 
 #include <cstdint>

@@ -4,11 +4,11 @@
 //   1. warm up     until the cores have left their low-power states
 //   2. ping-pong   a posts, b sees it and posts back, a sees that: two hops, one after the other, so a batch of round
 //                  trips may be divided by its length. Directions cannot be told apart without synchronised clocks.
-//   3. send        a posts 1 or 8 lines that b polls, then a full fence; a's clock around it. What 8 take longer
-//                  than 1 is what further messages cost the sender. 8 posts overlap, so 8 divided by 8 would not be
-//                  the latency of one: that mistake comes out several times too small.
+//   3. send        a posts 1 or 8 lines that b polls, then a full fence; a's clock around it. The time of 8 less that
+//                  of 1 is the cost of further messages for the sender. 8 posts overlap, so 8 divided by 8 would not
+//                  be the latency of one: that mistake comes out several times too small.
 //   4. receive     a posts 1 or 8 lines that nobody looks at; b, told later, reads them, b's clock around it. One line
-//                  is the ready read; what 8 take longer is what further messages cost the receiver.
+//                  is the ready read; the additional time of 8 is the cost of further messages for the receiver.
 //   5. 3 and 4 the other way round
 //   6. ping-pong again: if it differs from the first, the (virtual) machine has moved meanwhile
 // Every figure comes from the clock of one core. Episodes with 1 and 8 lines alternate: both see the same moment.
@@ -106,7 +106,7 @@ void send_unpolled(Channel& channel, uint64_t& epoch) {
   });
 }
 
-// 4., receiver: how long it takes to have read what lies there.
+// 4., receiver: how long it takes to have read the line there.
 void receive_ready(Channel& channel, uint64_t& epoch, DirectionSamples& samples) {
   for_each_episode(epoch, [&](int lines, bool keep) {
     await(channel.go.epoch, epoch);

@@ -1,6 +1,6 @@
-// Pairs that talk at the same time across one thing, say from one node to another, cost what one pair alone costs, as
+// Pairs that talk at the same time across one thing, say from one node to another, cost as much as one pair alone, as
 // long as that thing keeps up; beyond that every further pair makes all slower. So more and more pairs exchange bursts
-// of lines (bursts.h), and what counts is what one further line takes,
+// of lines (bursts.h), and the figure is the time of one further line,
 //
 //   line(k) = (round of long bursts - round of short ones) / (their difference in lines), k pairs,
 //

@@ -19,7 +19,7 @@ struct QueuePairs {
 // The busiest of each distance, at most `most` pairs. Nothing of a distance where no two pairs find a place.
 std::vector<QueuePairs> queue_pairs(const ProfileImage& image, uint32_t most = kQueuePairs[kQueueSizes - 1]);
 
-// From what a further line took each CPU to the service time; `line` by number of pairs, 0: not measured.
+// From the time of a further line on each CPU to the service time; `line` by number of pairs, 0: not measured.
 QueueCurves fit_queue(Distance distance, std::span<const double, kQueueSizes> line);
 
 QueueCurves measure_queue(const QueuePairs& pairs, Meter& meter);

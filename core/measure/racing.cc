@@ -6,8 +6,8 @@
 // choosing among algorithms: Maron, Moore, Hoeffding races, NIPS 1993).
 //
 // Laps are paired. A virtual machine is moved, a neighbour wakes up, a core slows down: then all candidates get slower
-// together. So the candidates take turns, lap by lap, each lap right after a reference, and what counts is the median
-// of lap / reference.
+// together. So the candidates take turns, lap by lap, each lap right after a reference, and the median of lap /
+// reference counts.
 #include "measure/racing.h"
 
 #include <algorithm>

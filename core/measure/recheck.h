@@ -1,4 +1,4 @@
-// Whether a machine is still what its profile says: one pair per class, measured again.
+// Whether a machine is still as its profile says: one pair per class, measured again.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct RecheckedPair {
 // to the class's. Classes without such a pair have none.
 std::vector<RecheckedPair> pairs_to_recheck(const ProfileImage& image, const std::vector<uint32_t>& allowed);
 
-// Fills in `now`. The rounds go over all pairs, so that what disturbs the machine for a moment spoils one round of
+// Fills in `now`. The rounds go over all pairs, so that a momentary disturbance of the machine spoils one round of
 // each.
 void recheck(std::vector<RecheckedPair>& pairs, Meter& meter);
 

@@ -1,5 +1,5 @@
 // A few pairs stand for a class: stratified sampling (Neyman, "On the Two Different Aspects of the Representative
-// Method", 1934), the strata being what the topology says.
+// Method", 1934), the strata being the topology's.
 //
 //   1. spots     a dozen pairs of each class by distance, one from each twelfth of it, its pairs ordered by node and by
 //                cache. Which one is drawn by lot: a regular step would meet the same corner of every cache.

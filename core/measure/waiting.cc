@@ -63,7 +63,7 @@ double yield_cost(const WaitEffort& effort) {
   return std::max(0.0, quantile(yields, 0.25) - median(nothing));
 }
 
-// The sleeping end of policy/wait.cc, without what precedes it.
+// The sleeping end of policy/wait.cc alone.
 void sleep_until(Line& line, uint64_t epoch) {
   while (!poll(line.epoch, epoch)) {
     const uint32_t word = line.bell.wake.load(std::memory_order_acquire);

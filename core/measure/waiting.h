@@ -17,9 +17,9 @@ struct WaitEffort {
       100'000'000;  // for the yields, and again for the wakes: on a busy machine fewer are made, but at least 8
 };
 
-// Polls and yields on `cpu`; somebody who sleeps on `other` is woken from there, and `answer_hop` is what its answer
-// takes, ns. other < 0: there is no other CPU, and the two figures of sleeping stay 0. Throws UserError when a CPU may
-// not be used.
+// Polls and yields on `cpu`; a sleeper on `other` is woken from there, and `answer_hop` is the time of its answer, ns.
+// other < 0: there is no other CPU, and the two figures of sleeping stay 0. Throws UserError when a CPU may not be
+// used.
 WaitFigures measure_waiting(int cpu, int other, double answer_hop, const WaitEffort& effort = {});
 
 }  // namespace smelt
