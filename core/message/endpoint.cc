@@ -1,4 +1,4 @@
-// Opening and closing, and progress: the inbox is emptied, what waits for room is sent.
+// Opening and closing, and progress: the inbox is emptied, sends that wait for room are sent.
 #include "message/endpoint.h"
 
 #include <algorithm>
@@ -222,7 +222,7 @@ void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
   const Kind kind = message->header.kind;
   const bool is_near = message->sender < shape_.members;
   if ((kind == Kind::kEager || kind == Kind::kKept) && is_near) count(eager_);
-  // relaxed: a share, and no more. Before anybody can find it: it is he who gives the packet back.
+  // relaxed: a share, and no more. Before anybody can find it: the finder gives the packet back.
   if (kind == Kind::kEager) held_[message->sender].fetch_add(1, std::memory_order_relaxed);
   if (!met) met = table_.arrive(&message->node);
   if (!met) return left_unexpected();

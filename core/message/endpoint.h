@@ -14,9 +14,9 @@
 // EuroMPI 2016, section 2.3, let the receiver announce itself instead, which needs equal lengths and no wildcards.)
 //
 // Nothing waits but wait(). A send for which there is no room in the receiver's inbox, or no packet, is put in a queue
-// per receiver, and what follows it goes behind it; so is what a receiver has to say to a sender. progress() sends it
-// later. Receiving never needs room anywhere else: so two that send to each other, and do not receive yet, cannot block
-// each other. A message that nobody has asked for is taken out of the inbox into memory of the receiver; and so is its
+// per receiver, and later sends go behind it; so is a receiver's answer to a sender. progress() sends it later.
+// Receiving never needs room anywhere else: so two that send to each other, and do not receive yet, cannot block each
+// other. A message that nobody has asked for is taken out of the inbox into memory of the receiver; and so is its
 // packet, when a receiver holds its share of the sender's already. So one that is asked for comes through, however many
 // lie before it that are not.
 //
@@ -38,7 +38,7 @@ struct smelt_endpoint_carrier;
 namespace smelt::message {
 
 inline constexpr uint32_t kHeaderBytes = 40;
-// Four lines of a cell with what stands before them. Longer ones are faster in packets, near and far: the same few
+// Four lines of a cell with the words before them. Longer ones are faster in packets, near and far: the same few
 // packets go to and fro, while the cells go round.
 inline constexpr uint32_t kInlineBytes = 208;
 
@@ -47,7 +47,7 @@ struct Shape {
   uint32_t cells = 256;  // of an inbox; a power of two
   uint32_t packets = 64;
   uint32_t packet_bytes = 16384;  // a multiple of 64, at most 128 KiB
-  uint32_t pieces = 8;            // packets for what travels in pieces
+  uint32_t pieces = 8;            // packets for messages that travel in pieces
   uint32_t piece_bytes = 32768;   // a multiple of 64
 
   uint64_t area_bytes() const;  // of one member, whole pages
@@ -143,9 +143,9 @@ class Endpoint : public Object {
   // A waiter calls this now and then, with no lock: other communication of the program. Before the first message.
   void set_host(void (*progress)(void* argument), void* argument);
   // Members on other machines, from the number of this machine's on. Before the first message to or from them, and
-  // nobody else is within. 0, -EINVAL, -ENOMEM, or what the carrier says. Closed with the endpoint.
+  // nobody else is within. 0, -EINVAL, -ENOMEM, or the carrier's error. Closed with the endpoint.
   int carry(const smelt_endpoint_carrier& carrier);
-  // How long who sleeps does so before it asks whether the others live; 0: until somebody wakes it. ns
+  // How long a sleeper sleeps before it asks whether the others live; 0: until somebody wakes it. ns
   void set_sleep(int64_t ns) { sleep_ns_ = ns; }
 
   // 0, or -EINVAL, and then the request is not begun. `done`: is it complete? (Then `completed` is not called.)
@@ -173,7 +173,7 @@ class Endpoint : public Object {
     // acquire: all that the completer did
     return request->state.load(std::memory_order_acquire) == Request::kComplete;
   }
-  // Empties the inbox, sends what waited. True: something was done.
+  // Empties the inbox, sends what waited for room. True: something was done.
   bool progress();
   // Makes progress until it is complete; its error. Notices when the other has died, or, where the message may come
   // from anybody, all others.

@@ -356,8 +356,8 @@ void Endpoint::Far::fail(FarPeer* peer) {
   }
 }
 
-// A peer that says what makes no sense may send and take bytes all the same: those that the carrier has in hand are
-// read from and written to the program's memory, which is the program's own again only when the carrier is through.
+// A peer whose words make no sense may send and take bytes all the same: those that the carrier has in hand are read
+// from and written to the program's memory, which is the program's own again only when the carrier is through.
 bool Endpoint::Far::is_carried(const FarPeer& peer, const Request* request) const {
   for (const FarOutgoing* out = peer.first_outgoing; out && request->is_send && request->data; out = out->behind)
     if (out->send == request && carrier.look(&out->rail, nullptr) == 0) return true;

@@ -1,4 +1,4 @@
-// Members that are on other machines, reached by what carries messages between two processes in order (smelt/rail.h).
+// Members on other machines, reached by a carrier of messages between two processes, in order (smelt/rail.h).
 //
 // Their messages come into the same matching table as those of this machine's members, so wildcards, probes and order
 // are nobody else's matter. Between two processes travel
@@ -24,8 +24,8 @@
 // under the inbox's lock (endpoint.cc), which is tried, too: a thread that cannot have it leaves the message where it
 // is until the next turn. So a completion that sends, or makes progress, cannot meet a lock of its own thread.
 //
-// A peer with whom the carrier has failed, or that says what makes no sense, is gone, like a member of this machine
-// that has died: requests under way to and from it end with -EPIPE, as soon as the carrier has none of them in hand.
+// A peer with which the carrier has failed, or whose words make no sense, is gone, like a member of this machine that
+// has died: requests under way to and from it end with -EPIPE, as soon as the carrier has none of them in hand.
 #pragma once
 
 #include <smelt/endpoint.h>
@@ -55,7 +55,7 @@ static_assert(sizeof(FarHeader) == 40);
 inline constexpr uint64_t kFarEager = 63 * 1024;
 // At a time: long enough for the carrier to split it well, short enough for others to get in between.
 inline constexpr uint64_t kFarPart = 1024 * 1024;
-// Through pack and unpack; with what stands before it no more than a parcel of 64 KiB.
+// Through pack and unpack; with the words before it no more than a parcel of 64 KiB.
 inline constexpr uint64_t kFarPackedPart = 63 * 1024;
 
 // A message of ours that the carrier has; a parcel.

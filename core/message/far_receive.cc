@@ -77,7 +77,7 @@ Endpoint::Far::Taken Endpoint::Far::take(FarPeer* peer, const FarHeader& header,
   return Taken::kNever;
 }
 
-// Into the table, as endpoint.cc does with what lies in the inbox, and in one row with it.
+// Into the table, as endpoint.cc does with the inbox's messages, and in one row with them.
 Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader& header) {
   const bool is_eager = header.kind == FarKind::kEager;
   uintptr_t rest;

@@ -1,4 +1,4 @@
-// Where all others put what they have for one participant: a bounded ring of cells in shared memory, many senders, one
+// All others put their messages for one participant here: a bounded ring of cells in shared memory, many senders, one
 // reader at a time.
 //
 // After Vyukov's bounded queue: each cell has a word that says whose turn it is, so a sender and the reader meet in the
@@ -37,8 +37,8 @@ inline uint64_t position_of(uint64_t word) { return word >> kPositionShift; }
 inline int32_t sender_of(uint64_t word) { return static_cast<uint16_t>(word >> kSenderShift); }
 }  // namespace inbox
 
-// Twice what is put into one (endpoint.h): in cells of 256 bytes a message of 8 took 152 ns in place of 141, one of 32
-// bytes 194 in place of 146.
+// Twice the bytes that are put into one (endpoint.h): in cells of 256 bytes a message of 8 took 152 ns in place of 141,
+// one of 32 bytes 194 in place of 146.
 inline constexpr uint32_t kCellBytes = 512, kCellPayload = kCellBytes - 8;
 
 struct alignas(64) InboxCell {
@@ -85,10 +85,10 @@ inline InboxCell* Inbox::claim(uint16_t sender, uint64_t* position) const {
     const uint64_t free = inbox::word_of(at, 0, inbox::kFree);
     // relaxed: the exchange decides
     uint64_t seen = cell.word.load(std::memory_order_relaxed);
-    // acquire: the reader has read what we overwrite
+    // acquire: the reader has read the bytes that we overwrite
     if (seen == free && cell.word.compare_exchange_strong(seen, inbox::word_of(at, sender, inbox::kClaimed),
                                                           std::memory_order_acquire, std::memory_order_relaxed)) {
-      // relaxed: others step over what is claimed themselves, should this come late, or never
+      // relaxed: others step over claimed cells themselves, should this come late, or never
       front->tail.store(at + 1, std::memory_order_relaxed);
       *position = at;
       return &cell;

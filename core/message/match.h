@@ -85,8 +85,9 @@ struct alignas(64) MatchBucket {
 };
 static_assert(sizeof(MatchBucket) == 64);
 
-// A table of queues as the one above, for what one kind of wildcard names: receives of that kind that wait, or messages
-// that no receive has met. Only the holder of its shard's lock uses it, so it has no locks. All zero: empty.
+// A table of queues as the one above, for the words that one kind of wildcard names: receives of that kind that wait,
+// or messages that no receive has met. Only the holder of its shard's lock uses it, so it has no locks. All zero:
+// empty.
 struct MatchIndex {
   static constexpr uint32_t kFirst = 4, kSegments = 24;
   MatchBucket first[kFirst];

@@ -7,7 +7,7 @@
 // of this kind waits, every message that it fits is met by somebody, so under one name only one kind can wait.
 //
 // A message is in the indices of all kinds that its context has seen, and leaves them from the middle: its links there
-// go both ways. With one kind, which is what programs do, that is one index, of a few names, in a line or two.
+// go both ways. With one kind, as in most programs, that is one index, of a few names, in a line or two.
 #include "message/match_internal.h"
 
 namespace smelt {

@@ -211,7 +211,7 @@ class IndexOf {
  public:
   IndexOf(MatchShard* shard, int wildcard) : index_(&shard->index[wildcard]), wildcard_(wildcard) {}
   bool has_receives() const { return index_->receives != 0; }
-  // The first that waits of what such wildcards name in this key, if it is of that kind; nullptr: none is.
+  // The first waiter under the name that such wildcards give this key, if it is of that kind; nullptr: none is.
   MatchNode* first(uint64_t key, uintptr_t kind) const;
   void add_receive(MatchNode* receive) const;
   void take_receive(MatchNode* receive) const;  // which is the first

@@ -1,14 +1,14 @@
 // The packets into which a participant's threads put messages that do not fit a cell: a fixed number in shared memory,
-// a list per thread, and a stack for what comes back from other processes.
+// a list per thread, and a stack for packets that come back from other processes.
 //
 // After Dang, Snir and Gropp (EuroMPI 2016, section 3.3): one pool for all threads would hand a packet from core to
 // core with every message, so each has its own list, last in first out, while its lines are still in the cache; a
 // thread that has none left takes from the others. Their lists are deques without locks; here each has a lock bit that
 // only a thief ever finds taken, and nobody waits for one: a thief that cannot have a list goes on to the next.
 //
-//   take:       own list;  what the others have returned, all of it at once, into the own list;  any other thread's
+//   take:       own list;  the packets that others have returned, all at once, into the own list;  any other thread's
 //               list;  nothing: the packets are with receivers that have not read them yet, which is the flow control.
-//               Where asked for, what was returned comes first: else all packets go round, and none stays in a cache
+//               Where asked for, returned packets come first: else all packets go round, and none stays in a cache
 //   give back:  by a thread of the owner, to its list; by a receiver, onto the stack in the owner's shared memory.
 //               Nobody takes a single packet off the stack, so there is no ABA.
 //
@@ -58,7 +58,7 @@ class PacketPool {
 
   // Before a member is told of it.
   void hand_to(uint32_t packet, uint16_t member);
-  // Takes back what a member has that has died: how many.
+  // Takes back the packets of a member that has died: how many.
   uint32_t reclaim(uint16_t member);
 
  private:

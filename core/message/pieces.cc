@@ -14,11 +14,10 @@
 // receive comes to its end, no matter what else is under way. The pieces of a message come one after the other, since
 // they are sent so and the inbox keeps the order; they need say no more than whose they are.
 //
-// A piece is a quarter of its message, within limits: a longer one spreads what a piece costs, and of a short message
-// the first piece must be there soon, since nothing is copied out before. Measured, one way between two processes, us,
-// in pieces of 4 KiB / these / a ring by hand: 64 KiB near 3.5 / 1.6 / 1.25, far 10 / 4.1 / 3.1; 1 MiB near 58 / 23 /
-// 21, far 130 / 39 / 38. (A sender that fills its first piece while it waits for the go gains nothing: 64 KiB near 1.6,
-// far 4.5.)
+// A piece is a quarter of its message, within limits: a longer piece spreads its cost, and of a short message the first
+// piece must be there soon, since nothing is copied out before. Measured, one way between two processes, us, in pieces
+// of 4 KiB / these / a ring by hand: 64 KiB near 3.5 / 1.6 / 1.25, far 10 / 4.1 / 3.1; 1 MiB near 58 / 23 / 21, far 130
+// / 39 / 38. (A sender that fills its first piece while it waits for the go gains nothing: 64 KiB near 1.6, far 4.5.)
 #include <algorithm>
 #include <cstring>
 

@@ -25,7 +25,7 @@ MatchNode pattern_of(int32_t source, uint16_t context, int32_t tag, bool any_tag
 
 // Tells the waiter. It is the last thing that is done with a waiter, unless others must still complete.
 void signal(Waiter* waiter) {
-  // acq_rel: the last of several has what the others have done
+  // acq_rel: the last of several has all that the others have done
   if (waiter->left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   // acq_rel: the requests are complete
   const uint32_t was = waiter->word.exchange(Waiter::kDone, std::memory_order_acq_rel);
@@ -307,7 +307,7 @@ int Endpoint::read_whole(Request* receive, const Message& message, uint64_t byte
     place(receive, at, parcel, part);
   }
   free_parcel(parcel, kAtATime);
-  if (refused && at != 0) receive->error = -EIO, refused = 0;  // nobody can take back what was unpacked
+  if (refused && at != 0) receive->error = -EIO, refused = 0;  // nobody can take back unpacked bytes
   return refused;
 }
 

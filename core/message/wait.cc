@@ -8,7 +8,7 @@
 //   2. then one polls, for all;
 //   3. the others spin a little on a word of their own, and sleep on it. The completer of the last request that a
 //      thread waits for wakes it, and nobody else;
-//   4. the poller that has what it waited for calls the one that went to sleep last (its caches are the warmest), which
+//   4. the poller whose requests are complete calls the one that went to sleep last (its caches are the warmest), which
 //      polls from then on.
 //
 // A request's state names its waiter, so a thread may wait for any number, and for some of them. How a waiter comes and
