@@ -8,7 +8,7 @@
 //   recv_busy   how long the receiver is kept by one further message when it collects several
 //   ready_read  reading a line whose message has been there for a while (one transaction instead of two)
 //
-// Beside the pairs stands what messages under way at the same time share: `poller` and `service`.
+// Beside the pairs stand the resources that messages under way at the same time share: `poller` and `service`.
 //
 // The paper's model is the special case hop = t_send + t_receive, send_busy = t_send,
 // recv_busy = ready_read = t_receive; `paper_costs` derives it from any machine, so both are priced by one engine.
@@ -42,7 +42,7 @@ struct Costs {
   const float* recv_busy = nullptr;   // [n * n]
   const float* ready_read = nullptr;  // [n * n]
   float poller = 0;                   // extra latency per further poller of one shared release line
-  // By distance: how long a message keeps what those of that distance share, one after the other.
+  // By distance: how long a message keeps the resource that messages of that distance share, one after the other.
   //   same core              what leaves a core, by whichever of its threads, whatever the distance: its ports
   //   same last-level cache  the cache, in both directions
   //   same node              the way out of the sender's last-level cache

@@ -1,4 +1,4 @@
-// How far apart two CPUs are, in classes, and what a message typically costs in each: the guess where nobody measured.
+// How far apart two CPUs are, in classes, and a message's typical costs in each: the guess where nobody measured.
 #pragma once
 
 #include <cstdint>
