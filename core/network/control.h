@@ -1,4 +1,4 @@
-// The connection by which two that sample a network agree on what comes next: lines of text over TCP.
+// The connection by which two samplers of a network agree on the next step: lines of text over TCP.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ std::string line_of(const std::string& key, const RailCurve& curve) {
   return fmt::format("{:016x} {}\n", fnv1a(text.data(), text.size()), text);
 }
 
-// False: not what line_of writes.
+// False: line_of does not write that.
 bool curve_from(const std::string& line, std::string* key, RailCurve* curve) {
   const size_t bar = line.find(" |");
   if (line.size() < kChecksum + 2 || line[kChecksum] != ' ' || bar == line.npos) return false;
@@ -92,7 +92,7 @@ void NetworkJournal::read() {
     if (!curve_from(text.substr(begin, end - begin), &key, &curve)) break;
     curves_[key] = curve;
   }
-  // From the first line on that is not whole, nothing counts: it would hide what is appended.
+  // From the first line on that is not whole, nothing counts: it would hide appended lines.
   if (::ftruncate(fd_, static_cast<off_t>(begin)) != 0) curves_.clear();
 }
 

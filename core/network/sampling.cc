@@ -66,7 +66,7 @@ std::vector<std::string> expect(Control& control, const char* what, size_t count
 }
 
 // Both ends of a ping-pong, way by way. Each message is received where the receive was posted before the sender could
-// know: nothing comes unexpectedly but what the way itself leaves so.
+// know: nothing comes unexpectedly but where the way itself leaves it so.
 class Rounds {
  public:
   explicit Rounds(std::unique_ptr<FabricPort> port)
@@ -85,7 +85,7 @@ class Rounds {
       expect_packets(method, bytes);
   }
 
-  // One message there; prepare() was called, and is again for what comes back.
+  // One message there; prepare() was called, and is again for the answer.
   void send(RailMethod method, size_t bytes) {
     for (uint32_t message = 0; message < messages_of(method); ++message)
       for (size_t at = 0, now; at < bytes; at += now) {
@@ -289,9 +289,9 @@ constexpr size_t kShort = 4 << 10;   // bytes
 constexpr double kTimesLatency = 3;  // a message that takes so many times the shortest one's tells a bandwidth
 constexpr uint32_t kAtOnce = 16;     // rounds of one way before the next has its turn
 
-// Rounds of each way at one size: they take turns, so that what disturbs one, or changes while a connection lives (its
-// window grows), does so to all. Limits are where two of their curves cross, often at a flat angle: sampled one after
-// the other, crossings were seen to move by a factor of three.
+// Rounds of each way at one size: they take turns, so that a disturbance, or a change while a connection lives (its
+// window grows), meets all. Limits are where two of their curves cross, often at a flat angle: sampled one after the
+// other, crossings were seen to move by a factor of three.
 class SizeSampler {
  public:
   SizeSampler(Control& control, Rounds& rounds, double* begun_us, double slot_us)
@@ -540,7 +540,7 @@ std::optional<NetworkProfile> serve_sampling(Control& control) {
     try {
       control.say(fmt::format("failed {}", error.what()));
     } catch (const UserError&) {
-      // It is gone, which is what the first one says.
+      // It is gone, as the first one says.
     }
     throw;
   }

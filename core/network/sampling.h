@@ -1,9 +1,9 @@
 // Samples the networks between two nodes, a process on each.
 //
-// One of them listens and does what it is told; the other tells, measures, and keeps the profile. Every way to send is
-// timed as a ping-pong: both directions alike, half of it is one way, and no clocks need agree. Each time is the lower
-// quartile of many short samples: with medians, a loaded machine was seen to make a rail of 200 Mbit/s look slower than
-// one of 80 at some sizes, and a split that believed it was worse than none.
+// One of them listens and obeys; the other tells, measures, and keeps the profile. Every way to send is timed as a
+// ping-pong: both directions alike, half of it is one way, and no clocks need agree. Each time is the lower quartile of
+// many short samples: with medians, a loaded machine was seen to make a rail of 200 Mbit/s look slower than one of 80
+// at some sizes, and a split that believed it was worse than none.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct SamplingOptions {
 
 // Throws UserError: a rail cannot be sampled, the peer is gone, silent, or of another version.
 NetworkProfile sample_networks(Control& control, const SamplingOptions& options);
-// A few sizes of each rail of a profile, as they are now. A rail whose interface, driver or provider is no longer what
-// was sampled has is_us 0. Throws UserError as above.
+// A few sizes of each rail of a profile, as they are now. A rail whose interface, driver or provider is no longer the
+// sampled one has is_us 0. Throws UserError as above.
 struct RailCheck {
   std::string interface;
   uint64_t bytes;
