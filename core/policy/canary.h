@@ -12,9 +12,9 @@
 //   drift     of more than 30 % either way: the costs of that class of distance are scaled by the measured ratio, for
 //             the threads of this process or the processes of the group, and patterns are chosen by the scaled costs
 //
-// All pairs play at once, on lines of their own. Nobody waits for a pair: at the deadline the master goes on with what
-// it has heard, and a late pair finds the deadline past. So a thread that lost its CPU, moved, or never came costs the
-// program nothing but the verdict. A class that has no pair, or whose pair did not answer, keeps its costs.
+// All pairs play at once, on lines of their own. Nobody waits for a pair: at the deadline the master goes on with the
+// answers it has, and a late pair finds the deadline past. So a thread that lost its CPU, moved, or never came costs
+// the program nothing but the verdict. A class that has no pair, or whose pair did not answer, keeps its costs.
 //
 // The figure is rougher than a calibration's (a tenth of the batches, cores perhaps just awake), which is why less than
 // 30 % is no news.
@@ -52,7 +52,7 @@ struct CanaryReport {
 class Canary {
  public:
   // The master: asks pairs of the participants, of which i was last seen on cpus[i], and is back after at most
-  // kCanaryNs and what the scheduler does to it. `profile` must be in nanoseconds.
+  // kCanaryNs and the scheduler's delays. `profile` must be in nanoseconds.
   CanaryReport lead(const Profile& profile, uint32_t n, const uint32_t* cpus);
 
   // Every other participant, once, and after the master has seen its CPU. Waits until the master has called lead.
@@ -84,7 +84,7 @@ class Canary {
 // The factors for the costs of every class of distance; 1 where nothing is to change. True when any is not 1.
 bool canary_factors(const CanaryReport& report, float (&factor)[kDistances]);
 
-// One line: each pair with its hop, the profile's, and what follows.
+// One line: each pair with its hop, the profile's, and the conclusion.
 inline constexpr size_t kCanaryText = 640;  // room that suffices
 void describe_canary(const CanaryReport& report, bool drifted, char* text, size_t room);
 

@@ -1,7 +1,7 @@
 // Which size gets which method, for this group: the thresholds of policy/thresholds.h.
 //
-// All participants must come to the same limits, so only what the introductions compare may enter here: the profile (if
-// they do not see the same one, all use the guess, which has no curves) and the settings.
+// All participants must come to the same limits, so only values that the introductions compare may enter here: the
+// profile (if they do not see the same one, all use the guess, which has no curves) and the settings.
 #include "policy/limits.h"
 
 #include "policy/thresholds.h"

@@ -11,7 +11,7 @@ struct Text {
   char text[32];
 };
 
-// Three digits are what a sample is worth.
+// A sample is worth three digits.
 Text bytes_text(uint64_t bytes) {
   Text out;
   const auto number = static_cast<double>(bytes);

@@ -8,10 +8,9 @@
 //   polls     the typical count is a time, so many polls of 20 ns; a machine whose pause is longer gets fewer of them
 //             for the same time
 //   sleeping  spinning or yielding for no longer than a sleep and its wake-up take is metastable: one slow episode
-//   makes the next
-//             one slow, and the loop stays slow. So every such limit is at least 4 times the measured sleep, and at
-//             least the typical value, which stands for what else speaks for waiting longer
-//   yielding  what is foreign must be told from a slow yield
+//             makes the next one slow, and the loop stays slow. So every such limit is at least 4 times the measured
+//             sleep, and at least the typical value, which stands for the other reasons to wait longer
+//   yielding  a foreign thread's time slice must be told from a slow yield
 #include "policy/thresholds.h"
 
 #include <algorithm>
@@ -186,8 +185,7 @@ bool smaller_gains(const Profile& profile, int i, int j) {
   return gains;
 }
 
-// The largest part that no smaller one gains on, between what an element may take and what the scratch memory has room
-// for.
+// The largest part that no smaller one gains on, between an element's largest size and the scratch memory's room.
 Threshold read_bytes(const Profile* profile) {
   Threshold out = of(Id::kReadBytes, typical(Id::kReadBytes), Origin::kTypical);
   int best = -1;
@@ -290,7 +288,7 @@ Threshold foreign_slice(const Profile* profile) {
 
 // --- patterns ---
 
-// As many children as one line serves best, by what the nearest of the first CPU's neighbours costs.
+// As many children as one line serves best, by the costs of the first CPU's nearest neighbour.
 Threshold pollers_per_line(const Profile* profile) {
   const TypicalCost near = typical_cost(Distance::kSameLlc);
   double busy = near.send_busy, poller = kTypicalPoller;

@@ -1,6 +1,6 @@
 // How a participant waits for a flag: spin, then yield, then sleep, in the proportions that the load asks for.
 //
-// What decides:
+// The facts behind it:
 //   - sleep and wake take about 10 µs (measured, 2 CPUs), so a spin limit below that locks a fast loop into the slow
 //     mode; the limits are those of policy/thresholds.h, which know what they take on this machine;
 //   - how far above it the limit should lie beside a foreign busy thread is not settled: 50 µs and 5 ms could not be
@@ -32,7 +32,7 @@ struct WaitPolicy {
   int32_t burst = typical(ThresholdId::kBurst);  // polls before wait_slowly is called
   int32_t look = typical(ThresholdId::kLook);    // polls between two looks at the clock
   int64_t foreign_ns =
-      typical(ThresholdId::kForeignSlice);  // a yield that takes longer has gone to somebody who is not of our team
+      typical(ThresholdId::kForeignSlice);  // a yield that takes longer has gone to a thread that is not of our team
 };
 
 inline constexpr int64_t kSpinForever = INT64_MAX;
@@ -56,9 +56,9 @@ extern Headcount headcount;
 // How often a thread of this process has gone to sleep in a wait.
 uint64_t sleeps();
 
-// CPUs that threads of this process may run on at the same time: affinity, SMELT_CPUS. `affinity` is what the caller
-// knows of the affinity mask (0: ask the kernel). At least 1. A quota is no matter of how many, but of how long: see
-// wait_policy.
+// CPUs that threads of this process may run on at the same time: affinity, SMELT_CPUS. `affinity` is the caller's
+// knowledge of the affinity mask (0: ask the kernel). At least 1. A quota is no matter of how many, but of how long:
+// see wait_policy.
 uint32_t usable_cpus(uint32_t affinity = 0);
 
 // Equality, not >=: a thread that is already past this episode may have marked the next one (openmp/episodes.h).
@@ -70,7 +70,7 @@ inline bool is_stopped(const std::atomic<uint64_t>& stop, uint64_t epoch) {
 // *stop == epoch first (stop may be nullptr).
 bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy);
 
-// Gives the CPU away once, in a wait of one of more threads than CPUs. False: a foreign thread gets what is yielded
+// Gives the CPU away once, in a wait of one of more threads than CPUs. False: a foreign thread gets the yielded time
 // now, and the caller had better sleep.
 bool yield_to_team();
 

@@ -1,4 +1,4 @@
-// When a crowd stops yielding because somebody else gets what it yields, and when it tries again.
+// When a crowd stops yielding because a foreign thread gets the yielded time, and when it tries again.
 //
 // Among team-mates alone a yield is the fastest way to wait there is: it costs some µs where a sleep costs ten. Beside
 // a foreign busy thread it is the slowest: each one that goes there costs a time slice, as long as hundreds of sleeps,
@@ -17,9 +17,8 @@
 // is gone.
 //
 // The state is the process's, not a thread's or a team's: a foreigner on one CPU is soon on another, and teams share
-// the CPUs. All accesses are relaxed and nothing is locked: it guards no data, and what races can do is harmless. Two
-// losses at once may be counted as one or two, so a pause may be half or twice as long; a clean wait may not be
-// counted.
+// the CPUs. All accesses are relaxed and nothing is locked: it guards no data, and races do no harm. Two losses at once
+// may be counted as one or two, so a pause may be half or twice as long; a clean wait may not be counted.
 #pragma once
 
 #include <algorithm>
