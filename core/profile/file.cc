@@ -2,7 +2,7 @@
 //
 // The process that reads it may be somebody's production job, so a bad file must neither crash nor mislead it:
 //   1. open      the directory first, then the file in it: no symbolic link, no FIFO that blocks, no device
-//   2. who       a regular file of the user's or root's that nobody else can write, in a directory nobody can plant in
+//   2. owner     a regular file of the user's or root's that nobody else can write, in a directory nobody can plant in
 //   3. copy      into memory of our own: a mapped file that somebody truncates later would kill us with SIGBUS
 //   4. header    magic, byte order, version, sizes; then the checksum; then the machine
 //   5. numbers   check.cc

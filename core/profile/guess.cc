@@ -1,7 +1,8 @@
 // A profile without a measurement: the kernel's topology, and a typical cost per class of distance.
 //
-// The kernel tells for each CPU who shares its core, its caches and its package, as lists ("0-3,8"). Reading the list
-// of one member settles the whole group, so a machine of 256 CPUs takes a few files per core and not ten per CPU.
+// The kernel tells for each CPU which others share its core, its caches and its package, as lists ("0-3,8"). Reading
+// the list of one member settles the whole group, so a machine of 256 CPUs takes a few files per core and not ten per
+// CPU.
 #include "profile/profile.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// Where profiles are looked for, and what a loaded one answers.
+// Where profiles are looked for, and the answers of a loaded one.
 #include "profile/profile.h"
 
 #include <cerrno>

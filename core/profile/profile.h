@@ -1,7 +1,7 @@
 // The machine profile: the figures measured, and when, how and on which machine.
 //
-// It exists twice. The JSON form is for people and for other programs; the packed form below is what a process maps
-// in microseconds. Both carry the same numbers, and the packed form is complete in itself.
+// It exists twice. The JSON form is for people and for other programs; a process maps the packed form below in
+// microseconds. Both carry the same numbers, and the packed form is complete in itself.
 //
 // Where profiles are looked for, first hit wins:
 //   1. the file that the setting SMELT_PROFILE names

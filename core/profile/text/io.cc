@@ -62,7 +62,7 @@ class Draft {
       if (written < 0) give_up();
       done += static_cast<size_t>(written);
     }
-    // The loader refuses what others can write; everybody may read, the directory decides who does.
+    // The loader refuses files that others can write; everybody may read, the directory decides for whom.
     if (::fchmod(file.get(), 0644) != 0 || ::fsync(file.get()) != 0) give_up();
   }
   ~Draft() {

@@ -1,5 +1,5 @@
 // The JSON form of a machine profile: for people, plots and other programs. One line per CPU, matrix row and measured
-// struct. fields.def says what it holds, rows.cc how a struct is written; here is what binds them together.
+// struct. fields.def says what it holds, rows.cc how a struct is written; here they are bound together.
 #include <algorithm>
 #include <unordered_map>
 

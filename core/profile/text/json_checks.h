@@ -15,8 +15,8 @@
 
 namespace smelt {
 
-// Counts what a text would become before it becomes it: a tree of JSON takes twenty times the text that it is made
-// from.
+// Counts the values that a text would become before it becomes them: a tree of JSON takes twenty times the text that it
+// is made from.
 class JsonSize {
  public:
   // The limits of the largest profile: five names for each of its CPUs and few others; four matrices, the winners'

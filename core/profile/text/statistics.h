@@ -28,7 +28,7 @@ inline double quantile(std::vector<double> values, double p) {
 
 inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
-// Mean of what lies between the quartiles.
+// Mean of the samples between the quartiles.
 inline double midmean(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
