@@ -271,7 +271,7 @@ void smelt_queue_free(smelt_queue* queue) {
   if (!queue) return;
   close_end(queue);
   if (queue->descriptor >= 0) os::close_file(queue->descriptor);
-  // acq_rel: the last of the threads unmaps what all of them have left.
+  // acq_rel: the last of the threads unmaps memory that all of them have left.
   const bool last = queue->shared->users.fetch_sub(1, std::memory_order_acq_rel) == 1;
   if (queue->mapped != 0 && (last || !queue->threads)) os::unmap_pages(queue->shared, queue->mapped);
   free_object(queue);

@@ -3,8 +3,9 @@
 //   slots  [ empty | empty | full | full | empty ]
 //                            ^ next of the receiver  ^ next of the sender
 //
-// 1. The sender looks a quarter of the ring ahead of what it will write: slots become empty in their order, so where
-//    that one is empty, all before it are, and it need not look again before it has come there. Else the queue is full.
+// 1. The sender looks a quarter of the ring ahead of the slots that it will write: slots become empty in their order,
+//    so where that one is empty, all before it are, and it need not look again before it has come there. Else the queue
+//    is full.
 // 2. It writes the payload, then "full" and the length into the word; of a message of several slots the first one's
 //    word is the last.
 // 3. The receiver polls the word of the slot that comes next until it is full.
@@ -16,8 +17,8 @@
 // they meet: a sender that waits for the slot which it will write next gets one at a time, each just emptied and still
 // in the receiver's cache, and takes its line away while the receiver is about to write the next. Looking ahead, it
 // waits until a quarter is free, writes that without looking at anything, and is behind again by so much. Nothing that
-// was sent waits for it; and since a queue holds its capacity beside that quarter (create.cc), neither does anybody who
-// may send.
+// was sent waits for it; and since a queue holds its capacity beside that quarter (create.cc), neither does a sender
+// that may send.
 //
 // Source: Giacomoni, Moseley and Vachharajani, "FastForward for Efficient Pipeline Parallelism", PPoPP 2008. Looking
 // ahead: Wang, Zhang, Tang and Hua, "B-Queue: Efficient and Practical Queuing for Fast Core-to-Core Communication",

@@ -5,8 +5,8 @@
 //   reader 1                       ^ next      acknowledged 16
 //   reader 2             ^ next                acknowledged 8    <- the sender may write up to 8 + ring
 //
-// 1. The sender looks whether the slot is free: for that all readers must have acknowledged what was in it, so the
-//    slowest one counts. It reads their lines only when what it knows does not suffice.
+// 1. The sender looks whether the slot is free: for that all readers must have acknowledged its last message, so the
+//    slowest one counts. It reads their lines only when its knowledge does not suffice.
 // 2.-4. As with UMP (ump.cc). A line with a message is written once and fetched by every reader, which caches do
 //    nearly at the same time: no tree is needed below a shared cache.
 //

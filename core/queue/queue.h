@@ -139,7 +139,7 @@ struct End : Object {
   Receiver receiver;
 };
 
-// Tells where we are, and wakes who sleeps on the bell.
+// Tells where we are, and wakes the sleepers on the bell.
 void answer(Bell& bell, std::atomic<uint32_t>& cpu);
 
 // Wakes the sleepers that wait for the value just stored, if there are any: line.h says how that is seen without a

@@ -7,8 +7,8 @@
 // sleeper that was missed finds out when the slice is over.
 //
 // A crowd or not? Threads that are bound to a CPU each see one CPU in their affinity masks, like threads that share it.
-// So where the mask has fewer CPUs than the queue has members, each tells where it is when it waits, or when somebody
-// who waits has asked (answer()), and spins only as long as nobody else of the channel was last seen on its CPU.
+// So where the mask has fewer CPUs than the queue has members, each tells where it is when it waits, or when a waiter
+// has asked (answer()), and spins only as long as nobody else of the channel was last seen on its CPU.
 #include <algorithm>
 #include <cerrno>
 
@@ -90,7 +90,7 @@ int wait_until(const End& end, Place place, int32_t& burst, Bell& bell, Look loo
     // CPU, or where our knowledge seems out of date.
     if (company == Company::kUnknown || yields == kAskAgain) bell.sleepers.store(1, std::memory_order_relaxed);
     const int64_t back = os::now_ns();
-    const bool lost = back - now > policy.foreign_ns;  // to somebody who is not of ours
+    const bool lost = back - now > policy.foreign_ns;  // to a thread that is not of ours
     now = back;
     if (lost) break;
   }
