@@ -1,8 +1,8 @@
 // Short packets that wait for the same peer: one packet, or several?
 //
-// A packet that joins the one before it costs its copy and its bytes on the rail; alone it costs the rail's gap, which
-// is what a second packet adds to a first (the sampled pair less the single one). The paper (section III-C) decides by
-// the same two sums, for two packets; here each further packet is asked in turn.
+// A packet that joins the one before it costs its copy and its bytes on the rail; alone it costs the rail's gap, the
+// time that a second packet adds to a first (the sampled pair less the single one). The paper (section III-C) decides
+// by the same two sums, for two packets; here each further packet is asked in turn.
 #include "rail/rail.h"
 
 namespace smelt {

@@ -31,7 +31,7 @@ uint32_t first_alone(const RailNow* rails, uint32_t count, uint64_t n) {
   return first;
 }
 
-// A cold rail gains little, and gets warm only by what it carries.
+// A cold rail gains little, and gets warm only by carrying.
 bool are_worth_warming(const RailNow* rails, uint32_t count, uint64_t n) {
   RailNow warm[kMaxRails];
   bool cold = false;

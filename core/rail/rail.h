@@ -2,7 +2,7 @@
 // many of them.
 //
 // After Brunet, Trahay & Denis, "A Sampling-based Approach for Communication Libraries Auto-tuning" (NewMadeleine,
-// Cluster 2011). A rail is a network interface that reaches the peer. Nobody trusts what it says of its speed: veth,
+// Cluster 2011). A rail is a network interface that reaches the peer. Nobody trusts its own word on its speed: veth,
 // bonds and clouds lie. Each way to send is sampled at sizes from 1 byte to 16 MiB; between two samples the time is
 // taken to be linear in the size. From these curves, and from nothing else:
 //
@@ -42,8 +42,7 @@ enum RailMethod : uint32_t {
 // asking the receiver first: on a distant network a longer one takes three times as long.
 inline constexpr uint32_t kRailPacket = (16 << 10) - 128;
 // libfabric's providers of plain messages over IP, in the order in which they are tried, to sample and to send. `net`
-// is what became `tcp` in libfabric 1.18: it serves such endpoints itself, and 8 bytes take 0.8 of what they take
-// through ofi_rxm.
+// became `tcp` in libfabric 1.18: it serves such endpoints itself, and 8 bytes take 0.8 of their time through ofi_rxm.
 inline constexpr const char* kRailProviders[] = {"net", "tcp", "tcp;ofi_rxm", "sockets"};
 inline constexpr uint32_t kRailMethods = 4;
 inline constexpr const char* kRailMethodNames[kRailMethods] = {"eager", "rendezvous", "gathered", "pair"};
@@ -87,7 +86,7 @@ RailLimits limits_of(const Rail& rail, const RailCurve& copy);
 // A rail as a message finds it.
 struct RailNow {
   const RailCurve* curve;    // of transfer_curve
-  double idle_us;            // from now until what it still carries is done; >= 0
+  double idle_us;            // from now until it has done with the bytes that it still carries; >= 0
   double slow = 1;           // the time beyond the shortest message's is so many times as long, > 0: the canary's word
   double window = HUGE_VAL;  // bytes that TCP lets out at once, twice as many a round trip later, and so on, >= 1
   double under_way = 0;      // that fill it already, >= 0
@@ -107,8 +106,8 @@ struct RailSplit {
 // kMaxRails, a curve without samples, no byte, or a negative or infinite time.
 int split_message(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
 
-// Shares in proportion to the bandwidths, which forgets latencies and what the rails still carry; equal ones where a
-// bandwidth is not known. The same errors.
+// Shares in proportion to the bandwidths, which forgets latencies and the bytes that the rails still carry; equal ones
+// where a bandwidth is not known. The same errors.
 int split_by_bandwidth(const RailNow* rails, uint32_t count, uint64_t n, RailSplit* out);
 // The split that a message should take. One rail, where all of them together do not gain 3 % on it (kWorthwhile), nor
 // would if none were cold: several parts are several chances to be late. The shares by bandwidth, where the gain that

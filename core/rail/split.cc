@@ -1,8 +1,8 @@
 // A long message over several rails, so that its last part arrives as early as can be.
 //
 // The paper (section III-D) splits by equal finish: each rail gets so much that all are done at the same time, as the
-// sampled curves predict it. Halves wait for the slower rail, and shares by bandwidth forget latency and what a rail
-// still carries. Where it looks for the two shares by bisection over the bytes, we look for the time:
+// sampled curves predict it. Halves wait for the slower rail, and shares by bandwidth forget latency and the bytes that
+// a rail still carries. Where it looks for the two shares by bisection over the bytes, we look for the time:
 //
 //   time                 rail 0   rail 1   rail 2        Poured like water: until t, rail r can carry
 //    t  - - - - - - - - -|####|- -|####|- -|    |- -       c_r(t) = most bytes with idle_r + T_r(bytes) <= t
