@@ -1,5 +1,5 @@
 // One HTML file that needs nothing else: style, script and pictures are inside, and its policy forbids it to fetch,
-// send or run anything but its own script, so that what a profile says cannot either.
+// send or run anything but its own script, so that a profile's text cannot either.
 #pragma once
 
 #include <string>
