@@ -2,7 +2,7 @@
 //
 // A candidate is built, priced and thrown away unless it is cheaper than all before it; so the arena holds those that
 // once were the cheapest. (Building the winner again would save that room, but a search that ran out of time would not
-// find it again.) What is tried is bounded, because this runs when a team starts:
+// find it again.) The search is bounded, because this runs when a team starts:
 //   - the arguments that the registry thinks worth trying;
 //   - all-to-all up to 64 participants: n^2 reads a barrier, more lines than the caches' links pass in the time of
 //     the two further rounds it saves, and n^2 messages to price;

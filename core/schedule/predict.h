@@ -9,8 +9,8 @@
 // ready_read for one that found it there; each further one at max(now + recv_busy, visible). In the paper's model both
 // are t_receive, which gives the paper's figures to the cycle.
 //
-// In exchanges everybody sends at once, so there messages also queue for what they share (Costs::service), one after
-// the other in the order in which they leave: for the ports of their core, then for what lies on their way. Trees are
+// In exchanges everybody sends at once, so there messages also queue for shared resources (Costs::service), one after
+// the other in the order in which they leave: for the ports of their core, then for those on their way. Trees are
 // priced without, as the generators value them: of their messages few are under way at once.
 #pragma once
 
@@ -39,7 +39,7 @@ struct Trace {
 
 // Messages are matched by sorting, so it takes O(messages * log). Only `done` stays in the arena; the scratch is about
 // 60 bytes per message and given back. 0; -EDEADLK when the schedule cannot finish; -EINVAL when n differs or the
-// schedule is malformed; -ENOMEM. With a `trace` it also writes down what happened when.
+// schedule is malformed; -ENOMEM. With a `trace` it also writes down the events and their times.
 int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out, Trace* trace = nullptr);
 
 // The makespan alone; all scratch is given back.

@@ -29,7 +29,7 @@ struct Programs {
   bool* sent = nullptr;         // [slots] of waits: has the message been sent?
   uint32_t* at = nullptr;       // [n] the step a participant is at
   uint32_t* missing = nullptr;  // [n] messages its present wait still lacks
-  uint16_t* ready = nullptr;    // [n] stack of those who can go on
+  uint16_t* ready = nullptr;    // [n] stack of those that can go on
 
   // Matches the k-th signal of p to q with the k-th wait of q for p. 0; -EINVAL: malformed, then *who did it; -ENOMEM.
   int match(const Schedule& of, Arena& arena, uint16_t* who);

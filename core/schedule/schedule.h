@@ -1,9 +1,9 @@
-// From a pattern to what each participant does, step by step.
+// From a pattern to each participant's steps.
 //
 // A schedule is one little program per participant: `signal` peers, `wait` for peers, in order. Broadcast, reduction
 // and barrier differ only in the programs, so one engine validates them all (validate.h), one prices them all
 // (predict.h) and one executes them (team/barrier.h).
-// The k-th signal of p to q is what the k-th wait of q for p waits for.
+// The k-th wait of q for p waits for the k-th signal of p to q.
 #pragma once
 
 #include <cstdint>
