@@ -154,7 +154,7 @@ bool Barrier::arrive_and_wait_crowd(uint32_t, uint64_t epoch, const std::atomic<
   uint64_t mine;
   do {
     mine = seen >> 16 == (epoch & (~0ull >> 16)) ? seen + 1 : epoch << 16 | 1;
-    // acq_rel: the last arrival must see what all the others did before theirs, and passes it on with the release.
+    // acq_rel: the last arrival must see all that the others did before theirs, and passes it on with the release.
   } while (!arrivals_.compare_exchange_weak(seen, mine, std::memory_order_acq_rel, std::memory_order_relaxed));
   if ((mine & 0xffff) == n_) {
     post(release_, epoch, policy_.order);

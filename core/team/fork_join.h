@@ -57,7 +57,7 @@ class ForkJoin {
     return true;
   }
 
-  // The first half of a reduction, for everybody: combine(mine, theirs) takes up what those below have brought, as they
+  // The first half of a reduction, for everybody: combine(mine, theirs) takes up the data of those below, as they
   // arrive, in the tree's order. `combined` is 0 at first. False: stopped; called again, it goes on where it was.
   // Nobody may leave, and free its data, before fork `epoch`.
   using Combine = void (*)(void* mine, void* theirs);
