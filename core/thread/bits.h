@@ -15,8 +15,8 @@
 // without one for long.
 //
 // Different from the paper: it takes whole words, by exchange, into a variable of the worker, where nobody else finds
-// what is left of them when a thread runs for long. Here bits are taken one by one and stay where thieves find them.
-// The paper's bound on waiting holds by going round: take() begins behind the one taken last.
+// the rest of them when a thread runs for long. Here bits are taken one by one and stay where thieves find them. The
+// paper's bound on waiting holds by going round: take() begins behind the one taken last.
 //
 // The same vector says which positions of a worker's table are unused. All functions are safe from any thread.
 #pragma once
@@ -46,7 +46,7 @@ struct BitVector {
     // relaxed, both: the fences order them
     if (!(top[group / 64].load(std::memory_order_relaxed) >> group % 64 & 1)) [[unlikely]] {
       top[group / 64].fetch_or(uint64_t{1} << group % 64, std::memory_order_relaxed);
-      fence_after_update();  // the hint, too, before what the caller looks at
+      fence_after_update();  // the hint, too, before the caller's next look
     }
   }
 
@@ -120,7 +120,7 @@ struct BitVector {
     uint64_t hints = top[word].load(std::memory_order_relaxed) & ~uint64_t{0} << from % 64;
     for (uint32_t more = kTopWords; hints == 0; --more) {
       if (more == 0) return kNoBit;
-      word = (word + 1) % kTopWords;  // at last the first one again, with what lies before `from`
+      word = (word + 1) % kTopWords;  // at last the first one again, with the bits before `from`
       hints = top[word].load(std::memory_order_relaxed);
     }
     const uint32_t group = word * 64 + static_cast<uint32_t>(__builtin_ctzll(hints));
@@ -137,7 +137,7 @@ struct BitVector {
       any |= words[w].load(std::memory_order_relaxed);
     if (any == 0) return true;
     top[group / 64].fetch_or(uint64_t{1} << group % 64, std::memory_order_relaxed);
-    fence_after_update();  // before what the caller looks at
+    fence_after_update();  // before the caller's next look
     return false;
   }
 };

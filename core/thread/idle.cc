@@ -52,9 +52,9 @@ bool adopt(Worker& worker, Worker& victim, Thread& thread) {
   return true;
 }
 
-// Half of what may run in one word of the victim's. A single one is left to it, unless it has run nothing since we
-// looked before, or this is our last look: it may be about to run for long, and nobody would wake us for a thread that
-// is there already. One of them is returned.
+// Half of the runnable threads in one word of the victim's. A single one is left to it, unless it has run nothing since
+// we looked before, or this is our last look: it may be about to run for long, and nobody would wake us for a thread
+// that is there already. One of them is returned.
 Thread* steal_from(Worker& worker, Worker& victim, bool last_look) {
   // relaxed: it only has to move while the victim is at work
   const uint64_t runs = victim.runs.load(std::memory_order_relaxed);
@@ -142,8 +142,8 @@ Thread* search(Worker& worker) {
   return nullptr;
 }
 
-// As long as somebody waits for what the poller finds, one worker with nothing to run stays awake. nullptr: nobody
-// does, or another worker watches, or the end.
+// As long as a thread waits for the poller, one worker with nothing to run stays awake. nullptr: nobody does, or
+// another worker watches, or the end.
 Thread* watch(Worker& worker) {
   constexpr uint32_t kPolls = 100;           // in vain, before others get the CPU
   constexpr int64_t kPatience = 10'000'000;  // ns, until it is asked whether those live for whom somebody waits

@@ -14,7 +14,7 @@ namespace smelt::thread {
 
 struct Poller {
   bool (*poll)(Poller& poller);             // true: there was something
-  bool (*is_needed)(const Poller& poller);  // does a thread wait for what it finds?
+  bool (*is_needed)(const Poller& poller);  // does a thread wait for it?
   void (*in_vain)(Poller& poller);          // now and then, by a watcher that finds nothing
 };
 

@@ -1,4 +1,4 @@
-// Workers, kernel threads that run user-level threads, and what a worker and a thread do to each other.
+// Workers, kernel threads that run user-level threads, and the dealings of a worker and a thread.
 //
 // The paper's scheduler (Dang, Snir and Gropp, EuroMPI 2016, section 3.2): each worker has a vector of bits, a bit for
 // each of its threads (bits.h). To signal a thread is to set its bit; a worker goes round over its bits, and runs a
@@ -68,7 +68,7 @@ struct alignas(kLineBytes) Worker {
   bool forked = false;   // this is a copy in a child process, where the workers are not
   StackCache cache;
   Fiber base_fiber;
-  uint64_t* looked = nullptr;  // [workers] what they had run at our last look
+  uint64_t* looked = nullptr;  // [workers] their runs at our last look
   void* signal_stack = nullptr;
 
   // Written by its kernel thread alone, read by others
@@ -148,7 +148,7 @@ Thread* next_own(Worker& worker);
 
 // Something to run, waited for; nullptr: the end.
 Thread* find_work(Worker& worker);
-// Somebody must look: the worker `home`, if it sleeps, or another that may take what is there.
+// Somebody must look: the worker `home`, if it sleeps, or another that may take its threads.
 void wake(Worker& home);
 void wake_all(Scheduler& scheduler);
 

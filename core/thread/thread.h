@@ -2,10 +2,9 @@
 //
 //   guard | ............. its stack, grows down ............. | Thread | colour |
 //
-// So a thread that waits has one page, in which there are its frames and what a switch to it reads: one entry of the
-// TLB, as few lines of the cache as possible. If all stacks began at the same place of a page, all those lines would
-// fall into the same few sets of the cache; the colour, unused bytes of which each stack has another number, spreads
-// them.
+// So a thread that waits has one page, with its frames and the words that a switch to it reads: one entry of the TLB,
+// as few lines of the cache as possible. If all stacks began at the same place of a page, all those lines would fall
+// into the same few sets of the cache; the colour, unused bytes of which each stack has another number, spreads them.
 #pragma once
 
 #include <atomic>
