@@ -12,9 +12,9 @@
 //          the same sizes, or, of a broadcast, are told the root's.
 //
 // Flow control. A slot may be written again when everybody has finished with its last message. Counters say so:
-// `finished` (episodes) and `consumed` (pieces), each written by its owner, read by a writer only when what it knows
-// already does not suffice, which is about once per round of the ring; and every collective in which everybody hears
-// everybody says it for free.
+// `finished` (episodes) and `consumed` (pieces), each written by its owner, read by a writer only when its knowledge
+// does not suffice, which is about once per round of the ring; and every collective in which everybody hears everybody
+// says it for free.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ inline constexpr uint32_t kPieceRing = 4;     // pieces ahead: put, combine and 
 
 struct alignas(64) InlineLine {
   char payload[kLinePayload];
-  // The episode, and in the uppermost 9 bits what the message is, the same in all its lines: so many bytes, or the
+  // The episode, and in the uppermost 9 bits the message's kind, the same in all its lines: so many bytes, or the
   // heading of a longer one. Release by the owner after the payload; acquire by readers. 55 bits do not wrap: 10^8
   // episodes a second for 11 years.
   std::atomic<uint64_t> flag;

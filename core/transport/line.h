@@ -36,7 +36,7 @@
 // a slice needs nobody: a sleeper that was missed finds the epoch when the slice is over. Telling the writers to fence
 // from now on would not be: one of them may be between its store and its look just then, so the sleeper would need its
 // slices all the same, and every post would have to ask. Flags that are made after a refusal are posted with the fence
-// (policy/wait.h). tests/model_check/bell.pml has both ways, the slices, and what goes wrong without.
+// (policy/wait.h). tests/model_check/bell.pml has both ways, the slices, and the failures without.
 #pragma once
 
 #include <atomic>

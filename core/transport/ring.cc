@@ -38,7 +38,7 @@ const void* Rings::get_differing(const InlineSlot* channel, size_t bytes, void* 
 
 void Rings::note_finished() {
   const uint64_t least = least_of(*this, [](Desk& desk) -> std::atomic<uint64_t>& { return desk.status.finished; });
-  // `finished` is not written by collectives that settle by themselves, so it may lag behind what is known.
+  // `finished` is not written by collectives that settle by themselves, so it may lag behind our knowledge.
   if (least > settled) settled = least;
 }
 
