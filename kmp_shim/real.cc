@@ -61,7 +61,7 @@ const char* why_not() {
 #include "symbols.def"
   if (!for_each_export(smelt_real___kmpc_fork_call, is_known))
     return unknown_export[0] ? unknown_export : "this libomp does not show what it exports";
-  // Its own tasking is what marked barriers rely on; checking needs to see every construct.
+  // Marked barriers rely on its own tasking; checking needs to see every construct.
   if (is_set("KMP_TASKING", "2")) return "KMP_TASKING is set";
   if (is_set("KMP_CONSISTENCY_CHECK", "none")) return "KMP_CONSISTENCY_CHECK is set";
   if (reinterpret_cast<decltype(&omp_get_cancellation)>(smelt_real_omp_get_cancellation)())

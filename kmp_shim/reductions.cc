@@ -16,8 +16,8 @@
 // in the middle, for the tasks' sake alone, and then everybody goes on where it was: all have arrived, nobody waits for
 // a task any more, and the marker's number can no longer stop anybody.
 //
-// The tree is built when the first reduction comes by, by the master, in the middle of a region perhaps. That
-// reduction is libomp's, and its barrier orders what was built: all use it from the next number on.
+// The tree is built when the first reduction comes by, by the master, in the middle of a region perhaps. That reduction
+// is libomp's, and its barrier orders the building: all use it from the next number on.
 //
 // Left to libomp: KMP_FORCE_REDUCTION and KMP_DETERMINISTIC_REDUCTION; reductions without a barrier
 // (__kmpc_reduce_nowait), which up to 4 threads pass no barrier there either.

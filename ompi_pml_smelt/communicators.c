@@ -1,6 +1,6 @@
 /* Which communicators are served, and the numbers of their members.
  *
- * The decision must be the same on all ranks, and nobody compares: it uses only what all of them know alike, the
+ * The decision must be the same on all ranks, and nobody compares: it uses only knowledge that all of them share, the
  * communicator's kind and its members' names. A message carries the communicator's context id and the sender's number
  * among those that this process reaches; a table by context id leads from Open MPI's communicators to ours. Messages
  * may come before their communicator does: they wait like any others that nobody has asked for. */
@@ -84,7 +84,7 @@ void pml_smelt_say_broken(int from, int tag) {
       from == MPI_ANY_SOURCE ? "mpi_assert_no_any_source" : "mpi_assert_no_any_tag");
 }
 
-/* The one below is told of all: it keeps what it needs in the communicator, and others may ask it for theirs. */
+/* The one below is told of all: it keeps its state in the communicator, and others may ask it for theirs. */
 int pml_smelt_add_comm(struct ompi_communicator_t *comm) {
   const int error = pml_smelt_lower.pml_add_comm(comm);
   if (error != OMPI_SUCCESS) return error;

@@ -2,7 +2,7 @@
  *
  *   1. announce: a process that has a network profile opens its rails, and tells everybody how to connect; one that
  *      has none says so
- *   2. plan: each reads what all have said. Where one has said nothing, or has no rails, or is another kind of machine,
+ *   2. plan: each reads the words of all. Where one has said nothing, or has no rails, or is another kind of machine,
  *      all find that, and nothing is done: communicators over several nodes are left to the PML below
  *   3. connect: each connects to all that are not on its node, and waits until they answer: a process that computes
  *      after MPI_Init is waited for only if it was there once
@@ -202,7 +202,7 @@ bool pml_smelt_peers_connect(ompi_group_t *world, const int32_t *member_of_rank,
   for (uint64_t turns = 0; !all_answer(); ++turns) {
     opal_progress();
     sched_yield();
-    /* A clock may stand (libfaketime): a turn counts as well, by a part of what it takes. */
+    /* A clock may stand (libfaketime): a turn counts as well, by a part of its time. */
     if (seconds() - began + 1e-7 * (double)turns < kAnswerSeconds) continue;
     why_none = "a node did not answer over its rails";
     return false;

@@ -6,18 +6,18 @@
  * one with ranks of other nodes or jobs, goes on to the winner as if ours were not there; a communicator is served
  * wholly or not at all, so no message overtakes another on the way between two layers.
  *
- *   component.c       the election, and what the component offers Open MPI
- *   node.c            who of this job is on this node, and the endpoint (smelt/endpoint.h) that they share
- *   peers.c           who is on other nodes, and the rails (smelt/rail.h) to them
- *   agree.c           what all of some ranks have come to
+ *   component.c       the election, and the component's offers to Open MPI
+ *   node.c            the processes of this job on this node, and the endpoint (smelt/endpoint.h) that they share
+ *   peers.c           the processes on other nodes, and the rails (smelt/rail.h) to them
+ *   agree.c           agreement of ranks on an outcome
  *   communicators.c   which communicators are served: ranks to members and back
  *   requests.c        Open MPI's requests: born, completed, freed, cancelled, progressed
  *   data.c            data with gaps
  *   send.c            sending in every mode, and persistent
  *   receive.c         receiving, and persistent
- *   probe.c           probing, and receiving what a probe has matched
+ *   probe.c           probing, and receiving a matched message
  *   waits.c           MPI_Wait and its kin
- *   counters.c        what was served, for MPI_T
+ *   counters.c        counts of served calls, for MPI_T
  *   say.c             lines for people */
 #ifndef PML_SMELT_H
 #define PML_SMELT_H
@@ -45,7 +45,7 @@ extern int pml_smelt_verbose;
 const char *pml_smelt_lower_name(void);
 
 /* node.c: the processes of this job on this node are members 0 .. n-1. */
-void pml_smelt_node_announce(void); /* before Open MPI exchanges what processes tell each other */
+void pml_smelt_node_announce(void); /* before Open MPI exchanges the processes' words */
 /* With MPI_COMM_WORLD, which is the first of all. `*why`: NULL, or why there is no endpoint, on all of the node alike.
  * An error: this process cannot go on, as the others will. */
 int pml_smelt_node_join(struct ompi_communicator_t *world, const char **why);
@@ -62,7 +62,7 @@ bool pml_smelt_reaches_nodes(void); /* there are some of other nodes */
 extern bool pml_smelt_nodes;    /* they may be served */
 extern char *pml_smelt_network; /* the network profile; NULL or "": the usual one */
 void pml_smelt_peers_announce(unsigned members);
-/* Have all of the job what it takes? Alike on all. */
+/* Have all of the job the means for it? Alike on all. */
 bool pml_smelt_peers_plan(struct ompi_group_t *world, unsigned members);
 /* To all that are no members yet; their numbers as peers by rank, -1: it is none. */
 bool pml_smelt_peers_connect(struct ompi_group_t *world, const int32_t *member_of_rank, int32_t *peer_of_rank);
@@ -71,8 +71,8 @@ void pml_smelt_peers_refused(void);
 void pml_smelt_peers_end(void);
 const char *pml_smelt_peers_why_none(void); /* NULL: they are reached, or there are none */
 
-/* agree.c: the greatest of what all of these ranks have come to, with all of them; negative: it could not be found
- * out. From 0 on. `far`: some are on other nodes. */
+/* agree.c: the greatest of these ranks' outcomes, with all of them; negative: it could not be found out. From 0 on.
+ * `far`: some are on other nodes. */
 int pml_smelt_agree(struct ompi_communicator_t *world, const int *ranks, unsigned count, int mine, bool far);
 
 /* communicators.c */

@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-/* Somebody else's message may be what comes first, so others get the CPU. */
+/* Somebody else's message may come first, so others get the CPU. */
 static void wait_a_little(unsigned *round) {
   enum { kPatience = 100, kOthers = 16 };
   if (smelt_endpoint_progress(pml_smelt_endpoint))
@@ -56,7 +56,7 @@ int pml_smelt_probe(int from, int tag, struct ompi_communicator_t *comm, ompi_st
   return OMPI_SUCCESS;
 }
 
-/* A receive that only holds what it gets. 1: it has, 0: not yet. */
+/* A receive that only holds its message. 1: it has, 0: not yet. */
 static int post_holder(pml_smelt_request *holder, int from, int tag) {
   holder->transfer.holds = 1;
   pml_smelt_keep_promise(holder->served, from, tag);

@@ -76,7 +76,7 @@ static int send_buffered(const void *buffer, size_t count, struct ompi_datatype_
       pml_smelt_request_recycle(send);
       return OMPI_ERR_BUFFER;
     }
-    pml_smelt_convert(send, buffer, count, type); /* which copies what has no gaps, too */
+    pml_smelt_convert(send, buffer, count, type); /* which copies data without gaps, too */
     pml_smelt_pack(&send->transfer, 0, send->copy, send->bytes);
     pml_smelt_convert_end(send);
   }

@@ -1,4 +1,4 @@
-// Is a rail up, how fast is it, and what becomes of what it carried.
+// Is a rail up, how fast is it, and the fate of the packets that it carried.
 //
 //                 a welcome                        libfabric says that it failed, or
 //          +----------------------> up ----+       nothing arrives by it while the peer
@@ -27,11 +27,11 @@
 // more than a quarter; if nothing was measured for a second the word fades, so that a link that nobody uses any more
 // gets another chance.
 //
-// After a pause TCP begins anew (core/rail/finish.cc), which on a distant rail is most of what a message takes. Its
-// window is followed as Linux has it: it grows by what arrives while at least half of it is used, and halves for every
-// timeout in which nothing is sent. Where it is less than the rail holds, a message waits for it, and the canary knows
-// that it does. (When it did not, a pause was taken for slowness, and the far one of two rails carried half of what it
-// could.)
+// After a pause TCP begins anew (core/rail/finish.cc), which on a distant rail is most of a message's time. Its window
+// is followed as Linux has it: it grows by the bytes that arrive while at least half of it is used, and halves for
+// every timeout in which nothing is sent. Where it is less than the rail holds, a message waits for it, and the canary
+// knows that it does. (When it did not, a pause was taken for slowness, and the far one of two rails carried half of
+// its share.)
 #include <cerrno>
 
 #include "rail_ofi/rails.h"

@@ -24,8 +24,7 @@ class Lifeline {
  public:
   enum class Word { kUnknown, kThere, kGone };
 
-  // Asks, or looks what the answer is; does not wait.
-  // `from`, `host`: IPv4 as numbers, ours and the peer's; `now` in ns.
+  // Asks, or looks for the answer; does not wait. `from`, `host`: IPv4 as numbers, ours and the peer's; `now` in ns.
   Word look(uint32_t from, uint32_t host, uint16_t port, int64_t now);
   void close();
 

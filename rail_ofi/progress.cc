@@ -1,8 +1,8 @@
 // One turn of everything.
 //
-//   1. what libfabric has completed, on all rails: sent packets come back, received ones are read
+//   1. libfabric's completions, on all rails: sent packets come back, received ones are read
 //   2. of each peer that something happened to: receives find their messages, messages their ways, links their packets
-//   3. what the peers should know: at once where they wait for it, else with the next packet or 0.5 ms later
+//   3. news for the peers: at once where they wait for it, else with the next packet or 0.5 ms later
 //   4. every millisecond: the health of all links
 #include <cerrno>
 

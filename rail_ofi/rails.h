@@ -2,8 +2,8 @@
 //
 //   open.cc      endpoints on the profile's rails; peers; the end
 //   send.cc      a message to the rails: which parts, packed into what
-//   receive.cc   packets to messages: what is there already, what nobody has asked for yet
-//   health.cc    is a rail up? how fast is it now? what a dead one carried; when a peer is gone
+//   receive.cc   packets to messages: bytes there already, bytes that nobody has asked for yet
+//   health.cc    is a rail up? how fast is it now? the packets of a dead one; when a peer is gone
 //   lifeline.cc  does a silent peer's process still live?
 //   progress.cc  all of it, in turn
 //

@@ -47,8 +47,8 @@ double idle_us(const smelt_rails& rails, const Link& link) {
 }
 
 RailNow now_of(const smelt_rails& rails, const Link& link) {
-  // Less what TCP rounds, and what headers need: a segment too much costs a round trip. Seen for minutes with Linux,
-  // where a window that is one segment short grows to twice its size with each message, and is halved in each pause.
+  // Less TCP's rounding and the headers: a segment too much costs a round trip. Seen for minutes with Linux, where a
+  // window that is one segment short grows to twice its size with each message, and is halved in each pause.
   const double window = 0.99 * (window_of_tcp(rails, link) - kSegment);
   return {&rails.rail[link.rail].curve, idle_us(rails, link), slow_of(link), window,
           static_cast<double>(link.unacked_bytes + link.queued_bytes)};
@@ -138,7 +138,7 @@ void told(Link& link) {
   link.peer->base_told = link.peer->base;
 }
 
-// 0, or what libfabric said; a packet that it did not take is given back.
+// 0, or libfabric's error; a packet that it did not take is given back.
 int post(smelt_rails& rails, Link& link, Packet* packet) {
   packet->link = &link, packet->rail = link.rail, packet->bytes = header_of(*packet).bytes;
   packet->epoch = link.epoch;
@@ -350,7 +350,7 @@ void dispatch(smelt_rails& rails, Peer& peer) {
 }
 
 void pump(smelt_rails& rails, Peer& peer) {
-  // In turn, so that what no link owns is shared out as they have room for it.
+  // In turn, so that runs that no link owns are shared out as the links have room.
   for (bool any = true; any;) {
     any = false;
     for (Link& link : peer.link)
