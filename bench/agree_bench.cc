@@ -1,4 +1,4 @@
-// What agreeing costs between two threads, each row paired with a ping-pong over one line.
+// The cost of agreement between two threads, each row paired with a ping-pong over one line.
 //
 //   queue to the peer         one message of a queue pair: the floor of what follows
 //   broadcast to the peer     the root of an atomic broadcast sends, the other member delivers
@@ -7,8 +7,8 @@
 //
 // One round: the measuring thread does the operation, the peer completes it and answers through a line, which the
 // measuring thread polls; the answer takes one hop, which is subtracted (of two-phase commit nothing is: its decide is
-// the answer). What a row has above its hops is bookkeeping: headers, numbers, the copy into the member's own memory,
-// looks at the children's queues; and the delivery of one's own message, which the round contains.
+// the answer). The time of a row above its hops is bookkeeping: headers, numbers, the copy into the member's own
+// memory, looks at the children's queues; and the delivery of one's own message, which the round contains.
 //
 // ns: median of the batches of a row. hop: one way of the ping-pong, mean of one right before and one right after. The
 // figure to quote is the quotient.
@@ -45,7 +45,7 @@ void pin_self(size_t thread) {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-// What the two threads do in a round; false: an error.
+// The two threads' parts of a round; false: an error.
 struct Round {
   std::function<bool()> here, there;
   bool answered;  // `there` ends with an answer through the line

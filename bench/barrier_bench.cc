@@ -88,7 +88,7 @@ Skew make_skew(uint32_t threads) {
   return skew;
 }
 
-// What every thread of a batch does. Returns nanoseconds per round; thread 0's is the one that counts.
+// The part of every thread of a batch. Returns nanoseconds per round; only thread 0's counts.
 template <typename Wait>
 double rounds_of(uint32_t rounds, const std::vector<uint32_t>* skew, const Wait& wait) {
   for (uint32_t i = 0; i < kWarmUp; i++) wait();

@@ -57,7 +57,7 @@ void print(const char* what, size_t bytes, const Sides& sides) {
   std::fflush(stdout);
 }
 
-// What each of the threads does, each on its CPU.
+// The part of each thread, on its CPU.
 void everywhere(const std::vector<unsigned>& cpus, const std::function<void(unsigned)>& work) {
   std::vector<smelt::PinnedJob> jobs;
   for (unsigned i = 0; i < cpus.size(); ++i) jobs.push_back({static_cast<int>(cpus[i]), [&work, i] { work(i); }});

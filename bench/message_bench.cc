@@ -1,4 +1,4 @@
-// What messages cost between two members of one machine.
+// The cost of messages between two members of one machine.
 //
 //   posted N       one way of a ping-pong of 8 bytes, while each has N other receives posted
 //   unexpected N   the same, while N other messages wait for each, which nobody asks for
@@ -47,7 +47,7 @@ struct Effort {
   int rounds, batches;
 };
 
-// What both share beside the endpoints' memory.
+// The memory that both share beside the endpoints'.
 struct Shared {
   struct alignas(128) Line {
     std::atomic<uint64_t> word{0};
@@ -93,7 +93,7 @@ void say(std::string_view name, uint64_t n, const Pair& pair, int batches) {
              median(pair.shared->hop, batches));
 }
 
-// Until a word that only grows is there, or beyond: whoever writes it may have gone on before we look again.
+// Until a word that only grows is there, or beyond: its writer may have gone on before we look again.
 void wait_for(const std::atomic<uint64_t>& word, uint64_t value) {
   for (int i = 0; word.load(std::memory_order_acquire) < value; ++i)
     if (i >= 2000) std::this_thread::yield();
@@ -237,7 +237,7 @@ bool reverse(uint64_t messages, Effort effort) {
   return true;
 }
 
-// Two processes. `play`: what each does.
+// Two processes. `play`: the part of each.
 bool among_processes(std::string_view name, uint64_t n, Effort effort,
                      const std::function<void(Pair& pair, uint16_t me)>& play) {
   Pair pair;

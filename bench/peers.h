@@ -1,7 +1,7 @@
 // The barriers that ours is measured against: the textbook's, written here from their descriptions, and the libraries'.
 //
 // All offer `wait(thread)`, reusable at once, with thread 0 .. n-1 used by one thread at a time, and order memory like
-// a barrier: what anybody did before its wait happens before what anybody does after it.
+// a barrier: a thread's actions before its wait happen before any thread's after it.
 //
 // Epochs instead of sense reversal: a flag holds the number of the last episode for which it was raised, so nothing is
 // ever reset, and a sender that is one episode ahead does no harm.

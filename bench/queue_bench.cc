@@ -72,7 +72,7 @@ bool pin_self(int cpu) {
 enum class What { kRoundTrip, kOneWay };
 enum class Between { kThreads, kProcesses };
 
-// What both sides of a run tell each other besides the messages; shared with a forked child.
+// The words between both sides of a run besides the messages; shared with a forked child.
 struct Control {
   alignas(smelt::kLineBytes) std::atomic<uint32_t> finished{0};  // phases that the other side has behind it
   std::atomic<uint32_t> wrong{0};                                // it got another message than was sent, or an error
@@ -158,7 +158,7 @@ class SmeltQueue {
   SmeltQueue(const SmeltQueue&) = delete;
   SmeltQueue& operator=(const SmeltQueue&) = delete;
 
-  // What goes wrong ends the process: the other side would wait for ever.
+  // An error ends the process: the other side would wait for ever.
   void send(int from, const unsigned char* data) {
     if (const int error = smelt_queue_send(ends[from], data, bytes_)) fail(1, fmt::format("send: errno {}", -error));
   }

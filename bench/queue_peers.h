@@ -1,4 +1,4 @@
-// What the library's queues are measured against, between two ends 0 and 1. All offer
+// The peers of the library's queues, between two ends 0 and 1. All offer
 //
 //   send(from, data)     a message of the length that was said at the beginning, from that end to the other
 //   receive(at, data)    the next one that was sent to that end
@@ -32,7 +32,7 @@ constexpr size_t slots_for(size_t bytes) { return std::max<size_t>(1, (bytes + k
 constexpr size_t messages_in(size_t capacity, size_t bytes) { return std::max<size_t>(1, capacity / slots_for(bytes)); }
 
 // The raw ping-pong: a line for each direction, written by one and polled by the other. No payload, and no message may
-// follow before the last was answered: what a round trip between these two CPUs costs at least.
+// follow before the last was answered: the least cost of a round trip between these two CPUs.
 class RawLines {
  public:
   void send(int from, const unsigned char*) {
@@ -118,7 +118,7 @@ class HandRing {
   };
 
   static constexpr size_t length_of(size_t slot) { return std::min(kSlotPayload, kBytes - slot * kSlotPayload); }
-  // By words, as one writes it: what was just stored as words comes out of the store buffer so.
+  // By words, as one writes it: words that were just stored come out of the store buffer so.
   static void copy(unsigned char* to, const unsigned char* from, size_t bytes) {
     if constexpr (kBytes <= kSlotPayload) {
       static_assert(kBytes % 8 == 0);

@@ -1,4 +1,4 @@
-// What user-level threads cost.
+// The cost of user-level threads.
 //
 //   switch          from one stack to another by Boost.Context, there and back, per switch: nothing can be faster
 //   yield T         T threads of one worker that yield in turn: per yield
@@ -265,7 +265,7 @@ void stay(bool on_last) {
 void hops(unsigned me, std::atomic<uint32_t>& ball) {
   const uint32_t rounds = quick ? 200 : 5000;
   std::vector<double> times;
-  uint32_t mine = me;  // who has seen this number plays
+  uint32_t mine = me;  // the one that has seen this number plays
   for (int b = 0; b < batches(); ++b) {
     const auto start = Clock::now();
     for (uint32_t i = 0; i < rounds; ++i, mine += 2) {

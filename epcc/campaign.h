@@ -1,4 +1,4 @@
-// What compare runs: which programs, for which sides, in which environment, in which order.
+// The campaign of compare: which programs, for which sides, in which environment, in which order.
 //
 // For every pair, for every job (one kernel of our programs, or one whole program of the original suite), the sides run
 // directly one after the other: stock, Smelt, libomp, each in a process of its own. So the two runs of a pair see
@@ -27,7 +27,7 @@ struct Request {
   double test_time_us = 1000;  // least duration of a sample
   double delay_time_us = 0.1;
   double timeout_s = 120;
-  std::string over = "reference";   // what schedbench's overheads are over: "reference", "static"
+  std::string over = "reference";   // the base of schedbench's overheads: "reference", "static"
   std::string own_dir;              // of our syncbench, arraybench, taskbench and schedbench
   std::string original_dir;         // of a build of the original suite; empty: ours is run
   std::string runtime = "libgomp";  // of the programs; "libomp": as clang built them
@@ -43,7 +43,7 @@ struct Results {
   std::vector<double> hop_ns;         // all readings
   std::vector<std::string> warnings;  // one line each
   std::vector<std::string> settings;  // OpenMP's variables that the runs had, "NAME=value"
-  std::string smelt_says;             // what the library reported that it took over; empty: it did not
+  std::string smelt_says;             // the symbols that the library reported as taken over; empty: it did not report
   std::string libomp_says;            // version, of a libgomp its path, of plain that it is; empty: no third side
   size_t moved = 0;                   // pairs during which the machine changed between near and far
 };

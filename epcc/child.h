@@ -1,5 +1,5 @@
-// Child processes: run one and collect what it printed; keep foreign load running. Whatever ends this program, a signal
-// included, no child stays behind.
+// Child processes: run one and collect what it printed; keep foreign load running. However this program ends, by a
+// signal, too, no child stays behind.
 #pragma once
 
 #include <sys/types.h>

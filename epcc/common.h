@@ -35,7 +35,7 @@ struct epcc_kernel {
   long array_size; /* elements, 0 for kernels without an array */
 };
 
-/* What a program is: its name, its kernels in the order of the report. */
+/* A program: its name, its kernels in the order of the report. */
 struct epcc_suite {
   const char* program;
   const struct epcc_kernel* kernels;

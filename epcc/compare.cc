@@ -122,7 +122,7 @@ std::string find_smelt_library(const std::string& runtime) {
   return fs::path(SMELT_LIBDIR) / "smelt" / name;
 }
 
-// What the loader would take for libomp.so.5, else the newest of LLVM's own directories. Empty: not installed.
+// The file that the loader would take for libomp.so.5, else the newest of LLVM's own directories. Empty: not installed.
 std::string find_libomp() {
   for (const char* ldconfig : {"/sbin/ldconfig", "/usr/sbin/ldconfig"}) {
     if (access(ldconfig, X_OK) != 0) continue;

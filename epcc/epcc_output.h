@@ -15,7 +15,7 @@
 namespace smelt::epcc {
 
 // Which statistic over the samples of a run. Median (where the program prints it, else the mean): one sample that lost
-// its CPU for a time slice moves a mean, not a median. Mean: where such losses are what is to be compared, beside hogs.
+// its CPU for a time slice moves a mean, not a median. Mean: where such losses are to be compared, beside hogs.
 enum class Statistic { kMedian, kMean };
 
 // One construct in one run, microseconds.

@@ -1,4 +1,4 @@
-// What a comparing program needs around its main: where it lies and where others lie, how it shows progress, how it
+// The surroundings of a comparing program's main: where it lies and where others lie, how it shows progress, how it
 // ends with one line. Shared by compare (OpenMP) and bench/mpi's mpi_compare.
 #pragma once
 

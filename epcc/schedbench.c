@@ -3,7 +3,7 @@
  * dealt in chunks of 1, 2, 4 ... 128.
  *
  * An overhead is that of a whole loop. The reference is a thread's share of the delays without a loop; with
- * --over static it is the loop with schedule(static), so that what is left is the price of the schedule, without the
+ * --over static it is the loop with schedule(static), so that only the price of the schedule is left, without the
  * barrier that ends every loop.
  *
  * In EPCC's loops all iterations last the same, and a schedule can only lose. Hence the triangle beside them: iteration

@@ -1,5 +1,5 @@
-/* Overheads of OpenMP's synchronising constructs. Kernel by kernel after EPCC's syncbench: what is put around the
- * delay, and who executes how many of the repetitions, is the same, so the figures can be compared.
+/* Overheads of OpenMP's synchronising constructs. Kernel by kernel after EPCC's syncbench, with the same constructs
+ * around the delay and the same repetitions for each thread, so the figures can be compared.
  */
 #include <omp.h>
 

@@ -1,6 +1,6 @@
 /* Overheads of OpenMP's tasks: making them, waiting for them, nesting them. Kernel by kernel after EPCC's taskbench
- * (J. M. Bull, F. Reid, N. McDonnell, "A Microbenchmark Suite for OpenMP Tasks", IWOMP 2012): who makes how many tasks
- * around which delay is the same, so the figures can be compared.
+ * (J. M. Bull, F. Reid, N. McDonnell, "A Microbenchmark Suite for OpenMP Tasks", IWOMP 2012): each thread makes as many
+ * tasks around the same delay, so the figures can be compared.
  *
  * In every kernel a repetition is one delay per thread of the team. Where EPCC divides the repetitions, and lets the
  * remainder go, we do the remainder too: else the figure of a slow machine, which settles for few repetitions, would

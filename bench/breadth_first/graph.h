@@ -79,7 +79,7 @@ class Part {
   const uint32_t processes_;
 };
 
-// What a search finds, the same whoever searches: vertices by their distance from where it began.
+// The result of a search, the same for every program: vertices by their distance from where it began.
 struct Found {
   std::vector<uint64_t> at;  // at each distance
   uint64_t ends = 0;         // of edges: twice as many as edges were traversed

@@ -26,7 +26,7 @@ struct Reached {
 };
 inline constexpr size_t kAtOnce = 256;  // as Graph500's own send
 
-// What is collected for the other process.
+// The vertices collected for the other process.
 struct Outgoing {
   Reached reached[kAtOnce];
   size_t count = 0;
@@ -99,8 +99,8 @@ class Search {
     const Vertex own = what.vertex / 2;
     std::atomic<uint64_t>& seen = seen_[own / 64];
     const uint64_t bit = uint64_t{1} << own % 64;
-    // relaxed, both: who is first, and no more; the queue is handed on by its lock, and read when all threads have
-    // ended
+    // relaxed, both: which thread is first, and no more; the queue is handed on by its lock, and read when all threads
+    // have ended
     if ((seen.load(std::memory_order_relaxed) & bit) || (seen.fetch_or(bit, std::memory_order_relaxed) & bit)) return;
     parents_[own] = what.from;
     Queue& queue = queues_[own % static_cast<Vertex>(searchers_)];
@@ -110,7 +110,7 @@ class Search {
   }
 
   void explore(int me) {
-    constexpr size_t kTurn = 2;  // vertices, until others have theirs: and who polls is asked each 64 turns
+    constexpr size_t kTurn = 2;  // vertices, until others have theirs: and the poller is asked each 64 turns
     Queue& queue = queues_[me];
     const int key = 1 + me % receivers_;
     for (size_t i = 0; i < queue.now.size(); ++i) {

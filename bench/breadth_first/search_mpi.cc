@@ -9,8 +9,8 @@ namespace {
 
 using namespace smelt::breadth_first;
 
-// As Graph500's bfs_simple does it: what has come is asked for between the vertices, and sends are not waited for but
-// when the next one is due.
+// As Graph500's bfs_simple does it: arrived messages are asked for between the vertices, and sends are not waited for
+// but when the next one is due.
 class Polling {
  public:
   Polling(const Part& part, uint32_t me)

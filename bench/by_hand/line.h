@@ -1,4 +1,4 @@
-/* What an exchange by hand is made of: lines that one thread writes and others poll, an epoch in each. */
+/* The parts of an exchange by hand: lines that one thread writes and others poll, an epoch in each. */
 #ifndef SMELT_BENCH_BY_HAND_LINE_H
 #define SMELT_BENCH_BY_HAND_LINE_H
 
@@ -20,7 +20,7 @@ static inline void pause_cpu(void) {
 #endif
 }
 
-/* release: what was written before, the value among it; acquire by whoever waits. */
+/* release: what was written before, the value among it; acquire by the waiter. */
 static inline void post(line* mine, uint64_t epoch) {
   atomic_store_explicit(&mine->epoch, epoch, memory_order_release);
 }

@@ -1,5 +1,6 @@
-/* mpi FIGURE...: what MPI's calls take between two ranks, and the same exchanges by hand. Prints a line "FIGURE ns ns"
- * for each: MPI's time, and that by hand, with as few messages as do it, in memory that the same two ranks share.
+/* mpi FIGURE...: the times of MPI's calls between two ranks, and of the same exchanges by hand. Prints a line "FIGURE
+ * ns ns" for each: MPI's time, and that by hand, with as few messages as do it, in memory that the same two ranks
+ * share.
  *
  * Batches of the one and of the other take turns. A figure is CALL-BYTES. After each broadcast and reduction the ranks
  * meet by hand in both, so the time is that of the rank which is through last. Calls of up to 1 KiB are skewed: each

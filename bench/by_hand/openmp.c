@@ -1,5 +1,5 @@
-/* openmp FIGURE...: what OpenMP's constructs take, and the same exchanges by hand. Prints a line "FIGURE ns ns" for
- * each: the construct's time, and that by hand, with as few messages as do it, between the same threads.
+/* openmp FIGURE...: the times of OpenMP's constructs, and of the same exchanges by hand. Prints a line "FIGURE ns ns"
+ * for each: the construct's time, and that by hand, with as few messages as do it, between the same threads.
  *
  * Batches of the one and of the other take turns. Before each exchange every thread stays away for a time of its own,
  * but for the figures called tight, and only the time after the longest stay counts (guarded/timing.h). There are as
@@ -17,8 +17,8 @@ enum { kMostThreads = 256, kMostCalls = 1000, kIterations = 64 };
 
 static int threads;
 static line lines[kMostThreads], released, claimed, task_done;
-/* What an exchange leaves for others to read. Exchanges take turns: whoever writes the next has left this one, which
- * may still be read. */
+/* The values that an exchange leaves for others to read. Exchanges take turns: the writer of the next has left this
+ * one, which may still be read. */
 static line left[2][kMostThreads];
 static uint64_t epoch;  /* that all have passed, between two batches */
 static uint32_t* stays; /* those of each thread, then those of the serial parts */

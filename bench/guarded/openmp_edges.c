@@ -1,5 +1,6 @@
-/* The edges of what is mostly measured: regions of one thread, sizes by turns, clauses, teams and target on the host,
- * constructs outside any region and in teams of one. Every batch checks what its construct has computed.
+/* The edges beside the constructs that are mostly measured: regions of one thread, sizes by turns, clauses, teams and
+ * target on the host, constructs outside any region and in teams of one. Every batch checks what its construct has
+ * computed.
  */
 #include <omp.h>
 #include <string.h>

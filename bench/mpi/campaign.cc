@@ -35,7 +35,7 @@ class Campaign {
   }
 
  private:
-  // Beside other busy processes the figures scatter by a factor of ten; whoever reads them later should know.
+  // Beside other busy processes the figures scatter by a factor of ten; their later reader should know.
   void warn_of_load() {
     double load = 0;
     if (getloadavg(&load, 1) == 1 && load > 0.5)
@@ -70,7 +70,7 @@ class Campaign {
     return words;
   }
 
-  // mpi_sweep ends itself when its time is over, and its mpirun with it; what is killed from here may leave ranks
+  // mpi_sweep ends itself when its time is over, and its mpirun with it; a process killed from here may leave ranks
   // behind.
   Finished start(const Side& side, const std::vector<std::string>& words) const {
     return epcc::run_child(words, side.environment, request_.timeout_s + 15);

@@ -1,4 +1,4 @@
-// What mpi_compare runs, and in which order.
+// The campaign of mpi_compare, and its order.
 //
 // For every round, for every kernel, the sides run directly one after the other, each in an mpirun of its own over all
 // sizes; every second round in the opposite order, so that a slow drift of the machine favours nobody. Where the

@@ -15,7 +15,7 @@ static size_t elements(const struct work* work) {
 static MPI_Datatype type_of(const struct work* work) { return of_doubles(work) ? MPI_DOUBLE : MPI_BYTE; }
 static MPI_Op op_of(const struct work* work) { return of_doubles(work) ? MPI_SUM : MPI_BXOR; }
 
-/* What rank `rank` contributes to call `number`. A double is a whole number below 1024, a byte its low bits. */
+/* The contribution of rank `rank` to call `number`. A double is a whole number below 1024, a byte its low bits. */
 static unsigned value(long number, int rank, size_t element) {
   return (unsigned)((unsigned long)number * 7 + (unsigned long)rank * 131 + element * 5) & 1023;
 }
@@ -29,7 +29,7 @@ static void put(const struct work* work, unsigned char* buffer, size_t element, 
 
 static void stamp(const struct work* work, long number) { put(work, work->send, 0, value(number, work->rank, 0)); }
 
-/* Of a row, what is for rank `to`; the first `count` elements of each block. */
+/* Of a row, the block for rank `to`; the first `count` elements of each block. */
 static unsigned value_for(long number, int rank, int to, size_t element) {
   return value(number, rank, element + 3 * (size_t)to);
 }
@@ -212,7 +212,7 @@ static void allgather(const struct work* work, long number) {
   MPI_Allgather(work->send, (int)work->bytes, MPI_BYTE, work->gathered, (int)work->bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
-/* What everybody sent, each in its place: to all, or a row of which a block is for us. */
+/* Everybody's data, each in its place: to all, or a row of which a block is for us. */
 static void check_gathered(const struct work* work, const char* kernel, long number, bool rows) {
   for (int rank = 0; rank < work->ranks; rank++)
     for (size_t i = 0; i < elements(work); i++) {

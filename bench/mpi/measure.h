@@ -6,14 +6,13 @@
  * 3. The figure is the median over the batches, beside it the fastest and the slowest batch.
  *
  * Such a loop is loose (HotPar'09): ranks run ahead of each other, as far as the collective lets them. Strict, a
- * barrier follows every call and is part of its time: what a program sees that needs everybody's result before it goes
- * on. (The OSU benchmarks put a barrier there as well and leave it out of the time; then who leaves the barrier first
- * decides what a call seems to cost.)
+ * barrier follows every call and is part of its time: the time for a program that needs everybody's result before it
+ * goes on. (The OSU benchmarks put a barrier there as well and leave it out of the time; then the first rank to leave
+ * the barrier decides the seeming cost of a call.)
  *
  * With a skew, every rank waits a random time, at most the skew, before each call, from a common start on. The time of
  * a call is then from the arrival of the last rank to the exit of the last rank, so the waiting for the last one is not
- * counted: what is left is what the collective still has to do once all are there. A batch's time is the median over
- * its calls.
+ * counted: only the collective's remaining work once all are there is. A batch's time is the median over its calls.
  */
 #ifndef SMELT_BENCH_MPI_MEASURE_H
 #define SMELT_BENCH_MPI_MEASURE_H

@@ -1,4 +1,4 @@
-/* What the ranks of one machine share beside MPI: a page of memory, and with it three tools that do not depend on the
+/* The ranks of one machine share, beside MPI, a page of memory, and with it three tools that do not depend on the
  * collectives under test. All three are the same code for every library that is measured.
  *
  *   ping-pong   how far apart ranks 0 and 1 are just now, one way, in nanoseconds

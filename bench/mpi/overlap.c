@@ -33,13 +33,13 @@ struct kernel {
   const char* name;
   int sized;
   void (*start)(const struct work* work, MPI_Request* request);
-  double (*wanted)(const struct work* work, size_t element); /* of what is received */
+  double (*wanted)(const struct work* work, size_t element); /* of the received data */
   int blocks_of_all;                                         /* receives everybody's */
   int root_only;
 };
 
 static double value(int rank, size_t element) { return (double)(rank * 131 + (int)(element * 5 & 1023)); }
-/* Of a row, what is for rank `to`. */
+/* Of a row, the element for rank `to`. */
 static double value_for(int rank, int to, size_t element) { return value(rank, element + 3 * (size_t)to); }
 static size_t elements(const struct work* w) { return w->bytes / sizeof(double); }
 

@@ -49,8 +49,8 @@ struct Side {
 
 inline constexpr const char* kSideNames[] = {"tuned", "sm", "mpich", "smelt"};
 
-// In the order of kSideNames. What the request does not name and is not there is left out, with a line in `warnings`;
-// what it names and is not there: throws epcc::BadInput.
+// In the order of kSideNames. A side that the request does not name, and that is not there, is left out, with a line in
+// `warnings`. If it names one that is not there: throws epcc::BadInput.
 std::vector<Side> make_sides(const Request& request, std::vector<std::string>& warnings);
 
 // The user's own settings that reach the runs: OMPI_MCA_*, MPIR_CVAR_*, SMELT_*; and without those that would make one

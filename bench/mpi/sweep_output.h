@@ -1,7 +1,7 @@
-// What mpi_sweep printed, line by line: first the library, then one line of JSON per kernel and size.
+// The output of mpi_sweep, line by line: first the library, then one line of JSON per kernel and size.
 //
-// mpirun may mix lines of its own into the output, and a run that died leaves a part of its lines: what is no line of
-// ours is skipped, and what came before the end counts.
+// mpirun may mix lines of its own into the output, and a run that died leaves a part of its lines: foreign lines are
+// skipped, and the lines before the end count.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-/* What messages cost between two MPI ranks: the same as bench/message_bench, through MPI, so that one MPI library's can
- * be compared with another's. An ordinary MPI program; messages.sh runs it with several, in turn.
+/* The cost of messages between two MPI ranks: the same as bench/message_bench, through MPI, so that one MPI library's
+ * can be compared with another's. An ordinary MPI program; messages.sh runs it with several, in turn.
  *
  *   posted N       one way of a ping-pong of 8 bytes, while each rank has N other receives posted
  *   unexpected N   the same, while N other messages wait at each, which nobody asks for
@@ -125,7 +125,7 @@ static int unexpected(int others) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   const int on = play("unexpected", others, 8, rounds_beside_others(), 0);
-  /* The last first: lists that are walked from the front find them late, which is not what is measured here. */
+  /* The last first: lists that are walked from the front find them late, and that is not measured here. */
   for (int i = 0; i < others; ++i) MPI_Recv(NULL, 0, MPI_CHAR, 1 - rank, i + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Waitall(others, sends, MPI_STATUSES_IGNORE);
   free(sends);

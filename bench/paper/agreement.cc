@@ -27,11 +27,11 @@ struct Service {
   double busiest = 0;  // D
 };
 
-// What the model leaves out, so that nobody takes a bound for a measurement.
+// The model's omissions, so that nobody takes a bound for a measurement.
 constexpr const char* kBounds =
     "Bounds: messages alone, no computation and no queueing before the busiest core is full.";
 
-// 1Paxos: leader 0, acceptor 1, who broadcasts to all replicas; the client is behind them.
+// 1Paxos: leader 0, acceptor 1, which broadcasts to all replicas; the client is behind them.
 Service one_paxos(const Machine& machine, const std::vector<uint16_t>& replicas, uint16_t client, const char* pattern) {
   std::vector<uint16_t> all = replicas;
   all.push_back(client);
@@ -84,7 +84,7 @@ Row row_at(size_t x) { return {.kind = Kind::kPredicted, .name = std::to_string(
 constexpr const char* kSequential = "sequential";
 constexpr const char* kSmelt = "adaptive-sorted";
 
-// What an example measured: response time and throughput by x, sequentially [0] and over Smelt's tree [1].
+// An example's figures: response time and throughput by x, sequentially [0] and over Smelt's tree [1].
 struct Point {
   double us[2] = {}, per_second[2] = {};
   double hop_ns = 0;

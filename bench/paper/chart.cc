@@ -88,7 +88,7 @@ std::string tick_text(double value) {
   return fmt::format("{:g}", value);
 }
 
-// The extremes of what is drawn, with what it is spread over.
+// The extremes of the drawn values, spread included.
 std::pair<double, double> extremes(const Panel& panel) {
   double least = 1e300, most = 0;
   for (const Row& row : panel.rows)

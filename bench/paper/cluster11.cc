@@ -78,7 +78,7 @@ void add_limits(const NetworkProfile& profile, const IdleRails& idle, Panel* pan
                                      percent_of_sum(idle, split_us(idle))}});
 }
 
-// What another network's limit costs (figures 5, 10, 11): the longer time over the shorter.
+// The cost of another network's limit (figures 5, 10, 11): the longer time over the shorter.
 Panel costs_panel() {
   Panel panel{.title = "longer by, in %, of the worse way",
               .rows_are = "network",
@@ -108,7 +108,7 @@ void add_costs(const NetworkProfile& profile, Panel* panel) {
   }
 }
 
-// What two networks carry together (figures 20, 21), of the sum of both alone.
+// The throughput of two networks together (figures 20, 21), of the sum of both alone.
 Panel together_panel() {
   Panel panel{.title = "a message of 16 MiB, of the sum of the single networks",
               .rows_are = "networks",

@@ -1,4 +1,4 @@
-// A table or a figure of a paper, as data: what the text and the SVG are both made of.
+// A table or a figure of a paper, as data: the text and the SVG are both made of it.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,9 @@ enum class Chart { kBars, kLines, kHeat, kNone };
 // One table, and its plot. All numbers have one unit; the rows of a plot with lines are of one kind.
 struct Panel {
   std::string title = {};
-  std::string rows_are = {};  // what the rows are: "machine"; with lines the x axis, with its unit
+  std::string rows_are = {};  // the kind of the rows: "machine"; with lines the x axis, with its unit
   std::string unit = {};      // of the numbers: "ns", "times"
-  std::string y_title = {};   // what they are: "time of a barrier"
+  std::string y_title = {};   // their kind: "time of a barrier"
   Chart chart = Chart::kBars;
   bool log_x = false, log_y = false;
   std::vector<std::string> series = {};
@@ -48,7 +48,7 @@ struct Figure {
   std::string title = {};
   std::string source = {};  // the paper, and what it says there
   std::vector<Panel> panels = {};
-  std::vector<std::string> notes = {};  // what could not be done, and why
+  std::vector<std::string> notes = {};  // the parts that could not be done, and why
 };
 
 std::string text_of(const Figure& figure);

@@ -1,5 +1,5 @@
 // HotPar'09, Figures 3 to 6 and Table 2: reductions by size, flat and over trees, loose and strict. Its point: how a
-// collective is synchronised decides which algorithm is best for it, so it belongs to what is tuned.
+// collective is synchronised decides which algorithm is best for it, so it is to be tuned, too.
 #include <fmt/format.h>
 
 #include <algorithm>

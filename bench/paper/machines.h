@@ -1,4 +1,4 @@
-// The machines of the papers, as costs. Nobody published most of them; what stands in for one says so.
+// The machines of the papers, as costs. Nobody published most of them; a stand-in says so.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace smelt::paper {
 
-// Who takes part: `members` are indices into `file`, participant i is members[i].
+// The participants: `members` are indices into `file`, participant i is members[i].
 struct Machine {
   std::string name;      // as the paper calls it: "I SB 4x8x2"
   std::string stand_in;  // whose costs these are

@@ -62,8 +62,8 @@ void run_one(const Command& command, const Settings& settings, const std::string
   if (!svg.empty()) write_file(svg, svg_of(figure));
 }
 
-// Each in a process of its own: what one leaves behind (OpenMP's threads) does not disturb the next, and a figure that
-// fails does not take the others with it. Returns how many have failed.
+// Each in a process of its own: the remains of one (OpenMP's threads) do not disturb the next, and a figure that fails
+// does not take the others with it. Returns how many have failed.
 int run_all(const Settings& settings, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -1,4 +1,4 @@
-// What the cost model says of a pattern on a machine.
+// The cost model's price of a pattern on a machine.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ class Pricing {
   Pricing(const MachineFile& file, const std::vector<uint16_t>& members, size_t schedules = 1);
 
   const Costs& costs() const { return costs_; }
-  // Messages of `lines` cache lines, of which the model prices the first; a further one keeps the receiver, who reads
+  // Messages of `lines` cache lines, of which the model prices the first; a further one keeps the receiver, which reads
   // it, recv_busy longer. Signals take one line as ever.
   void lengthen(uint32_t lines);
 

@@ -16,7 +16,7 @@ Cell cell_of(const std::vector<double>& runs);
 // A path below the build folder, "" when nothing executable is there.
 std::string find_in_build(const Settings& settings, const std::string& path);
 
-// What it prints. "" and a reason in *why where it fails.
+// The program's output. "" and a reason in *why where it fails.
 std::string run_program(const std::vector<std::string>& argv, std::string* why);
 // The same, for a program that writes JSON to its standard output, or to the file that its last argument becomes.
 enum class JsonTo { kOutput, kFile };

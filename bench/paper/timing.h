@@ -1,4 +1,4 @@
-// What is measured on this machine. Every lap of every contestant comes right after a ping-pong of the same moment, and
+// Measurements on this machine. Every lap of every contestant comes right after a ping-pong of the same moment, and
 // contestants take turns lap by lap (measure/racing.h): a virtual machine's CPUs may be near now and far in a minute.
 #pragma once
 

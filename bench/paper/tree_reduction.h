@@ -29,7 +29,8 @@ class TreeReduction {
   // UserError.
   TreeReduction(const std::string& pattern, uint32_t threads, const std::vector<uint32_t>& cpus, size_t words);
 
-  // Thread's contribution to the next reduction: the sum of everybody's lies in `result` of thread 0, who may pass it.
+  // Thread's contribution to the next reduction: the sum of everybody's lies in `result` of thread 0, which may pass
+  // it.
   void reduce(uint32_t thread, const double* in, double* result);
 
  private:

@@ -32,8 +32,8 @@ std::vector<std::vector<Timed>> time_group_reductions(const std::vector<uint32_t
 // follows it, and a barrier. The ping-pong was taken before and after all.
 std::vector<Timed> time_group(const std::vector<uint32_t>& cpus, bool quick);
 
-// By the model, in the machine's unit. Strict: a reduction, then the best barrier. Loose: what keeps the busiest
-// participant, since everything else overlaps.
+// By the model, in the machine's unit. Strict: a reduction, then the best barrier. Loose: the busiest participant's
+// time, since everything else overlaps.
 double price_reduction(const Machine& machine, const Contestant& contestant, size_t words);
 
 }  // namespace smelt::paper

@@ -38,7 +38,8 @@ int open_interface(const char* name) {
   at.sll_protocol = htons(ETH_P_ALL);
   at.sll_ifindex = static_cast<int>(::if_nametoindex(name));
   const int yes = 1, room = 8 << 20;
-  // What leaves here is not to come back. veth hands over what is neither checksummed nor cut into segments yet.
+  // Packets that leave here are not to come back. veth hands over packets that are neither checksummed nor cut into
+  // segments yet.
   if (fd < 0 || at.sll_ifindex == 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
       ::setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof yes) != 0 ||
       ::setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &yes, sizeof yes) != 0) {

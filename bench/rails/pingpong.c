@@ -1,5 +1,5 @@
-/* What one message costs between two ranks of MPI: from the send to the answer, which has 8 bytes. Open MPI deals short
- * messages to its interfaces in turn: the mean of the medians of the odd and of the even ones.
+/* The cost of one message between two ranks of MPI: from the send to the answer, which has 8 bytes. Open MPI deals
+ * short messages to its interfaces in turn: the mean of the medians of the odd and of the even ones.
  *   pingpong ROUNDS BYTES...
  * Messages of up to 1 KiB go a hundred times as often: nothing is told by a few of them.
  * Prints "bytes microseconds" per line. */

@@ -1,4 +1,4 @@
-// rails_compare: what two (or more) unequal rails carry, by whom they are used.
+// rails_compare: the throughput of two (or more) unequal rails, by the library that uses them.
 //
 //   1. two namespaces, a rail for each rate of --rates (Mbit/s) and delay of --delays (µs, each way)
 //   2. smelt network samples them; what follows from the samples is all that is known of them from here on
@@ -9,7 +9,7 @@
 //
 // A ratio compares two ways in the same round; its median over the rounds is printed, with its quartiles. tbf lets
 // --burst KB through at the speed of memory before it limits anything: up to so many on each rail, messages compare
-// schedulers, and what was sampled, one message after the other, is not what they find. 8 need an idle machine. Needs
+// schedulers, and they do not find the sampled times, of one message after the other. 8 need an idle machine. Needs
 // root.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -50,11 +50,11 @@ struct Arguments {
   bool strict = false;
   uint32_t row = 8;
   double seconds = 20;
-  std::string tcp = "cubic";  // what most machines have
+  std::string tcp = "cubic";  // as on most machines
   std::string smelt = BENCH_SMELT, relay = BENCH_RELAY, pingpong = BENCH_PINGPONG, component = BENCH_COMPONENT, keep;
 };
 
-constexpr int kCannot = 77;  // what tests call skipped
+constexpr int kCannot = 77;  // tests call that skipped
 constexpr uint64_t kAnswer = 8;
 
 struct Way {
@@ -135,7 +135,7 @@ void measure(const Node& node, int number, size_t ways, const Arguments& argumen
   for (const uint32_t rate : arguments.rates) slowest = std::min(slowest, std::max(1.0, double(rate)));
   const auto pause_ns = static_cast<int64_t>(1e6 + 8e3 * 1024 * arguments.burst_kb / slowest);
   // Each way has connections of its own, and TCP begins anew on one that was not used for some 0.2 s, which is felt
-  // where a rail is far: then what counts is a later one of a way's messages in a row, as with what was sampled.
+  // where a rail is far: then a later one of a way's messages in a row counts, as in the sampling.
   const size_t in_a_row = arguments.delays.empty() ? 1 : arguments.row;
   for (size_t s = 0; s < arguments.sizes.size(); ++s)
     for (int round = -1; round < static_cast<int>(rounds_of(arguments, arguments.sizes[s])); ++round)
@@ -271,7 +271,7 @@ std::string text_of(const Ratio& ratio) {
   return fmt::format("{:.3f} [{:.3f} .. {:.3f}]", ratio.middle, ratio.low, ratio.high);
 }
 
-// A line of what must be reached: the worst over the sizes.
+// A line with a goal: the worst over the sizes.
 struct Goal {
   const char* what;
   double least;

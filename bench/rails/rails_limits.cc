@@ -34,7 +34,7 @@ namespace {
 constexpr double kStep = 1.05, kAround = 3;
 constexpr uint64_t kShortest = 16, kLongest = 8 << 20;
 constexpr uint32_t kSearches = 2;
-constexpr int kCannot = 77;  // what tests call skipped
+constexpr int kCannot = 77;  // tests call that skipped
 
 struct Limit {
   const char* name;

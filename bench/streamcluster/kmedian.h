@@ -42,8 +42,8 @@ struct Clustering {
   double cost = 0;  // of the medians kept of all chunks, to the centres
 };
 
-// What all threads share. Each array has one writer at a time: the owner of the block, or thread 0 between two
-// barriers.
+// The memory that all threads share. Each array has one writer at a time: the owner of the block, or thread 0 between
+// two barriers.
 struct Shared {
   Shared(const Problem& asked, uint32_t team);
 
@@ -56,8 +56,8 @@ struct Shared {
   Array<uint32_t> slot_of;           // [point] its median's place in `medians`
   std::vector<uint32_t> medians;     // points
   std::vector<uint32_t> renumbered;  // [old slot] the new one
-  // A row per block, of lines of its own. [0]: saved by points that change over. [1 + slot]: what the other points of
-  // this median would save, which is negative, if they had to.
+  // A row per block, of lines of its own. [0]: saved by points that change over. [1 + slot]: the saving of the other
+  // points of this median, which is negative, if they had to.
   Array<double> rows;
   size_t row_length = 0;
   Array<double> column_sums;

@@ -1,4 +1,4 @@
-// What both programs are asked for on the command line.
+// The request to both programs on the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -8,7 +8,7 @@
 //
 // It is over when as many nodes have been visited as were made. Nobody can look at both processes at once; but if as
 // many had been visited, counted here and then there, as were made, counted after that, then all were (Mattern, 1987).
-// Whoever asks in vain is told both numbers.
+// A process that asks in vain is told both numbers.
 //
 // The tree is UTS's binomial one, with another generator of random numbers, so its sizes are not the published ones:
 // the root has many children, any other node a fixed number with a chance that makes trees large and of all shapes.
@@ -29,7 +29,7 @@ struct Tree {
   uint64_t seed = 42;
 };
 
-using Node = uint64_t;  // all of it: what the generator goes on from
+using Node = uint64_t;  // all of it: the generator goes on from it
 
 inline Node child_of(const Tree& tree, Node parent, uint32_t which) {
   uint64_t state = parent + (which + 1) * 0x9e3779b97f4a7c15;

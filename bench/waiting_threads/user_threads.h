@@ -35,7 +35,7 @@ inline unsigned cpu_of(unsigned me) {
   return me == 0 ? cpus.front() : cpus.back();
 }
 
-// One worker: nobody runs between a lock and its unlock but who has it.
+// One worker: nobody runs between a lock and its unlock but its holder.
 struct UserThreads {
   struct Lock {
     void lock() {}
