@@ -80,7 +80,7 @@ typedef struct pml_smelt_communicator {
   uint16_t context;
   uint16_t *members;    /* [rank] */
   int32_t *ranks;       /* [member]; -1: not in it */
-  atomic_uint promised; /* PML_SMELT_NO_ANY_..., by what its info says */
+  atomic_uint promised; /* PML_SMELT_NO_ANY_..., by its info */
 } pml_smelt_communicator;
 extern pml_smelt_communicator *pml_smelt_by_context[UINT16_MAX + 1];
 /* NULL: the winner's. */

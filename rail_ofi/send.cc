@@ -2,8 +2,8 @@
 //
 //   1. dispatch: the message is given to links as runs of its bytes, as the samples and what the rails carry ask for
 //   2. pump: each link packs what it has, as far in advance as its window lets it, and hands it to libfabric
-//   3. a link that has nothing left takes a packet's worth of what a dead link left, or of the end of a run of the link
-//      that will be done last, where that ends earlier here. So samples that are wrong cost little: nobody waits for a
+//   3. a link that has nothing left takes a packet's worth of a dead link's runs, or of the end of a run of the link
+//      that will be done last, if that ends earlier here. So samples that are wrong cost little: nobody waits for a
 //      slow rail but for its window.
 //   4. short messages that find two packets still with libfabric wait for a third, which then carries all of them that
 //      the samples say are cheaper together (Brunet et al., section III-C)

@@ -110,7 +110,7 @@ void ring_children(const smelt_two_phase_commit& member) {
   for (uint32_t i = 0; i < member.child_count; ++i) ring(member.bell(member.children[i]));
 }
 
-// Is this round decided? 0, and what it is; -EAGAIN: it is open; -EPROTO.
+// Is this round decided? 0, and the outcome; -EAGAIN: it is open; -EPROTO.
 int read_decision(const smelt_two_phase_commit& member, State* state) {
   // acquire: all that the voters did before they voted comes with a commit.
   const uint64_t word = member.decision().load(std::memory_order_acquire);

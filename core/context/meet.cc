@@ -1,6 +1,6 @@
 // Threads that meet: everybody tells everybody, by a notice of its own that all others poll.
 //
-//   participant   its epoch        what that says
+//   participant   its epoch        meaning of the epoch
 //       0         1  ...  2  ...   1: my data are there and there; 2: I have done with yours
 //       1           1 ... 2        nobody goes on from 1 before all are at 1, nor from 2 before all are at 2
 //       2          1  ...  2

@@ -75,7 +75,7 @@ inline constexpr uint32_t kNoEdge = UINT32_MAX;  // the way up from where an ope
 struct Fold {
   uint16_t child, parent;
   uint16_t depth;      // of the parent: where its partial result is kept
-  bool child_is_leaf;  // its operand is the caller's
+  bool child_is_leaf;  // its operand is its caller's
   bool parent_is_new;  // nothing has been combined into it yet
 };
 
@@ -248,7 +248,7 @@ void begin(Seat& seat, const Call& call) {
   seat.step = [](Seat& at) { return reinterpret_cast<Operation<Body>*>(at.machine)->step(at); };
 }
 
-// Which machine serves a call; a file each. Nothing serves the calls without data.
+// Which machine serves a call; a file each. `Nothing` serves the calls without data.
 struct Nothing {
   static constexpr bool kSynchronises = false;
   static bool step(Seat&, const Call&) { return true; }

@@ -45,7 +45,7 @@ void* queue_of(Shared* shared, const Shape& shape, const Tree& tree, uint32_t ch
   return within<char>(shared, shape.queues_at() + i * shape.queue_bytes());
 }
 
-// In zeroed memory, but for what the caller's may hold.
+// In zeroed memory, but for the contents of the caller's.
 int write(void* memory, const smelt_context& context, uint64_t name) {
   const Tree& tree = context.tree;
   const Shape shape{tree.n};

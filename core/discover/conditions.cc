@@ -100,7 +100,7 @@ Finding sibling_finding(const System& system, const SystemFiles& files) {
           "for a thread per core: OMP_PLACES=cores OMP_PROC_BIND=close"};
 }
 
-// By what the kernel calls their capacity, the two PMUs of Intel's hybrids, or clearly different top frequencies.
+// By the kernel's figure of their capacity, the two PMUs of Intel's hybrids, or clearly different top frequencies.
 Finding kind_finding(const System& system, const SystemFiles& files) {
   std::map<int64_t, std::vector<uint32_t>> kinds;
   const std::vector<uint32_t> efficient = files.cpu_list("/sys/devices/cpu_atom/cpus");

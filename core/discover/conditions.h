@@ -25,7 +25,7 @@ struct Finding {
   std::string what;    // "frequency governor"
   std::string found;   // "powersave on CPUs 0-7"
   std::string why;     // why it matters; empty for kOk, as the next
-  std::string advice;  // what to do, with the command
+  std::string advice;  // the remedy, with the command
 };
 
 // The system to look at. Tests put a directory of their own in place of "/" and answer the questions that no file does.

@@ -192,8 +192,8 @@ Topology topology_from_xml(const std::string& text) {
   return topology;
 }
 
-// hwloc believes what it reads: an object without a cpuset ends the process (2.9). So a child reads it first, and what
-// becomes of the child is known before we do the same.
+// hwloc believes what it reads: an object without a cpuset ends the process (2.9). So a child reads it first, and we
+// know the child's fate before we do the same.
 bool is_read_by_hwloc(const std::string& text) {
   // A number of billions where a CPU's stands is sets of billions. The numbers of real machines take a tenth of a
   // second.

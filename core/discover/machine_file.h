@@ -20,9 +20,9 @@ struct MachineFile {
   std::string origin;        // of the overlap-aware costs, one line: method and date, or what they are derived from
   std::string paper_origin;  // of the paper's; the same, but for a matrix file: there they are the file's own
   std::string note;          // why a profile was passed over, "" when none was
-  std::vector<std::string> sources;  // "classes": a line for each cost, and what the shape leaves out
-  bool here = false;                 // the machine we run on: we can tell which CPUs a process may use and what it
-                                     // would do
+  std::vector<std::string> sources;  // "classes": a line for each cost, and the parts that the shape leaves out
+  bool here = false;                 // the machine we run on: we can tell which CPUs a process may use and how it would
+                                     // choose
   CostUnit unit = CostUnit::kNanoseconds;
   uint64_t fingerprint = 0;             // of the machine, 0 when not known
   std::vector<uint32_t> cpus;           // the kernel's number of participant i

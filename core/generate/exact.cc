@@ -16,7 +16,7 @@
 //
 // There are 3^n pairs of S and T (a participant is in T, in S - T, or outside S), each for several v and c. Two things
 // make it fast. All v are computed at once: with every set goes a row of numbers, one for each participant, the lanes
-// of vectors. And few pairs are looked into. Whichever c of T is first, what T gives f[v][S] is not below
+// of vectors. And few pairs are looked into. Whichever c of T is first, T's value for f[v][S] is not below
 //
 //   max( reach[T][v], pause[v] + f[v][S - T] )      reach[T][v] = min over c in T of edge(v,c) + f[c][T - c]
 //                                                   pause[v]    = min over c in S of busy(v,c)

@@ -8,7 +8,7 @@ namespace smelt {
 
 struct GreedyWeights {
   float look_ahead = 1;  // of a child's next step; 0: earliest completing edge first
-  float urgency = 1;     // of what a whole group still needs that nobody has entered; 0: it has no say
+  float urgency = 1;     // of the time that a whole group still needs that nobody has entered; 0: it has no say
 };
 
 // The groups of a machine as greedy construction needs them, once for all its trees.

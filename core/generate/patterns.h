@@ -1,4 +1,4 @@
-// The pattern functions that registry.def names, and what several of them share.
+// The pattern functions that registry.def names, and the common part of several.
 #pragma once
 
 #include <cerrno>

@@ -3,13 +3,13 @@
 //
 //   1. spots     a dozen pairs of each class by distance, one from each twelfth of it, its pairs ordered by node and by
 //                cache. Which one is drawn by lot: a regular step would meet the same corner of every cache.
-//   2. doubt     twice as many where they differ by more than half of what is allowed. The standard error of a median
-//                is about 1.25 sigma / sqrt(samples), and sigma about IQR / 1.35: so it stays below 3 %
+//   2. doubt     twice as many where they differ by more than half of the allowed spread. The standard error of a
+//                median is about 1.25 sigma / sqrt(samples), and sigma about IQR / 1.35: so it stays below 3 %
 //   3. split     a class whose samples differ by more than kLargestSpread, or one of them by twice that, is cut into
 //                blocks, by pair of NUMA nodes, then by pair of last-level caches; a few samples of each; blocks that
 //                cost alike are joined again
-//   4. values    what the topology does not explain is measured altogether where that is affordable, and cut by its
-//                values; elsewhere it is called wide
+//   4. values    a class that the topology does not explain is measured altogether where that is affordable, and cut by
+//                its values; elsewhere it is called wide
 //
 // The spots are measured in full; all further samples are hops alone, which take a sixth of the time. There is a
 // budget, so that a strange machine costs not much more than an ordinary one.

@@ -1,6 +1,6 @@
 // 1. canaries   two pairs of each class, whose ping-pong is taken before everything else
-// 2. measure    what the sampler wants, in mixed order, so that a change half-way cannot look like a class; a pair
-//               whose batches disagree, or whose ping-pong before and after does, up to five times
+// 2. measure    the pairs that the sampler wants, in mixed order, so that a change half-way cannot look like a class; a
+//               pair whose batches disagree, or whose ping-pong before and after does, up to five times
 // 3. canaries   again half-way, oftener where that is long, and after every list: a class whose canary has changed is
 //               measured anew
 // 4. agree?     in the end the cheapest and the dearest pair of every class, and some in between, are compared with a

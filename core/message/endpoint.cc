@@ -125,7 +125,7 @@ Counters Endpoint::counters() const {
           .far_announced = far_ ? value(far_->announced) : 0};
 }
 
-// --- memory for what waits here; nullptr: the machine has none ---
+// --- memory for messages that wait here; nullptr: the machine has none ---
 
 // Under messages_lock_.
 void* Endpoint::new_chunk() {

@@ -25,7 +25,7 @@ struct Header {
   uint32_t which;    // packet
   uint64_t address;  // kLong: where the data are, or 0: not in one piece; kGo, kPiece: the receive; kKept: where we
                      // have them
-  uint64_t answer;   // kFinish, kGo: the send; what begins a message: the same, if it waits for one of them, or 0
+  uint64_t answer;   // kFinish, kGo: the send; kinds that begin a message: the same, if it waits for one of them, or 0
 };
 static_assert(sizeof(Header) == kHeaderBytes);
 inline int32_t tag_of(const Header& header) { return static_cast<int32_t>(static_cast<uint32_t>(header.key)); }

@@ -181,7 +181,7 @@ void Endpoint::receive_held(Request* request, Request* holder, void* buffer, uin
   Message* message = holder->held;
   begin_receive(request, buffer, capacity);
   request->holds = false;
-  // Whom it waits for, should he die.
+  // The peer that it waits for, should that die.
   request->node.key = message->header.key;
   request->node.mask = kExact;
   bool is_complete = true;

@@ -43,7 +43,7 @@ struct Costs {
   const float* ready_read = nullptr;  // [n * n]
   float poller = 0;                   // extra latency per further poller of one shared release line
   // By distance: how long a message keeps the resource that messages of that distance share, one after the other.
-  //   same core              what leaves a core, by whichever of its threads, whatever the distance: its ports
+  //   same core              the core's ports: all messages that leave it, of any of its threads and over any distance
   //   same last-level cache  the cache, in both directions
   //   same node              the way out of the sender's last-level cache
   //   same package, other    the link from the sender's node to the receiver's

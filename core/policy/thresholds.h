@@ -3,8 +3,8 @@
 // A threshold is a size, time or count at which one way of doing something hands over to another. No room keeps one of
 // its own: its code asks here, with the profile and the situation, and gets in this order
 //
-//   setting     what the user has set
-//   situation   what follows from a crowd, or from a virtual machine that may be moved
+//   setting     the user's setting
+//   situation   the consequence of a crowd, or from a virtual machine that may be moved
 //   curves      where two measured curves of the profile cross (curves.h), or where one has its best
 //   figure      a figure of the profile, measured
 //   typical     the value in the table thresholds.def, because nothing was measured or because the figure asks for no

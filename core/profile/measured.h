@@ -52,7 +52,7 @@ struct Winner {
 #define WINNER(type, name, array, rule) type name array;
 #include "profile/fields.def"
 };
-inline constexpr uint32_t kWinnerOperations = 3;  // Operation's values, and what operation_name calls them
+inline constexpr uint32_t kWinnerOperations = 3;  // Operation's values, and their names by operation_name
 inline constexpr const char* kWinnerOperationNames[kWinnerOperations] = {"broadcast", "reduce", "barrier"};
 inline constexpr uint32_t kMaxWinners = 32;
 inline constexpr uint32_t kMaxWinnerWords = 1 << 20;

@@ -6,8 +6,8 @@
 // RFC 5681, section 3.1; ten segments, RFC 6928), until as many are under way as the rail holds, there and back.
 //
 //   sent    |w    |2w        |4w                  |...     A round trip is twice the shortest message's time. Between
-//           +-----+----------+--------------------+-->     two of these windows the rail waits for what of it the
-//   time    |#    |##        |####                |###     first of them did not fill.
+//           +-----+----------+--------------------+-->     two of these windows the rail waits for the part of it
+//   time    |#    |##        |####                |###     that the first of them did not fill.
 //           0     1          2                    3        round trips
 #include "rail/rail.h"
 

@@ -62,8 +62,8 @@ struct Programs {
     }
   }
 
-  // The same, but signals are sent in the order of time: by what now(i) is when i comes to one, of equal ones the lower
-  // rank(i) first. `queue` has room for n.
+  // The same, but signals are sent in the order of time: by now(i) when i comes to one, of equal ones the lower rank(i)
+  // first. `queue` has room for n.
   template <typename Now, typename Rank, typename OnSignal, typename OnWait>
   void run_in_time(Turn* queue, Now now, Rank rank, OnSignal on_signal, OnWait on_wait) {
     const Schedule& s = *schedule;

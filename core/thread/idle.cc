@@ -142,8 +142,8 @@ Thread* search(Worker& worker) {
   return nullptr;
 }
 
-// As long as a thread waits for the poller, one worker with nothing to run stays awake. nullptr: nobody does, or
-// another worker watches, or the end.
+// As long as a thread waits for something that the poller finds, one worker with nothing to run stays awake. nullptr:
+// nobody does, or another worker watches, or the end.
 Thread* watch(Worker& worker) {
   constexpr uint32_t kPolls = 100;           // in vain, before others get the CPU
   constexpr int64_t kPatience = 10'000'000;  // ns, until it is asked whether those live for whom somebody waits

@@ -29,7 +29,7 @@ struct Polling {
   bool ask() {
     return if_free(false, [](Poller& now) { return now.poll(now); });
   }
-  bool is_needed() {  // somebody asks just now: he may find something for us
+  bool is_needed() {  // another worker asks just now: it may find something for us
     return if_free(true, [](Poller& now) { return now.is_needed(now); });
   }
   void in_vain() {

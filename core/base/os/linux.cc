@@ -48,8 +48,9 @@ static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel rea
 namespace {
 // A clock may stand: under libfaketime with an absolute time, in a replayed run, in a sandbox. A wait with a time limit
 // would then never end. So the calling thread's looks count where its readings do not differ: after more equal ones
-// than a clock that ticks gives in a row, each puts the time ahead by what a look takes at least, and a sleep by what
-// the kernel has slept. A reading that differs is the clock's word again. In one word, for a thread's stack holds it.
+// than a ticking clock gives in a row, each look puts the time ahead by the least that a look takes, and each sleep by
+// the time that the kernel has slept. A reading that differs is the clock's word again. In one word, for a thread's
+// stack holds it.
 struct Readings {
   uint32_t last = 0;   // the low bits
   uint32_t equal = 0;  // since, and the sleeps, in looks; at most kMostLooks: 20 minutes
@@ -223,7 +224,7 @@ uint32_t group_tasks(const char* group, GroupScratch& scratch) {
   return tasks <= 0 || tasks > INT_MAX ? 0 : static_cast<uint32_t>(tasks);
 }
 
-// A controller of version 1, and what one of its groups, or of version 2's, sets.
+// A controller of version 1, and the setting of one of its groups, or of version 2's.
 struct Controller {
   const char* name;
   uint32_t (*limit)(const char* group, GroupScratch& scratch);

@@ -11,7 +11,7 @@ namespace smelt::os {
 // -f (a file beyond it would be a SIGXFSZ). Negative errno.
 int create_memory_file(const char* name, uint64_t bytes);
 
-// The same file, by what its creator's process calls it: /proc/<process>/fd/<descriptor>. Should the numbers mean
+// The same file, by its descriptor in its creator's process: /proc/<process>/fd/<descriptor>. Should the numbers mean
 // something else here, a pipe, a device, a file of another size, then it is not opened: -ENXIO. Negative errno; the
 // caller checks that a file of that size is the one it meant.
 int open_memory_file(int32_t process, int32_t descriptor, uint64_t bytes);
