@@ -253,8 +253,7 @@ class Endpoint : public Object {
   InboxReader reader_;
   uint64_t arrivals_ = 0;
   Message* spare_ = nullptr;
-  std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; written by the thread that
-                                                                             // drains
+  std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; the drainer's to write
   alignas(64) std::atomic<uint64_t> asked_for_{0};                           // of the unexpected: received since
   alignas(64) std::atomic<uintptr_t> messages_lock_{0};
   Message* messages_ = nullptr;                // free

@@ -107,7 +107,7 @@ struct Endpoint::Far : Object {
   Endpoint* of = nullptr;
   smelt_endpoint_carrier carrier{};
   FarPeer* peers = nullptr;
-  alignas(64) std::atomic<uintptr_t> busy{0};  // the lock of the carrier, and of all members that are no queue
+  alignas(64) std::atomic<uintptr_t> busy{0};  // the lock of the carrier, and of everything here but the queues
   FarSlot* slots = nullptr;
   char* buffers = nullptr;
   uint32_t slot_count = 0, free_slot = 0, slots_taken = 0;  // free_slot: + 1

@@ -262,7 +262,7 @@ void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
     }
   }
   if (!somebody_gone_.load(std::memory_order_relaxed)) return;
-  // Ends the requests to and from them. Again and again: others may just have been about to give them more.
+  // Takes back the packets that they had. Again and again: others may just have been about to give them more.
   for (uint16_t i = 0; i < shape_.members; ++i) {
     if (!is_gone(i)) continue;
     lock(queues_[i].lock);  // no piece is on its way there

@@ -344,7 +344,7 @@ bool all_ended(const Scheduler& scheduler) {
 void destroy(Scheduler* scheduler) {
   if (scheduler->worker[0].forked) return;  // we may be on one of its stacks
   std::atomic<uint32_t> nothing{0};
-  // acquire: every visitor is gone. In this order: a visitor comes before its thread has ended
+  // acquire: every visitor is gone. In this order: a visitor comes before a thread has ended
   for (int i = 0; !all_ended(*scheduler) || scheduler->visitors.load(std::memory_order_acquire) != 0; ++i) {
     if (i < 100)
       os::yield_cpu();

@@ -68,7 +68,7 @@ struct alignas(kLineBytes) Worker {
   bool forked = false;   // this is a copy in a child process, where the workers are not
   StackCache cache;
   Fiber base_fiber;
-  uint64_t* looked = nullptr;  // [workers] their runs at our last look
+  uint64_t* looked = nullptr;  // [workers] how much they had run at our last look
   void* signal_stack = nullptr;
 
   // Written by its kernel thread alone, read by others
