@@ -218,7 +218,7 @@ System this_system() {
   System system;
   system.allowed.resize(os::allowed_cpus());
   const uint32_t count = os::allowed_cpu_list(system.allowed.data(), static_cast<uint32_t>(system.allowed.size()));
-  // The mask may have shrunk between the two looks; A kernel without an answer leaves 0.
+  // The mask may have shrunk between the two looks; a kernel without an answer leaves 0.
   if (count > 0 && count < system.allowed.size()) system.allowed.resize(count);
   system.virtualised = is_virtual_machine();
   system.wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); };
