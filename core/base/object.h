@@ -23,7 +23,7 @@ T* place_object(void* memory, size_t bytes) {
 }
 
 // A T (derived from Object) followed by `arena_bytes` of arena; nullptr when the kernel has no memory. The pages
-// are lazily backed, so a generous arena costs only what is used of it.
+// are lazily backed, so a generous arena costs only its used part.
 template <typename T>
 T* make_object(size_t arena_bytes) {
   const size_t bytes = sizeof(T) + alignof(T) + arena_bytes;

@@ -1,11 +1,11 @@
 // Thread-local variables of a thread's own, where they are asked for.
 //
-// Only the C library can build such a block: it alone knows what is in it, and what must be freed with it. So a kernel
-// thread lends its own: one is made for each such thread, tells where its block lies, and sleeps until the thread has
-// ended; then it ends as any other does, which destroys the block's objects. A switch writes the register by which the
-// block is found, which a program may do itself on AArch64, and on x86-64 where kernel and processor let it (FSGSBASE).
-// The block's thread is known to the C library, so all that goes by it (pthread_self, owners of locks, keys) is the
-// user-level thread's own, too.
+// Only the C library can build such a block: it alone knows the block's contents, and the memory to be freed with it.
+// So a kernel thread lends its own: one is made for each such thread, tells where its block lies, and sleeps until the
+// thread has ended; then it ends as any other does, which destroys the block's objects. A switch writes the register by
+// which the block is found, which a program may do itself on AArch64, and on x86-64 where kernel and processor let it
+// (FSGSBASE). The block's thread is known to the C library, so all that goes by it (pthread_self, owners of locks,
+// keys) is the user-level thread's own, too.
 //
 // A kernel thread costs some ten microseconds and some ten KiB: this is for hundreds, not for millions.
 #pragma once

@@ -88,7 +88,7 @@ struct alignas(kLineBytes) Status {
       finished;               // the owner has done with all episodes up to this, and maybe a few more (Rings::finish)
   std::atomic<uint32_t> cpu;  // 1 + the CPU it last waited on; 0: never waited long
   std::atomic<uint32_t> vote[kQuestions];  // Rings::vote_for; anything else: not yet
-  // What the owner is in the middle of, told when it has waited long for it (Group::may_come).
+  // The call that the owner is in the middle of, told when it has waited long for it (Group::may_come).
   std::atomic<uint64_t> call;           // its number; 0: being told
   std::atomic<uint64_t> operand_bytes;  // of that call
 };

@@ -32,8 +32,8 @@ struct SegmentHead {
   uint64_t name;
 };
 struct BlockHead {
-  // Who may still touch the block; the last to leave makes it free. Above that: somebody would not be there if it were
-  // woken; and how often it has been woken in this use.
+  // The participants that may still touch the block; the last to leave makes it free. Above that: somebody would not be
+  // there if it were woken; and how often it has been woken in this use.
   std::atomic<uint64_t> users;
   uint64_t previous;             // offset of the block of this size that was carved before, 0: none. Written once
   std::atomic<uint64_t> traces;  // the sum of what those left who have rested it
@@ -156,7 +156,7 @@ uint64_t find_free(uint32_t bytes_log2, bool any) {
     const BlockHead& head = *head_at(*own, at);
     size.next = head.previous;
     if (head.rests && !any && resting_bytes <= kMostResting) continue;
-    // acquire: what its last users wrote there is over before we write.
+    // acquire: its last users' writes are over before we write.
     if (nobody_is_in(head.users.load(std::memory_order_acquire))) return at;
   }
   return 0;
@@ -169,7 +169,7 @@ void set_rests(BlockHead& head, bool rests) {
   resting_bytes += rests ? bytes : -bytes;
 }
 
-// Sizes are powers of two, so that a freed block fits the next group; what is not taken costs no memory.
+// Sizes are powers of two, so that a freed block fits the next group; pages that are not used cost no memory.
 uint64_t carve(uint32_t bytes_log2) {
   const uint64_t bytes = uint64_t{1} << bytes_log2;
   if (own->bytes - own->used < bytes) return 0;
@@ -292,7 +292,7 @@ bool wake_block(const Block& block, uint32_t users, uint32_t life, uint64_t trac
   return true;
 }
 
-// acquire, both: whoever allocated it anew had seen that we rested it, and we come later.
+// acquire, both: the process that allocated it anew had seen that we rested it, and we come later.
 bool block_is_kept(const Block& block) {
   const BlockHead& head = *head_at(*block.segment, block.offset);
   const uint64_t users = head.users.load(std::memory_order_acquire);

@@ -39,7 +39,7 @@ struct Block {
 inline constexpr uint64_t kPage = 4096;
 
 // The leader's side. `users`: how many will release it, the leader included. The first page is taken and zeroed but for
-// its own bookkeeping; the rest of a block is sparse (take_block_pages) or what its last users left, and clear if this
+// its own bookkeeping; the rest of a block is sparse (take_block_pages) or as its last users left it, and clear if this
 // is its first use. 0 or -ENOMEM.
 int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block, Ticket* ticket);
 
