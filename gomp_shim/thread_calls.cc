@@ -58,7 +58,8 @@ constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
 // Not in pthread_create itself, which every thread's maker has on its stack: libgomp's masters have little.
 [[gnu::noinline, gnu::cold]] int create_after_all(Create create, pthread_t* thread, const pthread_attr_t* attributes,
                                                   void* (*start)(void*), void* argument) {
-  // libgomp ends the program if this one is not made; and perhaps the threads of its last nested region are just ending.
+  // libgomp ends the program if this one is not made; and perhaps the threads of its last nested region are just
+  // ending.
   const bool insists = is_of_runtime(start);
   int error = EAGAIN;
   for (int64_t pause = kFirstPause; error == EAGAIN && pause <= kLastPause; pause *= 2) {

@@ -10,8 +10,8 @@
 
 namespace smelt::openmp {
 
-// Finds where the runtime that has `entry` lies. Called once while resolving: it takes the loader's lock, which a thread
-// that makes another must not wait for.
+// Finds where the runtime that has `entry` lies. Called once while resolving: it takes the loader's lock, which a
+// thread that makes another must not wait for.
 void find_runtime(const void* entry);
 
 // Is this the first function of a thread of that runtime? Never before it was found.
