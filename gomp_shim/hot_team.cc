@@ -23,14 +23,10 @@ namespace smelt::gomp {
 
 extern "C" {
 constinit thread_local HotTeam* smelt_gomp_hot;
+constinit thread_local ThreadsOwn smelt_gomp_own;
 }
 
 namespace {
-
-thread_local HotTeam* docked_in = nullptr;  // of a worker
-// Of this thread's calls that change a setting, times two. Odd: one was made in the serial part.
-thread_local uint32_t settings = 0;
-thread_local uint32_t forbidden = 0;  // > 0: this thread starts no hot team now (target, teams, its end)
 
 // Once a program has used target regions with nowait: tasks that fall back to the host run regions on threads, and in
 // states, that nobody can tell from the serial part.
@@ -94,11 +90,11 @@ void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
   const Position before = position;
   uint64_t epoch = hot.first_epoch;
   position = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, hot.level};
-  docked_in = &hot;
+  smelt_gomp_own.docked_in = &hot;
   if (hot.lends) {
     dock_lent(hot, me, position);
     end_kept();
-    docked_in = nullptr;
+    smelt_gomp_own.docked_in = nullptr;
     position = before;
     return;
   }
@@ -132,7 +128,7 @@ void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
     }
   }
   end_kept();
-  docked_in = nullptr;
+  smelt_gomp_own.docked_in = nullptr;
   position = before;
 }
 
@@ -306,7 +302,7 @@ void prepare(HotTeam& hot, uint32_t size) {
   hot.regions = 0;
   hot.icvs = hot.taken = icvs_now();
   hot.stale = false;
-  hot.settings = settings;
+  hot.settings = smelt_gomp_own.settings;
   // Others of the team around may be at work meanwhile: nothing is asked then.
   hot.canary =
       hot.around || hot.lends ? nullptr : take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
@@ -399,14 +395,14 @@ static bool binds_otherwise(unsigned clause) {
   return set != 0 && (set == kTrue ? kClose : set) != (clause == kTrue ? kClose : clause);
 }
 
-uint32_t settings_count() { return settings; }
+uint32_t settings_count() { return smelt_gomp_own.settings; }
 
 const char* why_not_swapped(const Region& region, unsigned flags) {
   if (!options().hot_team) return "SMELT_HOT_TEAM=0";
   if (region.nested && !options().nested) return "nested";
   if (state_unknown.load(std::memory_order_relaxed)) return "this libgomp keeps its threads' state in an unknown way";
   if (targets_seen.load(std::memory_order_relaxed)) return "the program uses target regions with nowait";
-  if (forbidden) return "inside target or teams, or its thread is ending";
+  if (smelt_gomp_own.forbidden) return "inside target or teams, or its thread is ending";
   if ((flags & 7) != 0 && binds_otherwise(flags & 7)) return "a proc_bind clause";
   return nullptr;
 }
@@ -519,7 +515,8 @@ const char* misfit_kept(const HotTeam& hot, uint32_t threads) {
   if (headcount.crowded() && !hot.team->crowded) return "the number of threads in the process";
   if (threads != hot.size) return "another team size";
   // Relaxed: the join has ordered what was done inside the last region.
-  if (hot.spoiled.load(std::memory_order_relaxed) || hot.settings != settings) return "a setting was changed";
+  if (hot.spoiled.load(std::memory_order_relaxed) || hot.settings != smelt_gomp_own.settings)
+    return "a setting was changed";
   return nullptr;
 }
 
@@ -575,7 +572,8 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntr
 
 void note_thread_end() {
   // Relaxed: read by the master, who cannot have passed the join.
-  if (HotTeam* const hot = docked_in; hot && hot->around) hot->threads_end.store(true, std::memory_order_relaxed);
+  if (HotTeam* const hot = smelt_gomp_own.docked_in; hot && hot->around)
+    hot->threads_end.store(true, std::memory_order_relaxed);
 }
 
 void wake_joining(HotTeam& hot) {
@@ -600,7 +598,7 @@ void forget_kept(Region& region) {
 }
 
 bool end_hot_with_thread() {
-  ++forbidden;
+  ++smelt_gomp_own.forbidden;
   HotTeam* hot = smelt_gomp_hot;
   if (!hot) return true;
   if (hot->inside) return false;
@@ -612,7 +610,7 @@ bool end_hot_with_thread() {
 void forget_hot() {
   forget_parked();
   if (HotTeam* hot = smelt_gomp_hot) forget(*hot);
-  docked_in = nullptr;
+  smelt_gomp_own.docked_in = nullptr;
 }
 
 void leave_hot(Region& region) {
@@ -648,10 +646,10 @@ class OnHost {
       end_teams();
     else
       note_unseen_region();
-    ++forbidden;
+    ++smelt_gomp_own.forbidden;
   }
   ~OnHost() {
-    --forbidden;
+    --smelt_gomp_own.forbidden;
     if (parked_) parked_->inside = false;
   }
   OnHost(const OnHost&) = delete;
@@ -677,21 +675,22 @@ void smelt_gomp_cool(void) {
 
 void smelt_gomp_note(void) {
   if (!active()) return;
-  settings += 2;
+  smelt_gomp_own.settings += 2;
   if (smelt_gomp_own_tasks) note_settings(smelt_gomp_position);
   // In a region, the settings are the implicit task's, which stock would make anew for the next one.
   if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
     hot->spoiled.store(true, std::memory_order_relaxed);
     hot->compare = true;
-  } else if (docked_in) {
-    docked_in->spoiled.store(true,
-                             std::memory_order_relaxed);  // seen by the master: we have not arrived at the join yet
-  } else if ((settings & 1) == 0) {
+  } else if (smelt_gomp_own.docked_in) {
+    smelt_gomp_own.docked_in->spoiled.store(
+        true,
+        std::memory_order_relaxed);  // seen by the master: we have not arrived at the join yet
+  } else if ((smelt_gomp_own.settings & 1) == 0) {
     // For a thread's first setting of its own libgomp makes it a block of them, and gives its key the value that we
     // have taken away.
     if (REAL(omp_get_level)() != 0) return;
     if (hot) cool("the thread's first setting");
-    settings |= 1;
+    smelt_gomp_own.settings |= 1;
   } else if (hot) {
     hot->compare = true;
   }
@@ -699,9 +698,9 @@ void smelt_gomp_note(void) {
 
 void GOMP_teams_reg(GompFunction function, void* data, unsigned teams, unsigned limit, unsigned flags) {
   end_teams();
-  ++forbidden;
+  ++smelt_gomp_own.forbidden;
   STOCK(GOMP_teams_reg)(function, data, teams, limit, flags);
-  --forbidden;
+  --smelt_gomp_own.forbidden;
 }
 
 void GOMP_target(int device, GompFunction function, const void* unused, size_t count, void** addresses, size_t* sizes,

@@ -134,6 +134,17 @@ struct HotTeam {
   uint64_t first_epoch;
 };
 
+// What a thread has beside. In one piece, for stacks pay for what is thread-local, and for the gaps in it.
+struct ThreadsOwn {
+  HotTeam* docked_in = nullptr;  // of a worker
+  // Of its calls that change a setting, times two. Odd: one was made in the serial part.
+  uint32_t settings = 0;
+  uint16_t forbidden = 0;  // > 0: it starts no hot team now (target, teams, its end)
+  bool has_shell = false;  // shell.h
+};
+extern "C" constinit thread_local ThreadsOwn smelt_gomp_own
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
 // This thread's hot team as its master; nullptr: none is parked.
 extern "C" constinit thread_local HotTeam* smelt_gomp_hot
     __attribute__((visibility("hidden"), tls_model("initial-exec")));

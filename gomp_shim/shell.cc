@@ -1,5 +1,6 @@
 #include "shell.h"
 
+#include "hot_team.h"
 #include "libgomp.h"
 #include "real.h"
 #include "thread_state.h"
@@ -9,8 +10,6 @@ namespace smelt::gomp {
 intptr_t shell_distance = 0;
 
 namespace {
-
-constinit thread_local bool checked __attribute__((tls_model("initial-exec"))) = false;
 
 void run_undeferred(void (*body)(void*), void* argument) {
   REAL(GOMP_task)(body, argument, nullptr, 0, 1, false, 0, nullptr, 0, nullptr);
@@ -42,15 +41,15 @@ bool find_shell() {
 }
 
 bool has_shell() {
-  if (checked) [[likely]]
+  if (smelt_gomp_own.has_shell) [[likely]]
     return true;
   const Shell around = shell();
   Shell inside = around;
   run_undeferred(tell_shell, &inside);
   const auto here = reinterpret_cast<Shell>(__builtin_frame_address(0));
   // On this stack, not far above us.
-  checked = shell() == around && inside < here && here - inside < 1 << 16;
-  return checked;
+  smelt_gomp_own.has_shell = shell() == around && inside < here && here - inside < 1 << 16;
+  return smelt_gomp_own.has_shell;
 }
 
 }  // namespace smelt::gomp

@@ -55,18 +55,20 @@ std::atomic<Set> found_set{nullptr};
 // The kernel counts a thread until it is gone for good, and its stack is another's only then.
 constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
 
-// Not in pthread_create itself, which every thread's maker has on its stack: libgomp's masters have little.
-[[gnu::noinline, gnu::cold]] int create_after_all(Create create, pthread_t* thread, const pthread_attr_t* attributes,
-                                                  void* (*start)(void*), void* argument) {
+// What is done when a thread was made, or could not be. Not in pthread_create itself, which every thread's maker has on
+// its stack: libgomp's masters have little.
+[[gnu::noinline, gnu::cold]] int go_on(int error, pthread_t* thread, const pthread_attr_t* attributes,
+                                       void* (*start)(void*), void* argument) {
+  // With more threads than CPUs there is no better place. A new thread waits in libgomp for its maker.
+  if (error == 0 && !headcount.crowded()) begin_elsewhere(*thread);
   // libgomp ends the program if this one is not made; and perhaps the threads of its last nested region are just
   // ending.
   const bool insists = is_of_runtime(start);
-  int error = EAGAIN;
   for (int64_t pause = kFirstPause; error == EAGAIN && pause <= kLastPause; pause *= 2) {
     if (!send_parked_home() && !insists) break;
     std::atomic<uint32_t> nobody{0};
     os::futex_wait(&nobody, 0, pause);
-    error = create(thread, attributes, start, argument);
+    error = real_create()(thread, attributes, start, argument);
   }
   return error;
 }
@@ -86,12 +88,9 @@ extern "C" {
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                    void* argument) noexcept {
-  const Create create = real_create();
-  const int error = create(thread, attributes, start, argument);
-  if (error == EAGAIN) return create_after_all(create, thread, attributes, start, argument);
-  // With more threads than CPUs there is no better place. A new thread waits in libgomp for its maker.
-  if (error == 0 && is_of_runtime(start) && !smelt::headcount.crowded()) [[unlikely]]
-    begin_elsewhere(*thread);
+  const int error = real_create()(thread, attributes, start, argument);
+  if (error == EAGAIN || (error == 0 && is_of_runtime(start))) [[unlikely]]
+    return go_on(error, thread, attributes, start, argument);
   return error;
 }
 
