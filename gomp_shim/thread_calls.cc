@@ -55,15 +55,14 @@ std::atomic<Set> found_set{nullptr};
 // The kernel counts a thread until it is gone for good, and its stack is another's only then.
 constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
 
-// What is done when a thread was made, or could not be. Not in pthread_create itself, which every thread's maker has on
-// its stack: libgomp's masters have little.
-[[gnu::noinline, gnu::cold]] int go_on(int error, pthread_t* thread, const pthread_attr_t* attributes,
-                                       void* (*start)(void*), void* argument) {
-  // With more threads than CPUs there is no better place. A new thread waits in libgomp for its maker.
-  if (error == 0 && !headcount.crowded()) begin_elsewhere(*thread);
+// These two are not in pthread_create itself, which every thread's maker has on its stack: libgomp's masters have
+// little.
+[[gnu::noinline, gnu::cold]] int create_after_all(pthread_t* thread, const pthread_attr_t* attributes,
+                                                  void* (*start)(void*), void* argument) {
   // libgomp ends the program if this one is not made; and perhaps the threads of its last nested region are just
   // ending.
   const bool insists = is_of_runtime(start);
+  int error = EAGAIN;
   for (int64_t pause = kFirstPause; error == EAGAIN && pause <= kLastPause; pause *= 2) {
     if (!send_parked_home() && !insists) break;
     std::atomic<uint32_t> nobody{0};
@@ -72,6 +71,9 @@ constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
   }
   return error;
 }
+
+// With more threads than CPUs there is no better place. A new thread waits in libgomp for its maker.
+[[gnu::noinline, gnu::cold]] int settle(pthread_t thread) { return headcount.crowded() ? 0 : begin_elsewhere(thread); }
 
 }  // namespace
 
@@ -89,9 +91,9 @@ extern "C" {
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                    void* argument) noexcept {
   const int error = real_create()(thread, attributes, start, argument);
-  if (error == EAGAIN || (error == 0 && is_of_runtime(start))) [[unlikely]]
-    return go_on(error, thread, attributes, start, argument);
-  return error;
+  if (error == EAGAIN) [[unlikely]]
+    return create_after_all(thread, attributes, start, argument);
+  return error == 0 && is_of_runtime(start) ? settle(*thread) : error;
 }
 
 int __cxa_thread_atexit_impl(void (*destroy)(void*), void* object, void* library) noexcept {

@@ -33,15 +33,16 @@ bool is_of_runtime(void* (*start)(void*)) {
   return address >= code_begin.load(std::memory_order_relaxed) && address < code_end.load(std::memory_order_relaxed);
 }
 
-void begin_elsewhere(pthread_t thread) {
+int begin_elsewhere(pthread_t thread) {
   const int here = ::sched_getcpu();
   cpu_set_t all;
-  if (here < 0 || here >= CPU_SETSIZE || ::pthread_getaffinity_np(thread, sizeof all, &all) != 0) return;
-  if (!CPU_ISSET(here, &all) || CPU_COUNT(&all) < 2) return;
+  if (here < 0 || here >= CPU_SETSIZE || ::pthread_getaffinity_np(thread, sizeof all, &all) != 0) return 0;
+  if (!CPU_ISSET(here, &all) || CPU_COUNT(&all) < 2) return 0;
   CPU_CLR(here, &all);
   const bool changed = ::pthread_setaffinity_np(thread, sizeof all, &all) == 0;
   CPU_SET(here, &all);
   if (changed) ::pthread_setaffinity_np(thread, sizeof all, &all);
+  return 0;
 }
 
 }  // namespace smelt::openmp
