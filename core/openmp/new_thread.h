@@ -18,8 +18,8 @@ void find_runtime(const void* entry);
 bool is_of_runtime(void* (*start)(void*));
 
 // Of a thread that the caller has just made, and that has not changed its mask itself nor will do so before this
-// returns. Nothing happens where it is bound to one CPU, or may not run on the caller's, or the kernel refuses. Always 0:
-// what pthread_create says then, which so needs no frame of its own meanwhile.
+// returns. Nothing happens where it is bound to one CPU, or may not run on the caller's, or the kernel refuses. Always
+// 0: what pthread_create says then, which so needs no frame of its own meanwhile.
 int begin_elsewhere(pthread_t thread);
 
 }  // namespace smelt::openmp
