@@ -47,7 +47,7 @@ struct Various {
 uint32_t neighbour(const Group& group, uint32_t k) { return (group.me + k) % group.n; }
 template <typename Job>
 void keep_own(const Job& job, uint32_t me, size_t offset, size_t length, const void* own) {
-  if (job.in.base != job.block(me)) std::memcpy(job.block(me) + offset, own, length);
+  if (length > 0 && job.in.base != job.block(me)) std::memcpy(job.block(me) + offset, own, length);
 }
 
 template <typename Job>
