@@ -395,8 +395,6 @@ static bool binds_otherwise(unsigned clause) {
   return set != 0 && (set == kTrue ? kClose : set) != (clause == kTrue ? kClose : clause);
 }
 
-uint32_t settings_count() { return smelt_gomp_own.settings; }
-
 const char* why_not_swapped(const Region& region, unsigned flags) {
   if (!options().hot_team) return "SMELT_HOT_TEAM=0";
   if (region.nested && !options().nested) return "nested";
@@ -682,9 +680,8 @@ void smelt_gomp_note(void) {
     hot->spoiled.store(true, std::memory_order_relaxed);
     hot->compare = true;
   } else if (smelt_gomp_own.docked_in) {
-    smelt_gomp_own.docked_in->spoiled.store(
-        true,
-        std::memory_order_relaxed);  // seen by the master: we have not arrived at the join yet
+    // Relaxed: the master sees it, since this thread has not arrived at the join yet.
+    smelt_gomp_own.docked_in->spoiled.store(true, std::memory_order_relaxed);
   } else if ((smelt_gomp_own.settings & 1) == 0) {
     // For a thread's first setting of its own libgomp makes it a block of them, and gives its key the value that we
     // have taken away.

@@ -98,7 +98,7 @@ struct HotTeam {
   StateImage inside_image;  // range, inside regions
   Icvs icvs;                // of the serial part, when they were last compared
   Icvs taken;               // that the regions inherit
-  uint32_t settings;        // nested: settings_count() at the start
+  uint32_t settings;        // nested: ThreadsOwn::settings at the start
   bool active;              // workers are in dock()
   bool inside;              // the master is in a region (or in a team of one beside the parked team)
   bool compare;             // a setting was touched in the serial part
@@ -172,7 +172,6 @@ void wake_joining(HotTeam& hot);
 void end_kept();
 
 // For solo.cc.
-uint32_t settings_count();          // changes with every call of the thread's that changes a setting
 void end_teams_at(Region& region);  // that the calling thread keeps there; it is around them
 void begin_loop(Position& position, const LoopCall& loop, GompFunction function);
 void put_off(Region& region, bool worthwhile);  // its next team comes sooner or later by what a last one was good for

@@ -108,7 +108,7 @@ struct Solo {
   StateImage serial;        // around it: whole block; inside other regions, the range is of the region just entered
   StateImage inside_image;  // range, inside
   Icvs icvs;
-  uint32_t settings;           // settings_count() when `icvs` was compared
+  uint32_t settings;           // ThreadsOwn::settings when `icvs` was compared
   const RegionRecord* around;  // the region around; nullptr: none, the serial part
   int32_t level;               // omp_get_level() inside
   uint64_t epoch;              // last episode

@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "base/os/os.h"
 #include "hot_team.h"
 #include "openmp/episodes.h"
 #include "own_tasks.h"
@@ -17,12 +16,6 @@ namespace smelt::gomp {
 namespace {
 
 void nothing(void*) {}
-
-// The record for regions of one thread in the place of `region`, made at the first start. nullptr: no memory.
-Region* record_of_one(Region& region) {
-  if (!region.one) region.one = new_record(true);
-  return region.one;
-}
 
 // The calling thread takes on the state inside the team, and leaves it for good.
 void end_team(Solo& solo) {
@@ -58,7 +51,7 @@ bool start(Region& one, const RegionRecord* around) {
   solo.regions = 0;
   solo.spoiled = false;
   solo.icvs = icvs_now();
-  solo.settings = settings_count();
+  solo.settings = smelt_gomp_own.settings;
   solo.state.save(&solo.serial);
   REAL(GOMP_parallel_start)(nothing, nullptr, 1);
   if (!is_inside(solo) || !solo.state.learn_range(solo.serial) || !barrier_for(one, 1, false, false)) {
@@ -73,7 +66,7 @@ bool start(Region& one, const RegionRecord* around) {
 // Does the team that is kept fit a region that is opened here and now?
 bool fits(Solo& solo, const Region& region, const Position& around) {
   if (solo.spoiled) return false;
-  if (solo.settings != settings_count()) [[unlikely]] {
+  if (solo.settings != smelt_gomp_own.settings) [[unlikely]] {
     // Not all settings are among these; in the serial part libgomp's state tells the others.
     if (region.nested) return false;
     const Icvs icvs = icvs_now();
@@ -84,7 +77,7 @@ bool fits(Solo& solo, const Region& region, const Position& around) {
       solo.state.restore_range(solo.serial);
       solo.icvs = icvs;
     }
-    solo.settings = settings_count();
+    solo.settings = smelt_gomp_own.settings;
   }
   if (!region.nested) return solo.state.same_as(solo.serial);
   return solo.around == around.region && solo.level == around.level + 1 && solo.state.same_outside_range(solo.serial);
@@ -96,7 +89,8 @@ bool start_solo(Region& region, const RegionCall& call, const Position& around) 
   if (++region.ones <= wanted || why_not_swapped(region, call.flags)) return false;
   // libgomp counts the threads of a pool anew for each of its outermost teams; where there is a limit, it may matter.
   if (!region.nested && REAL(omp_get_thread_limit)() != INT_MAX) return false;
-  Region* const one = record_of_one(region);
+  if (!region.one) region.one = new_record(true);
+  Region* const one = region.one;
   if (!one || !start(*one, region.nested ? around.region : nullptr)) {
     region.ones = 0;
     if (one) put_off(*one, false);
@@ -154,7 +148,7 @@ bool run_solo(Region& region, const RegionCall& call) {
     if (end_episode(position)) count(one.counters.real);
   count(one.counters.passed, position.epoch + 1 - solo.epoch);
   solo.epoch = position.epoch + 1;
-  solo.spoiled = solo.settings != settings_count();
+  solo.spoiled = solo.settings != smelt_gomp_own.settings;
   ++solo.regions;
   solo.state.save_range(&solo.inside_image);
   solo.state.restore_range(solo.serial);

@@ -64,6 +64,11 @@ uint32_t number_in(const char* text) {
   return text && end != text ? static_cast<uint32_t>(std::min(value, 100000ul)) : 0;
 }
 
+// Is the quota less than the CPUs?
+bool limits(const Room& room) {
+  return room.quota_thousandths != 0 && room.quota_thousandths < uint64_t{1000} * room.cpus;
+}
+
 std::string cpus_text(double cpus) { return fmt::format("{:.3g} CPU{}", cpus, cpus == 1 ? "" : "s"); }
 
 }  // namespace
@@ -84,7 +89,7 @@ Room look_at_room(const std::vector<std::string>& command, const std::string& ro
       os::cgroup_cpu_thousandths(files.path("/sys/fs/cgroup").c_str(), files.path("/proc/self/cgroup").c_str());
   room.ranks = ranks_of(command);
   if (room.ranks == 0) room.ranks = room.cpus;  // mpirun starts one for each
-  if (room.quota_thousandths == 0) return room;
+  if (!limits(room)) return room;
   const std::string group = own_group(files);
   int seen = 0;
   for (int look = 0; look < kLooks && !group.empty(); ++look) {
@@ -97,7 +102,7 @@ Room look_at_room(const std::vector<std::string>& command, const std::string& ro
 
 Fit fit_into(const Room& room, const std::function<const char*(const char*)>& environment) {
   const double quota = room.quota_thousandths * 1e-3;
-  const bool by_quota = room.quota_thousandths != 0 && quota < room.cpus;
+  const bool by_quota = limits(room);
   const double others = by_quota && room.others_cpus >= kNoticed ? room.others_cpus : 0;
   const double left = (by_quota ? quota : room.cpus) - others;
   const auto whole = static_cast<uint32_t>(std::max(1.0, left + 1e-9));

@@ -12,7 +12,7 @@ void free_memory(smelt_group* group);
 
 // The leader's: a block for a group of n. 0 or -ENOMEM.
 int offer(uint32_t n, Block* block, Ticket* ticket);
-// Everybody's, who has been told the ticket: the block is mapped, and our desk and introduction are in it.
+// Of each member that has been told the ticket: the block is mapped, and our desk and introduction are in it.
 int take_seat(Group& group, const Ticket& ticket);
 // When all have; `error` as all have agreed on. Leaves nothing of the group where it returns an error.
 int complete_group(smelt_group* group, int error);

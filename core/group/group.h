@@ -20,8 +20,8 @@ struct Pending;       // engine.h
 
 inline constexpr uint64_t kOutstanding = 64;  // operations that may be started and not complete
 
-// Numbers of calls that are left out where a group rests and is woken: who has left is past all that belong to its past
-// (Group::is_ahead), and not past any that are to come.
+// Numbers of calls that are left out where a group rests and is woken: a member that has left is past all that belong
+// to its past (Group::is_ahead), and not past any that are to come.
 inline constexpr uint64_t kCallsBetween = 1 << 20;
 
 // exchange.cc: an entry of a table and what is known of a message, for each.

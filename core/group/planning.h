@@ -12,7 +12,7 @@ namespace smelt {
 int reserve_planning(uint32_t n);
 void release_planning();
 
-// The memory, for as long as this lives; others wait for it. Made only by who has a group.
+// The memory, for as long as this lives; others wait for it. Only a thread that has a group makes one.
 class PlanningRoom {
  public:
   PlanningRoom();

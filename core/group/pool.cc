@@ -33,7 +33,7 @@ class Guard {
 
 // --- letters
 
-// As Group::idle, by who is no group yet: whom we wait for may need our CPU, or our host's progress.
+// As Group::idle, before there is a group: the process that we wait for may need our CPU, or our host's progress.
 template <typename Ready>
 void wait_until(const Pool& pool, const smelt_host& host, Ready ready) {
   constexpr int kBurst = 500, kTurn = 16;

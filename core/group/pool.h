@@ -1,8 +1,9 @@
 // A pool: processes that have agreed once to share memory, so that groups of any of them are made without their host's
 // collectives, and made again without anything at all.
 //
-// Each member has a box for every key in memory that all have mapped, of two letters, up and down. Who makes a group
-// names a key that its participants have in common and use for nothing else meanwhile (an MPI communicator's number).
+// Each member has a box for every key in memory that all have mapped, of two letters, up and down. A participant in the
+// making of a group names a key that all of them have in common and use for nothing else meanwhile (an MPI
+// communicator's number).
 // The leader is participant 0:
 //
 //   1. everybody else writes up: I am here, and this is how my host says the group will be used
@@ -60,7 +61,7 @@ static_assert(pool_keys(kMaxParticipants) * sizeof(Box) % kPage == 0);
 
 struct Pool {
   uint32_t n = 0, me = 0;
-  bool crowded = false;  // more members than CPUs: who waits makes room
+  bool crowded = false;  // more members than CPUs: a waiter makes room
   Block block;
   Box* boxes = nullptr;                    // [n * keys], a member's after another's
   std::atomic<uint64_t>* pages = nullptr;  // bits: which pages of our own boxes have been taken
