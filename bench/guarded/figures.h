@@ -11,6 +11,7 @@ typedef struct {
 } Figure;
 
 extern const Figure edges[]; /* openmp_edges.c */
+double parallel(int count);  /* openmp.c: regions of two threads */
 
 static inline void expect(long got, long wanted, const char* what) {
   if (got == wanted) return;

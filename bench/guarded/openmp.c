@@ -48,7 +48,7 @@ static double barrier_skewed(int count) {
   return (double)(end - start) - longest_stays(stays, stays + kMostStays, count);
 }
 
-static double parallel(int count) {
+double parallel(int count) {
   static struct { _Alignas(128) long regions; } by[2];
   by[0].regions = by[1].regions = 0;
   const uint64_t start = ticks();

@@ -91,19 +91,6 @@ static double close_by(int count) {
   return (double)(end - start);
 }
 
-static double parallel(int count) {
-  static struct { _Alignas(128) long regions; } by[2];
-  by[0].regions = by[1].regions = 0;
-  const uint64_t start = ticks();
-  for (int i = 0; i < count; i++) {
-#pragma omp parallel num_threads(2)
-    by[omp_get_thread_num()].regions++;
-  }
-  const uint64_t end = ticks();
-  expect(by[0].regions + by[1].regions, 2L * count, "regions of two threads");
-  return (double)(end - start);
-}
-
 static double after_target(int count) {
   static int done = 0;
   if (!done) {

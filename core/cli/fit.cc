@@ -23,20 +23,11 @@ constexpr auto kPause = std::chrono::milliseconds(1);
 // Others that want less are the container's shell and its agents.
 constexpr double kNoticed = 0.3;
 
-// The group that counts: of version 2, or of version 1's controller for CPUs; "" where there is none that can be seen.
+// The group whose processes can be seen; "": none.
 std::string own_group(const SystemFiles& files) {
-  std::istringstream lines(files.text("/proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);) {  // hierarchy:controllers:path
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const bool unified = controllers == ",,";
-    if (!unified && controllers.find(",cpu,") == std::string::npos) continue;
-    const std::string mount = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
-    // In a container the path may be the host's, and the mount point is the container's own group.
-    for (const std::string& inside : {line.substr(second + 1), std::string()})
-      if (files.text(mount + inside + "/cgroup.procs")) return mount + inside;
-  }
+  for (const CpuGroup& own : cpu_groups(files))
+    for (const std::string& folder : {own.mount + own.path, own.mount})
+      if (files.text(folder + "/cgroup.procs")) return folder;
   return "";
 }
 

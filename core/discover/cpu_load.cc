@@ -46,15 +46,9 @@ AllTimes read_times(const SystemFiles& files) {
 // Periods in which a quota stopped the group or one above it: the most that any of them counts.
 int64_t throttled_periods(const SystemFiles& files) {
   int64_t most = 0;
-  std::istringstream lines(files.text("/proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);) {  // hierarchy:controllers:path
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
-    if (controllers != ",," && controllers.find(",cpu,") == std::string::npos) continue;
-    const std::string mount = controllers == ",," ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
-    for (std::string group = line.substr(second + 1);; group.erase(group.rfind('/'))) {
-      std::istringstream counts(files.text(mount + group + "/cpu.stat").value_or(""));
+  for (const CpuGroup& own : cpu_groups(files)) {
+    for (std::string group = own.path;; group.erase(group.rfind('/'))) {
+      std::istringstream counts(files.text(own.mount + group + "/cpu.stat").value_or(""));
       std::string name;
       for (int64_t value = 0; counts >> name >> value;)
         if (name == "nr_throttled") most = std::max(most, value);

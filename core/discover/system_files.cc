@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 #include "base/os/os.h"
 
@@ -31,6 +32,19 @@ std::optional<int64_t> SystemFiles::number(const std::string& file) const {
 
 std::vector<uint32_t> SystemFiles::cpu_list(const std::string& file) const {
   return cpus_of_list(text(file).value_or(""));
+}
+
+std::vector<CpuGroup> cpu_groups(const SystemFiles& files) {
+  std::vector<CpuGroup> groups;
+  std::istringstream lines(files.text("/proc/self/cgroup").value_or(""));
+  for (std::string line; std::getline(lines, line);) {  // hierarchy:controllers:path
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
+    if (controllers != ",," && controllers.find(",cpu,") == std::string::npos) continue;
+    groups.push_back({controllers == ",," ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu", line.substr(second + 1)});
+  }
+  return groups;
 }
 
 std::vector<uint32_t> cpus_of_list(const std::string& text) {

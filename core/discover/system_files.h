@@ -23,6 +23,14 @@ class SystemFiles {
   std::string root_;
 };
 
+// The control groups that this process is in and that may limit its CPUs, of version 1 or 2, or both. In a container
+// the mount point is its own group, and the path below it may be the host's and not exist here.
+struct CpuGroup {
+  std::string mount;  // "/sys/fs/cgroup"
+  std::string path;   // below it, "/" for the group itself
+};
+std::vector<CpuGroup> cpu_groups(const SystemFiles& files);
+
 std::vector<uint32_t> cpus_of_list(const std::string& text);
 std::string cpu_list_text(const std::vector<uint32_t>& cpus);  // ascending numbers: "0-3,8"
 

@@ -20,4 +20,11 @@ static inline unsigned next_random(unsigned* state) {
   return *state >> 8;
 }
 
+// A number that depends on both.
+static inline unsigned hash(unsigned x, unsigned y) {
+  x = (x ^ (y + 0x9e3779b9u + (x << 6) + (x >> 2))) * 0x85ebca6bu;
+  x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+  return x ^ (x >> 16);
+}
+
 #endif

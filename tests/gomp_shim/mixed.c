@@ -33,12 +33,6 @@ static int region;
     }                                                                                                            \
   } while (0)
 
-static unsigned hash(unsigned x, unsigned y) {
-  x = (x ^ (y + 0x9e3779b9u + (x << 6) + (x >> 2))) * 0x85ebca6bu;
-  x = (x ^ (x >> 13)) * 0xc2b2ae35u;
-  return x ^ (x >> 16);
-}
-
 static void delay(unsigned h) {
   h = hash(h, 77);
   if (h % 128 == 0)

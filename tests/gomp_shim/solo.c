@@ -30,12 +30,6 @@ static __thread Where where;
     }                                                                                                              \
   } while (0)
 
-static unsigned hash(unsigned x, unsigned y) {
-  x = (x ^ (y + 0x9e3779b9u + (x << 6) + (x >> 2))) * 0x85ebca6bu;
-  x = (x ^ (x >> 13)) * 0xc2b2ae35u;
-  return x ^ (x >> 16);
-}
-
 typedef struct {
   int level, active;
   int size[kDeepest + 2], number[kDeepest + 2];  // by level
