@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -52,13 +53,22 @@ void Control::say(const std::string& line) {
   if (::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size())) throw UserError(kGone);
 }
 
-std::vector<std::string> Control::hear(double seconds) {
+std::vector<std::string> Control::hear(double seconds, const std::function<void()>& meanwhile) {
   const double until = now_s() + seconds;
+  uint32_t turn = 0;
   size_t end;
   while ((end = rest_.find('\n')) == rest_.npos) {
     if (rest_.size() > kLongestLine) throw UserError("the peer speaks another language");
     pollfd ready{fd_, POLLIN, 0};
-    const int count = ::poll(&ready, 1, rest_ms(until));
+    // At first without a pause: the peer may be waiting for what `meanwhile` does.
+    constexpr uint32_t kTurnsAtOnce = 1000;
+    const int patience = !meanwhile ? rest_ms(until) : turn++ < kTurnsAtOnce ? 0 : 1;
+    const int count = ::poll(&ready, 1, patience);
+    if (count == 0 && meanwhile && now_s() < until) {
+      meanwhile();
+      ::sched_yield();
+      continue;
+    }
     if (count == 0) throw UserError(fmt::format("the peer has not answered for {:.0f} s", seconds));
     if (count < 0 && errno == EINTR) continue;
     char text[1024];

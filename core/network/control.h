@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ class Control {
   // Throws UserError: the peer is gone, or reads nothing.
   void say(const std::string& line);
   // The next line, in words of printable characters. Throws UserError: the peer is gone, says nothing for so long, or
-  // no line ends.
-  std::vector<std::string> hear(double seconds = 20);
+  // no line ends. `meanwhile` is called again and again while nothing comes.
+  std::vector<std::string> hear(double seconds = 20, const std::function<void()>& meanwhile = {});
   // Throws when the peer is gone.
   void check_peer();
 

@@ -153,6 +153,8 @@ class Port final : public FabricPort {
     for (uint32_t turn = 0; under_way_ > 0; ++turn) poll(turn);
   }
 
+  void progress() override { poll(0); }
+
  private:
   void find(const std::string& address, size_t largest) {
     std::string why = "none";

@@ -23,6 +23,9 @@ class FabricPort {
   virtual void send_pieces(const void* first, const void* second, size_t bytes_each) = 0;
   virtual void wait_received() = 0;  // for the next message, in order
   virtual void wait_sent() = 0;      // until nothing that was sent is still read
+  // Some providers keep the end of a message in memory of their own where the network takes no more, and go on with it
+  // when they are called the next time. Whoever waits for something else calls this meanwhile.
+  virtual void progress() = 0;
 };
 
 // `largest`: the longest message. `idle` is called now and then while waiting; it may throw to end that. Throws

@@ -53,8 +53,9 @@ uint32_t number_of(const std::string& text, uint32_t least, uint32_t most) {
 }
 
 // The words that follow `what`; where the peer says that it failed, its reason.
-std::vector<std::string> expect(Control& control, const char* what, size_t count) {
-  std::vector<std::string> words = control.hear(kSilenceSeconds);
+std::vector<std::string> expect(Control& control, const char* what, size_t count,
+                                const std::function<void()>& meanwhile = {}) {
+  std::vector<std::string> words = control.hear(kSilenceSeconds, meanwhile);
   if (!words.empty() && words[0] == "failed") {
     words.erase(words.begin());
     throw UserError(fmt::format("the peer: {}", fmt::join(words, " ")));
@@ -83,6 +84,11 @@ class Rounds {
       port_->post_receive(noted_.data(), kNote);
     else
       expect_packets(method, bytes);
+  }
+
+  // While the next step is agreed on: the peer may not have all of the last message yet.
+  std::function<void()> meanwhile() {
+    return [this] { port_->progress(); };
   }
 
   // One message there; prepare() was called, and is again for the answer.
@@ -270,15 +276,15 @@ std::unique_ptr<Rounds> open_rail(Control& control, const std::string& local, co
   return std::make_unique<Rounds>(std::move(port));
 }
 
-void close_rail(Control& control) {
+void close_rail(Control& control, Rounds& rounds) {
   control.say("close");
-  expect(control, "closed", 0);
+  expect(control, "closed", 0, rounds.meanwhile());
 }
 
 std::vector<double> time_rounds(Control& control, Rounds& rounds, RailMethod method, size_t bytes, uint32_t count,
                                 double* begun_us) {
   control.say(fmt::format("run {} {} {}", static_cast<uint32_t>(method), bytes, count));
-  expect(control, "go", 0);
+  expect(control, "go", 0, rounds.meanwhile());
   *begun_us = now_us();
   return rounds.measure(method, bytes, count);
 }
@@ -405,7 +411,7 @@ NetworkRail sample_rail(Control& control, const Reach& reach, const NetworkProfi
       &rail.rail, seconds, sampler, slot_us, [&](uint32_t step) { options.progress(done + step, total); },
       [&](uint32_t m, size_t bytes, RailCurve* sample) { return options.store.find(key(m, bytes), sample); },
       [&](uint32_t m, const RailCurve& sample) { options.store.keep(key(m, sample.bytes[0]), sample); });
-  close_rail(control);
+  close_rail(control, *rounds);
   settle_curves(&rail.rail, profile.copy);
   return rail;
 }
@@ -418,7 +424,7 @@ void serve_rail(Control& control, const std::string& address) {
   Rounds rounds(std::move(port));
   control.say("ready");
   for (;;) {
-    const std::vector<std::string> words = control.hear(kSilenceSeconds);
+    const std::vector<std::string> words = control.hear(kSilenceSeconds, rounds.meanwhile());
     if (words.size() == 1 && words[0] == "close") break;
     if (words.size() != 4 || words[0] != "run") throw UserError("the peer speaks another language");
     const auto method = static_cast<RailMethod>(number_of(words[1], 0, kRailMethods - 1));
@@ -479,7 +485,7 @@ std::vector<RailCheck> check_networks(Control& control, const NetworkProfile& pr
             std::max(quantile(time_rounds(control, *rounds, kRailEager, bytes, kRounds, &begun_us), 0.25), 0.001);
       checks.push_back(check);
     }
-    if (rounds) close_rail(control);
+    if (rounds) close_rail(control, *rounds);
   }
   control.say("done");
   expect(control, "kept", 0);
@@ -499,7 +505,7 @@ std::vector<double> time_ways(Control& control, const NetworkRail& rail, const s
       for (const double us :
            time_rounds(control, *ends, ways[i].method, ways[i].bytes, std::min(kAtOnce, rounds - done), &begun_us))
         times[i].push_back(us);
-  close_rail(control);
+  close_rail(control, *ends);
   control.say("done");
   expect(control, "kept", 0);
   std::vector<double> quartiles;
