@@ -22,6 +22,8 @@ Profile loaded;                                // read-only once loaded
 Profile rescaled;                              // the same under what the canary found
 std::atomic<const Profile*> profile{&loaded};  // release by the canary; acquire by who plans
 pthread_once_t profile_once = PTHREAD_ONCE_INIT;
+Profile pair;  // read-only once assumed
+pthread_once_t pair_once = PTHREAD_ONCE_INIT;
 constinit Canary canary;
 std::atomic<bool> canary_taken{false};
 std::atomic<bool> reported{false}, guessed{false};
@@ -32,6 +34,23 @@ void load_profile_once() {
   guessed.store(loaded.source == ProfileSource::kGuess, std::memory_order_relaxed);  // told at the end of the process
   // A profile that nobody asked for is found or not: a job's output is no place to say so.
   if (why.text[0] && (options().profile[0] || options().verbose >= 1)) log_line("%s", why.text);
+}
+
+void assume_pair_once() {
+  if (assume_profile(2, &pair) != 0) pair.header.cpus = 0;  // as above
+  guessed.store(true, std::memory_order_relaxed);
+}
+
+// The costs by which a team of so many is planned. Two threads have one pattern, whatever it costs, and limits have
+// their typical values where nothing was measured: where there is no profile, what the kernel could tell of the machine
+// would change nothing for them, and it takes 160 µs of the first region of a program that may have no other.
+const Profile* costs_for(uint32_t size) {
+  if (size <= 2 && options().verbose < 1 && !profile_may_exist()) {
+    pthread_once(&pair_once, assume_pair_once);
+    return &pair;
+  }
+  pthread_once(&profile_once, load_profile_once);
+  return profile.load(std::memory_order_acquire);
 }
 
 void describe_profile(char* text, size_t bytes) {
@@ -100,7 +119,7 @@ struct Request : TeamRequest {
   uint64_t seen_as = 0;  // of what seen_now() tells of later on
 
   Request(const RegionRecord& region, const Team& team) : arena(generation_bytes(team.size)) {
-    pthread_once(&profile_once, load_profile_once);
+    TeamRequest::profile = costs_for(team.size);
     auto* seen_on = arena.make<uint32_t>(team.size);
     if (!seen_on) return;
     bool seen = true;
@@ -109,10 +128,10 @@ struct Request : TeamRequest {
       for (uint32_t j = 0; j < i; ++j) seen &= seen_on[j] != seen_on[i];  // two caught on one CPU for a moment
       seen &= seen_on[i] != ~0u;
     }
-    profile = openmp::profile.load(std::memory_order_acquire);
     n = team.size;
-    seen_as = fnv1a(seen_on, n * sizeof *seen_on, fnv1a(&profile, sizeof profile));
-    TeamRequest::cpus = seen ? seen_on : nullptr;
+    const Profile* const costs = openmp::profile.load(std::memory_order_relaxed);  // only to be compared
+    seen_as = fnv1a(seen_on, n * sizeof *seen_on, fnv1a(&costs, sizeof costs));
+    TeamRequest::cpus = seen && TeamRequest::profile != &pair ? seen_on : nullptr;
     pattern = options().pattern;
     crowded = team.crowded;
     ok = true;
@@ -244,6 +263,7 @@ Canary* take_canary(const Team& team, uint32_t cpus) {
   // SMELT_CPUS may promise more than there are. Threads that share a CPU cannot answer each other in time, and the
   // master would lose its own to those that wait: 12 ms were seen.
   if (team.size > cpus) return nullptr;
+  if (!profile_may_exist()) return nullptr;  // a guess is asked for nothing
   pthread_once(&profile_once, load_profile_once);
   if (loaded.source == ProfileSource::kGuess || loaded.costs.unit != CostUnit::kNanoseconds) return nullptr;
   return canary_taken.exchange(true, std::memory_order_relaxed) ? nullptr : &canary;

@@ -12,7 +12,6 @@
 
 #include <unistd.h>
 
-#include "base/fingerprint.h"
 #include "base/os/os.h"
 #include "model/distance.h"
 
@@ -151,11 +150,9 @@ bool scan_topology(Scan& scan, const char* root) {
   return scan.n > 0;
 }
 
-// /sys is hidden (some sandboxes): so many CPUs, all alike.
-void assume_flat(Scan& scan) {
+// So many CPUs, all alike.
+void assume_flat(Scan& scan, uint32_t cpus) {
   scan.n = 0;
-  const long configured = ::sysconf(_SC_NPROCESSORS_CONF);
-  const auto cpus = static_cast<uint32_t>(configured > 0 ? configured : 1);
   for (uint32_t cpu = 0; cpu < cpus && cpu <= kLargestCpu; ++cpu) scan.add(cpu);
   for (uint32_t i = 0; i < scan.n; ++i) {
     scan.core[i] = static_cast<uint16_t>(i);
@@ -168,7 +165,6 @@ void fill_image(const Scan& scan, void* image) {
   const PackedLayout at = packed_layout({.cpus = n});
   auto* base = static_cast<char*>(image);
   auto* header = static_cast<PackedHeader*>(image);
-  header->fingerprint = machine_fingerprint();
   header->cpus = n;
   header->unit = static_cast<uint32_t>(CostUnit::kNanoseconds);
   header->poller = kTypicalPoller;
@@ -190,17 +186,15 @@ void fill_image(const Scan& scan, void* image) {
 
 }  // namespace
 
-int guess_profile(const char* sys_root, Profile* out) {
+namespace {
+
+// `look(scan)`: 0, or why there is no topology.
+template <typename Look>
+int guess_from(Look look, Profile* out) {
   *out = Profile{};
   auto* scan = static_cast<Scan*>(os::map_pages(sizeof(Scan)));
   if (!scan) return -ENOMEM;
-  int error = 0;
-  if (!scan_topology(*scan, sys_root ? sys_root : "/sys")) {
-    if (sys_root)
-      error = -ENODEV;
-    else
-      assume_flat(*scan);
-  }
+  int error = look(*scan);
   const uint64_t bytes = packed_layout({.cpus = scan->n}).bytes;
   void* image = error ? nullptr : os::map_pages(bytes);
   if (!error && !image) error = -ENOMEM;
@@ -212,6 +206,28 @@ int guess_profile(const char* sys_root, Profile* out) {
   }
   os::unmap_pages(scan, sizeof(Scan));
   return error;
+}
+
+}  // namespace
+
+int guess_profile(const char* sys_root, Profile* out) {
+  const auto look = [sys_root](Scan& scan) {
+    if (scan_topology(scan, sys_root ? sys_root : "/sys")) return 0;
+    if (sys_root) return -ENODEV;
+    const long configured = ::sysconf(_SC_NPROCESSORS_CONF);  // /sys is hidden (some sandboxes)
+    assume_flat(scan, static_cast<uint32_t>(configured > 0 ? configured : 1));
+    return 0;
+  };
+  return guess_from(look, out);
+}
+
+int assume_profile(uint32_t cpus, Profile* out) {
+  const auto look = [cpus](Scan& scan) {
+    std::memset(scan.index_of, 0xff, sizeof scan.index_of);
+    assume_flat(scan, cpus);
+    return 0;
+  };
+  return guess_from(look, out);
 }
 
 }  // namespace smelt

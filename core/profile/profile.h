@@ -115,11 +115,17 @@ int load_own_profile_file(const char* path, Profile* out, Refusal* why);
 // The search order above. Always succeeds unless memory is out (-ENOMEM): the last resort is the guess. A file that was
 // refused on the way is told in *why (empty text: none was).
 int load_profile(Profile* out, Refusal* why);
+// False: load_profile would find no file: none is named in SMELT_PROFILE, and no directory is there in which one could
+// lie. Costs two system calls.
+bool profile_may_exist();
 void unload_profile(Profile* profile);
 
 // The guess: /sys/devices/system/{cpu,node} under `sys_root` (nullptr: "/sys"), a typical cost per class of distance
 // (same core, same last-level cache, same package, same node, other). 0 or -ENOMEM, -ENODEV.
 int guess_profile(const char* sys_root, Profile* out);
+// A guess that looks at nothing: so many CPUs (from 1 on), numbered from 0 on, that share a last-level cache. 0 or
+// -ENOMEM.
+int assume_profile(uint32_t cpus, Profile* out);
 
 inline Location location_in(const Profile& profile, uint32_t i) {
   return {profile.core[i], profile.costs.llc[i], profile.costs.node[i], profile.package[i]};

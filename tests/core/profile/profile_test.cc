@@ -11,6 +11,7 @@
 #include "folder.h"
 #include "model/distance.h"
 #include "packed.h"
+#include "smelt_config.h"
 
 using namespace smelt;
 using namespace smelt::test;
@@ -100,6 +101,19 @@ TEST_F(ProfileSearch, GuessesSilentlyWhenThereIsNothing) {
   ASSERT_EQ(system_profile_path(path, sizeof path), 0);
   if (::access(path, F_OK) == 0) GTEST_SKIP() << "this machine has a system profile: " << path;
   EXPECT_EXIT(report(ProfileSource::kGuess, ""), testing::ExitedWithCode(0), "");
+}
+
+// Nothing is spent on naming the file of this machine where there is none.
+TEST_F(ProfileSearch, MayOnlyFindWhereADirectoryOrASettingIs) {
+  const auto may = [] { ::_exit(profile_may_exist() ? 1 : 0); };
+  ::setenv("XDG_CACHE_HOME", folder.path("none").c_str(), 1);
+  if (::access(SMELT_SYSTEM_PROFILE_DIR, F_OK) == 0) GTEST_SKIP() << "this machine has system profiles";
+  EXPECT_EXIT(may(), testing::ExitedWithCode(0), "");
+  ::setenv("SMELT_PROFILE", folder.path("none.profile").c_str(), 1);
+  EXPECT_EXIT(may(), testing::ExitedWithCode(1), "");
+  ::unsetenv("SMELT_PROFILE");
+  folder.write("none/smelt/another.profile", "");
+  EXPECT_EXIT(may(), testing::ExitedWithCode(1), "");
 }
 
 // --- the guess, on made-up machines -------------------------------------------------------------------------------
@@ -229,10 +243,24 @@ TEST_F(Guess, RefusesNonsense) {
   }
 }
 
+TEST_F(Guess, WithoutALookIsFlat) {
+  ASSERT_EQ(assume_profile(3, &profile), 0);
+  EXPECT_EQ(profile.header.cpus, 3u);
+  EXPECT_EQ(profile.source, ProfileSource::kGuess);
+  for (uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(profile.os_cpu[i], i);
+    EXPECT_EQ(profile_index(profile, i), i);
+    for (uint32_t j = 0; j < 3; ++j)
+      EXPECT_EQ(profile.costs.hop[i * 3 + j],
+                static_cast<float>(typical_cost(i == j ? Distance::kSelf : Distance::kSameLlc).hop));
+  }
+  EXPECT_TRUE(costs_are_sane(profile.costs));
+}
+
 TEST_F(Guess, OfThisMachineHoldsAllItsCpus) {
   ASSERT_EQ(guess_profile(nullptr, &profile), 0);
   EXPECT_EQ(profile.costs.n, static_cast<uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
-  EXPECT_EQ(profile.header.fingerprint, machine_fingerprint());
+  EXPECT_EQ(profile.header.fingerprint, 0u) << "a guess is of any machine: nothing is spent on knowing which";
   EXPECT_TRUE(costs_are_sane(profile.costs));
 }
 
