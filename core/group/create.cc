@@ -30,8 +30,8 @@ namespace {
 
 void attach(Group& group) {
   group.front = reinterpret_cast<Front*>(group.block.address);
-  group.introductions = group.block.address + kPage;
-  group.desks = reinterpret_cast<Desk*>(group.introductions + introductions_bytes(group.n));
+  group.introductions = group.block.address + introductions_offset(group.n);
+  group.desks = reinterpret_cast<Desk*>(group.block.address + desks_offset(group.n));
 }
 
 void introduce(Group& group) {
@@ -68,9 +68,9 @@ int take_seat(Group& group, const Ticket& ticket) {
     if (const int error = attach_block(ticket, group_bytes(group.n), &group.block)) return error;
   }
   attach(group);
-  const uint64_t introduction = kPage + group.me * kIntroductionBytes;
+  const uint64_t introduction = introductions_offset(group.n) + group.me * kIntroductionBytes;
   const uint64_t desk = reinterpret_cast<char*>(&group.desk()) - group.block.address;
-  if (take_block_pages(group.block, introduction, kIntroductionBytes) != 0) return -ENOMEM;
+  if (introduction >= kPage && take_block_pages(group.block, introduction, kIntroductionBytes) != 0) return -ENOMEM;
   if (take_block_pages(group.block, desk, sizeof(Desk)) != 0) return -ENOMEM;
   // Looked at before it is written: the kernel then maps the pages around it as well, in one fault for all of them.
   (void)*static_cast<volatile const char*>(static_cast<void*>(&group.desk()));
