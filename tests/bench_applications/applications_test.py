@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""bench/applications/compare.py on programs of a line each: what it starts, what it counts, and what it notices.
+"""bench/applications/compare.py on programs of a line each: what it starts, what it counts, and what it notices. And
+bench/applications/attribute on a program whose regions are known.
 
-    applications_test.py BUILD_FOLDER COMPARE"""
+    applications_test.py BUILD_FOLDER COMPARE ATTRIBUTE REGIONS"""
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-BUILD, COMPARE = os.path.abspath(sys.argv[1]), sys.argv[2]
+BUILD, COMPARE, ATTRIBUTE, REGIONS = os.path.abspath(sys.argv[1]), *sys.argv[2:]
 
 
 def program(name, script, **more):
@@ -89,6 +90,48 @@ class Compare(unittest.TestCase):
             self.assertTrue({"name", "kind", "from", "built", "run"} <= set(each), each)
             self.assertIn(each["kind"], ("openmp", "mpi"))
             self.assertTrue("right" in each or "same" in each, f"nothing of {each['name']} is checked")
+
+
+class Attribute(unittest.TestCase):
+    def attribute(self, *words):
+        """(exit status, output, rows by side)"""
+        with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
+            done = subprocess.run([ATTRIBUTE, BUILD, "--pairs", "2", "--threads", "2", "--json", file.name, *words],
+                                  check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            text = file.read()
+        return done.returncode, done.stdout, json.loads(text) if text else {}
+
+    def test_each_part_of_a_run_is_where_it_was(self):
+        status, out, rows = self.attribute("--with", "SMELT_HOT_TEAM=0", "--own", "took ([0-9.]+)", "--", REGIONS, "30")
+        self.assertEqual(status, 0, out)
+        self.assertEqual(list(rows), ["stock", "Smelt", "SMELT_HOT_TEAM=0"])
+        for row in sum(rows.values(), []):
+            self.assertEqual(row["regions"], 30, "inner ones and another thread's are not counted")
+            self.assertEqual(row["own"], 250)
+            self.assertGreaterEqual(row["before_ms"], 3)
+            self.assertGreaterEqual(row["between_ms"], 29 * 0.1)
+            self.assertGreaterEqual(row["after_ms"], 2)
+            parts = sum(row[name] for name in ("before_ms", "first_ms", "second_ms", "regions_ms", "between_ms",
+                                               "after_ms"))
+            self.assertAlmostEqual(parts, row["inside_ms"], delta=0.05)
+            self.assertGreaterEqual(row["threads"], 2)
+        for line in ("| before the first region, ms |", "| - other regions, ms |", "under SMELT_HOT_TEAM=0: "):
+            self.assertIn(line.replace("| before", "| - before"), out)
+
+    def test_it_was_under_smelt(self):
+        script = 'case $LD_PRELOAD in *libsmelt_gomp*) echo "took 2";; *) echo "took 1";; esac; exec ' + REGIONS
+        status, out, rows = self.attribute("--own", "took ([0-9]+)", "--", "/bin/sh", "-c", script)
+        self.assertEqual(status, 0, out)
+        self.assertEqual([row["own"] for side in ("stock", "Smelt") for row in rows[side]], [1000, 1000, 2000, 2000])
+
+    def test_what_cannot_be_told_is_said(self):
+        for words, said in ((["--", "true"], "no process of it opened a parallel region"),
+                            (["--", "false"], "exit status 1"),
+                            (["--own", "never", "--", REGIONS], "no line of its output matches 'never'")):
+            status, out, _ = self.attribute(*words)
+            self.assertEqual(status, 1, out)
+            self.assertIn(said, out)
+        self.assertEqual(self.attribute("--with", "x", "--", "true")[0], 2)
 
 
 unittest.main(argv=sys.argv[:1])
