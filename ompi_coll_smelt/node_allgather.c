@@ -12,12 +12,7 @@
  * Blocks lie node by node, and within a node place by place. Where that is the order of the ranks, and the type has no
  * gaps, they lie so in the program's own memory. Otherwise they are put in their places at the end: whether this is
  * needed, each rank knows for itself, as their types may differ. */
-#include "nodes.h"
-
-#include "counters.h"
-#include "data.h"
-#include "form.h"
-#include "ompi/communicator/communicator.h"
+#include "node_stages.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -56,7 +51,7 @@ static size_t longest_row(const allgather *a) {
 
 /* --- 1 */
 
-static void note(allgather *a, int error) { coll_smelt_note(&a->error, coll_smelt_nodes_code(error)); }
+static void note(allgather *a, int error) { coll_smelt_note(&a->error, coll_smelt_code(error)); }
 
 static void within_node(allgather *a, const smelt_data *own) {
   char *const to = a->all + row_at(a, a->nodes->mine.node);
@@ -164,9 +159,11 @@ static bool make_room(allgather *a, bool aside, void **allocated) {
   return a->all != NULL;
 }
 
-static int serve(coll_smelt_nodes *nodes, const void *send, coll_smelt_length send_count,
-                 struct ompi_datatype_t *send_type, void *receive, coll_smelt_length count,
-                 struct ompi_datatype_t *type) {
+int coll_smelt_nodes_cross_allgather(coll_smelt_nodes *nodes, const coll_smelt_call *call) {
+  const void *const send = call->send;
+  void *const receive = call->receive;
+  const coll_smelt_length count = call->count;
+  struct ompi_datatype_t *const type = call->type;
   const bool in_place = send == MPI_IN_PLACE, aside = !nodes->consecutive || !coll_smelt_gapless(type);
   allgather a = {.nodes = nodes, .bytes = coll_smelt_bytes(type, count), .all = (char *)receive + type->super.true_lb};
   void *allocated;
@@ -176,25 +173,10 @@ static int serve(coll_smelt_nodes *nodes, const void *send, coll_smelt_length se
   if (in_place)
     coll_smelt_data_open(&own, coll_smelt_block(receive, count, type, ompi_comm_rank(nodes->comm)), count, type, false);
   else
-    coll_smelt_data_open(&own, send, send_count, send_type, false);
+    coll_smelt_data_open(&own, send, call->send_count, call->send_type, false);
   run(&a, &own.data);
   coll_smelt_data_close(&own);
   if (aside && a.error == OMPI_SUCCESS) put_in_places(&a, receive, count, type, in_place);
   free(allocated);
   return a.error;
-}
-
-int coll_smelt_nodes_allgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                               void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                               struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const size_t bytes = coll_smelt_bytes(type, count), all = bytes * (size_t)ompi_comm_size(comm);
-  if (bytes == 0) return OMPI_SUCCESS;
-  /* The places of allgatherv are ints. */
-  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, SMELT_COLLECTIVE_ALLGATHER, false, all) && all <= INT_MAX)) {
-    coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_ALLGATHER]);
-    return serve(nodes, send, send_count, send_type, receive, count, type);
-  }
-  coll_smelt_nodes_passed_on(nodes, SMELT_COLLECTIVE_ALLGATHER);
-  return nodes->lower.allgather(send, send_count, send_type, receive, count, type, comm, nodes->lower.allgather_module);
 }

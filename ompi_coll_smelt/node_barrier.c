@@ -6,10 +6,7 @@
  *
  * So a node's ranks cost the leader one gathering before the network's part and one release after it, not two whole
  * barriers. */
-#include "nodes.h"
-
-#include "counters.h"
-#include "ompi/communicator/communicator.h"
+#include "node_stages.h"
 
 #include <errno.h>
 
@@ -17,26 +14,16 @@ static void nothing_to_combine(void *context, const void *left, void *right, siz
   (void)context, (void)left, (void)right, (void)elements;
 }
 
-static int cross(coll_smelt_nodes *nodes) {
+int coll_smelt_nodes_cross_barrier(coll_smelt_nodes *nodes) {
   static const smelt_fold arrive = {
       .element_bytes = 1, .into_right = nothing_to_combine, .flags = SMELT_FOLD_ANY_ORDER | SMELT_FOLD_COMMUTES};
   char token = 0, arrived = 0;
   const smelt_data in = {.base = &token}, out = {.base = &arrived};
   int error = OMPI_SUCCESS;
   if (nodes->group)
-    coll_smelt_note(&error, coll_smelt_nodes_code(smelt_group_reduce(nodes->group, &in, &out, 1, &arrive, 0)));
+    coll_smelt_note(&error, coll_smelt_code(smelt_group_reduce(nodes->group, &in, &out, 1, &arrive, 0)));
   if (coll_smelt_nodes_leads(nodes))
     coll_smelt_note(&error, nodes->rail->c_coll->coll_barrier(nodes->rail, nodes->rail->c_coll->coll_barrier_module));
-  if (nodes->group) coll_smelt_note(&error, coll_smelt_nodes_code(smelt_group_broadcast(nodes->group, &in, 1, 0)));
+  if (nodes->group) coll_smelt_note(&error, coll_smelt_code(smelt_group_broadcast(nodes->group, &in, 1, 0)));
   return error;
-}
-
-int coll_smelt_nodes_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, SMELT_COLLECTIVE_BARRIER, false, 0))) {
-    coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_BARRIER]);
-    return cross(nodes);
-  }
-  coll_smelt_nodes_passed_on(nodes, SMELT_COLLECTIVE_BARRIER);
-  return nodes->lower.barrier(comm, nodes->lower.barrier_module);
 }

@@ -9,11 +9,7 @@
  *
  * Who carries a rail handles packed bytes, in the program's own buffer where its type has no gaps, otherwise in scratch
  * memory, a slot for each piece under way. */
-#include "nodes.h"
-
-#include "counters.h"
-#include "data.h"
-#include "ompi/communicator/communicator.h"
+#include "node_stages.h"
 
 #include <errno.h>
 #include <string.h>
@@ -59,7 +55,7 @@ static void from_root(broadcast *b, int piece) {
   if (aside && sends) b->data.data.pack(b->data.data.context, at, bytes, data.base);
   if (nodes->group)
     coll_smelt_note(&b->error,
-                    coll_smelt_nodes_code(smelt_group_broadcast(nodes->group, &data, bytes, (unsigned)b->root.place)));
+                    coll_smelt_code(smelt_group_broadcast(nodes->group, &data, bytes, (unsigned)b->root.place)));
   if (aside && !sends) b->data.data.unpack(b->data.data.context, at, bytes, data.base);
 }
 
@@ -82,11 +78,11 @@ static void from_carriers(broadcast *b, int piece) {
       error = nodes->group ? smelt_group_broadcast(nodes->group, &data, part, (unsigned)i) : 0;
     else
       error = smelt_group_start_broadcast(nodes->group, &data, part, (unsigned)i, &requests[i]);
-    coll_smelt_note(&b->error, coll_smelt_nodes_code(error));
+    coll_smelt_note(&b->error, coll_smelt_code(error));
     if (mine && !b->data.data.base) b->data.data.unpack(b->data.data.context, at + part_at, part, data.base);
   }
   for (int i = 0; i < b->rails; ++i)
-    if (requests[i].group) coll_smelt_note(&b->error, coll_smelt_nodes_code(smelt_group_wait(&requests[i])));
+    if (requests[i].group) coll_smelt_note(&b->error, coll_smelt_code(smelt_group_wait(&requests[i])));
 }
 
 /* Step 2, begun and ended. A single piece goes by the blocking function, which is the quicker one. */
@@ -132,8 +128,11 @@ static void on_other_node(broadcast *b) {
   }
 }
 
-static int serve(coll_smelt_nodes *nodes, void *buffer, coll_smelt_length count, struct ompi_datatype_t *type,
-                 int root) {
+int coll_smelt_nodes_cross_broadcast(coll_smelt_nodes *nodes, const coll_smelt_call *call) {
+  void *const buffer = call->receive;
+  const coll_smelt_length count = call->count;
+  struct ompi_datatype_t *const type = call->type;
+  const int root = call->root;
   broadcast b = {.nodes = nodes, .root = nodes->seats[root], .bytes = coll_smelt_bytes(type, count)};
   b.pieces = (int)((b.bytes + kPiece - 1) / kPiece);
   b.rails = b.bytes >= COLL_SMELT_NODES_SHARED ? nodes->rails : 1;
@@ -147,17 +146,4 @@ static int serve(coll_smelt_nodes *nodes, void *buffer, coll_smelt_length count,
     on_other_node(&b);
   coll_smelt_data_close(&b.data);
   return b.error;
-}
-
-int coll_smelt_nodes_bcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                           struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const size_t bytes = coll_smelt_bytes(type, count);
-  if (bytes == 0) return OMPI_SUCCESS;
-  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, SMELT_COLLECTIVE_BROADCAST, false, bytes < kPiece ? bytes : kPiece))) {
-    coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_BROADCAST]);
-    return serve(nodes, buffer, count, type, root);
-  }
-  coll_smelt_nodes_passed_on(nodes, SMELT_COLLECTIVE_BROADCAST);
-  return nodes->lower.bcast(buffer, count, type, root, comm, nodes->lower.bcast_module);
 }

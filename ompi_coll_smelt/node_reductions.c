@@ -19,11 +19,8 @@
  *
  * A long message goes in pieces: while a leader's memory combines one, the one before is on the network, and in the
  * sliced way also the one before that. Pieces are packed bytes in scratch memory, a slot for each that is under way. */
-#include "nodes.h"
+#include "node_stages.h"
 
-#include "counters.h"
-#include "data.h"
-#include "ompi/communicator/communicator.h"
 #include "ompi/mca/coll/base/coll_tags.h"
 #include "ompi/mca/pml/pml.h"
 
@@ -81,7 +78,7 @@ static bool carrier_receives(const reduction *r) { return r->root == kToAll || o
 
 /* --- 1 */
 
-static void note(reduction *r, int error) { coll_smelt_note(&r->error, coll_smelt_nodes_code(error)); }
+static void note(reduction *r, int error) { coll_smelt_note(&r->error, coll_smelt_code(error)); }
 
 static void wait_for_all(reduction *r, smelt_request *requests) {
   for (int i = 0; i < r->rails; ++i)
@@ -297,8 +294,13 @@ static void run(reduction *r) {
   }
 }
 
-static int serve(coll_smelt_nodes *nodes, const void *send, void *receive, coll_smelt_length count,
-                 struct ompi_datatype_t *type, struct ompi_op_t *op, int root) {
+int coll_smelt_nodes_cross_reduction(coll_smelt_nodes *nodes, const coll_smelt_call *call, bool to_all) {
+  const void *const send = call->send;
+  void *const receive = call->receive;
+  const coll_smelt_length count = call->count;
+  struct ompi_datatype_t *const type = call->type;
+  struct ompi_op_t *const op = call->op;
+  const int root = to_all ? kToAll : call->root;
   reduction r = {.nodes = nodes, .op = op, .type = type, .count = (size_t)count, .root = root};
   r.element = type->super.size;
   r.per_piece = r.element < kPiece ? kPiece / r.element : 1;
@@ -320,38 +322,4 @@ static int serve(coll_smelt_nodes *nodes, const void *send, void *receive, coll_
   coll_smelt_data_close(&r.in);
   coll_smelt_fold_close(&r.fold);
   return r.error;
-}
-
-/* May this reduction be served so? All ranks say the same. */
-static bool takes(coll_smelt_nodes *nodes, smelt_collective which, coll_smelt_length count,
-                  const struct ompi_datatype_t *type, const struct ompi_op_t *op) {
-  const size_t bytes = coll_smelt_bytes(type, count), element = type->super.size;
-  const size_t longest = element > kPiece ? element : kPiece;
-  return coll_smelt_nodes_serve(nodes, which, !coll_smelt_any_order(op, type), bytes < longest ? bytes : longest) &&
-         element <= nodes->element_limit && (nodes->consecutive || (op->o_flags & OMPI_OP_FLAGS_COMMUTE));
-}
-
-int coll_smelt_nodes_reduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                            struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
-                            mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  if (OPAL_LIKELY(takes(nodes, SMELT_COLLECTIVE_REDUCE, count, type, op))) {
-    coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_REDUCE]);
-    return serve(nodes, send, receive, count, type, op, root);
-  }
-  coll_smelt_nodes_passed_on(nodes, SMELT_COLLECTIVE_REDUCE);
-  return nodes->lower.reduce(send, receive, count, type, op, root, comm, nodes->lower.reduce_module);
-}
-
-int coll_smelt_nodes_allreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                               struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  if (OPAL_LIKELY(takes(nodes, SMELT_COLLECTIVE_ALLREDUCE, count, type, op))) {
-    coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_ALLREDUCE]);
-    return serve(nodes, send, receive, count, type, op, kToAll);
-  }
-  coll_smelt_nodes_passed_on(nodes, SMELT_COLLECTIVE_ALLREDUCE);
-  return nodes->lower.allreduce(send, receive, count, type, op, comm, nodes->lower.allreduce_module);
 }

@@ -13,17 +13,14 @@
  * What all ranks must agree on is left to blocking calls, and to what makes a persistent request, as within one node
  * (nonblocking.c). Messages go in one piece by one leader of each node. Reductions have the bits of the blocking ones:
  * the leaders combine the nodes' results in the same order. */
-#include "nodes.h"
+#include "node_stages.h"
 
-#include "counters.h"
-#include "nonblocking.h"
-#include "ompi/request/request.h"
 #include "reduction.h"
 
 #include <limits.h>
 #include <string.h>
 
-enum { kAlignment = 64, kLeast = 4096, kKept = 64 << 10, kShort = 32768, kMostCalls = 2 };
+enum { kAlignment = 64, kShort = 32768, kMostCalls = 2 };
 
 typedef coll_smelt_operation operation;
 
@@ -32,7 +29,7 @@ typedef enum way { kLower, kWhole, kSliced } way;
 
 struct course;
 
-typedef struct coll_smelt_stages {
+typedef struct stages {
   const struct course *course;
   int next;                               /* stage */
   int error;                              /* the first; the others go on, so that nobody waits for this rank */
@@ -44,8 +41,6 @@ typedef struct coll_smelt_stages {
   size_t bytes;         /* of the message; allgather: of a block */
   char *mine, *all;     /* leaders: the node's result, everybody's; allgather: all blocks */
   int *counts, *places; /* leaders, allgather: each node's row */
-  char *memory;         /* where all that is; aligned */
-  size_t memory_bytes;
 } stages;
 
 /* A collective. room: finds out what memory it needs, and given that, puts its pointers into it. open and close: what
@@ -60,6 +55,7 @@ typedef struct course {
   bool (*stage)(operation *o, int stage);
 } course;
 
+static stages *stages_of(const operation *o) { return o->state; }
 static bool leads(const operation *o) { return coll_smelt_nodes_leads(o->nodes); }
 static bool is_root(const operation *o) { return ompi_comm_rank(o->nodes->comm) == o->call.root; }
 static coll_smelt_seat root_seat(const operation *o) { return o->nodes->seats[o->call.root]; }
@@ -68,14 +64,14 @@ static size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignme
 
 /* NAME of the component below, nonblocking or made to be persistent. */
 #define ON_RAIL(name, ...)                                                                           \
-  (o->super.super.req_persistent                                                                     \
+  (coll_smelt_is_persistent(o)                                                                       \
        ? coll->coll_##name##_init(__VA_ARGS__, rail, info, request, coll->coll_##name##_init_module) \
        : coll->coll_i##name(__VA_ARGS__, rail, request, coll->coll_i##name##_module))
 
 static void between_leaders(operation *o, int i) {
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   int error;
-  if (o->super.super.req_persistent) {
+  if (coll_smelt_is_persistent(o)) {
     s->on_network = s->persistent[i];
     error = s->on_network->req_start(1, &s->on_network);
   } else {
@@ -118,14 +114,14 @@ static int call_barrier(operation *o, int i, struct ompi_info_t *info, ompi_requ
   struct ompi_communicator_t *rail = o->nodes->rail;
   mca_coll_base_comm_coll_t *coll = rail->c_coll;
   (void)i;
-  return o->super.super.req_persistent ? coll->coll_barrier_init(rail, info, request, coll->coll_barrier_init_module)
-                                       : coll->coll_ibarrier(rail, request, coll->coll_ibarrier_module);
+  return coll_smelt_is_persistent(o) ? coll->coll_barrier_init(rail, info, request, coll->coll_barrier_init_module)
+                                     : coll->coll_ibarrier(rail, request, coll->coll_ibarrier_module);
 }
 
 static bool stage_of_barrier(operation *o, int stage) {
   static const smelt_fold arrive = {
       .element_bytes = 1, .into_right = nothing_to_combine, .flags = SMELT_FOLD_ANY_ORDER | SMELT_FOLD_COMMUTES};
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   const smelt_data token = {.base = &s->token}, arrived = {.base = &s->arrived};
   switch (stage) {
     case 0:
@@ -149,7 +145,7 @@ static bool has_gaps(const coll_smelt_call *call) {
 }
 
 static size_t room_of_broadcast(operation *o, char *memory) {
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   s->bytes = coll_smelt_bytes(o->call.type, o->call.count);
   if (!leads(o)) return 0;
   const bool aside = has_gaps(&o->call);
@@ -167,11 +163,12 @@ static int call_broadcast(operation *o, int i, struct ompi_info_t *info, ompi_re
   struct ompi_communicator_t *rail = o->nodes->rail;
   mca_coll_base_comm_coll_t *coll = rail->c_coll;
   (void)i;
-  return ON_RAIL(bcast, o->stages->mine, (coll_smelt_length)o->stages->bytes, &ompi_mpi_byte.dt, root_seat(o).node);
+  return ON_RAIL(bcast, stages_of(o)->mine, (coll_smelt_length)stages_of(o)->bytes, &ompi_mpi_byte.dt,
+                 root_seat(o).node);
 }
 
 static bool stage_of_broadcast(operation *o, int stage) {
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   const smelt_data *program = &o->terms.out.data;
   const bool aside = leads(o) && !program->base;
   const smelt_data data = aside ? (smelt_data){.base = s->mine} : *program;
@@ -211,11 +208,11 @@ static size_t slice_bytes(const operation *o) { return slice_of(o) * o->call.typ
 static way way_of(const operation *o) {
   const int nodes = o->nodes->nodes;
   if (coll_smelt_any_order(o->call.op, o->call.type) && coll_smelt_gapless(o->call.type)) return kLower;
-  return nodes == 2 || o->stages->bytes * (size_t)nodes <= kShort ? kWhole : kSliced;
+  return nodes == 2 || stages_of(o)->bytes * (size_t)nodes <= kShort ? kWhole : kSliced;
 }
 
 static size_t room_of_reduction(operation *o, char *memory) {
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   const size_t nodes = (size_t)o->nodes->nodes;
   s->bytes = coll_smelt_operand_bytes(&o->call);
   s->way = way_of(o);
@@ -235,13 +232,13 @@ static void close_reduction(operation *o) {
 
 /* Every node's operands, `bytes` apart: the last ones, which the others are combined into. */
 static char *last_of_all(const operation *o, size_t bytes) {
-  return o->stages->all + bytes * (size_t)(o->nodes->nodes - 1);
+  return stages_of(o)->all + bytes * (size_t)(o->nodes->nodes - 1);
 }
 static char *combine(operation *o, size_t bytes, size_t count) {
   const smelt_fold *fold = &o->terms.fold.fold;
   char *const result = last_of_all(o, bytes);
   for (int node = o->nodes->nodes - 2; node >= 0 && count > 0; --node)
-    fold->into_right(fold->context, o->stages->all + bytes * (size_t)node, result, count);
+    fold->into_right(fold->context, stages_of(o)->all + bytes * (size_t)node, result, count);
   return result;
 }
 /* The last slices may be shorter, or empty. */
@@ -265,7 +262,7 @@ static int by_lower(operation *o, struct ompi_info_t *info, ompi_request_t **req
   struct ompi_communicator_t *rail = o->nodes->rail;
   mca_coll_base_comm_coll_t *coll = rail->c_coll;
   const coll_smelt_call *call = &o->call;
-  char *const mine = o->stages->mine;
+  char *const mine = stages_of(o)->mine;
   if (to_all(o)) return ON_RAIL(allreduce, MPI_IN_PLACE, mine, call->count, call->type, call->op);
   return ON_RAIL(reduce, on_root_node(o) ? MPI_IN_PLACE : mine, on_root_node(o) ? mine : NULL, call->count, call->type,
                  call->op, root_seat(o).node);
@@ -275,7 +272,7 @@ static int call_reduction(operation *o, int i, struct ompi_info_t *info, ompi_re
   struct ompi_communicator_t *rail = o->nodes->rail;
   mca_coll_base_comm_coll_t *coll = rail->c_coll;
   struct ompi_datatype_t *byte = &ompi_mpi_byte.dt;
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   const coll_smelt_length length = (coll_smelt_length)slice_bytes(o);
   if (s->way == kLower) return by_lower(o, info, request);
   if (s->way == kWhole) return gather(o, s->mine, s->all, s->bytes, info, request);
@@ -289,7 +286,7 @@ static void leave(void *context, size_t offset, size_t bytes, const void *from) 
 }
 
 static void deliver(operation *o) {
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   smelt_data data = receives(o) ? o->terms.out.data : (smelt_data){.unpack = leave};
   if (!leader_receives(o)) return;
   if (leads(o)) data = (smelt_data){.base = s->way == kWhole ? combine(o, s->bytes, elements(o)) : s->mine};
@@ -298,7 +295,7 @@ static void deliver(operation *o) {
 }
 
 static bool stage_of_reduction(operation *o, int stage) {
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   const smelt_data *in = &o->terms.in.data, mine = {.base = leads(o) ? s->mine : NULL};
   switch (stage) {
     case 0:
@@ -325,12 +322,12 @@ static const course reduction_course = {
 
 /* --- allgather */
 
-static size_t row_at(const operation *o, int node) { return o->stages->bytes * (size_t)o->nodes->before[node]; }
+static size_t row_at(const operation *o, int node) { return stages_of(o)->bytes * (size_t)o->nodes->before[node]; }
 static bool in_place(const operation *o) { return o->call.send == MPI_IN_PLACE; }
 static bool elsewhere(const operation *o) { return !o->nodes->consecutive || !coll_smelt_gapless(o->call.type); }
 
 static size_t room_of_allgather(operation *o, char *memory) {
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   const int nodes = o->nodes->nodes;
   const size_t ints = leads(o) ? aligned((size_t)nodes * sizeof(int)) : 0;
   s->bytes = coll_smelt_bytes(o->call.type, o->call.count);
@@ -362,14 +359,14 @@ static int call_allgather(operation *o, int i, struct ompi_info_t *info, ompi_re
   struct ompi_communicator_t *rail = o->nodes->rail;
   mca_coll_base_comm_coll_t *coll = rail->c_coll;
   struct ompi_datatype_t *byte = &ompi_mpi_byte.dt;
-  const stages *s = o->stages;
+  const stages *s = stages_of(o);
   (void)i;
   return ON_RAIL(allgatherv, MPI_IN_PLACE, 0, byte, s->all, coll_smelt_counts_of(s->counts),
                  coll_smelt_places_of(s->places), byte);
 }
 
 static void from_leader(operation *o, int first, int last, smelt_request *request) {
-  const smelt_data rows = {.base = o->stages->all + row_at(o, first)};
+  const smelt_data rows = {.base = stages_of(o)->all + row_at(o, first)};
   broadcast_in_node(o, &rows, row_at(o, last) - row_at(o, first), 0, request);
 }
 
@@ -380,18 +377,18 @@ static void put_in_places(operation *o) {
   const int n = ompi_comm_size(nodes->comm), me = ompi_comm_rank(nodes->comm);
   for (int rank = 0; rank < n; ++rank) {
     const coll_smelt_seat seat = nodes->seats[rank];
-    const char *from = o->stages->all + o->stages->bytes * (size_t)(nodes->before[seat.node] + seat.place);
+    const char *from = stages_of(o)->all + stages_of(o)->bytes * (size_t)(nodes->before[seat.node] + seat.place);
     char *to = coll_smelt_block(call->receive, call->count, call->type, rank);
     if (in_place(o) && rank == me) continue;
     if (coll_smelt_gapless(call->type))
-      memcpy(to + call->type->super.true_lb, from, o->stages->bytes);
+      memcpy(to + call->type->super.true_lb, from, stages_of(o)->bytes);
     else
       coll_smelt_unpack(call->type, (size_t)call->count, to, from);
   }
 }
 
 static bool stage_of_allgather(operation *o, int stage) {
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   const int mine = o->nodes->mine.node;
   char *const row = s->all + row_at(o, mine);
   switch (stage) {
@@ -418,12 +415,12 @@ static bool stage_of_allgather(operation *o, int stage) {
 static const course allgather_course = {
     1, room_of_allgather, open_allgather, close_allgather, call_allgather, stage_of_allgather};
 
-/* --- what requests.c and nonblocking.c call */
+/* --- an operation of that kind */
 
-int coll_smelt_nodes_open(operation *o) {
-  o->stages->next = 0;
-  o->stages->error = OMPI_SUCCESS;
-  return o->stages->course->open(o);
+static int open(operation *o) {
+  stages_of(o)->next = 0;
+  stages_of(o)->error = OMPI_SUCCESS;
+  return stages_of(o)->course->open(o);
 }
 
 /* False: it is not complete. */
@@ -431,7 +428,7 @@ static bool group_is_done(stages *s, smelt_request *request) {
   int done;
   if (request->group) (void)smelt_group_test(request, &done);
   if (request->group) return false;
-  coll_smelt_note(&s->error, coll_smelt_nodes_code(request->result));
+  coll_smelt_note(&s->error, coll_smelt_code(request->result));
   *request = (smelt_request){0};
   return true;
 }
@@ -444,30 +441,24 @@ static bool network_is_done(stages *s) {
   return true;
 }
 
-bool coll_smelt_nodes_step(operation *o) {
-  stages *s = o->stages;
+static bool step(coll_smelt_queued *queued) {
+  operation *o = (operation *)queued;
+  stages *s = stages_of(o);
   do {
     if (!group_is_done(s, &o->request) || !group_is_done(s, &s->second) || !network_is_done(s)) return false;
   } while (s->course->stage(o, s->next++));
   s->course->close(o);
-  o->super.super.req_status.MPI_ERROR = s->error;
+  queued->super.super.req_status.MPI_ERROR = s->error;
   return true;
 }
 
-void coll_smelt_nodes_end(operation *o) {
-  if (!o->stages) return; /* there was no memory for it */
-  for (int i = 0; i < kMostCalls; ++i)
-    if (o->stages->persistent[i]) (void)ompi_request_free(&o->stages->persistent[i]);
-  memset(o->stages->persistent, 0, sizeof o->stages->persistent);
+static void end(operation *o) {
+  for (int i = 0; o->state && i < kMostCalls; ++i)
+    if (stages_of(o)->persistent[i]) (void)ompi_request_free(&stages_of(o)->persistent[i]);
+  if (coll_smelt_is_persistent(o) && o->group) coll_smelt_group_free(o->group);
 }
 
-void coll_smelt_nodes_free(operation *o) {
-  if (o->stages) free(o->stages->memory);
-  free(o->stages);
-  o->stages = NULL;
-}
-
-/* --- begun */
+static const coll_smelt_kind by_stages = {open, step, end};
 
 static const course *course_of(smelt_collective which) {
   switch (which) {
@@ -478,37 +469,46 @@ static const course *course_of(smelt_collective which) {
   }
 }
 
-/* Memory is kept for the next operation, unless there is much. False: there is none. */
 static bool make_room(operation *o) {
-  if (!o->stages && !(o->stages = calloc(1, sizeof *o->stages))) return false;
-  stages *s = o->stages;
+  stages *s = o->state = calloc(1, sizeof *s);
+  if (!s) return false;
   s->course = course_of(o->which);
-  o->request = s->second = (smelt_request){0};
-  s->on_network = NULL;
-  const size_t wanted = s->course->room(o, NULL);
-  if (wanted > s->memory_bytes || s->memory_bytes > kKept) {
-    free(s->memory);
-    s->memory_bytes = aligned(wanted < kLeast ? kLeast : wanted);
-    s->memory = aligned_alloc(kAlignment, s->memory_bytes);
-    if (!s->memory) return s->memory_bytes = 0, false;
-  }
-  (void)s->course->room(o, s->memory);
-  return true;
+  o->request = (smelt_request){0};
+  char *const memory = coll_smelt_operation_memory(o, s->course->room(o, NULL));
+  if (memory) (void)s->course->room(o, memory);
+  return memory != NULL;
 }
+
+static operation *operation_of(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call,
+                               smelt_group *group, bool persistent) {
+  operation *o = coll_smelt_operation_new(&by_stages, nodes->comm, nodes, persistent ? NULL : &nodes->lane, which, call,
+                                          persistent);
+  if (OPAL_UNLIKELY(!o)) return NULL;
+  o->nodes = nodes;
+  o->group = group;
+  return o;
+}
+
+/* --- begun */
 
 static int begin(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call,
                  ompi_request_t **request) {
-  operation *o = coll_smelt_nodes_operation_new(nodes, which, call, nodes->group, false);
+  operation *o = operation_of(nodes, which, call, nodes->group, false);
   if (OPAL_UNLIKELY(!o)) return OMPI_ERR_OUT_OF_RESOURCE;
-  const int error = make_room(o) ? coll_smelt_nodes_open(o) : OMPI_ERR_OUT_OF_RESOURCE;
-  if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) {
-    coll_smelt_operation_discard(o);
-    return error;
-  }
-  coll_smelt_increment(&coll_smelt_tally.nonblocking_served[which]);
-  *request = &o->super.super;
-  coll_smelt_post(o);
-  return OMPI_SUCCESS;
+  if (OPAL_UNLIKELY(!make_room(o))) return coll_smelt_operation_discard(o), OMPI_ERR_OUT_OF_RESOURCE;
+  return coll_smelt_operation_begin(o, request);
+}
+
+/* What a call moves, in bytes. */
+static size_t bytes_of(const coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call) {
+  if (which == SMELT_COLLECTIVE_BARRIER) return 0;
+  const size_t bytes = coll_smelt_bytes(call->type, call->count);
+  return which == SMELT_COLLECTIVE_ALLGATHER ? bytes * (size_t)ompi_comm_size(nodes->comm) : bytes;
+}
+/* Is there nothing to do? In place MPI says nothing of the sender's type. */
+static bool prepare(smelt_collective which, coll_smelt_call *call) {
+  if (which == SMELT_COLLECTIVE_ALLGATHER && call->send == MPI_IN_PLACE) call->send_count = 0, call->send_type = NULL;
+  return which != SMELT_COLLECTIVE_BARRIER && coll_smelt_bytes(call->type, call->count) == 0;
 }
 
 /* Combining node by node keeps the order of the ranks only where a node's ranks follow each other. */
@@ -518,14 +518,20 @@ static bool keeps_order(const coll_smelt_nodes *nodes, const coll_smelt_call *ca
 static bool is_ordered(const coll_smelt_call *call) { return call->op && !coll_smelt_any_order(call->op, call->type); }
 static size_t element_of(const coll_smelt_call *call) { return call->op ? call->type->super.size : 0; }
 
-/* Of so many bytes. True: it was ours, *code is what the call returns. */
-static bool begun(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, size_t bytes,
-                  ompi_request_t **request, int *code) {
-  if (!coll_smelt_nodes_take(nodes, which, is_ordered(call), bytes, element_of(call)) || !keeps_order(nodes, call)) {
+bool coll_smelt_nodes_begin(coll_smelt_nodes *nodes, smelt_collective which, coll_smelt_call *call,
+                            ompi_request_t **request, int *code) {
+  if (prepare(which, call)) {
+    *request = &ompi_request_empty;
+    return *code = OMPI_SUCCESS, true;
+  }
+  if (which == SMELT_COLLECTIVE_ALLREDUCE && coll_smelt_is_agreement(call->count, call->type, call->op)) return false;
+  if (!coll_smelt_nodes_may_begin(nodes, which, is_ordered(call), bytes_of(nodes, which, call), element_of(call)) ||
+      !keeps_order(nodes, call)) {
     coll_smelt_increment(&coll_smelt_tally.nonblocking_passed_on[which]);
     return false;
   }
   *code = begin(nodes, which, call, request);
+  if (OPAL_LIKELY(*code == OMPI_SUCCESS)) coll_smelt_increment(&coll_smelt_tally.nonblocking_served[which]);
   return true;
 }
 
@@ -540,7 +546,7 @@ static bool has_room(smelt_group *group, size_t bytes) {
 static operation *make(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, size_t bytes) {
   smelt_group *group = nodes->group ? coll_smelt_nodes_group_apart(nodes) : NULL;
   const bool grouped = nodes->group ? group && has_room(group, bytes) : true;
-  operation *o = coll_smelt_nodes_operation_new(nodes, which, call, group, true);
+  operation *o = operation_of(nodes, which, call, group, true);
   if (coll_smelt_nodes_agree(nodes, grouped && o && make_room(o))) return o;
   if (o)
     coll_smelt_operation_discard(o);
@@ -551,7 +557,7 @@ static operation *make(coll_smelt_nodes *nodes, smelt_collective which, const co
 
 /* The leaders' requests of the component below, in the same order on all of them. */
 static int make_calls(operation *o, struct ompi_info_t *info) {
-  stages *s = o->stages;
+  stages *s = stages_of(o);
   const int calls = s->course == &reduction_course && s->way != kSliced ? 1 : s->course->calls;
   int error = OMPI_SUCCESS;
   for (int i = 0; leads(o) && i < calls && error == OMPI_SUCCESS; ++i)
@@ -559,10 +565,12 @@ static int make_calls(operation *o, struct ompi_info_t *info) {
   return error;
 }
 
-static bool kept(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, size_t bytes,
-                 struct ompi_info_t *info, ompi_request_t **request, int *code) {
+bool coll_smelt_nodes_keep(coll_smelt_nodes *nodes, smelt_collective which, coll_smelt_call *call,
+                           struct ompi_info_t *info, ompi_request_t **request, int *code) {
+  if (prepare(which, call)) return false;
+  const size_t bytes = bytes_of(nodes, which, call);
   const bool ours =
-      coll_smelt_nodes_keep(nodes, which, is_ordered(call), bytes, element_of(call)) && keeps_order(nodes, call);
+      coll_smelt_nodes_may_keep(nodes, which, is_ordered(call), bytes, element_of(call)) && keeps_order(nodes, call);
   operation *o = ours ? make(nodes, which, call, bytes) : NULL;
   if (!o) {
     coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
@@ -574,142 +582,42 @@ static bool kept(coll_smelt_nodes *nodes, smelt_collective which, const coll_sme
     return true;
   }
   coll_smelt_increment(&coll_smelt_tally.persistent_served[which]);
-  *request = &o->super.super;
+  *request = &o->queued.super.super;
   return true;
 }
 
-/* --- the functions that Open MPI calls */
+/* --- blocking */
 
-int coll_smelt_nodes_ibarrier(struct ompi_communicator_t *comm, ompi_request_t **request,
-                              mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  int code;
-  if (begun(nodes, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, 0, request, &code)) return code;
-  return nodes->lower.ibarrier(comm, request, nodes->lower.ibarrier_module);
+/* The longest piece that is under way at a time: a long message goes in such, but for an allgather's. */
+static size_t piece_of(smelt_collective which, const coll_smelt_call *call, size_t bytes) {
+  if (which == SMELT_COLLECTIVE_ALLGATHER) return bytes;
+  const size_t longest = element_of(call) > COLL_SMELT_NODES_PIECE ? element_of(call) : COLL_SMELT_NODES_PIECE;
+  return bytes < longest ? bytes : longest;
 }
 
-int coll_smelt_nodes_barrier_init(struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                                  mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  int code;
-  if (kept(nodes, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, 0, info, request, &code)) return code;
-  return nodes->lower.barrier_init(comm, info, request, nodes->lower.barrier_init_module);
+static bool may_serve(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call) {
+  const size_t bytes = bytes_of(nodes, which, call);
+  if (!coll_smelt_nodes_may_serve(nodes, which, is_ordered(call), piece_of(which, call, bytes))) return false;
+  if (which == SMELT_COLLECTIVE_ALLGATHER) return bytes <= INT_MAX; /* the places of allgatherv are ints */
+  return element_of(call) <= nodes->element_limit && keeps_order(nodes, call);
 }
 
-int coll_smelt_nodes_ibcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                            struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.receive = buffer, .count = count, .type = type, .root = root};
-  const size_t bytes = coll_smelt_bytes(type, count);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (begun(nodes, SMELT_COLLECTIVE_BROADCAST, &call, bytes, request, &code)) return code;
-  return nodes->lower.ibcast(buffer, count, type, root, comm, request, nodes->lower.ibcast_module);
+static int cross(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call) {
+  switch (which) {
+    case SMELT_COLLECTIVE_BARRIER: return coll_smelt_nodes_cross_barrier(nodes);
+    case SMELT_COLLECTIVE_BROADCAST: return coll_smelt_nodes_cross_broadcast(nodes, call);
+    case SMELT_COLLECTIVE_ALLGATHER: return coll_smelt_nodes_cross_allgather(nodes, call);
+    default: return coll_smelt_nodes_cross_reduction(nodes, call, which == SMELT_COLLECTIVE_ALLREDUCE);
+  }
 }
 
-int coll_smelt_nodes_bcast_init(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                                struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                                mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.receive = buffer, .count = count, .type = type, .root = root};
-  const size_t bytes = coll_smelt_bytes(type, count);
-  int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_BROADCAST, &call, bytes, info, request, &code)) return code;
-  return nodes->lower.bcast_init(buffer, count, type, root, comm, info, request, nodes->lower.bcast_init_module);
-}
-
-/* MPI_Comm_idup agrees on numbers, one at a time (nonblocking.c). */
-static bool is_open_mpis_own(const coll_smelt_call *call) {
-  return call->count == 1 && call->type == &ompi_mpi_int.dt &&
-         (call->op == &ompi_mpi_op_max.op || call->op == &ompi_mpi_op_min.op);
-}
-
-int coll_smelt_nodes_ireduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                             struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, ompi_request_t **request,
-                             mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op, .root = root};
-  const size_t bytes = coll_smelt_operand_bytes(&call);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (begun(nodes, SMELT_COLLECTIVE_REDUCE, &call, bytes, request, &code)) return code;
-  return nodes->lower.ireduce(send, receive, count, type, op, root, comm, request, nodes->lower.ireduce_module);
-}
-
-int coll_smelt_nodes_reduce_init(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                                 struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
-                                 struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op, .root = root};
-  const size_t bytes = coll_smelt_operand_bytes(&call);
-  int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_REDUCE, &call, bytes, info, request, &code)) return code;
-  return nodes->lower.reduce_init(send, receive, count, type, op, root, comm, info, request,
-                                  nodes->lower.reduce_init_module);
-}
-
-int coll_smelt_nodes_iallreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                                struct ompi_op_t *op, struct ompi_communicator_t *comm, ompi_request_t **request,
-                                mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
-  const size_t bytes = coll_smelt_operand_bytes(&call);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (!is_open_mpis_own(&call) && begun(nodes, SMELT_COLLECTIVE_ALLREDUCE, &call, bytes, request, &code)) return code;
-  return nodes->lower.iallreduce(send, receive, count, type, op, comm, request, nodes->lower.iallreduce_module);
-}
-
-int coll_smelt_nodes_allreduce_init(const void *send, void *receive, coll_smelt_length count,
-                                    struct ompi_datatype_t *type, struct ompi_op_t *op,
-                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                    ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
-  const size_t bytes = coll_smelt_operand_bytes(&call);
-  int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_ALLREDUCE, &call, bytes, info, request, &code)) return code;
-  return nodes->lower.allreduce_init(send, receive, count, type, op, comm, info, request,
-                                     nodes->lower.allreduce_init_module);
-}
-
-static size_t bytes_of_all(const coll_smelt_nodes *nodes, const coll_smelt_call *call) {
-  return coll_smelt_bytes(call->type, call->count) * (size_t)ompi_comm_size(nodes->comm);
-}
-
-int coll_smelt_nodes_iallgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                                void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                                struct ompi_communicator_t *comm, ompi_request_t **request,
-                                mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send,
-                                .send_count = send_count,
-                                .send_type = send == MPI_IN_PLACE ? NULL : send_type,
-                                .receive = receive,
-                                .count = count,
-                                .type = type};
-  const size_t bytes = bytes_of_all(nodes, &call);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (begun(nodes, SMELT_COLLECTIVE_ALLGATHER, &call, bytes, request, &code)) return code;
-  return nodes->lower.iallgather(send, send_count, send_type, receive, count, type, comm, request,
-                                 nodes->lower.iallgather_module);
-}
-
-int coll_smelt_nodes_allgather_init(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                                    void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                    ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send,
-                                .send_count = send_count,
-                                .send_type = send == MPI_IN_PLACE ? NULL : send_type,
-                                .receive = receive,
-                                .count = count,
-                                .type = type};
-  const size_t bytes = bytes_of_all(nodes, &call);
-  int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_ALLGATHER, &call, bytes, info, request, &code)) return code;
-  return nodes->lower.allgather_init(send, send_count, send_type, receive, count, type, comm, info, request,
-                                     nodes->lower.allgather_init_module);
+bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, coll_smelt_call *call, int *code) {
+  if (prepare(which, call)) return *code = OMPI_SUCCESS, true;
+  if (OPAL_UNLIKELY(!may_serve(nodes, which, call))) {
+    coll_smelt_nodes_passed_on(nodes, which);
+    return false;
+  }
+  coll_smelt_increment(&coll_smelt_tally.served[which]);
+  *code = cross(nodes, which, call);
+  return true;
 }

@@ -1,0 +1,21 @@
+/* The collectives of communicators over several nodes. */
+#ifndef COLL_SMELT_NODE_STAGES_H
+#define COLL_SMELT_NODE_STAGES_H
+
+#include "nodes.h"
+#include "requests.h"
+
+/* Blocking, nonblocking and persistent. True: the call was ours, and *code is what it returns. `call` is prepared. */
+bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, coll_smelt_call *call, int *code);
+bool coll_smelt_nodes_begin(coll_smelt_nodes *nodes, smelt_collective which, coll_smelt_call *call,
+                            ompi_request_t **request, int *code);
+bool coll_smelt_nodes_keep(coll_smelt_nodes *nodes, smelt_collective which, coll_smelt_call *call,
+                           struct ompi_info_t *info, ompi_request_t **request, int *code);
+
+/* The blocking forms; Open MPI codes. */
+int coll_smelt_nodes_cross_barrier(coll_smelt_nodes *nodes);
+int coll_smelt_nodes_cross_broadcast(coll_smelt_nodes *nodes, const coll_smelt_call *call);
+int coll_smelt_nodes_cross_reduction(coll_smelt_nodes *nodes, const coll_smelt_call *call, bool to_all);
+int coll_smelt_nodes_cross_allgather(coll_smelt_nodes *nodes, const coll_smelt_call *call);
+
+#endif
