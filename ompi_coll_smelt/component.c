@@ -4,7 +4,9 @@
  *   component.c          the component
  *   offers.c             the life of a module: offered, enabled, disabled
  *   functions.c          the functions that Open MPI calls, made of the table and of arguments.h
- *   node_stages.c        communicators over several nodes: the collectives (node_barrier.c and so on)
+ *   node_calls.c         communicators over several nodes: their calls
+ *   node_barrier.c, node_broadcast.c, node_reductions.c, node_allgather.c
+ *                        the same: the collectives, as rows of stages (node_stages.c)
  *   nodes.c              the same: who is where, the group of each node, the leaders
  *   nonblocking.c        nonblocking and persistent calls within one machine
  *   neighbour_messages.c  those that no group serves and Open MPI would answer wrongly

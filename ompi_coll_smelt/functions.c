@@ -5,7 +5,7 @@
 
 #include "arguments.h"
 #include "first_reductions.h"
-#include "node_stages.h"
+#include "node_calls.h"
 #include "nonblocking.h"
 
 /* The blocking form within one machine; true: the call was ours, and *code is what it returns. The group says -ENOTSUP

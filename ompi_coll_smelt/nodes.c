@@ -6,7 +6,8 @@
  *   node_broadcast.c    within the root's node; from its leader to the others; within theirs
  *   node_reductions.c   within each node, to its leader; between the leaders; back
  *   node_allgather.c    within each node; between the leaders; what they have got, within each node
- *   node_stages.c       the nonblocking and the persistent forms of these
+ *   node_stages.c       how these are run, blocking or not
+ *   node_calls.c        the calls, and what all ranks must agree on before
  *
  * Such a communicator's module is another one than that of a communicator within one node. Once it has been used for a
  * while, or for a reduction whose bits depend on the order, which must not depend on the communicator's age, the ranks

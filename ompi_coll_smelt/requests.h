@@ -8,7 +8,7 @@
 typedef struct coll_smelt_operation coll_smelt_operation;
 
 /* How an operation is carried out: by a group (nonblocking.c), by messages (neighbour_messages.c), or over several
- * nodes (node_stages.c). */
+ * nodes (node_calls.c). */
 typedef struct coll_smelt_kind {
   int (*open)(coll_smelt_operation *operation); /* each time it starts; an Open MPI code */
   bool (*step)(coll_smelt_queued *operation);   /* lanes.h */
