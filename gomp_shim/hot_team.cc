@@ -28,109 +28,9 @@ constinit thread_local ThreadsOwn smelt_gomp_own;
 
 namespace {
 
-// Once a program has used target regions with nowait: tasks that fall back to the host run regions on threads, and in
-// states, that nobody can tell from the serial part.
-std::atomic<bool> targets_seen{false};
 // libgomp's state of a thread was not found, or did not behave as expected: no more hot teams in this process.
 std::atomic<bool> state_unknown{false};
 std::atomic<uint64_t> generations{0};
-
-// The same of a surplus thread (surplus.h), from the meeting on.
-void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
-  Region& region = *hot.region;
-  Lent& self = lend(*hot.surplus, me);
-  smelt_gomp_lent = &self;
-  uint64_t epoch = hot.first_epoch;
-  for (bool stops = false;;) {
-    ForkMessage message;
-    while (!await_lent(self, epoch, stops, &message)) {
-      region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
-      alone(self);
-      end_episode(position);
-      stops = false;
-    }
-    if (!message.function) break;
-    position.epoch = epoch;
-    position.unmarked = 1;
-    if (message.extra) begin_loop(position, *static_cast<const LoopCall*>(message.extra), message.function);
-    message.function(message.data);
-    epoch = position.epoch + 1;
-    stops = !next_is_real(position);
-    if (stops) {
-      arrive_lent(self, epoch);
-    } else {
-      alone(self);
-      end_episode(position);
-    }
-  }
-  leave_lent(self);
-  smelt_gomp_lent = nullptr;
-}
-
-// A worker's life between start and cool.
-// Aligned, as run_region(): of regions in a tight loop the pace depends on where the two begin (82 to 97 ns were seen),
-// and what stands before them should not change it.
-[[gnu::aligned(64)]] void dock(void* word) {
-  HotTeam& hot = *static_cast<HotTeam*>(word);
-  Region& region = *hot.region;
-  const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
-  const uint64_t generation = hot.generation;
-  const WaitPolicy& policy = hot.policy;
-  if (!hot.lends)
-    region.cpus[me].store(os::current_cpu(), std::memory_order_relaxed);
-  else if (const LentBlock& block = *hot.surplus->lent[me].block; me == block.first)
-    region.cpus[&block - hot.surplus->block].store(os::current_cpu(), std::memory_order_relaxed);
-  hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpus` after it has seen all of them
-  if (hot.canary) hot.canary->follow(me, policy);
-  if (!wait_briefly(hot.ready.epoch, generation, policy)) wait_slowly(hot.ready, generation, nullptr, policy);
-
-  if (!hot.fork) return;
-  ForkJoin& fork = *hot.fork;
-  Position& position = smelt_gomp_position;
-  const Position before = position;
-  uint64_t epoch = hot.first_epoch;
-  position = {1, me, &region.real_epoch, epoch, nullptr, hot.barrier, &region, hot.level};
-  smelt_gomp_own.docked_in = &hot;
-  if (hot.lends) {
-    dock_lent(hot, me, position);
-    end_kept();
-    smelt_gomp_own.docked_in = nullptr;
-    position = before;
-    return;
-  }
-  const std::atomic<uint64_t>* stop = nullptr;  // nobody makes tasks before the first fork
-  // In a crowd with tasks. Who has yielded till the fork makes tasks at once, against whoever else did, and is done
-  // before the rest gets a CPU; who has slept gets one early, and the queue is shared as under stock. (PARALLEL TASK
-  // of epcc/taskbench, 4 threads on 2 CPUs: stock / Smelt 0.3 without this.)
-  bool asleep = false;
-  for (;;) {
-    ForkMessage message;
-    while (!fork.await(me, epoch, stop, &message, asleep)) {
-      // Arrived, and then somebody who had not made a task: this join is another one. position.epoch still numbers it.
-      region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
-      end_episode(position);
-      stop = nullptr;
-      asleep = hot.barrier->is_crowd();
-    }
-    if (!message.function) break;
-    position.epoch = epoch;
-    position.unmarked = 1;
-    position.reals = position.assumed = 0;
-    if (message.extra) begin_loop(position, *static_cast<const LoopCall*>(message.extra), message.function);
-    message.function(message.data);
-    epoch = position.epoch + 1;
-    stop = &region.real_epoch;
-    asleep = false;
-    if (next_is_real(position) || !fork.arrive(me, epoch, stop)) {
-      end_episode(position);
-      stop = nullptr;
-      asleep = hot.barrier->is_crowd();
-    }
-  }
-  end_kept();
-  smelt_gomp_own.docked_in = nullptr;
-  position = before;
-}
 
 // Runs one region as the master. The hot team is parked and fits.
 [[gnu::aligned(64)]] void run_region(HotTeam& hot, const RegionCall& call) {
@@ -152,7 +52,7 @@ void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
   hot.state.restore_range(hot.inside_image);
   Region** const link = swap_next_region(&region.deeper);
   Position& position = smelt_gomp_position;
-  position = {1, 0, &region.real_epoch, first, nullptr, hot.barrier, &region, hot.level};
+  position = position_in(region, hot.barrier, 0, first, hot.level);
   count(region.counters.regions);
   count(region.counters.hot);
   if (call.loop) begin_loop(position, hot.loop, call.function);
@@ -341,19 +241,6 @@ bool dismiss(HotTeam& hot, uint32_t given) {
   return built;
 }
 
-// Is the range all that libgomp's answers depend on? The master is inside, and then in the serial part.
-bool can_swap(HotTeam& hot) {
-  hot.state.save_range(&hot.inside_image);
-  hot.state.restore_range(hot.serial);
-  const bool serial = REAL(omp_get_level)() == hot.level - 1 && REAL(omp_get_num_threads)() == hot.size_around &&
-                      hot.state.same_as(hot.serial);
-  hot.state.restore_range(hot.inside_image);
-  const bool inside =
-      REAL(omp_get_level)() == hot.level && static_cast<uint32_t>(REAL(omp_get_num_threads)()) == hot.size;
-  hot.state.restore_range(hot.serial);
-  return serial && inside;
-}
-
 // Lets the workers into a libgomp region and checks that the master's state can be changed back and forth.
 bool start(HotTeam& hot, uint32_t size) {
   if (hot.state.words() == 0) return false;
@@ -367,12 +254,14 @@ bool start(HotTeam& hot, uint32_t size) {
     add_parked(hot);
   else
     smelt_gomp_hot = &hot;
-  if (can_swap(hot)) return true;
+  if (hot.can_swap({hot.level - 1, hot.size_around}, {hot.level, static_cast<int>(hot.size)})) return true;
   end(hot);
   return false;
 }
 
 }  // namespace
+
+std::atomic<bool> targets_seen{false};
 
 void begin_loop(Position& position, const LoopCall& loop, GompFunction function) {
   if (begin_dynamic(position, loop, function)) return;
@@ -448,16 +337,14 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
 }
 
 void send_home(HotTeam& hot, ThreadState& here) {
-  StateImage now;
-  here.save_range(&now);
-  here.restore_range(hot.inside_image);
-  hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
-  if (hot.lends) {
-    release_block(*hot.surplus->lent, hot.epoch, {});
-    leave_lent(*hot.surplus->lent);
-  }
-  REAL(GOMP_parallel_end)();
-  here.restore_range(now);
+  here.while_in(hot.inside_image, [&] {
+    hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
+    if (hot.lends) {
+      release_block(*hot.surplus->lent, hot.epoch, {});
+      leave_lent(*hot.surplus->lent);
+    }
+    REAL(GOMP_parallel_end)();
+  });
 }
 
 void cool(const char* why) {
@@ -500,7 +387,7 @@ const char* why_not_kept(const Region& region, const RegionCall& call, uint32_t 
   if (REAL(omp_get_active_level)() >= REAL(omp_get_max_active_levels)()) return "deeper than active levels may be";
   const Position& around = smelt_gomp_position;
   if (!around.barrier || REAL(omp_get_level)() != around.level) return "inside a region that is libgomp's alone";
-  // An undeferred task marks nothing (own_tasks.cc), and its settings are its own.
+  // An undeferred task marks nothing (task_entries.cc), and its settings are its own.
   if (is_explicit(around) || next_is_real(around)) return "tasks";
   return nullptr;
 }
@@ -622,103 +509,4 @@ void free_hot(Region& region) {
   region.hot = nullptr;
 }
 
-namespace {
-
-// Something begins that cannot bear parked workers, nor the state of a thread changed back and forth.
-void end_teams() {
-  if (!active()) return;
-  note_unseen_region();
-  if (Lent* const self = smelt_gomp_lent) alone(*self);
-  end_kept();
-  cool("something begins that cannot bear parked workers");
-}
-
-// Around a target region that the thread runs itself, on the host: libgomp gives it an empty state for the time being.
-// A hot team that is parked stays so, and regions inside are libgomp's (enter()).
-class OnHost {
- public:
-  OnHost() : parked_(smelt_gomp_hot && !smelt_gomp_hot->inside ? smelt_gomp_hot : nullptr) {
-    if (parked_)
-      parked_->inside = true;
-    else if (smelt_gomp_hot || smelt_gomp_lent || next_region_inside())
-      end_teams();
-    else
-      note_unseen_region();
-    ++smelt_gomp_own.forbidden;
-  }
-  ~OnHost() {
-    --smelt_gomp_own.forbidden;
-    if (parked_) parked_->inside = false;
-  }
-  OnHost(const OnHost&) = delete;
-  OnHost& operator=(const OnHost&) = delete;
-
- private:
-  HotTeam* const parked_;
-};
-
-}  // namespace
 }  // namespace smelt::gomp
-
-using namespace smelt::gomp;
-
-extern "C" {
-
-void smelt_gomp_cool(void) {
-  end_teams();
-  // After omp_pause, libgomp must make its pool before the state of a thread in it can be learnt: taken for a part of
-  // the team's state, the pool would come and go with it.
-  expect_new_pool();
-}
-
-void smelt_gomp_note(void) {
-  if (!active()) return;
-  smelt_gomp_own.settings += 2;
-  if (smelt_gomp_own_tasks) note_settings(smelt_gomp_position);
-  // In a region, the settings are the implicit task's, which stock would make anew for the next one.
-  if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
-    hot->spoiled.store(true, std::memory_order_relaxed);
-    hot->compare = true;
-  } else if (smelt_gomp_own.docked_in) {
-    // Relaxed: the master sees it, since this thread has not arrived at the join yet.
-    smelt_gomp_own.docked_in->spoiled.store(true, std::memory_order_relaxed);
-  } else if ((smelt_gomp_own.settings & 1) == 0) {
-    // For a thread's first setting of its own libgomp makes it a block of them, and gives its key the value that we
-    // have taken away.
-    if (REAL(omp_get_level)() != 0) return;
-    if (hot) cool("the thread's first setting");
-    smelt_gomp_own.settings |= 1;
-  } else if (hot) {
-    hot->compare = true;
-  }
-}
-
-void GOMP_teams_reg(GompFunction function, void* data, unsigned teams, unsigned limit, unsigned flags) {
-  end_teams();
-  ++smelt_gomp_own.forbidden;
-  STOCK(GOMP_teams_reg)(function, data, teams, limit, flags);
-  --smelt_gomp_own.forbidden;
-}
-
-void GOMP_target(int device, GompFunction function, const void* unused, size_t count, void** addresses, size_t* sizes,
-                 unsigned char* kinds) {
-  const OnHost here;
-  STOCK(GOMP_target)(device, function, unused, count, addresses, sizes, kinds);
-}
-
-void GOMP_target_ext(int device, GompFunction function, size_t count, void** addresses, size_t* sizes,
-                     unsigned short* kinds, unsigned flags, void** depend, void** args) {
-  constexpr unsigned kNowait = 1;
-  if ((flags & kNowait) == 0) {
-    if (depend) smelt_gomp_mark();  // libgomp knows nothing of tasks of ours that it is to wait for
-    const OnHost here;
-    STOCK(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
-    return;
-  }
-  targets_seen.store(true, std::memory_order_relaxed);
-  end_teams();
-  smelt_gomp_mark();  // it makes a task
-  STOCK(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
-}
-
-}  // extern "C"

@@ -89,22 +89,19 @@ struct Surplus;
 // The holder of a kept team: parked.h.
 enum Holder : uint32_t { kNone, kParked, kMaster, kOther };
 
-struct HotTeam {
+struct HotTeam : SwappedState {
   // The master's.
   Region* region;
-  Team* team;  // barrier and fork of this size
-  ThreadState state;
-  StateImage serial;        // whole block, outside regions; nested: the range is of the region just entered
-  StateImage inside_image;  // range, inside regions
-  Icvs icvs;                // of the serial part, when they were last compared
-  Icvs taken;               // that the regions inherit
-  uint32_t settings;        // nested: ThreadsOwn::settings at the start
-  bool active;              // workers are in dock()
-  bool inside;              // the master is in a region (or in a team of one beside the parked team)
-  bool compare;             // a setting was touched in the serial part
-  bool stale;               // `icvs` and `taken` differ
-  Surplus* surplus;         // surplus.h; kept for the next team of that shape
-  bool lends;               // its threads are surplus ones
+  Team* team;         // barrier and fork of this size
+  Icvs icvs;          // of the serial part, when they were last compared
+  Icvs taken;         // that the regions inherit
+  uint32_t settings;  // nested: ThreadsOwn::settings at the start
+  bool active;        // workers are in dock()
+  bool inside;        // the master is in a region (or in a team of one beside the parked team)
+  bool compare;       // a setting was touched in the serial part
+  bool stale;         // `icvs` and `taken` differ
+  Surplus* surplus;   // surplus.h; kept for the next team of that shape
+  bool lends;         // its threads are surplus ones
   uint32_t size;
   uint64_t epoch;              // last episode; the next fork carries it
   uint64_t regions;            // since the start
@@ -170,6 +167,13 @@ void wake_joining(HotTeam& hot);
 
 // Ends the teams that the calling thread keeps for regions inside the one it is in.
 void end_kept();
+
+// A worker's life between the team's start and its end; `word` is the HotTeam.
+void dock(void* word);
+
+// Once a program has used target regions with nowait: tasks that fall back to the host run regions on threads, and in
+// states, that nobody can tell from the serial part.
+extern std::atomic<bool> targets_seen __attribute__((visibility("hidden")));
 
 // For solo.cc.
 void end_teams_at(Region& region);  // that the calling thread keeps there; it is around them

@@ -103,10 +103,7 @@ extern bool regions_inherit;
 enum Settings : uint32_t { kUnchanged, kNoting, kChanged };
 
 // A team of one thread, kept for the next region of one (solo.h). Its thread's alone.
-struct Solo {
-  ThreadState state;
-  StateImage serial;        // around it: whole block; inside other regions, the range is of the region just entered
-  StateImage inside_image;  // range, inside
+struct Solo : SwappedState {
   Icvs icvs;
   uint32_t settings;           // ThreadsOwn::settings when `icvs` was compared
   const RegionRecord* around;  // the region around; nullptr: none, the serial part

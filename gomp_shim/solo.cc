@@ -19,26 +19,10 @@ void nothing(void*) {}
 
 // The calling thread takes on the state inside the team, and leaves it for good.
 void end_team(Solo& solo) {
-  StateImage now;
-  solo.state.save_range(&now);
-  solo.state.restore_range(solo.inside_image);
-  REAL(GOMP_parallel_end)();
-  solo.state.restore_range(now);
+  solo.state.while_in(solo.inside_image, [] { REAL(GOMP_parallel_end)(); });
 }
 
 bool is_inside(const Solo& solo) { return REAL(omp_get_num_threads)() == 1 && REAL(omp_get_level)() == solo.level; }
-
-// Is the range all that libgomp's answers depend on? The thread is inside, and then around.
-bool can_swap(Solo& solo, int size_around) {
-  solo.state.save_range(&solo.inside_image);
-  solo.state.restore_range(solo.serial);
-  const bool around = REAL(omp_get_level)() == solo.level - 1 && REAL(omp_get_num_threads)() == size_around &&
-                      solo.state.same_as(solo.serial);
-  solo.state.restore_range(solo.inside_image);
-  const bool inside = is_inside(solo);
-  solo.state.restore_range(solo.serial);
-  return around && inside;
-}
 
 // Makes the team. False: libgomp's state of the thread does not behave as we know it.
 bool start(Region& one, const RegionRecord* around) {
@@ -58,7 +42,7 @@ bool start(Region& one, const RegionRecord* around) {
     REAL(GOMP_parallel_end)();
     return false;
   }
-  solo.active = can_swap(solo, size_around);
+  solo.active = solo.can_swap({solo.level - 1, size_around}, {solo.level, 1});
   if (!solo.active) end_team(solo);
   return solo.active;
 }
@@ -138,7 +122,7 @@ bool run_solo(Region& region, const RegionCall& call) {
   if (parked) parked->inside = true;
   solo.state.restore_range(solo.inside_image);
   Region** const link = swap_next_region(&one.deeper);
-  position = {1, 0, &one.real_epoch, solo.epoch, nullptr, one.last_team->made.barrier, &one, solo.level};
+  position = position_in(one, one.last_team->made.barrier, 0, solo.epoch, solo.level);
   count(region.counters.hot);
   if (call.loop) begin_loop(position, *call.loop, call.function);
 

@@ -81,7 +81,7 @@
 1:      b       smelt_gomp_\name
         .endm
 
-        // GOMP_task: deferred in w5, flags in w6. That any is run at once when the deque is long, own_tasks.cc sees to.
+        // GOMP_task: deferred in w5, flags in w6. That any is run at once when the deque is long, task_entries.cc sees to.
         .macro MAKING_STUB name
         BEGIN   \name
         cbnz    w5, 2f

@@ -140,6 +140,9 @@ bool give_way(Lent& self);
 // It is about to block in the kernel: from now on it has a kernel thread to itself, until its next barrier.
 void alone(Lent& self);
 
+// Does its block's carrier run it, and not a kernel thread that it has to itself?
+inline bool is_on_carrier(const Lent& self) { return self.on == self.block->first; }
+
 // Somebody has marked a barrier: whoever sleeps looks.
 void ring_all(Surplus& surplus);
 

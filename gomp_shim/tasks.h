@@ -1,6 +1,6 @@
 // Before a task is made, the maker's next barrier is marked as real: openmp/episodes.h.
 //
-// libgomp's entry points that make tasks are, but for GOMP_task (own_tasks.cc), not wrapped in C. A stub in assembly
+// libgomp's entry points that make tasks are, but for GOMP_task (task_entries.cc), not wrapped in C. A stub in assembly
 // compares, marks in the rare case, restores all argument registers and jumps on (stubs_<isa>.S).
 #pragma once
 

@@ -9,12 +9,12 @@
 //
 // And for the sake of a team's first region:
 //   pthread_create           a new thread of libgomp's does not begin on its maker's CPU
-#include <dlfcn.h>
 #include <pthread.h>
 #include <threads.h>
 #include <cerrno>
 
 #include "base/os/os.h"
+#include "openmp/behind.h"
 #include "openmp/new_thread.h"
 #include "parked.h"
 #include "policy/wait.h"
@@ -31,17 +31,6 @@ __asm__(".symver libc_setspecific, __pthread_setspecific@GLIBC_2.17");
 
 namespace smelt::gomp {
 namespace {
-
-// The next function of that name behind ours.
-template <typename Function>
-Function behind(std::atomic<Function>& found, const char* name) {
-  Function function = found.load(std::memory_order_relaxed);  // code needs no ordering
-  if (!function) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-    found.store(function, std::memory_order_relaxed);
-  }
-  return function;
-}
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 std::atomic<Create> found_create{nullptr};

@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "parked.h"
+#include "real.h"
 
 namespace smelt::gomp {
 namespace {
@@ -124,6 +125,19 @@ void PoolWord::after_first_region() {
 void PoolWord::forget_pool() {
   const uint32_t index = index_.load(std::memory_order_relaxed);
   if (index < state_.words()) state_.clear_word(index);
+}
+
+bool SwappedState::can_swap(const Whereabouts& around, const Whereabouts& inside) {
+  const auto is_at = [](const Whereabouts& at) {
+    return REAL(omp_get_level)() == at.level && REAL(omp_get_num_threads)() == at.threads;
+  };
+  state.save_range(&inside_image);
+  state.restore_range(serial);
+  const bool is_around = is_at(around) && state.same_as(serial);
+  state.restore_range(inside_image);
+  const bool is_inside = is_at(inside);
+  state.restore_range(serial);
+  return is_around && is_inside;
 }
 
 }  // namespace smelt::gomp

@@ -90,6 +90,16 @@ class ThreadState {
   }
   void clear_word(uint32_t index) { block_[index] = 0; }
 
+  // Does something with the range as it is in that image, and has it as it is now again.
+  template <typename What>
+  void while_in(const StateImage& image, What what) const {
+    StateImage now;
+    save_range(&now);
+    restore_range(image);
+    what();
+    restore_range(now);
+  }
+
  private:
   // Other types' memory: libgomp's, written in calls that the compiler cannot see through.
   using Word [[gnu::may_alias]] = uint64_t;
@@ -97,6 +107,21 @@ class ThreadState {
   uint32_t words_ = 0;
   uint32_t begin_ = 0, end_ = 0;
   void* held_ = nullptr;  // of libgomp's key
+};
+
+// What libgomp answers a thread that asks where it is.
+struct Whereabouts {
+  int level, threads;  // omp_get_level(), omp_get_num_threads()
+};
+
+// The state of a team's master, which is changed back and forth between the team and what is around it.
+struct SwappedState {
+  ThreadState state;
+  StateImage serial;        // whole block, around; inside other regions, the range is of the region just entered
+  StateImage inside_image;  // range, inside
+
+  // Is the range all that libgomp's answers depend on? The thread is inside, and then around.
+  bool can_swap(const Whereabouts& around, const Whereabouts& inside);
 };
 
 // Where libgomp keeps the pointer to a thread's pool; of a master's outermost regions.

@@ -3,11 +3,11 @@
 // Unlike libgomp's, it sets its mask before it waits for its maker: with threads that are bound, to its place, and else
 // to what the process had when libomp began. So it is left alone where anything binds it, and where its maker's mask is
 // another by now.
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include "base/options.h"
+#include "openmp/behind.h"
 #include "openmp/new_thread.h"
 #include "policy/wait.h"
 #include "real.h"
@@ -19,14 +19,7 @@ namespace {
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 std::atomic<Create> found{nullptr};
 
-Create real_create() {
-  Create create = found.load(std::memory_order_relaxed);  // code needs no ordering
-  if (!create) {
-    create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-    found.store(create, std::memory_order_relaxed);
-  }
-  return create;
-}
+Create real_create() { return behind(found, "pthread_create"); }
 
 cpu_set_t at_start;  // written while resolving, as the next; read where there is a runtime
 std::atomic<bool> may_move{false};

@@ -49,8 +49,4 @@ SAME_TYPES(alltoall, neighbor_alltoall)
 SAME_TYPES(alltoallv, neighbor_alltoallv)
 #undef SAME_TYPES
 
-/* A function of the component's own name. */
-#define COLL_SMELT_OFFER(module, name) COLL_SMELT_OFFER_AS(module, name, coll_smelt_##name)
-#define COLL_SMELT_INSTALL(module, comm, name) COLL_SMELT_INSTALL_AS(module, comm, name, coll_smelt_##name)
-
 #endif

@@ -2,21 +2,11 @@
 #ifndef COLL_SMELT_COMPAT_5_0_H
 #define COLL_SMELT_COMPAT_5_0_H
 
+#include "compat_ints.h"
+
 #define COLL_SMELT_API MCA_COLL_BASE_VERSION_2_4_0
 #define COLL_SMELT_EXPORT __attribute__((visibility("default")))
 #define COLL_SMELT_POINTER
-
-typedef int coll_smelt_length;
-
-/* Of each block: its count, and its place in elements, or bytes, or those of MPI_Neighbor_alltoallw. */
-typedef const int *coll_smelt_counts;
-typedef const int *coll_smelt_places;
-typedef const MPI_Aint *coll_smelt_far_places;
-static inline size_t coll_smelt_count_of(coll_smelt_counts counts, int i) { return (size_t)counts[i]; }
-static inline ptrdiff_t coll_smelt_place_of(coll_smelt_places places, int i) { return places[i]; }
-static inline ptrdiff_t coll_smelt_far_place_of(coll_smelt_far_places places, int i) { return places[i]; }
-static inline coll_smelt_counts coll_smelt_counts_of(const int *counts) { return counts; }
-static inline coll_smelt_places coll_smelt_places_of(const int *places) { return places; }
 
 static inline bool coll_smelt_info_get(opal_info_t *info, const char *key, char *text, size_t room) {
   opal_cstring_t *value = NULL;
@@ -31,9 +21,5 @@ static inline bool coll_smelt_info_get(opal_info_t *info, const char *key, char 
 #define COLL_SMELT_NUMBER(comm, number) (*(number) = (comm)->c_index, OMPI_COMM_IS_GLOBAL_INDEX(comm) != 0)
 
 #define COLL_SMELT_BUILT_IN(framework, i) ((framework)->framework_static_components[i])
-
-#define COLL_SMELT_OFFER_AS(module, name, function) ((module)->super.coll_##name = (function))
-#define COLL_SMELT_INSTALL_AS(module, comm, name, function) ((void)0)
-#define COLL_SMELT_UNINSTALL(module, comm, name) ((void)0)
 
 #endif

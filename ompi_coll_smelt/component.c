@@ -1,18 +1,50 @@
-/* The component: what Open MPI finds in the file, and the decision which communicators are ours.
+/* Smelt as a collective component of Open MPI: the collectives of smelt/collectives.def. Here is what Open MPI finds in
+ * the file, and the decision which communicators are ours. The files, each using only those that follow it:
+ *
+ *   component.c          the component
+ *   offers.c             the life of a module: offered, enabled, disabled
+ *   functions.c          the functions that Open MPI calls, made of the table and of arguments.h
+ *   node_calls.c         communicators over several nodes: their calls
+ *   node_barrier.c, node_broadcast.c, node_reductions.c, node_allgather.c
+ *                        the same: the collectives, as rows of stages (node_stages.c)
+ *   nodes.c              the same: who is where, the group of each node, the leaders
+ *   nonblocking.c        nonblocking and persistent calls within one machine
+ *   neighbour_messages.c  those that no group serves and Open MPI would answer wrongly
+ *   first_reductions.c   reductions of a communicator that has no group yet
+ *   requests.c           requests of nonblocking and persistent calls
+ *   barrier.c, bcast.c, reduce.c, allreduce.c, reduce_scatter.c, scan.c
+ *                        the collectives within one machine (form.h)
+ *   allgather.c, alltoall.c, gather.c, scatter.c    those of blocks of one length
+ *   allgatherv.c, gatherv.c, scatterv.c             those of a row of blocks that differ (blocks.c)
+ *   exchange.c           all-to-all and neighbours (neighbours.c), with blocks that differ
+ *   module.c             a communicator's module and its group
+ *   lanes.c              the order of what is outstanding, and Open MPI's progress
+ *   lower.c, slots.def   the functions of the component below
+ *   users.c              whose nonblocking calls they are
+ *   data.c, fold.c       buffers and operations of MPI as the group wants them
+ *   sync.c               the info key that says what follows the calls
+ *   lower_components.c   `--mca coll smelt` alone: loads the components that serve everything else
+ *   stats.c, counters.c  what was served, for smelt run, for people, for MPI_T
+ *   say.c, parameters.c  lines for people, and what the user set
  *
  * That decision must be the same on all ranks, and nobody compares: it uses only what all of them know alike, the
  * communicator's kind, size and members, and settings that mpirun gives to all. What may differ (may this process open
  * the others' memory? is there enough?) is found out, and agreed on, when the group is created. */
-#include "coll_smelt.h"
-
-#include "counters.h"
-#include "nodes.h"
-#include "ompi/communicator/communicator.h"
+#include "lower_components.h"
+#include "module.h"
+#include "offers.h"
 #include "ompi/group/group.h"
+#include "parameters.h"
+#include "requests.h"
+#include "say.h"
+#include "stats.h"
+#include "sync.h"
 
 #include <smelt/base.h>
 #include <stdio.h>
 #include <string.h>
+
+extern COLL_SMELT_EXPORT mca_coll_base_component_t mca_coll_smelt_component;
 
 enum { kPriorityWhenNamed = 90 };
 
@@ -33,28 +65,31 @@ static bool same_series(void) {
 
 static int register_component(void) {
   if (!same_series()) return OPAL_ERR_NOT_AVAILABLE;
-  const mca_base_component_t *component = &mca_coll_smelt_component.super.collm_version;
-  coll_smelt_register_parameters(component);
+  const mca_base_component_t *component = &mca_coll_smelt_component.collm_version;
+  coll_smelt_register_parameters(component, coll_smelt_missing_components());
   coll_smelt_register_counters(component);
-  mca_coll_smelt_component.verbose = coll_smelt_setting("SMELT_VERBOSE", NULL);
-  mca_coll_smelt_component.patience = coll_smelt_setting("SMELT_PATIENCE", NULL);
-  mca_coll_smelt_component.several_nodes = coll_smelt_setting("SMELT_NODES", NULL);
+  coll_smelt_set.verbose = coll_smelt_setting("SMELT_VERBOSE", NULL);
+  coll_smelt_set.patience = coll_smelt_setting("SMELT_PATIENCE", NULL);
+  coll_smelt_set.several_nodes = coll_smelt_setting("SMELT_NODES", NULL);
   return OMPI_SUCCESS;
 }
 
 /* Who names us on the command line wants us used, and need not know of a second switch. */
 static int open_component(void) {
   bool set = false;
-  mca_coll_smelt_component.priority = coll_smelt_setting("SMELT_PRIORITY", &set);
-  if (!set && coll_smelt_selected_by_name()) mca_coll_smelt_component.priority = kPriorityWhenNamed;
+  coll_smelt_set.priority = coll_smelt_setting("SMELT_PRIORITY", &set);
+  if (!set && coll_smelt_selected_by_name()) coll_smelt_set.priority = kPriorityWhenNamed;
+  coll_smelt_lanes_begin();
   coll_smelt_requests_begin();
-  coll_smelt_add_lower_components(&mca_coll_smelt_component.super.collm_version);
+  coll_smelt_sync_begin(coll_smelt_is_settled);
+  coll_smelt_add_lower_components(&mca_coll_smelt_component.collm_version);
   return OMPI_SUCCESS;
 }
 
 /* A program may leave communicators behind, and with them groups that use the memory. */
 static int close_component(void) {
   coll_smelt_stats_end();
+  coll_smelt_lanes_end();
   coll_smelt_requests_end();
   if (coll_smelt_groups_alive() == 0) coll_smelt_pool_end(), smelt_groups_end();
   return OMPI_SUCCESS;
@@ -63,7 +98,7 @@ static int close_component(void) {
 static int init_query(bool progress_threads, bool threads) {
   (void)progress_threads;
   coll_smelt_tally.threads = threads;
-  if (mca_coll_smelt_component.priority > 0) {
+  if (coll_smelt_set.priority > 0) {
     coll_smelt_stats_begin();
     return OMPI_SUCCESS;
   }
@@ -86,33 +121,26 @@ static bool is_ours(struct ompi_communicator_t *comm) {
 }
 
 static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int *priority) {
-  *priority = mca_coll_smelt_component.priority;
+  *priority = coll_smelt_set.priority;
   if (*priority == 0 || !is_ours(comm)) return NULL;
   coll_smelt_stats_note(comm, NULL);
-  if (ompi_group_have_remote_peers(comm->c_local_group)) {
-    coll_smelt_nodes *nodes = mca_coll_smelt_component.several_nodes != 0 ? coll_smelt_nodes_new(comm) : NULL;
-    return nodes ? &nodes->super : NULL;
-  }
-  if (ompi_comm_size(comm) > SMELT_MAX_PARTICIPANTS) return NULL;
-  coll_smelt_module *module = coll_smelt_module_new(comm);
-  return module ? &module->super : NULL;
+  if (ompi_group_have_remote_peers(comm->c_local_group))
+    return coll_smelt_set.several_nodes != 0 ? coll_smelt_offer_nodes(comm) : NULL;
+  return ompi_comm_size(comm) <= SMELT_MAX_PARTICIPANTS ? coll_smelt_offer(comm) : NULL;
 }
 
-coll_smelt_component mca_coll_smelt_component = {
-    .super =
+mca_coll_base_component_t mca_coll_smelt_component = {
+    .collm_version =
         {
-            .collm_version =
-                {
-                    COLL_SMELT_API,
-                    .mca_component_name = "smelt",
-                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
-                    .mca_register_component_params = register_component,
-                    .mca_open_component = open_component,
-                    .mca_close_component = close_component,
-                },
-            .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
-            .collm_init_query = init_query,
-            .collm_comm_query = comm_query,
+            COLL_SMELT_API,
+            .mca_component_name = "smelt",
+            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+            .mca_register_component_params = register_component,
+            .mca_open_component = open_component,
+            .mca_close_component = close_component,
         },
+    .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
+    .collm_init_query = init_query,
+    .collm_comm_query = comm_query,
 };
 COLL_SMELT_POINTER

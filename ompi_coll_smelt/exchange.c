@@ -74,6 +74,7 @@ int coll_smelt_exchange_keep(const coll_smelt_module *module, coll_smelt_exchang
 }
 
 void coll_smelt_exchange_forget(const coll_smelt_module *module, coll_smelt_exchange *exchange) {
+  if (!exchange->out.kept) return;
   const int count = row_of(module, exchange, true).count + row_of(module, exchange, false).count;
   coll_smelt_part *parts = (coll_smelt_part *)exchange->out.kept;
   for (int k = 0; k < count; ++k)
@@ -100,11 +101,6 @@ static struct coll_smelt_lists *take_lists(coll_smelt_module *module, size_t blo
 static void give_lists(coll_smelt_module *module, struct coll_smelt_lists *lists) {
   free(atomic_exchange_explicit(&module->lists, lists, memory_order_acq_rel));
 }
-void coll_smelt_exchange_end(coll_smelt_module *module) {
-  give_lists(module, NULL);
-  free(module->neighbours);
-  module->neighbours = NULL;
-}
 
 /* --- the form */
 
@@ -130,7 +126,12 @@ static void list(const row *r, bool all, char *aside, bool packs, smelt_block *b
   }
 }
 
-static int open_exchange(coll_smelt_terms *terms, const coll_smelt_module *constant, const coll_smelt_call *call) {
+/* No rank knows what the others send, so a nonblocking one needs memory for messages of any length. */
+size_t coll_smelt_prepare_exchange(const coll_smelt_module *module, coll_smelt_call *call) {
+  return (void)module, (void)call, SIZE_MAX;
+}
+
+int coll_smelt_open_exchange(coll_smelt_terms *terms, const coll_smelt_module *constant, const coll_smelt_call *call) {
   coll_smelt_module *module = (coll_smelt_module *)constant;
   const coll_smelt_exchange *exchange = call->exchange;
   if (exchange->of_neighbours && !coll_smelt_neighbours_of(module)) return OMPI_ERR_OUT_OF_RESOURCE;
@@ -149,19 +150,19 @@ static int open_exchange(coll_smelt_terms *terms, const coll_smelt_module *const
   list(&in, false, terms->packed, false, terms->lists->blocks + out.count);
   return OMPI_SUCCESS;
 }
-static int run_exchange(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
+int coll_smelt_run_exchange(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
   const smelt_block *out = terms->lists->blocks;
   (void)call;
   return smelt_group_exchange(group, out, terms->outgoing, out + terms->outgoing, terms->incoming);
 }
-static int start_exchange(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                          smelt_request *request) {
+int coll_smelt_start_exchange(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
+                              smelt_request *request) {
   const smelt_block *out = terms->lists->blocks;
   (void)call;
   return smelt_group_start_exchange(group, out, terms->outgoing, out + terms->outgoing, terms->incoming, request);
 }
-static void close_exchange(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
-                           int error) {
+void coll_smelt_close_exchange(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
+                               int error) {
   const smelt_block *blocks = terms->lists->blocks + terms->outgoing;
   const row in = row_of(module, call->exchange, false);
   for (int k = 0; terms->packed && error == 0 && k < in.count; ++k) {
@@ -172,4 +173,3 @@ static void close_exchange(coll_smelt_terms *terms, const coll_smelt_module *mod
   free(terms->packed);
   give_lists((coll_smelt_module *)module, terms->lists);
 }
-const struct coll_smelt_form coll_smelt_form_exchange = {open_exchange, run_exchange, start_exchange, close_exchange};

@@ -16,12 +16,8 @@
  * them the other way round on the other rank.
  *
  * All ranks name the same operation, type and count, so all take the same way. */
-#include "coll_smelt.h"
+#include "first_reductions.h"
 
-#include "data.h"
-#include "ompi/communicator/communicator.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 /* The longest operands of all ranks together that are gathered. A group takes some 35 µs to make (2 ranks; measured),
@@ -33,17 +29,16 @@ static size_t gathered_bytes(const coll_smelt_module *module, const struct ompi_
   return coll_smelt_bytes(type, count) * (size_t)ompi_comm_size(module->comm);
 }
 
-bool coll_smelt_is_first_reduction(coll_smelt_module *module, const struct ompi_op_t *op,
-                                   const struct ompi_datatype_t *type, coll_smelt_length count) {
-  if (module->state != COLL_SMELT_UNUSED || module->patience <= 0) return false;
-  if (!coll_smelt_any_order(op, type) && gathered_bytes(module, type, count) > kMostGathered) return false;
-  --module->patience;
-  return true;
+/* Where everybody combines here, and not the component below. */
+static bool combines(smelt_collective which) {
+  return which == SMELT_COLLECTIVE_REDUCE || which == SMELT_COLLECTIVE_ALLREDUCE;
 }
 
-bool coll_smelt_is_first_of_any_order(coll_smelt_module *module, const struct ompi_op_t *op,
-                                      const struct ompi_datatype_t *type) {
-  if (module->state != COLL_SMELT_UNUSED || module->patience <= 0 || !coll_smelt_any_order(op, type)) return false;
+bool coll_smelt_is_first_reduction(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call) {
+  if (module->state != COLL_SMELT_UNUSED || module->patience <= 0) return false;
+  if (!coll_smelt_any_order(call->op, call->type) &&
+      !(combines(which) && gathered_bytes(module, call->type, call->count) <= kMostGathered))
+    return false;
   --module->patience;
   return true;
 }
@@ -111,17 +106,11 @@ static int reduce_in_order(coll_smelt_module *module, const void *send, void *re
   return error;
 }
 
-int coll_smelt_first_allreduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
-                               struct ompi_datatype_t *type, struct ompi_op_t *op) {
-  if (coll_smelt_any_order(op, type))
-    return module->lower.allreduce(send, receive, count, type, op, module->comm, module->lower.allreduce_module);
-  return reduce_in_order(module, send == MPI_IN_PLACE ? receive : send, receive, count, type, op);
-}
-
-int coll_smelt_first_reduce(coll_smelt_module *module, const void *send, void *receive, coll_smelt_length count,
-                            struct ompi_datatype_t *type, struct ompi_op_t *op, int root) {
-  if (coll_smelt_any_order(op, type))
-    return module->lower.reduce(send, receive, count, type, op, root, module->comm, module->lower.reduce_module);
-  return reduce_in_order(module, send == MPI_IN_PLACE ? receive : send,
-                         ompi_comm_rank(module->comm) == root ? receive : NULL, count, type, op);
+bool coll_smelt_first_reduction(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call,
+                                int *code) {
+  if (coll_smelt_any_order(call->op, call->type)) return false;
+  const bool receives = which == SMELT_COLLECTIVE_ALLREDUCE || coll_smelt_is_root(module, call);
+  *code = reduce_in_order(module, call->send == MPI_IN_PLACE ? call->receive : call->send,
+                          receives ? call->receive : NULL, call->count, call->type, call->op);
+  return true;
 }

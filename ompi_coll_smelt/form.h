@@ -1,20 +1,12 @@
-/* A collective as the component serves it, in one file each (barrier.c, bcast.c, ...): what the program said, what the
- * group is told, and three forms of the call.
- *
- *   blocking      coll_smelt_serve
- *   nonblocking   coll_smelt_begin (nonblocking.c), a request that requests.c advances
- *   persistent    coll_smelt_keep: the same, begun again and again
- *
- * Each says whether the call was ours; where it was not, the component below is to be called. Everything that decides
- * is the same on all ranks: packed bytes, not counts or layouts, which may differ. */
+/* A collective as the component serves it, in one file each (barrier.c, bcast.c, ...): what the program said, and what
+ * the group is told. functions.c makes of that the functions that Open MPI calls: the blocking one, the nonblocking and
+ * the persistent one (nonblocking.c). Where a call is not ours, the component below is to be called. Everything that
+ * decides is the same on all ranks: packed bytes, not counts or layouts, which may differ. */
 #ifndef COLL_SMELT_FORM_H
 #define COLL_SMELT_FORM_H
 
-#include "coll_smelt.h"
-
-#include "counters.h"
 #include "data.h"
-#include "ompi/communicator/communicator.h"
+#include "module.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -53,21 +45,42 @@ typedef struct coll_smelt_terms {
   char *own;                                       /* what is sent, in one piece: gatherv.c */
 } coll_smelt_terms;
 
-/* What a collective's file defines. open: an Open MPI code, and where that is an error nothing is to be closed. run,
- * start: of the group, 0 or a negative errno. close: with what came of it. */
-struct coll_smelt_form {
-  int (*open)(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call);
-  int (*run)(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call);
-  int (*start)(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call, smelt_request *request);
-  void (*close)(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call, int error);
-};
-#define SMELT_COLLECTIVE(NAME, name, ...) \
-  extern const struct coll_smelt_form coll_smelt_form_##name __attribute__((visibility("hidden")));
+/* What a collective's file defines, coll_smelt_prepare_NAME and so on.
+ *   prepare     clears those arguments of which MPI says nothing (in place, or elsewhere than on the root), and returns
+ *               how much memory a nonblocking call may need, in bytes: 0: there is nothing to do, the same on all ranks
+ *   open        an Open MPI code; where that is an error nothing is to be closed
+ *   run, start  of the group: 0 or a negative errno
+ *   close       with what came of it */
+typedef size_t coll_smelt_prepare_function(const coll_smelt_module *module, coll_smelt_call *call);
+typedef int coll_smelt_open_function(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                     const coll_smelt_call *call);
+typedef int coll_smelt_run_function(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call);
+typedef int coll_smelt_start_function(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
+                                      smelt_request *request);
+typedef void coll_smelt_close_function(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                       const coll_smelt_call *call, int error);
+#define SMELT_COLLECTIVE(NAME, name, ...)                \
+  coll_smelt_prepare_function coll_smelt_prepare_##name; \
+  coll_smelt_open_function coll_smelt_open_##name;       \
+  coll_smelt_run_function coll_smelt_run_##name;         \
+  coll_smelt_start_function coll_smelt_start_##name;     \
+  coll_smelt_close_function coll_smelt_close_##name;
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 
-static inline int coll_smelt_me(const coll_smelt_module *module) { return ompi_comm_rank(module->comm); }
-static inline int coll_smelt_size(const coll_smelt_module *module) { return ompi_comm_size(module->comm); }
+typedef struct coll_smelt_form {
+  coll_smelt_prepare_function *prepare;
+  coll_smelt_open_function *open;
+  coll_smelt_run_function *run;
+  coll_smelt_start_function *start;
+  coll_smelt_close_function *close;
+} coll_smelt_form;
+#define COLL_SMELT_FORM(name)                                                                          \
+  {                                                                                                    \
+    coll_smelt_prepare_##name, coll_smelt_open_##name, coll_smelt_run_##name, coll_smelt_start_##name, \
+        coll_smelt_close_##name                                                                        \
+  }
+
 static inline bool coll_smelt_is_root(const coll_smelt_module *module, const coll_smelt_call *call) {
   return coll_smelt_me(module) == call->root;
 }
@@ -78,45 +91,9 @@ static inline char *coll_smelt_block(const void *row, coll_smelt_length count, c
   return (char *)row + (type->super.ub - type->super.lb) * (ptrdiff_t)count * rank;
 }
 
-/* What the group's own creation passes on is not the program's. */
-static inline void coll_smelt_count_passed_on(const coll_smelt_module *module, smelt_collective which) {
-  if (module->state != COLL_SMELT_CREATING) coll_smelt_increment(&coll_smelt_tally.passed_on[which]);
-}
-
 /* An Open MPI code for what a group's function returned. */
 static inline int coll_smelt_code(int error) {
   return error == 0 ? OMPI_SUCCESS : error == -EMSGSIZE ? MPI_ERR_TRUNCATE : OMPI_ERROR;
 }
-
-/* The blocking form; true: it was ours, *code is what the call returns. The group says -ENOTSUP on all ranks alike;
- * other failures may be this rank's alone, as in Open MPI's own collectives. Inlined, so that the form's functions are
- * called directly. */
-__attribute__((always_inline)) static inline bool coll_smelt_serve(coll_smelt_module *module, smelt_collective which,
-                                                                   const coll_smelt_call *call,
-                                                                   const struct coll_smelt_form *form, int *code) {
-  smelt_group *group = coll_smelt_group_of(module, which);
-  if (OPAL_LIKELY(group != NULL)) {
-    coll_smelt_terms terms;
-    if (OPAL_UNLIKELY((*code = form->open(&terms, module, call)) != OMPI_SUCCESS)) return true;
-    const int error = form->run(&terms, group, call);
-    form->close(&terms, module, call, error);
-    if (OPAL_LIKELY(error != -ENOTSUP)) {
-      if (OPAL_LIKELY(error == 0)) coll_smelt_increment(&coll_smelt_tally.served[which]);
-      *code = coll_smelt_code(error);
-      return true;
-    }
-  }
-  coll_smelt_count_passed_on(module, which);
-  return false;
-}
-
-/* nonblocking.c. Of so many bytes, with elements of that size; true: it was ours, *code is what the call returns. */
-bool coll_smelt_begin(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call, size_t bytes,
-                      size_t element, ompi_request_t **request, int *code);
-bool coll_smelt_keep(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call, size_t bytes,
-                     size_t element, ompi_request_t **request, int *code);
-
-/* A nonblocking call that has nothing to do. */
-static inline int coll_smelt_complete(ompi_request_t **request) { return *request = &ompi_request_empty, OMPI_SUCCESS; }
 
 #endif

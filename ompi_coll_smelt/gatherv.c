@@ -1,19 +1,15 @@
-/* MPI_Gatherv and its other forms. How long a row is only its root knows, so there is no length that all could decide
+/* MPI_Gatherv. How long a row is only its root knows, so there is no length that all could decide
  * by: nonblocking ones are served where there is memory for any. What is sent lies in one piece; where its type leaves
  * gaps, in a place of its own. */
 #include "blocks.h"
 
-#include <stdint.h>
-
 /* Elsewhere than on the root MPI says nothing of what is received, and in place nothing of what is sent there. */
-static coll_smelt_call gathering(coll_smelt_module *module, const void *send, coll_smelt_length send_count,
-                                 struct ompi_datatype_t *send_type, void *receive, coll_smelt_counts counts,
-                                 coll_smelt_places places, struct ompi_datatype_t *type, int root) {
-  coll_smelt_call call = {.send = send, .root = root};
-  const bool is_root = coll_smelt_is_root(module, &call);
-  if (!(is_root && send == MPI_IN_PLACE)) call.send_count = send_count, call.send_type = send_type;
-  if (is_root) call.receive = receive, call.counts = counts, call.places = places, call.type = type;
-  return call;
+size_t coll_smelt_prepare_gatherv(const coll_smelt_module *module, coll_smelt_call *call) {
+  if (!coll_smelt_is_root(module, call))
+    call->receive = NULL, call->type = NULL;
+  else if (call->send == MPI_IN_PLACE)
+    call->send_count = 0, call->send_type = NULL;
+  return SIZE_MAX;
 }
 
 static char *row_of(const coll_smelt_terms *terms, const coll_smelt_call *call) {
@@ -40,7 +36,7 @@ static bool open_own(coll_smelt_terms *terms, const coll_smelt_call *call) {
   return true;
 }
 
-static int open_gatherv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
+int coll_smelt_open_gatherv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
   terms->packed = NULL;
   terms->places = NULL;
   if (call->type) {
@@ -51,56 +47,20 @@ static int open_gatherv(coll_smelt_terms *terms, const coll_smelt_module *module
   coll_smelt_blocks_close(terms);
   return OMPI_ERR_OUT_OF_RESOURCE;
 }
-static int run_gatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
+int coll_smelt_run_gatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
   return smelt_group_gatherv(group, terms->in.data.base, bytes_of(terms, call), row_of(terms, call), terms->places,
                              (unsigned)call->root);
 }
-static int start_gatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                         smelt_request *request) {
+int coll_smelt_start_gatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
+                             smelt_request *request) {
   return smelt_group_start_gatherv(group, terms->in.data.base, bytes_of(terms, call), row_of(terms, call),
                                    terms->places, (unsigned)call->root, request);
 }
-static void close_gatherv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
-                          int error) {
+void coll_smelt_close_gatherv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
+                              int error) {
   if (call->type && error == 0)
     coll_smelt_blocks_unpack(terms, call, call->receive, call->type, coll_smelt_size(module),
                              call->send_type ? -1 : call->root);
   free(terms->own);
   coll_smelt_blocks_close(terms);
-}
-const struct coll_smelt_form coll_smelt_form_gatherv = {open_gatherv, run_gatherv, start_gatherv, close_gatherv};
-
-int coll_smelt_gatherv(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type, void *receive,
-                       coll_smelt_counts counts, coll_smelt_places places, struct ompi_datatype_t *type, int root,
-                       struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = gathering(module, send, send_count, send_type, receive, counts, places, type, root);
-  int code;
-  if (coll_smelt_serve(module, SMELT_COLLECTIVE_GATHERV, &call, &coll_smelt_form_gatherv, &code)) return code;
-  return module->lower.gatherv(send, send_count, send_type, receive, counts, places, type, root, comm,
-                               module->lower.gatherv_module);
-}
-
-int coll_smelt_igatherv(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                        void *receive, coll_smelt_counts counts, coll_smelt_places places, struct ompi_datatype_t *type,
-                        int root, struct ompi_communicator_t *comm, ompi_request_t **request,
-                        mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = gathering(module, send, send_count, send_type, receive, counts, places, type, root);
-  int code;
-  if (coll_smelt_begin(module, SMELT_COLLECTIVE_GATHERV, &call, SIZE_MAX, 0, request, &code)) return code;
-  return module->lower.igatherv(send, send_count, send_type, receive, counts, places, type, root, comm, request,
-                                module->lower.igatherv_module);
-}
-
-int coll_smelt_gatherv_init(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                            void *receive, coll_smelt_counts counts, coll_smelt_places places,
-                            struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
-                            struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = gathering(module, send, send_count, send_type, receive, counts, places, type, root);
-  int code;
-  if (coll_smelt_keep(module, SMELT_COLLECTIVE_GATHERV, &call, SIZE_MAX, 0, request, &code)) return code;
-  return module->lower.gatherv_init(send, send_count, send_type, receive, counts, places, type, root, comm, info,
-                                    request, module->lower.gatherv_init_module);
 }

@@ -11,10 +11,12 @@
  *   3. each gets its parameters registered, which has been done for the others long before
  *   4. each is opened, unless the framework's loop over that list, which is calling us, will come to it. That loop took
  *      the item after ours before it called, so it comes to the new ones only where ours was not the last */
-#include "coll_smelt.h"
+#include "lower_components.h"
 
 #include "opal/mca/base/mca_base_component_repository.h"
 #include "opal/util/proc.h"
+#include "parameters.h"
+#include "say.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,7 +92,7 @@ const char *coll_smelt_missing_components(void) {
 void coll_smelt_add_lower_components(const mca_base_component_t *component) {
   const char *missing = coll_smelt_missing_components();
   if (!*missing) return;
-  if (mca_coll_smelt_component.verbose >= 1 && OPAL_PROC_MY_NAME.vpid == 0)
+  if (coll_smelt_set.verbose >= 1 && OPAL_PROC_MY_NAME.vpid == 0)
     coll_smelt_say("--mca coll names no component for what smelt does not serve; added: %s", missing);
   opal_list_t *components = &FRAMEWORK->framework_components;
   const bool open = is_last(component);

@@ -1,53 +1,38 @@
-/* The life of a module.
- *
- *   1. made when its communicator is (component.c decides for which)
- *   2. enabled, in order of rising priority: what the communicator has then is the next lower component's, and is
- *      saved; MPI_COMM_WORLD's is when MPI begins, and makes the job's pool if all of the job is on this node
- *   3. first persistent request, first reduction that cannot do without, or first blocking call when patience is over:
- *      the group is created, in the pool or with two of the saved functions, or all ranks step aside for good
- *   4. disabled or destroyed: the group and the saved modules are released
- *
- * Open MPI 4.1 disables a module once for each function it still owns, and destroys it without disabling where it owns
- * none, so step 4 may come several times or in either form. */
-#include "coll_smelt.h"
+/* The group of a module: created at the first persistent request, at the first reduction that cannot do without, or at
+ * the first blocking call when patience is over, in the pool or with two of the saved functions; or all ranks step
+ * aside for good. offers.c has the other steps of a module's life. */
+#include "module.h"
 
-#include "counters.h"
-#include "ompi/communicator/communicator.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/op/op.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/proc.h"
+#include "parameters.h"
+#include "say.h"
+#include "stats.h"
+#include "sync.h"
 
 #include <limits.h>
-#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 static atomic_uint groups_alive;
 
 unsigned coll_smelt_groups_alive(void) { return atomic_load(&groups_alive); }
 
-/* --- 4 */
-
-/* Whoever has an operation outstanding has retained the communicator, so there is none but in a program that ends MPI
+/* An operation that is outstanding has retained the communicator, so there is none but in a program that ends MPI
  * before; then the others may be gone, and the group stays, as there are places that it was told of. */
-static void let_go(coll_smelt_module *module) {
+void coll_smelt_let_go(coll_smelt_module *module) {
   if (module->gone) return;
   module->gone = true;
   if (!coll_smelt_abandon(module) && module->group) coll_smelt_group_free(module->group);
   module->group = NULL;
   module->state = COLL_SMELT_STEPPED_ASIDE;
-  coll_smelt_exchange_end(module);
-  coll_smelt_release_all(&module->lower.retained);
-}
-
-static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  if (module->gone) return OMPI_SUCCESS;
-  (void)comm;
-#define COLL_SMELT_SLOT(name) COLL_SMELT_UNINSTALL(module, comm, name);
-#include "slots.def"
-  let_go(module);
-  return OMPI_SUCCESS;
+  /* acquire: what another thread did with that memory before is over. */
+  free(atomic_exchange_explicit(&module->lists, NULL, memory_order_acquire));
+  free(module->neighbours);
+  module->neighbours = NULL;
+  coll_smelt_lower_release(&module->lower);
 }
 
 static void construct(coll_smelt_module *module) {
@@ -64,78 +49,9 @@ static void construct(coll_smelt_module *module) {
   memset(&module->lower, 0, sizeof module->lower);
 }
 
-static void destruct(coll_smelt_module *module) { let_go(module); }
+static void destruct(coll_smelt_module *module) { coll_smelt_let_go(module); }
 
 OBJ_CLASS_INSTANCE(coll_smelt_module, mca_coll_base_module_t, construct, destruct);
-
-/* --- 2 */
-
-/* Without all of them there is nothing to fall back to, and nothing to create a group with. */
-static bool complete(const struct ompi_communicator_t *comm) {
-#define COLL_SMELT_SLOT(name) \
-  if (!comm->c_coll->coll_##name##_module) return false;
-#include "slots.def"
-  return true;
-}
-
-bool coll_smelt_retain(coll_smelt_retained *retained, mca_coll_base_module_t *module) {
-  for (unsigned i = retained->count; i-- > 0;)
-    if (retained->modules[i] == module) return true;
-  if (retained->count == COLL_SMELT_MOST_RETAINED) return false;
-  OBJ_RETAIN(module);
-  retained->modules[retained->count++] = module;
-  return true;
-}
-
-void coll_smelt_release_all(coll_smelt_retained *retained) {
-  while (retained->count > 0) {
-    mca_coll_base_module_t *last = retained->modules[--retained->count];
-    OBJ_RELEASE(last); /* a macro that uses its argument several times */
-  }
-}
-
-static bool save(coll_smelt_lower *lower, const struct ompi_communicator_t *comm) {
-#define COLL_SMELT_SLOT(name)                                \
-  lower->name = comm->c_coll->coll_##name;                   \
-  lower->name##_module = comm->c_coll->coll_##name##_module; \
-  if (!coll_smelt_retain(&lower->retained, lower->name##_module)) return false;
-#include "slots.def"
-  return true;
-}
-
-static void create_pool(coll_smelt_module *module);
-
-static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  if (!complete(comm)) {
-    if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(comm) == 0)
-      coll_smelt_say("%s: not used, no other component serves it below (name more than smelt in --mca coll)",
-                     comm->c_name);
-    return OMPI_ERR_NOT_FOUND;
-  }
-  if (!save(&module->lower, comm)) return OMPI_ERR_NOT_SUPPORTED;
-  if (comm == &ompi_mpi_comm_world.comm) create_pool(module);
-#define COLL_SMELT_SLOT(name) COLL_SMELT_INSTALL(module, comm, name);
-#include "slots.def"
-  coll_smelt_subscribe(comm);
-  return OMPI_SUCCESS;
-}
-
-/* --- 1 */
-
-coll_smelt_module *coll_smelt_module_new(struct ompi_communicator_t *comm) {
-  coll_smelt_module *module = OBJ_NEW(coll_smelt_module);
-  if (!module) return NULL;
-  module->comm = comm;
-  module->patience = mca_coll_smelt_component.patience;
-  module->super.coll_module_enable = enable;
-  module->super.coll_module_disable = disable;
-#define COLL_SMELT_SLOT(name) COLL_SMELT_OFFER(module, name);
-#include "slots.def"
-  return module;
-}
-
-/* --- 3 */
 
 static void progress(void *context) {
   (void)context;
@@ -163,7 +79,8 @@ static int lower_minimum(void *context, int64_t *values, int count) {
 static void sync_seen(void *context, smelt_sync sync) {
   const coll_smelt_module *module = context;
   (void)sync;
-  if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(module->comm) == 0) coll_smelt_say_sync(module);
+  if (coll_smelt_set.verbose >= 1 && ompi_comm_rank(module->comm) == 0)
+    coll_smelt_say_sync(module->comm, module->group);
 }
 
 static smelt_host host_of(coll_smelt_module *module) {
@@ -184,7 +101,7 @@ static smelt_host host_of(coll_smelt_module *module) {
  * There the functions of the component below serve already. */
 static smelt_pool *pool;
 
-static void create_pool(coll_smelt_module *module) {
+void coll_smelt_pool_begin(coll_smelt_module *module) {
   const smelt_host host = host_of(module);
   if (smelt_pool_create(&host, (unsigned)ompi_comm_size(module->comm), (unsigned)ompi_comm_rank(module->comm), &pool) !=
       0)
@@ -214,9 +131,8 @@ static int create_group(coll_smelt_module *module, smelt_group **group) {
                             group);
 }
 
-enum { kNOTHING, kMOVES, kREDUCES };
-static const unsigned char data_of[] = {
-#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, ...) k##data,
+const unsigned char coll_smelt_data_of[SMELT_COLLECTIVES] = {
+#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, ...) COLL_SMELT_##data,
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 };
@@ -230,18 +146,20 @@ static void create(coll_smelt_module *module) {
   module->state = error ? COLL_SMELT_STEPPED_ASIDE : COLL_SMELT_SERVING;
   coll_smelt_increment(error ? &coll_smelt_tally.groups_refused : &coll_smelt_tally.groups_created);
   if (error) coll_smelt_stats_note(module->comm, coll_smelt_reason(error));
-  if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(module->comm) == 0) {
+  if (coll_smelt_set.verbose >= 1 && ompi_comm_rank(module->comm) == 0) {
     if (error)
-      coll_smelt_say_stepped_aside(module, error);
+      coll_smelt_say_stepped_aside(module->comm, error);
     else
-      coll_smelt_say_serving(module);
+      coll_smelt_say_serving(module->comm, module->group);
   }
 }
+
+static void drain(coll_smelt_module *module) { coll_smelt_drain_lane(&module->lane, module->wants_room); }
 
 smelt_group *coll_smelt_group_apart(coll_smelt_module *module) {
   const coll_smelt_state state = module->state;
   smelt_group *group = NULL;
-  coll_smelt_drain(module); /* the lower functions are called in the order of blocking calls */
+  drain(module); /* the lower functions are called in the order of blocking calls */
   module->state = COLL_SMELT_CREATING;
   if (create_group(module, &group) != 0) group = NULL;
   module->state = state;
@@ -259,9 +177,14 @@ smelt_group *coll_smelt_group_now(coll_smelt_module *module) {
   return module->group;
 }
 
-void coll_smelt_ask_for_room(coll_smelt_module *module) {
+void coll_smelt_want_room(coll_smelt_module *module, bool wants) {
+  if (module->wants_room == wants) return;
+  module->wants_room = wants;
+  coll_smelt_lane_count(&module->lane, wants ? 1 : -1);
+}
+
+static void ask_for_room(coll_smelt_module *module) {
   if (module->asked_for_room) return;
-  coll_smelt_drain(module);
   (void)smelt_group_prepare(module->group); /* what came of it, smelt_group_start_limit tells */
   module->asked_for_room = true;
   coll_smelt_want_room(module, false);
@@ -269,13 +192,13 @@ void coll_smelt_ask_for_room(coll_smelt_module *module) {
 
 smelt_group *coll_smelt_catch_up(coll_smelt_module *module, smelt_collective which) {
   if (module->group) {
-    coll_smelt_drain(module);
-    if (module->wants_room) coll_smelt_ask_for_room(module);
+    drain(module);
+    if (module->wants_room) ask_for_room(module);
     return module->group;
   }
   /* CREATING: a lower function may itself call a collective of this communicator, which is ours. */
   if (module->state != COLL_SMELT_UNUSED) return NULL;
-  if (data_of[which] != kREDUCES && module->patience > 0) {
+  if (coll_smelt_data_of[which] != COLL_SMELT_REDUCES && module->patience > 0) {
     --module->patience;
     return NULL;
   }

@@ -9,18 +9,18 @@
  * nobody: all blocks are sent and received here, in the order of the lists, which is the right one.
  *
  * Each request has a tag of its own, as persistent ones may be started in different orders. */
-#include "nonblocking.h"
+#include "neighbour_messages.h"
 
 #include "ompi/mca/coll/base/coll_tags.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/mca/topo/topo.h"
 
-struct coll_smelt_messages {
+typedef struct messages {
   int32_t tag;
   int error;          /* the first */
   int posted, passed; /* of the messages; of these, so many are known to be over */
   ompi_request_t *requests[];
-};
+} messages;
 
 bool coll_smelt_suits_messages(const coll_smelt_module *module, const coll_smelt_exchange *exchange) {
   struct ompi_communicator_t *comm = module->comm;
@@ -32,50 +32,84 @@ bool coll_smelt_suits_messages(const coll_smelt_module *module, const coll_smelt
   return false;
 }
 
-int coll_smelt_messages_new(coll_smelt_module *module, const coll_smelt_exchange *exchange,
-                            struct coll_smelt_messages **out) {
-  if (!coll_smelt_neighbours_of(module)) return OMPI_ERR_OUT_OF_RESOURCE;
-  const int most =
-      coll_smelt_exchange_blocks(module, exchange, true) + coll_smelt_exchange_blocks(module, exchange, false);
-  struct coll_smelt_messages *messages = malloc(sizeof *messages + (size_t)most * sizeof messages->requests[0]);
-  if (!messages) return OMPI_ERR_OUT_OF_RESOURCE;
-  messages->tag = ompi_coll_base_nbc_reserve_tags(module->comm, 1);
-  *out = messages;
-  return OMPI_SUCCESS;
-}
-
-static void note(struct coll_smelt_messages *messages, int error) {
-  if (messages->error == OMPI_SUCCESS) messages->error = error;
+static void note(messages *m, int error) {
+  if (m->error == OMPI_SUCCESS) m->error = error;
 }
 
 /* Where one cannot be posted, those that are must still come to their end. */
-void coll_smelt_messages_open(coll_smelt_operation *operation) {
-  struct coll_smelt_messages *messages = operation->messages;
+static int open(coll_smelt_operation *operation) {
+  messages *m = operation->state;
   const coll_smelt_module *module = operation->module;
   const coll_smelt_exchange *exchange = operation->call.exchange;
-  messages->posted = messages->passed = 0;
-  messages->error = OMPI_SUCCESS;
+  m->posted = m->passed = 0;
+  m->error = OMPI_SUCCESS;
   for (int out = 0; out < 2; ++out)
-    for (int k = 0; k < coll_smelt_exchange_blocks(module, exchange, out) && messages->error == OMPI_SUCCESS; ++k) {
+    for (int k = 0; k < coll_smelt_exchange_blocks(module, exchange, out) && m->error == OMPI_SUCCESS; ++k) {
       int peer;
       const coll_smelt_part part = coll_smelt_exchange_block(module, exchange, out, k, &peer);
-      ompi_request_t **request = &messages->requests[messages->posted];
-      note(messages,
-           out ? MCA_PML_CALL(isend(part.at, part.count, part.type, peer, messages->tag, MCA_PML_BASE_SEND_STANDARD,
-                                    module->comm, request))
-               : MCA_PML_CALL(irecv(part.at, part.count, part.type, peer, messages->tag, module->comm, request)));
-      messages->posted += messages->error == OMPI_SUCCESS;
+      ompi_request_t **request = &m->requests[m->posted];
+      note(m, out ? MCA_PML_CALL(isend(part.at, part.count, part.type, peer, m->tag, MCA_PML_BASE_SEND_STANDARD,
+                                       module->comm, request))
+                  : MCA_PML_CALL(irecv(part.at, part.count, part.type, peer, m->tag, module->comm, request)));
+      m->posted += m->error == OMPI_SUCCESS;
     }
+  return OMPI_SUCCESS; /* what came of it is said when all are over */
 }
 
-bool coll_smelt_messages_step(coll_smelt_operation *operation) {
-  struct coll_smelt_messages *messages = operation->messages;
-  for (; messages->passed < messages->posted; ++messages->passed) {
-    ompi_request_t **request = &messages->requests[messages->passed];
+static bool step(coll_smelt_queued *queued) {
+  messages *m = ((coll_smelt_operation *)queued)->state;
+  for (; m->passed < m->posted; ++m->passed) {
+    ompi_request_t **request = &m->requests[m->passed];
     if (!REQUEST_COMPLETE(*request)) return false;
     opal_atomic_rmb(); /* what it brought is read after it was seen to be complete */
-    note(messages, ompi_request_wait(request, MPI_STATUS_IGNORE));
+    note(m, ompi_request_wait(request, MPI_STATUS_IGNORE));
   }
-  if (messages->error != OMPI_SUCCESS) operation->super.super.req_status.MPI_ERROR = messages->error;
+  if (m->error != OMPI_SUCCESS) queued->super.super.req_status.MPI_ERROR = m->error;
   return true;
+}
+
+static void end(coll_smelt_operation *operation) {
+  if (coll_smelt_is_persistent(operation)) coll_smelt_exchange_forget(operation->module, &operation->exchange);
+}
+
+static const coll_smelt_kind by_messages = {open, step, end};
+
+static bool make(coll_smelt_operation *operation) {
+  coll_smelt_module *module = operation->module;
+  coll_smelt_exchange *exchange = &operation->exchange;
+  if (!coll_smelt_neighbours_of(module)) return false;
+  if (coll_smelt_is_persistent(operation) && coll_smelt_exchange_keep(module, exchange) != OMPI_SUCCESS) return false;
+  const int most =
+      coll_smelt_exchange_blocks(module, exchange, true) + coll_smelt_exchange_blocks(module, exchange, false);
+  messages *m = malloc(sizeof *m + (size_t)most * sizeof m->requests[0]);
+  if (!m) return false;
+  m->tag = ompi_coll_base_nbc_reserve_tags(module->comm, 1);
+  operation->state = m;
+  return true;
+}
+
+/* In a lane of its own, as messages wait for nothing that goes before; NULL: no memory. */
+static coll_smelt_operation *operation_of(coll_smelt_module *module, smelt_collective which,
+                                          const coll_smelt_call *call, bool persistent) {
+  coll_smelt_operation *operation =
+      coll_smelt_operation_new(&by_messages, module->comm, module, NULL, which, call, persistent);
+  if (OPAL_UNLIKELY(!operation)) return NULL;
+  operation->module = module;
+  if (make(operation)) return operation;
+  coll_smelt_operation_discard(operation);
+  return NULL;
+}
+
+int coll_smelt_begin_messages(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call,
+                              ompi_request_t **request) {
+  coll_smelt_operation *operation = operation_of(module, which, call, false);
+  return operation ? coll_smelt_operation_begin(operation, request) : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+int coll_smelt_keep_messages(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call,
+                             ompi_request_t **request) {
+  coll_smelt_operation *operation = operation_of(module, which, call, true);
+  if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
+  *request = &operation->queued.super.super;
+  return OMPI_SUCCESS;
 }

@@ -1,13 +1,14 @@
-/* The collectives of neighbours (MPI_Neighbor_allgather and so on, over grids and graphs) and their other forms, and
- * who the neighbours of a communicator are.
+/* Who the neighbours of a communicator are, over grids and graphs.
  *
  * The order of the blocks is MPI's: of a grid, dimension after dimension, the one below and the one above; of a graph,
  * that of its edges. Where two ranks have several blocks for each other these are matched in the order of the lists,
  * which is that of the edges. In a grid, what goes up arrives from below; so there what is sent up comes first, as does
  * what is received from below, and in a ring of two, or of one, the right ones meet. */
-#include "exchange.h"
+#include "neighbours.h"
 
 #include "ompi/mca/topo/topo.h"
+
+#include <stdlib.h>
 
 /* Adds a block unless there is nobody. */
 static int add(coll_smelt_neighbour *list, int count, int peer, int block) {
@@ -88,60 +89,3 @@ const coll_smelt_neighbours *coll_smelt_neighbours_of(coll_smelt_module *module)
   free(out);
   return module->neighbours;
 }
-
-/* --- the collectives. None has a form in place. */
-
-static coll_smelt_exchange between(coll_smelt_side out, coll_smelt_side in) {
-  return (coll_smelt_exchange){.out = out, .in = in, .of_neighbours = true};
-}
-static coll_smelt_side one(const void *buffer, coll_smelt_length count, struct ompi_datatype_t *type) {
-  return (coll_smelt_side){.buffer = buffer, .how = COLL_SMELT_ONE, .count = count, .type = type};
-}
-static coll_smelt_side alike(const void *buffer, coll_smelt_length count, struct ompi_datatype_t *type) {
-  return (coll_smelt_side){.buffer = buffer, .how = COLL_SMELT_ALIKE, .count = count, .type = type};
-}
-static coll_smelt_side by_elements(const void *buffer, coll_smelt_counts counts, coll_smelt_places places,
-                                   struct ompi_datatype_t *type) {
-  return (coll_smelt_side){
-      .buffer = buffer, .how = COLL_SMELT_BY_ELEMENTS, .counts = counts, .places = places, .type = type};
-}
-static coll_smelt_side by_bytes(const void *buffer, coll_smelt_counts counts, coll_smelt_far_places places,
-                                struct ompi_datatype_t *const *types) {
-  return (coll_smelt_side){
-      .buffer = buffer, .how = COLL_SMELT_BY_FAR_BYTES, .counts = counts, .far_places = places, .types = types};
-}
-
-COLL_SMELT_EXCHANGE(NEIGHBOR_ALLGATHER, neighbor_allgather,
-                    LIST(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                         void *receive, coll_smelt_length count, struct ompi_datatype_t *type),
-                    LIST(send, send_count, send_type, receive, count, type),
-                    between(one(send, send_count, send_type), alike(receive, count, type)))
-
-COLL_SMELT_EXCHANGE(NEIGHBOR_ALLGATHERV, neighbor_allgatherv,
-                    LIST(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                         void *receive, coll_smelt_counts counts, coll_smelt_places places,
-                         struct ompi_datatype_t *type),
-                    LIST(send, send_count, send_type, receive, counts, places, type),
-                    between(one(send, send_count, send_type), by_elements(receive, counts, places, type)))
-
-COLL_SMELT_EXCHANGE(NEIGHBOR_ALLTOALL, neighbor_alltoall,
-                    LIST(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                         void *receive, coll_smelt_length count, struct ompi_datatype_t *type),
-                    LIST(send, send_count, send_type, receive, count, type),
-                    between(alike(send, send_count, send_type), alike(receive, count, type)))
-
-COLL_SMELT_EXCHANGE(NEIGHBOR_ALLTOALLV, neighbor_alltoallv,
-                    LIST(const void *send, coll_smelt_counts send_counts, coll_smelt_places send_places,
-                         struct ompi_datatype_t *send_type, void *receive, coll_smelt_counts counts,
-                         coll_smelt_places places, struct ompi_datatype_t *type),
-                    LIST(send, send_counts, send_places, send_type, receive, counts, places, type),
-                    between(by_elements(send, send_counts, send_places, send_type),
-                            by_elements(receive, counts, places, type)))
-
-COLL_SMELT_EXCHANGE(NEIGHBOR_ALLTOALLW, neighbor_alltoallw,
-                    LIST(const void *send, coll_smelt_counts send_counts, coll_smelt_far_places send_places,
-                         struct ompi_datatype_t *const *send_types, void *receive, coll_smelt_counts counts,
-                         coll_smelt_far_places places, struct ompi_datatype_t *const *types),
-                    LIST(send, send_counts, send_places, send_types, receive, counts, places, types),
-                    between(by_bytes(send, send_counts, send_places, send_types),
-                            by_bytes(receive, counts, places, types)))

@@ -2,162 +2,129 @@
  *
  *   1. within the root's node: from the root to all, its leader among them
  *   2. from the leader of the root's node to the other leaders; a long message shared out among the rails
- *   3. within the other nodes: from the leader, or each part from who has it, to all
+ *   3. within the other nodes: from the leader, or each part from the rank that has it, to all
  *
  * A root that does not lead costs a hop through memory and none over the network. A long message goes in pieces: while
- * memory moves one, the next are on the network, kAhead of them, which the receivers have asked for already.
+ * memory moves one, the next are on the network, one for each slot, which the receivers have asked for already.
  *
- * Who carries a rail handles packed bytes, in the program's own buffer where its type has no gaps, otherwise in scratch
- * memory, a slot for each piece under way. */
-#include "nodes.h"
+ * The carriers handle packed bytes, in the program's own buffer where its type has no gaps, otherwise in the slots. */
+#include "node_stages.h"
 
-#include "counters.h"
-#include "data.h"
-#include "ompi/communicator/communicator.h"
-
-#include <errno.h>
-#include <string.h>
-
-enum { kPiece = COLL_SMELT_NODES_PIECE, kAhead = COLL_SMELT_NODES_SLOTS };
-
-typedef struct broadcast {
-  coll_smelt_nodes *nodes;
-  coll_smelt_data data;
-  coll_smelt_seat root;
-  size_t bytes;
-  int pieces, rails;               /* rails: those in use */
-  char *scratch;                   /* where data.base is NULL, on carriers */
-  ompi_request_t *request[kAhead]; /* on the network; NULL: nothing */
-  int error;
-} broadcast;
-
-static size_t length_of(const broadcast *b, int piece) {
-  const size_t at = (size_t)piece * kPiece;
-  return b->bytes - at < kPiece ? b->bytes - at : kPiece;
+static const smelt_data *program(const coll_smelt_crossing *c) { return &c->terms->out.data; }
+static size_t at(const coll_smelt_crossing *c, int piece) { return (size_t)piece * c->piece; }
+static size_t length_of(const coll_smelt_crossing *c, int piece) {
+  return c->bytes - at(c, piece) < c->piece ? c->bytes - at(c, piece) : c->piece;
+}
+static size_t part_at(const coll_smelt_crossing *c, int piece, int place) {
+  return coll_smelt_part_at(length_of(c, piece), c->rails, place);
+}
+static size_t part_of(const coll_smelt_crossing *c, int piece, int place) {
+  return coll_smelt_part_length(length_of(c, piece), c->rails, place);
 }
 
-static bool carries(const broadcast *b) { return b->nodes->mine.place < b->rails; }
+static bool has_gaps(const coll_smelt_call *call) {
+  return !ompi_datatype_is_contiguous_memory_layout(call->type, call->count > 1 ? 2 : 1);
+}
 
 /* Where a carrier has the piece's bytes. */
-static char *place_of(const broadcast *b, int piece) {
-  return b->data.data.base ? (char *)b->data.data.base + (size_t)piece * kPiece
-                           : b->scratch + (size_t)(piece % kAhead) * kPiece;
+static char *place_of(coll_smelt_crossing *c, int piece) {
+  return has_gaps(c->call) ? coll_smelt_slot_of(c, piece)->mine
+                           : (char *)c->call->receive + c->call->type->super.true_lb + at(c, piece);
 }
 
-static bool holds_root(const broadcast *b) { return b->nodes->mine.node == b->root.node; }
+static size_t room(coll_smelt_crossing *c, char *memory) {
+  const bool blocking = c->mode == COLL_SMELT_BLOCKING;
+  c->bytes = coll_smelt_bytes(c->call->type, c->call->count);
+  c->piece = blocking && c->bytes > COLL_SMELT_NODES_PIECE ? COLL_SMELT_NODES_PIECE : c->bytes;
+  c->pieces = (int)((c->bytes + c->piece - 1) / c->piece);
+  c->rails = blocking && c->bytes >= COLL_SMELT_NODES_SHARED ? c->nodes->rails : 1;
+  c->calls = 1;
+  if (!coll_smelt_carries(c) || !has_gaps(c->call)) return 0;
+  const int used = c->pieces < COLL_SMELT_NODES_SLOTS ? c->pieces : COLL_SMELT_NODES_SLOTS;
+  for (int i = 0; memory && i < used; ++i) c->slots[i].mine = memory + (size_t)i * c->piece;
+  return (size_t)used * c->piece;
+}
 
-/* Step 1. */
-static void from_root(broadcast *b, int piece) {
-  const coll_smelt_nodes *nodes = b->nodes;
-  const size_t bytes = length_of(b, piece), at = (size_t)piece * kPiece;
-  const bool sends = nodes->mine.place == b->root.place, aside = carries(b) && !b->data.data.base;
-  smelt_data data = b->data.data;
-  if (carries(b))
-    data = (smelt_data){.base = place_of(b, piece)};
+static int open_call(coll_smelt_crossing *c) {
+  coll_smelt_data_open(&c->terms->out, c->call->receive, c->call->count, c->call->type, !coll_smelt_crosses_as_root(c));
+  return OMPI_SUCCESS;
+}
+static void close_call(coll_smelt_crossing *c) { coll_smelt_data_close(&c->terms->out); }
+
+/* Step 2. */
+static int call(coll_smelt_crossing *c, int piece, int i, struct ompi_info_t *info, ompi_request_t **request) {
+  struct ompi_communicator_t *rail = c->nodes->rail;
+  mca_coll_base_comm_coll_t *coll = rail->c_coll;
+  const int place = c->nodes->mine.place;
+  (void)i;
+  return COLL_SMELT_ON_RAIL(bcast, place_of(c, piece) + part_at(c, piece, place),
+                            (coll_smelt_length)part_of(c, piece, place), &ompi_mpi_byte.dt,
+                            coll_smelt_root_seat(c).node);
+}
+static void between_nodes(coll_smelt_crossing *c, int piece) {
+  if (coll_smelt_carries(c) && piece < c->pieces && part_of(c, piece, c->nodes->mine.place) > 0)
+    coll_smelt_between_leaders(c, piece, 0);
+}
+
+/* Step 1, and what a carrier that is not the root keeps of it. */
+static void from_root(coll_smelt_crossing *c, int piece) {
+  const bool carries = coll_smelt_carries(c);
+  const size_t bytes = length_of(c, piece);
+  smelt_data data = *program(c);
+  if (carries)
+    data = (smelt_data){.base = place_of(c, piece)};
   else if (data.base)
-    data.base = (char *)data.base + at;
-  if (aside && sends) b->data.data.pack(b->data.data.context, at, bytes, data.base);
-  if (nodes->group)
-    coll_smelt_note(&b->error,
-                    coll_smelt_nodes_code(smelt_group_broadcast(nodes->group, &data, bytes, (unsigned)b->root.place)));
-  if (aside && !sends) b->data.data.unpack(b->data.data.context, at, bytes, data.base);
+    data.base = (char *)data.base + at(c, piece);
+  if (carries && coll_smelt_crosses_as_root(c)) coll_smelt_fetch(program(c), at(c, piece), bytes, data.base);
+  coll_smelt_broadcast_in_node(c, -1, &data, bytes, coll_smelt_root_seat(c).place);
+}
+static void keep(coll_smelt_crossing *c, int piece) {
+  if (coll_smelt_carries(c) && !program(c)->base && !coll_smelt_crosses_as_root(c))
+    coll_smelt_give(program(c), at(c, piece), length_of(c, piece), place_of(c, piece));
 }
 
 /* Step 3. Parts that go to and from contiguous memory are under way together; otherwise they come in their order. */
-static void from_carriers(broadcast *b, int piece) {
-  const coll_smelt_nodes *nodes = b->nodes;
-  const size_t bytes = length_of(b, piece), at = (size_t)piece * kPiece;
-  smelt_request requests[COLL_SMELT_MOST_RAILS] = {{0}};
-  for (int i = 0; i < b->rails; ++i) {
-    const size_t part_at = coll_smelt_part_at(bytes, b->rails, i), part = coll_smelt_part_length(bytes, b->rails, i);
-    if (part == 0) continue;
-    smelt_data data = b->data.data;
-    const bool mine = i == nodes->mine.place;
+static void from_carriers(coll_smelt_crossing *c, int piece) {
+  const bool together = c->rails > 1 && program(c)->base;
+  for (int i = 0; i < c->rails; ++i) {
+    const size_t bytes = part_of(c, piece, i), begin = at(c, piece) + part_at(c, piece, i);
+    const bool mine = i == c->nodes->mine.place;
+    smelt_data data = *program(c);
+    if (bytes == 0) continue;
     if (mine)
-      data = (smelt_data){.base = place_of(b, piece) + part_at};
+      data = (smelt_data){.base = place_of(c, piece) + part_at(c, piece, i)};
     else if (data.base)
-      data.base = (char *)data.base + at + part_at;
-    int error = 0;
-    if (!b->data.data.base || b->rails == 1)
-      error = nodes->group ? smelt_group_broadcast(nodes->group, &data, part, (unsigned)i) : 0;
-    else
-      error = smelt_group_start_broadcast(nodes->group, &data, part, (unsigned)i, &requests[i]);
-    coll_smelt_note(&b->error, coll_smelt_nodes_code(error));
-    if (mine && !b->data.data.base) b->data.data.unpack(b->data.data.context, at + part_at, part, data.base);
-  }
-  for (int i = 0; i < b->rails; ++i)
-    if (requests[i].group) coll_smelt_note(&b->error, coll_smelt_nodes_code(smelt_group_wait(&requests[i])));
-}
-
-/* Step 2, begun and ended. A single piece goes by the blocking function, which is the quicker one. */
-static void between_nodes(broadcast *b, int piece) {
-  struct ompi_communicator_t *rail = b->nodes->rail;
-  const int i = b->nodes->mine.place;
-  ompi_request_t **request = &b->request[piece % kAhead];
-  *request = NULL;
-  const size_t bytes = length_of(b, piece), part = coll_smelt_part_length(bytes, b->rails, i);
-  if (part == 0) return;
-  char *at = place_of(b, piece) + coll_smelt_part_at(bytes, b->rails, i);
-  int error;
-  if (b->pieces == 1)
-    error = rail->c_coll->coll_bcast(at, (coll_smelt_length)part, &ompi_mpi_byte.dt, b->root.node, rail,
-                                     rail->c_coll->coll_bcast_module);
-  else
-    error = rail->c_coll->coll_ibcast(at, (coll_smelt_length)part, &ompi_mpi_byte.dt, b->root.node, rail, request,
-                                      rail->c_coll->coll_ibcast_module);
-  coll_smelt_note(&b->error, error);
-}
-static void wait_for(broadcast *b, int piece) {
-  ompi_request_t **request = &b->request[piece % kAhead];
-  if (*request) coll_smelt_note(&b->error, ompi_request_wait(request, MPI_STATUS_IGNORE));
-  *request = NULL;
-}
-
-static void on_root_node(broadcast *b) {
-  for (int piece = 0; piece < b->pieces; ++piece) {
-    if (carries(b) && piece >= kAhead) wait_for(b, piece - kAhead); /* its slot is wanted */
-    from_root(b, piece);
-    if (carries(b)) between_nodes(b, piece);
-  }
-  if (!carries(b)) return;
-  for (int piece = b->pieces > kAhead ? b->pieces - kAhead : 0; piece < b->pieces; ++piece) wait_for(b, piece);
-}
-
-static void on_other_node(broadcast *b) {
-  for (int piece = 0; carries(b) && piece < b->pieces && piece < kAhead; ++piece) between_nodes(b, piece);
-  for (int piece = 0; piece < b->pieces; ++piece) {
-    if (carries(b)) wait_for(b, piece);
-    from_carriers(b, piece);
-    if (carries(b) && piece + kAhead < b->pieces) between_nodes(b, piece + kAhead);
+      data.base = (char *)data.base + begin;
+    coll_smelt_broadcast_in_node(c, together ? i : -1, &data, bytes, i);
+    if (mine && !program(c)->base) coll_smelt_give(program(c), begin, bytes, data.base);
   }
 }
 
-static int serve(coll_smelt_nodes *nodes, void *buffer, coll_smelt_length count, struct ompi_datatype_t *type,
-                 int root) {
-  broadcast b = {.nodes = nodes, .root = nodes->seats[root], .bytes = coll_smelt_bytes(type, count)};
-  b.pieces = (int)((b.bytes + kPiece - 1) / kPiece);
-  b.rails = b.bytes >= COLL_SMELT_NODES_SHARED ? nodes->rails : 1;
-  coll_smelt_data_open(&b.data, buffer, count, type, ompi_comm_rank(nodes->comm) != root);
-  if (carries(&b) && !b.data.data.base &&
-      !(b.scratch = coll_smelt_nodes_scratch(nodes, b.bytes < kPiece ? b.bytes : (size_t)kAhead * kPiece)))
-    b.error = OMPI_ERR_OUT_OF_RESOURCE;
-  else if (holds_root(&b))
-    on_root_node(&b);
-  else
-    on_other_node(&b);
-  coll_smelt_data_close(&b.data);
-  return b.error;
+/* On the root's node a piece has two stages: from the root; to the other nodes. On the others the first pieces are
+ * asked for, and then a piece has two: to all of the node; the one that takes its slot is asked for. */
+static int stages(const coll_smelt_crossing *c) { return 2 * c->pieces + !coll_smelt_on_root_node(c); }
+
+static coll_smelt_slot *needed(coll_smelt_crossing *c, int stage) {
+  if (coll_smelt_on_root_node(c)) return stage % 2 == 0 ? coll_smelt_slot_of(c, stage / 2) : NULL;
+  return stage % 2 == 1 ? coll_smelt_slot_of(c, stage / 2) : NULL;
 }
 
-int coll_smelt_nodes_bcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                           struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const size_t bytes = coll_smelt_bytes(type, count);
-  if (bytes == 0) return OMPI_SUCCESS;
-  if (OPAL_LIKELY(coll_smelt_nodes_serve(nodes, SMELT_COLLECTIVE_BROADCAST, false, bytes < kPiece ? bytes : kPiece))) {
-    coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_BROADCAST]);
-    return serve(nodes, buffer, count, type, root);
+static void begin(coll_smelt_crossing *c, int stage) {
+  const int piece = stage / 2;
+  if (coll_smelt_on_root_node(c)) {
+    if (stage % 2 == 0) {
+      from_root(c, piece);
+    } else {
+      keep(c, piece);
+      between_nodes(c, piece);
+    }
+  } else if (stage == 0) {
+    for (int i = 0; i < COLL_SMELT_NODES_SLOTS; ++i) between_nodes(c, i);
+  } else if (stage % 2 == 1) {
+    from_carriers(c, piece);
+  } else {
+    between_nodes(c, piece - 1 + COLL_SMELT_NODES_SLOTS);
   }
-  coll_smelt_nodes_passed_on(nodes, SMELT_COLLECTIVE_BROADCAST);
-  return nodes->lower.bcast(buffer, count, type, root, comm, nodes->lower.bcast_module);
 }
+
+const coll_smelt_course coll_smelt_broadcast_course = {room, open_call, close_call, call, stages, needed, begin};

@@ -18,340 +18,266 @@
  *            reduction operations, ICCS 2004
  *
  * A long message goes in pieces: while a leader's memory combines one, the one before is on the network, and in the
- * sliced way also the one before that. Pieces are packed bytes in scratch memory, a slot for each that is under way. */
-#include "nodes.h"
+ * sliced way also the one before that. Pieces are packed bytes, a slot for each that is under way. */
+#include "node_stages.h"
 
-#include "counters.h"
-#include "data.h"
-#include "ompi/communicator/communicator.h"
 #include "ompi/mca/coll/base/coll_tags.h"
 #include "ompi/mca/pml/pml.h"
+#include "reduction.h"
 
-#include <string.h>
+enum { kShort = 32768 }; /* bytes of all nodes' operands: so far one call of the leaders, not two that carry less */
+enum { kLower, kWhole, kSliced };
 
-enum { kPiece = COLL_SMELT_NODES_PIECE, kShort = 32768, kAlignment = 64, kToAll = -1 };
+/* --- what goes where */
 
-typedef enum way { kLower, kWhole, kSliced } way;
-
-typedef struct slot {
-  char *mine;              /* this node's partial result; in the end the result, unless the way is whole */
-  char *all;               /* whole: every node's partial result; sliced: every node's part of this leader's slice */
-  char *received;          /* the root's: a part that another rank of its node carries */
-  ompi_request_t *request; /* on the network; NULL: nothing */
-} slot;
-
-typedef struct reduction {
-  coll_smelt_nodes *nodes;
-  struct ompi_op_t *op;
-  struct ompi_datatype_t *type;
-  coll_smelt_fold fold;
-  coll_smelt_data in, out;
-  size_t count, element, per_piece; /* elements, bytes, elements */
-  int pieces, rails;                /* rails: those in use */
-  int root;                         /* or kToAll */
-  coll_smelt_seat seat;             /* the root's */
-  way way;
-  slot slots[COLL_SMELT_NODES_SLOTS];
-  int error;
-} reduction;
-
-static slot *slot_of(reduction *r, int piece) { return &r->slots[piece % COLL_SMELT_NODES_SLOTS]; }
-static size_t elements_of(const reduction *r, int piece) {
-  const size_t before = (size_t)piece * r->per_piece;
-  return r->count - before < r->per_piece ? r->count - before : r->per_piece;
+static size_t count_of(const coll_smelt_crossing *c) { return (size_t)c->call->count; }
+static size_t element_of(const coll_smelt_crossing *c) { return c->call->type->super.size; }
+static size_t elements_of(const coll_smelt_crossing *c, int piece) {
+  const size_t before = (size_t)piece * c->piece;
+  return count_of(c) - before < c->piece ? count_of(c) - before : c->piece;
 }
 /* The part of a piece that rank `place` of each node carries, in elements; and this rank's own. */
-static size_t part_of(const reduction *r, int piece, int place) {
-  return coll_smelt_part_length(elements_of(r, piece), r->rails, place);
+static size_t part_of(const coll_smelt_crossing *c, int piece, int place) {
+  return coll_smelt_part_length(elements_of(c, piece), c->rails, place);
 }
-static size_t own_part(const reduction *r, int piece) { return part_of(r, piece, r->nodes->mine.place); }
+static size_t own_part(const coll_smelt_crossing *c, int piece) { return part_of(c, piece, c->nodes->mine.place); }
 /* Where that part begins in the whole message, in bytes. */
-static size_t offset_of(const reduction *r, int piece, int place) {
-  return ((size_t)piece * r->per_piece + coll_smelt_part_at(elements_of(r, piece), r->rails, place)) * r->element;
+static size_t offset_of(const coll_smelt_crossing *c, int piece, int place) {
+  return ((size_t)piece * c->piece + coll_smelt_part_at(elements_of(c, piece), c->rails, place)) * element_of(c);
 }
-static size_t slice_of(const reduction *r, size_t elements) {
-  return (elements + (size_t)r->nodes->nodes - 1) / (size_t)r->nodes->nodes;
+static size_t slice_of(const coll_smelt_crossing *c, size_t elements) {
+  return (elements + (size_t)c->nodes->nodes - 1) / (size_t)c->nodes->nodes;
 }
 
-static bool carries(const reduction *r) { return r->nodes->mine.place < r->rails; }
-static bool is_root(const reduction *r) { return ompi_comm_rank(r->nodes->comm) == r->root; }
-static bool on_root_node(const reduction *r) { return r->nodes->mine.node == r->seat.node; }
+static bool to_all(const coll_smelt_crossing *c) { return c->which == SMELT_COLLECTIVE_ALLREDUCE; }
+static bool receives(const coll_smelt_crossing *c) { return to_all(c) || coll_smelt_crosses_as_root(c); }
 /* Of the carriers: who has the result after step 2. */
-static bool carrier_receives(const reduction *r) { return r->root == kToAll || on_root_node(r); }
+static bool carrier_receives(const coll_smelt_crossing *c) { return to_all(c) || coll_smelt_on_root_node(c); }
+
+static int way_of(const coll_smelt_crossing *c) {
+  const coll_smelt_call *call = c->call;
+  const int nodes = c->nodes->nodes;
+  if (c->rails == 1 && c->pieces == 1 && coll_smelt_any_order(call->op, call->type) && coll_smelt_gapless(call->type))
+    return kLower;
+  return nodes == 2 || elements_of(c, 0) * element_of(c) * (size_t)nodes <= kShort ? kWhole : kSliced;
+}
+
+/* Slots are for the carriers, and for the root of a blocking call. The first part is the longest. */
+static size_t room(coll_smelt_crossing *c, char *memory) {
+  const bool blocking = c->mode == COLL_SMELT_BLOCKING;
+  const size_t nodes = (size_t)c->nodes->nodes, element = element_of(c);
+  const size_t most = element < COLL_SMELT_NODES_PIECE ? COLL_SMELT_NODES_PIECE / element : 1;
+  c->bytes = count_of(c) * element;
+  c->piece = blocking && count_of(c) > most ? most : count_of(c);
+  c->pieces = (int)((count_of(c) + c->piece - 1) / c->piece);
+  c->rails = blocking && c->bytes >= COLL_SMELT_NODES_SHARED ? c->nodes->rails : 1;
+  c->way = way_of(c);
+  c->calls = c->way == kSliced ? 2 : 1;
+  const bool gathers = blocking && !to_all(c) && coll_smelt_crosses_as_root(c);
+  if (!coll_smelt_carries(c) && !gathers) return 0;
+  const size_t part = part_of(c, 0, 0), slices = slice_of(c, part) * element * nodes;
+  const size_t mine = coll_smelt_aligned(slices), received = gathers ? coll_smelt_aligned(part * element) : 0;
+  const size_t all = c->way == kLower ? 0 : coll_smelt_aligned(c->way == kWhole ? part * element * nodes : slices);
+  const int used = c->pieces < COLL_SMELT_NODES_SLOTS ? c->pieces : COLL_SMELT_NODES_SLOTS;
+  for (int i = 0; memory && i < used; ++i) {
+    char *const slot = memory + (size_t)i * (mine + all + received);
+    c->slots[i].mine = slot, c->slots[i].all = slot + mine, c->slots[i].received = slot + mine + all;
+  }
+  return (size_t)used * (mine + all + received);
+}
+
+static int open_call(coll_smelt_crossing *c) { return coll_smelt_open_reduction(c->terms, c->call, receives(c)); }
+static void close_call(coll_smelt_crossing *c) {
+  if (receives(c)) coll_smelt_data_close(&c->terms->out);
+  coll_smelt_data_close(&c->terms->in);
+  coll_smelt_fold_close(&c->terms->fold);
+}
 
 /* --- 1 */
 
-static void note(reduction *r, int error) { coll_smelt_note(&r->error, coll_smelt_nodes_code(error)); }
-
-static void wait_for_all(reduction *r, smelt_request *requests) {
-  for (int i = 0; i < r->rails; ++i)
-    if (requests[i].group) note(r, smelt_group_wait(&requests[i]));
-}
-
 /* Parts of contiguous memory are under way together; others are packed in their order. */
-static void within_node(reduction *r, int piece) {
-  smelt_group *group = r->nodes->group;
-  smelt_request requests[COLL_SMELT_MOST_RAILS] = {{0}};
-  for (int i = 0; i < r->rails; ++i) {
-    const size_t elements = part_of(r, piece, i), at = offset_of(r, piece, i);
-    smelt_data in = r->in.data;
-    const smelt_data out = {.base = i == r->nodes->mine.place ? slot_of(r, piece)->mine : NULL};
+static void within_node(coll_smelt_crossing *c, int piece) {
+  const smelt_data *program = &c->terms->in.data;
+  const bool together = c->rails > 1 && program->base;
+  for (int i = 0; i < c->rails; ++i) {
+    const size_t elements = part_of(c, piece, i), at = offset_of(c, piece, i);
+    const smelt_data out = {.base = i == c->nodes->mine.place ? coll_smelt_slot_of(c, piece)->mine : NULL};
+    const smelt_fold *fold = &c->terms->fold.fold;
+    smelt_data in = *program;
     if (in.base) in.base = (char *)in.base + at;
     if (elements == 0) continue;
-    if (group && in.base && r->rails > 1)
-      note(r, smelt_group_start_reduce(group, &in, &out, elements, &r->fold.fold, (unsigned)i, &requests[i]));
-    else if (group)
-      note(r, smelt_group_reduce(group, &in, &out, elements, &r->fold.fold, (unsigned)i));
-    else if (in.base)
-      memcpy(out.base, in.base, elements * r->element);
+    if (!c->group)
+      coll_smelt_fetch(program, at, elements * element_of(c), out.base);
+    else if (c->mode == COLL_SMELT_BLOCKING && !together)
+      coll_smelt_note_group(c, smelt_group_reduce(c->group, &in, &out, elements, fold, (unsigned)i));
     else
-      in.pack(in.context, at, elements * r->element, out.base);
+      (void)smelt_group_start_reduce(c->group, &in, &out, elements, fold, (unsigned)i, &c->in_node[i]);
   }
-  wait_for_all(r, requests);
 }
 
 /* --- 2 */
 
 /* Gathers `bytes` of each leader, everywhere or at the root's. */
-static void gather(reduction *r, const void *from, void *to, size_t bytes, ompi_request_t **request) {
-  struct ompi_communicator_t *rail = r->nodes->rail;
+static int gather(coll_smelt_crossing *c, const void *from, void *to, size_t bytes, struct ompi_info_t *info,
+                  ompi_request_t **request) {
+  struct ompi_communicator_t *rail = c->nodes->rail;
   mca_coll_base_comm_coll_t *coll = rail->c_coll;
   struct ompi_datatype_t *byte = &ompi_mpi_byte.dt;
   const coll_smelt_length length = (coll_smelt_length)bytes;
-  int error;
-  if (r->root == kToAll)
-    error =
-        r->pieces == 1
-            ? coll->coll_allgather(from, length, byte, to, length, byte, rail, coll->coll_allgather_module)
-            : coll->coll_iallgather(from, length, byte, to, length, byte, rail, request, coll->coll_iallgather_module);
-  else
-    error = r->pieces == 1
-                ? coll->coll_gather(from, length, byte, to, length, byte, r->seat.node, rail, coll->coll_gather_module)
-                : coll->coll_igather(from, length, byte, to, length, byte, r->seat.node, rail, request,
-                                     coll->coll_igather_module);
-  coll_smelt_note(&r->error, error);
+  return to_all(c) ? COLL_SMELT_ON_RAIL(allgather, from, length, byte, to, length, byte)
+                   : COLL_SMELT_ON_RAIL(gather, from, length, byte, to, length, byte, coll_smelt_root_seat(c).node);
 }
 
-/* Leader i gets the i-th slice of everybody. */
-static void exchange(reduction *r, const void *from, void *to, size_t bytes, ompi_request_t **request) {
-  struct ompi_communicator_t *rail = r->nodes->rail;
+static int by_lower(coll_smelt_crossing *c, char *mine, struct ompi_info_t *info, ompi_request_t **request) {
+  struct ompi_communicator_t *rail = c->nodes->rail;
   mca_coll_base_comm_coll_t *coll = rail->c_coll;
-  struct ompi_datatype_t *byte = &ompi_mpi_byte.dt;
-  const coll_smelt_length length = (coll_smelt_length)bytes;
-  coll_smelt_note(&r->error, r->pieces == 1 ? coll->coll_alltoall(from, length, byte, to, length, byte, rail,
-                                                                  coll->coll_alltoall_module)
-                                            : coll->coll_ialltoall(from, length, byte, to, length, byte, rail, request,
-                                                                   coll->coll_ialltoall_module));
+  const coll_smelt_call *call = c->call;
+  if (to_all(c)) return COLL_SMELT_ON_RAIL(allreduce, MPI_IN_PLACE, mine, call->count, call->type, call->op);
+  const bool here = coll_smelt_on_root_node(c);
+  return COLL_SMELT_ON_RAIL(reduce, here ? MPI_IN_PLACE : mine, here ? mine : NULL, call->count, call->type, call->op,
+                            coll_smelt_root_seat(c).node);
 }
 
-static void by_lower(reduction *r, char *mine) {
-  struct ompi_communicator_t *rail = r->nodes->rail;
-  mca_coll_base_comm_coll_t *coll = rail->c_coll;
-  const coll_smelt_length count = (coll_smelt_length)r->count;
-  coll_smelt_note(&r->error, r->root == kToAll ? coll->coll_allreduce(MPI_IN_PLACE, mine, count, r->type, r->op, rail,
-                                                                      coll->coll_allreduce_module)
-                                               : coll->coll_reduce(on_root_node(r) ? MPI_IN_PLACE : mine,
-                                                                   on_root_node(r) ? mine : NULL, count, r->type, r->op,
-                                                                   r->seat.node, rail, coll->coll_reduce_module));
+/* Every node's operands, `bytes` apart: the last ones, which the others are combined into, from the right. */
+static char *last_of_all(const coll_smelt_crossing *c, char *all, size_t bytes) {
+  return all + bytes * (size_t)(c->nodes->nodes - 1);
 }
-
-static void begin(reduction *r, int piece) {
-  slot *slot = slot_of(r, piece);
-  const size_t elements = own_part(r, piece);
-  slot->request = NULL;
-  if (elements == 0) return;
-  switch (r->way) {
-    case kLower: by_lower(r, slot->mine); break;
-    case kWhole: gather(r, slot->mine, slot->all, elements * r->element, &slot->request); break;
-    case kSliced: exchange(r, slot->mine, slot->all, slice_of(r, elements) * r->element, &slot->request); break;
-  }
-}
-
-static void wait_for(reduction *r, slot *slot) {
-  if (slot->request) coll_smelt_note(&r->error, ompi_request_wait(&slot->request, MPI_STATUS_IGNORE));
-  slot->request = NULL;
-}
-
-/* Every node's operands, `bytes` apart, from the right, into the last node's. */
-static char *combine(const reduction *r, char *all, size_t bytes, size_t elements) {
-  char *const result = all + bytes * (size_t)(r->nodes->nodes - 1);
-  for (int node = r->nodes->nodes - 2; node >= 0 && elements > 0; --node)
-    r->fold.fold.into_right(r->fold.fold.context, all + bytes * (size_t)node, result, elements);
+static char *combine(const coll_smelt_crossing *c, char *all, size_t bytes, size_t elements) {
+  const smelt_fold *fold = &c->terms->fold.fold;
+  char *const result = last_of_all(c, all, bytes);
+  for (int node = c->nodes->nodes - 2; node >= 0 && elements > 0; --node)
+    fold->into_right(fold->context, all + bytes * (size_t)node, result, elements);
   return result;
 }
 
-/* The sliced way's second half. The last slices may be shorter, or empty. */
-static void combine_slice(reduction *r, int piece) {
-  slot *slot = slot_of(r, piece);
-  wait_for(r, slot);
-  const size_t elements = own_part(r, piece), slice = slice_of(r, elements);
-  if (elements == 0) return;
-  const size_t before = slice * (size_t)r->nodes->mine.node;
-  const size_t left = before < elements ? elements - before : 0;
-  char *const combined = combine(r, slot->all, slice * r->element, left < slice ? left : slice);
-  gather(r, combined, slot->mine, slice * r->element, &slot->request);
+/* Sliced: leader i gets the i-th slice of everybody, and then everybody the combined ones. */
+static int call(coll_smelt_crossing *c, int piece, int i, struct ompi_info_t *info, ompi_request_t **request) {
+  struct ompi_communicator_t *rail = c->nodes->rail;
+  mca_coll_base_comm_coll_t *coll = rail->c_coll;
+  struct ompi_datatype_t *byte = &ompi_mpi_byte.dt;
+  const coll_smelt_slot *slot = coll_smelt_slot_of(c, piece);
+  const size_t part = own_part(c, piece), slice = slice_of(c, part) * element_of(c);
+  const coll_smelt_length length = (coll_smelt_length)slice;
+  if (c->way == kLower) return by_lower(c, slot->mine, info, request);
+  if (c->way == kWhole) return gather(c, slot->mine, slot->all, part * element_of(c), info, request);
+  if (i == 0) return COLL_SMELT_ON_RAIL(alltoall, slot->mine, length, byte, slot->all, length, byte);
+  return gather(c, last_of_all(c, slot->all, slice), slot->mine, slice, info, request);
 }
 
-static const char *finish(reduction *r, int piece) {
-  slot *slot = slot_of(r, piece);
-  wait_for(r, slot);
-  const size_t elements = own_part(r, piece);
-  if (r->way != kWhole || !carrier_receives(r)) return slot->mine;
-  return combine(r, slot->all, elements * r->element, elements);
+/* The sliced way's second half. The last slices may be shorter, or empty. */
+static void combine_slice(coll_smelt_crossing *c, int piece) {
+  const size_t elements = own_part(c, piece), slice = slice_of(c, elements);
+  const size_t before = slice * (size_t)c->nodes->mine.node, left = before < elements ? elements - before : 0;
+  if (elements == 0) return;
+  (void)combine(c, coll_smelt_slot_of(c, piece)->all, slice * element_of(c), left < slice ? left : slice);
+  coll_smelt_between_leaders(c, piece, 1);
 }
 
 /* --- 3 */
 
-static void give(reduction *r, int piece, int place, const char *result) {
-  const size_t at = offset_of(r, piece, place), bytes = part_of(r, piece, place) * r->element;
-  smelt_data *out = &r->out.data;
-  if (out->base)
-    memcpy((char *)out->base + at, result, bytes);
-  else
-    out->unpack(out->context, at, bytes, result);
+static void give(coll_smelt_crossing *c, int piece, int place, const char *result) {
+  coll_smelt_give(&c->terms->out.data, offset_of(c, piece, place), part_of(c, piece, place) * element_of(c), result);
 }
 
-static void to_all_of_node(reduction *r, int piece, const char *result) {
-  smelt_group *group = r->nodes->group;
-  smelt_request requests[COLL_SMELT_MOST_RAILS] = {{0}};
-  for (int i = 0; i < r->rails; ++i) {
-    const size_t bytes = part_of(r, piece, i) * r->element;
-    const bool mine = i == r->nodes->mine.place;
-    smelt_data data = r->out.data;
+static void to_all_of_node(coll_smelt_crossing *c, int piece, const char *result) {
+  const smelt_data *program = &c->terms->out.data;
+  const bool together = c->rails > 1 && program->base;
+  for (int i = 0; i < c->rails; ++i) {
+    const size_t bytes = part_of(c, piece, i) * element_of(c);
+    const bool mine = i == c->nodes->mine.place;
+    smelt_data data = *program;
     if (mine)
       data = (smelt_data){.base = (void *)result};
     else if (data.base)
-      data.base = (char *)data.base + offset_of(r, piece, i);
+      data.base = (char *)data.base + offset_of(c, piece, i);
     if (bytes == 0) continue;
-    if (group && r->out.data.base && r->rails > 1)
-      note(r, smelt_group_start_broadcast(group, &data, bytes, (unsigned)i, &requests[i]));
-    else if (group)
-      note(r, smelt_group_broadcast(group, &data, bytes, (unsigned)i));
-    if (mine) give(r, piece, i, result);
+    coll_smelt_broadcast_in_node(c, together ? i : -1, &data, bytes, i);
+    if (mine) give(c, piece, i, result);
   }
-  wait_for_all(r, requests);
 }
 
 /* Messages within the node; nobody else uses its communicator. */
-static void to_root(reduction *r, int piece, const char *result) {
-  struct ompi_communicator_t *node = r->nodes->node;
-  const int me = r->nodes->mine.place;
-  if (!is_root(r)) {
-    coll_smelt_note(&r->error,
-                    MCA_PML_CALL(send((void *)result, own_part(r, piece) * r->element, &ompi_mpi_byte.dt, r->seat.place,
-                                      MCA_COLL_BASE_TAG_REDUCE, MCA_PML_BASE_SEND_STANDARD, node)));
+static void by_messages(coll_smelt_crossing *c, int piece, const char *result) {
+  struct ompi_communicator_t *node = c->nodes->node;
+  const int me = c->nodes->mine.place;
+  if (!coll_smelt_crosses_as_root(c)) {
+    coll_smelt_note(&c->error, MCA_PML_CALL(send((void *)result, own_part(c, piece) * element_of(c), &ompi_mpi_byte.dt,
+                                                 coll_smelt_root_seat(c).place, MCA_COLL_BASE_TAG_REDUCE,
+                                                 MCA_PML_BASE_SEND_STANDARD, node)));
     return;
   }
-  for (int i = 0; i < r->rails; ++i) {
-    char *received = slot_of(r, piece)->received;
+  for (int i = 0; i < c->rails; ++i) {
+    char *received = coll_smelt_slot_of(c, piece)->received;
     if (i != me)
-      coll_smelt_note(&r->error, MCA_PML_CALL(recv(received, part_of(r, piece, i) * r->element, &ompi_mpi_byte.dt, i,
+      coll_smelt_note(&c->error, MCA_PML_CALL(recv(received, part_of(c, piece, i) * element_of(c), &ompi_mpi_byte.dt, i,
                                                    MCA_COLL_BASE_TAG_REDUCE, node, MPI_STATUS_IGNORE)));
-    give(r, piece, i, i == me ? result : received);
+    give(c, piece, i, i == me ? result : received);
   }
 }
 
-static void deliver(reduction *r, int piece) {
-  const char *result = carries(r) ? finish(r, piece) : NULL;
-  if (r->root == kToAll)
-    to_all_of_node(r, piece, result);
-  else if (is_root(r) || (carries(r) && on_root_node(r)))
-    to_root(r, piece, result);
+/* Where nothing may wait, the result comes to all ranks of the root's node, and the others leave it there. */
+static void leave(void *context, size_t offset, size_t bytes, const void *from) {
+  (void)context, (void)offset, (void)bytes, (void)from;
+}
+static void by_broadcast(coll_smelt_crossing *c, char *result) {
+  const bool leads = coll_smelt_carries(c);
+  const smelt_data data = leads         ? (smelt_data){.base = result}
+                          : receives(c) ? c->terms->out.data
+                                        : (smelt_data){.unpack = leave};
+  if (coll_smelt_root_seat(c).place != 0) coll_smelt_broadcast_in_node(c, -1, &data, c->bytes, 0);
+  if (leads && receives(c)) give(c, 0, 0, result);
 }
 
-/* --- the whole */
-
-static way way_of(const reduction *r) {
-  const int nodes = r->nodes->nodes;
-  if (r->rails == 1 && r->pieces == 1 && (r->fold.fold.flags & SMELT_FOLD_ANY_ORDER) && coll_smelt_gapless(r->type))
-    return kLower;
-  return nodes == 2 || elements_of(r, 0) * r->element * (size_t)nodes <= kShort ? kWhole : kSliced;
+static void deliver(coll_smelt_crossing *c, int piece) {
+  const coll_smelt_slot *slot = coll_smelt_slot_of(c, piece);
+  const size_t part = own_part(c, piece);
+  if (!carrier_receives(c)) return;
+  char *const result = !coll_smelt_carries(c) ? NULL
+                       : c->way == kWhole     ? combine(c, slot->all, part * element_of(c), part)
+                                              : slot->mine;
+  if (to_all(c))
+    to_all_of_node(c, piece, result);
+  else if (c->mode != COLL_SMELT_BLOCKING)
+    by_broadcast(c, result);
+  else if (coll_smelt_crosses_as_root(c) || coll_smelt_carries(c))
+    by_messages(c, piece, result);
 }
 
-static size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+/* --- the whole: each step is four stages, of which each is for another piece */
 
-/* The slots of who carries a part, and of the root. The first part is the longest. */
-static bool make_slots(reduction *r) {
-  const size_t nodes = (size_t)r->nodes->nodes, part = part_of(r, 0, 0);
-  const size_t slices = slice_of(r, part) * r->element * nodes;
-  const size_t mine = aligned(slices), all = aligned(r->way == kWhole ? part * r->element * nodes : slices);
-  const size_t received = is_root(r) ? aligned(part * r->element) : 0, slot_bytes = mine + all + received;
-  const int used = r->pieces < COLL_SMELT_NODES_SLOTS ? r->pieces : COLL_SMELT_NODES_SLOTS;
-  if (!carries(r) && !is_root(r)) return true;
-  char *scratch = coll_smelt_nodes_scratch(r->nodes, slot_bytes * (size_t)used);
-  for (int i = 0; scratch && i < used; ++i, scratch += slot_bytes)
-    r->slots[i] = (slot){.mine = scratch, .all = scratch + mine, .received = scratch + mine + all};
-  return scratch != NULL;
+enum { kWithin, kBetween, kSlices, kDeliver, kStages };
+
+/* Steps from one stage of a piece to the next, and from the first to the last. */
+static int later(const coll_smelt_crossing *c) { return c->pieces > 1; }
+static int last(const coll_smelt_crossing *c) { return c->way == kSliced ? 2 * later(c) : later(c); }
+
+static int piece_of(const coll_smelt_crossing *c, int stage) {
+  const int step = stage / kStages, kind = stage % kStages;
+  return kind == kDeliver ? step - last(c) : kind == kSlices ? step - later(c) : step;
+}
+static bool is_begun(const coll_smelt_crossing *c, int stage) {
+  const int piece = piece_of(c, stage), kind = stage % kStages;
+  if (piece < 0 || piece >= c->pieces) return false;
+  return kind == kWithin || kind == kDeliver || (coll_smelt_carries(c) && (kind == kBetween || c->way == kSliced));
 }
 
-static void run(reduction *r) {
-  const int later = r->pieces > 1;                        /* steps from one stage of a piece to the next */
-  const int last = r->way == kSliced ? 2 * later : later; /* and from the first to the last */
-  for (int step = 0; step < r->pieces + last; ++step) {
-    if (step < r->pieces) {
-      within_node(r, step);
-      if (carries(r)) begin(r, step);
-    }
-    if (r->way == kSliced && carries(r) && step >= later && step - later < r->pieces) combine_slice(r, step - later);
-    if (step >= last) deliver(r, step - last);
+static int stages(const coll_smelt_crossing *c) { return kStages * (c->pieces + last(c)); }
+
+static coll_smelt_slot *needed(coll_smelt_crossing *c, int stage) {
+  return stage % kStages >= kSlices && is_begun(c, stage) ? coll_smelt_slot_of(c, piece_of(c, stage)) : NULL;
+}
+
+static void begin(coll_smelt_crossing *c, int stage) {
+  const int piece = piece_of(c, stage);
+  if (!is_begun(c, stage)) return;
+  switch (stage % kStages) {
+    case kWithin: within_node(c, piece); break;
+    case kBetween:
+      if (own_part(c, piece) > 0) coll_smelt_between_leaders(c, piece, 0);
+      break;
+    case kSlices: combine_slice(c, piece); break;
+    case kDeliver: deliver(c, piece); break;
   }
 }
 
-static int serve(coll_smelt_nodes *nodes, const void *send, void *receive, coll_smelt_length count,
-                 struct ompi_datatype_t *type, struct ompi_op_t *op, int root) {
-  reduction r = {.nodes = nodes, .op = op, .type = type, .count = (size_t)count, .root = root};
-  r.element = type->super.size;
-  r.per_piece = r.element < kPiece ? kPiece / r.element : 1;
-  r.pieces = (int)((r.count + r.per_piece - 1) / r.per_piece);
-  if (r.per_piece > r.count) r.per_piece = r.count;
-  r.rails = r.count * r.element >= COLL_SMELT_NODES_SHARED ? nodes->rails : 1;
-  if (root != kToAll) r.seat = nodes->seats[root];
-  const bool receives = root == kToAll || is_root(&r);
-  const int error = coll_smelt_fold_open(&r.fold, op, type);
-  if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) return error;
-  coll_smelt_data_open(&r.in, send == MPI_IN_PLACE ? receive : send, count, type, false);
-  if (receives) coll_smelt_data_open(&r.out, receive, count, type, true);
-  r.way = way_of(&r);
-  if (make_slots(&r))
-    run(&r);
-  else
-    r.error = OMPI_ERR_OUT_OF_RESOURCE;
-  if (receives) coll_smelt_data_close(&r.out);
-  coll_smelt_data_close(&r.in);
-  coll_smelt_fold_close(&r.fold);
-  return r.error;
-}
-
-/* May this reduction be served so? All ranks say the same. */
-static bool takes(coll_smelt_nodes *nodes, smelt_collective which, coll_smelt_length count,
-                  const struct ompi_datatype_t *type, const struct ompi_op_t *op) {
-  const size_t bytes = coll_smelt_bytes(type, count), element = type->super.size;
-  const size_t longest = element > kPiece ? element : kPiece;
-  return coll_smelt_nodes_serve(nodes, which, !coll_smelt_any_order(op, type), bytes < longest ? bytes : longest) &&
-         element <= nodes->element_limit && (nodes->consecutive || (op->o_flags & OMPI_OP_FLAGS_COMMUTE));
-}
-
-int coll_smelt_nodes_reduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                            struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
-                            mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  if (OPAL_LIKELY(takes(nodes, SMELT_COLLECTIVE_REDUCE, count, type, op))) {
-    coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_REDUCE]);
-    return serve(nodes, send, receive, count, type, op, root);
-  }
-  coll_smelt_nodes_passed_on(nodes, SMELT_COLLECTIVE_REDUCE);
-  return nodes->lower.reduce(send, receive, count, type, op, root, comm, nodes->lower.reduce_module);
-}
-
-int coll_smelt_nodes_allreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                               struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  if (coll_smelt_bytes(type, count) == 0) return OMPI_SUCCESS;
-  if (OPAL_LIKELY(takes(nodes, SMELT_COLLECTIVE_ALLREDUCE, count, type, op))) {
-    coll_smelt_increment(&coll_smelt_tally.served[SMELT_COLLECTIVE_ALLREDUCE]);
-    return serve(nodes, send, receive, count, type, op, kToAll);
-  }
-  coll_smelt_nodes_passed_on(nodes, SMELT_COLLECTIVE_ALLREDUCE);
-  return nodes->lower.allreduce(send, receive, count, type, op, comm, nodes->lower.allreduce_module);
-}
+const coll_smelt_course coll_smelt_reduction_course = {room, open_call, close_call, call, stages, needed, begin};

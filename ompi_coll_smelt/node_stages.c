@@ -1,715 +1,109 @@
-/* The nonblocking and the persistent forms of barrier, broadcast, reduce, allreduce and allgather over several nodes.
+/* How the stages of a collective over several nodes are run, and what they are made of.
  *
- * The steps are those of the blocking forms (node_barrier.c and so on): within each node, between the leaders, within
- * each node again. Nothing may wait, so each operation is a row of stages. A stage starts something and returns: an
- * operation of the node's group, or, on a leader, a nonblocking collective of the component below; the next one begins
- * once that is complete. requests.c advances the first operation of each lane, within Open MPI's progress.
- *
- * All ranks of a node start the group's operations in one order, and all leaders theirs, as each lane has only one
+ * All ranks of a node start the group's operations in one order, and all leaders theirs, as each lane has only one call
  * under way, and blocking calls wait until it is empty. Persistent requests, which ranks may start in different orders,
  * have a lane and a group of their own, and between leaders persistent requests of the component below, made when they
- * are made themselves: that component keeps those apart.
- *
- * What all ranks must agree on is left to blocking calls, and to what makes a persistent request, as within one node
- * (nonblocking.c). Messages go in one piece by one leader of each node. Reductions have the bits of the blocking ones:
- * the leaders combine the nodes' results in the same order. */
-#include "nodes.h"
+ * are made themselves: that component keeps those apart. */
+#include "node_stages.h"
 
-#include "counters.h"
-#include "nonblocking.h"
-#include "ompi/request/request.h"
-#include "reduction.h"
-
-#include <limits.h>
 #include <string.h>
 
-enum { kAlignment = 64, kLeast = 4096, kKept = 64 << 10, kShort = 32768, kMostCalls = 2 };
+/* --- what is under way */
 
-typedef coll_smelt_operation operation;
-
-/* Between the leaders, of a reduction: see node_reductions.c. */
-typedef enum way { kLower, kWhole, kSliced } way;
-
-struct course;
-
-typedef struct coll_smelt_stages {
-  const struct course *course;
-  int next;                               /* stage */
-  int error;                              /* the first; the others go on, so that nobody waits for this rank */
-  smelt_request second;                   /* of the group; operation->request is the first */
-  ompi_request_t *on_network;             /* NULL: nothing */
-  ompi_request_t *persistent[kMostCalls]; /* of the component below */
-  char token, arrived;                    /* barrier */
-  way way;
-  size_t bytes;         /* of the message; allgather: of a block */
-  char *mine, *all;     /* leaders: the node's result, everybody's; allgather: all blocks */
-  int *counts, *places; /* leaders, allgather: each node's row */
-  char *memory;         /* where all that is; aligned */
-  size_t memory_bytes;
-} stages;
-
-/* A collective. room: finds out what memory it needs, and given that, puts its pointers into it. open and close: what
- * the program said, for one time. call: the i-th that the leaders make; of a persistent request, to be made now and
- * started later. stage: starts it; false: there is none. */
-typedef struct course {
-  int calls;
-  size_t (*room)(operation *o, char *memory);
-  int (*open)(operation *o);
-  void (*close)(operation *o);
-  int (*call)(operation *o, int i, struct ompi_info_t *info, ompi_request_t **request);
-  bool (*stage)(operation *o, int stage);
-} course;
-
-static bool leads(const operation *o) { return coll_smelt_nodes_leads(o->nodes); }
-static bool is_root(const operation *o) { return ompi_comm_rank(o->nodes->comm) == o->call.root; }
-static coll_smelt_seat root_seat(const operation *o) { return o->nodes->seats[o->call.root]; }
-static bool on_root_node(const operation *o) { return o->nodes->mine.node == root_seat(o).node; }
-static size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-/* NAME of the component below, nonblocking or made to be persistent. */
-#define ON_RAIL(name, ...)                                                                           \
-  (o->super.super.req_persistent                                                                     \
-       ? coll->coll_##name##_init(__VA_ARGS__, rail, info, request, coll->coll_##name##_init_module) \
-       : coll->coll_i##name(__VA_ARGS__, rail, request, coll->coll_i##name##_module))
-
-static void between_leaders(operation *o, int i) {
-  stages *s = o->stages;
-  int error;
-  if (o->super.super.req_persistent) {
-    s->on_network = s->persistent[i];
-    error = s->on_network->req_start(1, &s->on_network);
-  } else {
-    error = s->course->call(o, i, NULL, &s->on_network);
-  }
-  coll_smelt_note(&s->error, error);
-  if (error != OMPI_SUCCESS) s->on_network = NULL;
+static void network_is_over(coll_smelt_crossing *c, coll_smelt_slot *slot) {
+  coll_smelt_note(&c->error, ompi_request_wait(&slot->request, MPI_STATUS_IGNORE));
+  slot->request = NULL;
 }
 
-/* A start that fails counts as complete, with its error, so what it returns need not be looked at. */
-static void broadcast_in_node(operation *o, const smelt_data *data, size_t bytes, int root, smelt_request *request) {
-  if (o->group && bytes > 0) (void)smelt_group_start_broadcast(o->group, data, bytes, (unsigned)root, request);
-}
-
-/* Between a leader's own packed bytes and what the program has. */
-static void give(const smelt_data *to, size_t bytes, const char *from) {
-  if (to->base)
-    memcpy(to->base, from, bytes);
-  else
-    to->unpack(to->context, 0, bytes, from);
-}
-static void fetch(const smelt_data *from, size_t bytes, char *to) {
-  if (!from->base)
-    from->pack(from->context, 0, bytes, to);
-  else if (from->base != to)
-    memcpy(to, from->base, bytes);
-}
-
-/* --- barrier */
-
-static void nothing_to_combine(void *context, const void *left, void *right, size_t elements) {
-  (void)context, (void)left, (void)right, (void)elements;
-}
-
-static size_t room_of_barrier(operation *o, char *memory) { return (void)o, (void)memory, 0; }
-static int open_barrier(operation *o) { return (void)o, OMPI_SUCCESS; }
-static void close_barrier(operation *o) { (void)o; }
-
-static int call_barrier(operation *o, int i, struct ompi_info_t *info, ompi_request_t **request) {
-  struct ompi_communicator_t *rail = o->nodes->rail;
-  mca_coll_base_comm_coll_t *coll = rail->c_coll;
-  (void)i;
-  return o->super.super.req_persistent ? coll->coll_barrier_init(rail, info, request, coll->coll_barrier_init_module)
-                                       : coll->coll_ibarrier(rail, request, coll->coll_ibarrier_module);
-}
-
-static bool stage_of_barrier(operation *o, int stage) {
-  static const smelt_fold arrive = {
-      .element_bytes = 1, .into_right = nothing_to_combine, .flags = SMELT_FOLD_ANY_ORDER | SMELT_FOLD_COMMUTES};
-  stages *s = o->stages;
-  const smelt_data token = {.base = &s->token}, arrived = {.base = &s->arrived};
-  switch (stage) {
-    case 0:
-      if (o->group) (void)smelt_group_start_reduce(o->group, &token, &arrived, 1, &arrive, 0, &o->request);
-      return true;
-    case 1:
-      if (leads(o)) between_leaders(o, 0);
-      return true;
-    case 2: broadcast_in_node(o, &token, 1, 0, &o->request); return true;
-    default: return false;
+static void wait_for_node(coll_smelt_crossing *c) {
+  for (int i = 0; i < COLL_SMELT_MOST_RAILS; ++i) {
+    smelt_request *request = &c->in_node[i];
+    coll_smelt_note_group(c, request->group ? smelt_group_wait(request) : request->result);
+    *request = (smelt_request){0};
   }
 }
-
-static const course barrier_course = {1, room_of_barrier, open_barrier, close_barrier, call_barrier, stage_of_barrier};
-
-/* --- broadcast */
-
-/* Where the leader has the bytes: in the program's buffer, or, where that has gaps, in `mine`. */
-static bool has_gaps(const coll_smelt_call *call) {
-  return !ompi_datatype_is_contiguous_memory_layout(call->type, call->count > 1 ? 2 : 1);
-}
-
-static size_t room_of_broadcast(operation *o, char *memory) {
-  stages *s = o->stages;
-  s->bytes = coll_smelt_bytes(o->call.type, o->call.count);
-  if (!leads(o)) return 0;
-  const bool aside = has_gaps(&o->call);
-  s->mine = aside ? memory : (char *)o->call.receive + o->call.type->super.true_lb;
-  return aside ? s->bytes : 0;
-}
-
-static int open_broadcast(operation *o) {
-  coll_smelt_data_open(&o->terms.out, o->call.receive, o->call.count, o->call.type, !is_root(o));
-  return OMPI_SUCCESS;
-}
-static void close_broadcast(operation *o) { coll_smelt_data_close(&o->terms.out); }
-
-static int call_broadcast(operation *o, int i, struct ompi_info_t *info, ompi_request_t **request) {
-  struct ompi_communicator_t *rail = o->nodes->rail;
-  mca_coll_base_comm_coll_t *coll = rail->c_coll;
-  (void)i;
-  return ON_RAIL(bcast, o->stages->mine, (coll_smelt_length)o->stages->bytes, &ompi_mpi_byte.dt, root_seat(o).node);
-}
-
-static bool stage_of_broadcast(operation *o, int stage) {
-  stages *s = o->stages;
-  const smelt_data *program = &o->terms.out.data;
-  const bool aside = leads(o) && !program->base;
-  const smelt_data data = aside ? (smelt_data){.base = s->mine} : *program;
-  switch (stage) {
-    case 0:
-      if (!on_root_node(o)) return true;
-      if (aside && is_root(o)) fetch(program, s->bytes, s->mine);
-      broadcast_in_node(o, &data, s->bytes, root_seat(o).place, &o->request);
-      return true;
-    case 1:
-      if (leads(o)) between_leaders(o, 0);
-      return true;
-    case 2:
-      if (!on_root_node(o)) broadcast_in_node(o, &data, s->bytes, 0, &o->request);
-      if (aside && !is_root(o)) give(program, s->bytes, s->mine);
-      return true;
-    default: return false;
-  }
-}
-
-static const course broadcast_course = {
-    1, room_of_broadcast, open_broadcast, close_broadcast, call_broadcast, stage_of_broadcast};
-
-/* --- reduce and allreduce */
-
-static bool to_all(const operation *o) { return o->which == SMELT_COLLECTIVE_ALLREDUCE; }
-static bool receives(const operation *o) { return to_all(o) || is_root(o); }
-/* Of the leaders: who has the result once they have met. */
-static bool leader_receives(const operation *o) { return to_all(o) || on_root_node(o); }
-
-static size_t elements(const operation *o) { return (size_t)o->call.count; }
-static size_t slice_of(const operation *o) {
-  return (elements(o) + (size_t)o->nodes->nodes - 1) / (size_t)o->nodes->nodes;
-}
-static size_t slice_bytes(const operation *o) { return slice_of(o) * o->call.type->super.size; }
-
-static way way_of(const operation *o) {
-  const int nodes = o->nodes->nodes;
-  if (coll_smelt_any_order(o->call.op, o->call.type) && coll_smelt_gapless(o->call.type)) return kLower;
-  return nodes == 2 || o->stages->bytes * (size_t)nodes <= kShort ? kWhole : kSliced;
-}
-
-static size_t room_of_reduction(operation *o, char *memory) {
-  stages *s = o->stages;
-  const size_t nodes = (size_t)o->nodes->nodes;
-  s->bytes = coll_smelt_operand_bytes(&o->call);
-  s->way = way_of(o);
-  if (!leads(o)) return 0;
-  const size_t slices = slice_bytes(o) * nodes, mine = aligned(slices);
-  s->mine = memory;
-  s->all = memory ? memory + mine : NULL;
-  return mine + (s->way == kLower ? 0 : s->way == kWhole ? s->bytes * nodes : slices);
-}
-
-static int open_reduction(operation *o) { return coll_smelt_open_reduction(&o->terms, &o->call, receives(o)); }
-static void close_reduction(operation *o) {
-  if (receives(o)) coll_smelt_data_close(&o->terms.out);
-  coll_smelt_data_close(&o->terms.in);
-  coll_smelt_fold_close(&o->terms.fold);
-}
-
-/* Every node's operands, `bytes` apart: the last ones, which the others are combined into. */
-static char *last_of_all(const operation *o, size_t bytes) {
-  return o->stages->all + bytes * (size_t)(o->nodes->nodes - 1);
-}
-static char *combine(operation *o, size_t bytes, size_t count) {
-  const smelt_fold *fold = &o->terms.fold.fold;
-  char *const result = last_of_all(o, bytes);
-  for (int node = o->nodes->nodes - 2; node >= 0 && count > 0; --node)
-    fold->into_right(fold->context, o->stages->all + bytes * (size_t)node, result, count);
-  return result;
-}
-/* The last slices may be shorter, or empty. */
-static void combine_slice(operation *o) {
-  const size_t slice = slice_of(o), before = slice * (size_t)o->nodes->mine.node;
-  const size_t left = before < elements(o) ? elements(o) - before : 0;
-  (void)combine(o, slice_bytes(o), left < slice ? left : slice);
-}
-
-static int gather(operation *o, const char *from, char *to, size_t bytes, struct ompi_info_t *info,
-                  ompi_request_t **request) {
-  struct ompi_communicator_t *rail = o->nodes->rail;
-  mca_coll_base_comm_coll_t *coll = rail->c_coll;
-  struct ompi_datatype_t *byte = &ompi_mpi_byte.dt;
-  const coll_smelt_length length = (coll_smelt_length)bytes;
-  return to_all(o) ? ON_RAIL(allgather, from, length, byte, to, length, byte)
-                   : ON_RAIL(gather, from, length, byte, to, length, byte, root_seat(o).node);
-}
-
-static int by_lower(operation *o, struct ompi_info_t *info, ompi_request_t **request) {
-  struct ompi_communicator_t *rail = o->nodes->rail;
-  mca_coll_base_comm_coll_t *coll = rail->c_coll;
-  const coll_smelt_call *call = &o->call;
-  char *const mine = o->stages->mine;
-  if (to_all(o)) return ON_RAIL(allreduce, MPI_IN_PLACE, mine, call->count, call->type, call->op);
-  return ON_RAIL(reduce, on_root_node(o) ? MPI_IN_PLACE : mine, on_root_node(o) ? mine : NULL, call->count, call->type,
-                 call->op, root_seat(o).node);
-}
-
-static int call_reduction(operation *o, int i, struct ompi_info_t *info, ompi_request_t **request) {
-  struct ompi_communicator_t *rail = o->nodes->rail;
-  mca_coll_base_comm_coll_t *coll = rail->c_coll;
-  struct ompi_datatype_t *byte = &ompi_mpi_byte.dt;
-  stages *s = o->stages;
-  const coll_smelt_length length = (coll_smelt_length)slice_bytes(o);
-  if (s->way == kLower) return by_lower(o, info, request);
-  if (s->way == kWhole) return gather(o, s->mine, s->all, s->bytes, info, request);
-  if (i == 0) return ON_RAIL(alltoall, s->mine, length, byte, s->all, length, byte);
-  return gather(o, last_of_all(o, slice_bytes(o)), s->mine, slice_bytes(o), info, request);
-}
-
-/* The result comes to all ranks of the root's node, and the others leave it there. */
-static void leave(void *context, size_t offset, size_t bytes, const void *from) {
-  (void)context, (void)offset, (void)bytes, (void)from;
-}
-
-static void deliver(operation *o) {
-  stages *s = o->stages;
-  smelt_data data = receives(o) ? o->terms.out.data : (smelt_data){.unpack = leave};
-  if (!leader_receives(o)) return;
-  if (leads(o)) data = (smelt_data){.base = s->way == kWhole ? combine(o, s->bytes, elements(o)) : s->mine};
-  if (to_all(o) || root_seat(o).place != 0) broadcast_in_node(o, &data, s->bytes, 0, &o->request);
-  if (leads(o) && receives(o)) give(&o->terms.out.data, s->bytes, data.base);
-}
-
-static bool stage_of_reduction(operation *o, int stage) {
-  stages *s = o->stages;
-  const smelt_data *in = &o->terms.in.data, mine = {.base = leads(o) ? s->mine : NULL};
-  switch (stage) {
-    case 0:
-      if (o->group)
-        (void)smelt_group_start_reduce(o->group, in, &mine, elements(o), &o->terms.fold.fold, 0, &o->request);
-      else
-        fetch(in, s->bytes, s->mine);
-      return true;
-    case 1:
-      if (leads(o)) between_leaders(o, 0);
-      return true;
-    case 2:
-      if (!leads(o) || s->way != kSliced) return true;
-      combine_slice(o);
-      between_leaders(o, 1);
-      return true;
-    case 3: deliver(o); return true;
-    default: return false;
-  }
-}
-
-static const course reduction_course = {
-    2, room_of_reduction, open_reduction, close_reduction, call_reduction, stage_of_reduction};
-
-/* --- allgather */
-
-static size_t row_at(const operation *o, int node) { return o->stages->bytes * (size_t)o->nodes->before[node]; }
-static bool in_place(const operation *o) { return o->call.send == MPI_IN_PLACE; }
-static bool elsewhere(const operation *o) { return !o->nodes->consecutive || !coll_smelt_gapless(o->call.type); }
-
-static size_t room_of_allgather(operation *o, char *memory) {
-  stages *s = o->stages;
-  const int nodes = o->nodes->nodes;
-  const size_t ints = leads(o) ? aligned((size_t)nodes * sizeof(int)) : 0;
-  s->bytes = coll_smelt_bytes(o->call.type, o->call.count);
-  s->all = elsewhere(o) && memory ? memory + 2 * ints : (char *)o->call.receive + o->call.type->super.true_lb;
-  if (memory && leads(o)) {
-    s->counts = (int *)memory;
-    s->places = (int *)(memory + ints);
-    for (int node = 0; node < nodes; ++node) {
-      s->places[node] = (int)row_at(o, node);
-      s->counts[node] = (int)(row_at(o, node + 1) - row_at(o, node));
-    }
-  }
-  return 2 * ints + (elsewhere(o) ? row_at(o, nodes) : 0);
-}
-
-static int open_allgather(operation *o) {
-  const coll_smelt_call *call = &o->call;
-  const int me = ompi_comm_rank(o->nodes->comm);
-  if (in_place(o))
-    coll_smelt_data_open(&o->terms.in, coll_smelt_block(call->receive, call->count, call->type, me), call->count,
-                         call->type, false);
-  else
-    coll_smelt_data_open(&o->terms.in, call->send, call->send_count, call->send_type, false);
-  return OMPI_SUCCESS;
-}
-static void close_allgather(operation *o) { coll_smelt_data_close(&o->terms.in); }
-
-static int call_allgather(operation *o, int i, struct ompi_info_t *info, ompi_request_t **request) {
-  struct ompi_communicator_t *rail = o->nodes->rail;
-  mca_coll_base_comm_coll_t *coll = rail->c_coll;
-  struct ompi_datatype_t *byte = &ompi_mpi_byte.dt;
-  const stages *s = o->stages;
-  (void)i;
-  return ON_RAIL(allgatherv, MPI_IN_PLACE, 0, byte, s->all, coll_smelt_counts_of(s->counts),
-                 coll_smelt_places_of(s->places), byte);
-}
-
-static void from_leader(operation *o, int first, int last, smelt_request *request) {
-  const smelt_data rows = {.base = o->stages->all + row_at(o, first)};
-  broadcast_in_node(o, &rows, row_at(o, last) - row_at(o, first), 0, request);
-}
-
-/* In place, a rank's own is there already. */
-static void put_in_places(operation *o) {
-  const coll_smelt_nodes *nodes = o->nodes;
-  const coll_smelt_call *call = &o->call;
-  const int n = ompi_comm_size(nodes->comm), me = ompi_comm_rank(nodes->comm);
-  for (int rank = 0; rank < n; ++rank) {
-    const coll_smelt_seat seat = nodes->seats[rank];
-    const char *from = o->stages->all + o->stages->bytes * (size_t)(nodes->before[seat.node] + seat.place);
-    char *to = coll_smelt_block(call->receive, call->count, call->type, rank);
-    if (in_place(o) && rank == me) continue;
-    if (coll_smelt_gapless(call->type))
-      memcpy(to + call->type->super.true_lb, from, o->stages->bytes);
-    else
-      coll_smelt_unpack(call->type, (size_t)call->count, to, from);
-  }
-}
-
-static bool stage_of_allgather(operation *o, int stage) {
-  stages *s = o->stages;
-  const int mine = o->nodes->mine.node;
-  char *const row = s->all + row_at(o, mine);
-  switch (stage) {
-    case 0:
-      if (o->group)
-        (void)smelt_group_start_allgather(o->group, &o->terms.in.data, row, s->bytes, &o->request);
-      else
-        fetch(&o->terms.in.data, s->bytes, row);
-      return true;
-    case 1:
-      if (leads(o)) between_leaders(o, 0);
-      return true;
-    case 2:
-      from_leader(o, 0, mine, &o->request);
-      from_leader(o, mine + 1, o->nodes->nodes, &s->second);
-      return true;
-    case 3:
-      if (elsewhere(o) && s->error == OMPI_SUCCESS) put_in_places(o);
-      return true;
-    default: return false;
-  }
-}
-
-static const course allgather_course = {
-    1, room_of_allgather, open_allgather, close_allgather, call_allgather, stage_of_allgather};
-
-/* --- what requests.c and nonblocking.c call */
-
-int coll_smelt_nodes_open(operation *o) {
-  o->stages->next = 0;
-  o->stages->error = OMPI_SUCCESS;
-  return o->stages->course->open(o);
-}
-
-/* False: it is not complete. */
-static bool group_is_done(stages *s, smelt_request *request) {
+static bool node_is_over(coll_smelt_crossing *c) {
   int done;
-  if (request->group) (void)smelt_group_test(request, &done);
-  if (request->group) return false;
-  coll_smelt_note(&s->error, coll_smelt_nodes_code(request->result));
-  *request = (smelt_request){0};
+  for (int i = 0; i < COLL_SMELT_MOST_RAILS; ++i) {
+    smelt_request *request = &c->in_node[i];
+    if (request->group) (void)smelt_group_test(request, &done);
+    if (request->group) return false;
+    coll_smelt_note_group(c, request->result);
+    *request = (smelt_request){0};
+  }
   return true;
 }
-static bool network_is_done(stages *s) {
-  if (!s->on_network) return true;
-  if (!REQUEST_COMPLETE(s->on_network)) return false;
+
+static void wait_for_network(coll_smelt_crossing *c, coll_smelt_slot *slot) {
+  if (slot && slot->request) network_is_over(c, slot);
+}
+static bool is_on_network(coll_smelt_crossing *c, coll_smelt_slot *slot) {
+  if (!slot || !slot->request) return false;
+  if (!REQUEST_COMPLETE(slot->request)) return true;
   opal_atomic_rmb(); /* what it brought is read after it was seen to be complete */
-  coll_smelt_note(&s->error, ompi_request_wait(&s->on_network, MPI_STATUS_IGNORE));
-  s->on_network = NULL;
+  network_is_over(c, slot);
+  return false;
+}
+
+/* --- the whole */
+
+void coll_smelt_cross(coll_smelt_crossing *c) {
+  for (const int stages = c->course->stages(c); c->stage < stages; ++c->stage) {
+    wait_for_network(c, c->course->needed(c, c->stage));
+    c->course->begin(c, c->stage);
+    wait_for_node(c);
+  }
+  for (int i = 0; i < COLL_SMELT_NODES_SLOTS; ++i) wait_for_network(c, &c->slots[i]);
+  c->course->close(c);
+}
+
+bool coll_smelt_cross_on(coll_smelt_crossing *c) {
+  for (const int stages = c->course->stages(c); c->stage < stages; ++c->stage) {
+    if (!node_is_over(c) || is_on_network(c, c->course->needed(c, c->stage))) return false;
+    c->course->begin(c, c->stage);
+  }
+  if (!node_is_over(c)) return false;
+  for (int i = 0; i < COLL_SMELT_NODES_SLOTS; ++i)
+    if (is_on_network(c, &c->slots[i])) return false;
+  c->course->close(c);
   return true;
 }
 
-bool coll_smelt_nodes_step(operation *o) {
-  stages *s = o->stages;
-  do {
-    if (!group_is_done(s, &o->request) || !group_is_done(s, &s->second) || !network_is_done(s)) return false;
-  } while (s->course->stage(o, s->next++));
-  s->course->close(o);
-  o->super.super.req_status.MPI_ERROR = s->error;
-  return true;
+/* --- what stages begin */
+
+/* Blocking and alone it is done at once. A start that fails counts as complete, with its error. */
+void coll_smelt_broadcast_in_node(coll_smelt_crossing *c, int i, const smelt_data *data, size_t bytes, int root) {
+  if (!c->group || bytes == 0) return;
+  if (c->mode == COLL_SMELT_BLOCKING && i < 0)
+    coll_smelt_note_group(c, smelt_group_broadcast(c->group, data, bytes, (unsigned)root));
+  else
+    (void)smelt_group_start_broadcast(c->group, data, bytes, (unsigned)root, &c->in_node[i < 0 ? 0 : i]);
 }
 
-void coll_smelt_nodes_end(operation *o) {
-  if (!o->stages) return; /* there was no memory for it */
-  for (int i = 0; i < kMostCalls; ++i)
-    if (o->stages->persistent[i]) (void)ompi_request_free(&o->stages->persistent[i]);
-  memset(o->stages->persistent, 0, sizeof o->stages->persistent);
-}
-
-void coll_smelt_nodes_free(operation *o) {
-  if (o->stages) free(o->stages->memory);
-  free(o->stages);
-  o->stages = NULL;
-}
-
-/* --- begun */
-
-static const course *course_of(smelt_collective which) {
-  switch (which) {
-    case SMELT_COLLECTIVE_BARRIER: return &barrier_course;
-    case SMELT_COLLECTIVE_BROADCAST: return &broadcast_course;
-    case SMELT_COLLECTIVE_ALLGATHER: return &allgather_course;
-    default: return &reduction_course;
+void coll_smelt_between_leaders(coll_smelt_crossing *c, int piece, int i) {
+  coll_smelt_slot *slot = coll_smelt_slot_of(c, piece);
+  int error;
+  slot->request = NULL;
+  if (c->mode == COLL_SMELT_PERSISTENT) {
+    slot->request = c->persistent[i];
+    error = slot->request->req_start(1, &slot->request);
+  } else {
+    error = c->course->call(c, piece, i, NULL, &slot->request);
   }
+  coll_smelt_note(&c->error, error);
+  if (error != OMPI_SUCCESS) slot->request = NULL;
 }
 
-/* Memory is kept for the next operation, unless there is much. False: there is none. */
-static bool make_room(operation *o) {
-  if (!o->stages && !(o->stages = calloc(1, sizeof *o->stages))) return false;
-  stages *s = o->stages;
-  s->course = course_of(o->which);
-  o->request = s->second = (smelt_request){0};
-  s->on_network = NULL;
-  const size_t wanted = s->course->room(o, NULL);
-  if (wanted > s->memory_bytes || s->memory_bytes > kKept) {
-    free(s->memory);
-    s->memory_bytes = aligned(wanted < kLeast ? kLeast : wanted);
-    s->memory = aligned_alloc(kAlignment, s->memory_bytes);
-    if (!s->memory) return s->memory_bytes = 0, false;
-  }
-  (void)s->course->room(o, s->memory);
-  return true;
+void coll_smelt_give(const smelt_data *to, size_t at, size_t bytes, const char *from) {
+  if (to->base)
+    memcpy((char *)to->base + at, from, bytes);
+  else
+    to->unpack(to->context, at, bytes, from);
 }
 
-static int begin(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call,
-                 ompi_request_t **request) {
-  operation *o = coll_smelt_nodes_operation_new(nodes, which, call, nodes->group, false);
-  if (OPAL_UNLIKELY(!o)) return OMPI_ERR_OUT_OF_RESOURCE;
-  const int error = make_room(o) ? coll_smelt_nodes_open(o) : OMPI_ERR_OUT_OF_RESOURCE;
-  if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) {
-    coll_smelt_operation_discard(o);
-    return error;
-  }
-  coll_smelt_increment(&coll_smelt_tally.nonblocking_served[which]);
-  *request = &o->super.super;
-  coll_smelt_post(o);
-  return OMPI_SUCCESS;
-}
-
-/* Combining node by node keeps the order of the ranks only where a node's ranks follow each other. */
-static bool keeps_order(const coll_smelt_nodes *nodes, const coll_smelt_call *call) {
-  return !call->op || nodes->consecutive || (call->op->o_flags & OMPI_OP_FLAGS_COMMUTE);
-}
-static bool is_ordered(const coll_smelt_call *call) { return call->op && !coll_smelt_any_order(call->op, call->type); }
-static size_t element_of(const coll_smelt_call *call) { return call->op ? call->type->super.size : 0; }
-
-/* Of so many bytes. True: it was ours, *code is what the call returns. */
-static bool begun(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, size_t bytes,
-                  ompi_request_t **request, int *code) {
-  if (!coll_smelt_nodes_take(nodes, which, is_ordered(call), bytes, element_of(call)) || !keeps_order(nodes, call)) {
-    coll_smelt_increment(&coll_smelt_tally.nonblocking_passed_on[which]);
-    return false;
-  }
-  *code = begin(nodes, which, call, request);
-  return true;
-}
-
-/* --- made to be begun again and again */
-
-static bool has_room(smelt_group *group, size_t bytes) {
-  if (bytes > smelt_group_start_limit(group)) (void)smelt_group_prepare(group);
-  return bytes <= smelt_group_start_limit(group);
-}
-
-/* A group, memory and an operation, or nothing, on all ranks of all nodes. */
-static operation *make(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, size_t bytes) {
-  smelt_group *group = nodes->group ? coll_smelt_nodes_group_apart(nodes) : NULL;
-  const bool grouped = nodes->group ? group && has_room(group, bytes) : true;
-  operation *o = coll_smelt_nodes_operation_new(nodes, which, call, group, true);
-  if (coll_smelt_nodes_agree(nodes, grouped && o && make_room(o))) return o;
-  if (o)
-    coll_smelt_operation_discard(o);
-  else if (group)
-    coll_smelt_group_free(group);
-  return NULL;
-}
-
-/* The leaders' requests of the component below, in the same order on all of them. */
-static int make_calls(operation *o, struct ompi_info_t *info) {
-  stages *s = o->stages;
-  const int calls = s->course == &reduction_course && s->way != kSliced ? 1 : s->course->calls;
-  int error = OMPI_SUCCESS;
-  for (int i = 0; leads(o) && i < calls && error == OMPI_SUCCESS; ++i)
-    error = s->course->call(o, i, info, &s->persistent[i]);
-  return error;
-}
-
-static bool kept(coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call, size_t bytes,
-                 struct ompi_info_t *info, ompi_request_t **request, int *code) {
-  const bool ours =
-      coll_smelt_nodes_keep(nodes, which, is_ordered(call), bytes, element_of(call)) && keeps_order(nodes, call);
-  operation *o = ours ? make(nodes, which, call, bytes) : NULL;
-  if (!o) {
-    coll_smelt_increment(&coll_smelt_tally.persistent_passed_on[which]);
-    return false;
-  }
-  *code = make_calls(o, info);
-  if (OPAL_UNLIKELY(*code != OMPI_SUCCESS)) {
-    coll_smelt_operation_discard(o);
-    return true;
-  }
-  coll_smelt_increment(&coll_smelt_tally.persistent_served[which]);
-  *request = &o->super.super;
-  return true;
-}
-
-/* --- the functions that Open MPI calls */
-
-int coll_smelt_nodes_ibarrier(struct ompi_communicator_t *comm, ompi_request_t **request,
-                              mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  int code;
-  if (begun(nodes, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, 0, request, &code)) return code;
-  return nodes->lower.ibarrier(comm, request, nodes->lower.ibarrier_module);
-}
-
-int coll_smelt_nodes_barrier_init(struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                                  mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  int code;
-  if (kept(nodes, SMELT_COLLECTIVE_BARRIER, &(coll_smelt_call){0}, 0, info, request, &code)) return code;
-  return nodes->lower.barrier_init(comm, info, request, nodes->lower.barrier_init_module);
-}
-
-int coll_smelt_nodes_ibcast(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                            struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.receive = buffer, .count = count, .type = type, .root = root};
-  const size_t bytes = coll_smelt_bytes(type, count);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (begun(nodes, SMELT_COLLECTIVE_BROADCAST, &call, bytes, request, &code)) return code;
-  return nodes->lower.ibcast(buffer, count, type, root, comm, request, nodes->lower.ibcast_module);
-}
-
-int coll_smelt_nodes_bcast_init(void *buffer, coll_smelt_length count, struct ompi_datatype_t *type, int root,
-                                struct ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                                mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.receive = buffer, .count = count, .type = type, .root = root};
-  const size_t bytes = coll_smelt_bytes(type, count);
-  int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_BROADCAST, &call, bytes, info, request, &code)) return code;
-  return nodes->lower.bcast_init(buffer, count, type, root, comm, info, request, nodes->lower.bcast_init_module);
-}
-
-/* MPI_Comm_idup agrees on numbers, one at a time (nonblocking.c). */
-static bool is_open_mpis_own(const coll_smelt_call *call) {
-  return call->count == 1 && call->type == &ompi_mpi_int.dt &&
-         (call->op == &ompi_mpi_op_max.op || call->op == &ompi_mpi_op_min.op);
-}
-
-int coll_smelt_nodes_ireduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                             struct ompi_op_t *op, int root, struct ompi_communicator_t *comm, ompi_request_t **request,
-                             mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op, .root = root};
-  const size_t bytes = coll_smelt_operand_bytes(&call);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (begun(nodes, SMELT_COLLECTIVE_REDUCE, &call, bytes, request, &code)) return code;
-  return nodes->lower.ireduce(send, receive, count, type, op, root, comm, request, nodes->lower.ireduce_module);
-}
-
-int coll_smelt_nodes_reduce_init(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                                 struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
-                                 struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op, .root = root};
-  const size_t bytes = coll_smelt_operand_bytes(&call);
-  int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_REDUCE, &call, bytes, info, request, &code)) return code;
-  return nodes->lower.reduce_init(send, receive, count, type, op, root, comm, info, request,
-                                  nodes->lower.reduce_init_module);
-}
-
-int coll_smelt_nodes_iallreduce(const void *send, void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                                struct ompi_op_t *op, struct ompi_communicator_t *comm, ompi_request_t **request,
-                                mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
-  const size_t bytes = coll_smelt_operand_bytes(&call);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (!is_open_mpis_own(&call) && begun(nodes, SMELT_COLLECTIVE_ALLREDUCE, &call, bytes, request, &code)) return code;
-  return nodes->lower.iallreduce(send, receive, count, type, op, comm, request, nodes->lower.iallreduce_module);
-}
-
-int coll_smelt_nodes_allreduce_init(const void *send, void *receive, coll_smelt_length count,
-                                    struct ompi_datatype_t *type, struct ompi_op_t *op,
-                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                    ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
-  const size_t bytes = coll_smelt_operand_bytes(&call);
-  int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_ALLREDUCE, &call, bytes, info, request, &code)) return code;
-  return nodes->lower.allreduce_init(send, receive, count, type, op, comm, info, request,
-                                     nodes->lower.allreduce_init_module);
-}
-
-static size_t bytes_of_all(const coll_smelt_nodes *nodes, const coll_smelt_call *call) {
-  return coll_smelt_bytes(call->type, call->count) * (size_t)ompi_comm_size(nodes->comm);
-}
-
-int coll_smelt_nodes_iallgather(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                                void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                                struct ompi_communicator_t *comm, ompi_request_t **request,
-                                mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send,
-                                .send_count = send_count,
-                                .send_type = send == MPI_IN_PLACE ? NULL : send_type,
-                                .receive = receive,
-                                .count = count,
-                                .type = type};
-  const size_t bytes = bytes_of_all(nodes, &call);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (begun(nodes, SMELT_COLLECTIVE_ALLGATHER, &call, bytes, request, &code)) return code;
-  return nodes->lower.iallgather(send, send_count, send_type, receive, count, type, comm, request,
-                                 nodes->lower.iallgather_module);
-}
-
-int coll_smelt_nodes_allgather_init(const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
-                                    void *receive, coll_smelt_length count, struct ompi_datatype_t *type,
-                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                    ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  const coll_smelt_call call = {.send = send,
-                                .send_count = send_count,
-                                .send_type = send == MPI_IN_PLACE ? NULL : send_type,
-                                .receive = receive,
-                                .count = count,
-                                .type = type};
-  const size_t bytes = bytes_of_all(nodes, &call);
-  int code;
-  if (bytes > 0 && kept(nodes, SMELT_COLLECTIVE_ALLGATHER, &call, bytes, info, request, &code)) return code;
-  return nodes->lower.allgather_init(send, send_count, send_type, receive, count, type, comm, info, request,
-                                     nodes->lower.allgather_init_module);
+void coll_smelt_fetch(const smelt_data *from, size_t at, size_t bytes, char *to) {
+  if (!from->base)
+    from->pack(from->context, at, bytes, to);
+  else if ((char *)from->base + at != to)
+    memcpy(to, (char *)from->base + at, bytes);
 }

@@ -6,17 +6,14 @@
  *   node_broadcast.c    within the root's node; from its leader to the others; within theirs
  *   node_reductions.c   within each node, to its leader; between the leaders; back
  *   node_allgather.c    within each node; between the leaders; what they have got, within each node
- *   node_stages.c       the nonblocking and the persistent forms of these
+ *   node_stages.c       how these are run, blocking or not
+ *   node_calls.c        the calls, and what all ranks must agree on before
  *
- * The life of a module, which is another one than that of a communicator within one node (module.c):
- *
- *   1. made for every communicator with ranks of other nodes, as all of its ranks know that alike
- *   2. enabled: the functions of the component below are saved
- *   3. used for a while, or for a reduction whose bits depend on the order, which must not depend on the communicator's
- *      age: who shares a node with whom is gathered; where some do, the communicator of each node and that of the
- *      leaders are made, and our module on the node's makes its group. All this with the functions saved. Where any
- *      node cannot, all ranks step aside
- *   4. disabled or destroyed, perhaps both, and perhaps several times: both communicators are freed
+ * Such a communicator's module is another one than that of a communicator within one node. Once it has been used for a
+ * while, or for a reduction whose bits depend on the order, which must not depend on the communicator's age, the ranks
+ * gather who shares a node with whom; where some do, the communicator of each node and that of the leaders are made,
+ * and our module on the node's makes its group. All this with the functions saved. Where any node cannot, all ranks
+ * step aside.
  *
  * One rank of each node is one path over the network. A long message is shared out among several, so that all of a node
  * combine and copy: the ranks of the same place on every node are a rail, as many as the smallest node has ranks, four
@@ -32,19 +29,19 @@
  * (longest_in_crowd), but no reduction whose bits depend on the order. */
 #include "nodes.h"
 
-#include "counters.h"
-#include "ompi/communicator/communicator.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/group/group.h"
 #include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
 #include "opal/util/info.h"
+#include "parameters.h"
+#include "say.h"
+#include "stats.h"
+#include "sync.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- 4 */
 
 /* When MPI ends, Open MPI releases the communicators that the program has left, in the order of their numbers; one of
  * ours may come before the one it belongs to, and would leave a pointer to nothing behind. So it is retained once more,
@@ -83,7 +80,7 @@ static void free_hierarchy(coll_smelt_nodes *nodes) {
   nodes->scratch_bytes = 0;
 }
 
-static void let_go(coll_smelt_nodes *nodes) {
+void coll_smelt_nodes_let_go(coll_smelt_nodes *nodes) {
   if (nodes->gone) return;
   nodes->gone = true;
   nodes->state = COLL_SMELT_STEPPED_ASIDE;
@@ -91,18 +88,7 @@ static void let_go(coll_smelt_nodes *nodes) {
    */
   if (coll_smelt_abandon(nodes) && nodes->group) module_of_node(nodes)->group = NULL;
   free_hierarchy(nodes);
-  coll_smelt_release_all(&nodes->lower.retained);
-}
-
-static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-  if (nodes->gone) return OMPI_SUCCESS;
-  (void)comm;
-#define UNINSTALL(name) COLL_SMELT_UNINSTALL(nodes, comm, name);
-  COLL_SMELT_NODES_OFFERED(UNINSTALL)
-#undef UNINSTALL
-  let_go(nodes);
-  return OMPI_SUCCESS;
+  coll_smelt_lower_release(&nodes->lower);
 }
 
 static void construct(coll_smelt_nodes *nodes) {
@@ -126,47 +112,9 @@ static void construct(coll_smelt_nodes *nodes) {
   nodes->scratch_bytes = 0;
 }
 
-static void destruct(coll_smelt_nodes *nodes) { let_go(nodes); }
+static void destruct(coll_smelt_nodes *nodes) { coll_smelt_nodes_let_go(nodes); }
 
 OBJ_CLASS_INSTANCE(coll_smelt_nodes, mca_coll_base_module_t, construct, destruct);
-
-/* --- 2 */
-
-static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm) {
-  coll_smelt_nodes *nodes = (coll_smelt_nodes *)base;
-#define CHECK(name) \
-  if (!comm->c_coll->coll_##name##_module) return OMPI_ERR_NOT_FOUND;
-  COLL_SMELT_NODES_OFFERED(CHECK)
-#undef CHECK
-#define SAVE(name)                                                 \
-  nodes->lower.name = comm->c_coll->coll_##name;                   \
-  nodes->lower.name##_module = comm->c_coll->coll_##name##_module; \
-  if (!coll_smelt_retain(&nodes->lower.retained, nodes->lower.name##_module)) return OMPI_ERR_NOT_SUPPORTED;
-  COLL_SMELT_NODES_OFFERED(SAVE)
-#undef SAVE
-#define INSTALL(name) COLL_SMELT_INSTALL_AS(nodes, comm, name, coll_smelt_nodes_##name);
-  COLL_SMELT_NODES_OFFERED(INSTALL)
-#undef INSTALL
-  coll_smelt_subscribe(comm);
-  return OMPI_SUCCESS;
-}
-
-/* --- 1 */
-
-coll_smelt_nodes *coll_smelt_nodes_new(struct ompi_communicator_t *comm) {
-  coll_smelt_nodes *nodes = OBJ_NEW(coll_smelt_nodes);
-  if (!nodes) return NULL;
-  nodes->comm = comm;
-  nodes->patience = mca_coll_smelt_component.patience;
-  nodes->super.coll_module_enable = enable;
-  nodes->super.coll_module_disable = disable;
-#define OFFER(name) COLL_SMELT_OFFER_AS(nodes, name, coll_smelt_nodes_##name);
-  COLL_SMELT_NODES_OFFERED(OFFER)
-#undef OFFER
-  return nodes;
-}
-
-/* --- 3 */
 
 static int lower_minimum(coll_smelt_nodes *nodes, int64_t *values, int count) {
   return nodes->lower.allreduce(MPI_IN_PLACE, values, (coll_smelt_length)count, &ompi_mpi_int64_t.dt,
@@ -301,7 +249,7 @@ static void say(const coll_smelt_nodes *nodes, int largest, const char *reason) 
                            "to Open MPI's other components)");
   if (nodes->crowded)
     coll_smelt_say("%s (%d ranks): a node is crowded: %s", name, n,
-                   mca_coll_smelt_component.several_nodes == 2
+                   coll_smelt_set.several_nodes == 2
                        ? "served all the same (SMELT_NODES=2)"
                        : "what is slower there is left to Open MPI's other components: broadcasts, allgathers, longer "
                          "reductions whose result does not depend on the order");
@@ -316,7 +264,7 @@ static void create(coll_smelt_nodes *nodes) {
   nodes->state = reason ? COLL_SMELT_STEPPED_ASIDE : COLL_SMELT_SERVING;
   coll_smelt_increment(reason ? &coll_smelt_tally.hierarchies_refused : &coll_smelt_tally.hierarchies_created);
   if (reason) coll_smelt_stats_note(nodes->comm, reason);
-  if (mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(nodes->comm) == 0) say(nodes, largest, reason);
+  if (coll_smelt_set.verbose >= 1 && ompi_comm_rank(nodes->comm) == 0) say(nodes, largest, reason);
 }
 
 /* The memory that long messages need, asked for once, on every node or on none. */
@@ -350,13 +298,13 @@ static const struct {
 };
 
 static bool too_long_for_crowd(const coll_smelt_nodes *nodes, smelt_collective which, size_t bytes) {
-  if (OPAL_LIKELY(!nodes->crowded) || mca_coll_smelt_component.several_nodes == 2) return false;
+  if (OPAL_LIKELY(!nodes->crowded) || coll_smelt_set.several_nodes == 2) return false;
   for (size_t i = 0; i < sizeof longest_in_crowd / sizeof longest_in_crowd[0]; ++i)
     if (longest_in_crowd[i].which == which) return bytes > longest_in_crowd[i].longest;
   return false;
 }
 
-bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes) {
+bool coll_smelt_nodes_may_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes) {
   if (OPAL_UNLIKELY(nodes->state == COLL_SMELT_UNUSED)) {
     if (!ordered && nodes->patience > 0) {
       --nodes->patience;
@@ -384,8 +332,8 @@ static bool may_be_outstanding(const coll_smelt_nodes *nodes, smelt_collective w
   return ordered || (bytes <= COLL_SMELT_NODES_PIECE && !too_long_for_crowd(nodes, which, bytes));
 }
 
-bool coll_smelt_nodes_take(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
-                           size_t element) {
+bool coll_smelt_nodes_may_begin(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
+                                size_t element) {
   if (!coll_smelt_is_of_program(nodes->comm, &nodes->used_by)) return false;
   if (nodes->state == COLL_SMELT_UNUSED && nodes->patience > 0) --nodes->patience;
   if (!may_be_outstanding(nodes, which, ordered, bytes, element)) return false;
@@ -393,8 +341,8 @@ bool coll_smelt_nodes_take(coll_smelt_nodes *nodes, smelt_collective which, bool
   return bytes <= nodes->length_limit;
 }
 
-bool coll_smelt_nodes_keep(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
-                           size_t element) {
+bool coll_smelt_nodes_may_keep(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
+                               size_t element) {
   if (!coll_smelt_is_of_program(nodes->comm, &nodes->used_by)) return false;
   if (nodes->state == COLL_SMELT_UNUSED) create(nodes);
   if (!may_be_outstanding(nodes, which, ordered, bytes, element)) return false;

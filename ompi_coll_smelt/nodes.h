@@ -2,28 +2,7 @@
 #ifndef COLL_SMELT_NODES_H
 #define COLL_SMELT_NODES_H
 
-#include "coll_smelt.h"
-
-#include "ompi/request/request.h"
-
-#include <errno.h>
-
-BEGIN_C_DECLS
-
-/* What is offered on such a communicator. */
-#define COLL_SMELT_NODES_OFFERED(X) \
-  COLL_SMELT_FORMS(X, barrier)      \
-  COLL_SMELT_FORMS(X, bcast) COLL_SMELT_FORMS(X, reduce) COLL_SMELT_FORMS(X, allreduce) COLL_SMELT_FORMS(X, allgather)
-#define COLL_SMELT_FORMS(X, name) X(name) X(i##name) X(name##_init)
-
-typedef struct coll_smelt_nodes_lower {
-#define MEMBER(name)                       \
-  mca_coll_base_module_##name##_fn_t name; \
-  mca_coll_base_module_t *name##_module;
-  COLL_SMELT_NODES_OFFERED(MEMBER)
-#undef MEMBER
-  coll_smelt_retained retained;
-} coll_smelt_nodes_lower;
+#include "module.h"
 
 /* Where a rank of the communicator is: nodes are numbered in the order of their lowest ranks, and a node's places in
  * the order of its ranks; place 0 leads. */
@@ -47,7 +26,7 @@ typedef struct coll_smelt_nodes {
   int patience;
   coll_smelt_user used_by;
   coll_smelt_lane lane; /* of nonblocking calls */
-  coll_smelt_nodes_lower lower;
+  coll_smelt_lower lower;
   /* From here on only while SERVING. */
   struct ompi_communicator_t *node; /* of the node's ranks */
   struct ompi_communicator_t *rail; /* of the ranks of this place on every node; MPI_COMM_NULL from place `rails` on */
@@ -68,18 +47,20 @@ typedef struct coll_smelt_nodes {
 } coll_smelt_nodes;
 OBJ_CLASS_DECLARATION(coll_smelt_nodes);
 
-/* nodes.c */
-coll_smelt_nodes *coll_smelt_nodes_new(struct ompi_communicator_t *comm);
+/* All that it holds; several times. */
+void coll_smelt_nodes_let_go(coll_smelt_nodes *nodes);
 /* Is a message of so many bytes, or a piece of it that long, to be served node by node? All ranks are told the same.
  * `ordered`: a reduction whose bits depend on the order of operands, and so must not depend on the communicator's age
  * or the message's length. Else a module that has no communicators yet is patient before it makes them. May
  * communicate. */
-bool coll_smelt_nodes_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes);
+bool coll_smelt_nodes_may_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes);
 /* The same of a nonblocking call, in one piece, with elements of that size (0: there are none): never communicates, so
  * what is not known yet is left to the next blocking call. */
-bool coll_smelt_nodes_take(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes, size_t element);
+bool coll_smelt_nodes_may_begin(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
+                                size_t element);
 /* The same of a persistent request, which may communicate. */
-bool coll_smelt_nodes_keep(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes, size_t element);
+bool coll_smelt_nodes_may_keep(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
+                               size_t element);
 /* True: all ranks said so. Communicates. */
 bool coll_smelt_nodes_agree(coll_smelt_nodes *nodes, bool yes);
 /* Another group of this node, for a persistent request; NULL: there is none, on all of the node. Communicates. */
@@ -98,21 +79,9 @@ static inline size_t coll_smelt_part_length(size_t amount, int rails, int i) {
   return coll_smelt_part_at(amount, rails, i + 1) - coll_smelt_part_at(amount, rails, i);
 }
 
-/* The functions that Open MPI calls: the blocking ones in node_barrier.c, node_broadcast.c, node_reductions.c,
- * node_allgather.c, the others in node_stages.c. */
-#define DECLARE(name) __typeof__(*(mca_coll_base_module_##name##_fn_t)NULL) coll_smelt_nodes_##name;
-COLL_SMELT_NODES_OFFERED(DECLARE)
-#undef DECLARE
-
 /* What remains of a call that goes on after a failure, so that the others do not wait: its first one, and its code. */
 static inline void coll_smelt_note(int *first, int error) {
   if (*first == OMPI_SUCCESS) *first = error;
 }
-/* Of smelt_group's errors. */
-static inline int coll_smelt_nodes_code(int error) {
-  return error == 0 ? OMPI_SUCCESS : error == -EMSGSIZE ? MPI_ERR_TRUNCATE : OMPI_ERROR;
-}
-
-END_C_DECLS
 
 #endif

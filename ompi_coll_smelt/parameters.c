@@ -1,7 +1,7 @@
 /* Smelt's settings as MCA parameters. Every row of Smelt's table that processes read becomes coll_smelt_<name>, with
  * the value in force as its default; what the user set by Open MPI's means (command line, files, OMPI_MCA_*) is handed
  * on as text, so that the table's own checks and messages hold for it too. */
-#include "coll_smelt.h"
+#include "parameters.h"
 
 #include "opal/mca/base/mca_base_var.h"
 
@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kMost = 32 };
+coll_smelt_settings coll_smelt_set;
+
+enum { kMost = 32 }; /* parameters; the table has fewer that processes read */
 
 /* Where Open MPI keeps a parameter's value. */
 static union value {
@@ -81,18 +83,18 @@ static void offer(const mca_base_component_t *component, const smelt_option *opt
     (void)smelt_option_set(option->name, as_text(value, type, room, sizeof room));
 }
 
-void coll_smelt_register_parameters(const mca_base_component_t *component) {
+void coll_smelt_register_parameters(const mca_base_component_t *component, const char *added) {
   smelt_option option;
   unsigned used = 0;
   for (unsigned i = 0; smelt_option_get(i, &option) == 0; ++i)
     if (option.scope != SMELT_OPTION_THREADS && used < kMost) offer(component, &option, &values[used++]);
-  static const char *added;
-  added = coll_smelt_missing_components();
+  static const char *shown;
+  shown = added;
   (void)mca_base_component_var_register(
       component, "added",
       "components that are added where --mca coll names smelt without them: they serve what it does not",
       MCA_BASE_VAR_TYPE_STRING, NULL, 0, MCA_BASE_VAR_FLAG_DEFAULT_ONLY, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_CONSTANT,
-      &added);
+      &shown);
 }
 
 int coll_smelt_setting(const char *name, bool *set) {

@@ -1,4 +1,4 @@
-/* MPI_Reduce_scatter and MPI_Reduce_scatter_block, and their other forms.
+/* MPI_Reduce_scatter and MPI_Reduce_scatter_block.
  *
  * A group wants the row of all blocks in one piece, and the result in another place. So where the type leaves gaps the
  * row is packed first, and where the result replaces the row it is put there at the end. */
@@ -40,8 +40,11 @@ static int open_row(coll_smelt_terms *terms, const coll_smelt_module *module, co
   return OMPI_SUCCESS;
 }
 
-static int open_reduce_scatter_block(coll_smelt_terms *terms, const coll_smelt_module *module,
-                                     const coll_smelt_call *call) {
+size_t coll_smelt_prepare_reduce_scatter_block(const coll_smelt_module *module, coll_smelt_call *call) {
+  return coll_smelt_operand_bytes(call) * (size_t)coll_smelt_size(module);
+}
+int coll_smelt_open_reduce_scatter_block(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                         const coll_smelt_call *call) {
   terms->counts = NULL;
   return open_row(terms, module, call, (size_t)call->count * (size_t)coll_smelt_size(module));
 }
@@ -50,7 +53,13 @@ static void free_counts(coll_smelt_terms *terms) {
   if (terms->counts && terms->counts != terms->few_counts) free(terms->counts);
 }
 
-static int open_reduce_scatter(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
+size_t coll_smelt_prepare_reduce_scatter(const coll_smelt_module *module, coll_smelt_call *call) {
+  size_t elements = 0;
+  for (int i = 0; i < coll_smelt_size(module); ++i) elements += coll_smelt_count_of(call->counts, i);
+  return elements * call->type->super.size;
+}
+int coll_smelt_open_reduce_scatter(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                   const coll_smelt_call *call) {
   const size_t n = (size_t)coll_smelt_size(module);
   size_t elements = 0;
   terms->counts =
@@ -62,21 +71,28 @@ static int open_reduce_scatter(coll_smelt_terms *terms, const coll_smelt_module 
   return error;
 }
 
-static int run(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  const void *in = terms->in.data.base;
-  if (terms->counts)
-    return smelt_group_reduce_scatter(group, in, terms->out.data.base, terms->counts, &terms->fold.fold);
-  return smelt_group_reduce_scatter_block(group, in, terms->out.data.base, (size_t)call->count, &terms->fold.fold);
+int coll_smelt_run_reduce_scatter_block(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
+  return smelt_group_reduce_scatter_block(group, terms->in.data.base, terms->out.data.base, (size_t)call->count,
+                                          &terms->fold.fold);
 }
-static int start(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call, smelt_request *request) {
-  const void *in = terms->in.data.base;
-  if (terms->counts)
-    return smelt_group_start_reduce_scatter(group, in, terms->out.data.base, terms->counts, &terms->fold.fold, request);
-  return smelt_group_start_reduce_scatter_block(group, in, terms->out.data.base, (size_t)call->count, &terms->fold.fold,
-                                                request);
+int coll_smelt_start_reduce_scatter_block(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
+                                          smelt_request *request) {
+  return smelt_group_start_reduce_scatter_block(group, terms->in.data.base, terms->out.data.base, (size_t)call->count,
+                                                &terms->fold.fold, request);
+}
+int coll_smelt_run_reduce_scatter(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
+  (void)call;
+  return smelt_group_reduce_scatter(group, terms->in.data.base, terms->out.data.base, terms->counts, &terms->fold.fold);
+}
+int coll_smelt_start_reduce_scatter(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
+                                    smelt_request *request) {
+  (void)call;
+  return smelt_group_start_reduce_scatter(group, terms->in.data.base, terms->out.data.base, terms->counts,
+                                          &terms->fold.fold, request);
 }
 
-static void finish(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call, int error) {
+void coll_smelt_close_reduce_scatter(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                     const coll_smelt_call *call, int error) {
   if (terms->packed) {
     const size_t own = own_count(terms, module, call);
     if (error != 0 || own == 0) {
@@ -91,106 +107,7 @@ static void finish(coll_smelt_terms *terms, const coll_smelt_module *module, con
   free_counts(terms);
   coll_smelt_fold_close(&terms->fold);
 }
-const struct coll_smelt_form coll_smelt_form_reduce_scatter_block = {open_reduce_scatter_block, run, start, finish};
-const struct coll_smelt_form coll_smelt_form_reduce_scatter = {open_reduce_scatter, run, start, finish};
-
-/* --- blocks of one length */
-
-static size_t bytes_of_blocks(const coll_smelt_module *module, const coll_smelt_call *call) {
-  return coll_smelt_operand_bytes(call) * (size_t)coll_smelt_size(module);
-}
-
-int coll_smelt_reduce_scatter_block(const void *send, void *receive, coll_smelt_length count,
-                                    struct ompi_datatype_t *type, struct ompi_op_t *op,
-                                    struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
-  int code;
-  if (bytes_of_blocks(module, &call) == 0) return OMPI_SUCCESS;
-  if (OPAL_UNLIKELY(!module->group) && coll_smelt_is_first_of_any_order(module, op, type))
-    coll_smelt_count_passed_on(module, SMELT_COLLECTIVE_REDUCE_SCATTER_BLOCK);
-  else if (coll_smelt_serve(module, SMELT_COLLECTIVE_REDUCE_SCATTER_BLOCK, &call, &coll_smelt_form_reduce_scatter_block,
-                            &code))
-    return code;
-  return module->lower.reduce_scatter_block(send, receive, count, type, op, comm,
-                                            module->lower.reduce_scatter_block_module);
-}
-
-int coll_smelt_ireduce_scatter_block(const void *send, void *receive, coll_smelt_length count,
-                                     struct ompi_datatype_t *type, struct ompi_op_t *op,
-                                     struct ompi_communicator_t *comm, ompi_request_t **request,
-                                     mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
-  const size_t bytes = bytes_of_blocks(module, &call);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (coll_smelt_begin(module, SMELT_COLLECTIVE_REDUCE_SCATTER_BLOCK, &call, bytes, type->super.size, request, &code))
-    return code;
-  return module->lower.ireduce_scatter_block(send, receive, count, type, op, comm, request,
-                                             module->lower.ireduce_scatter_block_module);
-}
-
-int coll_smelt_reduce_scatter_block_init(const void *send, void *receive, coll_smelt_length count,
-                                         struct ompi_datatype_t *type, struct ompi_op_t *op,
-                                         struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                         ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .count = count, .type = type, .op = op};
-  const size_t bytes = bytes_of_blocks(module, &call);
-  int code;
-  if (bytes > 0 &&
-      coll_smelt_keep(module, SMELT_COLLECTIVE_REDUCE_SCATTER_BLOCK, &call, bytes, type->super.size, request, &code))
-    return code;
-  return module->lower.reduce_scatter_block_init(send, receive, count, type, op, comm, info, request,
-                                                 module->lower.reduce_scatter_block_init_module);
-}
-
-/* --- blocks of any lengths */
-
-static size_t bytes_of_row(const coll_smelt_module *module, const coll_smelt_call *call) {
-  size_t elements = 0;
-  for (int i = 0; i < coll_smelt_size(module); ++i) elements += coll_smelt_count_of(call->counts, i);
-  return elements * call->type->super.size;
-}
-
-int coll_smelt_reduce_scatter(const void *send, void *receive, coll_smelt_counts counts, struct ompi_datatype_t *type,
-                              struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .counts = counts, .type = type, .op = op};
-  int code;
-  if (bytes_of_row(module, &call) == 0) return OMPI_SUCCESS;
-  if (OPAL_UNLIKELY(!module->group) && coll_smelt_is_first_of_any_order(module, op, type))
-    coll_smelt_count_passed_on(module, SMELT_COLLECTIVE_REDUCE_SCATTER);
-  else if (coll_smelt_serve(module, SMELT_COLLECTIVE_REDUCE_SCATTER, &call, &coll_smelt_form_reduce_scatter, &code))
-    return code;
-  return module->lower.reduce_scatter(send, receive, counts, type, op, comm, module->lower.reduce_scatter_module);
-}
-
-int coll_smelt_ireduce_scatter(const void *send, void *receive, coll_smelt_counts counts, struct ompi_datatype_t *type,
-                               struct ompi_op_t *op, struct ompi_communicator_t *comm, ompi_request_t **request,
-                               mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .counts = counts, .type = type, .op = op};
-  const size_t bytes = bytes_of_row(module, &call);
-  int code;
-  if (bytes == 0) return coll_smelt_complete(request);
-  if (coll_smelt_begin(module, SMELT_COLLECTIVE_REDUCE_SCATTER, &call, bytes, type->super.size, request, &code))
-    return code;
-  return module->lower.ireduce_scatter(send, receive, counts, type, op, comm, request,
-                                       module->lower.ireduce_scatter_module);
-}
-
-int coll_smelt_reduce_scatter_init(const void *send, void *receive, coll_smelt_counts counts,
-                                   struct ompi_datatype_t *type, struct ompi_op_t *op, struct ompi_communicator_t *comm,
-                                   struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = {.send = send, .receive = receive, .counts = counts, .type = type, .op = op};
-  const size_t bytes = bytes_of_row(module, &call);
-  int code;
-  if (bytes > 0 &&
-      coll_smelt_keep(module, SMELT_COLLECTIVE_REDUCE_SCATTER, &call, bytes, type->super.size, request, &code))
-    return code;
-  return module->lower.reduce_scatter_init(send, receive, counts, type, op, comm, info, request,
-                                           module->lower.reduce_scatter_init_module);
+void coll_smelt_close_reduce_scatter_block(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                           const coll_smelt_call *call, int error) {
+  coll_smelt_close_reduce_scatter(terms, module, call, error);
 }

@@ -1,8 +1,9 @@
 /* Lines for people, on standard error, only when asked for (SMELT_VERBOSE or coll_smelt_verbose) or when something the
  * user asked for cannot be had. Each line is one write, so that the lines of several ranks do not mix. */
-#include "coll_smelt.h"
+#include "say.h"
 
 #include "ompi/communicator/communicator.h"
+#include "parameters.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -31,46 +32,47 @@ static const char *name_of(const struct ompi_communicator_t *comm) {
 }
 
 /* One line: what serves which sizes. */
-static void say_collective(const coll_smelt_module *module, smelt_collective collective, const char *name) {
+static void say_collective(const struct ompi_communicator_t *comm, const smelt_group *group,
+                           smelt_collective collective, const char *name) {
   char line[400], table[600] = "";
   size_t used = 0;
-  for (unsigned i = 0; smelt_group_describe(module->group, collective, i, line, sizeof line) >= 0; ++i) {
+  for (unsigned i = 0; smelt_group_describe(group, collective, i, line, sizeof line) >= 0; ++i) {
     const int length = snprintf(table + used, sizeof table - used, "%s%s", i ? "; " : "", line);
     if (length < 0 || (size_t)length >= sizeof table - used) break;
     used += (size_t)length;
   }
-  coll_smelt_say("%s (%d ranks): %s and i%s: %s", name_of(module->comm), ompi_comm_size(module->comm), name, name,
-                 table);
+  coll_smelt_say("%s (%d ranks): %s and i%s: %s", name_of(comm), ompi_comm_size((struct ompi_communicator_t *)comm),
+                 name, name, table);
 }
 
 /* Programs that make communicators by the thousand would drown in lines. */
 enum { kToldOfAtMost = 16 };
 
-void coll_smelt_say_sync(const coll_smelt_module *module) {
+void coll_smelt_say_sync(const struct ompi_communicator_t *comm, const smelt_group *group) {
   static atomic_uint told;
-  if (mca_coll_smelt_component.verbose < 2 && atomic_fetch_add(&told, 1) >= kToldOfAtMost) return;
+  if (coll_smelt_set.verbose < 2 && atomic_fetch_add(&told, 1) >= kToldOfAtMost) return;
   const char *why;
-  const smelt_sync sync = smelt_group_sync(module->group, &why);
-  coll_smelt_say("%s (%d ranks): %s synchronisation: %s%s", name_of(module->comm), ompi_comm_size(module->comm),
-                 sync == SMELT_SYNC_STRICT ? "strict" : "loose", why,
-                 smelt_group_sync_matters(module->group) ? "" : "; the limits between methods are the same for both");
+  const smelt_sync sync = smelt_group_sync(group, &why);
+  coll_smelt_say("%s (%d ranks): %s synchronisation: %s%s", name_of(comm),
+                 ompi_comm_size((struct ompi_communicator_t *)comm), sync == SMELT_SYNC_STRICT ? "strict" : "loose",
+                 why, smelt_group_sync_matters(group) ? "" : "; the limits between methods are the same for both");
 }
 
-void coll_smelt_say_serving(const coll_smelt_module *module) {
+void coll_smelt_say_serving(const struct ompi_communicator_t *comm, const smelt_group *group) {
   static atomic_uint told;
   const unsigned before = atomic_fetch_add(&told, 1);
-  if (mca_coll_smelt_component.verbose < 2 && before >= kToldOfAtMost) {
+  if (coll_smelt_set.verbose < 2 && before >= kToldOfAtMost) {
     if (before == kToldOfAtMost) coll_smelt_say("more communicators are served; SMELT_VERBOSE=2 tells of each");
     return;
   }
   char line[384];
-  if (smelt_group_summary(module->group, line, sizeof line) >= 0)
-    coll_smelt_say("%s (%d ranks): %s", name_of(module->comm), ompi_comm_size(module->comm), line);
+  if (smelt_group_summary(group, line, sizeof line) >= 0)
+    coll_smelt_say("%s (%d ranks): %s", name_of(comm), ompi_comm_size((struct ompi_communicator_t *)comm), line);
   const char *why;
-  (void)smelt_group_sync(module->group, &why);
-  if (*why) coll_smelt_say_sync(module);
-  if (mca_coll_smelt_component.verbose < 2) return;
-#define SMELT_COLLECTIVE(NAME, name, mpi, ...) say_collective(module, SMELT_COLLECTIVE_##NAME, #mpi);
+  (void)smelt_group_sync(group, &why);
+  if (*why) coll_smelt_say_sync(comm, group);
+  if (coll_smelt_set.verbose < 2) return;
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) say_collective(comm, group, SMELT_COLLECTIVE_##NAME, #mpi);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 }
@@ -87,7 +89,7 @@ const char *coll_smelt_reason(int error) {
   }
 }
 
-void coll_smelt_say_stepped_aside(const coll_smelt_module *module, int error) {
-  coll_smelt_say("%s (%d ranks): not used, Open MPI's other components serve it: %s", name_of(module->comm),
-                 ompi_comm_size(module->comm), coll_smelt_reason(error));
+void coll_smelt_say_stepped_aside(const struct ompi_communicator_t *comm, int error) {
+  coll_smelt_say("%s (%d ranks): not used, Open MPI's other components serve it: %s", name_of(comm),
+                 ompi_comm_size((struct ompi_communicator_t *)comm), coll_smelt_reason(error));
 }

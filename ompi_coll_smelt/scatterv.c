@@ -1,18 +1,14 @@
-/* MPI_Scatterv and its other forms. How long a row is only its root knows, so there is no length that all could decide
+/* MPI_Scatterv. How long a row is only its root knows, so there is no length that all could decide
  * by: nonblocking ones are served where there is memory for any. */
 #include "blocks.h"
 
-#include <stdint.h>
-
 /* Elsewhere than on the root MPI says nothing of what is sent, and in place nothing of what is received there. */
-static coll_smelt_call scattering(coll_smelt_module *module, const void *send, coll_smelt_counts counts,
-                                  coll_smelt_places places, struct ompi_datatype_t *send_type, void *receive,
-                                  coll_smelt_length count, struct ompi_datatype_t *type, int root) {
-  coll_smelt_call call = {.receive = receive, .root = root};
-  const bool is_root = coll_smelt_is_root(module, &call);
-  if (!(is_root && receive == MPI_IN_PLACE)) call.count = count, call.type = type;
-  if (is_root) call.send = send, call.counts = counts, call.places = places, call.send_type = send_type;
-  return call;
+size_t coll_smelt_prepare_scatterv(const coll_smelt_module *module, coll_smelt_call *call) {
+  if (!coll_smelt_is_root(module, call))
+    call->send = NULL, call->send_type = NULL;
+  else if (call->receive == MPI_IN_PLACE)
+    call->count = 0, call->type = NULL;
+  return SIZE_MAX;
 }
 
 static char *row_of(const coll_smelt_terms *terms, const coll_smelt_call *call) {
@@ -22,7 +18,7 @@ static size_t bytes_of(const coll_smelt_terms *terms, const coll_smelt_call *cal
   return call->type ? coll_smelt_bytes(call->type, call->count) : terms->places[call->root].bytes;
 }
 
-static int open_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
+int coll_smelt_open_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
   terms->packed = NULL;
   terms->places = NULL;
   if (call->send_type) {
@@ -36,55 +32,18 @@ static int open_scatterv(coll_smelt_terms *terms, const coll_smelt_module *modul
     terms->out.data = (smelt_data){.base = row_of(terms, call) + terms->places[call->root].offset};
   return OMPI_SUCCESS;
 }
-static int run_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
+int coll_smelt_run_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
   return smelt_group_scatterv(group, row_of(terms, call), terms->places, &terms->out.data, bytes_of(terms, call),
                               (unsigned)call->root);
 }
-static int start_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                          smelt_request *request) {
+int coll_smelt_start_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
+                              smelt_request *request) {
   return smelt_group_start_scatterv(group, row_of(terms, call), terms->places, &terms->out.data, bytes_of(terms, call),
                                     (unsigned)call->root, request);
 }
-static void close_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
-                           int error) {
+void coll_smelt_close_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
+                               int error) {
   (void)module, (void)call, (void)error;
   if (call->type) coll_smelt_data_close(&terms->out);
   coll_smelt_blocks_close(terms);
-}
-const struct coll_smelt_form coll_smelt_form_scatterv = {open_scatterv, run_scatterv, start_scatterv, close_scatterv};
-
-int coll_smelt_scatterv(const void *send, coll_smelt_counts counts, coll_smelt_places places,
-                        struct ompi_datatype_t *send_type, void *receive, coll_smelt_length count,
-                        struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
-                        mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = scattering(module, send, counts, places, send_type, receive, count, type, root);
-  int code;
-  if (coll_smelt_serve(module, SMELT_COLLECTIVE_SCATTERV, &call, &coll_smelt_form_scatterv, &code)) return code;
-  return module->lower.scatterv(send, counts, places, send_type, receive, count, type, root, comm,
-                                module->lower.scatterv_module);
-}
-
-int coll_smelt_iscatterv(const void *send, coll_smelt_counts counts, coll_smelt_places places,
-                         struct ompi_datatype_t *send_type, void *receive, coll_smelt_length count,
-                         struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
-                         ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = scattering(module, send, counts, places, send_type, receive, count, type, root);
-  int code;
-  if (coll_smelt_begin(module, SMELT_COLLECTIVE_SCATTERV, &call, SIZE_MAX, 0, request, &code)) return code;
-  return module->lower.iscatterv(send, counts, places, send_type, receive, count, type, root, comm, request,
-                                 module->lower.iscatterv_module);
-}
-
-int coll_smelt_scatterv_init(const void *send, coll_smelt_counts counts, coll_smelt_places places,
-                             struct ompi_datatype_t *send_type, void *receive, coll_smelt_length count,
-                             struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
-                             struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *base) {
-  coll_smelt_module *module = (coll_smelt_module *)base;
-  const coll_smelt_call call = scattering(module, send, counts, places, send_type, receive, count, type, root);
-  int code;
-  if (coll_smelt_keep(module, SMELT_COLLECTIVE_SCATTERV, &call, SIZE_MAX, 0, request, &code)) return code;
-  return module->lower.scatterv_init(send, counts, places, send_type, receive, count, type, root, comm, info, request,
-                                     module->lower.scatterv_init_module);
 }

@@ -1,9 +1,11 @@
 /* What a rank says at its end: to the smelt run above it (SMELT_STATS_FILE), which makes one line of what all ranks
  * say, or else to people (SMELT_STATS=1), by one rank. The beginning is told, too: a rank that is killed has no end. */
-#include "coll_smelt.h"
+#include "stats.h"
 
 #include "counters.h"
 #include "ompi/communicator/communicator.h"
+#include "parameters.h"
+#include "say.h"
 
 #include <smelt/options.h>
 #include <stdio.h>
@@ -73,7 +75,7 @@ void coll_smelt_stats_end(void) {
   snprintf(line, sizeof line,
            "{\"part\":\"coll\",\"pid\":%d,\"end\":true,\"rank\":%d,\"ranks\":%d,\"served\":%llu,\"passed_on\":%llu,"
            "\"patience\":%d,\"communicators\":%llu,\"why\":\"%s\",\"each\":{%s}}",
-           (int)getpid(), rank, ranks, served, passed_on, mca_coll_smelt_component.patience,
+           (int)getpid(), rank, ranks, served, passed_on, coll_smelt_set.patience,
            now(&coll_smelt_tally.groups_created) + now(&coll_smelt_tally.hierarchies_created),
            why_refused ? why_refused : "", of_each);
   if (smelt_stats_append(line) != 0) say(served, passed_on);

@@ -5,11 +5,12 @@
  * Open MPI keeps of MPI_Comm_set_info only what somebody has subscribed to, and stores what the subscriber makes of it.
  * The key is looked at once, when the communicator's group is made: that is the place where all ranks compare what they
  * have been told. Later it has no effect, which is said to who asks for lines. */
-#include "coll_smelt.h"
+#include "sync.h"
 
-#include "nodes.h"
 #include "ompi/communicator/communicator.h"
 #include "opal/util/info_subscriber.h"
+#include "parameters.h"
+#include "say.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -40,14 +41,7 @@ void coll_smelt_hand_sync_on(const struct ompi_communicator_t *comm, opal_info_t
   if (text) (void)opal_info_set(info, key, text);
 }
 
-/* Has the communicator a group, or none for good? */
-static bool is_settled(const struct ompi_communicator_t *comm) {
-  opal_object_t *module = comm->c_coll ? (opal_object_t *)comm->c_coll->coll_barrier_module : NULL;
-  if (!module) return false;
-  if (module->obj_class == OBJ_CLASS(coll_smelt_module))
-    return ((coll_smelt_module *)module)->state != COLL_SMELT_UNUSED;
-  return module->obj_class == OBJ_CLASS(coll_smelt_nodes) && ((coll_smelt_nodes *)module)->state != COLL_SMELT_UNUSED;
-}
+static bool (*settled)(const struct ompi_communicator_t *comm); /* coll_smelt_sync_begin */
 
 /* Returns what is to be kept as the key's value. */
 static char *hear(opal_infosubscriber_t *object, char *name, char *value) {
@@ -57,13 +51,15 @@ static char *hear(opal_infosubscriber_t *object, char *name, char *value) {
   const smelt_sync asked = sync_of(value);
   if (asked == SMELT_SYNC_AUTO && *value && !atomic_flag_test_and_set(&said))
     coll_smelt_say("info key smelt_sync=%s is not one of loose|strict, and is ignored", value);
-  if (!is_settled(comm)) return text_of(asked);
+  if (!settled(comm)) return text_of(asked);
   const smelt_sync before = coll_smelt_sync_of(comm);
-  if (asked != before && mca_coll_smelt_component.verbose >= 1 && ompi_comm_rank(comm) == 0)
+  if (asked != before && coll_smelt_set.verbose >= 1 && ompi_comm_rank(comm) == 0)
     coll_smelt_say("%s (%d ranks): smelt_sync=%s comes after the first calls and has no effect", comm->c_name,
                    ompi_comm_size(comm), value);
   return text_of(before);
 }
+
+void coll_smelt_sync_begin(bool (*is_settled)(const struct ompi_communicator_t *comm)) { settled = is_settled; }
 
 void coll_smelt_subscribe(struct ompi_communicator_t *comm) {
   /* Its texts are const from 5.0 on. */

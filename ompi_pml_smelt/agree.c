@@ -1,11 +1,15 @@
 /* Agreement of all processes on the outcome of a step, before there is any channel of ours to carry it. */
-#include "pml_smelt.h"
+#include "agree.h"
+
+#include "lower.h"
+#include "ompi/datatype/ompi_datatype.h"
 
 #include "ompi/group/group.h"
 #if OMPI_MAJOR_VERSION >= 5
 #include "opal/runtime/opal_progress.h"
 #endif
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static int worse(int a, int b) { return a > b ? a : b; }

@@ -4,7 +4,15 @@
  * communicator's kind and its members' names. A message carries the communicator's context id and the sender's number
  * among those that this process reaches; a table by context id leads from Open MPI's communicators to ours. Messages
  * may come before their communicator does: they wait like any others that nobody has asked for. */
-#include "pml_smelt.h"
+#include "communicators.h"
+
+#include "counters.h"
+#include "endpoint.h"
+#include "lower.h"
+#include "node.h"
+#include "peers.h"
+#include "say.h"
+#include "served.h"
 
 #include "ompi/group/group.h"
 #include "opal/util/info_subscriber.h"
@@ -12,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-pml_smelt_communicator *pml_smelt_by_context[UINT16_MAX + 1];
 
 /* NULL: it can be; else why not. */
 static const char *no_endpoint;
@@ -70,18 +76,6 @@ static word *promise(opal_infosubscriber_t *object, word *key, word *value) {
   if (served && yes) atomic_fetch_or_explicit(&served->promised, which, memory_order_relaxed);
   if (served && !yes) atomic_fetch_and_explicit(&served->promised, ~which, memory_order_relaxed);
   return yes ? "true" : "false";
-}
-
-void pml_smelt_say_broken(int from, int tag) {
-  static atomic_flag said = ATOMIC_FLAG_INIT;
-  if (atomic_flag_test_and_set_explicit(&said, memory_order_relaxed)) return;
-  pml_smelt_say(
-      "the program asks for messages of %s on a communicator whose info promises that it does not (%s); served "
-      "all the same, but take the promise away: another MPI may lose the message",
-      from == MPI_ANY_SOURCE && tag == MPI_ANY_TAG ? "any source and any tag"
-      : from == MPI_ANY_SOURCE                     ? "any source"
-                                                   : "any tag",
-      from == MPI_ANY_SOURCE ? "mpi_assert_no_any_source" : "mpi_assert_no_any_tag");
 }
 
 /* The one below is told of all: it keeps its state in the communicator, and others may ask it for theirs. */

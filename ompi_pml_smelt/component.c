@@ -1,5 +1,24 @@
-/* The component: the entry points that Open MPI finds in the file, and how it comes to stand before the PML that was
- * elected.
+/* Smelt as Open MPI's point-to-point layer, for communicators whose ranks are all on this node, or are reached over
+ * networks that were sampled. A communicator that it does not serve goes on to the PML that Open MPI has elected as if
+ * ours were not there; a communicator is served wholly or not at all, so no message overtakes another on the way
+ * between two layers. The files, each using only those that follow it:
+ *
+ *   component.c       the component's offers to Open MPI, and the election
+ *   communicators.c   which communicators are served: ranks to members and back (served.c)
+ *   probe.c           probing, and receiving a matched message
+ *   send.c            sending in every mode, and persistent
+ *   receive.c         receiving, and persistent
+ *   node.c            the processes of this job on this node, and the endpoint (endpoint.c) that they share
+ *   waits.c           MPI_Wait and its kin
+ *   data.c            data with gaps
+ *   requests.c        Open MPI's requests: born, completed, freed, cancelled, progressed
+ *   peers.c           the processes on other nodes, and the rails (smelt/rail.h) to them
+ *   agree.c           agreement of ranks on an outcome
+ *   counters.c        counts of served calls, for MPI_T
+ *   say.c, lower.c    lines for people, and the PML below
+ *
+ * Open MPI elects one PML for everything, and all processes must have elected the same. Ours loses the election and
+ * then stands before the winner, as pml/monitoring does:
  *
  *   1. open: our name is added to those that may stand for election, as Open MPI ignores others
  *   2. init: a module with the lowest priority. Any other wins. The words that other processes need of this one are
@@ -9,7 +28,16 @@
  *      Open MPI tells the others the winner's name, so one process may have us and another not
  *   4. finalize again, by now as if we had won: the winner is put back, and ends. We go back into the list, to be
  *      closed with it */
-#include "pml_smelt.h"
+#include "communicators.h"
+#include "counters.h"
+#include "lower.h"
+#include "node.h"
+#include "peers.h"
+#include "probe.h"
+#include "receive.h"
+#include "requests.h"
+#include "say.h"
+#include "send.h"
 
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_var.h"
@@ -20,14 +48,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-int pml_smelt_verbose;
-bool pml_smelt_threads;
-mca_pml_base_module_t pml_smelt_lower;
+extern PML_SMELT_EXPORT mca_pml_base_component_t mca_pml_smelt_component;
 
 static bool enabled;
 static bool elected;                              /* somebody else was, and we stand before it */
 static mca_base_component_list_item_t *list_item; /* ours, meanwhile */
-static mca_pml_base_component_t lower_component;
 static mca_pml_base_module_t module;
 
 /* As in the collectives' component, which lies in the same folder and says so anyway: nobody has asked for messages
@@ -55,7 +80,7 @@ static int setting(const char *name) {
 static int register_component(void) {
   pml_smelt_verbose = setting("SMELT_VERBOSE");
   if (!same_series()) return OPAL_ERR_NOT_AVAILABLE;
-  const mca_base_component_t *component = &mca_pml_smelt_component.pmlm_version;
+  const mca_base_component_t *component = pml_smelt_self = &mca_pml_smelt_component.pmlm_version;
   (void)mca_base_component_var_register(component, "enable",
                                         "1: messages between ranks of one node are Smelt's; 0: they are left to the "
                                         "PML that Open MPI elects",
@@ -119,7 +144,7 @@ static bool leave_list(void) {
 }
 
 static void stand_before(void) {
-  lower_component = mca_pml_base_selected_component;
+  pml_smelt_lower_component = mca_pml_base_selected_component;
   pml_smelt_lower = mca_pml;
   mca_pml_base_selected_component = mca_pml_smelt_component;
   mca_pml = module;
@@ -144,13 +169,11 @@ static int finalize(void) {
   pml_smelt_stats_end();
   pml_smelt_node_leave(); /* which may know of requests that are not complete */
   pml_smelt_requests_end();
-  mca_pml_base_selected_component = lower_component;
+  mca_pml_base_selected_component = pml_smelt_lower_component;
   mca_pml = pml_smelt_lower;
   opal_list_append(&ompi_pml_base_framework.framework_components, &list_item->super);
-  return lower_component.pmlm_finalize ? lower_component.pmlm_finalize() : OMPI_SUCCESS;
+  return pml_smelt_lower_component.pmlm_finalize ? pml_smelt_lower_component.pmlm_finalize() : OMPI_SUCCESS;
 }
-
-const char *pml_smelt_lower_name(void) { return lower_component.pmlm_version.mca_component_name; }
 
 /* --- what is only passed on */
 
@@ -158,11 +181,12 @@ static int add_procs(struct ompi_proc_t **procs, size_t count) { return pml_smel
 static int del_procs(struct ompi_proc_t **procs, size_t count) { return pml_smelt_lower.pml_del_procs(procs, count); }
 static int dump(struct ompi_communicator_t *comm, int verbose) { return pml_smelt_lower.pml_dump(comm, verbose); }
 static int enable(bool yes) {
+  static const pml_smelt_acts acts = {pml_smelt_start_send, pml_smelt_start_receive, pml_smelt_cancel_receive};
   if (!elected) { /* those that might have been elected have all declined */
     pml_smelt_say("not used: Open MPI has no PML that what is not Smelt's could go to");
     return OMPI_ERR_NOT_AVAILABLE;
   }
-  const int error = yes ? pml_smelt_requests_begin() : OMPI_SUCCESS;
+  const int error = yes ? pml_smelt_requests_begin(&acts) : OMPI_SUCCESS;
   if (error != OMPI_SUCCESS) return error;
   return pml_smelt_lower.pml_enable(yes);
 }

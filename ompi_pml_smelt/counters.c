@@ -1,5 +1,7 @@
 /* The counters as MPI_T performance variables, pml_smelt_<name>. */
-#include "pml_smelt.h"
+#include "counters.h"
+
+#include "endpoint.h"
 
 #include "opal/mca/base/mca_base_pvar.h"
 
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 pml_smelt_counters pml_smelt_tally;
+bool pml_smelt_threads;
 
 static int read_counter(const struct mca_base_pvar_t *variable, void *value, void *object) {
   (void)object;

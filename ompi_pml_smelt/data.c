@@ -3,7 +3,7 @@
  * Pieces are of any length, and a convertor does not pack a part of a basic element (half a double). So an element that
  * the end of a piece cuts is packed aside, and the next piece begins with the rest of it. Unpacking needs no such
  * thing: there the convertor keeps the part itself. */
-#include "pml_smelt.h"
+#include "data.h"
 
 #include <string.h>
 

@@ -10,7 +10,14 @@
  *      does
  *
  * Then those of other nodes, where all of the job can have them (peers.c). */
-#include "pml_smelt.h"
+#include "node.h"
+
+#include "agree.h"
+#include "counters.h"
+#include "endpoint.h"
+#include "lower.h"
+#include "peers.h"
+#include "waits.h"
 
 #include "ompi/group/group.h"
 #include "ompi/proc/proc.h"
@@ -27,9 +34,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-smelt_endpoint *pml_smelt_endpoint;
-uint64_t pml_smelt_inbox_bytes, pml_smelt_packet_bytes;
 
 typedef struct card {
   char version[16]; /* of Smelt: all must run the same */
@@ -71,7 +75,7 @@ void pml_smelt_node_announce(void) {
   own.proof_at = (uint64_t)(uintptr_t)&proof;
   if (members > 1 && own.member == 0) own.error = smelt_endpoint_offer(members, &own.ticket, &offered);
   int error = OPAL_SUCCESS;
-  PML_SMELT_MODEX_SEND(error, &mca_pml_smelt_component.pmlm_version, &own, sizeof own);
+  PML_SMELT_MODEX_SEND(error, pml_smelt_self, &own, sizeof own);
   (void)error; /* the others will miss it */
   pml_smelt_peers_announce(members);
 }
@@ -82,7 +86,7 @@ static bool read_card(opal_process_name_t name, card *read) {
   void *data = NULL;
   size_t bytes = 0;
   int error = OPAL_SUCCESS;
-  PML_SMELT_MODEX_RECV(error, &mca_pml_smelt_component.pmlm_version, &name, &data, &bytes);
+  PML_SMELT_MODEX_RECV(error, pml_smelt_self, &name, &data, &bytes);
   const bool good = error == OPAL_SUCCESS && data && bytes == sizeof *read;
   if (good) memcpy(read, data, sizeof *read);
   free(data);

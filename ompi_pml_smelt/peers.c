@@ -9,7 +9,9 @@
  *   4. whether that has worked everywhere all agree upon (agree.c), and give the rails to the endpoint, or close them
  *
  * libsmelt_rail_ofi.so is opened here, and libfabric by that: a job on one node has neither. */
-#include "pml_smelt.h"
+#include "peers.h"
+
+#include "lower.h"
 
 #include "ompi/group/group.h"
 #include "opal/runtime/opal_progress.h"
@@ -60,7 +62,7 @@ static void *open_library(void) {
   static const char name[] = "libsmelt_rail_ofi.so.0";
   Dl_info self;
   char folder[PATH_MAX], path[PATH_MAX + 64];
-  if (dladdr((const void *)&mca_pml_smelt_component, &self) && self.dli_fname && realpath(self.dli_fname, folder)) {
+  if (dladdr((const void *)&pml_smelt_lower, &self) && self.dli_fname && realpath(self.dli_fname, folder)) {
     char *end = strrchr(folder, '/');
     if (end) *end = '\0';
     for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {

@@ -1,6 +1,13 @@
 /* Probing. A message that a matched probe takes stays where it is, held by a request that only the message's handle
  * knows, until it is received. */
-#include "pml_smelt.h"
+#include "probe.h"
+
+#include "counters.h"
+#include "data.h"
+#include "endpoint.h"
+#include "lower.h"
+#include "node.h"
+#include "receive.h"
 
 #include "opal/runtime/opal_progress.h"
 

@@ -1,5 +1,10 @@
 /* Receiving. Data with gaps go through a convertor as they come, piece by piece. */
-#include "pml_smelt.h"
+#include "receive.h"
+
+#include "counters.h"
+#include "data.h"
+#include "endpoint.h"
+#include "lower.h"
 
 #include <errno.h>
 #include <string.h>

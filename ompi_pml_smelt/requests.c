@@ -9,7 +9,9 @@
  * one-sided), and the callback, or the program that sees it complete, may free the request or start it again. If
  * another life has begun when the completer comes back, it has nothing more to say; it may look, since the memory of
  * requests remains that of requests. */
-#include "pml_smelt.h"
+#include "requests.h"
+
+#include "endpoint.h"
 
 #include "ompi/runtime/mpiruntime.h"
 #include "opal/class/opal_free_list.h"
@@ -23,9 +25,10 @@ enum { kFreed = 1, kDone = 2, kFlags = kFreed | kDone, kLife = 4 };
 
 static opal_free_list_t free_requests;
 static bool begun;
+static pml_smelt_acts acts_of;
 
 static int cancel(ompi_request_t *request, int flag) {
-  return ((pml_smelt_request *)request)->kind == PML_SMELT_RECEIVE ? pml_smelt_cancel_receive(request, flag)
+  return ((pml_smelt_request *)request)->kind == PML_SMELT_RECEIVE ? acts_of.cancel_receive(request, flag)
                                                                    : OMPI_SUCCESS; /* as in Open MPI's own */
 }
 
@@ -42,7 +45,8 @@ static void destruct(pml_smelt_request *request) { OBJ_DESTRUCT(&request->conver
 
 OBJ_CLASS_INSTANCE(pml_smelt_request, ompi_request_t, construct, destruct);
 
-int pml_smelt_requests_begin(void) {
+int pml_smelt_requests_begin(const pml_smelt_acts *acts) {
+  acts_of = *acts;
   if (begun) return OMPI_SUCCESS;
   OBJ_CONSTRUCT(&free_requests, opal_free_list_t);
   const int error =
@@ -186,9 +190,9 @@ int pml_smelt_start(size_t count, ompi_request_t **requests) {
     if (request->req_start != pml_smelt_start)
       error = request->req_start(1, &requests[i]); /* which may put another in its place */
     else if (((pml_smelt_request *)request)->kind == PML_SMELT_SEND)
-      error = pml_smelt_start_send((pml_smelt_request *)request);
+      error = acts_of.start_send((pml_smelt_request *)request);
     else
-      error = pml_smelt_start_receive((pml_smelt_request *)request);
+      error = acts_of.start_receive((pml_smelt_request *)request);
     if (error != OMPI_SUCCESS) return error;
   }
   return OMPI_SUCCESS;

@@ -1,11 +1,16 @@
 /* Lines for people, on standard error, only when asked for (SMELT_VERBOSE, pml_smelt_verbose) or when something that
  * was asked for cannot be had. Each line is one write, so that the lines of several ranks do not mix. */
-#include "pml_smelt.h"
+#include "say.h"
+
+#include "lower.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+int pml_smelt_verbose;
 
 void pml_smelt_say(const char *format, ...) {
   char line[768] = "smelt: pml/smelt: ";

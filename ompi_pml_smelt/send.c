@@ -3,7 +3,13 @@
  *   standard, ready   the endpoint decides: short ones are done at once
  *   synchronous       done when the message has met its receive
  *   buffered          copied to the program's buffer, and sent from there by a request of which nobody knows */
-#include "pml_smelt.h"
+#include "send.h"
+
+#include "counters.h"
+#include "data.h"
+#include "endpoint.h"
+#include "lower.h"
+#include "node.h"
 
 #include "ompi/mca/pml/base/pml_base_bsend.h"
 

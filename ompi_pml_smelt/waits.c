@@ -4,7 +4,9 @@
  *
  *   one, all      ours first, some at a time; other requests get on meanwhile, and are waited for afterwards
  *   any, some     only where all that are under way are ours, and not too many; else Open MPI's own */
-#include "pml_smelt.h"
+#include "waits.h"
+
+#include "requests.h"
 
 enum { kAtOnce = 64 };
 

@@ -40,18 +40,28 @@ namespace smelt::rail_ofi {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kFirstHello = 20 * kMs, kLastHello = 500 * kMs;
-constexpr uint32_t kMostGreetings =
-    16;  // that libfabric has of one link: one that is down for a day must not fill memory
-constexpr int64_t kSuspect = 100 * kMs, kFirstPing = 20 * kMs, kLastPing = 2000 * kMs, kGrace = 30 * kMs;
-constexpr double kSuspectTimes = 4;
-constexpr int64_t kSilence = 1000 * kMs, kNoPong = 200 * kMs;
-constexpr int64_t kFade = 1000 * kMs;
-constexpr uint64_t kSpanBytes = 128 << 10;
+// Greetings. A link that is down is greeted again, after a wait that doubles.
+constexpr int64_t kFirstHello = 20 * kMs;  // a peer that starts with us is met at once
+constexpr int64_t kLastHello = 500 * kMs;  // one that is back is met within that; two packets a second cost nothing
+constexpr uint32_t kMostGreetings = 16;    // that libfabric has of a link: one down for a day must not fill memory
+// Suspicion, questions, proof.
+constexpr double kSuspectTimes = 4;        // as long as it should take: the curve is of an idle rail, and of no other
+constexpr int64_t kSuspect = 100 * kMs;    // and that much more: so long a program may compute beside its messages
+constexpr int64_t kFirstPing = 20 * kMs;   // between two questions, which doubles: an answer needs a round trip
+constexpr int64_t kLastPing = 2000 * kMs;  // a peer that computes for minutes is asked no oftener
+constexpr int64_t kGrace = 30 * kMs;       // an answer by another rail may overtake the suspect's own packets
+constexpr int64_t kSilence = 1000 * kMs;   // of a whole peer; a second without a look at MPI is common
+constexpr int64_t kNoPong = 200 * kMs;     // more, for the answers to the first questions, before its kernel is asked
+// The canary.
+constexpr uint64_t kSpanBytes = 128 << 10;  // of a span: twice what tbf lets through at once by default
+constexpr double kDrift = 1.25;             // times as slow as sampled: less is what a calm network varies by
+constexpr double kSlowest = 1000;           // what a span can say: one stall must not outlive its fading
+constexpr double kFastest = 0.25;           // ... and bytes that had waited arrive together
+constexpr int64_t kFade = 1000 * kMs;       // without a span, half of the word is forgotten
+constexpr double kMostUs = 1e7;             // a curve is believed for waits up to this
+// TCP's window.
 constexpr double kFirstWindow = 10 * kSegment;  // RFC 6928
 constexpr int64_t kLeastTimeout = 200 * kMs;    // Linux's, beyond the round trip
-constexpr double kMostUs = 1e7;                 // a curve is believed for waits up to this
-constexpr double kDrift = 1.25, kSlowest = 1000, kFastest = 0.25;
 
 int64_t patience_of(const smelt_rails& rails, const Link& link) {
   const double us = kSuspectTimes * slow_of(link) * rails.rail[link.rail].per_byte *

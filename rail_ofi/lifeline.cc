@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLookNs = 20'000'000;      // two looks are so far apart: each is a call of the kernel
 constexpr int64_t kAnswerNs = 3000'000'000;  // TCP asks again after 1 s, and after 2 more
-constexpr int64_t kAgainNs = 500'000'000;
+constexpr int64_t kAgainNs = 500'000'000;    // a connection that was lost is tried again after that
 constexpr int kKeepalive[][2] = {{TCP_KEEPIDLE, 1}, {TCP_KEEPINTVL, 1}, {TCP_KEEPCNT, 4}};  // seconds, seconds, times
 
 sockaddr_in at(uint32_t host, uint16_t port) {

@@ -12,8 +12,8 @@
 namespace smelt::rail_ofi {
 namespace {
 
-constexpr uint32_t kEventsATurn = 128;  // of a rail: a sender that never pauses must not keep us from the others
-constexpr int64_t kHealthNs = 1'000'000;
+constexpr uint32_t kEventsATurn = 128;    // of a rail: a sender that never pauses must not keep us from the others
+constexpr int64_t kHealthNs = 1'000'000;  // between two looks at the links' health, whose shortest wait is 20 ms
 // Asking a rail is a call of the kernel, which those that have something would wait for.
 constexpr int64_t kQuietNs = 1'000'000, kPauseNs = 10'000;
 

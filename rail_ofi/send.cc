@@ -15,9 +15,9 @@
 namespace smelt::rail_ofi {
 namespace {
 
-constexpr uint32_t kFewestInWindow = 4;  // packets
-constexpr uint32_t kSmallUnderWay = 2;   // packets that are not full, with libfabric
-constexpr uint32_t kMostJoined = 64;
+constexpr uint32_t kFewestInWindow = 4;  // packets: a slow link must not stand still until news of one comes
+constexpr uint32_t kSmallUnderWay = 2;   // packets that are not full, with libfabric: what comes meanwhile is joined
+constexpr uint32_t kMostJoined = 64;     // messages in a packet
 // An answer that goes by the link by which the question came tells that it arrived, too; by another one, the news need
 // a packet of their own soon. Two equal rails would alternate, because data in flight count against a rail.
 constexpr double kAnswerMay = 1.1;
@@ -207,6 +207,15 @@ Link* last_to_finish(const smelt_rails& rails, Peer& peer, const Link& but) {
   return last;
 }
 
+// What the next packet carries: parts of the first runs of a queue.
+struct Batch {
+  Queue* from = nullptr;
+  Link* owner = nullptr;  // of that queue; nullptr: the peer's own, of what has no link
+  bool tail = false;      // the part is the run's end, and not its beginning
+  uint32_t count = 0;     // of parts; 0: nothing (now)
+  Part parts[kMostJoined];
+};
+
 // The next packet on this link: parts of one or more of its runs, 0: nothing (now).
 uint32_t own_parts(smelt_rails& rails, const Link& link, Part parts[kMostJoined]) {
   const Run* run = link.queue.first;
@@ -232,41 +241,36 @@ void taken_from(smelt_rails& rails, Link* link, uint64_t bytes) {
   rails.rail[link->rail].backlog -= bytes;
 }
 
-// Packs and sends; the sent parts are taken off their runs. False: not now.
-bool send_next(smelt_rails& rails, Peer& peer, Link& link) {
-  if (peer.again_first && link.sent - link.arrived < kRing - 1) return send_again(rails, peer, link);
-  Part parts[kMostJoined];
-  uint32_t count = 0;
-  Queue* from = nullptr;
-  Link* owner = nullptr;
-  bool tail = false;
+// Its own first run or, if that is older, one that has no link; with neither, the end of what another link would be
+// done with later than we.
+void next_parts(smelt_rails& rails, Peer& peer, Link& link, Batch& batch) {
   const Run *own = link.queue.first, *left = peer.homeless.first;
   if (own && (!left || own->request->number <= left->request->number)) {
-    if (!window_is_open(rails, link, own->request->number)) return false;
-    count = own_parts(rails, link, parts);
-    from = &link.queue, owner = &link;
+    if (!window_is_open(rails, link, own->request->number)) return;
+    batch.from = &link.queue, batch.owner = &link;
+    batch.count = own_parts(rails, link, batch.parts);
   } else if (left) {
-    if (!window_is_open(rails, link, left->request->number)) return false;
-    parts[0] = {left->request, left->offset, static_cast<uint32_t>(left->left < kPayload ? left->left : kPayload)};
-    count = 1, from = &peer.homeless;
+    if (!window_is_open(rails, link, left->request->number)) return;
+    batch.parts[0] = {left->request, left->offset,
+                      static_cast<uint32_t>(left->left < kPayload ? left->left : kPayload)};
+    batch.from = &peer.homeless, batch.count = 1;
   } else if (rails.options.split == SMELT_RAIL_EQUAL_FINISH) {
-    owner = last_to_finish(rails, peer, link);
-    if (!owner || !window_is_open(rails, link, UINT64_MAX)) return false;
-    const Run& run = *owner->queue.first;
+    Link* const last = last_to_finish(rails, peer, link);
+    if (!last || !window_is_open(rails, link, UINT64_MAX)) return;
+    const Run& run = *last->queue.first;
     const auto bytes = static_cast<uint32_t>(run.left < kPayload ? run.left : kPayload);
-    if (done_us(rails, link, bytes) >= done_us(rails, *owner, 1)) return false;
-    parts[0] = {run.request, run.offset + run.left - bytes, bytes};
-    count = 1, from = &owner->queue, tail = true;
+    if (done_us(rails, link, bytes) >= done_us(rails, *last, 1)) return;
+    batch.parts[0] = {run.request, run.offset + run.left - bytes, bytes};
+    batch.from = &last->queue, batch.owner = last, batch.tail = true, batch.count = 1;
   }
-  if (count == 0) return false;
+}
 
-  Packet* packet = take_packet(rails);
-  if (!packet) return false;
+void pack(smelt_rails& rails, const Link& link, const Batch& batch, Packet* packet) {
   Header& header = header_of(*packet);
   fill_header(rails, link, Kind::kData, &header);
   char* at = packet->data + sizeof(Header);
-  for (uint32_t i = 0; i < count; ++i) {
-    const Part& part = parts[i];
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    const Part& part = batch.parts[i];
     const Fragment fragment = {part.request->number, part.request->bytes, part.offset, part.bytes, 0};
     std::memcpy(at, &fragment, sizeof fragment);
     if (part.bytes > 0) std::memcpy(at + sizeof fragment, part.request->data + part.offset, part.bytes);
@@ -275,27 +279,44 @@ bool send_next(smelt_rails& rails, Peer& peer, Link& link) {
     std::memset(end, 0, static_cast<size_t>(at - end));  // not what the packet had for another peer
     if (!is_short(*part.request)) packet->request = part.request, packet->part = part.bytes;
   }
-  header.fragments = static_cast<uint16_t>(count), header.number = link.sent;
+  header.fragments = static_cast<uint16_t>(batch.count), header.number = link.sent;
   header.bytes = static_cast<uint32_t>(at - packet->data);
+}
+
+// The sent parts are taken off their runs.
+void take_off(smelt_rails& rails, Peer& peer, Link& link, const Batch& batch) {
+  link.joined += batch.count - 1;
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    Run& run = *batch.from->first;
+    Request& request = *run.request;
+    const uint32_t bytes = batch.parts[i].bytes;
+    run.left -= bytes;
+    if (!batch.tail) run.offset += bytes;
+    link.bytes += bytes;
+    taken_from(rails, batch.owner, bytes);
+    if (run.left > 0) continue;
+    pop(*batch.from);
+    if (!is_short(request)) continue;
+    forget_send(peer, request);  // it was copied
+    finish(request, 0);
+  }
+}
+
+// False: not now.
+bool send_next(smelt_rails& rails, Peer& peer, Link& link) {
+  if (peer.again_first && link.sent - link.arrived < kRing - 1) return send_again(rails, peer, link);
+  Batch batch;
+  next_parts(rails, peer, link, batch);
+  if (batch.count == 0) return false;
+  Packet* packet = take_packet(rails);
+  if (!packet) return false;
+  pack(rails, link, batch, packet);
   if (const int error = post(rails, link, packet)) {
     if (error != -EAGAIN) link_failed(rails, link);
     return false;
   }
   keep(rails, link, packet);
-  link.joined += count - 1;
-  for (uint32_t i = 0; i < count; ++i) {
-    Run& run = *from->first;
-    Request& request = *run.request;
-    run.left -= parts[i].bytes;
-    if (!tail) run.offset += parts[i].bytes;
-    link.bytes += parts[i].bytes;
-    taken_from(rails, owner, parts[i].bytes);
-    if (run.left > 0) continue;
-    pop(*from);
-    if (!is_short(request)) continue;
-    forget_send(peer, request);  // it was copied
-    finish(request, 0);
-  }
+  take_off(rails, peer, link, batch);
   return true;
 }
 

@@ -36,94 +36,128 @@ struct Collecting {
   char* block(uint32_t i) const { return row + blocks[i].offset; }
 };
 
-struct Gatherv : Machine {
+// What both sides do.
+struct GathervSide : Machine {
   static constexpr int kRooms = 1;
   char* const room;
   const Collecting job;
-  bool reads = false;    // the root does
-  bool awaited = false;  // it, by somebody from whom it has read
-  uint32_t k = 1, i = 0;
+  bool reads = false;  // the root does
   Heading heading{};
-  const void* from = nullptr;
   uint64_t longest = 0, number = 0, piece = 0;
 
-  Gatherv(InlineRoom* rooms, const Collecting& job) : room(rooms[0].bytes), job(job) {}
+  GathervSide(InlineRoom* rooms, const Collecting& job) : room(rooms[0].bytes), job(job) {}
+
+  // Does the root read? Then each gatherv has one piece.
+  template <typename How>
+  bool begin(How how) {
+    Group& group = how.group;
+    if (!how.shelves_agreed()) return false;
+    if (!group.shelves) {
+      error = -ENOTSUP;
+      return true;
+    }
+    reads = group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy <= kGreatestLimit;
+    if (reads) {
+      if (!how.single_copy_agreed()) return false;
+      reads = group.single_copy();
+    }
+    ++group.episode;
+    if (reads) piece = group.pieces++;
+    return true;
+  }
+  // Is there one more piece through the shelf? Who has less than the longest has nothing in the last ones.
+  bool has_piece(const Group& group) const { return !reads && number * group.piece_bytes < longest; }
+  size_t part(const Group& group, size_t bytes) const {
+    const size_t offset = number * group.piece_bytes;
+    return bytes > offset ? std::min<size_t>(bytes - offset, group.piece_bytes) : 0;
+  }
+};
+
+struct GathervSender : GathervSide {
+  using GathervSide::GathervSide;
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(how.shelves_agreed());
-        if (!group.shelves) {
-          error = -ENOTSUP;
-          return true;
-        }
-        reads = group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy <= kGreatestLimit;
-        if (reads) {
-          SMELT_AWAIT(how.single_copy_agreed());
-          reads = group.single_copy();
-        }
-        ++group.episode;
-        if (reads) piece = group.pieces++;
-        if (group.me != job.root) {
-          if (job.bytes <= kInlineBytes) {
-            SMELT_AWAIT(how.put(group.desk().up, job.bytes > 0 ? job.own : room, job.bytes));
-          } else {
-            heading = {job.bytes, reinterpret_cast<uint64_t>(job.own)};
-            if (reads && job.bytes <= sent_ahead(group)) {
-              SMELT_AWAIT(how.piece_free(piece));
-              std::memcpy(group.up_piece(group.me, piece), job.own, job.bytes);
-              heading.address = kAhead;
-            }
-            SMELT_AWAIT(how.put_special(group.desk().up, heading, kHeadsLong));  // releases the piece, too
-          }
-          if (!reads) {
-            SMELT_AWAIT(how.is_here(job.root, group.desks[job.root].down));
-            std::memcpy(&longest, group.payload(group.desks[job.root].down), sizeof longest);
-          } else if (job.bytes > kInlineBytes && heading.address != kAhead) {
-            SMELT_AWAIT(how.until(job.root, [&] { return group.has_finished(job.root, group.episode); }));
-          }
+        SMELT_AWAIT(begin(how));
+        if (error) return true;
+        if (job.bytes <= kInlineBytes) {
+          SMELT_AWAIT(how.put(group.desk().up, job.bytes > 0 ? job.own : room, job.bytes));
         } else {
-          keep_own();
-          for (; k < group.n; ++k) {
-            i = (group.me + k) % group.n;
-            SMELT_AWAIT(how.is_here(i, group.desks[i].up));
-            heading.bytes = group.what_is_here(group.desks[i].up);
-            if (heading.bytes == kHeadsLong) {
-              std::memcpy(&heading, group.payload(group.desks[i].up), sizeof heading);
-              longest = std::max(longest, heading.bytes);
-              awaited |= reads && heading.address != kAhead;
-              if (expected() && reads) take(group);
-            } else {
-              SMELT_AWAIT((from = how.get(i, group.desks[i].up, heading.bytes, room)) != nullptr);
-              if (expected()) copy_inline(job.block(i), from, heading.bytes);
-            }
+          heading = {job.bytes, reinterpret_cast<uint64_t>(job.own)};
+          if (reads && job.bytes <= sent_ahead(group)) {
+            SMELT_AWAIT(how.piece_free(piece));
+            std::memcpy(group.up_piece(group.me, piece), job.own, job.bytes);
+            heading.address = kAhead;
           }
-          group.settled = group.episode - 1;  // everybody has been heard, who has finished everything before
-          if (!reads) {
-            SMELT_AWAIT(how.put_special(group.desk().down, longest, sizeof longest));
+          SMELT_AWAIT(how.put_special(group.desk().up, heading, kHeadsLong));  // releases the piece, too
+        }
+        if (!reads) {
+          SMELT_AWAIT(how.is_here(job.root, group.desks[job.root].down));
+          std::memcpy(&longest, group.payload(group.desks[job.root].down), sizeof longest);
+        } else if (job.bytes > kInlineBytes && heading.address != kAhead) {
+          SMELT_AWAIT(how.until(job.root, [&] { return group.has_finished(job.root, group.episode); }));
+        }
+        for (; has_piece(group); ++number) {
+          piece = group.pieces++;
+          if (job.bytes > kInlineBytes && part(group, job.bytes) > 0) {
+            SMELT_AWAIT(how.piece_free(piece));
+            std::memcpy(group.up_piece(group.me, piece), job.own + number * group.piece_bytes, part(group, job.bytes));
+            group.fill(&Desk::filled_up, piece, job.bytes);
+          }
+          group.consume(piece);
+        }
+        if (reads) group.consume(piece);
+        group.finish();
+    }
+    return true;
+  }
+};
+
+struct GathervRoot : GathervSide {
+  bool awaited = false;  // by somebody from whom it has read
+  uint32_t k = 1, i = 0;
+  const void* from = nullptr;
+
+  using GathervSide::GathervSide;
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        SMELT_AWAIT(begin(how));
+        if (error) return true;
+        keep_own();
+        for (; k < group.n; ++k) {
+          i = (group.me + k) % group.n;
+          SMELT_AWAIT(how.is_here(i, group.desks[i].up));
+          heading.bytes = group.what_is_here(group.desks[i].up);
+          if (heading.bytes == kHeadsLong) {
+            std::memcpy(&heading, group.payload(group.desks[i].up), sizeof heading);
+            longest = std::max(longest, heading.bytes);
+            awaited |= reads && heading.address != kAhead;
+            if (expected() && reads) take(group);
+          } else {
+            SMELT_AWAIT((from = how.get(i, group.desks[i].up, heading.bytes, room)) != nullptr);
+            if (expected()) copy_inline(job.block(i), from, heading.bytes);
           }
         }
-        // Who has less than the longest has nothing in the last pieces.
-        for (number = 0; !reads && number * group.piece_bytes < longest; ++number) {
+        group.settled = group.episode - 1;  // everybody has been heard, who has finished everything before
+        if (!reads) {
+          SMELT_AWAIT(how.put_special(group.desk().down, longest, sizeof longest));
+        }
+        for (; has_piece(group); ++number) {
           piece = group.pieces++;
-          if (group.me != job.root) {
-            if (job.bytes > kInlineBytes && part(group, job.bytes) > 0) {
-              SMELT_AWAIT(how.piece_free(piece));
-              std::memcpy(group.up_piece(group.me, piece), job.own + number * group.piece_bytes,
-                          part(group, job.bytes));
-              group.fill(&Desk::filled_up, piece, job.bytes);
-            }
-          } else {
-            for (k = 1; k < group.n; ++k) {
-              i = (group.me + k) % group.n;
-              if (sent_long(group) <= number * group.piece_bytes) continue;
-              SMELT_AWAIT(how.filled(i, &Desk::filled_up, piece));
-              if (sent_long(group) == job.blocks[i].bytes)
-                std::memcpy(job.block(i) + number * group.piece_bytes, group.up_piece(i, piece),
-                            part(group, job.blocks[i].bytes));
-            }
+          for (k = 1; k < group.n; ++k) {
+            i = (group.me + k) % group.n;
+            if (sent_long(group) <= number * group.piece_bytes) continue;
+            SMELT_AWAIT(how.filled(i, &Desk::filled_up, piece));
+            if (sent_long(group) == job.blocks[i].bytes)
+              std::memcpy(job.block(i) + number * group.piece_bytes, group.up_piece(i, piece),
+                          part(group, job.blocks[i].bytes));
           }
           group.consume(piece);
         }
@@ -161,22 +195,22 @@ struct Gatherv : Machine {
     std::memcpy(&said, group.payload(up), sizeof said);
     return said.bytes;
   }
-  size_t part(const Group& group, size_t bytes) const {
-    const size_t offset = number * group.piece_bytes;
-    return bytes > offset ? std::min<size_t>(bytes - offset, group.piece_bytes) : 0;
-  }
 };
+
+template <typename Way>
+int gatherv(Way way, const Collecting& job) {
+  return way.group.me == job.root ? way.template run<GathervRoot>(job) : way.template run<GathervSender>(job);
+}
 
 }  // namespace
 
 int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_place* blocks, uint32_t root) {
   group.begin(0);
-  return Running{group}.run<Gatherv>(
-      Collecting{static_cast<const char*>(in), bytes, static_cast<char*>(out), blocks, root});
+  return gatherv(Running{group}, {static_cast<const char*>(in), bytes, static_cast<char*>(out), blocks, root});
 }
 int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_place* blocks, uint32_t root) {
-  return Starting{group, place}.run<Gatherv>(
-      Collecting{static_cast<const char*>(place.in.base), bytes, static_cast<char*>(place.out.base), blocks, root});
+  return gatherv(Starting{group, place},
+                 {static_cast<const char*>(place.in.base), bytes, static_cast<char*>(place.out.base), blocks, root});
 }
 
 }  // namespace smelt

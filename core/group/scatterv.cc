@@ -133,7 +133,8 @@ struct ScattervShelf : Machine {
   }
 };
 
-struct Scatterv : Machine {
+// What both sides do.
+struct ScattervSide : Machine {
   static constexpr int kRooms = 1;
   char* const room;
   const Scattering job;
@@ -142,63 +143,58 @@ struct Scatterv : Machine {
   const void* from = nullptr;
   ScattervShelf shelf;
 
-  Scatterv(InlineRoom* rooms, const Scattering& job) : room(rooms[0].bytes), job(job), shelf(job) {}
+  ScattervSide(InlineRoom* rooms, const Scattering& job) : room(rooms[0].bytes), job(job), shelf(job) {}
+
+  template <typename How>
+  bool begin(How how) {
+    if (!how.shelves_agreed()) return false;
+    if (how.group.shelves)
+      ++how.group.episode;
+    else
+      error = -ENOTSUP;
+    return true;
+  }
+  template <typename How>
+  bool pass_shelf(How how) {
+    if (!shelf.step(how, heading.longest)) return false;
+    error = shelf.error;
+    return true;
+  }
+  bool reads(const Group& group) const { return may_copy_once(group, SMELT_COLLECTIVE_SCATTERV, heading.longest); }
+};
+
+struct ScattervRoot : ScattervSide {
+  using ScattervSide::ScattervSide;
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(how.shelves_agreed());
-        if (!group.shelves) {
-          error = -ENOTSUP;
-          return true;
-        }
-        ++group.episode;
-        if (group.me == job.root) {
-          for (uint32_t i = 0; i < group.n; ++i)
-            if (i != job.root) heading.longest = std::max<uint64_t>(heading.longest, job.blocks[i].bytes);
-          is_long = heading.longest * (group.n - 1) > kInlineBytes;
-          if (is_long) {
-            write_heading(group);
-            SMELT_AWAIT(how.put(group.desk().down, room, heading_bytes(reads(group) ? group.n : 0), kHeadsLong));
-          } else {
-            from = group.n == 2 && heading.longest > 0 ? job.block(1 - job.root) : put_together(group);
-            SMELT_AWAIT(how.put(group.desk().down, from, heading.longest * (group.n - 1)));
-            job.keep_own();
-          }
+        SMELT_AWAIT(begin(how));
+        if (error) return true;
+        for (uint32_t i = 0; i < group.n; ++i)
+          if (i != job.root) heading.longest = std::max<uint64_t>(heading.longest, job.blocks[i].bytes);
+        is_long = heading.longest * (group.n - 1) > kInlineBytes;
+        if (is_long) {
+          write_heading(group);
+          SMELT_AWAIT(how.put(group.desk().down, room, heading_bytes(reads(group) ? group.n : 0), kHeadsLong));
         } else {
-          SMELT_AWAIT(how.is_here(job.root, group.desks[job.root].down));
-          hear(group);
-          if (!is_long) {
-            SMELT_AWAIT((from = how.get(job.root, group.desks[job.root].down, heading.longest * (group.n - 1), room)) !=
-                        nullptr);
-            unpack(job.own, 0, std::min<size_t>(job.bytes, heading.longest),
-                   static_cast<const char*>(from) + (turn_of(group, job.root, group.me) - 1) * heading.longest);
-            if (job.bytes > heading.longest) error = -EMSGSIZE;
-          }
-          // Of two, who hears the other knows that it has finished everything before.
-          if (group.n == 2) group.settled = group.episode - 1;
+          from = group.n == 2 && heading.longest > 0 ? job.block(1 - job.root) : put_together(group);
+          SMELT_AWAIT(how.put(group.desk().down, from, heading.longest * (group.n - 1)));
+          job.keep_own();
         }
         if (is_long && reads(group)) {
           SMELT_AWAIT(how.single_copy_agreed());
           if (group.single_copy()) {
-            if (group.me == job.root) {
-              job.keep_own();
-            } else {
-              SMELT_AWAIT(how.until(job.root, [&] { return hear_places(group); }));
-              read_own(group);
-            }
+            job.keep_own();
             group.finish_now();
-            if (group.me == job.root) {
-              SMELT_AWAIT(how.all_finished(group, group.episode));
-            }
+            SMELT_AWAIT(how.all_finished(group, group.episode));
             return true;
           }
         }
         if (is_long) {
-          SMELT_AWAIT(shelf.step(how, heading.longest));
-          error = shelf.error;
+          SMELT_AWAIT(pass_shelf(how));
         }
         group.finish();
     }
@@ -213,6 +209,54 @@ struct Scatterv : Machine {
         std::memcpy(room + (turn_of(group, job.root, i) - 1) * heading.longest, job.block(i), job.blocks[i].bytes);
     return room;
   }
+  void write_heading(const Group& group) {
+    std::memcpy(room, &heading, sizeof heading);
+    for (uint32_t i = 0; reads(group) && i < group.n; ++i) {
+      const BlockPlace place{reinterpret_cast<uint64_t>(job.block(i)), job.blocks[i].bytes};
+      std::memcpy(room + heading_bytes(i), &place, sizeof place);
+    }
+  }
+};
+
+struct ScattervReceiver : ScattervSide {
+  using ScattervSide::ScattervSide;
+
+  template <typename How>
+  bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        SMELT_AWAIT(begin(how));
+        if (error) return true;
+        SMELT_AWAIT(how.is_here(job.root, group.desks[job.root].down));
+        hear(group);
+        if (!is_long) {
+          SMELT_AWAIT((from = how.get(job.root, group.desks[job.root].down, heading.longest * (group.n - 1), room)) !=
+                      nullptr);
+          unpack(job.own, 0, std::min<size_t>(job.bytes, heading.longest),
+                 static_cast<const char*>(from) + (turn_of(group, job.root, group.me) - 1) * heading.longest);
+          if (job.bytes > heading.longest) error = -EMSGSIZE;
+        }
+        // Of two, who hears the other knows that it has finished everything before.
+        if (group.n == 2) group.settled = group.episode - 1;
+        if (is_long && reads(group)) {
+          SMELT_AWAIT(how.single_copy_agreed());
+          if (group.single_copy()) {
+            SMELT_AWAIT(how.until(job.root, [&] { return hear_places(group); }));
+            read_own(group);
+            group.finish_now();
+            return true;
+          }
+        }
+        if (is_long) {
+          SMELT_AWAIT(pass_shelf(how));
+        }
+        group.finish();
+    }
+    return true;
+  }
+
+ private:
   void hear(const Group& group) {
     const InlineSlot* const down = group.desks[job.root].down;
     const uint64_t what = group.what_is_here(down);
@@ -221,14 +265,6 @@ struct Scatterv : Machine {
       std::memcpy(&heading, group.payload(down), sizeof heading);
     else
       heading.longest = what / (group.n - 1);
-  }
-  bool reads(const Group& group) const { return may_copy_once(group, SMELT_COLLECTIVE_SCATTERV, heading.longest); }
-  void write_heading(const Group& group) {
-    std::memcpy(room, &heading, sizeof heading);
-    for (uint32_t i = 0; reads(group) && i < group.n; ++i) {
-      const BlockPlace place{reinterpret_cast<uint64_t>(job.block(i)), job.blocks[i].bytes};
-      std::memcpy(room + heading_bytes(i), &place, sizeof place);
-    }
   }
   // The heading up to our place, into `room`.
   bool hear_places(Group& group) {
@@ -250,16 +286,20 @@ struct Scatterv : Machine {
   }
 };
 
+template <typename Way>
+int scatterv(Way way, const Scattering& job) {
+  return way.group.me == job.root ? way.template run<ScattervRoot>(job) : way.template run<ScattervReceiver>(job);
+}
+
 }  // namespace
 
 int group_scatterv(Group& group, const void* in, const smelt_place* blocks, const smelt_data& out, size_t bytes,
                    uint32_t root) {
   group.begin(0);
-  return Running{group}.run<Scatterv>(Scattering{out, bytes, static_cast<char*>(const_cast<void*>(in)), blocks, root});
+  return scatterv(Running{group}, {out, bytes, static_cast<char*>(const_cast<void*>(in)), blocks, root});
 }
 int start_scatterv(Group& group, Pending& place, const smelt_place* blocks, size_t bytes, uint32_t root) {
-  return Starting{group, place}.run<Scatterv>(
-      Scattering{place.out, bytes, static_cast<char*>(place.in.base), blocks, root});
+  return scatterv(Starting{group, place}, {place.out, bytes, static_cast<char*>(place.in.base), blocks, root});
 }
 
 }  // namespace smelt

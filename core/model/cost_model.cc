@@ -13,7 +13,7 @@
 //                               a hop, less the time that a request ahead of its turn hides. Measured: t_send is 0.2 to
 //                               0.5 of a hop on three of the four machines with times of trees that we have, and shares
 //                               from 0.2 to 0.4 order those trees best
-//                               (bench/results/2026-11-22-model-measured-trees.txt). On Zen 5 0.024 near and 0.075 far:
+//                               (results/2026-11-22-model-measured-trees.txt). On Zen 5 0.024 near and 0.075 far:
 //                               the other end, and a calibration finds it.
 //   recv_busy   0.1             A core has about ten lines under way at once (Intel's line fill buffers: 10 up to
 //                               Haswell, 12 later), and a line that is polled keeps its buffer until it comes, so of

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "openmp/behind.h"
 #include "openmp/symbols.h"
 
 namespace smelt::openmp {
@@ -79,12 +80,7 @@ struct Closing {
 using Dlclose = int (*)(void*);
 Dlclose real_dlclose() {
   static std::atomic<Dlclose> found{nullptr};
-  Dlclose function = found.load(std::memory_order_relaxed);  // code needs no ordering
-  if (!function) {
-    function = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
-    found.store(function, std::memory_order_relaxed);
-  }
-  return function;
+  return behind(found, "dlclose");
 }
 
 // Any object that looks like an OpenMP runtime and is not the one that we serve.

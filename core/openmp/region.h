@@ -75,6 +75,17 @@ struct Position {
 // In no region. To be copied, and not seen here: what GCC knows to be zeroes it writes by REP STOS, which takes 5 ns.
 extern const Position kOutside;
 
+// In a region that the shim serves: as thread number `thread`, when the barrier of episode `epoch` has been passed.
+inline Position position_in(RegionRecord& region, Barrier* barrier, uint32_t thread, uint64_t epoch, int32_t level) {
+  return {1, thread, &region.real_epoch, epoch, nullptr, barrier, &region, level};
+}
+// In a region of which no more than the word is known.
+inline Position position_of(void* word) {
+  Position position = kOutside;
+  position.word = word;
+  return position;
+}
+
 // The word that a shim hands to every thread of a team: the address of what it has to say, and the low kTagBits of the
 // episode number that the region begins after, in the bits that an address does not use: 6 below (alignment), 16 above
 // (user addresses have 48 bits on x86-64 and AArch64 unless larger ones are asked for). So a line that the master

@@ -27,7 +27,7 @@ Limits group_limits(const Profile* profile, uint32_t n, bool crowded, bool moves
   using enum ThresholdId;
   constexpr auto kNoLimit = static_cast<ThresholdId>(kThresholds);
   const auto limit = [&](ThresholdId id) { return id == kNoLimit ? kNever : value(id); };
-#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, flat, copy) \
+#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, arguments, nodes, flat, copy) \
   limits.of[SMELT_COLLECTIVE_##NAME] = {limit(flat), limit(copy)};
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE

@@ -186,7 +186,7 @@ bool smaller_gains(const Profile& profile, int i, int j) {
 }
 
 // The largest part that no smaller one gains on, between an element's largest size and the scratch memory's room.
-Threshold read_bytes(const Profile* profile) {
+Threshold read_bytes(Id, const Profile* profile, const Situation&) {
   Threshold out = of(Id::kReadBytes, typical(Id::kReadBytes), Origin::kTypical);
   int best = -1;
   for (int i = kCurveSizes - 1; i >= 0 && kSampledBytes[i] >= typical(Id::kCrowdPiece) && profile; --i) {
@@ -203,7 +203,7 @@ Threshold read_bytes(const Profile* profile) {
 }
 
 // Of two that lie as near to each other as two can that were measured.
-Threshold message_limit(Id id, const Profile* profile) {
+Threshold message_limit(Id id, const Profile* profile, const Situation&) {
   const int64_t set = options().copy_limit;
   if (set >= 0) return of(id, static_cast<uint64_t>(set), Origin::kSetting);
   const DistanceCurves *own = nullptr, *other = nullptr;
@@ -232,14 +232,14 @@ Threshold message_limit(Id id, const Profile* profile) {
   return out;
 }
 
-Threshold piece(Id id) {
+Threshold piece(Id id, const Profile*, const Situation&) {
   const int64_t set = options().chunk;
   return set > 0 ? of(id, static_cast<uint64_t>(set), Origin::kSetting) : of(id, typical(id), Origin::kTypical);
 }
 
 // --- waiting ---
 
-Threshold poll_cost(const Profile* profile) {
+Threshold poll_cost(Id, const Profile* profile, const Situation&) {
   const WaitFigures* wait = waiting(profile);
   if (!wait || wait->poll <= 0) return of(Id::kPoll, typical(Id::kPoll), Origin::kTypical);
   Threshold out = of(Id::kPoll, std::max<uint64_t>(1, static_cast<uint64_t>(wait->poll + 0.5f)), Origin::kFigure);
@@ -254,7 +254,7 @@ double slowest_hop(const Profile& profile) {
 }
 
 // As many polls as take the time of the typical count; a burst also outlasts the slowest hop, four times.
-Threshold polls(Id id, const Profile* profile) {
+Threshold polls(Id id, const Profile* profile, const Situation&) {
   const WaitFigures* wait = waiting(profile);
   if (!wait || wait->poll <= 0) return of(id, typical(id), Origin::kTypical);
   double ns = static_cast<double>(typical(id) * typical(Id::kPoll));
@@ -276,7 +276,14 @@ Threshold before_sleeping(Id id, const Profile* profile, int64_t set_us) {
   return out;
 }
 
-Threshold foreign_slice(const Profile* profile) {
+Threshold spinning(Id id, const Profile* profile, const Situation&) {
+  return before_sleeping(id, profile, options().spin_us);
+}
+Threshold yielding(Id id, const Profile* profile, const Situation&) {
+  return before_sleeping(id, profile, options().yield_us);
+}
+
+Threshold foreign_slice(Id, const Profile* profile, const Situation&) {
   Threshold out = of(Id::kForeignSlice, typical(Id::kForeignSlice), Origin::kTypical);
   const WaitFigures* wait = waiting(profile);
   if (!wait || wait->yield <= 0) return out;
@@ -289,7 +296,7 @@ Threshold foreign_slice(const Profile* profile) {
 // --- patterns ---
 
 // As many children as one line serves best, by the costs of the first CPU's nearest neighbour.
-Threshold pollers_per_line(const Profile* profile) {
+Threshold pollers_per_line(Id, const Profile* profile, const Situation&) {
   const TypicalCost near = typical_cost(Distance::kSameLlc);
   double busy = near.send_busy, poller = kTypicalPoller;
   Origin origin = Origin::kTypical;
@@ -310,6 +317,22 @@ Threshold pollers_per_line(const Profile* profile) {
   return out;
 }
 
+// --- the others
+
+Threshold typical_value(Id id, const Profile*, const Situation&) { return of(id, typical(id), Origin::kTypical); }
+Threshold layout(Id id, const Profile*, const Situation&) { return of(id, typical(id), Origin::kLayout); }
+Threshold patience(Id id, const Profile*, const Situation&) {
+  const auto set = static_cast<uint64_t>(options().patience);
+  return of(id, set, set == typical(id) ? Origin::kTypical : Origin::kSetting);
+}
+
+using Rule = Threshold (*)(Id id, const Profile* profile, const Situation& situation);
+constexpr Rule kRules[] = {
+#define THRESHOLD(id, name, unit, setting, typical, rule, decides, why) rule,
+#include "policy/thresholds.def"
+#undef THRESHOLD
+};
+
 }  // namespace
 
 const char* threshold_origin_name(ThresholdOrigin origin) {
@@ -318,59 +341,7 @@ const char* threshold_origin_name(ThresholdOrigin origin) {
 }
 
 Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation& situation) {
-  switch (id) {
-    case Id::kFlatReduce:
-    case Id::kFlatAllreduce:
-    case Id::kCopyBroadcast:
-    case Id::kCopyReduce:
-    case Id::kCopyAllreduce:
-    case Id::kCopyRooted:
-    case Id::kCopyExchange: return method_limit(id, profile, situation);
-    case Id::kMessageEager:
-    case Id::kMessagePieces: return message_limit(id, profile);
-    case Id::kReadBytes: return read_bytes(profile);
-    case Id::kPiece:
-    case Id::kCrowdPiece: return piece(id);
-    case Id::kInline:
-    case Id::kInlinePair:
-    case Id::kCopyParticipants: return of(id, typical(id), Origin::kLayout);
-    case Id::kPatience: {
-      const auto set = static_cast<uint64_t>(options().patience);
-      return of(id, set, set == typical(id) ? Origin::kTypical : Origin::kSetting);
-    }
-    case Id::kPoll: return poll_cost(profile);
-    case Id::kBurst:
-    case Id::kLook:
-    case Id::kTurn:
-    case Id::kCrowdTurn: return polls(id, profile);
-    case Id::kSpin:
-    case Id::kQuotaSpin: return before_sleeping(id, profile, options().spin_us);
-    case Id::kYield:
-    case Id::kPassiveYield: return before_sleeping(id, profile, options().yield_us);
-    case Id::kForeignSlice: return foreign_slice(profile);
-    case Id::kPollersPerLine: return pollers_per_line(profile);
-    case Id::kCopyCrowd:
-    case Id::kCopyEach:
-    case Id::kCopyRow:
-    case Id::kReadAlone:
-    case Id::kPairCurves:
-    case Id::kForeignStay:
-    case Id::kYieldPause:
-    case Id::kLongestYieldPause:
-    case Id::kYieldRun:
-    case Id::kBlindSlice:
-    case Id::kHotAfter:
-    case Id::kHotAfterMost:
-    case Id::kHotWorthwhile:
-    case Id::kSettled:
-    case Id::kIdleRegions:
-    case Id::kMeetingPolls:
-    case Id::kReleaseLines:
-    case Id::kAllToAll:
-    case Id::kLeadersAllToAll:
-    case Id::kLeaderWidth: break;
-  }
-  return of(id, typical(id), Origin::kTypical);
+  return kRules[static_cast<uint32_t>(id)](id, profile, situation);
 }
 
 uint32_t release_lines(uint32_t children, double poller, double busy) {

@@ -27,7 +27,7 @@
 namespace smelt {
 
 enum class ThresholdId : uint32_t {
-#define THRESHOLD(id, name, unit, setting, typical, decides, why) id,
+#define THRESHOLD(id, name, unit, setting, typical, rule, decides, why) id,
 #include "policy/thresholds.def"
 #undef THRESHOLD
 };
@@ -42,7 +42,7 @@ struct ThresholdInfo {
   const char* why;      // half a sentence
 };
 inline constexpr ThresholdInfo kThresholdTable[] = {
-#define THRESHOLD(id, name, unit, setting, typical, decides, why) {name, unit, setting, typical, decides, why},
+#define THRESHOLD(id, name, unit, setting, typical, rule, decides, why) {name, unit, setting, typical, decides, why},
 #include "policy/thresholds.def"
 #undef THRESHOLD
 };

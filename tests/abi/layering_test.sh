@@ -51,6 +51,15 @@ for component in ompi_coll_smelt ompi_pml_smelt; do
     esac
   done
 done
+# Nor is there a circle among their files, where a file and its header are one. That tsort sees circles is tried, too.
+for component in ompi_coll_smelt ompi_pml_smelt; do
+  circle=$(for file in $component/*.c $component/*.h; do
+      name=$(basename "${file%.*}")
+      sed -n 's/^#include "\([a-z_0-9]*\)\.h".*/\1/p' "$file" | grep -vx "$name" | sed "s/^/$name /"
+    done | tsort 2>&1 >/dev/null)
+  [ -z "$circle" ] || { echo "FAIL: a circle of #include lines in $component:" $circle; failed=$((failed + 1)); }
+done
+[ -n "$(printf 'a b\nb c\nc a\n' | tsort 2>&1 >/dev/null)" ] || { echo "FAIL: control: a circle of three is none"; failed=$((failed + 1)); }
 # The runtime half and the shims neither end the host program, nor print, nor read its environment behind options.h's back. Words in
 # comments do not count; ::exit and std::exit are exit.
 called() { sed 's|//.*||' "$2" | grep -Eq "(^|[^_a-zA-Z:>.])(std::|::)?$1 *\("; }

@@ -40,7 +40,7 @@ found=$(misplaced "$root/docs/papers.md")
 [ -z "$found" ] || { echo "FAIL: $found"; failed=1; }
 
 rows=0
-for row in $(sed -n 's/^SMELT_COLLECTIVE(\(.*\))$/\1/p' "$root/core/include/smelt/collectives.def" | tr -d ' '); do
+for row in $(tr -d '\n ' <"$root/core/include/smelt/collectives.def" | grep -o 'SMELT_COLLECTIVE([A-Z][^)a-z]*,[a-z_]*,[^)]*)' | sed -n '2,$s/^[^(]*(\(.*\))$/\1/p'); do
   rows=$((rows + 1))
   name=$(echo "$row" | cut -d, -f2) mpi=$(echo "$row" | cut -d, -f3)
   case $(echo "$row" | cut -d, -f4) in ROOTED) rooted=yes ;; ROOTLESS) rooted=no ;; *) rooted='(no such root)' ;; esac

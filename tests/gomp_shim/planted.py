@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes a source with one mistake planted in it: a negative control that a stress must notice.
+"""Writes the tasks' sources as one, with one mistake planted: a negative control that a stress must notice.
 
-    planted.py SOURCE FAULT OUTPUT
+    planted.py FAULT OUTPUT SOURCE...
 
 Where the lines to be changed are not there, or more than once, it fails: the mistake must follow the source.
 """
+import pathlib
 import re
 import sys
 
@@ -22,7 +23,7 @@ FAULTS = {
     'counted_late': [
         (r'\n  count_task\(parent, me\);\n', '\n'),
         (r'(\n    if \(add_dependences\(.*\)\)) return true;', r'\1 return count_task(parent, me), true;'),
-        (r'(\n  else\n    run\(\*team, position, task\);)(\n  return true;\n\})',
+        (r'(\n  else\n    run_task\(\*team, position, task\);)(\n  return true;\n\})',
          r'\1\n  for (int i = 0; i < 3000; ++i) cpu_pause();\n  count_task(parent, me);\2'),
     ],
     # Who comes to a barrier asks whether it is time to enter libgomp's before it looks at its own deque.
@@ -35,15 +36,31 @@ FAULTS = {
 }
 
 
-def main(source, fault, output):
-    with open(source, encoding='utf-8') as file:
-        text = file.read()
+def whole(sources):
+    """The sources one after the other, each of their own headers where it is first included."""
+    included = set()
+
+    def text_of(path):
+        def include(match):
+            header = path.parent / match[1]
+            if not header.name.startswith('task_') or not header.exists():
+                return match[0]
+            if header in included:
+                return ''
+            included.add(header)
+            return text_of(header)
+        text = path.read_text(encoding='utf-8').replace('#pragma once\n', '')
+        return re.sub(r'#include "([a-z_.]+)"\n', include, text)
+    return ''.join(text_of(pathlib.Path(source)) for source in sources)
+
+
+def main(fault, output, *sources):
+    text = whole(sources)
     for pattern, replacement in FAULTS[fault]:
         text, times = re.subn(pattern, replacement, text)
         if times != 1:
-            sys.exit(f'{source}: {times} places for the mistake "{fault}" ({pattern}): see tests/gomp_shim/planted.py')
-    with open(output, 'w', encoding='utf-8') as file:
-        file.write(text)
+            sys.exit(f'{times} places for the mistake "{fault}" ({pattern}): see tests/gomp_shim/planted.py')
+    pathlib.Path(output).write_text(text, encoding='utf-8')
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 /* Tasks by stealing: when a taskwait is over, who frees a task, and when a barrier is passed, under weak memory. Stands
- * for gomp_shim/own_tasks.cc. Two threads; thread 0's implicit task, 0, makes task 1, that makes task 2, that makes
+ * for gomp_shim/task_pool.cc. Two threads; thread 0's implicit task, 0, makes task 1, that makes task 2, that makes
  * CHILDREN tasks and, with WAIT, waits for them, running them or not. With AT_ONCE task 2 is undeferred. Whatever else
  * is made is run by either thread on its way to the barrier. The deques are words that are claimed by compare-and-swap
  * (deque.pml has the real ones).

@@ -1,4 +1,4 @@
-/* How a barrier is ended before which tasks were made, under weak memory. Stands for gomp_shim/own_tasks.cc drain(),
+/* How a barrier is ended before which tasks were made, under weak memory. Stands for gomp_shim/task_barrier.cc drain(),
  * is_over() and mark_for_libgomp(). THREADS threads; thread 0's implicit task makes task 1; whoever runs that makes
  * task 2; task 2, with LIBGOMP, may make a task of libgomp's. The deques are words that are claimed by
  * compare-and-swap (deque.pml has the real ones). All go into the barrier; what is queued is run by anybody there.

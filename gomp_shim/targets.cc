@@ -1,0 +1,110 @@
+// What a hot team (hot_team.h) cannot bear, or not as it is: target regions, teams, omp_pause, and settings.
+#include "hot_team.h"
+#include "loops.h"
+#include "openmp/callers.h"
+#include "own_tasks.h"
+#include "real.h"
+#include "surplus.h"
+#include "tasks.h"
+
+namespace smelt::gomp {
+namespace {
+
+// Something begins that cannot bear parked workers, nor the state of a thread changed back and forth.
+void end_teams() {
+  if (!active()) return;
+  note_unseen_region();
+  if (Lent* const self = smelt_gomp_lent) alone(*self);
+  end_kept();
+  cool("something begins that cannot bear parked workers");
+}
+
+// Around a target region that the thread runs itself, on the host: libgomp gives it an empty state for the time being.
+// A hot team that is parked stays so, and regions inside are libgomp's (enter()).
+class OnHost {
+ public:
+  OnHost() : parked_(smelt_gomp_hot && !smelt_gomp_hot->inside ? smelt_gomp_hot : nullptr) {
+    if (parked_)
+      parked_->inside = true;
+    else if (smelt_gomp_hot || smelt_gomp_lent || next_region_inside())
+      end_teams();
+    else
+      note_unseen_region();
+    ++smelt_gomp_own.forbidden;
+  }
+  ~OnHost() {
+    --smelt_gomp_own.forbidden;
+    if (parked_) parked_->inside = false;
+  }
+  OnHost(const OnHost&) = delete;
+  OnHost& operator=(const OnHost&) = delete;
+
+ private:
+  HotTeam* const parked_;
+};
+
+}  // namespace
+}  // namespace smelt::gomp
+
+using namespace smelt::gomp;
+
+extern "C" {
+
+void smelt_gomp_cool(void) {
+  end_teams();
+  // After omp_pause, libgomp must make its pool before the state of a thread in it can be learnt: taken for a part of
+  // the team's state, the pool would come and go with it.
+  expect_new_pool();
+}
+
+void smelt_gomp_note(void) {
+  if (!active()) return;
+  smelt_gomp_own.settings += 2;
+  if (smelt_gomp_own_tasks) note_settings(smelt_gomp_position);
+  // In a region, the settings are the implicit task's, which stock would make anew for the next one.
+  if (HotTeam* hot = smelt_gomp_hot; hot && hot->inside) {
+    hot->spoiled.store(true, std::memory_order_relaxed);
+    hot->compare = true;
+  } else if (smelt_gomp_own.docked_in) {
+    // Relaxed: the master sees it, since this thread has not arrived at the join yet.
+    smelt_gomp_own.docked_in->spoiled.store(true, std::memory_order_relaxed);
+  } else if ((smelt_gomp_own.settings & 1) == 0) {
+    // For a thread's first setting of its own libgomp makes it a block of them, and gives its key the value that we
+    // have taken away.
+    if (REAL(omp_get_level)() != 0) return;
+    if (hot) cool("the thread's first setting");
+    smelt_gomp_own.settings |= 1;
+  } else if (hot) {
+    hot->compare = true;
+  }
+}
+
+void GOMP_teams_reg(GompFunction function, void* data, unsigned teams, unsigned limit, unsigned flags) {
+  end_teams();
+  ++smelt_gomp_own.forbidden;
+  STOCK(GOMP_teams_reg)(function, data, teams, limit, flags);
+  --smelt_gomp_own.forbidden;
+}
+
+void GOMP_target(int device, GompFunction function, const void* unused, size_t count, void** addresses, size_t* sizes,
+                 unsigned char* kinds) {
+  const OnHost here;
+  STOCK(GOMP_target)(device, function, unused, count, addresses, sizes, kinds);
+}
+
+void GOMP_target_ext(int device, GompFunction function, size_t count, void** addresses, size_t* sizes,
+                     unsigned short* kinds, unsigned flags, void** depend, void** args) {
+  constexpr unsigned kNowait = 1;
+  if ((flags & kNowait) == 0) {
+    if (depend) smelt_gomp_mark();  // libgomp knows nothing of tasks of ours that it is to wait for
+    const OnHost here;
+    STOCK(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
+    return;
+  }
+  targets_seen.store(true, std::memory_order_relaxed);
+  end_teams();
+  smelt_gomp_mark();  // it makes a task
+  STOCK(GOMP_target_ext)(device, function, count, addresses, sizes, kinds, flags, depend, args);
+}
+
+}  // extern "C"

@@ -1,0 +1,137 @@
+#include "task_barrier.h"
+
+#include "hot_team.h"
+#include "openmp/episodes.h"
+#include "own_tasks.h"
+#include "real.h"
+#include "task_pool.h"
+
+namespace smelt::gomp {
+namespace {
+
+constexpr uint32_t kFirstRegions = 16;  // whose end is a barrier of ours, whether tasks were ever made or not
+
+// Has everybody come to that barrier, and has every task run? Once true, it stays so: nobody is left to make one.
+// `come`: so many threads are known to have come; 0 at first.
+bool is_over(const TaskTeam& team, uint32_t threads, uint64_t episode, uint32_t* come) {
+  for (; *come < threads; ++*come) {
+    // Acquire: what was created before, and marked.
+    if (team.workers[*come].arrived.load(std::memory_order_acquire) < episode) return false;
+  }
+  // Relaxed: all of this team have written it, and larger ones were before.
+  const uint32_t most = team.most.load(std::memory_order_relaxed);
+  uint64_t finished = 0, created = 0;
+  // Acquire: what those tasks have created is in the sum below, and what they have marked is seen. So if the sums are
+  // equal, the tasks are the same, and one that is missing in both would have been made by one that is.
+  for (uint32_t i = 0; i < most; ++i) finished += team.workers[i].finished.load(std::memory_order_acquire);
+  // Relaxed: ordered by the acquires above.
+  for (uint32_t i = 0; i < most; ++i) created += team.workers[i].created.load(std::memory_order_relaxed);
+  return finished == created;
+}
+
+// Everybody runs and steals what there is until that barrier is over. True: it is libgomp's, and has yet to be entered.
+bool drain(Position& position) {
+  const uint64_t episode = position.epoch + 1;
+  const auto& region = *static_cast<Region*>(position.region);
+  const auto is_libgomps = [&] { return is_real(region.libgomp_epoch, episode); };
+  TaskTeam* const team = team_of(position);
+  if (!team) return true;  // none of ours was made, so the marks are libgomp's
+  const uint32_t threads = position.barrier->participants();
+  Worker& worker = team->workers[position.thread];
+  if (position.task) {
+    settle_all(*team, position, &worker.implicit);
+    note_unseen(position);
+  }
+  // Relaxed: our own. And a sum.
+  const uint64_t created = worker.created.load(std::memory_order_relaxed);
+  if (created != worker.reported)
+    position.region->counters.tasks.fetch_add(created - worker.reported, std::memory_order_relaxed);
+  worker.reported = created;
+  if (team->most.load(std::memory_order_relaxed) < threads) team->most.store(threads, std::memory_order_relaxed);
+  worker.arrived.store(episode, std::memory_order_release);  // what we have created, and marked
+  uint32_t come = 0;
+  bool libgomps = false;
+  // Acquire: pairs with the release below, for what all have done.
+  const auto is_released = [&] { return team->released.load(std::memory_order_acquire) >= episode; };
+  const auto done = [&] {
+    if (is_released()) return true;
+    libgomps = is_libgomps();
+    if (libgomps) return true;
+    if (!is_over(*team, threads, episode, &come)) return false;
+    libgomps = is_libgomps();  // not to be answered before: a task marks before it has finished
+    // Release: what we know all others have done. Whoever comes to write it here writes the same.
+    if (!libgomps) team->released.store(episode, std::memory_order_release);
+    return true;
+  };
+  for (uint32_t turns = 0;;) {
+    if (Task* const task = find_task(*team, position, [](const Task&) { return true; })) {
+      // One of those who are ahead, made after the barrier, would mark our next one as if it was this one.
+      if (is_released()) {
+        offer_task(*team, worker, task);
+        break;
+      }
+      run_task(*team, position, task);
+      turns = 0;
+    } else if (done()) {  // only now: what is in our deque must not wait for us while we are in libgomp's barrier
+      break;
+    } else {
+      wait_idly(*team, position, turns++, kForAnything, done);
+    }
+  }
+  wake_workers(*team, threads);
+  return libgomps;
+}
+
+}  // namespace
+
+void mark_drained_anew(Position& position, Worker& worker) {
+  const uint64_t episode = position.epoch + 1;
+  worker.marked = episode;
+  if (!mark(*position.real_epoch, episode)) return;
+  position.barrier->wake_all();
+  if (HotTeam* hot = position_region(position).hot; hot && hot->active) hot->fork->wake_all();
+}
+
+void mark_for_libgomp(Position& position) {
+  auto& region = *static_cast<Region*>(position.region);
+  if (!smelt_gomp_own_tasks || !mark(region.libgomp_epoch, position.epoch + 1)) return;
+  if (TaskTeam* const team = team_of(position)) wake_workers(*team, position.barrier->participants());
+}
+
+bool end_episode(Position& position) {
+  const bool libgomps = !smelt_gomp_own_tasks || !is_eligible(position) || position.assumed != 0 || drain(position);
+  if (libgomps) {
+    const InLibgomp inside(position);
+    REAL(GOMP_barrier)();
+  }
+  position.tasks_are_libgomps = false;
+  return libgomps;
+}
+
+bool expects_tasks(const Region& region) {
+  // Relaxed: any answer will do, as long as all threads get the same.
+  return smelt_gomp_own_tasks &&
+         (region.entered <= kFirstRegions || region.tasks.load(std::memory_order_relaxed) != nullptr);
+}
+
+void end_region(Position& position, bool drains) {
+  if (!smelt_gomp_own_tasks) return;
+  if (!drains) {
+    // The others may be in libgomp's join already. What this thread has made it runs, but for what others still take.
+    if (!position.task) return;
+    TaskTeam& team = *team_of(position);
+    settle_all(team, position, &team.workers[position.thread].implicit);
+    run_own(team, position);
+    if (position.thread == 0) ++position_region(position).generation;  // the next one's end is a barrier
+    return;
+  }
+  if (position.word && !take_position(position)) return;
+  if (!position.barrier || !is_eligible(position)) return;
+  const uint64_t episode = position.epoch + 1;
+  if (position.assumed != 0) return;
+  if (is_real(*position.real_epoch, episode) ||
+      !position.barrier->arrive_and_wait(position.thread, episode, position.real_epoch))
+    drain(position);
+}
+
+}  // namespace smelt::gomp

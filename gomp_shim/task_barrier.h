@@ -1,0 +1,14 @@
+// Barriers before which tasks were made: own_tasks.h.
+#pragma once
+
+#include "task_memory.h"
+
+namespace smelt::gomp {
+
+// The maker's next barrier is to be drained, by all.
+void mark_drained_anew(Position& position, Worker& worker);
+inline void mark_drained(Position& position, Worker& worker) {
+  if (worker.marked != position.epoch + 1) mark_drained_anew(position, worker);
+}
+
+}  // namespace smelt::gomp

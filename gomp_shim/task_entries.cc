@@ -1,0 +1,549 @@
+// The entry points of libgomp that make tasks or wait for them: own_tasks.h.
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/options.h"
+#include "hot_team.h"
+#include "openmp/callers.h"
+#include "openmp/episodes.h"
+#include "own_tasks.h"
+#include "real.h"
+#include "surplus.h"
+#include "task_barrier.h"
+#include "task_pool.h"
+#include "tasks.h"
+
+namespace smelt::gomp {
+namespace {
+
+constexpr uintptr_t kDependIn = 1, kDependOut = 2, kDependMutexinoutset = 4, kDependInoutset = 5;  // of omp_depend_t
+
+// Is the calling thread in a body whose constructs are ours?
+bool is_ours_here(Position& position, const void* caller) {
+  return smelt_gomp_own_tasks && served(position, caller) && position.in_libgomp == 0 && is_eligible(position);
+}
+
+// In the body of a final task, or of one that is included in it and has no Task of its own: libgomp runs all that is
+// made there at once, in tasks that we do not see, and has the groups.
+bool is_final(const Position& position) { return position.task && position.task->final; }
+
+// May the calling thread make tasks that are ours, till its next barrier?
+bool may_make_own(const Position& position) {
+  return smelt_gomp_own_tasks && position.barrier && is_eligible(position) && !position.tasks_are_libgomps &&
+         position.assumed == 0 && !is_final(position);
+}
+
+// Of flags that change nothing for us. A priority counts only where OMP_MAX_TASK_PRIORITY says so.
+unsigned plain_flags = kUntied | kMergeable;
+bool is_plain(unsigned flags) { return (flags & ~plain_flags) == 0; }
+
+// memcpy, for which few bytes are not worth a call.
+inline void copy_arguments(void* to, const void* from, long size) {
+  if (size == 8)
+    std::memcpy(to, from, 8);
+  else if (size == 16)
+    std::memcpy(to, from, 16);
+  else
+    std::memcpy(to, from, static_cast<size_t>(size));
+}
+
+struct TaskCall {
+  GompFunction function;
+  void* data;
+  void (*copy)(void*, void*);
+  long size, align;
+};
+
+// A task with its arguments, not counted yet; nullptr: no memory.
+Task* new_task(Worker& worker, uint32_t me, Task* parent, const TaskCall& call, unsigned flags) {
+  Task* const task = new_block(worker, me);
+  if (!task) return nullptr;
+  const auto align = static_cast<uintptr_t>(call.align > 1 ? call.align : 1);
+  task->large = nullptr;
+  task->data = task->room;
+  if (call.size > static_cast<long>(sizeof task->room) || align > alignof(Task)) {
+    task->large = std::malloc(static_cast<size_t>(call.size) + align);
+    if (!task->large) {
+      put_back(*team_of(smelt_gomp_position), task, me);
+      return nullptr;
+    }
+    task->data = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(task->large) + align - 1) & ~(align - 1));
+  }
+  // Relaxed: published by the deque.
+  task->parent.store(parent, std::memory_order_relaxed);
+  task->depth.store(parent->depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  task->others.store(kRunning, std::memory_order_relaxed);
+  task->final = (flags & kFinal) != 0;
+  task->over = task->adopted = task->opened = false;
+  task->group = task->member_of = parent->group;
+  task->made = task->ended = 0;
+  task->function = call.function;
+  task->node = nullptr;
+  task->children = nullptr;
+  return task;
+}
+
+void count_task(Task* parent, uint32_t me) {
+  ++parent->made;
+  if (Group* const group = parent->group) {
+    if (group->runner == me)
+      ++group->made;
+    else
+      group->others.fetch_add(1, std::memory_order_relaxed);  // our own end comes after it
+  }
+}
+
+// A deferred task is there.
+void count_created(Worker& worker) {
+  // Relaxed: nobody else writes it, and it is published by the deque or by whatever we publish next.
+  worker.created.store(worker.created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+// The calling thread, in the body of its implicit task, is about to make the first explicit one of a region. False:
+// its tasks are libgomp's.
+bool begin_tasks(Position& position) {
+  if (!has_shell()) return false;
+  TaskTeam* const team = make_team(position);
+  if (!team) return false;
+  Worker& worker = team->workers[position.thread];
+  Task& task = worker.implicit;
+  task.runner = position.thread;
+  task.shell = shell();
+  // All children of earlier regions are over: the counts add up to none, whatever they are.
+  if (task.others.load(std::memory_order_relaxed) == 0) task.others.store(kRunning, std::memory_order_relaxed);
+  position.task = &task;
+  position.deque = &worker.deque;
+  note_unseen(position);
+  return true;
+}
+
+// The task whose body the calling thread runs; nullptr: no memory.
+Task* current(Position& position, TaskTeam& team) {
+  if (settle(position)) return position.task;
+  // It began as a jump to libgomp. No part of `created`: it runs within another's body, which is, or has not come to
+  // the barrier. That barrier is marked, so that its end is noticed there at the latest.
+  const uint32_t me = position.thread;
+  Worker& worker = team.workers[me];
+  Task* const around = position.task;
+  Task* const task = new_task(worker, me, around, {nullptr, nullptr, nullptr, 0, 0}, 0);
+  if (!task) return nullptr;
+  task->adopted = true;
+  task->runner = me;
+  task->shell = shell();
+  count_task(around, me);
+  mark_drained(position, worker);
+  position.unseen = false;
+  return position.task = task;
+}
+
+// GOMP_task's list: {n, outs, addresses}, the outs first, or {0, n, outs, mutexinoutsets, ins, addresses, pointers to
+// omp_depend_t}. False: some are not to be had here (omp_all_memory, which is no address, and kinds not known).
+template <typename Each>
+bool each_dependence(void** list, Each each) {
+  const auto number = [=](uint32_t i) { return reinterpret_cast<uintptr_t>(list[i]); };
+  const bool brief = number(0) != 0;
+  const uintptr_t count = brief ? number(0) : number(1);
+  const uintptr_t outs = brief ? number(1) : number(2) + number(3);
+  const uintptr_t plain = brief ? count : outs + number(4);
+  void** const addresses = list + (brief ? 2 : 5);
+  for (uintptr_t i = 0; i < count; ++i) {
+    void* address = addresses[i];
+    Access access = i < outs ? Access::kOut : Access::kIn;
+    if (i >= plain) {
+      void** const object = static_cast<void**>(address);
+      const auto kind = reinterpret_cast<uintptr_t>(object[1]);
+      address = object[0];
+      if (kind < kDependIn || kind > kDependInoutset) return false;
+      if (kind >= kDependOut && kind <= kDependMutexinoutset) access = Access::kOut;
+      if (kind == kDependInoutset) access = Access::kInoutset;
+    }
+    if (!address) return false;
+    each(address, access);
+  }
+  return true;
+}
+
+// Back when the task of that node, a child of the current one, has ended.
+void wait_for_node(TaskTeam& team, Position& position, const DependNode& node) {
+  help_until(team, position, *position.task, [&] { return is_closed(node); });
+}
+
+// Back when the children of the current task that the list depends on have ended. False: as each_dependence().
+bool wait_for_dependences(Position& position, void** list) {
+  if (!position.task || !settle(position) || !position.task->children)
+    return each_dependence(list, [](void*, Access) {});
+  TaskTeam& team = *team_of(position);
+  return each_dependence(list, [&](void* address, Access access) {
+    position.task->children->wait_for(address, access,
+                                      [&](const DependNode& node) { wait_for_node(team, position, node); });
+  });
+}
+
+// A node for a child of `parent` with `count` dependences, and room for them in the parent's table. nullptr: no memory.
+DependNode* new_node(TaskTeam& team, uint32_t me, Task* parent, uint32_t count) {
+  DependBlocks blocks{team, me};
+  if (!parent->children) {
+    void* const room = blocks.get();
+    if (!room) return nullptr;
+    parent->children = new (room) DependTable{};
+  }
+  if (!parent->children->reserve(count, blocks)) return nullptr;
+  void* const room = blocks.get();
+  if (!room) return nullptr;
+  auto* const node = new (room) DependNode{};
+  if (reserve_memberships(*node, count, blocks)) return node;
+  drop(node, blocks);
+  return nullptr;
+}
+
+// The task waits for those before it, and those after it will wait for it. False: it has none to wait for any more.
+bool add_dependences(TaskTeam& team, Position& position, DependNode& node, void** list) {
+  DependTable& table = *position.task->children;
+  DependBlocks blocks{team, position.thread};
+  each_dependence(list, [&](void* address, Access access) { table.stamp(node, address, access); });
+  each_dependence(list, [&](void* address, Access) {
+    table.add(node, address, blocks, [&](const DependNode& other) { wait_for_node(team, position, other); });
+  });
+  return !one_less(node);
+}
+
+// Do so many tasks of this thread's wait that the next one is run at once?
+bool has_enough(const Position& position) {
+  return team_of(position)->workers[position.thread].deque.waiting() >= kMostWaiting;
+}
+
+// False: libgomp's. Not inlined: an undeferred task, which needs none of this, would pay for its registers.
+[[gnu::noinline]] bool make(Position& position, const TaskCall& call, bool deferred, unsigned flags, void** depend) {
+  if (!is_plain(flags & ~(kFinal | kDepend)) || is_changed(position)) return false;
+  if (!(flags & kDepend)) depend = nullptr;
+  TaskTeam* const team = team_of(position);
+  const uint32_t me = position.thread;
+  Worker& worker = team->workers[me];
+  Task* const parent = current(position, *team);
+  if (!parent) return false;
+  uint32_t count = 0;
+  if (depend && !each_dependence(depend, [&](void*, Access) { ++count; })) return false;
+  DependNode* const node = deferred && count > 0 ? new_node(*team, me, parent, count) : nullptr;
+  if (count > 0 && !node) {
+    deferred = false;
+    wait_for_dependences(position, depend);
+  }
+  Task* const task = new_task(worker, me, parent, call, flags);
+  if (!task) {
+    DependBlocks blocks{*team, me};
+    if (node) drop(node, blocks);
+    return false;
+  }
+  if (deferred && !node && has_enough(position)) deferred = false;
+  if (!deferred && !call.copy) {  // runs before we return, with the maker's own arguments
+    task->data = call.data;
+  } else if (call.copy) {
+    call.copy(task->data, call.data);
+  } else if (call.size > 0) {
+    std::memcpy(task->data, call.data, static_cast<size_t>(call.size));
+  }
+  count_task(parent, me);
+  count_created(worker);
+  mark_drained(position, worker);
+  if (node) {
+    task->node = node;
+    node->task = task;
+    if (add_dependences(*team, position, *node, depend)) return true;  // who ends the last one before it offers it
+    deferred = worker.deque.waiting() < kMostWaiting;
+  }
+  if (deferred)
+    offer_task(*team, worker, task);
+  else
+    run_task(*team, position, task);
+  return true;
+}
+
+// A task without dependences, which is not final, and whose arguments have room in a Task; in the body of `parent`.
+// False: make() knows.
+inline bool make_plain(Position& position, Task& parent, const TaskCall& call) {
+  TaskTeam& team = *team_of(position);
+  const uint32_t me = position.thread;
+  Worker& worker = team.workers[me];
+  if (has_enough(position)) return false;
+  Task* const task = new_task(worker, me, &parent, call, 0);
+  if (!task) return false;
+  if (call.copy)
+    call.copy(task->data, call.data);
+  else
+    copy_arguments(task->room, call.data, call.size);
+  count_task(&parent, me);
+  count_created(worker);
+  mark_drained(position, worker);
+  offer_task(team, worker, task);
+  return true;
+}
+
+}  // namespace
+
+bool is_explicit(const Position& position) {
+  return position.task && team_of(position)->workers[position.thread].implicit.shell != shell();
+}
+
+bool needs_look(const Position& position) {
+  return may_make_own(position) || (position.task && !position.unseen && !is_final(position));
+}
+
+void start_tasks() {
+  const char* const setting = options().tasks;
+  const bool own = std::strcmp(setting, "1") == 0 || (std::strcmp(setting, "auto") == 0 && !options().surplus);
+  if (REAL(omp_get_max_task_priority)() == 0) plain_flags |= kPriority;
+  smelt_gomp_own_tasks = own && find_shell();
+}
+
+void leave_tasks_to_libgomp(Position& position) {
+  if (!smelt_gomp_own_tasks || !position.barrier || position.in_libgomp != 0 || is_final(position)) return;
+  Task* task = position.task;
+  if (!task) {
+    position.tasks_are_libgomps = true;
+    return;
+  }
+  TaskTeam& team = *team_of(position);
+  bool whole = settle(position);
+  task = position.task;
+  // An undeferred one needs a Task to note what it opens. Without the memory for one, nothing is opened.
+  if (!whole && task->group) {
+    if (Task* const adopted = current(position, team)) {
+      task = adopted;
+      whole = true;
+    }
+  }
+  // libgomp knows nothing of ours: what it makes from now on must not wait for them.
+  if (whole && task->children)
+    task->children->wait_for_all([&](const DependNode& node) { wait_for_node(team, position, node); });
+  position.tasks_are_libgomps = true;
+  if (!whole || !task->group) return;
+  bool& opened = task->group->owner == task ? task->group->opened : task->opened;
+  if (opened) return;
+  opened = true;
+  REAL(GOMP_taskgroup_start)();
+}
+
+}  // namespace smelt::gomp
+
+using namespace smelt::gomp;
+
+bool smelt_gomp_own_tasks = false;
+
+// What the caller means, as STOCK; a jump where there is nothing to find out.
+#define STRAIGHT(name) \
+  (smelt_openmp_several || !smelt_real_##name ? STOCK(name) : reinterpret_cast<decltype(&::name)>(smelt_real_##name))
+
+namespace {
+
+// Surplus threads wait for no task, for each has run when its maker goes on; but for those with detach.
+void alone_if_tasks_wait() {
+  if (Lent* const self = smelt_gomp_lent; self && self->defers) alone(*self);
+}
+
+struct Call {
+  TaskCall task;
+  bool deferred;
+  unsigned flags;
+  void** depend;
+  int priority;
+  void* detach;
+};
+
+void call_libgomp(const Call& c, const void* caller) {
+  const auto& [function, data, copy, size, align] = c.task;
+  reinterpret_cast<decltype(&::GOMP_task)>(meant(smelt_real_GOMP_task, caller))(
+      function, data, copy, size, align, c.deferred, c.flags, c.depend, c.priority, c.detach);
+}
+
+// Where tasks are libgomp's.
+void pass_on(Position& position, Call& call, const void* caller) {
+  if (lent_in(position) && !(call.flags & kDetach)) {
+    call.deferred = false;
+    alone_if_tasks_wait();  // for those that it depends on
+  } else if (position.unmarked) {
+    smelt_gomp_mark();
+  }
+  call_libgomp(call, caller);
+}
+
+[[gnu::noinline]] void make_any(Position& position, Call& call, const void* caller) {
+  if (!smelt_gomp_own_tasks) return pass_on(position, call, caller);
+  if (is_ours_here(position, caller)) {
+    if (is_final(position)) return call_libgomp(call, caller);
+    const bool own = may_make_own(position) && (position.task || begin_tasks(position));
+    if (position.task) settle(position);
+    if (own) {
+      // The stub has seen to that already, on x86-64.
+      if (position.unseen && is_plain(call.flags) && has_enough(position)) call.deferred = false;
+      if (!call.deferred && (call.flags & (kDepend | kFinal)) == 0 && !(position.task->group && call.task.copy))
+        return position.task->group ? run_grouped(position, call.task.function, call.task.data)
+                                    : call_libgomp(call, caller);
+      if (make(position, call.task, call.deferred, call.flags, call.depend)) return;
+    }
+  }
+  smelt_gomp_mark();
+  const InLibgomp inside(position);
+  call_libgomp(call, caller);
+}
+
+}  // namespace
+
+extern "C" {
+
+// What the stub goes on to.
+[[gnu::visibility("hidden")]] decltype(GOMP_task) smelt_gomp_GOMP_task;
+
+// The signature of GCC 12. Callers of before know fewer arguments; what is read in their place is only passed on.
+void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
+                          bool deferred, unsigned flags, void** depend, int priority, void* detach) {
+  Position& position = smelt_gomp_position;
+  Task* const parent = position.task;
+  if (parent && parent->shell == shell() && deferred && is_plain(flags) &&
+      size <= static_cast<long>(sizeof parent->room) && align <= static_cast<long>(alignof(Task)) &&
+      !position.tasks_are_libgomps && !parent->final && !smelt_openmp_several && !is_changed(position)) [[likely]] {
+    if (make_plain(position, *parent, {function, data, copy, size, align})) return;
+  }
+  Call call{{function, data, copy, size, align}, deferred, flags, depend, priority, detach};
+  make_any(position, call, __builtin_return_address(0));
+}
+
+// Before a task loop: of a surplus thread all its tasks are run at once; else they are marked.
+static unsigned flags_of_loop(const Position& position, unsigned flags) {
+  if (lent_in(position)) return flags & ~kIf;
+  if (position.unmarked) smelt_gomp_mark();
+  return flags;
+}
+
+// Task loops are libgomp's. It runs their bodies here, too, while it waits for them.
+void GOMP_taskloop(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align, unsigned flags,
+                   unsigned long tasks, int priority, long start, long end, long step) {
+  Position& position = smelt_gomp_position;
+  flags = flags_of_loop(position, flags);
+  const InLibgomp inside(position);
+  STOCK(GOMP_taskloop)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
+}
+
+void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
+                       unsigned flags, unsigned long tasks, int priority, GompUll start, GompUll end, GompUll step) {
+  Position& position = smelt_gomp_position;
+  flags = flags_of_loop(position, flags);
+  const InLibgomp inside(position);
+  STOCK(GOMP_taskloop_ull)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
+}
+
+// The calling thread has made tasks in its region.
+[[gnu::noinline]] static void wait_for_children(Position& position, const void* caller) {
+  const bool ours = !smelt_openmp_several || is_ours(caller);
+  if (ours && settle(position)) {
+    const Task& task = *position.task;
+    help_until(*team_of(position), position, task, [&] { return open_children(task) == 0; });
+    if (!position.tasks_are_libgomps) return;
+  }
+  // Its children are libgomp's, or some are.
+  const InLibgomp inside(position, ours);
+  reinterpret_cast<decltype(&::GOMP_taskwait)>(meant(smelt_real_GOMP_taskwait, caller))();
+}
+
+// Does the body that the calling thread runs have children that are ours, or libgomp's beside them? Any other is an
+// undeferred one that has made none, or libgomp's.
+static bool may_have_children(const Position& position) {
+  const Task* const task = position.task;
+  return task && (task->shell == shell() || task->adopted || position.tasks_are_libgomps);
+}
+
+[[gnu::noinline]] static void wait_otherwise(Position& position, const void* caller) {
+  if (may_have_children(position)) return wait_for_children(position, caller);
+  alone_if_tasks_wait();
+  reinterpret_cast<decltype(&::GOMP_taskwait)>(meant(smelt_real_GOMP_taskwait, caller))();
+}
+
+void GOMP_taskwait(void) {
+  Position& position = smelt_gomp_position;
+  // Acquire: pairs with start_regions(), for the slot.
+  if (!__atomic_load_n(&smelt_gomp_plain, __ATOMIC_ACQUIRE) || smelt_openmp_several || may_have_children(position))
+    return wait_otherwise(position, __builtin_return_address(0));
+  return reinterpret_cast<decltype(&::GOMP_taskwait)>(smelt_real_GOMP_taskwait)();
+}
+
+void GOMP_taskwait_depend(void** depend) {
+  Position& position = smelt_gomp_position;
+  alone_if_tasks_wait();
+  if (!is_ours_here(position, __builtin_return_address(0))) return STOCK(GOMP_taskwait_depend)(depend);
+  if (!wait_for_dependences(position, depend)) {
+    leave_tasks_to_libgomp(position);
+  } else if (!position.tasks_are_libgomps) {
+    return;
+  }
+  const InLibgomp inside(position);
+  REAL(GOMP_taskwait_depend)(depend);
+}
+
+void GOMP_taskgroup_start(void) {
+  Position& position = smelt_gomp_position;
+  if (position.barrier ? !is_eligible(position) : !position.word) return STRAIGHT(GOMP_taskgroup_start)();
+  if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
+    return STOCK(GOMP_taskgroup_start)();
+  if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);  // first: it may open one around this one
+  const bool begun =
+      position.groups_at_libgomp == 0 && !position.tasks_are_libgomps && (position.task || begin_tasks(position));
+  TaskTeam* const team = begun ? team_of(position) : nullptr;
+  Task* const task = begun ? current(position, *team) : nullptr;
+  Task* const block = task ? new_block(team->workers[position.thread], position.thread) : nullptr;
+  if (!block) {  // whatever is made inside is libgomp's, too
+    ++position.groups_at_libgomp;
+    position.tasks_are_libgomps = true;
+    return STOCK(GOMP_taskgroup_start)();
+  }
+  task->group = new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, {0}};
+  note_unseen(position);
+}
+
+void GOMP_taskgroup_end(void) {
+  Position& position = smelt_gomp_position;
+  alone_if_tasks_wait();
+  if (!position.barrier || !is_eligible(position)) return STRAIGHT(GOMP_taskgroup_end)();
+  if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
+    return STOCK(GOMP_taskgroup_end)();
+  if (position.groups_at_libgomp > 0) {
+    --position.groups_at_libgomp;
+    const InLibgomp inside(position);
+    REAL(GOMP_taskgroup_end)();
+    return;
+  }
+  TaskTeam& team = *team_of(position);
+  settle(position);
+  Task& task = *position.task;
+  Group* const group = task.group;
+  help_until(team, position, task, [&] { return is_empty(*group); });
+  if (group->opened) {
+    const InLibgomp inside(position);
+    REAL(GOMP_taskgroup_end)();
+  }
+  task.group = group->outer;
+  note_unseen(position);
+  put_back(team, group->block, position.thread);
+}
+
+void GOMP_taskgroup_reduction_register(uintptr_t* data) {
+  smelt_gomp_leave();
+  STOCK(GOMP_taskgroup_reduction_register)(data);
+}
+
+// The end of a worksharing construct with task reductions: a barrier of libgomp's is in it.
+void GOMP_workshare_task_reduction_unregister(bool cancelled) {
+  Position& position = smelt_gomp_position;
+  smelt_gomp_alone();
+  const bool ours = is_ours_here(position, __builtin_return_address(0));
+  if (ours && position.task) run_own(*team_of(position), position);
+  const InLibgomp inside(position, ours);
+  STOCK(GOMP_workshare_task_reduction_unregister)(cancelled);
+}
+
+// Before constructs whose tasks are libgomp's, in the bodies of which it keeps what the tasks need.
+void smelt_gomp_leave(void) {
+  resolve();
+  if (smelt_gomp_own_tasks) smelt_gomp_mark();
+}
+
+}  // extern "C"

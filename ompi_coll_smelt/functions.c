@@ -1,0 +1,78 @@
+/* The functions that Open MPI calls: every row of the table of collectives in its blocking, its nonblocking and its
+ * persistent form, for communicators within one machine and, where the row says so, for those over several nodes. Each
+ * describes the call (arguments.h), offers it to Smelt, and leaves it to the component below where it is not ours. */
+#include "functions.h"
+
+#include "arguments.h"
+#include "first_reductions.h"
+#include "node_calls.h"
+#include "nonblocking.h"
+
+/* The blocking form within one machine; true: the call was ours, and *code is what it returns. The group says -ENOTSUP
+ * on all ranks alike; other failures may be this rank's alone, as in Open MPI's own collectives. Inlined, so that the
+ * form's functions are called directly. */
+__attribute__((always_inline)) static inline bool serve(coll_smelt_module *module, smelt_collective which, int data,
+                                                        const coll_smelt_form *form, coll_smelt_call *call, int *code) {
+  if (data != COLL_SMELT_NOTHING && form->prepare(module, call) == 0) return *code = OMPI_SUCCESS, true;
+  if (data == COLL_SMELT_REDUCES && OPAL_UNLIKELY(!module->group) &&
+      coll_smelt_is_first_reduction(module, which, call)) {
+    coll_smelt_count_passed_on(module, which);
+    return coll_smelt_first_reduction(module, which, call, code);
+  }
+  const bool suits = !call->exchange || coll_smelt_exchange_suits(module, call->exchange);
+  smelt_group *group = OPAL_LIKELY(suits) ? coll_smelt_group_of(module, which) : NULL;
+  if (OPAL_LIKELY(group != NULL)) {
+    coll_smelt_terms terms;
+    if (OPAL_UNLIKELY((*code = form->open(&terms, module, call)) != OMPI_SUCCESS)) return true;
+    const int error = form->run(&terms, group, call);
+    form->close(&terms, module, call, error);
+    if (OPAL_LIKELY(error != -ENOTSUP)) {
+      if (OPAL_LIKELY(error == 0)) coll_smelt_increment(&coll_smelt_tally.served[which]);
+      *code = coll_smelt_code(error);
+      return true;
+    }
+  }
+  coll_smelt_count_passed_on(module, which);
+  return false;
+}
+
+/* The three forms. `prefix` says what of: its functions, its lower ones, and its begin and keep. */
+#define FUNCTIONS(prefix, CLASS, WHICH, mpi, arguments, SERVED)                                               \
+  int prefix##mpi(arguments##_PARAMETERS struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {    \
+    CLASS *module = (CLASS *)base;                                                                            \
+    coll_smelt_call call = {arguments##_CALL};                                                                \
+    int code;                                                                                                 \
+    if (SERVED) return code;                                                                                  \
+    return module->lower.mpi(arguments##_PASSED comm, module->lower.mpi##_module);                            \
+  }                                                                                                           \
+  int prefix##i##mpi(arguments##_PARAMETERS struct ompi_communicator_t *comm, ompi_request_t **request,       \
+                     mca_coll_base_module_t *base) {                                                          \
+    CLASS *module = (CLASS *)base;                                                                            \
+    coll_smelt_call call = {arguments##_CALL};                                                                \
+    int code;                                                                                                 \
+    if (prefix##begin(module, WHICH, &call, request, &code)) return code;                                     \
+    return module->lower.i##mpi(arguments##_PASSED comm, request, module->lower.i##mpi##_module);             \
+  }                                                                                                           \
+  int prefix##mpi##_init(arguments##_PARAMETERS struct ompi_communicator_t *comm, struct ompi_info_t *info,   \
+                         ompi_request_t **request, mca_coll_base_module_t *base) {                            \
+    CLASS *module = (CLASS *)base;                                                                            \
+    coll_smelt_call call = {arguments##_CALL};                                                                \
+    int code;                                                                                                 \
+    if (prefix##keep(module, WHICH, &call, info, request, &code)) return code;                                \
+    return module->lower.mpi##_init(arguments##_PASSED comm, info, request, module->lower.mpi##_init_module); \
+  }
+
+#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, arguments, ...)                \
+  static const coll_smelt_form form_of_##mpi = COLL_SMELT_FORM(name);                \
+  FUNCTIONS(coll_smelt_, coll_smelt_module, SMELT_COLLECTIVE_##NAME, mpi, arguments, \
+            serve(module, SMELT_COLLECTIVE_##NAME, COLL_SMELT_##data, &form_of_##mpi, &call, &code))
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+
+#define OVER_NODE(NAME, mpi, arguments)
+#define OVER_NODES(NAME, mpi, arguments)                                                  \
+  FUNCTIONS(coll_smelt_nodes_, coll_smelt_nodes, SMELT_COLLECTIVE_##NAME, mpi, arguments, \
+            coll_smelt_nodes_serve(module, SMELT_COLLECTIVE_##NAME, &call, &code))
+#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, arguments, nodes, ...) OVER_##nodes(NAME, mpi, arguments)
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE

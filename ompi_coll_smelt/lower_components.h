@@ -1,0 +1,14 @@
+/* `mpirun --mca coll smelt` alone. */
+#ifndef COLL_SMELT_LOWER_COMPONENTS_H
+#define COLL_SMELT_LOWER_COMPONENTS_H
+
+#include "compat.h"
+
+/* The user's `--mca coll` is a list of what to take, and we are in it. */
+bool coll_smelt_selected_by_name(void);
+/* What such a list lacks to serve every communicator, "basic,self"; "": nothing. */
+const char *coll_smelt_missing_components(void);
+/* To be called once, while the framework opens us: adds them. */
+void coll_smelt_add_lower_components(const mca_base_component_t *component);
+
+#endif
