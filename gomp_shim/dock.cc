@@ -74,9 +74,9 @@ void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
     return;
   }
   const std::atomic<uint64_t>* stop = nullptr;  // nobody makes tasks before the first fork
-  // In a crowd with tasks. Who has yielded till the fork makes tasks at once, against whoever else did, and is done
-  // before the rest gets a CPU; who has slept gets one early, and the queue is shared as under stock. (PARALLEL TASK
-  // of epcc/taskbench, 4 threads on 2 CPUs: stock / Smelt 0.3 without this.)
+  // In a crowd with tasks. A worker that has yielded till the fork makes tasks at once, in competition with others that
+  // yielded, and is done before the rest gets a CPU. A worker that has slept gets a CPU early, and the queue is shared
+  // as under stock. (PARALLEL TASK of epcc/taskbench, 4 threads on 2 CPUs: stock / Smelt 0.3 without this.)
   bool asleep = false;
   for (;;) {
     ForkMessage message;

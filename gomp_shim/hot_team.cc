@@ -30,7 +30,7 @@ namespace {
 
 // libgomp's state of a thread was not found, or did not behave as expected: no more hot teams in this process.
 std::atomic<bool> state_unknown{false};
-std::atomic<uint64_t> generations{0};
+std::atomic<uint64_t> generations{0};  // the last number that a meeting has been given
 
 // Runs one region as the master. The hot team is parked and fits.
 [[gnu::aligned(64)]] void run_region(HotTeam& hot, const RegionCall& call) {
@@ -90,7 +90,8 @@ std::atomic<uint64_t> generations{0};
 // The workers are gone: sent home, or, in the child of a fork, never there.
 void forget(HotTeam& hot) {
   hot.region->epoch =
-      hot.epoch + 1;  // the last fork has used the number before; what a child inherits in barriers is older
+      hot.epoch + 1;  // the last fork has used the number before; the numbers that a child inherits in barriers are
+                      // older
   hot.active = false;
   // Relaxed: it is ours, or somebody else's who had it, and take_parked() has acquired what that one did.
   if (!hot.around)
@@ -223,7 +224,8 @@ void meet(HotTeam& hot, uint32_t given) {
   if (hot.canary) ask_canary(*hot.canary, *hot.region, given);
 }
 
-// Ends the meeting with what was built for the threads that came. False: nothing could be, and the workers go home.
+// Ends the meeting with the barrier and fork built for the threads that came. False: none could be built, and the
+// workers go home.
 bool dismiss(HotTeam& hot, uint32_t given) {
   const bool expected = given == hot.size && REAL(omp_get_level)() == hot.level && hot.state.learn_range(hot.serial);
   // The destructor of a thread that keeps a nested team is held where that is its own master, and else has no value.
@@ -236,7 +238,7 @@ bool dismiss(HotTeam& hot, uint32_t given) {
     hot.surplus->barrier = hot.barrier;
     lend(*hot.surplus, 0);
   }
-  post(hot.ready, hot.generation, PostOrder::kFenced);  // release: what was built for the workers
+  post(hot.ready, hot.generation, PostOrder::kFenced);  // release: the barrier and fork built for the workers
   if (!built) REAL(GOMP_parallel_end)();
   return built;
 }
@@ -456,7 +458,7 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntr
 }
 
 void note_thread_end() {
-  // Relaxed: read by the master, who cannot have passed the join.
+  // Relaxed: read by the master, which cannot have passed the join.
   if (HotTeam* const hot = smelt_gomp_own.docked_in; hot && hot->around)
     hot->threads_end.store(true, std::memory_order_relaxed);
 }

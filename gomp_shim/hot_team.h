@@ -21,8 +21,8 @@
 // A combined loop (`parallel for schedule(dynamic)`) begins in libgomp with the loop set up before the team starts;
 // here every thread calls GOMP_loop_start first, which sets up the same.
 //
-// What a region inherits from the serial part (the ICVs) was copied when the team was started. Where a setting was
-// changed in the serial part, all threads of the team set it anew before the next region, in a region of our own.
+// The ICVs that a region inherits from the serial part were copied when the team was started. If the serial part
+// changes a setting, all threads of the team set it anew before the next region, in a region of our own.
 //
 // A hot team ends, and the next region runs as stock (and may start a new one), when
 //   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash. (Regions
@@ -34,9 +34,10 @@
 // on the parallel construct, programs with target regions that are tasks (nowait), SMELT_HOT_TEAM=0.
 //
 // Nested regions, unless SMELT_NESTED=0. A thread of a team that opens regions inside keeps a team of its own for them,
-// in the same way: what is serial above is, for it, its state in the team around, saved at every fork since loops and
-// singles change it. Such a team lives in one team around, for libgomp's inner team remembers that one and the task
-// that made it: it ends before that team does, be it hot (dock) or libgomp's own (run_region). Served if and only if
+// in the same way. In place of the serial part above it has its state in the team around. That state is saved at every
+// fork, because loops and singles change it. Such a team lives in one team around, for libgomp's inner team remembers
+// that one and the task that made it: it ends before that team does, be it hot (dock) or libgomp's own (run_region).
+// Served if and only if
 //   - the thread is where the team was made: position and level say so
 //   - it runs its implicit task: no task was made between the last barrier and the next (episodes.h), or this might be
 //     one, and its settings and its place in the ancestry be others
@@ -74,7 +75,7 @@ struct LoopCall {
 // GFS_ values of libgomp.h; ABI, compiled into programs.
 inline constexpr long kScheduleRuntime = 0, kScheduleStatic = 1, kScheduleDynamic = 2, kScheduleGuided = 3;
 
-// What a program asks for with one of the GOMP_parallel_ functions.
+// A program's request by one of the GOMP_parallel_ functions.
 struct RegionCall {
   GompFunction function;
   void* data;
@@ -131,7 +132,7 @@ struct HotTeam : SwappedState {
   uint64_t first_epoch;
 };
 
-// What a thread has beside. In one piece, for stacks pay for what is thread-local, and for the gaps in it.
+// A thread's further state. In one piece, because stacks pay for thread-local storage, and for the gaps in it.
 struct ThreadsOwn {
   HotTeam* docked_in = nullptr;  // of a worker
   // Of its calls that change a setting, times two. Odd: one was made in the serial part.
@@ -162,7 +163,7 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags);
 // none is kept any more; libgomp must run it.
 bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntry real);
 
-// Wakes whoever waits at the join, to look at the region's marks.
+// Wakes the threads that wait at the join, to look at the region's marks.
 void wake_joining(HotTeam& hot);
 
 // Ends the teams that the calling thread keeps for regions inside the one it is in.
@@ -180,7 +181,7 @@ void end_teams_at(Region& region);  // that the calling thread keeps there; it i
 void begin_loop(Position& position, const LoopCall& loop, GompFunction function);
 void put_off(Region& region, bool worthwhile);  // its next team comes sooner or later by what a last one was good for
 
-// In a child after fork: what is kept for that nested region has no threads.
+// In a child after fork: the team kept for that nested region has no threads.
 void forget_kept(Region& region);
 
 // Ends the calling thread's hot team, if it has one and is not inside a region. `why` for SMELT_VERBOSE=2.
@@ -200,7 +201,8 @@ void note_thread_end();
 // the moment.
 void send_home(HotTeam& hot, ThreadState& here);
 
-// The thread ends: what a region holds for its hot team, which must be cool, is left to the next thread; and freed.
+// The thread ends: the memory that a region holds for its hot team, which must be cool, is left to the next thread; and
+// freed.
 void leave_hot(Region& region);
 void free_hot(Region& region);
 

@@ -144,7 +144,7 @@ extern "C" {
       return STOCK(name)(up, start, end, step, chunk, begin_now, end_now);                                            \
     return hand_out(position, begin_now, end_now);                                                                    \
   }
-// What schedule(runtime) means is a setting, and the same for all threads of a team: OpenMP asks for that.
+// The meaning of schedule(runtime) is a setting, and the same for all threads of a team: OpenMP asks for that.
 #define RUNTIME_START(name)                                                                                       \
   bool name(long start, long end, long step, long* begin_now, long* end_now) {                                    \
     Position& position = smelt_gomp_position;                                                                     \

@@ -1,7 +1,7 @@
 // Loops with schedule(dynamic) or guided, taken where SMELT_DYNAMIC_LOOPS=1: chunks in order, dynamic ones several at a
 // time where the way to the counter is most of their time (openmp/chunks.h).
 //
-//   GOMP_loop_nonmonotonic_dynamic_start, _next        and their ull forms: what GCC makes of schedule(dynamic) since 9
+//   GOMP_loop_nonmonotonic_dynamic_start, _next        and their ull forms: GCC's calls for schedule(dynamic) since 9
 //   GOMP_loop_nonmonotonic_guided_start, _next         the same of schedule(guided)
 //   GOMP_loop_nonmonotonic_runtime_start, _next,       schedule(runtime) where the setting says one of these
 //   GOMP_loop_maybe_nonmonotonic_runtime_...           and not monotonic; their ull forms

@@ -1,16 +1,16 @@
 // Tasks by work stealing, unless SMELT_TASKS=0.
 //
 // libgomp keeps all tasks of a team behind one lock, and wakes a sleeper by a system call for nearly every one. Here
-// each thread has a deque (openmp/deque.h) of the tasks that it made; whoever waits takes its newest, or steals
+// each thread has a deque (openmp/deque.h) of the tasks that it made; a waiting thread takes its own newest, or steals
 // another's oldest. Work stealing: Blumofe and Leiserson, J. ACM 46(5), 1999.
 //
-// Queueing, waiting and stealing are ours; the body of every task runs inside a genuine undeferred task of libgomp's
-// (GOMP_task with a false if clause), so that its settings, omp_in_final, the owner of nest locks, regions inside, and
+// Queueing, waiting and stealing are ours. The body of every task runs inside a genuine undeferred task of libgomp's
+// (GOMP_task with a false if clause). So its settings, omp_in_final, the owner of nest locks, regions inside, and
 // libgomp's own tasks made by it are right without our knowing how.
 //
 //   GOMP_task            untied, final and mergeable ones; at once if `if(0)`, or when 64 of this thread's are waiting
-//   ... with depend      waits in lists of its siblings (openmp/dependences.h), and is put into the deque of whoever
-//                        runs the last of them; undeferred: waits on the spot
+//   ... with depend      waits in lists of its siblings (openmp/dependences.h), and is put into the deque of the
+//                        thread that runs the last of them; undeferred: waits on the spot
 //   GOMP_taskwait        runs and steals descendants of the waiting task only: a stranger on top of a suspended task
 //                        might wait for what lies below it
 //   GOMP_taskgroup_*     counted in a Group
@@ -29,36 +29,37 @@
 // barrier. If the task is libgomp's, libgomp_epoch is marked before that. So barrier e is ended in one of three ways,
 // the same for all its threads:
 //   nobody marked e      the plain barrier
-//   tasks of ours alone  everybody says that he has arrived, and runs and steals whatever there is until `released` is
-//                        e. Any idle thread releases once all have arrived and as many tasks have finished, which is
-//                        read first, as were created: then every task has run, and there is nobody left to make one
-//                        (is_over). Whether libgomp_epoch is e is asked after that: who marks it has not arrived, or is
-//                        in a task that has not finished
-//   libgomp_epoch is e   whoever sees it enters libgomp's barrier, with its own deque empty. That alone makes it right:
-//                        a task that is still running keeps its thread from that barrier, and what it makes lies in
-//                        that thread's deque. Nobody has been released or will be
+//   tasks of ours alone  every thread says that it has arrived, and runs and steals all tasks that it finds until
+//                        `released` is e. Any idle thread releases once all have arrived and as many tasks have
+//                        finished, which is read first, as were created: then every task has run, and there is nobody
+//                        left to make one (is_over). Whether libgomp_epoch is e is asked after that: a thread that
+//                        marks it has not arrived, or is in a task that has not finished
+//   libgomp_epoch is e   a thread that sees it enters libgomp's barrier, with its own deque empty. That alone makes it
+//                        right: a task that is still running keeps its thread from that barrier, and the tasks that it
+//                        makes lie in that thread's deque. Nobody has been released or will be
 // The model: tests/model_check/quiet.pml.
 //
-// Left to libgomp whole: detach, priority where OMP_MAX_TASK_PRIORITY makes it count, depend on omp_all_memory,
-// taskloops, target tasks; task reductions, in a taskgroup of libgomp's own (it keeps the private copies, by thread,
-// under that group); teams of one; what is made between barriers of which eight in a row were libgomp's
-// (openmp/episodes.h); what is made after a setting (omp_set_...) was changed in the region, for tasks
-// inherit it from their maker (those that wait then get what all had before). The thread that has made such a task
-// makes no other until its next barrier, and what is made inside a body that libgomp runs is libgomp's. A taskgroup
-// in which it does so is opened at libgomp, too, and those that it opens after that are libgomp's alone; a task of ours
-// in a group that makes some ends when they have. Before it
-// makes one, those of ours that have dependences and the same parent have ended: so no dependence ever is between one
-// of libgomp's and one of ours.
+// Left to libgomp whole: (a) detach, priority where OMP_MAX_TASK_PRIORITY makes it count, depend on omp_all_memory,
+// taskloops, target tasks; (b) task reductions, in a taskgroup of libgomp's own (it keeps the private copies, by
+// thread, under that group); (c) teams of one; (d) tasks made between barriers of which eight in a row were libgomp's
+// (openmp/episodes.h); (e) tasks made after a setting (omp_set_...) was changed in the region, because tasks inherit it
+// from their maker (those that wait then get the setting from before). The thread that has made such a task makes no
+// task of ours until its next barrier, and tasks made inside a body that libgomp runs are libgomp's. A taskgroup in
+// which it does so is opened at libgomp, too, and those that it opens after that are libgomp's alone; a task of ours in
+// a group that makes some ends when they have. Before it makes one, those of ours that have dependences and the same
+// parent have ended: so no dependence ever is between one of libgomp's and one of ours.
 //
 // The end of a region that libgomp joins is a barrier of ours before that, so that those who come early help: in a
-// master's first regions, and where tasks were made before (expects_tasks()). Else whoever has made tasks runs them.
+// master's first regions, and where tasks were made before (expects_tasks()). Else the threads that have made tasks run
+// them.
 //
-// More threads than CPUs: who has nothing to do sleeps after 60 polls, for somebody may be waiting for its CPU.
+// More threads than CPUs: a thread with nothing to do sleeps after 60 polls, because another one may be waiting for its
+// CPU.
 //
 // Children are counted without atomics as long as they end on the thread that runs their parent: Task::made and ended
-// are that thread's; ends elsewhere are subtracted from Task::others. A parent that ends before its children adds what
-// is open to `others`; then whoever brings that to 0 frees it. It also holds its own parent's memory for that long, so
-// that a thief can follow the chain of parents of every waiting task.
+// are that thread's; ends elsewhere are subtracted from Task::others. A parent that ends before its children adds the
+// number of open ones to `others`; then the thread that brings that to 0 frees it. It also holds its own parent's
+// memory for that long, so that a thief can follow the chain of parents of every waiting task.
 #pragma once
 
 #include "region.h"
@@ -68,7 +69,8 @@ extern "C" bool smelt_gomp_own_tasks __attribute__((visibility("hidden")));
 
 namespace smelt::gomp {
 
-// The program's function is over in a region that libgomp joins. `drains`: what expects_tasks() said at its beginning.
+// The program's function is over in a region that libgomp joins. `drains`: the answer of expects_tasks() at its
+// beginning.
 void end_region(Position& position, bool drains);
 
 // May tasks of ours wait at the end of a region that libgomp joins? The master asks.

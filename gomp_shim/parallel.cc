@@ -9,7 +9,7 @@ using namespace smelt::gomp;
 
 namespace {
 
-// A region of another OpenMP runtime: whatever team of ours the thread is in, that runtime's barriers are not ours.
+// A region of another OpenMP runtime: even if the thread is in a team of ours, that runtime's barriers are not ours.
 [[gnu::noinline]] void elsewhere(const RegionCall& call, RealEntry real) {
   count_elsewhere();
   const Position before = smelt_gomp_position;

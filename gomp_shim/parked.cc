@@ -10,8 +10,8 @@
 namespace smelt::gomp {
 namespace {
 
-constexpr uint32_t kFewParked = 32, kPartOfLimit = 16;
-constexpr int64_t kRecently = 1'000'000'000;
+constexpr uint32_t kFewParked = 32, kPartOfLimit = 16;  // on any machine; at most a sixteenth of a limit of threads
+constexpr int64_t kRecently = 1'000'000'000;  // ns: if some were sent home so recently, the making is worth another try
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 HotTeam* first = nullptr;  // of all teams that their masters keep; guarded by the lock, as their links
@@ -36,7 +36,7 @@ HotTeam* take_any() {
   HotTeam* hot = first;
   for (; hot; hot = hot->next_kept) {
     uint32_t parked = kParked;
-    // Acquire: what its master has left.
+    // Acquire: the state that its master has left.
     if (hot->process == process &&
         hot->holder.compare_exchange_strong(parked, kOther, std::memory_order_acquire, std::memory_order_relaxed))
       break;

@@ -4,8 +4,8 @@
 // with stock. So:
 //   - few are kept: 32 or two for each CPU, a sixteenth of what limits of threads and processes allow; none where
 //     address space is limited, of which each stack takes megabytes;
-//   - where a thread cannot be made, whatever the reason and whoever asks for one, all that are parked are sent home,
-//     and it is tried again (thread_calls.cc). From then on the process keeps none;
+//   - if a thread cannot be made, for any reason and any caller, all that are parked are sent home, and it is tried
+//     again (thread_calls.cc). From then on the process keeps none;
 //   - a team of which a thread has something to do at its end, the destructor of a thread_local object or of a key,
 //     ends with the region in which that came up: somebody may wait for it.
 //

@@ -44,9 +44,9 @@ const char* why_not(void* libgomp) {
   return nullptr;
 }
 
-// In place of what is missing. A program can come to it because of us: it refers to a function weakly, to use it where
-// there is an OpenMP runtime (`if (omp_set_num_threads) ...`), and finds ours. Where the reference is not weak, the
-// loader would have ended the program here.
+// In place of a missing function. A program can come to it because of us: it refers to a function weakly, to use it if
+// there is an OpenMP runtime (`if (omp_set_num_threads) ...`), and finds ours. If the reference is not weak, the loader
+// would have ended the program here.
 int do_nothing() { return 0; }  // the settings return nothing, omp_pause_resource that nothing went wrong
 unsigned run_alone(GompFunction function, void* data) {
   function(data);
@@ -57,7 +57,7 @@ unsigned run_alone(GompFunction function, void* data) {
 
 }  // namespace smelt::gomp
 
-// What the room asks of its shim.
+// The part that the room asks of its shim.
 namespace smelt::openmp {
 
 using namespace gomp;

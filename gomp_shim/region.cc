@@ -121,7 +121,7 @@ void run_region(void* word) {
   position = before;
 }
 
-// What this region's threads must be told, found out anew.
+// The Block for this region's threads, found out anew.
 Block describe(Region& region, GompFunction function, void* data, uint32_t request) {
   const uint32_t size = request == region.learned_request ? region.learned_size : request;
   count_team(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
@@ -367,7 +367,7 @@ const char* start_regions() {
   pthread_atfork(before_fork, after_fork, after_fork_in_child);
   resolve_thread_calls();
   find_runtime(smelt_real_GOMP_parallel);
-  // Release: whoever sees it finds the slots filled.
+  // Release: a thread that sees it finds the slots filled.
   start_tasks();
   if (!options().surplus) __atomic_store_n(&smelt_gomp_plain, 1, __ATOMIC_RELEASE);
   return nullptr;

@@ -1,7 +1,7 @@
 // A parallel region as the shim sees it: which team a thread is in, and which barrier serves that team.
 //
 // libgomp tells nobody which team a call belongs to, so the wrapper of GOMP_parallel hands every thread its position in
-// the team once per region: it calls the real GOMP_parallel with `run_region` in place of the program's function, and
+// the team once per region. It calls the real GOMP_parallel with `run_region` in place of the program's function.
 // run_region notes in thread-local storage what the thread needs at a barrier. A barrier call then costs one
 // thread-local load instead of a look-up.
 //
@@ -10,10 +10,10 @@
 //   every thread: run_region keeps the word -> the program's function -> the position of before is restored
 //                 at the first barrier or task inside: take_position -> {barrier, thread number, episode}
 //
-// What the threads must be told is in a Block, and a line that the master writes and the workers read costs a region
-// two transfers between cores, a fifth of all that a small region takes. So a Block holds only what is the same
-// every time that this region of the program is entered, is kept per region and is not written again; what changes, the
-// episode number, travels in the unused bits of the pointer to the Block, the word that libgomp hands over anyway.
+// All that the threads must be told is in a Block. A line that the master writes and the workers read costs a region
+// two transfers between cores, a fifth of the time of a small region. So a Block holds only facts that are the same
+// every time that this region of the program is entered; it is kept per region and is not written again. The episode
+// number changes. It travels in the unused bits of the pointer to the Block, the word that libgomp hands over anyway.
 //
 // The team's size is known only inside. The master foresees it (what was asked for, or what that gave last time); where
 // it was wrong, every thread sees the same difference and runs this region on libgomp's own barriers.
@@ -57,8 +57,8 @@ struct TaskTeam;
 extern "C" constinit thread_local Position smelt_gomp_position
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-// What all threads of a team are told at the start of a region. Written by the master before the fork, and only when
-// something has changed; libgomp's own synchronisation at the fork orders it.
+// The facts that all threads of a team are told at the start of a region. Written by the master before the fork, and
+// only when something has changed; libgomp's own synchronisation at the fork orders it.
 struct alignas(64) Block {
   void* first_word;  // GOMP_parallel_reductions reads the first word of what it believes to be the program's data
   GompFunction function;
@@ -72,9 +72,9 @@ struct alignas(64) Block {
 };
 static_assert(sizeof(Block) == 64);
 
-// The master's own note of what a Block was made for: while it holds, the Block is used again as it is. Nothing is
-// asked of libgomp that the threads cannot check for themselves inside the region (take_position); what turns out wrong
-// there makes the region run on libgomp's barriers once, and ends all notes of the Region.
+// The master's own note of the conditions that a Block was made for: while they hold, the Block is used again as it is.
+// Nothing is asked of libgomp that the threads cannot check for themselves inside the region (take_position). If a
+// thread finds a condition wrong there, the region runs on libgomp's barriers once, and all notes of the Region end.
 struct Note {
   GompFunction function;
   void* data;
@@ -117,7 +117,7 @@ struct Solo : SwappedState {
 
 inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
-// What is known of a thread that opens regions. The master's alone.
+// The habits of a thread that opens regions. The master's alone.
 struct Habits {
   Region* deeper = nullptr;      // for a region that the master opens inside this one
   Region* one = nullptr;         // for regions of one thread in the same place: its `solo` serves them
@@ -179,7 +179,8 @@ inline bool served(Position& position, const void* caller) {
 
 // For hot_team.cc.
 Region** swap_next_region(Region** next);  // where the thread's next region hangs; returns the one before
-Region* next_region_inside();              // what hangs there: of the regions that the thread opens where it is now
+Region* next_region_inside();              // the Region that hangs there: of the regions that the thread opens where it
+                                           // is now
 void forget_repeats();                     // of this thread's outermost regions
 Region* new_record(bool nested);           // nullptr: no memory
 void visit_regions(Region* first, void (*visit)(Region&));  // that one and all inside, innermost first

@@ -7,7 +7,7 @@
 
 namespace smelt::gomp {
 
-intptr_t shell_distance = 0;
+intptr_t shell_distance = 0;  // from the thread pointer; 0: not found
 
 namespace {
 

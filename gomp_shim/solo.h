@@ -18,12 +18,12 @@
 // of its episodes are its own. The hot team stays parked meanwhile.
 //
 // A team of one ends, and the next region is libgomp's, when
-//   - a setting was changed, but for those of the serial part: what a region inherits was copied when the team was
-//     started, and is set anew
+//   - a setting was changed, but for those of the serial part: the settings that a region inherits were copied when the
+//     team was started, and are set anew
 //   - the state around is not what it was: in the serial part byte for byte, inside other regions outside the range
 //   - the region around ends, or something begins that cannot bear kept teams (end_kept())
-// Not served: what no hot team serves either (why_not_hot()), inside explicit tasks and after tasks were made since the
-// last barrier (hot_team.h: nested regions), inside regions that are libgomp's alone.
+// Regions are not served (a) if no hot team serves them either (why_not_hot()), (b) inside explicit tasks and after
+// tasks were made since the last barrier (hot_team.h: nested regions), (c) inside regions that are libgomp's alone.
 #pragma once
 
 #include "thread_state.h"

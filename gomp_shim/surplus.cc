@@ -33,15 +33,16 @@ enum : uint32_t { kRunning, kRunnable, kHomeward };
 // Lent::order. From kGiven on: run the thread of that number.
 enum : uint32_t { kBusy, kFree, kGiven };
 
-constexpr uint32_t kNobody = ~0u;
+constexpr uint32_t kNobody = ~0u;      // as the watchman
 constexpr size_t kStackBytes = 16384;  // of a kernel thread that sleeps: a few frames, and no signal's
 constexpr int64_t kTickNs = 10'000'000, kLongestTickNs = 160'000'000;  // of the watchdog
 constexpr uint64_t kFewEvictions = 8, kRegionsEach = 16;               // that many are too much, if as often as that
-// What a kernel thread that sleeps takes no part in: all signals but the C library's own for setuid() and its kin,
-// which waits for every thread to take it.
+// The signals that a sleeping kernel thread blocks: all but the C library's own for setuid() and its kin, which waits
+// for every thread to take it.
 constexpr uint64_t kSetxid = 33, kAllSignals = ~(uint64_t{1} << (kSetxid - 1));
 
-// What the one that leaves hands to whoever goes on in its place; on its stack, and gone once the thread is settled.
+// The words that a leaving thread hands to the one that goes on in its place; on its stack, and gone once the thread is
+// settled.
 struct Left {
   Lent* thread;  // nullptr: the idle loop of `kernel`
   Lent* kernel;  // which they have in common
@@ -53,7 +54,7 @@ bool is_carrier(const Lent& kernel) { return kernel.number == kernel.block->firs
 
 // Wakes that kernel thread if it sleeps.
 void ring(Lent& kernel) {
-  // Release: what there is to see, before. The sleeper has the bell with acquire before it looks.
+  // Release: the news, before. The sleeper has the bell with acquire before it looks.
   kernel.bell.fetch_add(1, std::memory_order_release);
   os::bare_futex_wake_all(&kernel.bell);
 }
@@ -63,7 +64,7 @@ bool is_over(const Lent& thread) {
   // Relaxed: as said, or ordered by the state.
   const std::atomic<uint64_t>* const word = thread.word.load(std::memory_order_relaxed);
   const uint64_t target = thread.target.load(std::memory_order_relaxed);
-  if (!word || word->load(std::memory_order_acquire) >= target) return true;  // acquire: what came before
+  if (!word || word->load(std::memory_order_acquire) >= target) return true;  // acquire: the writes before
   return thread.stops.load(std::memory_order_relaxed) && is_real(thread.team->region->real_epoch, target);
 }
 
@@ -75,7 +76,8 @@ bool take(Lent& thread, uint32_t state) {
   return thread.state.compare_exchange_strong(state, kRunning, std::memory_order_acquire, std::memory_order_relaxed);
 }
 
-// What that kernel thread may go on with: its own thread on the way home; a carrier, any of its block behind `from`.
+// The next thread that this kernel thread may run: its own thread on the way home; a carrier, any of its block behind
+// `from`.
 Lent* take_next(Lent& kernel, uint32_t from) {
   if (take(kernel, kHomeward)) return &kernel;
   if (!is_carrier(kernel)) return nullptr;
@@ -88,7 +90,7 @@ Lent* take_next(Lent& kernel, uint32_t from) {
   return nullptr;
 }
 
-// The first thing that is done by whoever goes on on a kernel thread: the one before has stopped running.
+// The first act of a thread that goes on on a kernel thread: the one before has stopped running.
 void settle(const thread::Transfer& transfer) {
   const Left left = *static_cast<const Left*>(transfer.data);
   if (!left.thread) {
@@ -110,9 +112,9 @@ void settle(const thread::Transfer& transfer) {
   if (&home != left.kernel) ring(home);
 }
 
-// Somebody must be the watchdog: one that sleeps is called, and is it when it looks. seq_cst: who gives it up says so
-// before it looks who sleeps, and who is given a thread was so before it looks whether there is one; so of the two one
-// sees the other.
+// There must be a watchdog: a kernel thread that sleeps is called, and becomes it when it looks. seq_cst: a kernel
+// thread that gives the watch up says so before it looks for sleepers. One that is given a thread has another `order`
+// before it looks whether there is a watchdog. So of the two one sees the other.
 void give_up_watch(Lent& kernel) {
   Surplus& team = *kernel.team;
   if (team.watchman.load(std::memory_order_seq_cst) == kernel.number)
@@ -163,7 +165,7 @@ bool watch(Surplus& team) {
   bool busy = false;
   for (uint32_t b = 0; b < team.blocks; ++b) {
     LentBlock& block = team.block[b];
-    // Relaxed: numbers and hints. Who evicts makes sure for itself.
+    // Relaxed: numbers and hints. evict() makes sure for itself.
     const uint64_t switches = block.switches.load(std::memory_order_relaxed);
     bool waiting = false;
     for (uint32_t i = block.first; i < block.end && !waiting; ++i)
@@ -186,7 +188,7 @@ Lent& wait_for_work(Lent& kernel) {
   int64_t tick = kTickNs;
   for (;;) {
     const uint32_t rung = kernel.bell.load(std::memory_order_acquire);    // acquire: ring()
-    const uint32_t order = kernel.order.load(std::memory_order_acquire);  // acquire: the context of who is given
+    const uint32_t order = kernel.order.load(std::memory_order_acquire);  // acquire: the context of the given thread
     if (order >= kGiven) {
       kernel.order.store(kBusy, std::memory_order_relaxed);  // relaxed: nobody else writes it before it is free
       if (!carrier) give_up_watch(kernel);
@@ -217,8 +219,8 @@ Lent& wait_for_work(Lent& kernel) {
   }
 }
 
-// What a kernel thread does on its small stack; it never returns from there. Its thread pointer is that of its own
-// thread, which may run elsewhere: nothing here may touch thread-local storage.
+// A kernel thread's loop on its small stack; it never returns from there. Its thread pointer is that of its own thread,
+// which may run elsewhere: nothing here may touch thread-local storage.
 void idle(thread::Transfer transfer) {
   Lent& kernel = *static_cast<const Left*>(transfer.data)->kernel;
   for (;;) {
@@ -262,7 +264,7 @@ void wait_once(Lent& self, const std::atomic<uint64_t>* word, uint64_t target, b
 // False: real_epoch == target was seen first.
 bool wait_until(Lent& self, const std::atomic<uint64_t>& word, uint64_t target, bool stops) {
   for (;;) {
-    if (word.load(std::memory_order_acquire) >= target) return true;  // acquire: what came before
+    if (word.load(std::memory_order_acquire) >= target) return true;  // acquire: the writes before
     if (stops && is_real(self.team->region->real_epoch, target)) return false;
     wait_once(self, &word, target, stops);
   }
@@ -273,14 +275,14 @@ bool is_last(LentBlock& block, uint64_t epoch) {
   uint64_t seen = block.arrived.load(std::memory_order_relaxed), mine;
   do {
     mine = seen >> 16 == epoch ? seen + 1 : epoch << 16 | 1;
-    // Acquire, release: what the others of the block did, and for the last one to pass on.
+    // Acquire, release: the effects of the others of the block, for the last one to pass on.
   } while (!block.arrived.compare_exchange_weak(seen, mine, std::memory_order_acq_rel, std::memory_order_relaxed));
   return (mine & 0xffff) == block.end - block.first;
 }
 
-// The block's `word` gets to `epoch`; whoever waits for that is the carrier's to run.
+// The block's `word` gets to `epoch`; the carrier may run the threads that wait for that.
 void say(Lent& self, std::atomic<uint64_t>& word, uint64_t epoch) {
-  word.store(epoch, std::memory_order_release);  // release: what came before
+  word.store(epoch, std::memory_order_release);  // release: the writes before
   if (!is_on_carrier(self)) ring(self.team->lent[self.block->first]);
 }
 
@@ -335,7 +337,7 @@ bool make_surplus(Surplus*& surplus, uint32_t threads, uint32_t blocks) {
     if (memory) os::unmap_pages(memory, bytes);
     return false;
   }
-  // Without a guard, should the kernel refuse it, they serve as well: what runs there is all in this file.
+  // Without a guard, should the kernel refuse it, they serve as well: only code of this file runs there.
   for (uint32_t i = 0; i < threads; ++i)
     if (!os::mark_guard(stacks + i * each, guard) && !os::split_guard(stacks + i * each, guard)) break;
   surplus = new (memory) Surplus{};
@@ -457,7 +459,7 @@ bool give_way(Lent& self) {
 void alone(Lent& self) {
   if (!is_on_carrier(self)) return;
   if (self.number == self.on) {
-    evict(*self.block, self.team->lent);  // whoever may go on later is the watchdog's
+    evict(*self.block, self.team->lent);  // threads that may go on later are the watchdog's
     return;
   }
   // No kernel thread that sleeps: all others have one, and we have the carrier to ourselves.

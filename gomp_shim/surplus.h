@@ -4,7 +4,7 @@
 // With 64 OpenMP threads on 2 CPUs, a barrier costs the kernel 62 switches, and a wait for a message as many as there
 // are threads in vain. A switch between user-level threads takes some ten nanoseconds. But libgomp, the C library and
 // the program keep things per thread, in thread-local storage, and know threads by it. So the threads stay those of
-// libgomp; only who runs them changes. Each of them is two things from now on:
+// libgomp; only the kernel thread that runs them changes. Each of them is two things from now on:
 //
 //   a lent thread    its stack, its registers (Boost.Context's fcontext), its block of thread-local storage: all that
 //                    a program takes for a thread. omp_get_thread_num(), threadprivate variables, errno, pthread_self()
@@ -22,7 +22,8 @@
 //   join       the last of a block says so (joined); then the first goes on, on its own kernel thread: it arrives for
 //              the block (team/fork_join.h), waits for the next fork, and says so (released). The first of block 0 is
 //              the team's master, for which the serial part comes between the two
-//   tasks      run at once, by whoever makes them, as OpenMP allows; so libgomp's barriers have none to wait for. Tasks
+//   tasks      run at once, by the thread that makes them, as OpenMP allows; so libgomp's barriers have none to wait
+//              for. Tasks
 //              with detach cannot: their barrier is marked and is libgomp's (openmp/episodes.h)
 //
 // A thread may also get a kernel thread to itself, which is why nothing that worked before stops: one of the block's
@@ -36,12 +37,13 @@
 //     and again is not made so again.
 // At its next barrier it is lent again, and the kernel thread sleeps.
 //
-// Who has a thread? `state` says that it is saved and may be run; who changes that to kRunning by compare-and-swap has
-// it alone. It is written only when the registers are saved, so not by the thread itself but by whoever runs next on
-// that kernel thread (settle). A kernel thread is had by `order`: kFree, then changed by whoever gives it a thread, or
-// by itself when it has found one. tests/model_check/lent.pml is the model.
+// Which kernel thread has a thread? `state` says that the thread is saved and may be run. A kernel thread that changes
+// `state` to kRunning by compare-and-swap has the thread alone. `state` is written only when the registers are saved,
+// so not by the thread itself but by the one that runs next on that kernel thread (settle). A kernel thread is had by
+// `order`: kFree, then changed by the one that gives it a thread, or by itself when it has found one.
+// tests/model_check/lent.pml is the model.
 //
-// What breaks, or may: docs/openmp.md.
+// docs/openmp.md lists the things that break, or may.
 #pragma once
 
 #include <atomic>
@@ -143,7 +145,7 @@ void alone(Lent& self);
 // Does its block's carrier run it, and not a kernel thread that it has to itself?
 inline bool is_on_carrier(const Lent& self) { return self.on == self.block->first; }
 
-// Somebody has marked a barrier: whoever sleeps looks.
+// A thread has marked a barrier: all sleepers look.
 void ring_all(Surplus& surplus);
 
 // Has the watchdog had so much to do that the team is better off without?

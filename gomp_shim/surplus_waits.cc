@@ -14,13 +14,13 @@ namespace {
 
 constexpr uint32_t kTurns = 64;  // in vain, before the kernel is asked, too
 
-// Critical sections that a thread may be left in. Who is on a carrier has this before it asks libgomp, so that it does
-// not keep the carrier from the one that it waits for. Advice: libgomp's own lock decides.
+// Critical sections that a thread may be left in. A thread on a carrier takes this before it asks libgomp, so that it
+// does not keep the carrier from the thread that it waits for. Advice: libgomp's own lock decides.
 struct Critical {
   std::atomic<void**> name;
   std::atomic<const Lent*> holder;
 };
-constexpr uint32_t kCriticals = 256;
+constexpr uint32_t kCriticals = 256;       // names; one beyond has no entry
 constinit Critical criticals[kCriticals];  // by name, open addressing; a name stays for good
 constinit Critical unnamed, for_atomic;
 
@@ -41,7 +41,7 @@ template <typename Try>
 bool give_way_until(Lent& self, Try try_it) {
   for (uint32_t turn = 1; !try_it(); ++turn) {
     if (!give_way(self)) return false;
-    if (turn % kTurns == 0) os::bare_yield();  // to who has it, perhaps, on another CPU
+    if (turn % kTurns == 0) os::bare_yield();  // to the holder, perhaps, on another CPU
   }
   return true;
 }
@@ -70,7 +70,7 @@ using namespace smelt::gomp;
 
 extern "C" {
 
-// What the stubs of symbols.def's WAITS and ALONE go on to.
+// The functions that the stubs of symbols.def's WAITS and ALONE go on to.
 #define OWN(name) [[gnu::visibility("hidden")]] decltype(name) smelt_gomp_##name
 OWN(GOMP_critical_start);
 OWN(GOMP_critical_end);
@@ -138,7 +138,7 @@ void smelt_gomp_alone(void) {
   return 0;
 }
 
-// For whoever polls, before it blocks (ompi_pml_smelt/requests.c): nonzero if somebody else has run meanwhile.
+// For a poller, before it blocks (ompi_pml_smelt/requests.c): nonzero if another thread has run meanwhile.
 [[gnu::visibility("default")]] int smelt_gomp_give_way(void) {
   Lent* const self = smelt_gomp_lent;
   return self && give_way(*self);

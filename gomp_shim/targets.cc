@@ -1,4 +1,4 @@
-// What a hot team (hot_team.h) cannot bear, or not as it is: target regions, teams, omp_pause, and settings.
+// The calls that a hot team (hot_team.h) cannot bear, or not as it is: target regions, teams, omp_pause, and settings.
 #include "hot_team.h"
 #include "loops.h"
 #include "openmp/callers.h"
@@ -94,7 +94,7 @@ void GOMP_target(int device, GompFunction function, const void* unused, size_t c
 
 void GOMP_target_ext(int device, GompFunction function, size_t count, void** addresses, size_t* sizes,
                      unsigned short* kinds, unsigned flags, void** depend, void** args) {
-  constexpr unsigned kNowait = 1;
+  constexpr unsigned kNowait = 1;  // GOMP_TARGET_FLAG_NOWAIT
   if ((flags & kNowait) == 0) {
     if (depend) smelt_gomp_mark();  // libgomp knows nothing of tasks of ours that it is to wait for
     const OnHost here;

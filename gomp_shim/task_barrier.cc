@@ -15,13 +15,13 @@ constexpr uint32_t kFirstRegions = 16;  // whose end is a barrier of ours, wheth
 // `come`: so many threads are known to have come; 0 at first.
 bool is_over(const TaskTeam& team, uint32_t threads, uint64_t episode, uint32_t* come) {
   for (; *come < threads; ++*come) {
-    // Acquire: what was created before, and marked.
+    // Acquire: the tasks created and the marks made before.
     if (team.workers[*come].arrived.load(std::memory_order_acquire) < episode) return false;
   }
   // Relaxed: all of this team have written it, and larger ones were before.
   const uint32_t most = team.most.load(std::memory_order_relaxed);
   uint64_t finished = 0, created = 0;
-  // Acquire: what those tasks have created is in the sum below, and what they have marked is seen. So if the sums are
+  // Acquire: the tasks that those have created are in the sum below, and their marks are seen. So if the sums are
   // equal, the tasks are the same, and one that is missing in both would have been made by one that is.
   for (uint32_t i = 0; i < most; ++i) finished += team.workers[i].finished.load(std::memory_order_acquire);
   // Relaxed: ordered by the acquires above.
@@ -48,7 +48,7 @@ bool drain(Position& position) {
     position.region->counters.tasks.fetch_add(created - worker.reported, std::memory_order_relaxed);
   worker.reported = created;
   if (team->most.load(std::memory_order_relaxed) < threads) team->most.store(threads, std::memory_order_relaxed);
-  worker.arrived.store(episode, std::memory_order_release);  // what we have created, and marked
+  worker.arrived.store(episode, std::memory_order_release);  // our tasks and marks
   uint32_t come = 0;
   bool libgomps = false;
   // Acquire: pairs with the release below, for what all have done.
@@ -59,7 +59,7 @@ bool drain(Position& position) {
     if (libgomps) return true;
     if (!is_over(*team, threads, episode, &come)) return false;
     libgomps = is_libgomps();  // not to be answered before: a task marks before it has finished
-    // Release: what we know all others have done. Whoever comes to write it here writes the same.
+    // Release: all that we know the others have done. Every thread that comes to write it here writes the same.
     if (!libgomps) team->released.store(episode, std::memory_order_release);
     return true;
   };
@@ -72,7 +72,7 @@ bool drain(Position& position) {
       }
       run_task(*team, position, task);
       turns = 0;
-    } else if (done()) {  // only now: what is in our deque must not wait for us while we are in libgomp's barrier
+    } else if (done()) {  // only now: the tasks in our deque must not wait for us while we are in libgomp's barrier
       break;
     } else {
       wait_idly(*team, position, turns++, kForAnything, done);
@@ -117,7 +117,8 @@ bool expects_tasks(const Region& region) {
 void end_region(Position& position, bool drains) {
   if (!smelt_gomp_own_tasks) return;
   if (!drains) {
-    // The others may be in libgomp's join already. What this thread has made it runs, but for what others still take.
+    // The others may be in libgomp's join already. This thread runs the tasks that it has made, but for those that
+    // others still take.
     if (!position.task) return;
     TaskTeam& team = *team_of(position);
     settle_all(team, position, &team.workers[position.thread].implicit);

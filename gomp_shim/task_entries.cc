@@ -249,7 +249,7 @@ bool has_enough(const Position& position) {
   if (node) {
     task->node = node;
     node->task = task;
-    if (add_dependences(*team, position, *node, depend)) return true;  // who ends the last one before it offers it
+    if (add_dependences(*team, position, *node, depend)) return true;  // the end of the last predecessor offers it
     deferred = worker.deque.waiting() < kMostWaiting;
   }
   if (deferred)
@@ -313,7 +313,7 @@ void leave_tasks_to_libgomp(Position& position) {
       whole = true;
     }
   }
-  // libgomp knows nothing of ours: what it makes from now on must not wait for them.
+  // libgomp knows nothing of ours: the tasks that it makes from now on must not wait for them.
   if (whole && task->children)
     task->children->wait_for_all([&](const DependNode& node) { wait_for_node(team, position, node); });
   position.tasks_are_libgomps = true;
@@ -330,7 +330,7 @@ using namespace smelt::gomp;
 
 bool smelt_gomp_own_tasks = false;
 
-// What the caller means, as STOCK; a jump where there is nothing to find out.
+// The function that the caller means, as STOCK; a jump where there is nothing to find out.
 #define STRAIGHT(name) \
   (smelt_openmp_several || !smelt_real_##name ? STOCK(name) : reinterpret_cast<decltype(&::name)>(smelt_real_##name))
 
@@ -391,10 +391,10 @@ void pass_on(Position& position, Call& call, const void* caller) {
 
 extern "C" {
 
-// What the stub goes on to.
+// The function that the stub goes on to.
 [[gnu::visibility("hidden")]] decltype(GOMP_task) smelt_gomp_GOMP_task;
 
-// The signature of GCC 12. Callers of before know fewer arguments; what is read in their place is only passed on.
+// The signature of GCC 12. Callers of before know fewer arguments; the words read in their place are only passed on.
 void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
                           bool deferred, unsigned flags, void** depend, int priority, void* detach) {
   Position& position = smelt_gomp_position;
@@ -490,7 +490,7 @@ void GOMP_taskgroup_start(void) {
   TaskTeam* const team = begun ? team_of(position) : nullptr;
   Task* const task = begun ? current(position, *team) : nullptr;
   Task* const block = task ? new_block(team->workers[position.thread], position.thread) : nullptr;
-  if (!block) {  // whatever is made inside is libgomp's, too
+  if (!block) {  // all tasks made inside are libgomp's, too
     ++position.groups_at_libgomp;
     position.tasks_are_libgomps = true;
     return STOCK(GOMP_taskgroup_start)();

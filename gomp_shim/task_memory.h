@@ -1,5 +1,5 @@
-// What tasks are made of, and where they lie: own_tasks.h. Each thread of a region has a Worker, with its deque and the
-// memory of the tasks that it makes, in blocks of one size; a block goes back to the thread that it came from.
+// The parts of tasks, and the memory where they lie: own_tasks.h. Each thread of a region has a Worker, with its deque
+// and the memory of the tasks that it makes, in blocks of one size; a block goes back to the thread that it came from.
 #pragma once
 
 #include <atomic>
@@ -67,7 +67,7 @@ struct Chunk {
   Chunk* next;
 };
 
-enum Sleep : uint32_t { kAwake, kForItsOwn, kForAnything };  // by what may be run on waking
+enum Sleep : uint32_t { kAwake, kForItsOwn, kForAnything };  // by the tasks that may be run on waking
 
 struct alignas(kLineBytes) Worker {
   Deque<Task, 2 * kMostWaiting> deque;
@@ -80,11 +80,12 @@ struct alignas(kLineBytes) Worker {
   uint64_t marked;                                  // episode that is known to be marked
   uint64_t reported;                                // of `created`: in the counters
   alignas(kLineBytes) std::atomic<Task*> returned;  // blocks freed by others
-  // Written by the owner, read by who asks whether a barrier is over. They only grow.
+  // Written by the owner, read by threads that ask whether a barrier is over. They only grow.
   alignas(kLineBytes) std::atomic<uint64_t> arrived;  // at the barrier of that episode
   std::atomic<uint64_t> created;                      // tasks
-  std::atomic<uint64_t> finished;                     // tasks that ran here, whoever made them
-  alignas(kLineBytes) std::atomic<uint32_t> asleep;   // a Sleep; whoever makes it kAwake has it leave `sleepers`
+  std::atomic<uint64_t> finished;                     // tasks that ran here, made by any thread
+  alignas(kLineBytes) std::atomic<uint32_t> asleep;   // a Sleep; the thread that makes it kAwake takes it off
+                                                      // `sleepers`
 };
 
 // The stub of GOMP_task knows: whose deque holds so many gets no more of them.
@@ -99,13 +100,13 @@ struct TaskTeam {
   Worker workers[kMaxParticipants];
 };
 
-// The region's; made by whoever needs it first. nullptr: no memory.
+// The region's; made by the thread that needs it first. nullptr: no memory.
 TaskTeam* make_team(Position& position);
 
 inline Region& position_region(const Position& position) { return *static_cast<Region*>(position.region); }
 
 inline TaskTeam* team_of(const Position& position) {
-  // Acquire: pairs with whoever put it there.
+  // Acquire: pairs with make_team().
   return position_region(position).tasks.load(std::memory_order_acquire);
 }
 
@@ -128,7 +129,7 @@ inline void put_back(TaskTeam& team, Task* block, uint32_t me) {
   }
   std::atomic<Task*>& returned = team.workers[block->home].returned;
   Task* first = returned.load(std::memory_order_relaxed);
-  do block->next = first;  // release: what we did with the block, before its next use
+  do block->next = first;  // release: our use of the block, before its next use
   while (!returned.compare_exchange_weak(first, block, std::memory_order_release, std::memory_order_relaxed));
 }
 
@@ -136,7 +137,7 @@ inline Task* block_with(void* room) {
   return reinterpret_cast<Task*>(static_cast<unsigned char*>(room) - offsetof(Task, room));
 }
 
-// What holds the nodes of dependences.
+// The memory for nodes of dependences.
 struct DependBlocks {
   TaskTeam& team;
   uint32_t me;

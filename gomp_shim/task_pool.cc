@@ -57,7 +57,7 @@ void end_task(TaskTeam& team, Task* task, uint32_t me) {
     put_back(team, task, me);
   } else {
     parent->others.fetch_add(kHold, std::memory_order_relaxed);  // which is there until we are counted below
-    // Release: the task is done with for whoever frees it; acquire: if that is us.
+    // Release: our use of the task, for the thread that frees it. Acquire: we may be that thread.
     if (task->others.fetch_add(open - kRunning, std::memory_order_acq_rel) + open - kRunning == 0)
       release(team, task, me);
   }
@@ -66,7 +66,7 @@ void end_task(TaskTeam& team, Task* task, uint32_t me) {
     if (runner == me) {
       ++group->ended;
     } else {
-      group->others.fetch_sub(1, std::memory_order_release);  // what the task did, for the end of the group
+      group->others.fetch_sub(1, std::memory_order_release);  // the task's effects, for the end of the group
       wake_worker(team, runner);
     }
   }
@@ -75,7 +75,7 @@ void end_task(TaskTeam& team, Task* task, uint32_t me) {
     return;
   }
   const uint32_t runner = parent->runner;
-  // Release: what the task did, for the taskwait; acquire: for who frees the parent.
+  // Release: the task's effects, for the taskwait. Acquire: for the thread that frees the parent.
   if (parent->others.fetch_sub(1, std::memory_order_acq_rel) == 1) release(team, parent, me);
   wake_worker(team, runner);
 }
@@ -102,7 +102,8 @@ void run_body(void* argument) {
 }
 
 // The same, of a task made before a setting was changed in the region, perhaps by the thread that runs it now. It has
-// what its maker had, which is what the region had inherited: who has changed a setting makes no more of our tasks.
+// the settings of its maker, which are those that the region had inherited: a thread that has changed a setting makes
+// no more of our tasks.
 [[gnu::noinline]] void run_body_as_made(void* argument) {
   auto* const region = static_cast<Region*>(smelt_gomp_position.region);
   // Acquire: pairs with note_settings(), which does nothing between the two but ask libgomp.
@@ -138,7 +139,7 @@ void run_grouped_body(void* argument) {
 }  // namespace
 
 void wake_workers(TaskTeam& team, uint32_t threads) {
-  full_fence();  // what there is to see, before the look at sleepers: wait_idly()
+  full_fence();  // the new task, before the look at sleepers: wait_idly()
   if (team.sleepers.load(std::memory_order_relaxed) == 0) return;
   for (uint32_t i = 0; i < threads; ++i) wake_worker(team, i);
 }
@@ -215,7 +216,7 @@ void note_settings(Position& position) {
   // In a region inside that is libgomp's, only what that one has made inherits it.
   if (!position.barrier || REAL(omp_get_level)() != position.level) return;
   auto* const region = static_cast<Region*>(position.region);
-  // Relaxed: who makes a task after this call, or runs one, knows of it: a change is its thread's alone.
+  // Relaxed: a thread that makes a task after this call, or runs one, knows of it: a change is its thread's alone.
   uint32_t before = kUnchanged;
   if (!region->settings.compare_exchange_strong(before, kNoting, std::memory_order_relaxed)) return;
   region->inherited = icvs_now();

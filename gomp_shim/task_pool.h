@@ -30,14 +30,14 @@ class InLibgomp {
 
 // Was a setting changed in the region?
 inline bool is_changed(const Position& position) {
-  // Relaxed: what this thread has changed itself it sees; what others have changed is theirs.
+  // Relaxed: this thread sees its own changes; the others' changes are theirs.
   return position_region(position).settings.load(std::memory_order_relaxed) != kUnchanged;
 }
 
 void wake_workers(TaskTeam& team, uint32_t threads);
 
 // There is a task more, and so many sleep. Wakes one thread for it, the nearest, unless those awake are enough for all
-// CPUs: one more would only take a CPU, and the task, from its maker, who will run it next.
+// CPUs: one more would only take a CPU, and the task, from its maker, which will run it next.
 void wake_one(TaskTeam& team, uint32_t sleepers);
 
 // A task that others can have. One that the deque has no room for follows when there is some.
@@ -72,8 +72,8 @@ void run_grouped(Position& position, GompFunction function, void* data);
 // All that this thread has.
 void run_own(TaskTeam& team, Position& position);
 
-// One of this thread's tasks that fits. What was spilled is older than what was pushed since, and like the deque it
-// has what was made above a waiting task before what lies below it.
+// One of this thread's tasks that fits. The spilled tasks are older than those pushed since. Like the deque they have
+// the tasks made above a waiting one before those below it.
 template <typename Fits>
 Task* take_own(Worker& own, Fits fits) {
   if (Task* const task = own.deque.take(fits)) return task;
@@ -96,7 +96,7 @@ Task* find_task(TaskTeam& team, const Position& position, Fits fits) {
   if (Task* const task = take_own(own, fits)) return task;
   const uint32_t threads = position.barrier->participants();
   const auto steal = [&](uint32_t victim) { return team.workers[victim].deque.steal(fits); };
-  // Who had something has more; else the nearest.
+  // The last victim had a task and may have more; else the nearest.
   if (own.last_victim < threads && own.last_victim != position.thread) {
     if (Task* const task = steal(own.last_victim)) return task;
   }

@@ -27,7 +27,7 @@ extern "C" void smelt_gomp_mark(void) {
   // A region inside this one that we do not see ends its own tasks, and they are in none of our groups.
   if (REAL(omp_get_level)() == position.level) {
     leave_tasks_to_libgomp(position);
-    mark_for_libgomp(position);  // first: who sees the mark below asks for this one
+    mark_for_libgomp(position);  // first: a thread that sees the mark below asks for this one
     position.unmarked |= needs_look(position);
   } else {
     position.unmarked |= smelt_gomp_own_tasks;

@@ -1,8 +1,8 @@
-// What we stand in front of in the C library's threads.
+// The functions of the C library's threads that we stand in front of.
 //
 // For the sake of kept teams (parked.h):
 //   pthread_create           libgomp ends the program where it can make no thread; and stock would not have those that
-//                            are parked. They go home first, whoever wants one
+//                            are parked. They go home first, for any caller
 //   __cxa_thread_atexit_impl a thread_local object of C++ (or of Rust) has a destructor,
 //   pthread_setspecific,     or a key a value, which its destructor is to see: stock ends the thread behind its nested
 //   tss_set                  region, and so do we

@@ -49,7 +49,7 @@ void* block_by_module(size_t module) {
   return get && module ? get(&index) : nullptr;
 }
 
-constexpr uint32_t kUnknown = ~0u;
+constexpr uint32_t kUnknown = ~0u;               // no key has that number
 std::atomic<uint32_t> destructor_key{kUnknown};  // relaxed: a number that says all by itself
 
 }  // namespace

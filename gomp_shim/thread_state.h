@@ -1,13 +1,13 @@
-// What libgomp knows of the calling thread, as bytes.
+// libgomp's state of the calling thread, as bytes.
 //
 // libgomp keeps a thread's team, number, level, work share and task in one thread-local structure, whose layout changed
 // over the years and is nobody's business. But where it is can be found: it lies in libgomp's block of thread-local
-// storage, whose address and size dl_iterate_phdr tells. And what a parallel region changes in it shows by comparing
-// the block before and after: from the first to the last changed word is the state of the team, `range` here. Writing
-// that range back makes the thread again what it was: a thread in the serial part, or the master inside a region. The
-// hot team (hot_team.h) lives from it.
+// storage, whose address and size dl_iterate_phdr tells. And a comparison of the block before and after shows the words
+// that a parallel region changes in it: from the first to the last changed word is the state of the team, `range` here.
+// Writing that range back makes the thread again what it was: a thread in the serial part, or the master inside a
+// region. The hot team (hot_team.h) lives from it.
 //
-// What lies outside the range (thread pool, place, OpenACC's pointer) is never written; a change there between two
+// The words outside the range (thread pool, place, OpenACC's pointer) are never written. A change there between two
 // regions is noticed (same_as) and taken as "something has happened that we do not know".
 //
 // Two more things of libgomp's are found by looking, with the layout unknown:
@@ -103,18 +103,18 @@ class ThreadState {
  private:
   // Other types' memory: libgomp's, written in calls that the compiler cannot see through.
   using Word [[gnu::may_alias]] = uint64_t;
-  Word* block_ = nullptr;
-  uint32_t words_ = 0;
-  uint32_t begin_ = 0, end_ = 0;
-  void* held_ = nullptr;  // of libgomp's key
+  Word* block_ = nullptr;         // libgomp's thread-local storage; nullptr: not found
+  uint32_t words_ = 0;            // of the block
+  uint32_t begin_ = 0, end_ = 0;  // `range`, in words
+  void* held_ = nullptr;          // of libgomp's key
 };
 
-// What libgomp answers a thread that asks where it is.
+// libgomp's answers to a thread that asks where it is.
 struct Whereabouts {
   int level, threads;  // omp_get_level(), omp_get_num_threads()
 };
 
-// The state of a team's master, which is changed back and forth between the team and what is around it.
+// The state of a team's master, which is changed back and forth between the team and the state around it.
 struct SwappedState {
   ThreadState state;
   StateImage serial;        // whole block, around; inside other regions, the range is of the region just entered
@@ -141,7 +141,7 @@ class PoolWord {
  private:
   static std::atomic<uint32_t> index_;  // in the block
   ThreadState state_;
-  StateImage before_{};
+  StateImage before_{};  // of the thread, before its first region
 };
 
 }  // namespace smelt::gomp

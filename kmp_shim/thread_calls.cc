@@ -21,8 +21,8 @@ std::atomic<Create> found{nullptr};
 
 Create real_create() { return behind(found, "pthread_create"); }
 
-cpu_set_t at_start;  // written while resolving, as the next; read where there is a runtime
-std::atomic<bool> may_move{false};
+cpu_set_t at_start;                 // written while resolving, as the next; read where there is a runtime
+std::atomic<bool> may_move{false};  // no binding was asked for
 
 bool has_mask_of_start() {
   cpu_set_t now;

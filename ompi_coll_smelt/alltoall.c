@@ -1,15 +1,15 @@
-/* MPI_Alltoall. Rows of blocks without gaps are read and written where they are; others, and what
- * is overwritten in place, pass through rows of their own. */
+/* MPI_Alltoall. Rows of blocks without gaps are read and written where they are; others, and rows that are overwritten
+ * in place, pass through rows of their own. */
 #include "form.h"
 
 #include <string.h>
 
 static size_t bytes_of(const coll_smelt_call *call) { return coll_smelt_bytes(call->type, call->count); }
 
-/* In place MPI says nothing of the sender's count and type: what is sent lies where the receiver's data go. */
+/* In place MPI says nothing of the sender's count and type: the blocks to send lie where the receiver's data go. */
 size_t coll_smelt_prepare_alltoall(const coll_smelt_module *module, coll_smelt_call *call) {
   if (call->send == MPI_IN_PLACE) call->send_count = call->count, call->send_type = call->type;
-  return bytes_of(call) * (size_t)(coll_smelt_size(module) - 1); /* what goes to others */
+  return bytes_of(call) * (size_t)(coll_smelt_size(module) - 1); /* the blocks for others */
 }
 
 int coll_smelt_open_alltoall(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {

@@ -1,6 +1,6 @@
-/* What Open MPI passes to a collective's functions before the communicator: for each word of the table's column
- * `arguments`, the parameters, the same as arguments, and the call (form.h) that they describe. functions.c makes the
- * functions of them. */
+/* The arguments that Open MPI passes to a collective's functions before the communicator: for each word of the table's
+ * column `arguments`, the parameters, the same as arguments, and the call (form.h) that they describe. functions.c
+ * makes the functions of them. */
 #ifndef COLL_SMELT_ARGUMENTS_H
 #define COLL_SMELT_ARGUMENTS_H
 
@@ -29,7 +29,7 @@
 #define OPERANDS_OF_EACH_PASSED send, receive, counts, type, op,
 #define OPERANDS_OF_EACH_CALL .send = send, .receive = receive, .counts = counts, .type = type, .op = op
 
-/* Blocks of one length: a count of elements for what is sent, and one for what is received. */
+/* Blocks of one length: a count of elements to send, and one of elements to receive. */
 #define SENT_PARAMETERS const void *send, coll_smelt_length send_count, struct ompi_datatype_t *send_type,
 #define SENT_PASSED send, send_count, send_type,
 #define SENT_CALL .send = send, .send_count = send_count, .send_type = send_type

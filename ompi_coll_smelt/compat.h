@@ -1,4 +1,4 @@
-/* What differs between the series of Open MPI, chosen by the headers that are compiled against. A built component
+/* The differences between the series of Open MPI, chosen by the headers that are compiled against. A built component
  * serves one series only, because the structs it fills in differ; component.c checks that again when it is loaded.
  *
  * Each compat_<series>.h defines

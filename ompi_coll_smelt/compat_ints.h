@@ -1,5 +1,5 @@
-/* What Open MPI 4.1 and 5.0 have in common: counts are ints, and the framework puts a module's functions into the
- * communicator. */
+/* The part that Open MPI 4.1 and 5.0 have in common: counts are ints, and the framework puts a module's functions into
+ * the communicator. */
 #ifndef COLL_SMELT_COMPAT_INTS_H
 #define COLL_SMELT_COMPAT_INTS_H
 

@@ -1,5 +1,6 @@
-/* Smelt as a collective component of Open MPI: the collectives of smelt/collectives.def. Here is what Open MPI finds in
- * the file, and the decision which communicators are ours. The files, each using only those that follow it:
+/* Smelt as a collective component of Open MPI: the collectives of smelt/collectives.def. Here are the structs that Open
+ * MPI finds in the file, and the decision which communicators are ours. The files, each using only those that follow
+ * it:
  *
  *   component.c          the component
  *   offers.c             the life of a module: offered, enabled, disabled
@@ -7,7 +8,7 @@
  *   node_calls.c         communicators over several nodes: their calls
  *   node_barrier.c, node_broadcast.c, node_reductions.c, node_allgather.c
  *                        the same: the collectives, as rows of stages (node_stages.c)
- *   nodes.c              the same: who is where, the group of each node, the leaders
+ *   nodes.c              the same: where each rank is, the group of each node, the leaders
  *   nonblocking.c        nonblocking and persistent calls within one machine
  *   neighbour_messages.c  those that no group serves and Open MPI would answer wrongly
  *   first_reductions.c   reductions of a communicator that has no group yet
@@ -18,18 +19,18 @@
  *   allgatherv.c, gatherv.c, scatterv.c             those of a row of blocks that differ (blocks.c)
  *   exchange.c           all-to-all and neighbours (neighbours.c), with blocks that differ
  *   module.c             a communicator's module and its group
- *   lanes.c              the order of what is outstanding, and Open MPI's progress
+ *   lanes.c              the order of outstanding operations, and Open MPI's progress
  *   lower.c, slots.def   the functions of the component below
  *   users.c              whose nonblocking calls they are
  *   data.c, fold.c       buffers and operations of MPI as the group wants them
- *   sync.c               the info key that says what follows the calls
+ *   sync.c               the info key for what follows the calls
  *   lower_components.c   `--mca coll smelt` alone: loads the components that serve everything else
- *   stats.c, counters.c  what was served, for smelt run, for people, for MPI_T
- *   say.c, parameters.c  lines for people, and what the user set
+ *   stats.c, counters.c  counts of the calls served, for smelt run, for people, for MPI_T
+ *   say.c, parameters.c  lines for people, and the user's settings
  *
- * That decision must be the same on all ranks, and nobody compares: it uses only what all of them know alike, the
- * communicator's kind, size and members, and settings that mpirun gives to all. What may differ (may this process open
- * the others' memory? is there enough?) is found out, and agreed on, when the group is created. */
+ * That decision must be the same on all ranks, and nobody compares: it uses only facts that all of them know alike: the
+ * communicator's kind, size and members, and settings that mpirun gives to all. Facts that may differ (may this process
+ * open the others' memory? is there enough?) are found out, and agreed on, when the group is created. */
 #include "lower_components.h"
 #include "module.h"
 #include "offers.h"
@@ -46,7 +47,7 @@
 
 extern COLL_SMELT_EXPORT mca_coll_base_component_t mca_coll_smelt_component;
 
-enum { kPriorityWhenNamed = 90 };
+enum { kPriorityWhenNamed = 90 }; /* as docs/mpi.md sets it by hand */
 
 /* The structs that both sides fill in belong to one series; a library of another may be loaded under the same file
    name. */
@@ -74,7 +75,7 @@ static int register_component(void) {
   return OMPI_SUCCESS;
 }
 
-/* Who names us on the command line wants us used, and need not know of a second switch. */
+/* A user who names us on the command line wants us used, and need not know of a second switch. */
 static int open_component(void) {
   bool set = false;
   coll_smelt_set.priority = coll_smelt_setting("SMELT_PRIORITY", &set);

@@ -1,8 +1,8 @@
 /* Buffers with gaps, through Open MPI's convertor.
  *
  * A group asks for consecutive ranges of any length, and a convertor does not pack a part of a basic element (half a
- * double). So what a range's end cuts is packed aside, into `carry`, and the next range begins with the rest of it.
- * Unpacking needs no such thing: there the convertor keeps the part itself. */
+ * double). So an element that a range's end cuts is packed aside, into `carry`, and the next range begins with the rest
+ * of it. Unpacking needs no such thing: there the convertor keeps the part itself. */
 #include "data.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Blocks of MPI as lists of the group's. Those without gaps are read and written where they are; others, and what is
- * overwritten in place, pass through memory of their own. */
+/* Blocks of MPI as lists of the group's. Those without gaps are read and written where they are; others, and blocks
+ * that are overwritten in place, pass through memory of their own. */
 #include "exchange.h"
 
 #include <string.h>
@@ -89,7 +89,7 @@ struct coll_smelt_lists {
   smelt_block blocks[];
 };
 
-/* acquire and release: what another thread did with that memory before is over. */
+/* acquire and release: another thread's use of that memory before is over. */
 static struct coll_smelt_lists *take_lists(coll_smelt_module *module, size_t blocks) {
   struct coll_smelt_lists *lists = atomic_exchange_explicit(&module->lists, NULL, memory_order_acquire);
   if (OPAL_LIKELY(lists && lists->room >= blocks)) return lists;

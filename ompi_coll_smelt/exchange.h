@@ -64,7 +64,7 @@ static inline coll_smelt_side coll_smelt_by_far_bytes(const void *buffer, coll_s
       .buffer = buffer, .how = COLL_SMELT_BY_FAR_BYTES, .counts = counts, .far_places = places, .types = types};
 }
 
-/* In place MPI says nothing of the sender's arguments: what is sent lies where the receiver's data go. */
+/* In place MPI says nothing of the sender's arguments: the blocks to send lie where the receiver's data go. */
 static inline coll_smelt_exchange coll_smelt_between_all(coll_smelt_side out, coll_smelt_side in) {
   const bool in_place = out.buffer == MPI_IN_PLACE;
   return (coll_smelt_exchange){in_place ? in : out, in, in_place, false};
@@ -84,8 +84,8 @@ static inline bool coll_smelt_exchange_suits(const coll_smelt_module *module, co
 int coll_smelt_exchange_keep(const coll_smelt_module *module, coll_smelt_exchange *exchange);
 void coll_smelt_exchange_forget(const coll_smelt_module *module, coll_smelt_exchange *exchange);
 
-/* What its list says of the blocks that are sent (`out`), or received: how many they are, and the k-th, and whose.
- * Those of neighbours must have been found. */
+/* Its list of the blocks to send (`out`), or to receive: how many they are, and the k-th, and whose. Those of
+ * neighbours must have been found. */
 int coll_smelt_exchange_blocks(const coll_smelt_module *module, const coll_smelt_exchange *exchange, bool out);
 coll_smelt_part coll_smelt_exchange_block(const coll_smelt_module *module, const coll_smelt_exchange *exchange,
                                           bool out, int k, int *peer);

@@ -1,7 +1,7 @@
 /* The first reductions of a communicator, before it has a group: by the component below, with the bits that the group
  * will give later. A communicator that is made for one reduction then costs hardly more than that.
  *
- *   what does not depend on the order   the component below reduces
+ *   results that no order changes       the component below reduces
  *   anything else, while it is short    the component below only gathers everybody's operands everywhere, and every
  *                                       rank combines them in the order that smelt/group.h promises:
  *
@@ -11,9 +11,9 @@
  *
  * Scans and reduce_scatters, which are rarer, are left to the component below in the first case only.
  *
- * Not even of two ranks may a floating-point sum be left to the component below: of two NaNs the processor keeps the
- * first, so a + b and b + a are the same numbers, but not the same bits, and components that exchange operands combine
- * them the other way round on the other rank.
+ * Not even of two ranks may a floating-point sum be left to the component below. Of two NaNs the processor keeps the
+ * first, so a + b and b + a are the same numbers, but not the same bits. Components that exchange operands combine them
+ * the other way round on the other rank.
  *
  * All ranks name the same operation, type and count, so all take the same way. */
 #include "first_reductions.h"

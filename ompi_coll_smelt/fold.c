@@ -68,8 +68,8 @@ static bool is_exact(int index, const struct ompi_datatype_t *type) {
 }
 
 /* Has the result the same bits in every order? Of floating point not even the extremes: which of 0 and -0, or which
- * NaN, depends on who comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only as far as its
- * vectors reach. */
+ * NaN, depends on which operand comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only as
+ * far as its vectors reach. */
 bool coll_smelt_any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
   if (!(op->o_flags & OMPI_OP_FLAGS_INTRINSIC) || !ompi_datatype_is_predefined(type)) return false;
   if (!is_exact(ompi_op_ddt_map[type->id], type)) return false;

@@ -1,7 +1,7 @@
-/* A collective as the component serves it, in one file each (barrier.c, bcast.c, ...): what the program said, and what
- * the group is told. functions.c makes of that the functions that Open MPI calls: the blocking one, the nonblocking and
- * the persistent one (nonblocking.c). Where a call is not ours, the component below is to be called. Everything that
- * decides is the same on all ranks: packed bytes, not counts or layouts, which may differ. */
+/* A collective as the component serves it, in one file each (barrier.c, bcast.c, ...): the program's call, and the
+ * terms that the group is told. functions.c makes of these the functions that Open MPI calls: the blocking one, the
+ * nonblocking and the persistent one (nonblocking.c). If a call is not ours, the component below is to be called.
+ * Everything that decides is the same on all ranks: packed bytes, not counts or layouts, which may differ. */
 #ifndef COLL_SMELT_FORM_H
 #define COLL_SMELT_FORM_H
 
@@ -36,16 +36,16 @@ enum { COLL_SMELT_FEW = 16 };
 typedef struct coll_smelt_terms {
   coll_smelt_data in, out;
   coll_smelt_fold fold;
-  char *packed; /* what the group writes, or a row of blocks, where the type leaves gaps */
+  char *packed; /* the place that the group writes to, or a row of blocks, if the type leaves gaps */
   size_t *counts, few_counts[COLL_SMELT_FEW];      /* of each rank; `counts` is the other one, or allocated */
-  char *aside;                                     /* what it reads, where that leaves gaps or is overwritten */
+  char *aside;                                     /* the place that it reads, if that has gaps or is overwritten */
   struct coll_smelt_lists *lists;                  /* exchange.c */
   size_t outgoing, incoming;                       /* blocks in them */
   smelt_place *places, few_places[COLL_SMELT_FEW]; /* blocks.h; of each rank's block, in the same way */
-  char *own;                                       /* what is sent, in one piece: gatherv.c */
+  char *own;                                       /* the data to send, in one piece: gatherv.c */
 } coll_smelt_terms;
 
-/* What a collective's file defines, coll_smelt_prepare_NAME and so on.
+/* The functions that a collective's file defines, coll_smelt_prepare_NAME and so on.
  *   prepare     clears those arguments of which MPI says nothing (in place, or elsewhere than on the root), and returns
  *               how much memory a nonblocking call may need, in bytes: 0: there is nothing to do, the same on all ranks
  *   open        an Open MPI code; where that is an error nothing is to be closed

@@ -6,7 +6,8 @@ static size_t bytes_of(const coll_smelt_call *call) {
   return call->type ? coll_smelt_bytes(call->type, call->count) : coll_smelt_bytes(call->send_type, call->send_count);
 }
 
-/* Elsewhere than on the root MPI says nothing of what is received, and in place nothing of what is sent there. */
+/* Elsewhere than on the root MPI says nothing of the data to receive, and in place nothing of the root's data to
+ * send. */
 size_t coll_smelt_prepare_gather(const coll_smelt_module *module, coll_smelt_call *call) {
   if (!coll_smelt_is_root(module, call))
     call->receive = NULL, call->count = 0, call->type = NULL;

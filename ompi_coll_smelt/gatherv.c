@@ -1,9 +1,10 @@
-/* MPI_Gatherv. How long a row is only its root knows, so there is no length that all could decide
- * by: nonblocking ones are served where there is memory for any. What is sent lies in one piece; where its type leaves
- * gaps, in a place of its own. */
+/* MPI_Gatherv. Only its root knows how long a row is, so there is no length that all could decide by: nonblocking ones
+ * are served if there is memory for any. The data to send lie in one piece; if their type leaves gaps, in a place of
+ * their own. */
 #include "blocks.h"
 
-/* Elsewhere than on the root MPI says nothing of what is received, and in place nothing of what is sent there. */
+/* Elsewhere than on the root MPI says nothing of the data to receive, and in place nothing of the root's data to
+ * send. */
 size_t coll_smelt_prepare_gatherv(const coll_smelt_module *module, coll_smelt_call *call) {
   if (!coll_smelt_is_root(module, call))
     call->receive = NULL, call->type = NULL;
@@ -19,7 +20,7 @@ static size_t bytes_of(const coll_smelt_terms *terms, const coll_smelt_call *cal
   return call->send_type ? coll_smelt_bytes(call->send_type, call->send_count) : terms->places[call->root].bytes;
 }
 
-/* What is sent: terms->in, in one piece. */
+/* The data to send: terms->in, in one piece. */
 static bool open_own(coll_smelt_terms *terms, const coll_smelt_call *call) {
   terms->own = NULL;
   if (!call->send_type) { /* in place: where it lies in the row, and nobody looks at it where that is another one */

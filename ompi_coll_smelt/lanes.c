@@ -5,11 +5,11 @@
  * way: the group would not advance a second one before it either (smelt/group.h), and so a lane has no limit.
  * Everything advances within opal_progress, which every function of MPI that waits or tests calls; there is no thread.
  *
- * Threads: one at a time is the owner of all that advances here, by a flag that who finds it taken does not wait for
- * (the owner does the work). Only the owner touches the group of a lane that is not empty, takes operations from
- * lanes and takes lanes off the list of those that are not empty; a lock, held for a few stores, is between it and
- * those who add to them. A blocking collective, which uses the communicator's group itself, waits until its lane is
- * empty (coll_smelt_drain_lane). */
+ * Threads: one at a time is the owner of all that advances here, by a flag. A thread that finds the flag taken does not
+ * wait for it, because the owner does the work. Only the owner touches the group of a lane that is not empty, takes
+ * operations from lanes and takes lanes off the list of those that are not empty; a lock, held for a few stores, is
+ * between it and those who add to them. A blocking collective, which uses the communicator's group itself, waits until
+ * its lane is empty (coll_smelt_drain_lane). */
 #include "lanes.h"
 
 #include "counters.h"
@@ -73,7 +73,7 @@ static coll_smelt_queued *first_of(coll_smelt_lane *lane) {
   return operation;
 }
 
-/* Are there more? If not, the lane is no longer to be touched: who waits for it to be empty may free it. */
+/* Are there more? If not, the lane is no longer to be touched: a thread that waits for it to be empty may free it. */
 static bool remove_first(coll_smelt_lane *lane) {
   OPAL_THREAD_LOCK(&lock);
   lane->first = lane->first->next;

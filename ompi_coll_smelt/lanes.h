@@ -18,7 +18,7 @@ typedef struct coll_smelt_lane {
 
 /* An operation, as far as its lane knows it. */
 typedef struct coll_smelt_queued {
-  ompi_coll_base_nbc_request_t super; /* what MPI's nonblocking functions expect of their requests */
+  ompi_coll_base_nbc_request_t super; /* MPI's nonblocking functions expect this of their requests */
   struct coll_smelt_queued *next;     /* in its lane */
   coll_smelt_lane *lane;
   /* Takes it as far as it goes; true: complete, closed, and the result is in its status. Called by the owner of the
@@ -35,7 +35,7 @@ void coll_smelt_post(coll_smelt_queued *operation);
 void coll_smelt_lane_count(coll_smelt_lane *lane, int more);
 /* Waits until no more than `left` are outstanding. */
 void coll_smelt_drain_lane(const coll_smelt_lane *lane, int left);
-/* What is outstanding of this owner's lanes will never be complete, as MPI has ended; was there anything? */
+/* The outstanding operations of this owner's lanes will never be complete, because MPI has ended. Were there any? */
 bool coll_smelt_abandon(const void *owner);
 
 #endif

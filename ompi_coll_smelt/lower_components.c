@@ -6,8 +6,8 @@
  *
  *   1. which components are missing: those without which a communicator cannot be made, and where smelt is the only
  *      name, also those that Open MPI would take if it were not told anything
- *   2. Open MPI's own search is asked for exactly these, by a selection that is theirs for the moment; what it finds,
- *      it appends to the framework's list
+ *   2. Open MPI's own search is asked for exactly these, by a selection that is theirs for the moment; the components
+ *      that it finds, it appends to the framework's list
  *   3. each gets its parameters registered, which has been done for the others long before
  *   4. each is opened, unless the framework's loop over that list, which is calling us, will come to it. That loop took
  *      the item after ours before it called, so it comes to the new ones only where ours was not the last */

@@ -6,7 +6,7 @@
 
 /* The user's `--mca coll` is a list of what to take, and we are in it. */
 bool coll_smelt_selected_by_name(void);
-/* What such a list lacks to serve every communicator, "basic,self"; "": nothing. */
+/* The components that such a list lacks to serve every communicator, "basic,self"; "": none. */
 const char *coll_smelt_missing_components(void);
 /* To be called once, while the framework opens us: adds them. */
 void coll_smelt_add_lower_components(const mca_base_component_t *component);

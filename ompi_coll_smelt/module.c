@@ -28,7 +28,7 @@ void coll_smelt_let_go(coll_smelt_module *module) {
   if (!coll_smelt_abandon(module) && module->group) coll_smelt_group_free(module->group);
   module->group = NULL;
   module->state = COLL_SMELT_STEPPED_ASIDE;
-  /* acquire: what another thread did with that memory before is over. */
+  /* acquire: another thread's use of that memory before is over. */
   free(atomic_exchange_explicit(&module->lists, NULL, memory_order_acquire));
   free(module->neighbours);
   module->neighbours = NULL;
@@ -185,7 +185,7 @@ void coll_smelt_want_room(coll_smelt_module *module, bool wants) {
 
 static void ask_for_room(coll_smelt_module *module) {
   if (module->asked_for_room) return;
-  (void)smelt_group_prepare(module->group); /* what came of it, smelt_group_start_limit tells */
+  (void)smelt_group_prepare(module->group); /* smelt_group_start_limit tells the outcome */
   module->asked_for_room = true;
   coll_smelt_want_room(module, false);
 }

@@ -45,7 +45,7 @@ OBJ_CLASS_DECLARATION(coll_smelt_module);
 static inline int coll_smelt_me(const coll_smelt_module *module) { return ompi_comm_rank(module->comm); }
 static inline int coll_smelt_size(const coll_smelt_module *module) { return ompi_comm_size(module->comm); }
 
-/* What a collective does with data, as its row of the table says. */
+/* A collective's use of data, as its row of the table says. */
 enum { COLL_SMELT_NOTHING, COLL_SMELT_MOVES, COLL_SMELT_REDUCES };
 extern const unsigned char coll_smelt_data_of[SMELT_COLLECTIVES];
 
@@ -55,9 +55,9 @@ void coll_smelt_let_go(coll_smelt_module *module);
 void coll_smelt_pool_begin(coll_smelt_module *module);
 void coll_smelt_pool_end(void);
 unsigned coll_smelt_groups_alive(void);
-/* What a blocking call does first, where there is anything. Nonblocking ones that are outstanding are completed. A
- * module without a group creates it, on all ranks in the same call, or none. NULL: the lower functions are to be used,
- * as they are while the module is patient with calls of this collective. */
+/* A blocking call's first step. Nonblocking ones that are outstanding are completed. A module without a group creates
+ * it, on all ranks in the same call, or none. NULL: the lower functions are to be used, as they are while the module is
+ * patient with calls of this collective. */
 smelt_group *coll_smelt_catch_up(coll_smelt_module *module, smelt_collective which);
 /* The group, created now if it has not been; NULL: there is none. Blocking. */
 smelt_group *coll_smelt_group_now(coll_smelt_module *module);
@@ -74,7 +74,7 @@ static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, smelt_
   return coll_smelt_catch_up(module, which);
 }
 
-/* What the group's own creation passes on is not the program's. */
+/* A call that the group's own creation passes on is not the program's. */
 static inline void coll_smelt_count_passed_on(const coll_smelt_module *module, smelt_collective which) {
   if (module->state != COLL_SMELT_CREATING) coll_smelt_increment(&coll_smelt_tally.passed_on[which]);
 }

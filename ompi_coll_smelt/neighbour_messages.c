@@ -2,7 +2,7 @@
  * below would not answer as MPI says.
  *
  * In a ring of two, or of one, a rank has the same neighbour below and above, and each sends the other two blocks.
- * What goes up must arrive from below (neighbours.c). Open MPI's blocking forms know that; its nonblocking and
+ * A block that goes up must arrive from below (neighbours.c). Open MPI's blocking forms know that; its nonblocking and
  * persistent ones send the lower block first and receive into the lower one first, so each block arrives in the place
  * of the other (https://github.com/open-mpi/ompi/issues/14430). A group answers rightly, but there is none for a
  * communicator's first calls, nor always later: the answer would depend on the communicator's age. So it is left to
@@ -53,7 +53,7 @@ static int open(coll_smelt_operation *operation) {
                   : MCA_PML_CALL(irecv(part.at, part.count, part.type, peer, m->tag, module->comm, request)));
       m->posted += m->error == OMPI_SUCCESS;
     }
-  return OMPI_SUCCESS; /* what came of it is said when all are over */
+  return OMPI_SUCCESS; /* the outcome is told when all are over */
 }
 
 static bool step(coll_smelt_queued *queued) {
@@ -61,7 +61,7 @@ static bool step(coll_smelt_queued *queued) {
   for (; m->passed < m->posted; ++m->passed) {
     ompi_request_t **request = &m->requests[m->passed];
     if (!REQUEST_COMPLETE(*request)) return false;
-    opal_atomic_rmb(); /* what it brought is read after it was seen to be complete */
+    opal_atomic_rmb(); /* its data are read after it was seen to be complete */
     note(m, ompi_request_wait(request, MPI_STATUS_IGNORE));
   }
   if (m->error != OMPI_SUCCESS) queued->super.super.req_status.MPI_ERROR = m->error;

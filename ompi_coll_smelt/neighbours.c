@@ -1,4 +1,4 @@
-/* Who the neighbours of a communicator are, over grids and graphs.
+/* The neighbours of a communicator, over grids and graphs.
  *
  * The order of the blocks is MPI's: of a grid, dimension after dimension, the one below and the one above; of a graph,
  * that of its edges. Where two ranks have several blocks for each other these are matched in the order of the lists,

@@ -1,4 +1,4 @@
-/* Who the neighbours of a communicator are. */
+/* The neighbours of a communicator. */
 #ifndef COLL_SMELT_NEIGHBOURS_H
 #define COLL_SMELT_NEIGHBOURS_H
 

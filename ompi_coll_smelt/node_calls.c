@@ -26,15 +26,15 @@ static bool prepare(smelt_collective which, coll_smelt_call *call) {
   return which != SMELT_COLLECTIVE_BARRIER && coll_smelt_bytes(call->type, call->count) == 0;
 }
 
-/* What it moves, in bytes. */
+/* The bytes that it moves. */
 static size_t bytes_of(const coll_smelt_nodes *nodes, smelt_collective which, const coll_smelt_call *call) {
   if (which == SMELT_COLLECTIVE_BARRIER) return 0;
   const size_t bytes = coll_smelt_bytes(call->type, call->count);
   return which == SMELT_COLLECTIVE_ALLGATHER ? bytes * (size_t)ompi_comm_size(nodes->comm) : bytes;
 }
-/* Of what is combined. */
+/* Of the operands. */
 static size_t element_of(const coll_smelt_call *call) { return call->op ? call->type->super.size : 0; }
-/* What of it is under way at a time: a long message goes in pieces, but for an allgather's. */
+/* The length that is under way at a time: a long message goes in pieces, but for an allgather's. */
 static size_t piece_of(smelt_collective which, const coll_smelt_call *call, size_t bytes) {
   if (which == SMELT_COLLECTIVE_ALLGATHER) return bytes;
   const size_t longest = element_of(call) > COLL_SMELT_NODES_PIECE ? element_of(call) : COLL_SMELT_NODES_PIECE;

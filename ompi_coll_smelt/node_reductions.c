@@ -51,7 +51,7 @@ static size_t slice_of(const coll_smelt_crossing *c, size_t elements) {
 
 static bool to_all(const coll_smelt_crossing *c) { return c->which == SMELT_COLLECTIVE_ALLREDUCE; }
 static bool receives(const coll_smelt_crossing *c) { return to_all(c) || coll_smelt_crosses_as_root(c); }
-/* Of the carriers: who has the result after step 2. */
+/* Of the carriers: does this one have the result after step 2? */
 static bool carrier_receives(const coll_smelt_crossing *c) { return to_all(c) || coll_smelt_on_root_node(c); }
 
 static int way_of(const coll_smelt_crossing *c) {

@@ -40,7 +40,7 @@ static void wait_for_network(coll_smelt_crossing *c, coll_smelt_slot *slot) {
 static bool is_on_network(coll_smelt_crossing *c, coll_smelt_slot *slot) {
   if (!slot || !slot->request) return false;
   if (!REQUEST_COMPLETE(slot->request)) return true;
-  opal_atomic_rmb(); /* what it brought is read after it was seen to be complete */
+  opal_atomic_rmb(); /* its data are read after it was seen to be complete */
   network_is_over(c, slot);
   return false;
 }

@@ -11,7 +11,7 @@
 
 typedef enum coll_smelt_mode { COLL_SMELT_BLOCKING, COLL_SMELT_ONCE, COLL_SMELT_PERSISTENT } coll_smelt_mode;
 
-/* What a rank that carries a part has of one piece: packed bytes. */
+/* The memory for one piece of a rank that carries a part: packed bytes. */
 typedef struct coll_smelt_slot {
   char *mine;              /* this node's; in the end the result, unless another one is said to be */
   char *all;               /* of a reduction: every node's operands, or every node's part of this leader's slice */
@@ -20,7 +20,7 @@ typedef struct coll_smelt_slot {
   ompi_request_t *request; /* on the network; NULL: nothing */
 } coll_smelt_slot;
 
-/* Of a persistent call: what a leader's component below starts again and again. */
+/* Of a persistent call: calls that a leader's component below starts again and again. */
 enum { COLL_SMELT_MOST_CALLS = 2 };
 
 /* A call under way. */
@@ -91,7 +91,7 @@ static inline size_t coll_smelt_aligned(size_t bytes) { return (bytes + 63) / 64
 
 /* From `root` to all of the node. `i`: of those that are under way together in this stage; -1: alone. */
 void coll_smelt_broadcast_in_node(coll_smelt_crossing *c, int i, const smelt_data *data, size_t bytes, int root);
-/* What an operation of the group returned. */
+/* Notes the result of an operation of the group. */
 static inline void coll_smelt_note_group(coll_smelt_crossing *c, int error) {
   coll_smelt_note(&c->error, coll_smelt_code(error));
 }

@@ -5,15 +5,15 @@
  *   node_barrier.c      all of a node have come; the leaders' barrier; all of a node may go
  *   node_broadcast.c    within the root's node; from its leader to the others; within theirs
  *   node_reductions.c   within each node, to its leader; between the leaders; back
- *   node_allgather.c    within each node; between the leaders; what they have got, within each node
+ *   node_allgather.c    within each node; between the leaders; the leaders' row, within each node
  *   node_stages.c       how these are run, blocking or not
- *   node_calls.c        the calls, and what all ranks must agree on before
+ *   node_calls.c        the calls, and the agreements of all ranks before
  *
  * Such a communicator's module is another one than that of a communicator within one node. Once it has been used for a
- * while, or for a reduction whose bits depend on the order, which must not depend on the communicator's age, the ranks
- * gather who shares a node with whom; where some do, the communicator of each node and that of the leaders are made,
- * and our module on the node's makes its group. All this with the functions saved. Where any node cannot, all ranks
- * step aside.
+ * while, or for a reduction whose bits depend on the order (they must not depend on the communicator's age), the ranks
+ * gather which of them share a node. If some do, the communicator of each node and that of the leaders are made, and
+ * our module on the node's makes its group. All this with the functions saved. Where any node cannot, all ranks step
+ * aside.
  *
  * One rank of each node is one path over the network. A long message is shared out among several, so that all of a node
  * combine and copy: the ranks of the same place on every node are a rail, as many as the smallest node has ranks, four
@@ -23,9 +23,9 @@
  *
  * Where ranks share CPUs it is not always quicker. A rank that waits gives its CPU away, so a call costs as many time
  * slices as ranks wait for each other one after the other: within a node, then its leader for the others, then the
- * others for the leader, where messages from everybody to everybody take as many steps as a tree has levels. And in a
- * row of broadcasts who sends to its node may be no more than the ring of a group ahead (16 messages, or 4 pieces: of
- * more than 280 bytes), where messages of Open MPI's are stored. So some are left to the components below then
+ * others for the leader. Messages from everybody to everybody take as many steps as a tree has levels. And in a row of
+ * broadcasts who sends to its node may be no more than the ring of a group ahead (16 messages, or 4 pieces: of more
+ * than 280 bytes), where messages of Open MPI's are stored. So some are left to the components below then
  * (longest_in_crowd), but no reduction whose bits depend on the order. */
 #include "nodes.h"
 
@@ -84,7 +84,8 @@ void coll_smelt_nodes_let_go(coll_smelt_nodes *nodes) {
   if (nodes->gone) return;
   nodes->gone = true;
   nodes->state = COLL_SMELT_STEPPED_ASIDE;
-  /* As in module.c: what is outstanding now never ends, and the group stays, as there are places that it was told of.
+  /* As in module.c: operations that are outstanding now never end, and the group stays, because there are places that
+   * it was told of.
    */
   if (coll_smelt_abandon(nodes) && nodes->group) module_of_node(nodes)->group = NULL;
   free_hierarchy(nodes);
@@ -165,14 +166,15 @@ static int number(coll_smelt_nodes *nodes, int *lowest, int n) {
   return largest;
 }
 
-/* Fills in who sits where; NULL, or why nothing is gained by going node by node, the same text on all ranks. */
+/* Fills in the ranks' nodes and places; NULL, or why nothing is gained by going node by node, the same text on all
+ * ranks. */
 static const char *find_seats(coll_smelt_nodes *nodes, int *largest) {
   const int n = ompi_comm_size(nodes->comm);
   int *lowest = malloc((size_t)n * sizeof *lowest);
   nodes->seats = malloc((size_t)n * sizeof *nodes->seats);
   nodes->before = malloc(((size_t)n + 1) * sizeof *nodes->before);
   int mine = lowest && nodes->seats && nodes->before ? lowest_on_my_node(nodes->comm) : -1;
-  /* Who has no memory cannot take part in the allgather, so that is asked first. */
+  /* A rank without memory cannot take part in the allgather, so that is asked first. */
   int64_t all_have = mine >= 0;
   const bool agreed = lower_minimum(nodes, &all_have, 1) == OMPI_SUCCESS && all_have;
   const bool gathered = agreed && nodes->lower.allgather(&mine, 1, &ompi_mpi_int.dt, lowest, 1, &ompi_mpi_int.dt,
@@ -346,7 +348,8 @@ bool coll_smelt_nodes_may_keep(coll_smelt_nodes *nodes, smelt_collective which, 
   if (!coll_smelt_is_of_program(nodes->comm, &nodes->used_by)) return false;
   if (nodes->state == COLL_SMELT_UNUSED) create(nodes);
   if (!may_be_outstanding(nodes, which, ordered, bytes, element)) return false;
-  /* What is outstanding calls the leaders' component when its turn comes, which must be before us on all of them. */
+  /* An outstanding operation calls the leaders' component when its turn comes, which must be before us on all of
+   * them. */
   coll_smelt_drain_lane(&nodes->lane, 0);
   return true;
 }

@@ -55,7 +55,7 @@ void coll_smelt_nodes_let_go(coll_smelt_nodes *nodes);
  * communicate. */
 bool coll_smelt_nodes_may_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes);
 /* The same of a nonblocking call, in one piece, with elements of that size (0: there are none): never communicates, so
- * what is not known yet is left to the next blocking call. */
+ * facts that are not known yet are left to the next blocking call. */
 bool coll_smelt_nodes_may_begin(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes,
                                 size_t element);
 /* The same of a persistent request, which may communicate. */
@@ -79,7 +79,7 @@ static inline size_t coll_smelt_part_length(size_t amount, int rails, int i) {
   return coll_smelt_part_at(amount, rails, i + 1) - coll_smelt_part_at(amount, rails, i);
 }
 
-/* What remains of a call that goes on after a failure, so that the others do not wait: its first one, and its code. */
+/* Keeps the code of a call's first failure. The call goes on after it, so that the others do not wait. */
 static inline void coll_smelt_note(int *first, int error) {
   if (*first == OMPI_SUCCESS) *first = error;
 }

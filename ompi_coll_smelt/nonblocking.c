@@ -7,7 +7,7 @@
  *   long messages      need memory that may be refused; the first nonblocking one has the next blocking call ask for it
  *
  * The persistent forms may wait for others when they are made, so they do both there and then, for a group of their own
- * each: ranks make them in the same order, but may start them in different ones (MPI 4.0, 6.13), and nothing that comes
+ * each. Ranks make them in the same order, but may start them in different ones (MPI 4.0, 6.13), and no call that comes
  * in between must wait for them. */
 #include "nonblocking.h"
 
@@ -38,7 +38,7 @@ static smelt_group *group_for(coll_smelt_module *module, size_t bytes, size_t el
   if (element > smelt_group_element_limit(module->group)) return NULL;
   smelt_group *group = coll_smelt_group_apart(module);
   if (!group) return NULL;
-  if (!has_room(group, bytes)) (void)smelt_group_prepare(group); /* what came of it, smelt_group_start_limit tells */
+  if (!has_room(group, bytes)) (void)smelt_group_prepare(group); /* smelt_group_start_limit tells the outcome */
   if (has_room(group, bytes)) return group;
   coll_smelt_group_free(group);
   return NULL;
@@ -89,7 +89,7 @@ static coll_smelt_operation *operation_of(coll_smelt_module *module, smelt_colle
   return operation;
 }
 
-/* Of what is combined; a group has a limit for it. */
+/* Of the operands; a group has a limit for it. */
 static size_t element_of(smelt_collective which, const coll_smelt_call *call) {
   return coll_smelt_data_of[which] == COLL_SMELT_REDUCES ? call->type->super.size : 0;
 }

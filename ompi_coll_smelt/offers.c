@@ -1,8 +1,9 @@
 /* The life of a module, within one machine (module.c) and over several nodes (nodes.c).
  *
  *   1. made when its communicator is (component.c decides for which), with our functions
- *   2. enabled, in order of rising priority: what the communicator has then is the next lower component's, and is
- *      saved; MPI_COMM_WORLD's is when MPI begins, and makes the job's pool if all of the job is on this node
+ *   2. enabled, in order of rising priority: the functions that the communicator has then are the next lower
+ *      component's, and are saved; MPI_COMM_WORLD's is enabled when MPI begins, and makes the job's pool if all of the
+ *      job is on this node
  *   3. used: it makes its group, or all ranks step aside
  *   4. disabled or destroyed: all that it holds is released
  *

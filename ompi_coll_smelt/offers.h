@@ -1,4 +1,4 @@
-/* What the component offers for a communicator: a module. */
+/* The component's offer for a communicator: a module. */
 #ifndef COLL_SMELT_OFFERS_H
 #define COLL_SMELT_OFFERS_H
 

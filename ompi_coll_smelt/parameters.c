@@ -1,6 +1,6 @@
 /* Smelt's settings as MCA parameters. Every row of Smelt's table that processes read becomes coll_smelt_<name>, with
- * the value in force as its default; what the user set by Open MPI's means (command line, files, OMPI_MCA_*) is handed
- * on as text, so that the table's own checks and messages hold for it too. */
+ * the value in force as its default. A value that the user set by Open MPI's means (command line, files, OMPI_MCA_*) is
+ * handed on as text, so that the table's own checks and messages hold for it, too. */
 #include "parameters.h"
 
 #include "opal/mca/base/mca_base_var.h"

@@ -1,4 +1,4 @@
-/* What the user set: Smelt's settings as MCA parameters. */
+/* The user's settings: Smelt's settings as MCA parameters. */
 #ifndef COLL_SMELT_PARAMETERS_H
 #define COLL_SMELT_PARAMETERS_H
 

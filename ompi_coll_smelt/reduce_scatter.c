@@ -12,7 +12,7 @@ static size_t own_count(const coll_smelt_terms *terms, const coll_smelt_module *
   return terms->counts ? terms->counts[coll_smelt_me(module)] : (size_t)call->count;
 }
 
-/* Memory for what has no place in the program's: the row, where it has gaps, and the result. */
+/* Memory for data that have no place in the program's: the row, if it has gaps, and the result. */
 static bool find_room(coll_smelt_terms *terms, size_t row, size_t own, bool gaps) {
   const size_t bytes = (gaps ? row : 0) + own;
   terms->packed = aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);

@@ -1,4 +1,4 @@
-/* What collectives that combine operands have in common. */
+/* The part that collectives that combine operands have in common. */
 #ifndef COLL_SMELT_REDUCTION_H
 #define COLL_SMELT_REDUCTION_H
 
@@ -27,7 +27,7 @@ static inline void coll_smelt_close_reduction(coll_smelt_terms *terms) {
   coll_smelt_fold_close(&terms->fold);
 }
 
-/* MPI_Allreduce, MPI_Scan and MPI_Exscan differ in who receives, and in the group's function. */
+/* MPI_Allreduce, MPI_Scan and MPI_Exscan differ in the receivers, and in the group's function. */
 #define COLL_SMELT_REDUCTION_FOR_ALL(name)                                                                            \
   size_t coll_smelt_prepare_##name(const coll_smelt_module *module, coll_smelt_call *call) {                          \
     return (void)module, coll_smelt_operand_bytes(call);                                                              \

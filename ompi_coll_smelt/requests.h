@@ -1,5 +1,5 @@
-/* A nonblocking collective as a request of Open MPI's: what the program said, what must live until it is complete, and
- * its place in a lane. */
+/* A nonblocking collective as a request of Open MPI's: the program's call, the memory that must live until it is
+ * complete, and its place in a lane. */
 #ifndef COLL_SMELT_REQUESTS_H
 #define COLL_SMELT_REQUESTS_H
 
@@ -23,7 +23,7 @@ struct coll_smelt_operation {
   coll_smelt_lane own;            /* where it has one of its own */
   smelt_collective which;
   coll_smelt_call call;
-  coll_smelt_exchange exchange; /* what `call` points to, where it does */
+  coll_smelt_exchange exchange; /* the lists that `call` points to, if it does */
   smelt_group *group;           /* the module's; a persistent request's own */
   bool begun;                   /* given to the group */
   smelt_request request;        /* then */

@@ -31,7 +31,7 @@ static const char *name_of(const struct ompi_communicator_t *comm) {
   return comm->c_name[0] ? comm->c_name : "unnamed communicator";
 }
 
-/* One line: what serves which sizes. */
+/* One line: which method serves which sizes. */
 static void say_collective(const struct ompi_communicator_t *comm, const smelt_group *group,
                            smelt_collective collective, const char *name) {
   char line[400], table[600] = "";

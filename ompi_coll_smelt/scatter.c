@@ -7,8 +7,8 @@ static size_t bytes_of(const coll_smelt_call *call) {
                          : coll_smelt_bytes(call->type, call->count);
 }
 
-/* Elsewhere than on the root MPI says nothing of what is sent, and in place nothing of what is received there. A start
- * may be refused for the length of the whole row that is sent. */
+/* Elsewhere than on the root MPI says nothing of the data to send, and in place nothing of the root's data to receive.
+ * A start may be refused for the length of the whole row that is sent. */
 size_t coll_smelt_prepare_scatter(const coll_smelt_module *module, coll_smelt_call *call) {
   if (!coll_smelt_is_root(module, call))
     call->send = NULL, call->send_count = 0, call->send_type = NULL;

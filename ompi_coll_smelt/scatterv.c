@@ -2,7 +2,8 @@
  * by: nonblocking ones are served where there is memory for any. */
 #include "blocks.h"
 
-/* Elsewhere than on the root MPI says nothing of what is sent, and in place nothing of what is received there. */
+/* Elsewhere than on the root MPI says nothing of the data to send, and in place nothing of the root's data to
+ * receive. */
 size_t coll_smelt_prepare_scatterv(const coll_smelt_module *module, coll_smelt_call *call) {
   if (!coll_smelt_is_root(module, call))
     call->send = NULL, call->send_type = NULL;

@@ -1,5 +1,6 @@
-/* What a rank says at its end: to the smelt run above it (SMELT_STATS_FILE), which makes one line of what all ranks
- * say, or else to people (SMELT_STATS=1), by one rank. The beginning is told, too: a rank that is killed has no end. */
+/* A rank's account at its end: to the smelt run above it (SMELT_STATS_FILE), which makes one line of all ranks'
+ * accounts, or else to people (SMELT_STATS=1), by one rank. The beginning is told, too: a rank that is killed has no
+ * end. */
 #include "stats.h"
 
 #include "counters.h"
@@ -15,7 +16,7 @@
 /* Written where a communicator is made: by one thread, or under Open MPI's own lock. */
 static int ranks, rank;         /* of the largest communicator */
 static const char *why_refused; /* the last reason why one was not served */
-static bool begun;
+static bool begun;              /* the file has been told of the beginning */
 
 static const char *const names[SMELT_COLLECTIVES] = {
 #define SMELT_COLLECTIVE(NAME, name, mpi, ...) [SMELT_COLLECTIVE_##NAME] = #mpi,

@@ -1,4 +1,4 @@
-/* What a rank says at its end. */
+/* A rank's account at its end. */
 #ifndef COLL_SMELT_STATS_H
 #define COLL_SMELT_STATS_H
 

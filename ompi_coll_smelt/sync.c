@@ -1,10 +1,10 @@
-/* What follows a communicator's collectives, as far as the program says so: the info key smelt_sync, "loose" (the next
- * one) or "strict" (a barrier), given to MPI_Comm_dup_with_info, MPI_Comm_split_type and the like, or to
- * MPI_Comm_set_info before the communicator's first calls.
+/* The program's word on what follows a communicator's collectives: the info key smelt_sync, "loose" (the next one) or
+ * "strict" (a barrier), given to MPI_Comm_dup_with_info, MPI_Comm_split_type and the like, or to MPI_Comm_set_info
+ * before the communicator's first calls.
  *
- * Open MPI keeps of MPI_Comm_set_info only what somebody has subscribed to, and stores what the subscriber makes of it.
- * The key is looked at once, when the communicator's group is made: that is the place where all ranks compare what they
- * have been told. Later it has no effect, which is said to who asks for lines. */
+ * Open MPI keeps of MPI_Comm_set_info only keys that somebody has subscribed to, and stores the subscriber's answer.
+ * The key is looked at once, when the communicator's group is made: there all ranks compare the values that they have
+ * been told. Later the key has no effect, and a user who asks for lines is told so. */
 #include "sync.h"
 
 #include "ompi/communicator/communicator.h"
@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { kRoom = 16 };
+enum { kRoom = 16 }; /* for the longest value that means something, "strict" */
 static char key[] = "smelt_sync", nothing[] = "";
 
 static smelt_sync sync_of(const char *text) {

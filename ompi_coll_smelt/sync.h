@@ -1,4 +1,4 @@
-/* The info key smelt_sync: what follows a communicator's collectives. */
+/* The info key smelt_sync: the call that follows a communicator's collectives. */
 #ifndef COLL_SMELT_SYNC_H
 #define COLL_SMELT_SYNC_H
 
@@ -6,7 +6,7 @@
 
 #include <smelt/group.h>
 
-/* What it says of this communicator; AUTO: nothing. */
+/* Its value for this communicator; AUTO: none. */
 smelt_sync coll_smelt_sync_of(const struct ompi_communicator_t *comm);
 /* Puts what it says of this communicator into `info`, for one that is made of it. */
 void coll_smelt_hand_sync_on(const struct ompi_communicator_t *comm, opal_info_t *info);

@@ -1,4 +1,4 @@
-/* Counts of what was served, for MPI_T and for the end of the job. */
+/* Counts of the messages served, for MPI_T and for the end of the job. */
 #ifndef PML_SMELT_COUNTERS_H
 #define PML_SMELT_COUNTERS_H
 

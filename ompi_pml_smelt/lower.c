@@ -1,4 +1,4 @@
-/* What stands below us, and what we are: written by component.c, read by all. */
+/* The PML below us, and our own: written by component.c, read by all. */
 #include "lower.h"
 
 mca_pml_base_module_t pml_smelt_lower;

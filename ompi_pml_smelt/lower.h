@@ -1,4 +1,4 @@
-/* The PML that Open MPI elected: what Smelt does not serve goes on to it. */
+/* The PML that Open MPI elected: messages that Smelt does not serve go on to it. */
 #ifndef PML_SMELT_LOWER_H
 #define PML_SMELT_LOWER_H
 

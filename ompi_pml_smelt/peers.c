@@ -31,7 +31,7 @@
 bool pml_smelt_nodes;
 char *pml_smelt_network;
 
-enum { kAnswerSeconds = 20 };
+enum { kAnswerSeconds = 20 }; /* docs/mpi.md: for two nodes to reach each other over their rails */
 
 static struct {
   int (*open)(const char *, const smelt_rail_options *, smelt_rails **);

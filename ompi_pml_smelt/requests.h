@@ -41,7 +41,7 @@ static inline pml_smelt_request *pml_smelt_request_of(smelt_transfer *transfer) 
 }
 OBJ_CLASS_DECLARATION(pml_smelt_request);
 
-/* What requests of a kind do when they are started again, and when a program cancels them. */
+/* The functions of requests of a kind, for starting them again and for cancelling them. */
 typedef struct pml_smelt_acts {
   int (*start_send)(pml_smelt_request *request);
   int (*start_receive)(pml_smelt_request *request);

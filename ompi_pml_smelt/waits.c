@@ -8,7 +8,7 @@
 
 #include "requests.h"
 
-enum { kAtOnce = 64 };
+enum { kAtOnce = 64 }; /* transfers, on the stack */
 
 static ompi_request_fns_t stock;
 static bool replaced;

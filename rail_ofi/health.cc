@@ -20,11 +20,11 @@
 // the whole patience no link was up and no kernel said that it is there; while one says so, it is waited for.
 //
 // The canary. It looks at spans of 10 ms and more in which a link always has something under way, and compares the
-// times at which bytes arrive with the curve's: after so many bytes the next ones should take as much longer as a
+// times at which bytes arrive with the curve's. After so many bytes the next ones should take as much longer as a
 // message that is so much longer does. (By the bandwidth of long messages, a distant rail, on which TCP begins slowly,
 // seemed four times slower than it was, and was left out.) News comes at once or half a millisecond late, so nothing
 // shorter tells. The middle of the last five such spans says how many times slower than sampled the link is, if that is
-// more than a quarter; if nothing was measured for a second the word fades, so that a link that nobody uses any more
+// more than a quarter. If nothing was measured for a second, the word fades, so that a link that nobody uses any more
 // gets another chance.
 //
 // After a pause TCP begins anew (core/rail/finish.cc), which on a distant rail is most of a message's time. Its window
@@ -39,7 +39,7 @@
 namespace smelt::rail_ofi {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kMs = 1'000'000;  // in ns
 // Greetings. A link that is down is greeted again, after a wait that doubles.
 constexpr int64_t kFirstHello = 20 * kMs;  // a peer that starts with us is met at once
 constexpr int64_t kLastHello = 500 * kMs;  // one that is back is met within that; two packets a second cost nothing
@@ -55,7 +55,7 @@ constexpr int64_t kNoPong = 200 * kMs;     // more, for the answers to the first
 // The canary.
 constexpr uint64_t kSpanBytes = 128 << 10;  // of a span: twice what tbf lets through at once by default
 constexpr double kDrift = 1.25;             // times as slow as sampled: less is what a calm network varies by
-constexpr double kSlowest = 1000;           // what a span can say: one stall must not outlive its fading
+constexpr double kSlowest = 1000;           // the most that a span can say: one stall must not outlive its fading
 constexpr double kFastest = 0.25;           // ... and bytes that had waited arrive together
 constexpr int64_t kFade = 1000 * kMs;       // without a span, half of the word is forgotten
 constexpr double kMostUs = 1e7;             // a curve is believed for waits up to this

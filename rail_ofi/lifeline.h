@@ -31,11 +31,11 @@ class Lifeline {
  private:
   Word lose(int64_t now);
 
-  int fd_ = -1;
-  bool there_ = false;
-  int64_t next_ = 0;   // when it is worth to look again
-  int64_t asked_ = 0;  // when the connection was begun
-  Word last_ = Word::kUnknown;
+  int fd_ = -1;                 // the connection; -1: none
+  bool there_ = false;          // it is established
+  int64_t next_ = 0;            // when it is worth to look again
+  int64_t asked_ = 0;           // when the connection was begun
+  Word last_ = Word::kUnknown;  // the last answer
 };
 
 }  // namespace smelt::rail_ofi

@@ -18,7 +18,7 @@
 namespace smelt::rail_ofi {
 namespace {
 
-constexpr uint32_t kDefaultPatienceMs = 60'000;
+constexpr uint32_t kDefaultPatienceMs = 60'000;  // smelt_rail_options: a minute
 
 int read_file(const char* path, PackedNetwork* network) {
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -330,6 +330,7 @@ int smelt_rail_info(const smelt_rails* rails, uint32_t peer, uint32_t i, smelt_r
 
 void smelt_rails_close(smelt_rails* rails) {
   if (!rails) return;
+  // For goodbyes; for messages that were sent (smelt/rail.h).
   constexpr int64_t kByeNs = 300'000'000, kLongestNs = 5'000'000'000;
   int64_t patience = int64_t{rails->options.patience_ms} * 1'000'000;
   if (patience > kLongestNs) patience = kLongestNs;

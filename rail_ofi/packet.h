@@ -16,7 +16,7 @@
 
 namespace smelt::rail_ofi {
 
-inline constexpr uint32_t kProtocol = 1;
+inline constexpr uint32_t kProtocol = 1;              // of the packets below: peers of another are refused
 inline constexpr uint32_t kPacketMagic = 0x534d4c52;  // "SMLR"; another byte order is another magic
 inline constexpr uint32_t kPacketBytes = kRailPacket;
 

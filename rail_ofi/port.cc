@@ -144,7 +144,7 @@ int Port::receive(void* buffer, size_t bytes, void* context) {
 }
 
 uint32_t Port::poll(Event* events, uint32_t room) {
-  constexpr uint32_t kMost = 16;
+  constexpr uint32_t kMost = 16;  // as many as progress() asks for
   fi_cq_msg_entry entries[kMost];
   const ssize_t count = ::fi_cq_read(queue_, entries, room < kMost ? room : kMost);
   if (count > 0) {

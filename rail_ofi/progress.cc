@@ -77,7 +77,7 @@ void progress(smelt_rails& rails) {
     OneRail& rail = rails.rail[r];
     if (!is_due && rails.now - rail.happened > kQuietNs && rails.now - rail.looked < kPauseNs) continue;
     rail.looked = rails.now;
-    constexpr uint32_t kAtATime = 16;
+    constexpr uint32_t kAtATime = 16;  // events, on the stack
     Event events[kAtATime];
     uint32_t taken = 0, count = 0;
     do {

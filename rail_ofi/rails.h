@@ -36,10 +36,10 @@ inline constexpr uint32_t kMessages = 1024;       // of one direction that are n
 inline constexpr int64_t kWindowNs = 40'000'000;  // so long in advance a link is given packets
 inline constexpr uint32_t kPostedReceives = 64;   // of each rail: a window of a fast one is read in a few turns
 inline constexpr int64_t kSpanNs = 10'000'000;    // the span that the canary measures, while nobody is away for as long
-inline constexpr uint32_t kSpans = 5;
-inline constexpr double kSegment = 1448;  // bytes of TCP's, on Ethernet
+inline constexpr uint32_t kSpans = 5;             // of which the canary takes the median
+inline constexpr double kSegment = 1448;          // bytes of TCP's, on Ethernet
 inline constexpr uint32_t kRanges = 6;
-inline constexpr uint32_t kPeerSlots = 2 * SMELT_RAIL_PEERS;
+inline constexpr uint32_t kPeerSlots = 2 * SMELT_RAIL_PEERS;  // of the hash table: half of it stays free
 static_assert(SMELT_RAIL_PEERS < UINT16_MAX);
 
 struct Link;

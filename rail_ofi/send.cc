@@ -16,7 +16,8 @@ namespace smelt::rail_ofi {
 namespace {
 
 constexpr uint32_t kFewestInWindow = 4;  // packets: a slow link must not stand still until news of one comes
-constexpr uint32_t kSmallUnderWay = 2;   // packets that are not full, with libfabric: what comes meanwhile is joined
+constexpr uint32_t kSmallUnderWay = 2;   // packets that are not full, with libfabric: messages that come meanwhile are
+                                         // joined
 constexpr uint32_t kMostJoined = 64;     // messages in a packet
 // An answer that goes by the link by which the question came tells that it arrived, too; by another one, the news need
 // a packet of their own soon. Two equal rails would alternate, because data in flight count against a rail.
@@ -207,10 +208,10 @@ Link* last_to_finish(const smelt_rails& rails, Peer& peer, const Link& but) {
   return last;
 }
 
-// What the next packet carries: parts of the first runs of a queue.
+// The next packet's contents: parts of the first runs of a queue.
 struct Batch {
   Queue* from = nullptr;
-  Link* owner = nullptr;  // of that queue; nullptr: the peer's own, of what has no link
+  Link* owner = nullptr;  // of that queue; nullptr: the peer's own, of messages without a link
   bool tail = false;      // the part is the run's end, and not its beginning
   uint32_t count = 0;     // of parts; 0: nothing (now)
   Part parts[kMostJoined];

@@ -39,7 +39,7 @@ using namespace smelt::agree;
 
 namespace {
 
-constexpr const char* kKind = "ump";
+constexpr const char* kKind = "ump";          // of the edges' queues: a pair each
 constexpr size_t kHeader = sizeof(uint64_t);  // of a message: 16 bits of the sender, above them 48 of the number
 static_assert(SMELT_ATOMIC_BROADCAST_SLOT + kHeader == SMELT_QUEUE_SLOT);
 static_assert(SMELT_ATOMIC_BROADCAST_ALIGNMENT == int{SMELT_QUEUE_ALIGNMENT} && kLineBytes <= SMELT_QUEUE_ALIGNMENT);

@@ -123,7 +123,7 @@ void look_after_holder(Member& member, int64_t now) {
 }
 
 int wait_to_send(Member& member) {
-  constexpr int kFirstReceive = 2;
+  constexpr int kFirstReceive = 2;  // no errno: ends the wait, and becomes -EAGAIN
   const auto look = [&member] {
     if (is_out(member)) return -ESTALE;
     survey(member);

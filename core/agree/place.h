@@ -71,7 +71,7 @@ int shape_of_place(const Protocol& protocol, const void* memory, size_t bytes, S
 // Takes a member's part of it: fills in `member`, whose arena has kMemberArena bytes for that. -EINVAL: no such member;
 // -EPROTO: no tree; -EBUSY: it is taken.
 int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeout_ns, Member* member);
-inline constexpr size_t kMemberArena = 2 * SMELT_MAX_PARTICIPANTS + 64;
+inline constexpr size_t kMemberArena = 2 * SMELT_MAX_PARTICIPANTS + 64;  // a list of children, and padding
 
 // Leaves it, and unmaps its memory where that is to be unmapped.
 void leave_place(Member* member);

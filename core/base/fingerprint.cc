@@ -1,9 +1,9 @@
 // The machine's fingerprint: a hash over CPU identification, microcode, kernel and topology.
 //
-// Every process that uses a profile computes it at start, so it must be cheap on the largest machines: CPUID (or
-// MIDR, or the first block of /proc/cpuinfo), uname, and the kernel's aggregate lists (which CPUs are online, which
-// belong to each node, which share caches with CPU 0) instead of three files for each of 256 CPUs. Frequencies are left
-// out: they change from moment to moment.
+// Every process that uses a profile computes it at start, so it must be cheap on the largest machines. It is made of
+// CPUID (or MIDR, or the first block of /proc/cpuinfo), uname, and the kernel's aggregate lists (which CPUs are online,
+// which belong to each node, which share caches with CPU 0), instead of three files for each of 256 CPUs. Frequencies
+// are left out: they change from moment to moment.
 #include "base/fingerprint.h"
 
 #include <atomic>
@@ -121,7 +121,7 @@ uint64_t compute_fingerprint() {
   return hash ? hash : 1;  // 0 means "any machine"
 }
 
-std::atomic<uint64_t> known_fingerprint{0};
+std::atomic<uint64_t> known_fingerprint{0};  // 0: not computed yet
 
 }  // namespace
 

@@ -13,7 +13,7 @@ void log_line(const char* format, ...) {
   const int saved_errno = errno;  // the host program's, not ours to change
   const os::NoCancellation no_cancellation;
   char line[1024] = "smelt: ";
-  constexpr int kPrefix = 7;
+  constexpr int kPrefix = 7;  // "smelt: "
   va_list arguments;
   va_start(arguments, format);
   int length = std::vsnprintf(line + kPrefix, sizeof line - kPrefix - 1, format, arguments);

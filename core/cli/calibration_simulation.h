@@ -8,7 +8,7 @@
 namespace smelt {
 
 struct SimulationArguments {
-  std::string machine;       // whatever read_machine_file takes
+  std::string machine;       // as read_machine_file takes it
   double noise_percent = 5;  // SimulationSettings, in the units of the command line
   double outliers_percent = 1;
   double drift_percent = 0;          // per simulated second

@@ -1,5 +1,5 @@
-// What the parser's own checks let through: "nan" is in no range and outside of none, and a number that does not fit is
-// cut off at the largest that does.
+// Checks for numbers that the parser's own checks let through: "nan" is in no range and outside of none, and a number
+// that does not fit is cut off at the largest that does.
 #pragma once
 
 #include <CLI/CLI.hpp>

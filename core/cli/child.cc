@@ -19,7 +19,7 @@
 namespace smelt {
 namespace {
 
-// Never returns. What it tells through `said`: when it began, and, where execvp came back, why.
+// Never returns. It tells through `said` when it began, and, if execvp came back, why.
 [[noreturn]] void become(const ChildPlan& plan, int said) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (plan.apart) ::setsid();
@@ -80,7 +80,7 @@ Child start_child(const ChildPlan& plan) {
 }
 
 int cannot_execute(const std::string& name, int error) {
-  // ENOENT with the file there: its interpreter is what is missing.
+  // ENOENT with the file there: its interpreter is missing.
   if (const std::string program = find_program(name); error == ENOENT && !program.empty()) {
     warn(fmt::format("{}: its interpreter or loader does not exist; see 'file {}'", name, program));
     return kExitNoExecute;

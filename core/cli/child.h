@@ -17,7 +17,7 @@ struct ChildPlan {
   std::vector<EnvironmentChange> changes;
   bool apart = false;                 // in a session of its own, without a terminal: a signal to -pid ends all of it
   const sigset_t* signals = nullptr;  // held back in it; nullptr: those that are held back here
-  int in = -1, out = -1, err = -1;    // what it has for standard input, output and error; -1: ours
+  int in = -1, out = -1, err = -1;    // its standard input, output and error; -1: ours
 };
 
 struct Child {

@@ -9,8 +9,9 @@
 // Measured under 1.5 CPUs with 2 threads in place of 1 (conjugate gradients; OpenBLAS): 1.4 and 1.0 times as fast on a
 // quiet machine, 0.9 and 0.75 on another day.
 //
-// Where there is a quota, what other processes of the same group want comes off. Of a job of MPI the ranks share that.
-// What the user has set is only ever lowered. Programs that ask for a number of threads in a call or a clause get it.
+// If there is a quota, the CPUs that other processes of the same group want come off. The ranks of an MPI job share the
+// rest. The user's own settings are only ever lowered. Programs that ask for a number of threads in a call or a clause
+// get it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@
 
 namespace smelt {
 
-// What was seen of the place.
+// The CPUs, quota and load that were seen.
 struct Room {
   uint32_t cpus = 1;               // of the affinity mask
   uint32_t quota_thousandths = 0;  // of the tightest group above, in thousandths of a CPU; 0: none

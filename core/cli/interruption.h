@@ -1,6 +1,6 @@
 // Ctrl-C and SIGTERM while something is measured or searched that takes its time.
 //
-// The first one asks: what is running stops soon, and says itself what there is and how to go on. Where nobody asks any
+// The first one asks: the running work stops soon, and says itself what there is and how to go on. If nobody asks any
 // more, and for the second one, the process says its text and leaves at once: threads and processes that measure hold
 // nothing and end with it.
 #pragma once

@@ -21,7 +21,7 @@
 namespace smelt {
 namespace {
 
-// Of a pattern: what it serves. False: the registry's patterns do not.
+// Of a pattern: the operation that it serves. False: the registry's patterns do not serve it.
 bool operation_of(const MeasuredRow& row, Operation* out) {
   for (const Operation op : {Operation::kBroadcast, Operation::kReduce, Operation::kBarrier})
     if (std::strcmp(row.operation->name, operation_name(op)) == 0) {

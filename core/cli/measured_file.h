@@ -1,4 +1,5 @@
-// Files of measurements that others took: what trees and patterns took on a machine, and what the models make of them.
+// Files of measurements that others took: the times of trees and patterns on a machine, and the models' figures for
+// them.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ bool read_at(std::ifstream& file, uint64_t offset, T* out) {
   return static_cast<bool>(file.read(reinterpret_cast<char*>(out), sizeof *out));
 }
 
-// What an executable says to its loader.
+// An executable's demands on its loader.
 template <typename Header, typename Segment, typename Dynamic>
 struct Elf {
   std::ifstream& file;
@@ -76,7 +76,7 @@ struct Elf {
       }
       for (const uint64_t name : at) {
         char text[256] = "";
-        read_at(file, strings + name, &text);  // short at the end of the file: what there is, then zeros
+        read_at(file, strings + name, &text);  // short at the end of the file: the bytes that are there, then zeros
         names.emplace_back(text, strnlen(text, sizeof text));
       }
     }
@@ -86,7 +86,7 @@ struct Elf {
 using Elf64 = Elf<Elf64_Ehdr, Elf64_Phdr, Elf64_Dyn>;
 using Elf32 = Elf<Elf32_Ehdr, Elf32_Phdr, Elf32_Dyn>;
 
-// ELFCLASS64, ELFCLASS32, or ELFCLASSNONE for what is no ELF file.
+// ELFCLASS64, ELFCLASS32, or ELFCLASSNONE for a file that is no ELF file.
 unsigned char elf_class(std::ifstream& file) {
   unsigned char ident[EI_NIDENT] = {};
   if (!read_at(file, 0, &ident) || std::memcmp(ident, ELFMAG, SELFMAG) != 0) return ELFCLASSNONE;
@@ -191,7 +191,7 @@ std::string sanitizer_runtime(const std::string& program) {
 std::string preload_obstacle(const std::string& program) {
   std::ifstream file(program, std::ios::binary);
   const unsigned char kind = elf_class(file);
-  if (kind == ELFCLASSNONE) return "";  // a script: what it starts counts
+  if (kind == ELFCLASSNONE) return "";  // a script: the program that it starts counts
   struct stat status {};
   if (::stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)))
     return "it runs with another user's rights";

@@ -26,7 +26,7 @@ std::string find_messages_component();
 std::string preload_value(const char* before, const std::string& shims, const std::string& sanitizer);
 
 // The library that holds AddressSanitizer's runtime, as this program names it; "" when it needs none, or has it inside,
-// and so before all libraries. What a wrapper (mpirun, sh) starts is not looked at.
+// and so before all libraries. A program that a wrapper (mpirun, sh) starts is not looked at.
 std::string sanitizer_runtime(const std::string& program);
 
 // `path` (folders with colons between) without those that hold Smelt's collectives for Open MPI, or, `messages`, its

@@ -67,7 +67,7 @@ std::string messages_to_use(const RunChoice& choice) {
   return "";
 }
 
-// With --networks: what follows from the sampled ones, where they are still those of this machine.
+// With --networks: the parameters that follow from the sampled ones, if they are still those of this machine.
 std::vector<Parameter> network_parameters(const RunChoice& choice) {
   if (!choice.networks) return {};
   try {

@@ -1,5 +1,5 @@
-// What smelt run puts in front of a program and under Open MPI, by its options: shims, components, parameters. smelt
-// try and smelt env do the same.
+// The parts that smelt run puts in front of a program and under Open MPI, by its options: shims, components,
+// parameters. smelt try and smelt env do the same.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What smelt run changes in a program's environment, so that the loader and Open MPI find Smelt, or no longer do.
+// The changes of smelt run to a program's environment, so that the loader and Open MPI find Smelt, or no longer do.
 #pragma once
 
 #include <optional>
@@ -24,13 +24,13 @@ struct RunParts {
   std::vector<EnvironmentChange> threads = {};  // of --fit
 };
 
-// Against the environment as it is. Parts that are "" are taken away where an earlier smelt run put them; what the user
-// set stays: other libraries and folders, a priority; and messages that he or an outer smelt run has asked for, unless
-// there is no `component` either.
+// Against the environment as it is. Parts that are "" are taken away where an earlier smelt run put them. The user's
+// own settings stay: other libraries and folders, a priority; and messages that the user or an outer smelt run has
+// asked for, unless there is no `component` either.
 std::vector<EnvironmentChange> run_environment(const RunParts& parts);
 
 // The variable by which the user has said something else about Open MPI's use of networks, "" for none. All parameters
-// are set or none: his choice of interfaces does not go with what was sampled on others.
+// are set or none: a user's choice of interfaces does not go with samples of others.
 std::string users_network_variable(const std::vector<Parameter>& networks);
 
 // As one would type it before a command, with a blank at the end; "" for no changes.

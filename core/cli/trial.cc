@@ -34,7 +34,7 @@ std::string interval_text(const MedianInterval& interval) {
   return fmt::format("({}-{})", ratio_text(interval.low), ratio_text(interval.high));
 }
 
-// What may have slowed the program down, or have blurred the comparison, as far as it was seen.
+// Circumstances that may have slowed the program down, or have blurred the comparison, as far as they were seen.
 std::vector<std::string> disturbances(const Circumstances& seen) {
   std::vector<std::string> found;
   if (seen.throttled > 0)
@@ -127,7 +127,7 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
   }
   if (low > 1 && ratio >= 1 + kNoticed) {
     verdict.kind = VerdictKind::kFaster;
-    verdict.reasons = disturbances(seen);  // what is told is told of that moment
+    verdict.reasons = disturbances(seen);  // the reasons are those of that moment
     verdict.text = fmt::format("keep it: {} times as fast {}", ratio_text(ratio), around);
   } else if (high < 1 && ratio <= 1 - kNoticed) {
     verdict.kind = VerdictKind::kSlower;

@@ -1,9 +1,10 @@
 // smelt try, but for running anything: from the times of pairs of runs to a verdict in words.
 //
-// The measure is the ratio of wall times within a pair, stock / Smelt: what moves slowly (another placement of virtual
-// CPUs, a neighbour that comes and goes) moves both. Of these ratios the median is told, with an interval that holds
-// the true median with the said confidence whatever their distribution is: between two order statistics that lie alike
-// from both ends, by the binomial distribution (David & Nagaraja, "Order Statistics", 2003, section 7.1).
+// The measure is the ratio of wall times within a pair, stock / Smelt: a disturbance that moves slowly (another
+// placement of virtual CPUs, a neighbour that comes and goes) moves both. Of these ratios the median is told, with an
+// interval that holds the true median with the said confidence whatever their distribution is: between two order
+// statistics that lie alike from both ends, by the binomial distribution (David & Nagaraja, "Order Statistics", 2003,
+// section 7.1).
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ RatioFound ratio_of(const std::vector<PairOfRuns>& pairs);
 // More pairs would not change what is said.
 bool is_settled(const std::vector<PairOfRuns>& pairs);
 
-// What was seen while the pairs ran, besides their times.
+// The circumstances that were seen while the pairs ran, besides their times.
 struct Circumstances {
   uint32_t cpus = 1;       // that the program may use
   uint64_t threads = 0;    // of its largest OpenMP team, all ranks' together

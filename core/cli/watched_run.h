@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-// What a program wrote to its standard output: all of it by hash and length, and its beginning.
+// The standard output of a program: all of it by hash and length, and its beginning.
 struct WrittenOutput {
   uint64_t hash = 0, bytes = 0;
   std::string beginning;

@@ -9,7 +9,7 @@ using namespace smelt::context;
 
 namespace {
 
-constexpr unsigned kSync = SMELT_STRICT_ENTRY | SMELT_STRICT_EXIT;
+constexpr unsigned kSync = SMELT_STRICT_ENTRY | SMELT_STRICT_EXIT;  // the bits that are known
 
 // May it begin an operation?
 int check(const smelt_seat* seat, unsigned sync) {
@@ -150,7 +150,7 @@ int smelt_seat_start_exchange(smelt_seat* seat, const void* in, void* out, size_
 }
 
 int smelt_seat_test(smelt_seat* seat, int* done) {
-  constexpr uint32_t kTests = 8;
+  constexpr uint32_t kTests = 8;  // a yield is a system call, too much for every test
   if (!seat || !done) return -EINVAL;
   *done = advance(*seat) ? 1 : 0;
   if (*done) return seat->error;

@@ -23,7 +23,7 @@ namespace {
 struct ReduceAlongTree {
   using How = Seat;
   static constexpr bool kSynchronises = false;
-  static constexpr size_t kAhead = kPiecesInQueue - 1;
+  static constexpr size_t kAhead = kPiecesInQueue - 1;  // pieces that may be above, beside the one in hand
   int at = 0;
   uint32_t k = 0;
   size_t piece = 0;              // on its way up

@@ -34,7 +34,7 @@ namespace smelt::context {
 // The longest message: longer data go in pieces, and a queue has room for three of them, as many as the pipeline of an
 // allreduce needs (reduce.cc). Large contexts have shorter ones: memory counts there.
 inline constexpr uint32_t kPieceSlots = 128, kSmallPieceSlots = 32, kLargeContext = 128;
-inline constexpr uint32_t kPiecesInQueue = 3;
+inline constexpr uint32_t kPiecesInQueue = 3;  // see above
 static_assert(kSmallPieceSlots * queue::kPayload >= SMELT_SEAT_ELEMENT);
 
 // Of another's operand at a time, where operands are read where they lie: all that is combined stays in a first-level

@@ -6,9 +6,9 @@
 //    it has a core, which it shares with some; and of two groups the least edge and the least busy time between them.
 //    Everything possible on the machine is possible here, so a value that is impossible here is impossible there.
 //    Counted backwards from the end, as in the postal model (Bar-Noy, Kipnis: Designing broadcasting algorithms in the
-//    postal model, SPAA 1992): let reach(K, s, j, k) be the most participants that can be told by a member of group K
-//    with s of time left, when at most k others of its group are told without leaving the group, and at most j others
-//    of its core. It tells somebody first, or idles:
+//    postal model, SPAA 1992): let reach(K, s, j, k) be the most participants that a member of group K can tell with s
+//    of time left, if at most k others of its group are told without leaving the group, and at most j others of its
+//    core. It tells somebody first, or idles:
 //
 //      reach(K, s, j, k) = max of
 //        reach(K, s - 1, j, k)
@@ -42,17 +42,17 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kMostTicks = 5000, kLeastTicks = 300;
-constexpr double kRoughWork = 8e6;   // steps of the inner loops that a reckoning may take: to choose by,
-constexpr double kFineWork = 2.5e7;  // and to keep
-constexpr size_t kMostRowBytes = 24 << 20;
-constexpr uint32_t kRefinements = 6;
-constexpr uint32_t kMostGroups = 96;  // work grows with the square
-constexpr uint32_t kMostZones = 8;
-constexpr uint32_t kMostPerCore = 8;
-constexpr uint32_t kPairsKept = 5;           // of groupings, for the finer reckoning
-constexpr uint32_t kTicksBetweenLooks = 64;  // at the limits
-constexpr double kSlopes[] = {0.5, 1, 2, 4, 8};
+constexpr uint32_t kMostTicks = 5000, kLeastTicks = 300;  // as many as the work allows, within these
+constexpr double kRoughWork = 8e6;               // steps of the inner loops that a reckoning may take: to choose by,
+constexpr double kFineWork = 2.5e7;              // and to keep
+constexpr size_t kMostRowBytes = 24 << 20;       // of all rows; the arena may have less
+constexpr uint32_t kRefinements = 6;             // rounds that fit the range of ticks
+constexpr uint32_t kMostGroups = 96;             // work grows with the square
+constexpr uint32_t kMostZones = 8;               // more groups than these are no zones
+constexpr uint32_t kMostPerCore = 8;             // larger groups are no cores
+constexpr uint32_t kPairsKept = 5;               // of groupings, for the finer reckoning
+constexpr uint32_t kTicksBetweenLooks = 64;      // at the limits
+constexpr double kSlopes[] = {0.5, 1, 2, 4, 8};  // steepness of the weights, tried in turn
 
 class Growth {
  public:
@@ -285,12 +285,12 @@ class Growth {
   }
 
   const SearchLimits limits_;
-  uint32_t count_ = 0;    // groups
-  uint32_t senders_ = 0;  // groups, and the root if it is given: the last
-  uint32_t home_ = 0;     // the root's group
-  uint32_t width_ = 0;    // of all rows of one tick
-  uint32_t ticks_ = 0;
-  double tick_ = 0;
+  uint32_t count_ = 0;            // groups
+  uint32_t senders_ = 0;          // groups, and the root if it is given: the last
+  uint32_t home_ = 0;             // the root's group
+  uint32_t width_ = 0;            // of all rows of one tick
+  uint32_t ticks_ = 0;            // rows that there is room for
+  double tick_ = 0;               // length of one, in the costs' unit
   float all_ = 0;                 // sum of the weights
   uint32_t* size_ = nullptr;      // [senders] without the root, but in its own place
   uint32_t* per_core_ = nullptr;  // [senders] the most of one core

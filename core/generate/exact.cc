@@ -40,7 +40,7 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kLanes = kMostExact;
+constexpr uint32_t kLanes = kMostExact;           // one for each participant
 constexpr uint32_t kPairsBetweenLooks = 1 << 16;  // half a millisecond or so between two looks at the limits
 
 // Four lanes, the width that every vector unit has.

@@ -7,8 +7,8 @@
 // Before a level everybody in a group knows all of that group. At the level, the g groups inside a larger one
 // disseminate with width W among themselves: ceil(log(g) to the base W + 1) rounds, in which every participant hears
 // from one counterpart in each of W other groups. Counterparts are those with the same place in their groups; where a
-// group is smaller its places are used again. So each round of a near level costs a near message, only the last levels'
-// rounds cross the machine, and nobody has to pass anything on to its neighbours at the end: with s sockets that is
+// group is smaller its places are used again. So each round of a near level costs a near message, and only the last
+// levels' rounds cross the machine. Nobody has to pass anything on to its neighbours at the end. With s sockets that is
 // log(s) far hops, where gather and release by a tree take two.
 //
 // Dissemination is Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", 1988; doing it inside the

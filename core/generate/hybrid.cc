@@ -18,8 +18,8 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kAllToAllLeaders = typical(ThresholdId::kLeadersAllToAll);
-constexpr uint32_t kLeaderWidth = typical(ThresholdId::kLeaderWidth);
+constexpr uint32_t kAllToAllLeaders = typical(ThresholdId::kLeadersAllToAll);  // up to so many leaders, all-to-all
+constexpr uint32_t kLeaderWidth = typical(ThresholdId::kLeaderWidth);          // else dissemination of this width
 
 struct Groups {
   uint32_t count = 0;

@@ -14,8 +14,8 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kMostJumps = kMostLevels - 3;
-constexpr float kJump = 1.2f;  // a length and the next one, at least
+constexpr uint32_t kMostJumps = kMostLevels - 3;  // everybody alone, the clusters and everybody together are no jumps
+constexpr float kJump = 1.2f;                     // a length and the next one, at least
 
 // A spanning tree from participant 0 (Prim), by the dearer of the two directions of each pair.
 struct SpanningTree {

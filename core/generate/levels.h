@@ -10,7 +10,7 @@ struct Grouping {
   uint16_t* of = nullptr;  // [n] the group of each, 0 .. count - 1
 };
 
-inline constexpr uint32_t kMostLevels = 7;
+inline constexpr uint32_t kMostLevels = 7;  // alone, four found at most, the clusters, all together
 
 // level[0] is everybody alone, level[count - 1] everybody together; before that come the clusters (same NUMA node and
 // same last-level cache), and between 0 and those the levels found, each coarser than the one before. Clusters need not

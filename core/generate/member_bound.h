@@ -46,10 +46,10 @@ class MemberBound {
   };
 
   TreeProblem problem_;
-  uint32_t count_ = 0;
-  uint16_t* member_ = nullptr;  // [n]
-  uint16_t* place_ = nullptr;   // [n] in member_, or kNobody
-  uint32_t levels_ = 0;
+  uint32_t count_ = 0;                          // members
+  uint16_t* member_ = nullptr;                  // [n]
+  uint16_t* place_ = nullptr;                   // [n] in member_, or kNobody
+  uint32_t levels_ = 0;                         // in use
   bool nested_[kMostLevels][kMostLevels] = {};  // [fine][coarse]
   uint16_t* group_ = nullptr;                   // [level][n]
   Way* way_ = nullptr;                          // [level][n] of members

@@ -16,7 +16,7 @@ class Mender {
   // root; else it stays as long as it takes part. `moves`: that are tried after each change; more bring the tree nearer
   // to the optimum. 0 or -ENOMEM, then nothing is left in the arena. Takes about 650 n bytes. load() comes next.
   int make(const TreeProblem& problem, bool free_root, Arena& arena, uint32_t moves = kDefaultMovesPerChange);
-  static constexpr uint32_t kDefaultMovesPerChange = 128;
+  static constexpr uint32_t kDefaultMovesPerChange = 128;  // with so many a change takes microseconds
 
   // Begins with this tree, in which members[i] is the tree's i; tree.n is at most that of the problem. O(n^2).
   void load(const Tree& tree, const uint16_t* members);
@@ -48,9 +48,9 @@ class Mender {
   TreeProblem problem_;
   TreeEditor editor_;
   MemberBound members_;
-  SplitMix64 random_{0};
-  bool free_root_ = false;
-  uint32_t moves_ = 0;
+  SplitMix64 random_{0};          // which moves are tried
+  bool free_root_ = false;        // as given to make(), like the next
+  uint32_t moves_ = 0;            // tried after each change
   uint16_t* critical_ = nullptr;  // [n] scratch: as TreeEditor::critical() has it
   uint32_t critical_count_ = 0;   // 0: to be found anew, and ready_ with it
   double* ready_ = nullptr;       // [n] scratch: when a member has told all its children

@@ -13,7 +13,7 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kMostChildren = 2;
+constexpr uint32_t kMostChildren = 2;  // the paper's, see above
 
 struct Grower {
   const Costs& costs;

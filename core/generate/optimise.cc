@@ -35,15 +35,15 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kRoots = 6;  // that greedy construction tries when the root is free
-constexpr uint32_t kRootsPerCluster = 2;
+constexpr uint32_t kRoots = 6;            // that greedy construction tries when the root is free
+constexpr uint32_t kRootsPerCluster = 2;  // first, so that not all are of one cluster
 constexpr GreedyWeights kWeights[] = {{1, 1}, {0, 0}, {1, 0.5f}, {1, 0}};
 constexpr uint32_t kKept = 4;     // candidates that annealing may start from
 constexpr uint32_t kStages = 60;  // of falling temperature in a run
 // Temperature of the first stage as a share of the start's value, run by run. In a small tree one edge is a large part
 // of the value.
 constexpr double kHottestSmall[] = {0.1, 0.25, 0.03, 0.15}, kHottestLarge[] = {0.02, 0.04, 0.03, 0.015};
-constexpr uint32_t kSmall = 24;
+constexpr uint32_t kSmall = 24;              // participants, up to which the first list of heats is taken
 constexpr uint32_t kLongRun = 400;           // moves per participant that the heat above is for
 constexpr double kCooling = 0.905;           // from stage to stage: 0.905^60 = 1/400
 constexpr uint32_t kMovesBetweenLooks = 64;  // at the clock: it takes as long as a tenth of a move or so

@@ -9,8 +9,8 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kDefaultMoves = ~0u;
-uint32_t default_moves(uint32_t n);  // the number that 0 stands for: a tenth of a second or less
+inline constexpr uint32_t kDefaultMoves = ~0u;  // default_moves(n)
+uint32_t default_moves(uint32_t n);             // the number that 0 stands for: a tenth of a second or less
 
 struct OptimiseSettings {
   uint32_t moves =

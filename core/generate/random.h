@@ -33,7 +33,7 @@ class SplitMix64 {
   }
 
  private:
-  uint64_t state_;
+  uint64_t state_;  // of SplitMix64: any value is a good one
 };
 
 }  // namespace smelt

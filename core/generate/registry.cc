@@ -22,7 +22,7 @@ constexpr PatternInfo kRegistry[] = {
 // The number of levels or rounds only changes at the roots of n, and for up to 1024 participants these give every depth
 // worth having.
 constexpr uint32_t kRadixes[] = {2, 3, 4, 8};
-constexpr uint32_t kWidths[] = {1, 2, 3, 4, 7};
+constexpr uint32_t kWidths[] = {1, 2, 3, 4, 7};  // messages of a round: bases 2, 3, 4, 5 and 8
 // Among the few groups of a level. 63: all at once.
 constexpr uint32_t kLevelWidths[] = {1, 2, 3, 7, 63};
 

@@ -20,7 +20,7 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kMovesPerCore = 4;
+constexpr uint32_t kMovesPerCore = 4;  // see above
 
 struct Shuffler {
   const Costs& costs;

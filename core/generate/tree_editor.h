@@ -74,9 +74,9 @@ class TreeEditor {
   void swap_children(uint16_t a, uint16_t b);
 
   TreeProblem problem_;
-  Seat* seats_ = nullptr;  // [n]
-  Entry* log_ = nullptr;   // [edits * (kLogPerSeat * n + kLogExtra)]
-  uint32_t log_count_ = 0;
+  Seat* seats_ = nullptr;   // [n]
+  Entry* log_ = nullptr;    // [edits * (kLogPerSeat * n + kLogExtra)]
+  uint32_t log_count_ = 0;  // entries to be taken back
   uint16_t root_ = 0;
 };
 

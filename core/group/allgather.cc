@@ -7,9 +7,9 @@
 //   single  longer ones are read straight from the others' memory (single_copy.h)
 //
 // There is no tree. The rings and doublings of networks (Thakur, Rabenseifner, Gropp: Optimization of collective
-// communication operations in MPICH, IJHPCA 19, 2005) save messages by sending a block on together with others; but
-// n - 1 blocks have to come to everybody in any case, and in shared memory a block that is read where it was written
-// costs no more than one that was passed on. Everybody begins with its neighbour, so that not all read the same.
+// communication operations in MPICH, IJHPCA 19, 2005) save messages by sending a block on together with others. But n -
+// 1 blocks have to come to everybody in any case, and in shared memory a block that is read where it was written costs
+// no more than one that was passed on. Everybody begins with its neighbour, so that not all read the same.
 #include <algorithm>
 #include <cerrno>
 
@@ -20,7 +20,7 @@
 namespace smelt {
 namespace {
 
-// What a participant contributes, and where all of it goes. In place, its own is there already. As many bytes of
+// A participant's contribution, and the place for all of them. In place, its own is there already. As many bytes of
 // each ...
 struct Equal {
   const smelt_data& in;
@@ -88,7 +88,7 @@ struct AllgatherInline : Machine {
   }
 };
 
-// Who has less than the others has nothing in the last pieces.
+// A participant that has less than the others has nothing in the last pieces.
 template <typename Job>
 struct AllgatherShelf : Machine {
   static constexpr int kRooms = 1;
@@ -140,7 +140,7 @@ struct AllgatherSingle : Machine {
   const Job job;
   bool served = false;
   ExchangeNotices notices;
-  static constexpr uint64_t kNothing = 1;  // the address of who has none
+  static constexpr uint64_t kNothing = 1;  // the address of a participant that contributes nothing
 
   explicit AllgatherSingle(const Job& job) : job(job) {}
 
@@ -201,7 +201,7 @@ int start_allgather(Group& group, Pending& place, size_t bytes) {
                                                Equal{place.in, static_cast<char*>(place.out.base), bytes});
 }
 
-// What all must give alike are all lengths.
+// All must give the same list of lengths.
 int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks) {
   group.begin(all_lengths(group, blocks));
   return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Running{group}, various(group, in, out, blocks));

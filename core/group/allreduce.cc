@@ -34,7 +34,7 @@ struct AllreduceOfTwo : Machine {
         group.pair_line().half[group.me].flag.store(group.flag_of(job.bytes()), std::memory_order_release);
         SMELT_AWAIT(how.until(1 - group.me, [&] {
           flag = group.pair_line().half[1 - group.me].flag.load(std::memory_order_acquire);
-          // Who has more to say says it in its slot.
+          // If the other's operands are longer, they are in its slot.
           return group.is_here(flag) ||
                  (++polls % kPollsHere == 0 && group.is_here(*group.slot(group.desks[1 - group.me].up)));
         }));

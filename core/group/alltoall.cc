@@ -1,16 +1,16 @@
 // Alltoall: a row of blocks from everybody, the i-th of them to participant i.
 //
-// Everybody sends one stream, its blocks in rotation: the next participant's first, its own left out. So whoever reads
-// the others' streams at the same pace reads from another participant than anybody else at any time.
+// Everybody sends one stream, its blocks in rotation: the next participant's first, its own left out. So participants
+// that read the others' streams at the same pace read from different participants at any time.
 //
 //   inline  a stream of up to 280 bytes, in lines that carry their own flags: everybody writes its own once and reads
 //           of all others' the lines that hold its block: one hop
 //   shelf   the streams over the shelves, in pieces
 //   single  long blocks are read straight from the others' memory (single_copy.h)
 //
-// That nobody reads where another does is what the rotation of networks is for (Thakur, Rabenseifner, Gropp:
-// Optimization of collective communication operations in MPICH, IJHPCA 19, 2005); the logarithmic algorithm for short
-// blocks (Bruck et al., 1997) saves messages, of which shared memory needs one of each participant in any case.
+// Networks rotate for the same reason: nobody reads where another does (Thakur, Rabenseifner, Gropp: Optimization of
+// collective communication operations in MPICH, IJHPCA 19, 2005). The logarithmic algorithm for short blocks (Bruck et
+// al., 1997) saves messages, of which shared memory needs one of each participant in any case.
 #include <algorithm>
 #include <cerrno>
 
@@ -147,7 +147,7 @@ struct AlltoallShelf : Machine {
     if (from != to) std::memcpy(to, from, end - begin);
     group.fill(&Desk::filled_up, piece);
   }
-  // What the piece has of the t-th block.
+  // Copies the part of the t-th block that is in the piece.
   void get(Group& group) const {
     const uint32_t i = Rows::sender(group, t);
     const size_t from = std::max(begin, job.place(t)), upto = std::min(end, job.place(t + 1));

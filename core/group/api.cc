@@ -20,9 +20,9 @@ void copy_through(const smelt_data& in, const smelt_data& out, size_t bytes) {
 
 smelt_data at(const void* base) { return {const_cast<void*>(base), nullptr, nullptr, nullptr}; }
 
-const smelt_data kNowhere{};  // for who is not the root, whatever it names
+const smelt_data kNowhere{};  // in place of the buffer that a participant other than the root names
 
-// What is wrong with a call, or 0.
+// Each: the error in a call's arguments, or 0.
 int check_broadcast(const smelt_group* group, const smelt_data* data, unsigned root) {
   return !group || !data || root >= group->n ? -EINVAL : 0;
 }

@@ -1,14 +1,15 @@
 // Broadcast: the root's data to everybody, down the tree that the plan has for this root.
 //
 //   inline  up to 280 bytes in lines that carry their own flags: one hop per level of the tree and nothing else
-//   shelf   copied in by the root and out by its children, in pieces, so that both copies run at the same time; who has
-//           children puts every piece on its own shelf for them before it serves itself
+//   shelf   copied in by the root and out by its children, in pieces, so that both copies run at the same time; a
+//           child that has children puts every piece on its own shelf for them before it serves itself
 //   single  long ones go straight from the root's memory to everybody's (single_copy.h)
 //
-// The root's length decides, for everybody: who takes less gets what fits and is told so, who takes more keeps the rest
-// as it was. So every broadcast counts as an episode, and says with its first line what it is: an inline message in its
-// flag, pieces beside the count of them (desk.h), and what single copy may serve begins with a heading, which also has
-// the root's address. Who expects one of them polls that line, and now and then the other places.
+// The root's length decides, for everybody. If a participant takes less, it gets the bytes that fit and is told so. If
+// it takes more, the rest of its buffer stays as it was. So every broadcast counts as an episode, and its first line
+// tells its kind: an inline message by its flag, pieces by the word beside the count of them (desk.h). A message that
+// single copy may serve begins with a heading, which also has the root's address. A participant that expects one kind
+// polls that kind's line, and now and then the places of the others.
 //
 // The root does not wait for anybody to receive; it may be up to kRing calls, or kPieceRing pieces, ahead.
 #include <algorithm>
@@ -31,7 +32,7 @@ bool goes_in_pieces(const Group& group, size_t bytes) {
                            !may_copy_once(group, SMELT_COLLECTIVE_BROADCAST, bytes));
 }
 
-// For who expects an inline message.
+// For a participant that expects an inline message.
 struct BroadcastInline : Machine {
   static constexpr int kRooms = 1;
   char* const room;
@@ -65,7 +66,7 @@ struct BroadcastInline : Machine {
             SMELT_AWAIT(how.put(group.desk().down, from, bytes));
           }
           if (from != data.base) unpack(data, 0, bytes, from);
-          // Of two, who hears the other knows that it has finished everything before.
+          // Of two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
         group.finish();
@@ -114,7 +115,8 @@ struct BroadcastShelf : Machine {
   }
 };
 
-// For who expects pieces at once, and their root. Runs only: a started one is any.
+// For participants that expect pieces at once, and for their root. Blocking calls only: a started broadcast takes
+// BroadcastAny.
 struct BroadcastPieces : Machine {
   static constexpr int kRooms = 1;
   const smelt_data& data;
@@ -151,15 +153,16 @@ struct BroadcastPieces : Machine {
   }
 };
 
-// Any broadcast: for the root of a long one, and for who does not expect an inline one, or got something else.
+// Any broadcast: for the root of a long one, and for a participant that does not expect an inline one, or got something
+// else.
 struct BroadcastAny : Machine {
   static constexpr int kRooms = 1;
   char* const room;
   const smelt_data& data;
-  const size_t bytes;  // our own: of what is sent, or of what we take
+  const size_t bytes;  // our own: that the root sends, or that we take
   const uint32_t root;
   const bool counted;         // this episode has begun for us
-  uint64_t inline_bytes = 0;  // what came instead
+  uint64_t inline_bytes = 0;  // of the inline message that came; 0: another kind
   bool in_pieces = false;     // it comes so at once
   Heading heading{};
   const void* from = nullptr;
@@ -191,7 +194,7 @@ struct BroadcastAny : Machine {
             SMELT_AWAIT(single.tell(how));
           }
           SMELT_AWAIT(how.until(route.parent, [&] { return hear(group, route.parent); }));
-          // Of two, who hears the other knows that it has finished everything before.
+          // Of two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
         if (inline_bytes) {
@@ -219,7 +222,7 @@ struct BroadcastAny : Machine {
   }
 
  private:
-  // What the parent sends in this episode, wherever that is.
+  // Finds out which kind of message the parent sends in this episode. False: it is not there yet.
   bool hear(const Group& group, uint32_t parent) {
     heading.bytes = group.broadcast_in_pieces(parent);
     in_pieces = heading.bytes != 0;

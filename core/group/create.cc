@@ -148,7 +148,7 @@ struct Stock {
 Stock stock;
 
 void* map_from_stock(size_t bytes) {
-  constexpr size_t kSmall = 512 << 10, kAtOnce = 8;
+  constexpr size_t kSmall = 512 << 10, kAtOnce = 8;  // so at most 4 MiB are mapped ahead
   if (bytes > kSmall) return os::map_pages(bytes);
   pthread_mutex_lock(&stock.mutex);
   if (stock.left < bytes) {

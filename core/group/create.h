@@ -1,5 +1,5 @@
-// The steps of a group's creation, which has two ways (create.cc, pool.cc): what the participants tell each other goes
-// over their host's collectives, or over their pool's letters.
+// The steps of a group's creation. They are taken in two ways: the participants tell each other by their host's
+// collectives (create.cc), or by their pool's letters (pool.cc).
 #pragma once
 
 #include "group/group.h"
@@ -17,7 +17,7 @@ int take_seat(Group& group, const Ticket& ticket);
 // When all have; `error` as all have agreed on. Leaves nothing of the group where it returns an error.
 int complete_group(smelt_group* group, int error);
 
-// How this participant has been told that the group is used, and what all make of that. It only says which method
+// How this participant has been told that the group is used, and the conclusion of all. It only says which method
 // serves a size, so a group that disagrees is no failure.
 smelt_sync asked_sync(const smelt_host& host);
 void settle_sync(Group& group, smelt_sync asked, bool agreed);

@@ -1,4 +1,4 @@
-// What a group does with which sizes, in words: for SMELT_VERBOSE and whoever asks which algorithm ran.
+// Which method of a group serves which sizes, in words: for SMELT_VERBOSE and users who ask which algorithm ran.
 #include <cerrno>
 #include <cstdio>
 
@@ -35,10 +35,10 @@ class Table {
 
  private:
   Method rows_[kMethods];
-  unsigned count_ = 0;
+  unsigned count_ = 0;  // rows in use
 };
 
-// Who combines, and along which tree what need not keep the order.
+// The participant that combines, and the tree along which those operations go that need not keep the order.
 struct Combining {
   char text[96];
   Combining(const Group& group, const char* fixed, const char* pattern) {
@@ -50,7 +50,7 @@ struct Combining {
   }
 };
 
-// What moves without being combined.
+// The rows of a collective that moves data and combines nothing.
 void add_moves(const Group& group, smelt_collective which, const char* how, Table* table,
                uint64_t upto_inline = kInlineBytes) {
   const Limits& limits = group.plan.limits;
@@ -66,7 +66,7 @@ void broadcast_table(const Group& group, Table* table) {
   add_moves(group, SMELT_COLLECTIVE_BROADCAST, pattern, table);
 }
 
-// What reduce and allreduce do with what is not inline.
+// The rows of reduce and allreduce for operands that are not inline.
 void add_long(const Group& group, smelt_collective which, const Combining& who, Table* table) {
   const Limits& limits = group.plan.limits;
   const uint64_t flat = limits.of[which].flat;

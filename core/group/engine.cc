@@ -5,7 +5,8 @@
 namespace smelt {
 namespace {
 
-// Can what the first of them waits for still come? Looked at now and then, by who tests; who waits does so itself.
+// Can the message that the first of them waits for still come? A tester looks now and then; a waiter looks by itself
+// (Group::wait_until).
 bool may_come(Group& group, bool look) {
   return look && ++group.looks % 64 == 0 ? group.may_come(group.awaited) : !group.broken;
 }

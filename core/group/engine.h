@@ -6,19 +6,20 @@
 //
 // written like a function that waits: its body is one switch over `at`, and SMELT_AWAIT(what) marks a place where it
 // may have to stop, and goes on when it is called again (the protothreads of Dunkels et al., SenSys 2006; Duff's device
-// underneath). `what` is an expression that is true when the machine may go on; it is evaluated again and again, and
-// must bear that. What has to outlive such a place is a member; no variable may be begun before one and used after
-// it, unless step() begins it anew each time.
+// underneath). `what` is an expression that is true when the machine may go on. It is evaluated again and again, and
+// must bear that. State that has to outlive such a place is a member: no variable may be begun before one and used
+// after it, unless step() begins it anew each time.
 //
-// `How` says what happens where something is not there yet, and is the only thing that waits:
+// `How` decides how to go on if something is not there yet, and is the only thing that waits:
 //
 //   Waiting   polls, lets the host progress, and goes on: the blocking form, in which no machine is ever called again,
-//             so the compiler leaves nothing of the switch. It stops only for good, where what is awaited cannot come
+//             so the compiler leaves nothing of the switch. It stops only for good, where the awaited message cannot
+//             come
 //   Testing   stops: the started form
 //
 // A group begins its collectives in the same order everywhere, so started ones form a queue, and only the first is ever
-// under way: episodes, pieces and flow control stay a matter of one collective at a time. Who calls a blocking one
-// completes the queue first. The memory of started ones belongs to the group, kOutstanding of them; who starts more
+// under way: episodes, pieces and flow control stay a matter of one collective at a time. A blocking call completes the
+// queue first. The memory of started ones belongs to the group, for kOutstanding of them. If a caller starts more, it
 // waits for the first.
 #pragma once
 
@@ -30,7 +31,7 @@
 
 namespace smelt {
 
-// What every machine has.
+// The state that every machine has.
 struct Machine {
   int at = 0;  // where step() goes on
   int error = 0;
@@ -51,7 +52,7 @@ struct alignas(64) InlineRoom {
 // Polls of a line between two looks elsewhere. Every turn of waiting has one (policy/thresholds.def, crowd_turn).
 inline constexpr uint32_t kPollsHere = 8;
 
-// What machines ask of the rings, each true when it is done.
+// The requests of machines to the rings. Each is true when it is done.
 template <typename Self>
 struct Asking {
   Group& group;
@@ -62,13 +63,14 @@ struct Asking {
     group.put(channel, from, bytes, what);
     return true;
   }
-  // What is no message of so many bytes.
+  // A heading or the like, which is told apart from a message by `what`.
   template <typename T>
   bool put_special(InlineSlot* channel, const T& special, uint64_t what) {
     static_assert(sizeof special <= kLinePayload);
     return put(channel, &special, sizeof special, what);
   }
-  // nullptr: not yet; kOtherLength, also where elsewhere() holds: who sends something else may do it in another place.
+  // nullptr: not yet. kOtherLength: a message of another kind or length. That is also the answer if elsewhere() holds,
+  // because such a message may be in another place.
   template <typename Elsewhere>
   const void* get_any(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
     const void* at = nullptr;
@@ -78,11 +80,11 @@ struct Asking {
     };
     return until(i, ready) ? at : nullptr;
   }
-  // Whatever it is.
+  // Has anything come in this episode?
   bool is_here(uint32_t i, const InlineSlot* channel) {
     return until(i, [&] { return group.is_here(*group.slot(channel)); });
   }
-  // nullptr: not yet. Of a length that all know: what is of another is noted.
+  // nullptr: not yet. Of a length that all know. A message of another length is noted.
   template <typename Elsewhere>
   const void* get(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
     const void* const at = static_cast<Self*>(this)->get_any(i, channel, bytes, room, elsewhere);
@@ -101,7 +103,8 @@ struct Asking {
     uint64_t upto;
     return group.piece_free(piece, &upto) || all_consumed(group, upto);
   }
-  // Static, as all that is not inlined: our own address stays with us.
+  // Static, as every function here that is not inlined: `this` does not leave the caller, so the compiler keeps it in
+  // registers.
   [[gnu::noinline]] static bool all_finished(Group& group, uint64_t upto) {
     if (!static_cast<Asking&&>(Self{{group}}).everybody([&](uint32_t i) { return group.has_finished(i, upto); }))
       return false;
@@ -126,7 +129,7 @@ struct Asking {
     group.note_consumed();
     return true;
   }
-  // One after the other: who waits polls one line.
+  // One after the other: a waiter polls one line.
   template <typename Has>
   bool everybody(Has has) {
     for (; group.behind < group.n; ++group.behind)
@@ -146,8 +149,8 @@ struct Waiting : Asking<Waiting> {
   bool until(const uint32_t& peer, Ready ready) {
     return group.wait_until(peer, ready);
   }
-  // Line after line: who stays until the last one is here has nothing to remember between two looks (measured,
-  // allreduce of 64 bytes: 84 ns, 99 by way of try_get).
+  // Line after line: a waiter that stays until the last line is here has nothing to remember between two looks
+  // (measured, allreduce of 64 bytes: 84 ns, 99 by way of try_get).
   template <typename Elsewhere>
   const void* get_any(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
     const InlineLine* line = group.slot(channel);
@@ -181,9 +184,9 @@ struct Testing : Asking<Testing> {
   }
 };
 
-inline constexpr int kMostRooms = 6;
+inline constexpr int kMostRooms = 6;  // of a ReduceShort of ReduceBlocks
 
-// A started operation: copies of what its caller said, and its machine.
+// A started operation: copies of its caller's arguments, and its machine.
 struct Pending {
   smelt_request* request;
   smelt_data in, out;
@@ -198,14 +201,14 @@ struct Pending {
 
 inline Pending& Group::place_of(uint64_t operation) { return pending[(operation - first_place) % kOutstanding]; }
 
-// Advances what was started as far as it goes without waiting.
+// Advances the started operations as far as they go without waiting.
 void advance(Group& group);
 // Waits until so many operations in all are complete.
 void complete_until(Group& group, uint64_t number);
 // Waits until this one is.
 void complete_request(Group& group, const smelt_request& request);
 
-// What came of a machine that has stopped. That operands of different lengths have met is told whoever saw it.
+// The result of a machine that has stopped. A participant that saw operands of different lengths meet is told so.
 inline int outcome(Group& group, bool done, int error) {
   if (done && !group.lengths_differ) [[likely]]
     return error;
@@ -213,9 +216,9 @@ inline int outcome(Group& group, bool done, int error) {
   return -EMSGSIZE;
 }
 
-// What a collective does with the machine that serves the call: runs it, or leaves it for later. Both return its error,
-// as far as it is known. refuse: there is none, and the call does not count. operand_bytes: Group::begin, which for a
-// call that runs has been told before.
+// The two ways to serve a call by a machine: Running runs it, Starting leaves it for later. Both return its error, as
+// far as it is known. refuse: no machine serves the call, and the call does not count. operand_bytes: as for
+// Group::begin, which has been called before if the call runs.
 struct Running {
   Group& group;
   template <typename M, typename... Arguments>

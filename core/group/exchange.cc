@@ -2,20 +2,21 @@
 // MPI, of which each participant knows only what it sends and receives itself.
 //
 // Everybody sends one stream: its blocks in rotation, those for the next participant first, and before them a table of
-// where what is for each begins. What several blocks from one to another have is one message, cut by either side's
-// list.
+// where each participant's data begin. Several blocks from one participant to another are one message, which either
+// side cuts by its own list.
 //
 //   1. everybody puts its stream into its up slot, if it is short enough, or else a heading: how long it is, where its
 //      list lies, and, in a group that may take single copy, where each message lies
-//   2. everybody looks at everybody's, and so all know how long the longest is, and what serves them; only now anything
-//      is written to where the caller wants it
+//   2. everybody looks at everybody's, and so all know how long the longest is, and which method serves them; only now
+//      anything is written to where the caller wants it
 //   3. short streams are read where they are; so the usual exchange of little is one hop and nothing else
-//   4. long ones go over the shelves, in as many pieces as the longest takes: who has no more to send leaves its out,
-//      and a piece is looked at by those only who know from the table that it has something for them
+//   4. long ones go over the shelves, in as many pieces as the longest takes: a participant that has no more to send
+//      leaves its pieces out, and a piece is looked at by those participants only that know from the table that it has
+//      something for them
 //      or, where messages are long, everybody reads its blocks straight from the others' memory (single_copy.h): from
 //      where the heading says, or, of a message in several parts, the list, which is a system call more
 //
-// The receiver compares what it is sent with what it expects, so a wrong call is told and does no harm.
+// The receiver compares the length sent with the length that it expects, so a wrong call is told and does no harm.
 #include <algorithm>
 #include <cerrno>
 
@@ -78,7 +79,7 @@ bool keep_own(const Lists& job, uint32_t me) {
   return bytes == expected;
 }
 
-// What a participant says of a stream that is too long for its slot.
+// A participant's announcement of a stream that is too long for its slot.
 struct StreamHeading {
   uint64_t bytes;    // without the table
   uint64_t longest;  // message in it
@@ -87,7 +88,7 @@ struct StreamHeading {
 };
 static_assert(sizeof(StreamHeading) <= kLinePayload);
 
-// What follows it in a group that may take single copy, in the order of the stream.
+// These follow the heading in a group that may take single copy, in the order of the stream.
 struct MessagePlace {
   uint64_t address;  // 0: in several parts
   uint64_t bytes;
@@ -98,7 +99,7 @@ static_assert(sizeof(StreamHeading) + (kDirectCopyParticipants - 1) * sizeof(Mes
 using ShortEntry = uint16_t;
 static_assert(kInlineBytes <= UINT16_MAX);
 
-// What we know of somebody's message to us.
+// Our knowledge of one participant's message to us.
 struct Incoming {
   uint64_t place[2];      // where it begins and ends in that stream: two entries of its table
   uint64_t expected;      // bytes
@@ -258,7 +259,7 @@ struct ExchangeAny : Machine {
       std::memcpy(room + place_of(to), &place, sizeof place);
     }
   }
-  // What the sender's heading tells us, into `room`, which nothing else needs any more.
+  // Copies the sender's heading, up to our place in it, into `room`, which nothing else needs any more.
   bool hear_all(Group& group) {
     return group.try_get_lines(group.slot(up_of(group)), heading_bytes(group, t + 1), room) != nullptr;
   }
@@ -273,7 +274,7 @@ struct ExchangeAny : Machine {
     longest_message = std::max(longest_message, theirs.longest);
   }
 
-  // So much of what has come for us is what we expect.
+  // So many bytes of the message for us are expected; a difference is noted.
   static size_t expected_of(Group& group, const Incoming& incoming, size_t bytes) {
     group.lengths_differ |= bytes != incoming.expected;
     return std::min<size_t>(bytes, incoming.expected);

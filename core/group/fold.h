@@ -34,7 +34,7 @@ inline void unpack(const smelt_data& data, size_t offset, size_t bytes, const vo
 // A chain of combinations as far as it has got: operands first .. last - 1, from the right.
 struct Chain {
   uint32_t first = 0, next = 0;  // the operands before `next` are still to come
-  const void* right = nullptr;   // what the others have come to
+  const void* right = nullptr;   // the outcome of the operands behind `next`; nullptr: none yet
   Chain() = default;
   Chain(uint32_t first, uint32_t last) : first(first), next(last) {}
 };
@@ -110,8 +110,8 @@ class Combiner {
  private:
   const smelt_fold& fold_;
   size_t elements_, bytes_;
-  char* block_room_;
-  char* total_room_;
+  char* block_room_;  // a block's partial result
+  char* total_room_;  // the partial result of the blocks from the right
 };
 
 // In how many pieces (an element is not longer than one), of how many elements, a long message goes; the same for all

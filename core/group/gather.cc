@@ -4,9 +4,9 @@
 //   shelf   the same over the shelves, in pieces
 //   single  longer ones go straight from memory to memory (rooted.h)
 //
-// There is no tree, for the reason that allgather.cc gives: n - 1 blocks have to come to the root in any case, and who
-// passed one on would only copy it once more. Nobody waits for the root to read; who sends may be up to kRing calls, or
-// kPieceRing pieces, ahead.
+// There is no tree, for the reason that allgather.cc gives: n - 1 blocks have to come to the root in any case, and a
+// participant that passed one on would only copy it once more. Nobody waits for the root to read; a sender may be up to
+// kRing calls, or kPieceRing pieces, ahead.
 #include "group/rooted.h"
 
 namespace smelt {
@@ -35,7 +35,8 @@ struct GatherInline : Machine {
           for (; k < group.n; ++k) {
             SMELT_AWAIT(get(how, Rooted::neighbour(group, k)));
           }
-          group.settled = group.episode - 1;  // everybody has been heard, who has finished everything before
+          group.settled = group.episode - 1;  // every participant has been heard, so each has finished everything
+                                              // before
         }
         group.finish();
     }

@@ -1,15 +1,16 @@
 // Gatherv: everybody's data to the root, of any length and to any place. Only the root knows all lengths, and everybody
-// its own; so everybody says with its first line what it has.
+// its own; so everybody tells its length with its first line.
 //
 //   inline  up to 280 bytes: that line and its likes carry the data already
-//   ahead   a longer one that fits into a piece is on its owner's shelf by then: each gatherv has one piece, whoever
-//           uses it
+//   ahead   a longer one that fits into a piece is on its owner's shelf by then: each gatherv has one piece, used or
+//           not
 //   single  one that single copy serves better is read by the root straight from its owner's memory, and that one waits
 //           for it
-//   shelf   where single copy does not serve: all must count pieces alike, so the root says what the longest block is,
-//           and everybody waits for that; then as gather.cc
+//   shelf   where single copy does not serve: all must count pieces alike, so the root tells the longest length, and
+//           everybody waits for that; then as gather.cc
 //
-// With single copy nobody else waits for the root but for flow control: who sends ahead may be kPieceRing calls so.
+// With single copy only the owner of a block that is read waits for the root. The others wait for flow control alone: a
+// sender may be kPieceRing calls ahead.
 #include <algorithm>
 #include <cerrno>
 
@@ -20,9 +21,9 @@
 namespace smelt {
 namespace {
 
-// Who sets a greater limit to what passes shared memory wants no single copy.
+// A greater limit for shared memory means that the user wants no single copy.
 constexpr uint64_t kGreatestLimit = 1 << 20;
-// Instead of the address of what lies on the shelf already.
+// Instead of an address: the block lies on the shelf already.
 constexpr uint64_t kAhead = 0;
 
 // A gatherv, as its caller put it. `row` and `blocks` are the root's.
@@ -36,7 +37,7 @@ struct Collecting {
   char* block(uint32_t i) const { return row + blocks[i].offset; }
 };
 
-// What both sides do.
+// The steps of both sides.
 struct GathervSide : Machine {
   static constexpr int kRooms = 1;
   char* const room;
@@ -65,7 +66,8 @@ struct GathervSide : Machine {
     if (reads) piece = group.pieces++;
     return true;
   }
-  // Is there one more piece through the shelf? Who has less than the longest has nothing in the last ones.
+  // Is there one more piece through the shelf? A participant that has less than the longest has nothing in the last
+  // ones.
   bool has_piece(const Group& group) const { return !reads && number * group.piece_bytes < longest; }
   size_t part(const Group& group, size_t bytes) const {
     const size_t offset = number * group.piece_bytes;
@@ -145,7 +147,7 @@ struct GathervRoot : GathervSide {
             if (expected()) copy_inline(job.block(i), from, heading.bytes);
           }
         }
-        group.settled = group.episode - 1;  // everybody has been heard, who has finished everything before
+        group.settled = group.episode - 1;  // every participant has been heard, so each has finished everything before
         if (!reads) {
           SMELT_AWAIT(how.put_special(group.desk().down, longest, sizeof longest));
         }
@@ -174,7 +176,7 @@ struct GathervRoot : GathervSide {
   void keep_own() const {
     if (job.bytes > 0 && job.own != job.block(job.root)) std::memcpy(job.block(job.root), job.own, job.bytes);
   }
-  // What the i-th has announced, from its shelf or its memory.
+  // Copies the block that the i-th has announced, from its shelf or its memory.
   void take(Group& group) {
     if (heading.address == kAhead)
       std::memcpy(job.block(i), group.up_piece(i, piece), std::min<uint64_t>(heading.bytes, group.piece_bytes));
@@ -187,7 +189,7 @@ struct GathervRoot : GathervSide {
     error = -EMSGSIZE;
     return false;
   }
-  // What the i-th has said of this call, if that was a heading; else 0. Nobody has gone on since.
+  // The length that the i-th has told for this call, if by a heading; else 0. Nobody has gone on since.
   uint64_t sent_long(const Group& group) const {
     const InlineSlot* const up = group.desks[i].up;
     if (group.what_is_here(up) != kHeadsLong) return 0;

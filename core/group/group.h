@@ -1,4 +1,4 @@
-// A group as one participant sees it: what lies where in its memory, what is under way, how it waits.
+// A group as one participant sees it: the places in its memory, the operations under way, the way it waits.
 //
 // The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc, allgather.cc,
 // reduce_scatter.cc, scan.cc, alltoall.cc, exchange.cc, gather.cc, gatherv.cc, scatter.cc, scatterv.cc), written over
@@ -24,7 +24,7 @@ inline constexpr uint64_t kOutstanding = 64;  // operations that may be started 
 // to its past (Group::is_ahead), and not past any that are to come.
 inline constexpr uint64_t kCallsBetween = 1 << 20;
 
-// exchange.cc: an entry of a table and what is known of a message, for each.
+// exchange.cc: for each participant, an entry of a table and the notes on one message.
 constexpr size_t exchange_bytes(uint32_t n) { return size_t{n} * 7 * sizeof(uint64_t); }
 
 struct Group : Rings {
@@ -34,10 +34,11 @@ struct Group : Rings {
   Block block, shelf_block;
   char* introductions = nullptr;
   char* scratch = nullptr;   // this process's own: kScratchBytes
-  char* exchange = nullptr;  // exchange_bytes(n): what an exchange knows of everybody
+  char* exchange = nullptr;  // exchange_bytes(n): an exchange's notes on every participant
   uint64_t probe = 0;        // Introduction::probe_address
 
-  // 2. What is asked for when it is first needed, by all in the same collective, and granted to all or to none.
+  // 2. Two means that are asked for when they are first needed, by all in the same collective, and granted to all or to
+  // none.
   enum class Agreement : uint8_t { kNotAsked, kOffered, kCast, kGranted, kRefused };
   Agreement shelf_agreement = Agreement::kNotAsked, copy_agreement = Agreement::kNotAsked;
 
@@ -49,11 +50,11 @@ struct Group : Rings {
   uint32_t awaited = 0;    // whom the first of them waits for
   uint32_t in_vain = 0;    // tests that have found nothing complete, not counted without end
   uint32_t looks = 0;      // that found nothing
-  bool advancing = false;  // it is being advanced: a callback of ours that asks for more gets none
+  bool advancing = false;  // it is being advanced: if a callback asks for progress meanwhile, it gets none
 
-  // 4. What all must do alike: which collective this is, and how long its operands are (Rings).
+  // 4. All must agree on which collective this is, and on how long its operands are (Rings).
   uint64_t calls = 0;
-  bool broken = false;                      // they did not, and nothing can be made of it any more
+  bool broken = false;                      // they did not agree, and the group cannot go on
   uint64_t ahead_call = 0, ahead_peer = 0;  // Group::may_come
   void begin_apart(uint64_t bytes) { ++calls, operand_bytes = bytes; }  // no collective of the caller's
   void begin_started(uint64_t bytes, bool is_barrier) {
@@ -75,21 +76,21 @@ struct Group : Rings {
   }
   [[gnu::noinline, gnu::cold]] bool give_up();  // false
 
-  // 5. What follows the calls, and so which limits hold.
+  // 5. Does the next call or a barrier follow a call? The limits depend on it.
   Watch watch;
   Sync sync = Sync::kLoose;
   const char* sync_why = "";
   void choose_sync(Sync chosen);
   [[gnu::noinline, gnu::cold]] void turn();  // the other regime, from this call on
 
-  // 6. What the plan says, and of what it was made.
+  // 6. The plan, and the profile that it was made from.
   GroupPlan plan;
   const KnownMachine* machine = nullptr;
   Route* routes = nullptr;               // [n] by root, filled at first use
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
   Arena children{nullptr, 0};            // of those, with room for all of them
 
-  // 7. Of a pool's groups (pool.h): who they are there.
+  // 7. Of a pool's groups (pool.h): how they are found there.
   struct Pool* pool = nullptr;
   Ticket ticket;
   uint16_t* members = nullptr;                     // [n]
@@ -102,7 +103,8 @@ struct Group : Rings {
     return *reinterpret_cast<const Introduction*>(introductions + i * kIntroductionBytes);
   }
 
-  // Waits until ready() holds; `peer` is who will make it hold, and may change meanwhile. False: it never will.
+  // Waits until ready() holds. `peer` is the participant that will make it hold, and may change meanwhile. False: it
+  // never will.
   template <typename Ready>
   bool wait_until(const uint32_t& peer, Ready ready) {
     if (ready()) [[likely]]
@@ -125,10 +127,10 @@ struct Group : Rings {
   void idle(uint32_t peer, uint32_t turn);
   bool should_make_room(uint32_t peer);
   void tested_in_vain();
-  // Can what is waited for still come from `peer`? If not, we give up, for good. To be asked again and again, and in
-  // between whether it has come.
+  // Can the awaited message still come from `peer`? If not, we give up, for good. To be asked again and again; in
+  // between the caller looks whether the message has come.
   bool may_come(uint32_t peer);
-  // Has the peer done its part of this call, or gone about it otherwise than we? What it did is visible then.
+  // Has the peer done its part of this call, or gone about it otherwise than we? If so, its writes are visible.
   bool is_ahead(uint32_t peer) const;
   void leave();  // no call of ours will follow
   void rest();   // ... for this time: the numbers of later ones leave a gap
@@ -137,8 +139,8 @@ struct Group : Rings {
     begin_life();
   }
 
-  // Each: has it been agreed on, one way or the other? `behind` is who has not said. What came of it: shelves, and
-  // single_copy().
+  // Each: has it been agreed on, one way or the other? `behind` is a participant that has not answered. The outcome is
+  // in `shelves` and single_copy().
   bool shelves_agreed() { return shelf_agreement >= Agreement::kGranted || agree_on_shelves(); }
   bool agree_on_shelves();
   bool single_copy_agreed() { return copy_agreement >= Agreement::kGranted || agree_on_single_copy(); }
@@ -196,8 +198,8 @@ int group_scatterv(Group& group, const void* in, const smelt_place* blocks, cons
                    uint32_t root);
 int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_place* blocks, uint32_t root);
 
-// The same, started: what they are told lies in `place`, where the machine is made as well. 0, or what the blocking one
-// returns where that is known at once.
+// The same, started: the arguments lie in `place`, where the machine is made as well. 0, or the blocking one's result
+// if it is known at once.
 int start_barrier(Group& group, Pending& place);
 int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root);
 int start_reduce(Group& group, Pending& place, size_t elements, uint32_t root);

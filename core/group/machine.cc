@@ -14,15 +14,15 @@
 namespace smelt {
 namespace {
 
-Profile loaded, guess;
-bool have_profile = false, have_guess = false, may_be_moved = false;
+Profile loaded, guess;  // written once, by load_once() and guess_only_once()
+bool have_profile = false, have_guess = false, may_be_moved = false;  // likewise
 pthread_once_t profile_once = PTHREAD_ONCE_INIT, guess_once = PTHREAD_ONCE_INIT;
 
 Profile rescaled;  // the loaded one under what the canary found
 KnownMachine as_loaded, as_found;
-// release by the canary; acquire by who makes a group
+// release by the canary; acquire by the maker of a group
 std::atomic<const KnownMachine*> known{&as_loaded};
-std::atomic<bool> checked{false};
+std::atomic<bool> checked{false};  // the canary has been asked
 
 uint64_t hash_of(const Profile& machine) {
   // The file's own checksum covers everything in it; a guess has none.
@@ -86,7 +86,7 @@ const KnownMachine* known_machine() {
   return known.load(std::memory_order_acquire);
 }
 
-// relaxed, as the store: whoever takes part in a group that asks comes from the one before, in its own order.
+// relaxed, as the store: a participant of a group that asks comes from the group before, in its own order.
 bool machine_is_checked() { return checked.load(std::memory_order_relaxed) || !options().canary; }
 
 bool machine_may_be_moved() { return may_be_moved; }
@@ -94,7 +94,7 @@ bool machine_may_be_moved() { return may_be_moved; }
 const Profile* common_profile(const Group& group) {
   for (uint32_t i = 1; i < group.n; ++i) {
     if (group.introduction(i).profile == group.introduction(0).profile) continue;
-    // Somebody calibrated between two processes' starts. What the kernel says is the same for all.
+    // Somebody calibrated between two processes' starts. The kernel's description is the same for all.
     pthread_once(&guess_once, guess_only_once);
     return have_guess ? &guess : nullptr;
   }

@@ -72,7 +72,7 @@ class Placement {
   const Group& group_;
   const Profile& machine_;
   uint16_t* owner_ = nullptr;  // [cpus] who has it
-  bool* tried_ = nullptr;
+  bool* tried_ = nullptr;      // [cpus] seen in the search for the present participant
 };
 
 // Are there fewer CPUs than processes? What any participant knows counts for all.

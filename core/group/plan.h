@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-inline constexpr uint16_t kUnrouted = 0xfffe;
+inline constexpr uint16_t kUnrouted = 0xfffe;  // as a parent: not looked up yet; no participant has that number
 
 // A participant's place in the broadcast tree of one root.
 struct Route {

@@ -14,7 +14,7 @@ namespace smelt {
 namespace {
 
 // Groups that rest in a process.
-constexpr uint32_t kMostResting = 1024;
+constexpr uint32_t kMostResting = 1024;  // each keeps its block mapped
 
 constexpr uint64_t kBoxesInAPage = kPage / sizeof(Box);
 constexpr uint64_t boxes_bytes(uint32_t n) { return uint64_t{pool_keys(n)} * sizeof(Box); }
@@ -36,7 +36,7 @@ class Guard {
 // As Group::idle, before there is a group: the process that we wait for may need our CPU, or our host's progress.
 template <typename Ready>
 void wait_until(const Pool& pool, const smelt_host& host, Ready ready) {
-  constexpr int kBurst = 500, kTurn = 16;
+  constexpr int kBurst = 500, kTurn = 16;  // polls: before the first yield (in a crowd kTurn), and between two
   for (int i = pool.crowded ? kBurst - kTurn : 0; i < kBurst; ++i) {
     if (ready()) return;
     cpu_pause();
@@ -131,7 +131,7 @@ smelt_group* find_to_wake(Pool& pool, uint64_t signature, const unsigned* member
   return nullptr;
 }
 
-// The others': what the leader has woken.
+// The others': the group that the leader has woken.
 smelt_group* find_woken(Pool& pool, uint64_t signature, const Ticket& ticket) {
   const Guard guard(pool);
   for (smelt_group* group = list_of(pool, signature); group; group = group->next_alike) {
@@ -229,7 +229,7 @@ int Making::end(smelt_group* group, int error, bool in_sync, smelt_group** made)
   return error;
 }
 
-// What is different in a new life.
+// The differences in a new life.
 smelt_group* Making::woken(smelt_group* group, bool in_sync) {
   group->wake();
   group->host = host;
@@ -269,7 +269,7 @@ int Making::follow(smelt_group** made) {
   if (told.kind == Letter::kRefused) return told.error;
   if (told.kind == Letter::kWoken) {
     smelt_group* const group = find_woken(pool, signature, told.ticket);
-    if (!group) return -EIO;  // never: who forgets one spoils it
+    if (!group) return -EIO;  // never: a participant that forgets a group spoils its block
     *made = woken(group, told.in_sync);
     return 0;
   }

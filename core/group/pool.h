@@ -15,15 +15,15 @@
 //   3. everybody else writes up: seated, or why not
 //   4. the leader has read them all, and writes down: complete, or refused
 //
-// A letter is taken out by whoever reads it, so the box is empty when the group is there, and the next group of that
-// key, of whatever members, finds it so.
+// The reader takes a letter out, so the box is empty when the group is there. The next group of that key, of whatever
+// members, finds it empty.
 //
 // A group that is freed rests: its object and its block stay as they are, with all its counters, so that the next calls
-// go on where the last ones ended, and no flag in the memory can be taken for a later one's. What is different in the
-// new life is the host, what follows the calls, and that the memory of long messages has been given back. All that must
-// be the same on all of them is compared as a sum that each adds to when it leaves (segment.h, traces).
-// Each process keeps its own lists of what rests, the latest first, and forgets the oldest, which the leader then finds
-// spoilt.
+// go on where the last ones ended, and no flag in the memory can be taken for a later one's. Three things differ in the
+// new life: the host, the watch on what follows the calls (watch.h), and the memory of long messages, which has been
+// given back. All that must be the same on all of them is compared as a sum that each adds to when it leaves
+// (segment.h, traces). Each process keeps its own lists of resting groups, the latest first, and forgets the oldest,
+// which the leader then finds spoilt.
 #pragma once
 
 #include <pthread.h>
@@ -45,11 +45,12 @@ struct alignas(64) Letter {
   struct Text {
     Kind kind;
     int32_t error;
-    int32_t sync;      // what the host of the writer says; of a leader's letter: of all
+    int32_t sync;      // as the writer's host says; a leader's letter: as all hosts say
     uint32_t in_sync;  // they all said so
     Ticket ticket;
   } text;
-  // 0: empty. Release by whoever writes, or has read, the text; acquire before the other does.
+  // 0: empty. Release by the one that has written, or has read, the text; acquire by the other before it reads or
+  // writes.
   std::atomic<uint64_t> full;
 };
 static_assert(sizeof(Letter) == 64);
@@ -67,7 +68,7 @@ struct Pool {
   std::atomic<uint64_t>* pages = nullptr;  // bits: which pages of our own boxes have been taken
 
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  // What rests; guarded by the mutex.
+  // The resting groups; guarded by the mutex.
   static constexpr uint32_t kLists = 64;
   smelt_group* resting[kLists] = {};  // by signature, the latest first
   smelt_group *oldest = nullptr, *newest = nullptr;

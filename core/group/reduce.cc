@@ -1,8 +1,8 @@
-// Reduction: the operands of all, combined, to the root. And what it shares with allreduce.
+// Reduction: the operands of all, combined, to the root; and the long methods, which allreduce has, too.
 //
 //   inline  up to 280 bytes, in lines that carry their own flags; the root reads everybody's. Beyond 16 participants
-//   the first of each
-//           block of 16 combines its block and the root the blocks, which is the order that is promised anyway
+//           the first of each block of 16 combines its block and the root the blocks, which is the order that is
+//           promised anyway
 //   tree    either of inline and flat along the generator's tree, for operations that may be combined in any order
 //           (reduce_tree.h)
 //   flat    everybody copies its operands to its shelf in pieces, the root combines (reduce_flat.h)
@@ -71,7 +71,7 @@ struct Shelved : Machine {
   }
 };
 
-// What asks first what the group has agreed on.
+// A long one, whose method depends on the group's agreements.
 struct ReduceLong : Machine {
   Reduction job;
   BeginLong begin;

@@ -141,7 +141,7 @@ struct ReduceScatterShelf : Machine {
   Cut cut;
   uint64_t first = 0;  // number of the first piece
   uint64_t k = 0;
-  size_t own_before = 0, own_begin = 0;  // of our block: what Cut::part wants, and where it begins in the row
+  size_t own_before = 0, own_begin = 0;  // of our block: the argument of Cut::part, and where it begins in the row
   Cut::Part own{};
   Whole whole;
 

@@ -10,9 +10,9 @@
 //   combine k    when everybody has put piece k
 //   put k+1      and tell of it; get k-1 runs while the others hear of it
 //
-// so that one counter of each participant says all. Whoever has put piece k has combined k-1 and got k-3 before: what a
-// participant gets is there, and what it puts has a free place in a ring of four.
-// Between CPUs that lie apart each counter that is read costs a hop, and a round has one of them for each participant.
+// so that one counter of each participant says all. A participant that has put piece k has combined k-1 and got k-3
+// before. So a piece to get is there, and a piece to put has a free place in a ring of four. Between CPUs that lie
+// apart each counter that is read costs a hop, and a round has one of them for each participant.
 #pragma once
 
 #include "group/reduction.h"

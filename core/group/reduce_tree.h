@@ -1,11 +1,11 @@
-// Reduction along the tree that the plan has for this root: everybody combines its own operands with its children's and
-// hands the outcome on, so the arithmetic and the reading are shared out and the messages that cross the machine are
-// few. What is short goes inline (reduction.h); here, piece by piece: one is on its way up while the next is combined
-// below.
+// Reduction along the tree that the plan has for this root. Everybody combines its own operands with its children's and
+// hands the outcome on. So the arithmetic and the reading are shared out, and the messages that cross the machine are
+// few. Short operands go inline (reduction.h). Here they go piece by piece: one is on its way up while the next is
+// combined below.
 //
 // The operands meet in the tree's order, not in the promised one: only for operations that allow it (Group::tree_for).
-// Each participant takes its children in one order, that in which the model expects them, so that even what rounds
-// comes out alike in every run.
+// Each participant takes its children in one order, that in which the model expects them, so that even operations that
+// round come out alike in every run.
 #pragma once
 
 #include "group/reduction.h"

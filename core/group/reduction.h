@@ -1,4 +1,4 @@
-// What reduce and allreduce share: machines (engine.h) that combine.
+// The part that reduce and allreduce share: machines (engine.h) that combine.
 #pragma once
 
 #include "group/engine.h"
@@ -19,8 +19,8 @@ struct Reduction {
   size_t bytes() const { return elements * fold.element_bytes; }
 };
 
-// Everybody's operands in this episode, to be combined from the right: what is asked for first stays until the second
-// has been combined with it, so two places are enough for those that take several lines.
+// Everybody's operands in this episode, to be combined from the right. The first operand stays until the second has
+// been combined with it, so two places are enough for those that take several lines.
 struct InlineOperands {
   static constexpr int kRooms = 2;
   InlineRoom* const place;
@@ -39,7 +39,7 @@ struct InlineOperands {
   }
 };
 
-// Our own operands and what the others have put into their up slots in this episode, combined; at most a block of
+// Our own operands and those that the others have put into their up slots in this episode, combined; at most a block of
 // participants.
 struct CombineInline : Machine {
   static constexpr int kRooms = 1 + InlineOperands::kRooms;
@@ -139,7 +139,7 @@ struct ReduceBlocks : Machine {
   }
 };
 
-// The same along the tree; every participant combines what its children have put into their up slots.
+// The same along the tree; every participant combines the operands that its children have put into their up slots.
 struct ReduceTreeInline : Machine {
   bool have = false;
   uint32_t k = 0;
@@ -174,7 +174,7 @@ struct ReduceTreeInline : Machine {
   }
 };
 
-// What does not fit inline, by the method that the limits say (reduce.cc).
+// Operands that do not fit inline, by the method that the limits say (reduce.cc).
 int reduce_long(Running way, const Reduction& job);
 int reduce_long(Starting way, const Reduction& job);
 

@@ -1,5 +1,5 @@
-// What gather and scatter share: a row of blocks on the root, one for each participant, and the block that each has of
-// its own.
+// The part that gather and scatter share: a row of blocks on the root, one for each participant, and the block that
+// each has of its own.
 #pragma once
 
 #include "group/engine.h"

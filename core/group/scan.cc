@@ -11,11 +11,11 @@
 // All combine from the left, (a_0 op a_1) op a_2, so a result has the same bits by any. That is what a chain gives,
 // the pipelined scan of Sanders and Träff (Parallel prefix (scan) algorithms for MPI, EuroPVM/MPI 2006): one
 // combination for each operand, where doubling (Hillis and Steele, CACM 29, 1986) takes log n of them to save hops, and
-// reading all operands takes n. For short ones hops are what costs, and combining is nothing, so there all are read.
+// reading all operands takes n. For short ones the hops cost and combining does not, so there all are read.
 //
-// What a participant has on its shelf only the next one reads. So only that one has to be waited for before a place is
-// used again, but for the first pieces of a call, whose places held something else; and as many pieces may be under way
-// as the chain is long.
+// Only the next participant reads a participant's shelf. So a participant waits for the next one alone before it uses a
+// place again. The first pieces of a call are an exception, because their places held something else. As many pieces
+// may be under way as the chain is long.
 #include <algorithm>
 #include <cerrno>
 
@@ -88,8 +88,9 @@ struct ScanInline : Machine {
   }
 };
 
-// Of two. `served`: false means "take the shelves". error: the kernel refused after all. What is read is not written to
-// by its owner, in place or not: its scan is its operand. A long exscan is shared as RootedSingle shares (rooted.h).
+// Of two. `served`: false means "take the shelves". error: the kernel refused after all. The owner does not write to
+// the memory that is read, in place or not, because its scan is its operand. A long exscan is shared as RootedSingle
+// shares (rooted.h).
 struct ScanSingle : Machine {
   bool served = false;
   ExchangeNotices notices;

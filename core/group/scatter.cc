@@ -5,10 +5,10 @@
 //   shelf   the same over the root's shelf, in pieces
 //   single  longer ones go straight from memory to memory (rooted.h)
 //
-// The row begins behind the root's block and goes round, so what the root keeps is not sent. Who is not the root looks
-// at the pieces alone that have something of its block, and says at once that it has done with the others: so the first
-// leave while the root still writes for the last. The root waits for nobody to receive; it may be up to kRing calls, or
-// kPieceRing pieces, ahead.
+// The row begins behind the root's block and goes round, so the root's own block is not sent. Every other participant
+// looks only at the pieces that have something of its block, and says at once that it has done with the others. So the
+// first leave while the root still writes for the last. The root waits for nobody to receive; it may be up to kRing
+// calls, or kPieceRing pieces, ahead.
 #include <algorithm>
 
 #include "group/rooted.h"
@@ -54,7 +54,7 @@ struct ScatterInline : Machine {
         } else {
           SMELT_AWAIT((from = how.get(job.root, group.desks[job.root].down, group.operand_bytes, room)) != nullptr);
           unpack(job.own, 0, job.bytes, static_cast<const char*>(from) + place_of(group, job, group.me));
-          // Of two, who hears the other knows that it has finished everything before.
+          // Of two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
         group.finish();
@@ -106,7 +106,7 @@ struct ScatterShelf : Machine {
   }
 
  private:
-  // What this piece has of our block.
+  // Copies the part of our block that is in this piece; its length.
   size_t take(Group& group) const {
     const size_t begin = place_of(group, job, group.me) + offset - number * pieces.elements;
     const size_t bytes = std::min(job.bytes - offset, pieces.in(number, sent) - begin);

@@ -1,14 +1,14 @@
 // Scatterv: to everybody its block of the root's row, of any length and from any place. Only the root knows all
-// lengths, and everybody its own; so the root says with its first line what the longest is, and all blocks get as much
+// lengths, and everybody its own; so the root tells the longest length with its first line, and all blocks get as much
 // room.
 //
 //   inline  up to 280 bytes for all together: that line and its likes carry the data already
 //   shelf   over the root's shelf: several blocks in a piece, or several pieces for a block
 //   single  long ones are read straight from the root's memory; its first lines tell where each block is
 //
-// Who is not the root looks at the pieces alone that are its own, and says at once that it has done with the others.
-// The root waits for nobody to receive, but where its memory is being read; it may be up to kRing calls, or kPieceRing
-// pieces, ahead.
+// Every participant but the root looks only at the pieces that are its own, and says at once that it has done with the
+// others. The root waits for nobody to receive, unless its memory is being read; it may be up to kRing calls, or
+// kPieceRing pieces, ahead.
 #include <algorithm>
 #include <cerrno>
 
@@ -37,8 +37,8 @@ struct Scattering {
 // The root first.
 uint32_t turn_of(const Group& group, uint32_t root, uint32_t i) { return (i + group.n - root) % group.n; }
 
-// What the root says where the blocks are not in its lines: the longest one's length and, where single copy may serve,
-// a BlockPlace for each participant.
+// The root's announcement if the blocks are not in its lines: the longest one's length and, where single copy may
+// serve, a BlockPlace for each participant.
 struct RowHeading {
   uint64_t longest;
 };
@@ -74,7 +74,7 @@ struct ScattervShelf : Machine {
         group.pieces += count;
         if (group.me == job.root) {
           for (; turn < group.n; turn += static_cast<uint32_t>(per_piece)) {
-            // At least one piece of each, so that nobody waits for what does not come.
+            // At least one piece of each, so that nobody waits for a piece that does not come.
             length = per_block == 1 ? 1 : std::max<size_t>(1, job.blocks[of_turn(group)].bytes);
             for (number = 0; number * piece_bytes < length; ++number) {
               SMELT_AWAIT(how.piece_free(piece_of(turn) + number));
@@ -133,7 +133,7 @@ struct ScattervShelf : Machine {
   }
 };
 
-// What both sides do.
+// The steps of both sides.
 struct ScattervSide : Machine {
   static constexpr int kRooms = 1;
   char* const room;

@@ -1,12 +1,12 @@
-// What single copy does between the waits: copying and combining.
+// The work of single copy between the waits: copying and combining.
 #include "group/single_copy.h"
 
 #include "policy/thresholds.h"
 
 namespace smelt {
 
-// The first operand of a chain of combinations stays until the second is combined with it, so two places for what is
-// read are enough.
+// The first operand of a chain of combinations stays until the second is combined with it, so two places are enough for
+// the operands that are read.
 void combine_range(Group& group, const Notice* operands, const smelt_fold& fold, size_t begin, size_t end, char* out,
                    int* error) {
   const size_t width = fold.element_bytes, step = group.plan.limits.read_bytes / width;

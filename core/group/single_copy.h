@@ -1,8 +1,8 @@
 // Single copy: long messages go straight from process to process (transport/direct_copy.h), where the kernel lets every
 // participant do so and the profile says it is faster than two copies through the shelves.
 //
-// The kernel's copy is one processor's work, so the work is divided over all: what others need of us we write to them,
-// and what we need of others we read, at the same time.
+// The kernel's copy is one processor's work, so the work is divided over all: we write one part of the data that others
+// need of us, and read one part of the data that we need of others, at the same time.
 //
 //   broadcast   the root writes the first n-th to everybody, everybody reads the rest
 //   reduce      everybody reads one slice of all operands, combines it and writes the result to the root; short ones of
@@ -16,9 +16,9 @@
 //   scatterv    everybody reads its own block
 //   gather, scatter   everybody copies its own block, and the root some of the others' where it has nothing to copy
 //
-// Everybody must know the addresses, and everybody must know when its memory has been read and written. Whether a
-// participant's data are in one piece nobody else knows, so that is told with the address; if they are not, the shelves
-// serve the call.
+// Everybody must know the addresses, and everybody must know when its memory has been read and written. Only the
+// participant itself knows whether its data are in one piece, so it tells that with the address. If they are not, the
+// shelves serve the call.
 //
 // The copying is the caller's own work: a started operation does it, a slice at most 1/n of the message, in the call
 // that finds everybody's addresses there.
@@ -46,8 +46,8 @@ inline uint64_t sent_ahead(const Group& group) {
   return std::min<uint64_t>(group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy, group.piece_bytes);
 }
 
-// What all long messages begin with: are there shelves, and does single copy serve? `done`: it did, or there is no
-// memory (error); else the shelves are to be taken.
+// Every long message begins so: are there shelves, and does single copy serve? `done`: it did, or there is no memory
+// (error); else the shelves are to be taken.
 struct BeginLong : Machine {
   bool done = false;
 
@@ -101,9 +101,9 @@ struct LongMessage : Machine {
   }
 };
 
-// What a participant says of its memory. 0: not in one piece.
+// A participant's notice of its memory. 0: not in one piece.
 struct Notice {
-  uint64_t in;     // what the others may read; a broadcast's: where the root may write
+  uint64_t in;     // where the others may read; a broadcast's: where the root may write
   uint64_t out;    // where they may write
   uint64_t bytes;  // so many
 };
@@ -113,7 +113,7 @@ inline uint64_t address(const smelt_data& data) { return reinterpret_cast<uint64
 // Everybody tells everybody, in the up slots of this episode. Afterwards all are known to have arrived.
 struct ExchangeNotices : Machine {
   uint32_t i = 0;
-  uint32_t known = ~0u;  // whose was told otherwise
+  uint32_t known = ~0u;  // the participant whose notice was told otherwise
   bool told = false;     // ours is in our slot already
   Notice all[kDirectCopyParticipants];
 
@@ -147,7 +147,7 @@ struct ExchangeNotices : Machine {
 
 inline size_t slice(size_t whole, uint32_t r, uint32_t n) { return whole / n * r + whole % n * r / n; }
 
-// What was refused after all is told to the caller.
+// A copy that the kernel refused after all is told to the caller.
 inline void note(bool done, int* error) {
   if (!done) *error = -EIO;
 }
@@ -156,7 +156,7 @@ inline void note(bool done, int* error) {
 // take.
 struct BroadcastSingle : Machine {
   const smelt_data& data;
-  const size_t bytes;  // our own: of what is sent, or of what we take
+  const size_t bytes;  // our own: that the root sends, or that we take
   const uint32_t root;
   bool served = false;
   ExchangeNotices notices;
@@ -165,7 +165,8 @@ struct BroadcastSingle : Machine {
     notices.known = root;
   }
 
-  // Before it is known that this method serves, for who expects it: then nobody has to wait for us afterwards.
+  // For a participant that expects this method, before it is known to serve: then nobody has to wait for our notice
+  // afterwards.
   template <typename How>
   bool tell(How how) {
     notices.all[how.group.me] = {address(data), 0, bytes};

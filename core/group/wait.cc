@@ -2,21 +2,21 @@
 // middle of a long message to us never gets here; so nobody sleeps, and between bursts of polls `progress` is called.
 //
 //   every process has a CPU   a burst, then progress every microsecond or so
-//   a crowd                   a few polls, then alternately yield and progress: who waits must make room for whom it
-//                             waits
-//   two on one CPU            what each last waited on is in its status line; then as in a crowd
+//   a crowd                   a few polls, then alternately yield and progress: the waiter must make room for the
+//                             participant that it waits for
+//   two on one CPU            each has the CPU on which it last waited in its status line; then as in a crowd
 //
-// Who tests what was started does not wait here, but mostly does elsewhere: in the host, which need not know of the
-// crowd. After a few tests in vain it makes room as well (measured, two ranks on one CPU, a started barrier: 12 ms
-// without).
+// A process that tests a started operation does not wait here. It mostly waits elsewhere: in the host, which need not
+// know of the crowd. After a few tests in vain it makes room as well (measured, two ranks on one CPU, a started
+// barrier: 12 ms without).
 //
-// Who waits looks now and then at what the one is doing that it waits for: participants that call a collective with
+// A waiter looks now and then at the call that the awaited participant is in: participants that call a collective with
 // different lengths would wait for each other for ever.
 //
 // So the settings of threads' waits (SMELT_WAIT, SMELT_SPIN_US, SMELT_YIELD_US) are not the ranks': there is no sleep
-// whose beginning they could set, and no bell that Open MPI's other communication would ring. Who wants ranks to give
-// way where there are CPUs enough says so to Open MPI (mpi_yield_when_idle), which makes a crowd of the group
-// (smelt_host::crowded); SMELT_CPUS=1 does the same.
+// whose beginning they could set, and no bell that Open MPI's other communication would ring. If a user wants ranks to
+// give way although there are CPUs enough, Open MPI's mpi_yield_when_idle makes a crowd of the group
+// (smelt_host::crowded). SMELT_CPUS=1 does the same.
 #include "base/os/os.h"
 #include "group/group.h"
 
@@ -41,7 +41,7 @@ void Group::idle(uint32_t peer, uint32_t turn) {
 }
 
 void Group::tested_in_vain() {
-  constexpr uint32_t kTests = 8;
+  constexpr uint32_t kTests = 8;  // a yield is a system call, too much for every test
   if (++in_vain < kTests) return;
   in_vain = 0;
   if (should_make_room(awaited)) os::yield_cpu();
@@ -84,8 +84,8 @@ void Group::rest() { tell(desk().status, calls + kCallsBetween - 1, 0); }
 bool Group::is_ahead(uint32_t peer) const {
   const Desk& desk = desks[peer];
   if (desk.status.call.load(std::memory_order_acquire) > calls) return true;
-  // Who only contributes to a reduction, or is a scatter's root, may be gone without ever having waited. What it has
-  // left is not of this call as we know it, if ours is inline and that is a piece, or the other way round.
+  // A participant that only contributes to a reduction, or is a scatter's root, may be gone without ever having waited.
+  // It has gone about this call otherwise than we if ours is inline and it has left a piece, or the other way round.
   if (operand_bytes == 0) return false;
   for (const auto& [channel, filled] : {std::pair{desk.up, &desk.filled_up}, std::pair{desk.down, &desk.filled_down}}) {
     if (operand_bytes <= kInlineBytes) {
@@ -100,7 +100,7 @@ bool Group::is_ahead(uint32_t peer) const {
 
 // It cannot if the peer
 //   is in this very call, and waits there with operands of another length
-//   is past it, or gave up on somebody, in this call or a later one: what we wait for would have come before
+//   is past it, or gave up on somebody, in this call or a later one: the awaited message would have come before
 // It may have come since we looked, so these count only when they are found a second time.
 bool Group::may_come(uint32_t peer) {
   if (broken) return false;

@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kWarmUpS = 0.02;
+constexpr double kWarmUpS = 0.02;  // of the estimate: the meter's warming up (kWarmUpNs)
 
 Machine allowed_part(Machine machine) {
   std::erase_if(machine.pus, [](const Pu& pu) { return !pu.allowed; });

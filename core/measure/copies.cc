@@ -28,8 +28,8 @@ namespace smelt {
 namespace {
 
 enum Kind { kCopy, kSingleCopy, kReduce, kKinds };
-constexpr uint64_t kLargest = kSampledBytes[kCurveSizes - 1];
-constexpr uint32_t kLeastSamples = 5;
+constexpr uint64_t kLargest = kSampledBytes[kCurveSizes - 1];  // bytes: the curves' longest message
+constexpr uint32_t kLeastSamples = 5;                          // of a size, however long it takes
 constexpr int kPattern = 0x3f;  // in every byte: a small double, so that sums stay ordinary numbers
 
 // Shared by the two processes.

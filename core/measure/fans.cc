@@ -20,7 +20,7 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kMostChildren = kFanChildren[kFanSizes - 1];
-constexpr size_t kLeastFanBatches = 3;
+constexpr size_t kLeastFanBatches = 3;  // before the time limit counts
 
 struct FanBoard {
   Line release;            // gather: the parent's, for all

@@ -194,7 +194,7 @@ void keep_winner(const Schedule& schedule, const TimedSet& set, const std::vecto
 }  // namespace
 
 std::vector<size_t> choose_finalists(const std::vector<std::string>& patterns, size_t count) {
-  constexpr uint32_t kMostPartners = 3;
+  constexpr uint32_t kMostPartners = 3;  // of a dissemination that races as a family of its own
   const auto is = [](const Pattern& pattern, const char* name) { return std::strcmp(pattern.info->name, name) == 0; };
   const std::function<bool(const Pattern&)> families[] = {
       [](const Pattern& pattern) { return pattern.info->tree != nullptr; },

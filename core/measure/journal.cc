@@ -20,7 +20,7 @@ namespace smelt {
 namespace {
 
 constexpr uint64_t kLargestJournal = 256u << 20;  // all pairs of 1,024 CPUs
-constexpr size_t kMostHops = 1024;
+constexpr size_t kMostHops = 1024;                // of a line of the file, which anybody may have damaged
 
 std::string path_of(const std::string& packed_path) {
   return packed_path.substr(0, packed_path.rfind('.')) + ".partial";

@@ -15,7 +15,7 @@ namespace smelt {
 
 // Everybody meets, one writes, everybody reads, everybody meets.
 struct Meeting {
-  static constexpr int kValues = 16;
+  static constexpr int kValues = 16;  // of one minimum
   pthread_barrier_t barrier;
   char data[1024];
   std::atomic<int64_t> values[kValues];

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-constexpr int64_t kWarmUpNs = 20'000'000;
+constexpr int64_t kWarmUpNs = 20'000'000;  // until cores have their frequency
 
 // A waiting thread per pair, which starts the two that measure. The first error is thrown when all have come to an end.
 template <typename Result, typename One>

@@ -126,7 +126,7 @@ class Participant {
 
  private:
   int create(Forcing forcing) {
-    constexpr const char* kAlways = "1099511627776";
+    constexpr const char* kAlways = "1099511627776";  // the settings' greatest value: no message is longer
     if (smelt_option_set("SMELT_FLAT_LIMIT", forcing == kFlat ? kAlways : "0") != 0) return -EINVAL;
     if (smelt_option_set("SMELT_COPY_LIMIT", forcing == kSingle ? "0" : kAlways) != 0) return -EINVAL;
     const smelt_host host = seat_.host();
@@ -226,7 +226,7 @@ std::string measure_sets(const std::vector<uint32_t>& cpus, const MethodEffort& 
 }
 
 std::vector<std::vector<uint32_t>> method_cpus(const ProfileImage& image) {
-  constexpr size_t kMost = 16;
+  constexpr size_t kMost = 16;           // the largest group that takes single copy
   std::vector<uint32_t> firsts, chosen;  // the first CPU of every core: indices
   std::vector<uint16_t> cores;
   for (uint32_t i = 0; i < image.n(); ++i) {

@@ -12,9 +12,9 @@
 
 namespace smelt {
 
-inline constexpr int kBatches = 8;      // of a ping-pong, after one that does not count
-inline constexpr int kRoundTrips = 16;  // of a batch
-inline constexpr int kWarmUpTrips = 512;
+inline constexpr int kBatches = 8;         // of a ping-pong, after one that does not count
+inline constexpr int kRoundTrips = 16;     // of a batch
+inline constexpr int kWarmUpTrips = 512;   // before the first batch
 inline constexpr int kSamples = 128;       // of each kind of episode, after
 inline constexpr int kWarmUpSamples = 16;  //   these
 inline constexpr int kMany = 8;            // lines of the larger episodes

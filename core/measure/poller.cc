@@ -11,8 +11,8 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kMostPollers = 16;
-constexpr int kWarmUpRounds = 8;
+constexpr size_t kMostPollers = 16;  // that take part, at most
+constexpr int kWarmUpRounds = 8;     // that do not count
 
 struct PollerBoard {
   Line alone;

@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kRounds = 5;  // of all pairs: the median of each is taken
 
 struct Candidate {
   uint32_t a, b;

@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-inline constexpr double kRecheckLimit = 0.3;
+inline constexpr double kRecheckLimit = 0.3;  // a share of the hop, as the canary's (policy/canary.h)
 
 struct RecheckedPair {
   ClassFigures figures;  // of its class; where the profile has no classes, distance and median hop of its distance

@@ -27,17 +27,17 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kSameL2 = kDistances;  // the base class beside those of the distances
-constexpr uint32_t kSpots = 12;           // of a class by the topology, always
-constexpr uint32_t kDoubtSamples = 24;    // where they are not much alike
-constexpr uint32_t kPartSpots = 6;        // of a part of one,
-constexpr uint32_t kLeastPartSpots = 2;   //   always
-constexpr size_t kLeastPart = 3;          // pairs of a part by values
-constexpr uint32_t kBlockSamples = 3;     // of a block, before blocks are joined
-constexpr uint32_t kMostSamples = 48;     // of anything that cannot be measured altogether
-constexpr double kAlike = 1 + kLargestSpread;
-constexpr double kOutside = 1 + 2 * kLargestSpread;
-constexpr double kHopsShare = 1.0 / 6;  // of the time of a full measurement (pair_ns, hops_ns)
+constexpr uint32_t kSameL2 = kDistances;             // the base class beside those of the distances
+constexpr uint32_t kSpots = 12;                      // of a class by the topology, always
+constexpr uint32_t kDoubtSamples = 24;               // where they are not much alike
+constexpr uint32_t kPartSpots = 6;                   // of a part of one,
+constexpr uint32_t kLeastPartSpots = 2;              //   always
+constexpr size_t kLeastPart = 3;                     // pairs of a part by values
+constexpr uint32_t kBlockSamples = 3;                // of a block, before blocks are joined
+constexpr uint32_t kMostSamples = 48;                // of anything that cannot be measured altogether
+constexpr double kAlike = 1 + kLargestSpread;        // of a part by values, the last over the first
+constexpr double kOutside = 1 + 2 * kLargestSpread;  // one sample over the middle of its class
+constexpr double kHopsShare = 1.0 / 6;               // of the time of a full measurement (pair_ns, hops_ns)
 
 // Pairs to measure at most, but for the spots that are always: one in forty, and on machines of less than 64 CPUs,
 // where that is a fraction of a second, as many as 16 CPUs have.

@@ -38,7 +38,7 @@ class Samples {
   std::vector<Spot> full(const std::vector<Spot>& spots) const;
 
  private:
-  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kNone = UINT32_MAX;  // in place_: not sampled
   size_t at(Spot spot) const { return size_t{spot.a} * n_ + spot.b; }
   uint32_t n_;
   std::vector<uint32_t> place_;
@@ -54,7 +54,7 @@ struct PairClass {
   double spread = 0;        // their relative inter-quartile range
   bool wide = false;        // the spread is above kLargestSpread
 };
-inline constexpr double kLargestSpread = 0.15;
+inline constexpr double kLargestSpread = 0.15;  // relative inter-quartile range: above it a class is split
 
 // The classes by the topology alone, before anything was measured: by distance, and whether a level-2 cache is shared.
 inline constexpr uint32_t kBaseClasses = kDistances + 1;

@@ -18,9 +18,9 @@
 namespace smelt {
 namespace {
 
-constexpr double kClockNs = 10;     // the difference of two readings of the clock with nothing between them
-constexpr double kWarmUpNs = 20e6;  // as the hardware's
-constexpr int kPollerSamples = 64 + 8;
+constexpr double kClockNs = 10;         // the difference of two readings of the clock with nothing between them
+constexpr double kWarmUpNs = 20e6;      // as the hardware's
+constexpr int kPollerSamples = 64 + 8;  // as the hardware's, warming up included
 
 Machine machine_of(const MachineFile& file) {
   Machine machine;

@@ -1,8 +1,8 @@
 // How long the threads stay away before each episode of a skewed lap (track.h).
 //
 // Threads seldom reach a barrier together: one has more to compute than another. Then the cost of a pattern is the work
-// left to do when the last one comes, which is not its cost when all come at once: a tree of large arity has little
-// left for a late one near its root, a pattern in rounds has all its rounds left (Eichenberger, Abraham: Impact of load
+// left to do when the last one comes, which is not its cost when all come at once. A tree of large arity has little
+// left for a late one near its root; a pattern in rounds has all its rounds left (Eichenberger, Abraham: Impact of load
 // imbalance on the design of software barriers, ICPP 1995; that programs do arrive apart: Faraj, Patarasuk, Yuan: A
 // study of process arrival patterns for MPI collective operations, ICS 2007).
 //

@@ -22,22 +22,22 @@
 namespace smelt {
 namespace {
 
-constexpr double kLargestDrift = 0.3;       // of one pair, between two ping-pongs
-constexpr double kLargestPairSpread = 0.5;  // between the batches of one pair
-constexpr double kLargestShift = 0.15;      // of the typical canary: then everything has changed
-constexpr size_t kEnoughCanaries = 4;       //   if there are so many
-constexpr int kAttempts = 5;
-constexpr int kCanaryAttempts = 4;
-constexpr uint32_t kCanariesPerBase = 2;
+constexpr double kLargestDrift = 0.3;           // of one pair, between two ping-pongs
+constexpr double kLargestPairSpread = 0.5;      // between the batches of one pair
+constexpr double kLargestShift = 0.15;          // of the typical canary: then everything has changed
+constexpr size_t kEnoughCanaries = 4;           //   if there are so many
+constexpr int kAttempts = 5;                    // of one pair, until its batches agree
+constexpr int kCanaryAttempts = 4;              // pairs of a base class that are tried as canaries
+constexpr uint32_t kCanariesPerBase = 2;        // for each base class
 constexpr size_t kCanariesEvery[] = {16, 512};  // pairs, at least and at most; in between: half of a list
-constexpr int kRestarts = 2;
-constexpr int kFinalChecks = 4;
-constexpr size_t kCheckedShare = 16;  // one in so many between the edges is compared in the end
-constexpr int kMostWrong = 3;         // pairs of a class that do not agree: then all of it is measured anew
-constexpr double kLargestCompanyShift = 0.1;
-constexpr size_t kEnoughShifts = 8;
-constexpr size_t kKnownChecks = 12;
-constexpr size_t kWorthCompany = 200;  // pairs in a list: fewer are done before a test of company pays
+constexpr int kRestarts = 2;                    // of a base class; then it counts as unsteady
+constexpr int kFinalChecks = 4;                 // classes_agree() is told which is the last
+constexpr size_t kCheckedShare = 16;            // one in so many between the edges is compared in the end
+constexpr int kMostWrong = 3;                   // pairs of a class that do not agree: then all of it is measured anew
+constexpr double kLargestCompanyShift = 0.1;    // beyond it, pairs that are measured at once disturb each other
+constexpr size_t kEnoughShifts = 8;             // compared pairs, for a median that says so
+constexpr size_t kKnownChecks = 12;             // pairs of a journal that are measured again before it is believed
+constexpr size_t kWorthCompany = 200;           // pairs in a list: fewer are done before a test of company pays
 
 struct TimeIsOver {};
 

@@ -8,7 +8,7 @@ namespace smelt {
 
 double ns_per_tick() {
   static const double value = [] {
-    constexpr int64_t kSpanNs = 2'000'000;
+    constexpr int64_t kSpanNs = 2'000'000;  // against which a reading of the clock, 20 ns, is nothing
     // A preemption between the two clocks' readings would falsify one attempt; the median of five does not care.
     std::vector<double> attempts;
     for (int i = 0; i < 5; ++i) {

@@ -13,8 +13,8 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kWarmUpEpisodes = 8;  // the lines of a barrier that has rested are elsewhere
-constexpr int kTrackTrips = 64, kWarmUpTrackTrips = 16;
+constexpr uint32_t kWarmUpEpisodes = 8;                  // the lines of a barrier that has rested are elsewhere
+constexpr int kTrackTrips = 64, kWarmUpTrackTrips = 16;  // of a track; the second do not count
 
 }  // namespace
 

@@ -19,7 +19,7 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kLeastSamples = 8;
+constexpr uint32_t kLeastSamples = 8;  // before the time limit counts
 // From announcing oneself as a sleeper to being one. Longer than a system call, and long enough for a CPU to fall idle.
 constexpr double kFallAsleepNs = 50'000;
 

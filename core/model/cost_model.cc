@@ -44,7 +44,7 @@ namespace smelt {
 
 namespace {
 
-constexpr float kReadyNear = 0.5f, kReadyFar = 0.45f;
+constexpr float kReadyNear = 0.5f, kReadyFar = 0.45f;  // shares of a hop, as all here: the table above has the reasons
 constexpr float kSend = 0.25f;
 constexpr float kReceive = 0.1f;
 constexpr float kPoller = 0.05f;

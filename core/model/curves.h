@@ -36,7 +36,7 @@ inline constexpr const char* kCurveMethodNames[kCurveMethods] = {
     "broadcast_shelf", "broadcast_single", "reduce_flat",      "reduce_sliced",
     "reduce_single",   "allreduce_flat",   "allreduce_sliced", "allreduce_single"};
 
-inline constexpr uint32_t kCurveSizes = 9;
+inline constexpr uint32_t kCurveSizes = 9;  // powers of four, from a line to 4 MiB
 inline constexpr uint64_t kSampledBytes[kCurveSizes] = {64,       256,       1 << 10, 4 << 10, 16 << 10,
                                                         64 << 10, 256 << 10, 1 << 20, 4 << 20};
 
@@ -44,7 +44,7 @@ inline constexpr uint64_t kSampledBytes[kCurveSizes] = {64,       256,       1 <
 // "Optimizing Collective Communication on Multicores", HotPar 2009). A strict curve is the time of a call and its
 // barrier.
 enum class Sync : uint32_t { kLoose, kStrict };
-inline constexpr uint32_t kSyncs = 2;
+inline constexpr uint32_t kSyncs = 2;  // loose, strict
 inline constexpr const char* kSyncNames[kSyncs] = {"loose", "strict"};
 
 // Part of the packed profile.
@@ -56,7 +56,7 @@ struct CurveSet {
 };
 static_assert(sizeof(CurveSet) == 8 + kCurveMethods * kCurveSizes * 4 && sizeof(CurveSet) % 8 == 0,
               "the file format has no hidden padding");
-inline constexpr uint32_t kMaxCurveSets = 4;
+inline constexpr uint32_t kMaxCurveSets = 4;  // two sets of CPUs, each loose and strict
 
 inline constexpr double kWorthwhile =
     0.97;  // of the other's cost: less gain, or less loss, is within the noise of the samples

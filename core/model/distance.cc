@@ -14,7 +14,7 @@
 
 namespace smelt {
 
-const float kTypicalPoller = 2.85f;
+const float kTypicalPoller = 2.85f;  // ns: 0.05 of a near hop of 57 (cost_model.cc)
 
 Distance distance_between(const Location& a, const Location& b) {
   // The sharing is not strictly nested on every machine: virtual machines with one vCPU per "socket" have one node

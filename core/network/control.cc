@@ -24,7 +24,7 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kLongestLine = 4096;
+constexpr size_t kLongestLine = 4096;  // bytes: more is no line of ours (docs/security.md)
 constexpr const char* kGone = "the peer is gone";
 constexpr timeval kSayPatience = {20, 0};  // a peer that reads nothing fills the socket's buffers
 

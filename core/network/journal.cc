@@ -20,8 +20,8 @@ namespace smelt {
 namespace {
 
 constexpr const char* kHeader = "smelt unfinished sampling 1\n";
-constexpr off_t kLargest = 1 << 20;
-constexpr size_t kChecksum = 16;
+constexpr off_t kLargest = 1 << 20;  // bytes: more is no journal of ours
+constexpr size_t kChecksum = 16;     // hexadecimal digits of 64 bits
 
 std::string line_of(const std::string& key, const RailCurve& curve) {
   std::string text = key + " |";

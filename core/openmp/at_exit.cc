@@ -18,10 +18,10 @@ namespace smelt::openmp {
 namespace {
 
 // All are read at the end, by one thread, and written where nothing is ordered by them: relaxed throughout.
-std::atomic<bool> used{false};  // the runtime's functions were called
-std::atomic<bool> told_begin{false};
-std::atomic<const char*> refused{nullptr}, not_hot{nullptr};
-std::atomic<uint32_t> largest_team{0};
+std::atomic<bool> used{false};        // the runtime's functions were called
+std::atomic<bool> told_begin{false};  // a line of the statistics' file says that the process has begun
+std::atomic<const char*> refused{nullptr}, not_hot{nullptr};  // strings that stay: note_use(), note_not_hot()
+std::atomic<uint32_t> largest_team{0};                        // threads, of all teams seen
 
 unsigned long long number(uint64_t n) { return static_cast<unsigned long long>(n); }
 

@@ -17,27 +17,27 @@ namespace {
 
 constexpr uint64_t kAddressBits = (uint64_t{1} << kAnswerShift) - 1;
 
-// What every name means to callers in some object that we do not serve. Never changed while an answer names it.
+// The function that each name stands for in some object that we do not serve. Never changed while an answer names it.
 struct Meanings {
   void* of[kMostSlots];  // those beyond the shim's names are null
 };
-constexpr uint32_t kOthers = 128;
+constexpr uint32_t kOthers = 128;  // 1 KiB each, untouched while unused; when all are taken, the oldest makes room
 Meanings others[kOthers];
-uint32_t next_other = 0;
+uint32_t next_other = 0;  // modulo kOthers: where the next new meanings go
 
 struct Object {
   uintptr_t begin, end;  // of all its segments
   Answer answer;
 };
-// By address. Large Python programs have 500; what does not fit is taken for code in no object.
+// By address. Large Python programs have 500 objects. An object that does not fit is taken for code in no object.
 constexpr uint32_t kObjects = 4096;
 Object objects[kObjects];
-uint32_t object_count = 0;
+uint32_t object_count = 0;  // of `objects`
 
 // The loader's counts when `objects` was filled, and how often it was emptied.
 unsigned long long seen_adds = 0, seen_subs = 0;
 uint64_t generation = 0;
-bool all_judged = false;
+bool all_judged = false;          // no object's answer is kUnknown, and global_answer is not either
 Answer global_answer = kUnknown;  // to callers in no object
 
 // All of the above, from `others` on, is read and written by callbacks of dl_iterate_phdr alone: its lock is theirs.
@@ -55,16 +55,17 @@ void forget_callers() {
   for (auto& word : callers) word.store(0, std::memory_order_relaxed);
 }
 
-// Calls of dlclose under way: as long, no new words, for the place may be another's the moment after.
+// Calls of dlclose under way. While there is one, no new word is written: the place may be another library's the moment
+// after.
 std::atomic<uint32_t> closing{0};
 thread_local uint32_t closing_here = 0;  // of these, the calling thread's
 std::atomic<bool> asked{false};          // there may be words
 
 struct Closing {
   Closing() {
-    // Sequentially consistent, as the look at it: before the words go. The destructors of what is being closed run in
-    // this thread. A word that another thread is about to write is of an object that is calling, so not of one that is
-    // being closed.
+    // Sequentially consistent, as the load in find_out(): the count rises before the words go. The destructors of the
+    // closed object run in this thread. A word that another thread is about to write belongs to an object that is
+    // calling, so not to one that is being closed.
     closing.fetch_add(1);
     ++closing_here;
     if (asked.load(std::memory_order_relaxed)) forget_callers();
@@ -149,8 +150,8 @@ int look(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-// The object that holds an address, held in its place meanwhile. None for the main program and what is no object
-// (generated code): they see the global scope only.
+// The object that holds an address, held in its place meanwhile. None for the main program and for generated code,
+// which is in no object: both see the global scope only.
 struct Held {
   void* handle = nullptr;
   explicit Held(uintptr_t address) {
@@ -173,7 +174,7 @@ Answer answer_for(const Meanings& meanings) {
     if (std::memcmp(&others[i], &meanings, sizeof meanings) == 0) return kFirstOther + i;
   const uint32_t index = next_other++ % kOthers;
   if (next_other > kOthers) {
-    // After so many libraries loaded and closed, the oldest's place is taken. Nobody may be told of it any more.
+    // After so many libraries loaded and closed, the oldest's place is taken. No caller may be told of it any more.
     forget_callers();
     for (uint32_t i = 0; i < object_count; ++i)
       if (objects[i].answer == kFirstOther + index) objects[i].answer = kUnknown;
@@ -182,8 +183,8 @@ Answer answer_for(const Meanings& meanings) {
   return kFirstOther + index;
 }
 
-// What the dynamic linker gives to callers in the object that begins there: first from the global scope, then from the
-// object's own.
+// Whether our runtime serves callers in this object. If not, `meanings` are the functions that the dynamic linker gives
+// to them: first from the global scope, then from the object's own.
 bool serves(const Held& object, Meanings* meanings) {
   const char* name = name_of(runtime.thread_num);
   void* bound = dlsym(RTLD_DEFAULT, name);
@@ -203,7 +204,7 @@ bool serves(const Held& object, Meanings* meanings) {
 void judge() {
   const Closing held_ones;  // Held may be the last to hold an object
   Meanings meanings{};
-  uintptr_t begin = 0;  // of the object; 0: what is in none
+  uintptr_t begin = 0;  // of the object; 0: code in no object
   do {
     uint64_t of = 0;
     under_lock([&] { of = generation; });

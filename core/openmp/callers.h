@@ -8,25 +8,25 @@
 // handed to the runtime that we serve while the caller's omp_get_thread_num() goes to another, the program would
 // compute nonsense.
 //
-// So: we serve callers in objects whose omp_get_thread_num is that of our runtime; the call of any other is handed to
-// what it would have got without us. That is a matter of the object (the program or a library), so it is found out per
-// object, in three steps, each slower and rarer than the one before:
+// So we serve callers in objects whose omp_get_thread_num is that of our runtime. The call of any other is handed to
+// the function that it would have got without us. The answer depends on the object (the program or a library), so it is
+// found out per object, in three steps, each slower and rarer than the one before:
 //
 //   callers  address -> answer: one load; for every address once asked about
 //   objects  address range -> answer: under the lock of dl_iterate_phdr
 //   judge()  asks the dynamic linker, with dlsym, for all objects that have come since; takes the loader's own lock
 //
 // The loader's own lock is held by dlopen while the constructors of a new library run. A region in such a constructor
-// is opened by the thread that holds it; the workers must not ask for it, for the constructor waits for them. Therefore
-// all objects are judged as soon as one is: the master has done so when the region begins, for its function is in the
-// new library. (Not so where that function is in a library known before, and calls back into the new one.)
-// dl_iterate_phdr has a lock of its own, which nobody holds for long.
+// is opened by the thread that holds the lock. The workers must not ask for the lock, because the constructor waits for
+// them. Therefore all objects are judged as soon as one is: the master has done so when the region begins, for its
+// function is in the new library. (Not so where that function is in a library known before, and calls back into the new
+// one.) dl_iterate_phdr has a lock of its own, which nobody holds for long.
 //
-// What is known about an address ends with a dlclose: another library may get that place. We stand in front of dlclose
-// to forget `callers`; what is known of objects is checked against the loader's own count of removals, whoever closed
-// them.
+// After a dlclose an answer about an address holds no longer: another library may get that place. We stand in front of
+// dlclose to forget `callers`. `objects` is checked against the loader's own count of removals, which counts every
+// close, by any caller.
 //
-// Where the call returns to is all that tells who called. It is not in the calling object after a tail call
+// Only the return address tells which object called. It is not in the calling object after a tail call
 // (`void set(int n) { omp_set_num_threads(n); }` ends in a jump): then the object that called `set` decides. As a
 // library is judged by its dependencies, too, this is right where they belong together. It cannot be right where a
 // function of one runtime's library is called from another runtime's library and ends in a jump. The function of a
@@ -50,8 +50,8 @@ inline constexpr Answer kUnknown = 0, kOurs = 1, kFirstOther = 2;
 
 // One word per address asked about, direct-mapped: the address, and in the upper bits, which it does not use, the
 // answer.
-inline constexpr uint32_t kCallers = 4096;
-inline constexpr unsigned kAnswerShift = 48;
+inline constexpr uint32_t kCallers = 4096;    // 32 KiB; addresses that share a word are found out anew each time
+inline constexpr unsigned kAnswerShift = 48;  // user addresses have 48 bits on x86-64 and AArch64
 extern std::atomic<uint64_t> callers[kCallers];
 
 inline std::atomic<uint64_t>& word_of(uint64_t address) { return callers[(address >> 4 ^ address >> 14) % kCallers]; }
@@ -69,7 +69,7 @@ inline bool is_known_ours(const void* address) {
 // Is this code address (a function of the program, or where a call returns to) in an object that our runtime serves?
 inline bool is_ours(const void* address) { return is_known_ours(address) || find_out(address) == kOurs; }
 
-// What the entry point with this slot (symbols.h) means to the caller: ours if our runtime serves it, else the other
+// The entry point that the caller means by this slot (symbols.h): ours if our runtime serves the caller, else the other
 // runtime's.
 void* find_meant(void*& slot, const void* address);
 inline void* meant(void*& slot, const void* address) {

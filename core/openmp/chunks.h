@@ -1,9 +1,9 @@
 // Dynamic loops: chunks in the order in which they are asked for.
 //
-// With schedule(dynamic), whoever asks is given the next chunk, and programs count on that order, knowing or not: their
-// iterations take turns to write, an early hit spares the rest of a search, later iterations take longer. So a loop has
-// one counter, as in any OpenMP runtime. Its line moves between cores for every chunk, and where bodies are short that
-// is most of the time. There, and there alone, a thread takes kBatch chunks at a time.
+// With schedule(dynamic), a thread that asks is given the next chunk. Programs count on that order, knowing or not:
+// their iterations take turns to write, an early hit spares the rest of a search, later iterations take longer. So a
+// loop has one counter, as in any OpenMP runtime. The counter's line moves between cores for every chunk. If bodies are
+// short, that is most of the time. Only then does a thread take kBatch chunks at a time.
 //
 // The counter is a word {episode, next unit}. A unit is a chunk, or several neighbouring ones where the loop has more
 // than 2^23. An episode (episodes.h) has kLoops counters, one for each of its loops without a barrier between them;
@@ -19,9 +19,9 @@
 //
 // No iteration waits for ever for an earlier one, though batches be held. Units leave the counter and every batch in
 // rising order; a thread takes from the counter only when it holds none, and another's only when it holds none but the
-// last. So let u be the lowest unit that is not finished. Either u is being run; or a thread holds it, which can wait
-// only for units before u and then takes u next; or it is in the counter, so that all others are, too, no thread is in
-// a later one, and the first that asks is given u.
+// last. So let u be the lowest unit that is not finished. There are three cases. (a) u is being run. (b) A thread holds
+// it: that thread can wait only for units before u, and then takes u next. (c) It is in the counter: so are all later
+// ones, no thread is in a later one, and the first that asks is given u.
 //
 // When are bodies short? Now and then a thread looks at the clock: how long is the body of one unit, how long a trip to
 // the counter, and how long does it take on average from unit to unit? Bodies are short where two looks in a row say
@@ -29,14 +29,14 @@
 // iteration waits for others, or where all but the one that was looked at are long. With batches, all threads together
 // must need at least a quarter less time for a unit; else they end, and at once with a batch whose units take more than
 // twice as long as the thread's had without. Batches begin with one unit and double, and begin anew where they are
-// judged. What was found holds for the next loop at the same site.
+// judged. The finding holds for the next loop at the same site.
 //
 // Guided loops: the next chunk is what is left, divided by the number of threads, and at least as long as was asked
 // for. So the lengths of all chunks follow from the loop alone, and the counter has to say only which one is next: a
 // thread that takes chunk k walks from the last one that it had to the k-th by itself. Runtimes keep the next iteration
 // instead, which takes a compare-and-swap that fails where threads come at once.
 //
-// Sections are a loop over their numbers, from 1 on, one at a time: whoever is in one may wait for another.
+// Sections are a loop over their numbers, from 1 on, one at a time: a thread in one section may wait for another.
 #pragma once
 
 #include <algorithm>
@@ -71,9 +71,9 @@ struct Chunk {
   uint64_t begin, end;
 };
 
-inline constexpr uint32_t kLoops = 16;  // of an episode
-inline constexpr uint32_t kBatch = 32;  // at most; they double up to it
-inline constexpr unsigned kUnitBits = 24, kLeftBits = 8;
+inline constexpr uint32_t kLoops = 16;                    // of an episode
+inline constexpr uint32_t kBatch = 32;                    // at most; they double up to it
+inline constexpr unsigned kUnitBits = 24, kLeftBits = 8;  // a counter: 40 + 24 bits; a batch: 32 + 24 + 8
 inline constexpr uint64_t kMostUnits = uint64_t{1}
                                        << (kUnitBits - 1);  // threads add to the counter behind the end, too
 inline constexpr uint64_t kUnitMask = (uint64_t{1} << kUnitBits) - 1, kLeftMask = (uint64_t{1} << kLeftBits) - 1;
@@ -82,8 +82,8 @@ inline constexpr uint64_t kEpisodeMask = ~uint64_t{0} >> kUnitBits;
 // A look begins behind the counter, has a body's time when it next comes there, and that of the way, without the clock
 // in between, kWay times later. It costs 100 to 200 ns, so that looks are kPause times apart, and kRest after batches.
 enum class Stage : uint8_t { kNone, kBody, kWay };
-inline constexpr uint32_t kFirstLook = 16, kWay = 16, kPause = 512, kRest = 4096;
-inline constexpr uint32_t kTrial = 4;  // batches that are judged together
+inline constexpr uint32_t kFirstLook = 16, kWay = 16, kPause = 512, kRest = 4096;  // 512 apart: at most 0.4 ns a chunk
+inline constexpr uint32_t kTrial = 4;                                              // batches that are judged together
 
 // A team's, in zeroed memory.
 struct alignas(kLineBytes) LoopCounter {
@@ -115,7 +115,7 @@ struct alignas(kLineBytes) LoopThread {
   uint64_t from;     // the first unit of the look, or of those batches
   uint64_t since;    // when the look began, or the last time at the counter; in ticks, as the following
   uint64_t began;    // those batches
-  uint64_t clock;    // what the clock itself takes
+  uint64_t clock;    // the time of one reading of the clock
   uint64_t trip;     // to the counter and back, the longest of two looks
   uint64_t body;
   uint64_t ticks;   // of the shorter one of two looks
@@ -253,7 +253,7 @@ inline uint64_t take_batch(LoopThread& own) {
   own.since = now;
   const bool is_long = own.count > 0 && kWay * taken > std::max(2 * own.count, kWay) * own.ticks;
   const bool is_judged = own.batches == kTrial;
-  // Where batches may end nothing is held, for the thread may go the short way from there.
+  // Where batches may end, the thread takes one unit and holds none, because it may go the short way from there.
   const uint64_t most = std::min<uint64_t>(kBatch, 2 * own.count);
   own.count = own.count == 0 || is_long || is_judged
                   ? 1

@@ -9,9 +9,9 @@ namespace smelt::openmp {
 namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-Counters* first = nullptr;   // guarded by the lock, as the next
-smelt_openmp_counts gone{};  // of masters that have ended
-std::atomic<uint64_t> elsewhere{0};
+Counters* first = nullptr;           // guarded by the lock, as the next
+smelt_openmp_counts gone{};          // of masters that have ended
+std::atomic<uint64_t> elsewhere{0};  // regions handed to other runtimes
 
 void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   const auto now = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };

@@ -1,7 +1,7 @@
-// What the shim did, counted: for SMELT_STATS=1 and smelt_openmp_counters().
+// The counters of a shim's work, for SMELT_STATS=1 and smelt_openmp_counters().
 //
 // Counters belong to a master's regions of one nesting depth and are written by that master alone (plain increments in
-// its own line); only what happens on slow paths is counted by others. So counting costs the hot path one increment.
+// its own line). Other threads count on slow paths only. So counting costs the hot path one increment.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace smelt::openmp {
 
 struct alignas(kLineBytes) Counters {
   // The master's.
-  std::atomic<uint64_t> passed{0};         // episodes of the team, whoever served them
+  std::atomic<uint64_t> passed{0};         // episodes of the team, served by Smelt or the runtime
   std::atomic<uint64_t> real{0};           // of these, by the runtime's barrier
   std::atomic<uint64_t> regions{0};        // entered
   std::atomic<uint64_t> hot{0};            // of these, by a hot team
@@ -41,7 +41,7 @@ inline void count(std::atomic<uint64_t>& counter, uint64_t by = 1) {
 void count_elsewhere();
 
 void add_counters(Counters* counters);
-void remove_counters(Counters* counters);  // what they counted is kept
+void remove_counters(Counters* counters);  // their sums are kept
 void counters_lock();                      // around fork: a child must not inherit a held lock
 void counters_unlock();
 

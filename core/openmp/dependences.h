@@ -1,7 +1,7 @@
 // Which tasks must end before a task may begin: `depend` of OpenMP, between the children of one task.
 //
 // Every address that a child has named has an Entry in its parent's table. There the children are in groups, in the
-// order in which they were made: those that only read (in) are one group, and so are those of `inoutset`; whoever
+// order in which they were made: those that only read (in) are one group, and so are those of `inoutset`; a child that
 // writes (out, inout, mutexinoutset) is a group by itself. A child waits for the group before its own:
 //
 //   made:        out A   in B   in C   out D   inoutset E   inoutset F
@@ -10,16 +10,17 @@
 // so an Entry keeps two groups, the last one (`now`) and the one `before`. That older ones are over follows.
 //
 // A child that has dependences has a Node. Its `successors` are a list to which the maker adds and which the end of the
-// child closes, by exchange; who comes to a closed list has nothing to wait for. `open` counts the predecessors that
-// have not ended, and 1 for the maker until it has looked at all; whoever brings it to 0 makes the child ready. So the
-// table is the maker's alone, and needs no lock; only the two words of a Node are shared.
+// child closes, by exchange. If the list is closed, there is nothing to wait for. `open` counts the predecessors that
+// have not ended, and 1 for the maker until it has looked at all of them. The thread that brings `open` to 0 makes the
+// child ready. So the table is the maker's alone, and needs no lock; only the two words of a Node are shared.
 //
 //   add     maker: open = 1; for each predecessor: open + 1, push to its successors (closed: open - 1); then open - 1
-//   close   whoever ran it: takes the list; for each successor: open - 1
+//   close   the thread that ran it: takes the list; for each successor: open - 1
 //
-// A Node has slots for what hangs in other lists because of it: its membership in groups, and its places among the
-// successors of others. Both lists are over when its last reference is dropped: a group holds one, its task another.
-// A slot among the successors of another is read for the last time before that other's part of `open` is given back.
+// A Node has the slots by which it hangs in other lists: its memberships in groups, and its places among the successors
+// of others. The node is in neither kind of list when its last reference is dropped: a group holds one, its task
+// another. A slot among the successors of another is read for the last time before that other's part of `open` is given
+// back.
 //
 // OmpSs and StarPU keep their tasks' dependences in this way; libgomp, the same under the team's lock.
 #pragma once
@@ -40,17 +41,17 @@ struct DependSlot {
   DependNode* node;
 };
 
-inline constexpr size_t kDependBlockBytes = 128;
+inline constexpr size_t kDependBlockBytes = 128;  // two cache lines: a node with five slots, or seven further slots
 
 struct DependNode {
   std::atomic<DependSlot*> successors{nullptr};  // closed_list(): the task has ended
   std::atomic<int32_t> open{1};
   std::atomic<int32_t> references{1};
   void* task;
-  DependSlot* memberships = nullptr;  // reserved for them
-  void* more = nullptr;               // blocks with slots; each begins with the next one
-  uint32_t used = 0;                  // slots of the newest block
-  static constexpr uint32_t kSlots = 5;
+  DependSlot* memberships = nullptr;     // reserved for them
+  void* more = nullptr;                  // blocks with slots; each begins with the next one
+  uint32_t used = 0;                     // slots of the newest block
+  static constexpr uint32_t kSlots = 5;  // fills the block
   DependSlot slots[kSlots];
 };
 static_assert(sizeof(DependNode) <= kDependBlockBytes);
@@ -104,7 +105,7 @@ void drop(DependNode* node, Blocks& blocks) {
 
 // The task of `node` waits for the end of `before`, too. False: that has ended.
 inline bool add_successor(DependNode& before, DependSlot& slot, DependNode& node) {
-  // Acquire: what an ended task did, for the one that need not wait for it.
+  // Acquire: the effects of an ended task, for the task that need not wait for it.
   DependSlot* first = before.successors.load(std::memory_order_acquire);
   if (first == closed_list()) return false;
   slot.node = &node;
@@ -120,14 +121,14 @@ inline bool add_successor(DependNode& before, DependSlot& slot, DependNode& node
 
 // One predecessor less, or the maker is done. True: the task is ready, and the caller's.
 inline bool one_less(DependNode& node) {
-  // Release: what the predecessor did, for whoever makes it ready; acquire: that is us.
+  // Release: the predecessor's effects, for the thread that makes the node ready. Acquire: we may be that thread.
   return node.open.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
 // The task of `node` has ended: ready(task) for each that waited for nothing else.
 template <typename Ready>
 void close(DependNode& node, Ready ready) {
-  // Acquire: the slots; release: what the task did, for the maker of the next.
+  // Acquire: the slots. Release: the task's effects, for the maker of the next.
   DependSlot* slot = node.successors.exchange(closed_list(), std::memory_order_acq_rel);
   while (slot) {
     DependNode& successor = *slot->node;

@@ -2,15 +2,14 @@
 // first. So the owner works in the order of the recursion, in its own cache, and a thief gets the largest piece.
 //
 // Chase and Lev, "Dynamic Circular Work-Stealing Deque", SPAA 2005, with the memory orders of Lê, Pop, Cohen and Zappa
-// Nardelli, "Correct and Efficient Work-Stealing for Weak Memory Models", PPoPP 2013, but for
-// release where the owner moves bottom back: the release sequences on which the paper counts are no more in C++20.
-// Bounded, for whoever pushes has a
-// way of doing without: a full deque refuses.
+// Nardelli, "Correct and Efficient Work-Stealing for Weak Memory Models", PPoPP 2013. There is one exception: where the
+// owner moves bottom back, it releases, because C++20 no longer has the release sequences on which the paper counts.
+// Bounded, because a pusher can do without: a full deque refuses.
 //
-// An entry may be looked at before it is taken, and then be left: `fits` is asked with an entry that somebody else may
-// be taking, running and freeing meanwhile, so the memory of entries must stay mapped, and what `fits` reads must be
-// atomic. Its answer counts only if the entry is then taken, which proves that it was there all the time: `top` only
-// grows, and only the owner changes `bottom`.
+// An entry may be looked at before it is taken, and then be left. `fits` is asked with an entry that another thread may
+// be taking, running and freeing meanwhile. So the memory of entries must stay mapped, and the words that `fits` reads
+// must be atomic. Its answer counts only if the entry is then taken, which proves that the entry was there all the
+// time: `top` only grows, and only the owner changes `bottom`.
 #pragma once
 
 #include <atomic>
@@ -38,7 +37,7 @@ struct Deque {
   // The owner. False: full.
   bool push(Entry* entry) {
     const int64_t b = bottom.load(std::memory_order_relaxed);  // nobody else writes it
-    // Acquire: a place is written anew after whoever emptied it has read it.
+    // Acquire: a place is written anew after the thread that emptied it has read it.
     if (b - top.load(std::memory_order_acquire) >= static_cast<int64_t>(kRoom)) return false;
     ring[b & (kRoom - 1)].store(entry, std::memory_order_relaxed);
     bottom.store(b + 1, std::memory_order_release);  // the entry, and what it points to, for thieves
@@ -59,7 +58,7 @@ struct Deque {
     full_fence();
     int64_t t = top.load(std::memory_order_relaxed);
     if (t < b) return entry;
-    // The last one: whoever moves top has it. Relaxed on failure: it is gone, nothing is read.
+    // The last one: the thread that moves top has it. Relaxed on failure: the entry is gone, nothing is read.
     const bool ours =
         t == b && top.compare_exchange_strong(t, b + 1, std::memory_order_acq_rel, std::memory_order_relaxed);
     bottom.store(b + 1, std::memory_order_release);

@@ -17,11 +17,11 @@
 // Where every barrier has tasks, the mark is a line that moves between cores for nothing. So after kFewReals marked
 // episodes in a row the next ones are the runtime's without a mark (Position::assumed), then one is asked again: 8, 16,
 // ... 256, as long as those are marked, too. Every thread counts for itself, from the region's beginning, and all come
-// to the same: how an episode ended is the same for all. At worst, as many barriers are the runtime's as were marked
-// or assumed before.
+// to the same count, because an episode ends in the same way for all. At worst, as many barriers are the runtime's as
+// were marked or assumed before.
 //
-// Why all threads agree: whoever marks e has not arrived at e, so nobody can have been released from e by ours, and
-// the marker itself goes to the real one. Either everybody is released by ours or everybody ends in the runtime's.
+// Why all threads agree: a thread that marks e has not arrived at e. So our barrier cannot have released anybody from
+// e, and the marker itself goes to the real one. Either all threads are released by ours or all end in the runtime's.
 // Arrival flags are epochs with one writer each, so an abandoned episode needs no repair.
 #pragma once
 
@@ -30,11 +30,13 @@
 
 namespace smelt::openmp {
 
-// Episode `epoch` is real. False: it was so already. True: now, and the caller wakes whoever sleeps in it.
+// Episode `epoch` is real. False: it was so already. True: it is from now on, and the caller wakes the threads that
+// sleep in it.
 bool mark(std::atomic<uint64_t>& real_epoch, uint64_t epoch);
 
 inline bool is_real(const std::atomic<uint64_t>& real_epoch, uint64_t epoch) {
-  // Acquire: pairs with mark(); what was written before the mark is seen by whoever goes to the real barrier for it.
+  // Acquire: pairs with mark(). A thread that goes to the real barrier because of the mark sees all that was written
+  // before it.
   return real_epoch.load(std::memory_order_acquire) == epoch;
 }
 

@@ -1,9 +1,9 @@
 // Where a new thread of an OpenMP runtime begins.
 //
-// The kernel may put a new thread on the CPU of its maker. That one waits for the team's threads next, by polling, and
-// the new one gets the CPU when its time slice is over, or when another CPU looks for work: on two CPUs the first
-// regions took 2 to 8 ms in more than half of the runs, and 75 µs where threads were bound. So the maker's CPU is taken
-// from the new thread's mask, which moves it if it is there, and given back.
+// The kernel may put a new thread on the CPU of its maker. The maker waits for the team's threads next, by polling. The
+// new thread gets the CPU when the maker's time slice is over, or when another CPU looks for work. On two CPUs the
+// first regions took 2 to 8 ms in more than half of the runs, and 75 µs where threads were bound. So the maker's CPU is
+// taken from the new thread's mask, which moves the thread if it is there, and then given back.
 #pragma once
 
 #include <pthread.h>
@@ -17,9 +17,9 @@ void find_runtime(const void* entry);
 // Is this the first function of a thread of that runtime? Never before it was found.
 bool is_of_runtime(void* (*start)(void*));
 
-// Of a thread that the caller has just made, and that has not changed its mask itself nor will do so before this
-// returns. Nothing happens where it is bound to one CPU, or may not run on the caller's, or the kernel refuses. Always
-// 0: what pthread_create says then, which so needs no frame of its own meanwhile.
+// Moves a thread that the caller has just made off the caller's CPU. The thread must not change its mask itself before
+// this returns. Nothing happens if the thread is bound to one CPU, may not run on the caller's, or the kernel refuses.
+// Always 0: pthread_create's own result then, so that our pthread_create needs no frame of its own meanwhile.
 int begin_elsewhere(pthread_t thread);
 
 }  // namespace smelt::openmp

@@ -17,8 +17,8 @@ namespace {
 constexpr uint32_t kMostKept = 64;
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-RegionRecord* kept[2];  // of outermost and of nested regions; guarded by the lock, as the next
-uint32_t kept_count = 0;
+RegionRecord* kept[2];    // of outermost and of nested regions; guarded by the lock, as the next
+uint32_t kept_count = 0;  // in both lists
 
 RegionRecord* take_kept(bool nested) {
   pthread_mutex_lock(&lock);

@@ -1,5 +1,5 @@
 // A parallel region as any shim keeps account of it: which team a thread is in, how far that team is, and which barrier
-// serves it. How the threads are told is the shim's own, and so is how a region begins and ends.
+// serves it. Each shim has its own way to tell the threads, and to begin and end a region.
 //
 // Every barrier of a region has a number, its episode: episodes.h.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace smelt::openmp {
 
-// A master's regions of one nesting depth. A shim adds what it knows beside.
+// A master's regions of one nesting depth. A shim derives its own record from it.
 struct RegionRecord {
   // The master's alone.
   RegionRecord* next_kept;  // of those that no thread has
@@ -50,9 +50,9 @@ struct RegionRecord {
 // A task as the shim keeps account of it; its own.
 struct Task;
 
-// A thread's position in its team. Many regions have no barrier inside, so a thread entering one only keeps the word
-// that it was handed; the shim finds out the rest when the thread first comes to a barrier or makes a task.
-// Some are read by assembly stubs, which know where they are.
+// A thread's position in its team. Many regions have no barrier inside, so a thread that enters a region only keeps the
+// word that it was handed. The shim finds out the rest when the thread first comes to a barrier or makes a task. Some
+// are read by assembly stubs, which know where they are.
 struct Position {
   uint32_t unmarked = 1;  // 0: a task may be made without marking: it has been done, or need not be
   uint32_t thread = 0;
@@ -72,7 +72,8 @@ struct Position {
   uint32_t reals = 0;               // episodes.h: marked ones in a row
   uint32_t assumed = 0;             // ... and the next so many are the runtime's, marked or not
 };
-// In no region. To be copied, and not seen here: what GCC knows to be zeroes it writes by REP STOS, which takes 5 ns.
+// In no region. To be copied; its value is not visible here, because GCC writes known zeroes by REP STOS, which takes 5
+// ns.
 extern const Position kOutside;
 
 // In a region that the shim serves: as thread number `thread`, when the barrier of episode `epoch` has been passed.
@@ -86,7 +87,7 @@ inline Position position_of(void* word) {
   return position;
 }
 
-// The word that a shim hands to every thread of a team: the address of what it has to say, and the low kTagBits of the
+// The word that a shim hands to every thread of a team: the address of the region's data, and the low kTagBits of the
 // episode number that the region begins after, in the bits that an address does not use: 6 below (alignment), 16 above
 // (user addresses have 48 bits on x86-64 and AArch64 unless larger ones are asked for). So a line that the master
 // writes and the workers read, two transfers between cores, is not written again for the number's sake.
@@ -110,12 +111,12 @@ inline uint64_t epoch_in(void* word, uint64_t since) {
 }
 
 // A record for the calling thread's regions, in `bytes` of memory, the same in all calls. It is zeroed, or has been
-// another thread's, of whom it keeps the teams, their episodes, and what is known of the program's regions: making and
-// freeing all that takes longer than the few regions of a thread that soon ends. nullptr: no memory.
+// another thread's. Then it keeps that thread's teams, their episodes, and the notes about the program's regions:
+// making and freeing all that takes longer than the few regions of a thread that soon ends. nullptr: no memory.
 RegionRecord* begin_record(size_t bytes, bool nested);
 
-// The thread has no more use for it, and nobody is in it. True: it is kept for another; false: there are enough, and
-// the caller frees it.
+// The thread has no more use for the record, and no thread is in it. True: it is kept for another; false: there are
+// enough, and the caller frees it.
 bool keep_record(RegionRecord& record);
 void free_record(RegionRecord& record, size_t bytes);
 

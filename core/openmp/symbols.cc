@@ -15,8 +15,8 @@
 namespace smelt::openmp {
 namespace {
 
-pthread_once_t once = PTHREAD_ONCE_INIT;
-char version[32] = "";
+pthread_once_t once = PTHREAD_ONCE_INIT;  // resolve_all()
+char version[32] = "";                    // library_version()
 
 // The handle of the runtime that the program uses. In the usual case it comes after us in the global scope; a library
 // loaded with RTLD_LOCAL (Python's import) brings it into no scope that RTLD_NEXT sees; wheels rename it.
@@ -72,7 +72,7 @@ struct Definitions {
 
 void resolve_all() {
   void* library = find_library();
-  // A library of stubs for the omp_ functions, perhaps: what there is of it is passed on to.
+  // A library of stubs for the omp_ functions, perhaps: calls of the names that it has are passed on to it.
   const bool none = !library;
   if (none) library = RTLD_NEXT;
   const char* name = slot_names;

@@ -1,7 +1,7 @@
 // The entry points of the real OpenMP runtime, behind a shim: where the runtime is, and what each name means there.
 //
-// A shim gives its list of names and what there is to know about the runtime (Runtime); here the next definitions of
-// the list are found. A runtime that the shim does not know is refused: then every call goes straight through.
+// A shim gives its list of names and a description of the runtime (Runtime). Here the next definition of each name is
+// found. A runtime that the shim does not know is refused: then every call goes straight through.
 //
 // Nothing is resolved before the first call: a program without OpenMP pays for a few pages of library and nothing else,
 // and the runtime is never loaded by us (libgomp's constructor would bind the process to one CPU under OMP_PROC_BIND).
@@ -24,8 +24,8 @@ inline constexpr uint32_t kMostSlots = 128;
 // No pointers: the loader would have to fill them in, in every process.
 struct Runtime {
   char name[12];        // "libgomp": in messages, and how the names of its files begin
-  char file[16];        // "libgomp.so.1": what programs are linked against
-  char examples[48];    // "GOMP_barrier, GOMP_parallel": of what is taken
+  char file[16];        // "libgomp.so.1": programs are linked against it
+  char examples[48];    // "GOMP_barrier, GOMP_parallel": of the names taken
   uint32_t slots;       // how many names
   uint32_t taken;       // the first so many are exported by the shim, the others only called
   uint32_t entry;       // slot of what every runtime of this kind has and no other
@@ -41,7 +41,7 @@ extern const char slot_names[];
 // All slots are filled as far as `library` has them: gets the shim ready, or says why it must take nothing.
 const char* refuse(void* library);
 
-// What is called in place of an entry point that no loaded library has; says so once.
+// The function called in place of an entry point that no loaded library has; says so once.
 void* missing(const char* name);
 
 // --- given to the shim ---

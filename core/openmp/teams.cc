@@ -18,15 +18,15 @@ namespace smelt::openmp {
 
 namespace {
 
-Profile loaded;                                // read-only once loaded
-Profile rescaled;                              // the same under what the canary found
-std::atomic<const Profile*> profile{&loaded};  // release by the canary; acquire by who plans
-pthread_once_t profile_once = PTHREAD_ONCE_INIT;
-Profile pair;  // read-only once assumed
-pthread_once_t pair_once = PTHREAD_ONCE_INIT;
-constinit Canary canary;
-std::atomic<bool> canary_taken{false};
-std::atomic<bool> reported{false}, guessed{false};
+Profile loaded;                                     // read-only once loaded
+Profile rescaled;                                   // the same under what the canary found
+std::atomic<const Profile*> profile{&loaded};       // release by the canary; acquire by the planner
+pthread_once_t profile_once = PTHREAD_ONCE_INIT;    // loads `loaded`
+Profile pair;                                       // read-only once assumed
+pthread_once_t pair_once = PTHREAD_ONCE_INIT;       // assumes `pair`
+constinit Canary canary;                            // take_canary() hands it out once
+std::atomic<bool> canary_taken{false};              // by the first hot team that could
+std::atomic<bool> reported{false}, guessed{false};  // the line of report() is out; the costs are typical ones
 
 void load_profile_once() {
   Refusal why;
@@ -73,7 +73,7 @@ struct Predicted {
   }
 };
 
-// "CPUs 0 1", or what is known instead.
+// "CPUs 0 1", or "CPUs not seen yet".
 struct CpuList {
   char text[120];
   CpuList(const RegionRecord& region, uint32_t size) {
@@ -112,11 +112,11 @@ void report_barrier(const RegionRecord& region, const Team& team, bool first) {
            CpuList(region, team.size).text, team.pattern, Predicted(team.predicted).text, first ? "" : ", rebuilt");
 }
 
-// What the plans are made from.
+// The input of the plans.
 struct Request : TeamRequest {
   MappedArena arena;
   bool ok = false;
-  uint64_t seen_as = 0;  // of what seen_now() tells of later on
+  uint64_t seen_as = 0;  // the hash that seen_now() is compared with later on
 
   Request(const RegionRecord& region, const Team& team) : arena(generation_bytes(team.size)) {
     TeamRequest::profile = costs_for(team.size);
@@ -138,7 +138,8 @@ struct Request : TeamRequest {
   }
 };
 
-// What a plan depends on: where its threads were last seen, and by whose costs it is made. To be compared: relaxed.
+// A hash of a plan's inputs: the CPUs where its threads were last seen, and the profile whose costs it is made by. To
+// be compared only, so relaxed.
 uint64_t seen_now(const RegionRecord& region, uint32_t size) {
   const Profile* const costs = profile.load(std::memory_order_relaxed);
   uint64_t hash = fnv1a(&costs, sizeof costs);
@@ -280,7 +281,7 @@ void ask_canary(Canary& asked, const RegionRecord& region, uint32_t size) {
       asked.lead(loaded, seen_on ? size : 0, seen_on);  // of nobody without memory, but the others wait
   float factor[kDistances];
   const bool drifted = canary_factors(report, factor);
-  // Only to those who asked to be told: on a virtual machine, which is moved often, a line in every job's output would
+  // Only if the user asked to be told: on a virtual machine, which is moved often, a line in every job's output would
   // be noise.
   if (options().verbose >= (drifted ? 1 : 2)) {
     char text[kCanaryText];

@@ -17,7 +17,7 @@ struct Team {
   bool restless = false;  // a crowd among regions of changing sizes
   TeamBarrier made;
   uint64_t built_for = 0;      // a hash of where its threads had been seen, and of the costs, when `made` was planned
-  Victims* victims = nullptr;  // for who steals tasks or iterations; nullptr: not asked for, or no difference is known
+  Victims* victims = nullptr;  // for thieves of tasks or iterations; nullptr: not asked for, or no difference is known
   TeamFork fork;               // once a hot team of this size was made, or a reduction asked for it
   uint64_t fork_for = 0;       // `built_for` when that was made
   char pattern[40] = "";
@@ -44,11 +44,13 @@ bool build_for_hot_team(RegionRecord& region, Team& team);
 // Its fork alone, which reductions take; built anew if the barrier has been since. nullptr: no memory.
 ForkJoin* fork_for(RegionRecord& region, Team& team);
 
-// The process's one canary (policy/canary.h), for a hot team about to start: whoever asks first while there is a
-// measured profile and every thread of the team has one of `cpus` CPUs; nullptr for all others. The workers follow it.
+// The process's one canary (policy/canary.h), for a hot team about to start. The first team that asks has it, if there
+// is a measured profile and every thread of the team has one of `cpus` CPUs; nullptr for all others. The workers follow
+// it.
 Canary* take_canary(const Team& team, uint32_t cpus);
 
-// Master of that team: all its threads have been seen. Teams built from now on are chosen by what the canary found.
+// Master of that team: all its threads have been seen. Teams built from now on are chosen by the costs that the canary
+// found.
 void ask_canary(Canary& canary, const RegionRecord& region, uint32_t size);
 
 void free_team(Team& team);

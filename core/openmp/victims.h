@@ -1,5 +1,5 @@
-// Whom does a thread without work steal from first? Its neighbours, by what a message there and back costs: a theft
-// brings over the victim's line and then the work itself, and both come the cheaper the nearer.
+// From whom does a thread without work steal first? From its neighbours, in the order of the cost of a message there
+// and back: a theft brings over the victim's line and then the work itself, and both come the cheaper the nearer.
 //
 // Threads that are equally far would all go for the same one, so those of about the same cost are taken in turn from
 // the thief's own number on: every thief begins with another. On 2 packages of 2 caches of 2 CPUs each:

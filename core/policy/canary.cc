@@ -14,9 +14,9 @@ constexpr int kTrips = 8;     // of a batch: 1 µs between near CPUs, against wh
 constexpr int kWarmUp = 2;    // batches; lines and cores find their state
 constexpr int kBatches = 12;  // wanted
 constexpr int kEnough = 3;    // where the time is up before
-constexpr uint64_t kNoAnswer = ~0ull;
-constexpr uint64_t kOver = ~0ull;  // an epoch: no more pings
-constexpr int kPollsPerLook = 64;  // at the clock
+constexpr uint64_t kNoAnswer = ~0ull;  // an answer: none came in time
+constexpr uint64_t kOver = ~0ull;      // an epoch: no more pings
+constexpr int kPollsPerLook = 64;      // at the clock
 // First threads of pairs that are tried with all others: on 1,024 CPUs a look at all pairs would take milliseconds.
 constexpr uint32_t kFirsts = 8;
 

@@ -29,7 +29,7 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kCanaryPairs = 3;
+inline constexpr uint32_t kCanaryPairs = 3;    // classes of distance that are asked for, at most
 inline constexpr int64_t kCanaryNs = 150'000;  // from go: nobody waits for a pair that is not in by then
 inline constexpr float kCanaryDrift = 1.3f;    // larger over smaller
 
@@ -73,11 +73,11 @@ class Canary {
   bool reply(Table& table, uint32_t cpu);
   bool await(const Epoch& flag, uint64_t epoch);
 
-  Line go_;
+  Line go_;  // 1: the questions are asked
   // Written by the master before `go_`.
   uint32_t count_ = 0;
   CanaryPair pair_[kCanaryPairs] = {};
-  int64_t deadline_ = 0;
+  int64_t deadline_ = 0;  // ns of the monotonic clock
   Table table_[kCanaryPairs];
 };
 

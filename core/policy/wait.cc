@@ -19,7 +19,7 @@ constexpr int64_t kForeignStay = typical(ThresholdId::kForeignStay);
 constinit YieldBackoff backoff({typical(ThresholdId::kYieldPause), typical(ThresholdId::kLongestYieldPause),
                                 typical(ThresholdId::kYieldRun)});
 
-std::atomic<uint64_t> slept{0};
+std::atomic<uint64_t> slept{0};  // sleeps(): of all waits in the process
 
 enum class Seen { kNothing, kReached, kStopped };
 

@@ -3,7 +3,7 @@
 // The facts behind it:
 //   - sleep and wake take about 10 µs (measured, 2 CPUs), so a spin limit below that locks a fast loop into the slow
 //     mode; the limits are those of policy/thresholds.h, which know what they take on this machine;
-//   - how far above it the limit should lie beside a foreign busy thread is not settled: 50 µs and 5 ms could not be
+//   - it is not settled how far above it the limit should lie beside a foreign busy thread: 50 µs and 5 ms could not be
 //     told apart there (2 threads, 2 CPUs, unbound; the spread of the pairs is larger than any difference). 5 ms is
 //     chosen because libgomp spins about as long, so a waiter gives up its CPU no earlier than under stock;
 //   - yielding beside a foreign busy thread costs a whole time slice: yield_backoff.h says when it is left and when
@@ -35,7 +35,7 @@ struct WaitPolicy {
       typical(ThresholdId::kForeignSlice);  // a yield that takes longer has gone to a thread that is not of our team
 };
 
-inline constexpr int64_t kSpinForever = INT64_MAX;
+inline constexpr int64_t kSpinForever = INT64_MAX;  // as spin_ns
 
 // The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT,
 // SMELT_SPIN_US, SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. The costs of waiting are the

@@ -64,10 +64,10 @@ class YieldBackoff {
 
  private:
   const Limits limits_;
-  std::atomic<int64_t> until_{0};  // no yields before
-  std::atomic<int64_t> pause_{0};  // the last pause, as far as it is not forgotten
-  std::atomic<int64_t> known_{0};  // when the last loss was noticed
-  std::atomic<uint32_t> clean_{0};
+  std::atomic<int64_t> until_{0};   // no yields before
+  std::atomic<int64_t> pause_{0};   // the last pause, as far as it is not forgotten
+  std::atomic<int64_t> known_{0};   // when the last loss was noticed
+  std::atomic<uint32_t> clean_{0};  // yields in a row that lost nothing, as long as a pause is remembered
 };
 
 }  // namespace smelt

@@ -13,12 +13,12 @@
 //
 // Neither ever looks at how far the other has come, so there is no line that both need for every message besides the
 // slot. The price is that the slot goes back and forth: the receiver writes it too. As long as sender and receiver are
-// some slots apart they do not get in each other's way; the paper calls that temporal slipping. A full queue is where
-// they meet: a sender that waits for the slot which it will write next gets one at a time, each just emptied and still
-// in the receiver's cache, and takes its line away while the receiver is about to write the next. Looking ahead, it
-// waits until a quarter is free, writes that without looking at anything, and is behind again by so much. Nothing that
-// was sent waits for it; and since a queue holds its capacity beside that quarter (create.cc), neither does a sender
-// that may send.
+// some slots apart they do not get in each other's way; the paper calls that temporal slipping. They meet at a full
+// queue. A sender that waits for the slot which it will write next gets one at a time, each just emptied and still in
+// the receiver's cache. It takes its line away while the receiver is about to write the next. Looking ahead, it waits
+// until a quarter is free, writes that without looking at anything, and is behind again by so much. Nothing that was
+// sent waits for it; and since a queue holds its capacity beside that quarter (create.cc), neither does a sender that
+// may send.
 //
 // Source: Giacomoni, Moseley and Vachharajani, "FastForward for Efficient Pipeline Parallelism", PPoPP 2008. Looking
 // ahead: Wang, Zhang, Tang and Hua, "B-Queue: Efficient and Practical Queuing for Fast Core-to-Core Communication",

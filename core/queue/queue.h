@@ -24,7 +24,7 @@
 
 namespace smelt::queue {
 
-inline constexpr size_t kSlotBytes = 64, kPayload = kSlotBytes - sizeof(uint64_t);
+inline constexpr size_t kSlotBytes = 64, kPayload = kSlotBytes - sizeof(uint64_t);  // a cache line, but for its word
 static_assert(kPayload == SMELT_QUEUE_SLOT);
 
 struct alignas(kSlotBytes) Slot {

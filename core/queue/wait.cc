@@ -51,7 +51,7 @@ class Place {
   std::atomic<uint32_t>& own_;
   const std::atomic<uint32_t>* sender_;  // nullptr: that is us
   const Member* readers_;
-  uint32_t count_;
+  uint32_t count_;  // of readers_
 };
 
 // `bell` is the one that we wait for, `burst` is left for next time. `look` is a try of the kind: anything but -EAGAIN

@@ -1,8 +1,8 @@
 // When so many bytes would be there over one rail as a message finds it, and how many would be there by a time.
 //
 // The curve's time is shifted by the bytes that the rail still carries, and stretched by the canary's factor. And the
-// curve is of messages that follow each other, while on a distant rail the first one after a pause takes longer: TCP
-// lets a few segments out, twice as many when the first are acknowledged, a round trip later, and so on (slow start,
+// curve is of messages that follow each other, while on a distant rail the first one after a pause takes longer. TCP
+// lets a few segments out, twice as many a round trip later, when the first are acknowledged, and so on (slow start,
 // RFC 5681, section 3.1; ten segments, RFC 6928), until as many are under way as the rail holds, there and back.
 //
 //   sent    |w    |2w        |4w                  |...     A round trip is twice the shortest message's time. Between

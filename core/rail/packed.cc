@@ -9,8 +9,8 @@ namespace smelt {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'M', 'E', 'L', 'T', 'N', 'E', 'T'};
-constexpr uint32_t kByteOrder = 0x01020304;
-constexpr double kLongestUs = 1e9;
+constexpr uint32_t kByteOrder = 0x01020304;  // reads otherwise on a machine of the other order
+constexpr double kLongestUs = 1e9;           // 1,000 s: nothing that was measured takes longer
 
 uint64_t checksum_of(const PackedNetwork& network) {
   constexpr size_t at = offsetof(PackedNetwork, checksum), after = at + sizeof network.checksum;

@@ -8,10 +8,10 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kPackedNetworkVersion = 2;
+inline constexpr uint32_t kPackedNetworkVersion = 2;  // of the layout below: a file of another is refused
 inline constexpr uint32_t kInterfaceName = 16;  // bytes, the final zero included: as long as the kernel lets them be
 inline constexpr uint32_t kAddressText = 16;    // 255.255.255.255
-inline constexpr uint32_t kProviderName = 32;
+inline constexpr uint32_t kProviderName = 32;   // bytes: "tcp;ofi_rxm" and its like
 
 struct PackedRail {
   char interface[kInterfaceName];

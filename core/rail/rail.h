@@ -19,9 +19,9 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kRailSizes = 25;  // 2^0 .. 2^24 bytes, where nothing is missing
-inline constexpr uint32_t kMaxRails = 8;
-inline constexpr uint64_t kLongestRailSample = uint64_t{1} << 24;
+inline constexpr uint32_t kRailSizes = 25;                         // 2^0 .. 2^24 bytes, where nothing is missing
+inline constexpr uint32_t kMaxRails = 8;                           // rows of the packed profile, which has a fixed size
+inline constexpr uint64_t kLongestRailSample = uint64_t{1} << 24;  // bytes: the last of kRailSizes
 
 // One way's time by size. Sizes increase strictly and are at least 1; times are finite, > 0 and never decrease.
 struct RailCurve {

@@ -20,7 +20,7 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);
+constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);  // its messages are n squared
 constexpr uint32_t kMostAtLeisure = 64;  // up to so many every pattern is tried while a program starts
 constexpr uint32_t kMostPartnered = 3;   // exchanges whose partners are searched for
 

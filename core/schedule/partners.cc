@@ -21,8 +21,8 @@ namespace {
 
 // The messages that may be priced in all: a tenth of a second or less.
 constexpr uint32_t kMostMessages = 3'000'000;
-constexpr uint32_t kMostTrials = 6000;
-constexpr double kHottest = 0.15;  // of the makespan; it falls with the fourth power of the trials left
+constexpr uint32_t kMostTrials = 6000;  // however few messages a trial has
+constexpr double kHottest = 0.15;       // of the makespan; it falls with the fourth power of the trials left
 
 uint32_t trials(const Schedule& schedule, const SearchEffort& effort) {
   if (effort.moves == 0 || schedule.n < 3) return 0;

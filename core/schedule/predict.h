@@ -4,10 +4,9 @@
 // t + hop, and keeps the sender send_busy. By a shared line: one store, visible to each at its hop + (k-1) * poller,
 // that keeps the sender the longest send_busy of the k.
 // A wait for k peers serves the messages in the order in which the receiver can begin with them (visible - recv_busy),
-// or, where the step says so, in the order of the peers:
-// the first is read at max(now + ready_read, visible), which is visible for a receiver that was already polling and
-// ready_read for one that found it there; each further one at max(now + recv_busy, visible). In the paper's model both
-// are t_receive, which gives the paper's figures to the cycle.
+// or, where the step says so, in the order of the peers. The first is read at max(now + ready_read, visible): `visible`
+// counts for a receiver that was already polling, `ready_read` for one that found it there. Each further one is read at
+// max(now + recv_busy, visible). In the paper's model both are t_receive, which gives the paper's figures to the cycle.
 //
 // In exchanges everybody sends at once, so there messages also queue for shared resources (Costs::service), one after
 // the other in the order in which they leave: for the ports of their core, then for those on their way. Trees are
@@ -46,10 +45,10 @@ int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Predicti
 int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan);
 
 // The cost of a barrier in a loop that does nothing else, per episode: the first to leave comes first the next time, so
-// it is less than the makespan, or the same. Two participants that tell each other share one line (team/barrier.h): the
-// later one gets the other's news with the line that it needs for its own store, which takes one transaction, and only
-// the other has to read again; so the episode takes the mean of a hop and a ready read. 0 or an error as for predict;
-// all scratch is given back.
+// it is less than the makespan, or the same. Two participants that tell each other share one line (team/barrier.h). The
+// later one gets the other's news with the line that it needs for its own store, which takes one transaction. Only the
+// other has to read again. So the episode takes the mean of a hop and a ready read. 0 or an error as for predict; all
+// scratch is given back.
 int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode);
 
 // The same for a caller that prices one schedule many times under the same costs, with other participants in its
@@ -68,8 +67,8 @@ class Pricer {
   bool is_exchange() const { return schedule_.op == Operation::kBarrier && schedule_.root == kNobody; }
 
   Programs programs_;
-  Schedule schedule_;
-  Costs costs_;
+  Schedule schedule_;            // the one to be priced; its arrays are the caller's
+  Costs costs_;                  // likewise
   double* visible_ = nullptr;    // [slots] of waits
   Arrival* arrivals_ = nullptr;  // [n] scratch
   // Of exchanges, scratch

@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kNoSlot = ~0u;
+inline constexpr uint32_t kNoSlot = ~0u;  // of a message that nobody waits for
 
 // Whose turn is when, for participants that are run in the order of time.
 struct Turn {

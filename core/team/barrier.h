@@ -3,9 +3,9 @@
 // Every participant owns the flags it signals with; a step `signal` is a store, a step `wait` polls the flags of
 // others. Two participants share one line with a flag each: the line that brings the news also takes the answer back,
 // which makes a tight loop cheaper than one hop per episode (measured: 0.6-0.7 of the paired one-way hop).
-// A crowd (more threads than CPUs) uses a counter instead, and only the last one to come wakes the others: with fewer
-// CPUs than threads the order of arrival is the scheduler's, and every message that must be passed on in a fixed
-// order costs a time slice.
+// A crowd (more threads than CPUs) uses a counter instead, and only the last one to come wakes the others. With fewer
+// CPUs than threads the order of arrival is the scheduler's, and every message that must be passed on in a fixed order
+// costs a time slice.
 //
 // Episodes are numbered 1, 2, 3 ... by the caller; all participants pass the same numbers in the same order, gaps are
 // allowed. Memory ordering: everything any participant did before it arrived at e happens before everything any

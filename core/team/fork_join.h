@@ -1,11 +1,11 @@
 // Fork and join: a master tells its workers what to run, and learns when all have run it.
 //
-// Half of a barrier each. The fork goes down a tree: every participant with children owns one release line that all its
-// children poll, and in that line, beside the episode number, is the message (which function, which data), so that
-// hearing of a region and knowing it are one transfer. The join goes up the same tree: everybody owns an arrival line
-// that its parent polls. Nobody waits for a release after the join: a worker stays where it arrived, polling for the
-// next fork. So a region costs the way down and the way up once, where a runtime that forks and joins by barriers
-// passes two of them.
+// Half of a barrier each. The fork goes down a tree. Every participant with children owns one release line that all its
+// children poll. The message (which function, which data) is in that line, beside the episode number, so that hearing
+// of a region and knowing it are one transfer. The join goes up the same tree: everybody owns an arrival line that its
+// parent polls. Nobody waits for a release after the join: a worker stays where it arrived, polling for the next fork.
+// So a region costs the way down and the way up once, where a runtime that forks and joins by barriers passes two of
+// them.
 //
 // The tree is the generator's (plan_fork in team.h). For one shared last-level cache it is flat: reads of the arrival
 // lines overlap, and one store releases everybody; between caches only the heads of groups talk.

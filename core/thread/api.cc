@@ -24,7 +24,7 @@ Worker* here() {
 
 int smelt_scheduler_create(unsigned workers, const unsigned* cpus, size_t stack_bytes, unsigned flags,
                            smelt_scheduler** scheduler) {
-  constexpr size_t kUsual = 65536;
+  constexpr size_t kUsual = 65536;  // bytes of a stack, reserved: as smelt/thread.h says
   if (!scheduler || workers > kMostWorkers || (flags & ~unsigned{SMELT_NO_STEALING | SMELT_OWN_TLS}) != 0)
     return -EINVAL;
   if (stack_bytes != 0 && (stack_bytes < Stacks::kLeast || stack_bytes > Stacks::kMost)) return -EINVAL;

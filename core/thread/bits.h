@@ -28,10 +28,10 @@
 
 namespace smelt::thread {
 
-inline constexpr uint32_t kGroupWords = 8, kGroups = 512;
+inline constexpr uint32_t kGroupWords = 8, kGroups = 512;      // a group's words fill a line; `top` has a bit for each
 inline constexpr uint32_t kBits = kGroups * kGroupWords * 64;  // 262144
 inline constexpr uint32_t kTopWords = kGroups / 64;
-inline constexpr uint32_t kNoBit = ~0u;
+inline constexpr uint32_t kNoBit = ~0u;  // an answer: none is set
 
 // In zeroed memory; unused words are not touched.
 struct BitVector {

@@ -37,7 +37,7 @@ namespace {
 constexpr uintptr_t kPending = 0, kDone = 1;  // or the thread that waits
 constexpr int kRounds = 100;                  // of progress before a thread gives its worker away
 constexpr uint64_t kVain = 1024;              // tests in vain before it is asked whether the other lives
-constexpr uint32_t kLists = 64;
+constexpr uint32_t kLists = 64;               // with a lock each: workers share one only if there are more
 
 struct Message {
   smelt_transfer transfer;

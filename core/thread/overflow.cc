@@ -16,7 +16,7 @@
 namespace smelt::thread {
 namespace {
 
-constinit uint32_t watching = 0;
+constinit uint32_t watching = 0;  // schedulers, under the lock of their list
 
 // The kernel's frame on it, and a line of text.
 size_t signal_stack_bytes() { return ::getauxval(AT_MINSIGSTKSZ) + 16384; }

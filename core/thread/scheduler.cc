@@ -150,7 +150,7 @@ int start_worker(Worker& worker, const unsigned* cpus) {
   if (pthread_attr_init(&attributes) != 0) return -ENOMEM;
   int error = 0;
   if (cpus) {
-    constexpr uint32_t kMostCpus = 8192;
+    constexpr uint32_t kMostCpus = 8192;  // bits of the mask: the kernel's greatest NR_CPUS
     unsigned long mask[kMostCpus / (8 * sizeof(unsigned long))] = {};
     constexpr uint32_t kWordBits = 8 * sizeof(unsigned long);
     const unsigned cpu = cpus[worker.number];
@@ -248,7 +248,7 @@ void let_run(Thread& thread, const Worker* here) {
 }
 
 void ask_now_and_then(Worker& worker) {
-  constexpr uint64_t kRuns = 64;
+  constexpr uint64_t kRuns = 64;  // so progress costs a run little (smelt/message.h)
   Polling& polling = worker.scheduler->polling;
   // relaxed: our own
   if (polling.is_there() && worker.runs.load(std::memory_order_relaxed) % kRuns == 0) polling.ask();

@@ -40,7 +40,7 @@
 
 namespace smelt::thread {
 
-inline constexpr uint32_t kMostWorkers = 1024;
+inline constexpr uint32_t kMostWorkers = 1024;  // SMELT_MAX_WORKERS
 
 // Finishes with a thread that has just stopped running. nullptr: it may run again.
 using After = void (*)(Worker& worker, Thread& left, void* argument);

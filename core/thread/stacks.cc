@@ -10,11 +10,11 @@ namespace smelt::thread {
 
 namespace {
 
-constexpr uint32_t kBatch = 32;    // stacks that go through the common list together
-constexpr uint32_t kFresh = 8;     // ... of those that were never used: linking them touches their pages
-constexpr size_t kTop = 64;        // above the thread: the slab's record, in the first stack of each
-constexpr uint32_t kColours = 16;  // the page's lower half, in steps of two lines
-constexpr size_t kColourBytes = 128;
+constexpr uint32_t kBatch = 32;       // stacks that go through the common list together
+constexpr uint32_t kFresh = 8;        // ... of those that were never used: linking them touches their pages
+constexpr size_t kTop = 64;           // above the thread: the slab's record, in the first stack of each
+constexpr uint32_t kColours = 16;     // the page's lower half, in steps of two lines
+constexpr size_t kColourBytes = 128;  // two lines: adjacent ones are fetched together
 
 // Guards of this process that split mappings. relaxed, all: a number
 constinit std::atomic<int64_t> splits{0};

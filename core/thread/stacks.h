@@ -21,7 +21,7 @@ namespace smelt::thread {
 
 // Of one worker, or of the holder of its lock.
 struct StackCache {
-  static constexpr uint32_t kMost = 64;
+  static constexpr uint32_t kMost = 64;  // two batches of the common list
   Thread* first = nullptr;
   uint32_t count = 0;
 };
@@ -49,7 +49,7 @@ class Stacks {
     char* memory;
     uint32_t stacks;
   };
-  static constexpr uint32_t kInSlab = 64;
+  static constexpr uint32_t kInSlab = 64;  // mapped at once: a system call for 64 stacks
 
   Thread* at(char* slab, uint32_t i) const;
   bool grow();  // under the lock, as what follows

@@ -41,9 +41,9 @@ struct alignas(64) InlineLine {
 };
 static_assert(sizeof(InlineLine) == 64);
 
-inline constexpr uint32_t kEpisodeBits = 55;
-inline constexpr uint64_t kAddresses = 509;  // where data lie, and how long they are (group/single_copy.h)
-inline constexpr uint64_t kHeadsLong = 510;  // a Heading
+inline constexpr uint32_t kEpisodeBits = 55;  // 9 are left: for lengths up to kInlineBytes, and the kinds below
+inline constexpr uint64_t kAddresses = 509;   // where data lie, and how long they are (group/single_copy.h)
+inline constexpr uint64_t kHeadsLong = 510;   // a Heading
 static_assert(kInlineBytes < kAddresses);
 
 // The beginning of a message of which something has to be found out before any data go.
@@ -116,10 +116,10 @@ struct Introduction {
   uint32_t checked;        // it does not want to ask whether the profile holds (group/machine.h)
   uint64_t probe_address;  // where its memory holds Front::probe + its number, to try whether others may read it
 };
-inline constexpr uint64_t kIntroductionBytes = 256;
+inline constexpr uint64_t kIntroductionBytes = 256;  // four whole lines, so that each participant writes its own
 static_assert(sizeof(Introduction) <= kIntroductionBytes);
 
-inline constexpr size_t kCanaryBytes = 1536;
+inline constexpr size_t kCanaryBytes = 1536;  // sizeof(Canary), rounded up: group/machine.cc asserts it
 
 // The leader's page.
 struct Front {
@@ -147,7 +147,7 @@ constexpr uint64_t group_bytes(uint32_t n) { return desks_offset(n) + n * sizeof
 inline constexpr uint64_t kScratchBytes = 4 * kReadBytes;
 
 inline constexpr uint64_t kChannelBytes = uint64_t{kPieceRing} * kPieceBytes;
-inline constexpr uint64_t kShelfBytes = 2 * kChannelBytes;
+inline constexpr uint64_t kShelfBytes = 2 * kChannelBytes;  // one ring of pieces up, one down
 constexpr uint64_t shelves_bytes(uint32_t n) { return kPage + n * kShelfBytes; }
 
 }  // namespace smelt

@@ -8,7 +8,7 @@
 namespace smelt {
 
 inline constexpr uint32_t kLinePayload = 56;  // with its flag exactly a line of 64
-inline constexpr uint32_t kSlotLines = 5;
+inline constexpr uint32_t kSlotLines = 5;     // 280 bytes: THRESHOLD(kInline) has the reason
 inline constexpr uint32_t kInlineBytes =
     kSlotLines * kLinePayload;                           // the longest message that rides in the lines of its flags
 inline constexpr uint32_t kPairBytes = 24;               // each way, of two participants that share one line

@@ -30,7 +30,7 @@ inline constexpr const void* kOtherLength = &kOther;
 
 inline constexpr uint32_t kLengthBits = 48;  // of a broadcast's length: 256 TiB
 
-inline constexpr uint64_t kFinishStride = 4;
+inline constexpr uint64_t kFinishStride = 4;  // episodes between two stores to the own counter, which others read
 static_assert(kFinishStride < kRing);
 
 struct Rings {

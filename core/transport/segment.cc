@@ -43,7 +43,7 @@ struct BlockHead {
 };
 static_assert(sizeof(BlockHead) <= kBlockHeader);
 
-constexpr uint64_t kSpoilt = uint64_t{1} << 31;
+constexpr uint64_t kSpoilt = uint64_t{1} << 31;  // a bit of `users`: the block has been given up
 constexpr uint64_t in_life(uint32_t life, uint64_t users) { return uint64_t{life} << 32 | users; }
 constexpr uint32_t life_of(uint64_t users) { return static_cast<uint32_t>(users >> 32); }
 constexpr bool nobody_is_in(uint64_t users) { return (users & (kSpoilt - 1)) == 0; }
@@ -68,10 +68,10 @@ struct Size {
   uint64_t next = 0;  // to be looked at, 0: the last
   uint32_t blocks = 0;
 };
-constexpr uint32_t kSizes = 64;
-Size sizes[kSizes];  // of the own segment's blocks, by the logarithm
-uint64_t resting_bytes = 0;
-int32_t owner_process = 0;  // a forked child inherits these variables, but must not lead with its parent's memory
+constexpr uint32_t kSizes = 64;  // the logarithms of a 64-bit size
+Size sizes[kSizes];              // of the own segment's blocks, by the logarithm
+uint64_t resting_bytes = 0;      // of the own segment's blocks
+int32_t owner_process = 0;       // a forked child inherits these variables, but must not lead with its parent's memory
 
 class Guard {
  public:

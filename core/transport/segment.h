@@ -36,7 +36,7 @@ struct Block {
   uint32_t use = 0;         // as the ticket's
 };
 
-inline constexpr uint64_t kPage = 4096;
+inline constexpr uint64_t kPage = 4096;  // blocks and introductions are whole ones
 
 // The leader's side. `users`: how many will release it, the leader included. The first page is taken and zeroed but for
 // its own bookkeeping; the rest of a block is sparse (take_block_pages) or as its last users left it, and clear if this

@@ -5,27 +5,29 @@
  * order, so all deliver in the root's order; the messages of one sender are in the order in which it sent them.
  *
  * A member passes messages on while it is in a call of its own, send or deliver in any form, and only then. So every
- * member delivers all messages, or leaves: who does neither stops the others as soon as what lies before it is full.
- * With room for `capacity` messages of one slot on each way and before each member, nothing is ever lost or left out.
+ * member delivers all messages, or leaves. A member that does neither stops the others as soon as the room before it is
+ * full. With room for `capacity` messages of one slot on each way and before each member, nothing is ever lost or left
+ * out.
  *
  * Threads: one thread at a time uses a member; different members are independent.
  * Memory ordering: all that a member did before it sent a message happens before all that others do after they have
  * delivered it.
- * Nothing but what makes, opens and frees a member allocates, prints or takes a lock; system calls only where a wait is
- * long, or somebody sleeps.
+ * Only the functions that make, open and free a member allocate, print or take a lock. System calls happen only where a
+ * wait is long, or somebody sleeps.
  *
  * Functions return 0 or, unless it says otherwise at the function:
  *   -EINVAL     an argument is out of range or NULL
  *   -EAGAIN     the try forms: it would have to wait
  *   -ETIMEDOUT  the waiting forms: nothing came, or no room was made, for as long as the member was told to wait.
- *               Nothing was sent or delivered; it may be tried again. So ends a wait for a member that was killed. What
- *               has been delivered stays right: each member's messages are a beginning of the one order
- *   -EDEADLK    send: all ways are full, and so is the room for what this member has not delivered: it must deliver
- *               first
- *   -EPIPE      the way to the root is gone: the member above has left. What it had passed on is delivered before
+ *               Nothing was sent or delivered; it may be tried again. So ends a wait for a member that was killed. The
+ *               delivered messages stay right: each member's are a beginning of the one order
+ *   -EDEADLK    send: all ways are full, and so is the room for the messages that this member has not delivered: it
+ *               must deliver first
+ *   -EPIPE      the way to the root is gone: the member above has left. The messages that it had passed on are
+ *               delivered before
  *   -EMSGSIZE   a message to be sent is longer than smelt_atomic_broadcast_limit(), one to be delivered longer than the
  *               room for it
- *   -EPROTO     the memory was damaged: what it holds no member has sent
+ *   -EPROTO     the memory was damaged: no member has sent its contents
  */
 #ifndef SMELT_ATOMIC_BROADCAST_H
 #define SMELT_ATOMIC_BROADCAST_H
@@ -54,7 +56,8 @@ enum {
 SMELT_API int smelt_atomic_broadcast_create(unsigned members, const smelt_tree *tree, unsigned capacity,
                                             int64_t timeout_ns, smelt_atomic_broadcast **member);
 
-/* What a process tells others of an atomic broadcast, in whatever way: plain data, valid on this machine. */
+/* The words by which other processes find an atomic broadcast: plain data, valid on this machine, passed on in any
+ * way. */
 typedef struct smelt_atomic_broadcast_ticket {
   uint64_t word[3];
 } smelt_atomic_broadcast_ticket;
@@ -80,7 +83,8 @@ SMELT_API int smelt_atomic_broadcast_open(void *memory, size_t bytes, unsigned i
                                           smelt_atomic_broadcast **member);
 
 /* The member leaves, for good: it is not waited for any more, and those below it in the tree get -EPIPE when they have
- * delivered what it passed on. What it has delivered it has passed on. No call of this member may be under way. */
+ * delivered all that it passed on. It has passed on every message that it has delivered. No call of this member may be
+ * under way. */
 SMELT_API void smelt_atomic_broadcast_free(smelt_atomic_broadcast *member);
 
 /* Bytes of the longest message: `capacity` slots of a queue (SMELT_QUEUE_SLOT), less 8. */
@@ -95,7 +99,7 @@ SMELT_API int smelt_atomic_broadcast_parent(const smelt_atomic_broadcast *member
 SMELT_API int smelt_atomic_broadcast_send(smelt_atomic_broadcast *member, const void *data, size_t bytes);
 SMELT_API int smelt_atomic_broadcast_try_send(smelt_atomic_broadcast *member, const void *data, size_t bytes);
 
-/* What is known of a message that was delivered. */
+/* A delivered message's place, length and sender. */
 typedef struct smelt_atomic_broadcast_message {
   uint64_t number; /* its place in the order, from 0: the same for all */
   size_t bytes;    /* its length */

@@ -1,4 +1,4 @@
-/* What all public headers share: visibility, version, limits. */
+/* The part that all public headers share: visibility, version, limits. */
 #ifndef SMELT_BASE_H
 #define SMELT_BASE_H
 

@@ -1,10 +1,10 @@
 /* A context: participants, and the pattern that serves them on this machine. A program makes as many as it has groups
  * that talk among themselves; the same threads or processes may take part in any of them.
  *
- * Two things are made from a context: barriers (smelt/barrier.h) and seats. A seat is what one participant sits on to
- * take part in the context's collectives: broadcast, reduce, allreduce, gather, scatter, exchange, barrier.
- * Participants are threads of one process, or processes of one machine; messages go along the edges of the context's
- * tree, which are queues (smelt/queue.h).
+ * Two things are made from a context: barriers (smelt/barrier.h) and seats. By a seat one participant takes part in the
+ * context's collectives: broadcast, reduce, allreduce, gather, scatter, exchange, barrier. Participants are threads of
+ * one process, or processes of one machine; messages go along the edges of the context's tree, which are queues
+ * (smelt/queue.h).
  *
  * Source: Kaestle, Achermann, Haecki, Hoffmann, Ramos, Roscoe: Machine-aware atomic broadcast trees for multicores,
  * OSDI 2016, section 4.2; loose and strict: Nishtala and Yelick, Optimizing collective communication on multicores,
@@ -37,13 +37,13 @@ SMELT_API int smelt_context_create_along(const smelt_tree *tree, smelt_context *
 SMELT_API int smelt_context_create_from(unsigned n, const int *parents, smelt_context **context);
 
 /* A context of some of another's participants (multicast): participant i of it is participants[i] of the other, `count`
- * of them, all different. Its tree is the other's without who is not chosen: who loses a parent is served by the
- * nearest chosen one above; where there is none, by the first chosen one from the top. Its pattern is "given". For a
- * tree of its own let smelt_context_create find one for its CPUs. -EINVAL, -ENOMEM. */
+ * of them, all different. Its tree is the other's without the participants that are not chosen. A participant that
+ * loses its parent is served by the nearest chosen one above; if there is none, by the first chosen one from the top.
+ * Its pattern is "given". For a tree of its own let smelt_context_create find one for its CPUs. -EINVAL, -ENOMEM. */
 SMELT_API int smelt_context_create_subset(const smelt_context *of, const unsigned *participants, unsigned count,
                                           smelt_context **context);
 
-/* NULL is allowed. Barriers and seats made from it are not touched: they have what they need of it. */
+/* NULL is allowed. Barriers and seats made from it are not touched: they have copies of all that they need. */
 SMELT_API void smelt_context_free(smelt_context *context);
 
 SMELT_API unsigned smelt_context_size(const smelt_context *context);       /* participants */
@@ -64,7 +64,8 @@ enum { SMELT_SEAT_ELEMENT = 1024 }; /* bytes: the longest element of a reduction
  * seat that is freed. Only then are long messages read and written where the caller has them. -EINVAL, -ENOMEM. */
 SMELT_API int smelt_seats_create(const smelt_context *context, int64_t timeout_ns, smelt_seat **seats);
 
-/* What a process tells others of a context's seats, in whatever way: plain data, valid on this machine. */
+/* The words by which other processes find a context's seats: plain data, valid on this machine, passed on in any
+ * way. */
 typedef struct smelt_seat_ticket {
   uint64_t word[3];
 } smelt_seat_ticket;
@@ -94,19 +95,19 @@ SMELT_API unsigned smelt_seat_participant(const smelt_seat *seat); /* whose it i
 /* --- Operations. All participants call the same ones in the same order, with the same lengths, roots and `sync`; each
  * seat is used by one thread at a time. Seats of different contexts are independent.
  *
- * sync says how far participants wait for each other beyond what data need (0, loose: no further; who only contributes
- * may be gone before others come):
+ * sync says how far participants wait for each other beyond the need of the data (0, loose: no further; a participant
+ * that only contributes may be gone before others come):
  *   SMELT_STRICT_ENTRY   nobody's data are touched, on any seat, before all have entered
  *   SMELT_STRICT_EXIT    nobody leaves before all have their results
  *
  * Each returns 0 or
  *   -EINVAL     NULL where there are data, a root that is no participant, an unknown sync, an element of 0 bytes or
  *               of more than SMELT_SEAT_ELEMENT
- *   -EBUSY      what was started before is not complete
+ *   -EBUSY      the operation started before is not complete
  *   -ETIMEDOUT  a participant has not come for as long as the seat was told to wait. The operation is still under way:
  *               smelt_seat_wait goes on with it, and its memory must stay as it is; or the seat is freed
- *   -EPIPE      a participant has freed its seat, and what is awaited of it will never come
- *   -EMSGSIZE   another participant has given another length, which was noticed; where it is not, waits time out
+ *   -EPIPE      a participant has freed its seat, and the message awaited of it will never come
+ *   -EMSGSIZE   another participant has given another length, and this was noticed; if it is not, waits time out
  *   -EPROTO     the shared memory was damaged
  * after the last three the seat serves nothing more: every call returns the same. Nothing allocates, prints or takes a
  * lock; system calls only where a wait is long, or somebody sleeps. Waits spin, yield, sleep, as SMELT_WAIT,
@@ -135,9 +136,8 @@ SMELT_API int smelt_seat_allreduce(smelt_seat *seat, const void *in, void *out, 
 
 /* gather: `bytes` of each into `out` of root, which has room for n times as many, in the order of the participants.
  * scatter: the other way round, from `in` of root. exchange: rows of n blocks of `bytes`; the i-th of `in` becomes the
- * me-th of participant i's `out`. What only the root has is not looked at elsewhere and may be NULL; in and out do not
- * overlap, but for the root's own block, which may lie where it goes (in == out + root * bytes, out == in + root *
- * bytes). */
+ * me-th of participant i's `out`. The root's row is not looked at elsewhere and may be NULL. in and out do not overlap,
+ * but for the root's own block, which may lie where it goes (in == out + root * bytes, out == in + root * bytes). */
 SMELT_API int smelt_seat_gather(smelt_seat *seat, const void *in, void *out, size_t bytes, unsigned root,
                                 unsigned sync);
 SMELT_API int smelt_seat_scatter(smelt_seat *seat, const void *in, void *out, size_t bytes, unsigned root,
@@ -146,8 +146,8 @@ SMELT_API int smelt_seat_exchange(smelt_seat *seat, const void *in, void *out, s
 
 /* The same, started now and completed later; one at a time per seat (-EBUSY). They go as far as they can without
  * waiting, and never wait. Nobody works in the background: an operation advances within test and wait, and others may
- * have to wait for that. Memory stays as it is, and what is written is not looked at, until it is complete; *fold is
- * copied. 0: started, maybe complete. */
+ * have to wait for that. Until the operation is complete, memory stays as it is, and its output is not looked at; *fold
+ * is copied. 0: started, maybe complete. */
 SMELT_API int smelt_seat_start_barrier(smelt_seat *seat);
 SMELT_API int smelt_seat_start_broadcast(smelt_seat *seat, void *data, size_t bytes, unsigned root, unsigned sync);
 SMELT_API int smelt_seat_start_reduce(smelt_seat *seat, const void *in, void *out, size_t elements,
@@ -160,9 +160,9 @@ SMELT_API int smelt_seat_start_scatter(smelt_seat *seat, const void *in, void *o
                                        unsigned sync);
 SMELT_API int smelt_seat_start_exchange(smelt_seat *seat, const void *in, void *out, size_t bytes, unsigned sync);
 
-/* test: advances what was started and says in *done whether it is complete: 0 while not (it never times out; now and
- * then it gives the CPU away where participants share one), then as wait. wait: until it is complete, what the blocking
- * form returns; 0 where nothing was started. */
+/* test: advances the started operation and says in *done whether it is complete: 0 while not (it never times out; now
+ * and then it gives the CPU away where participants share one), then as wait. wait: until it is complete; returns the
+ * blocking form's result, 0 if nothing was started. */
 SMELT_API int smelt_seat_test(smelt_seat *seat, int *done);
 SMELT_API int smelt_seat_wait(smelt_seat *seat);
 

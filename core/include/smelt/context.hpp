@@ -1,6 +1,6 @@
-// smelt/context.h for C++20: what is made frees itself, rows of elements instead of addresses and bytes, any callable
-// instead of a smelt_fold. All of it is in this header, and calls the C functions, which say what each does and returns
-// (0 or a negative errno); nothing throws.
+// smelt/context.h for C++20: objects that free themselves, rows of elements instead of addresses and bytes, any
+// callable instead of a smelt_fold. All of it is in this header, and calls the C functions, which say what each does
+// and returns (0 or a negative errno); nothing throws.
 //
 //   smelt::Context context;
 //   std::vector<smelt::Seat> seats;
@@ -10,7 +10,7 @@
 //   seats[i].allreduce(mine, all, std::plus<>());
 //
 // A row is whatever lies in one piece: an array, a std::vector, a std::array, a std::span. Its elements are trivially
-// copyable; bool is refused, as a std::vector of them is no row, and what holds neither 0 nor 1 is no bool.
+// copyable; bool is refused, as a std::vector of them is no row, and a byte that holds neither 0 nor 1 is no bool.
 #ifndef SMELT_CONTEXT_HPP
 #define SMELT_CONTEXT_HPP
 
@@ -117,7 +117,7 @@ class Seat {
   }
 
   // The long row is the root's, or everybody's (exchange), and has size() times as many elements as the short one, or
-  // of an exchange a multiple of size(); -EINVAL otherwise. What a participant is not asked for may be empty.
+  // of an exchange a multiple of size(); -EINVAL otherwise. A row that a participant is not asked for may be empty.
   template <typename In, typename Out>
   int gather(const In& in, Out&& out, unsigned root, Sync sync = Sync::loose) {
     const auto [from, result] = rows(in, out);

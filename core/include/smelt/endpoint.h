@@ -1,16 +1,16 @@
 /* Endpoints: processes of one machine that send each other messages, asked for by context, source and tag.
  *
- * Who hosts them (an MPI library's component) tells every process the ticket and which number it has; then messages
- * need nothing of the host. A send and a receive are a smelt_transfer of the caller's memory each. Nothing waits:
+ * Their host (an MPI library's component) tells every process the ticket and its number. Then messages need nothing of
+ * the host. A send and a receive are a smelt_transfer of the caller's memory each. Nothing waits:
  * smelt_endpoint_progress does everybody's work, and smelt_transfer_done asks. Messages of one sender, context and tag
  * are received in the order in which they were sent, whether the receives name them or leave source or tag open.
  *
- * Any thread may call anything at any time but smelt_endpoint_leave; a transfer belongs to one thread at a time. What
- * was written before a send is seen after the receive is done.
+ * Any thread may call anything at any time but smelt_endpoint_leave; a transfer belongs to one thread at a time. All
+ * that was written before a send is seen after the receive is done.
  *
  * Short messages are copied through shared memory, and the send is done at once. Long ones are read by the receiver
- * from the sender's memory if the kernel allows that (smelt_endpoint_reads) and if they lie in one piece, else they
- * come in pieces through shared memory; their sends, and synchronous ones of any length, are done when the message has
+ * from the sender's memory if the kernel allows that (smelt_endpoint_reads) and if they lie in one piece. Else they
+ * come in pieces through shared memory. Their sends, and synchronous ones of any length, are done when the message has
  * met its receive and been read.
  */
 #ifndef SMELT_ENDPOINT_H
@@ -39,9 +39,9 @@ SMELT_API int smelt_endpoint_join(const smelt_endpoint_ticket *ticket, unsigned 
                                   smelt_endpoint **endpoint);
 /* May this process read the memory of that one, of which it was told that there is `expected` at `address`? */
 SMELT_API int smelt_endpoint_reads(int process, uint64_t address, uint64_t expected);
-/* No member sends before all have joined, which is the host's to see to. `together`: all had joined; else they never
- * will, and all have heard so. Nobody uses it any more; what was sent to it and not received is lost, and transfers
- * that are not done never will be, and are not touched again. */
+/* No member sends before all have joined; the host sees to that. `together`: all had joined; else they never will, and
+ * all have heard so. Nobody uses the endpoint any more. Messages sent to it and not received are lost. Transfers that
+ * are not done never will be, and are not touched again. */
 SMELT_API void smelt_endpoint_leave(smelt_endpoint *endpoint, int together);
 
 typedef struct smelt_transfer smelt_transfer;
@@ -51,11 +51,11 @@ struct smelt_transfer {
   /* When it is done: 0; -EMSGSIZE: the message was longer than the room, which has its beginning; -ECANCELED;
    * -EPIPE: the other has died; -EIO: its memory could not be read to the end. */
   int32_t error;
-  uint16_t peer;   /* of a receive: who sent the message */
+  uint16_t peer;   /* of a receive: the message's sender */
   int32_t tag;     /* of a receive: the message's */
   uint64_t length; /* of a receive: the message's, in bytes */
 
-  /* Set by the caller before it begins, each NULL or a function, which is called by whoever makes progress. */
+  /* Set by the caller before it begins: each is NULL, or a function that the thread that makes progress calls. */
   /* It was done otherwise than within the call that began it, or took it back: the last that happens to it. It may
    * send, receive and cancel, and must not wait. */
   void (*completed)(smelt_transfer *transfer);
@@ -69,10 +69,11 @@ struct smelt_transfer {
   uint64_t room[16]; /* Smelt's */
 };
 
-/* What is measured for this machine is used, or else what is typical. Before the first message: can this process read
- * the others' memory (at first it is taken to)? Are there more members than CPUs for them (at first not)? Then nothing
- * goes in pieces that can be read: for every few pieces sender and receiver would both have to get their turn. And what
- * is called now and then by who waits in smelt_endpoint_wait, or NULL: the host's other communication. */
+/* Facts that the endpoint goes by, told before the first message. Costs are those measured for this machine, or else
+ * typical ones. `reads`: this process can read the others' memory (at first it is taken to). `crowded`: there are more
+ * members than CPUs for them (at first not). Then no message that can be read goes in pieces: for every few pieces
+ * sender and receiver would both have to get their turn. `host`: the host's other communication, which a waiter in
+ * smelt_endpoint_wait calls now and then; may be NULL. */
 SMELT_API void smelt_endpoint_set(smelt_endpoint *endpoint, int reads, int crowded, void (*host)(void *argument),
                                   void *argument);
 
@@ -112,21 +113,22 @@ SMELT_API int smelt_endpoint_cancel(smelt_endpoint *endpoint, smelt_transfer *re
  * used again. A send that waits for its receive goes on waiting. */
 SMELT_API void smelt_endpoint_forget(smelt_endpoint *endpoint, unsigned context);
 /* Will no more come from `source` (below 0: from all others), because they have died, and is what they had sent here?
- * It asks the kernel, unless that was done just now: for who has probed in vain for a while. */
+ * It asks the kernel, unless that was done just now. So it is meant for a caller that has probed in vain for a
+ * while. */
 SMELT_API int smelt_endpoint_lost(smelt_endpoint *endpoint, int source);
 /* Is there a message that such a receive would get? Tells of it. Makes no progress. */
 SMELT_API int smelt_endpoint_probe(smelt_endpoint *endpoint, int source, unsigned context, int tag, int any_tag,
                                    uint16_t *sender, int32_t *message_tag, uint64_t *length);
 /* Makes no progress. */
 SMELT_API int smelt_transfer_done(smelt_endpoint *endpoint, smelt_transfer *transfer);
-/* Takes in what has come, sends what waited for room. Not 0: there was something. */
+/* Takes in the messages that have come, sends those that waited for room. Not 0: there was something. */
 SMELT_API int smelt_endpoint_progress(smelt_endpoint *endpoint);
 /* Waits until at least `needed` of `count` different transfers are done, and returns how many are. Of all threads that
  * wait here one makes progress, the others sleep. Those whose other side has died are done, with -EPIPE. */
 SMELT_API unsigned smelt_endpoint_wait(smelt_endpoint *endpoint, smelt_transfer *const *transfers, unsigned count,
                                        unsigned needed);
 
-/* Since it was made; each figure is right, no two need be of the same moment. */
+/* Since the endpoint was made. Each figure is right; no two need be of the same moment. */
 typedef struct smelt_endpoint_counters {
   uint64_t received_inline, received_eager, received_single_copy, received_pieces; /* messages, by how they came */
   uint64_t unexpected;         /* of them: nobody had asked for them when they came */
@@ -138,7 +140,7 @@ typedef struct smelt_endpoint_counters {
   /* messages from other machines, by how they came */
   uint64_t received_far_eager, received_far_announced;
 } smelt_endpoint_counters;
-/* What has been counted so far. From any thread. */
+/* The counts so far. From any thread. */
 SMELT_API void smelt_endpoint_count(const smelt_endpoint *endpoint, smelt_endpoint_counters *counters);
 
 /* Longest messages of each way, in bytes: in the receiver's inbox; in a packet. */

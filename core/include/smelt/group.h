@@ -1,19 +1,18 @@
 /* A group: processes of one machine that run collectives over memory they share.
  *
- * Who hosts the group (an MPI library's component, a launcher of workers) brings two slow collectives of its own, which
- * are used only while the group is being created, and is called back while the group waits and where data must be
+ * The group's host (an MPI library's component, a launcher of workers) brings two slow collectives of its own, which
+ * are used only while the group is being created. It is called back while the group waits, and where data must be
  * packed or operands combined. One thread of each process uses a group at a time; different groups are independent.
  *
  * Collectives of a group must be called by all its participants in the same order with the same sizes, root and
  * operation; each can also be started, and tested or waited for later (smelt_request). Memory ordering: a barrier
- * orders like smelt_barrier_wait; what a collective delivers carries everything that its sender did before.
+ * orders like smelt_barrier_wait; all that a sender did before a collective is visible to the receivers of its data.
  *
  * Results are the same bits on every participant, for every root, in every run, whatever method served the size:
  * operands are combined as  B_0 op (B_1 op (B_2 ...)),  B_j = a_16j op (a_16j+1 op (... a_16j+15)),  a_i participant
  * i's; those of a scan, of which each result is a part of the next one's, as  (a_0 op a_1) op a_2 ... An operation
  * whose result does not depend on the order may say so (SMELT_FOLD_ANY_ORDER): its operands go along the machine's
- * reduction tree where that is quicker. Only who sets SMELT_REDUCE_ORDER=tree gives the promise up, for operations that
- * commute.
+ * reduction tree where that is quicker. Only SMELT_REDUCE_ORDER=tree gives the promise up, for operations that commute.
  */
 #ifndef SMELT_GROUP_H
 #define SMELT_GROUP_H
@@ -26,12 +25,13 @@ SMELT_BEGIN
 
 typedef struct smelt_group smelt_group;
 
-/* What mostly follows a collective of a group: the next one (loose), or a barrier (strict). There are limits between
- * methods for both. AUTO: a group watches, and takes its calls for strict when a barrier has followed each of the last
- * 32, and for loose again when none has; that begins with a blocking call, the same for all. */
+/* Which call mostly follows a collective of a group? The next one (loose), or a barrier (strict). There are limits
+ * between methods for both. AUTO: a group watches. It takes its calls for strict when a barrier has followed each of
+ * the last 32, and for loose again when none has. That begins with a blocking call, the same for all. */
 typedef enum smelt_sync { SMELT_SYNC_AUTO, SMELT_SYNC_LOOSE, SMELT_SYNC_STRICT } smelt_sync;
 
-/* What the host lends. All functions are called on the calling thread, from within a function of this header. */
+/* The functions and facts that the host lends. All functions are called on the calling thread, from within a function
+ * of this header. */
 typedef struct smelt_host {
   void *context; /* first argument of each */
 
@@ -48,7 +48,7 @@ typedef struct smelt_host {
   unsigned local_processes;
   int crowded;
 
-  /* What it knows of how this group will be used. AUTO, which is 0: nothing, the setting SMELT_SYNC holds. Where
+  /* The host's knowledge of how this group will be used. AUTO, which is 0: nothing, the setting SMELT_SYNC holds. Where
    * participants come to different values, all take LOOSE. */
   smelt_sync sync;
   /* Once when the group has seen that its calls are of the other kind (LOOSE or STRICT). May be NULL. */
@@ -106,7 +106,7 @@ typedef struct smelt_place {
   size_t bytes;
 } smelt_place;
 
-/* What is known of an operation besides that it associates; the same on all participants. */
+/* Properties of an operation besides that it associates; the same on all participants. */
 enum {
   /* the result has the same bits in whatever order operands are combined: integers, not floating point */
   SMELT_FOLD_ANY_ORDER = 1,
@@ -134,33 +134,41 @@ typedef struct smelt_block {
   size_t bytes;
 } smelt_block;
 
-/* Each returns 0, or for all participants alike -ENOTSUP when this group does not serve such a call (a single element
+/* Each returns 0, or for all participants alike -ENOTSUP if this group does not serve such a call (a single element
  * larger than smelt_group_element_limit, or no memory for long messages); then nothing has been sent or written.
- * broadcast: data of `root`. Its `bytes` count: who takes more keeps the rest as it was, who takes less gets what fits
- * and -EMSGSIZE; 0 only on all. reduce: `in` of all into `out` of root (out is not looked at
- * elsewhere and may be NULL). allreduce: into `out` of all. in and out may be the same memory, and overlap in no other
- * way. allgather: `bytes` of each, to `out` of all, which has room for n times as many, in the order of the
- * participants; `in` may lie where it goes (out + me * bytes), and does not overlap otherwise. reduce_scatter: `in` of
- * each is a row of one block for each participant, of elements[i] elements (reduce_scatter_block: all of `elements`),
- * the same on all; of the rows combined participant i gets block i into `out`, which does not overlap `in`; out is not
- * looked at where the block is empty. scan: into `out` of participant i, `in` of participants 0 .. i; exscan: of 0 ..
- * i-1, and out of participant 0 stays as it is; in and out as of allreduce. alltoall: rows of n blocks of `bytes`
- * each, which do not overlap; the i-th of `in` becomes the me-th of participant i's `out`. exchange: blocks of any
- * length to some, and from some; both lists ascend by peer, and no two blocks overlap. All that one participant has
- * for another is taken as one row of bytes, in the order of the lists, and so is the place for it: -EMSGSIZE for who
- * is sent more or less than that, which gets what fits. gather: as allgather, to `out` of root alone. scatter: from
- * `in` of root, which has n times `bytes` in the order of the participants, to everybody its own; the root's `out` may
- * lie where that is (in + root * bytes). out of gather and in of scatter are not looked at elsewhere and may be NULL.
- * allgatherv: allgather of blocks of any lengths, to any places of `out`: `places` says of each participant in their
- * order how long its block is, the same to all, and where it goes here; they do not overlap. scatterv: scatter of
- * blocks of any lengths from any places of `in`: `places`, which is the root's alone, as `in`, says of each
- * participant where its block is and how long; everybody says of its own `bytes`, which is 0 where it has none.
- * gatherv: the other way round; `in` lies in one piece. A row of blocks that are all empty may be NULL.
+ * Everywhere a row of blocks is in the order of the participants, and a row of blocks that are all empty may be NULL.
  *
- * Of reductions, scans, allgather, alltoall, gather and scatter all must give the same length (of a reduce_scatter: of
- * the row; of allgatherv, gatherv and scatterv: of each block). Where they do not, nobody waits for ever and nothing is
- * written elsewhere than in the result: who finds it out returns -EMSGSIZE, with nothing of use in its result, and a
- * group that could not go on without losing step returns -EMSGSIZE from then on. */
+ *   broadcast       data of `root`. Its `bytes` count: if a participant takes more, the rest of its buffer stays as it
+ *                   was; if it takes less, it gets the bytes that fit, and -EMSGSIZE. `bytes` is 0 only on all
+ *   reduce          `in` of all, combined, into `out` of root. Elsewhere out is not looked at and may be NULL
+ *   allreduce       the same into `out` of all. in and out may be the same memory, and overlap in no other way
+ *   allgather       `bytes` of each, to `out` of all, which has room for n times as many. `in` may lie at its own place
+ *                   there (out + me * bytes), and does not overlap otherwise
+ *   reduce_scatter  `in` of each is a row of one block for each participant, of elements[i] elements
+ *                   (reduce_scatter_block: all of `elements`), the same on all. Of the rows combined participant i gets
+ *                   block i into `out`, which does not overlap `in`. If the block is empty, out is not looked at
+ *   scan            into `out` of participant i, `in` of participants 0 .. i, combined; in and out as of allreduce
+ *   exscan          as scan, but of participants 0 .. i-1; out of participant 0 stays as it is
+ *   alltoall        rows of n blocks of `bytes` each, which do not overlap. The i-th of `in` becomes the me-th of
+ *                   participant i's `out`
+ *   exchange        blocks of any length to some, and from some. Both lists ascend by peer, and no two blocks overlap.
+ *                   All data of one participant for another are one row of bytes, in the order of the lists, and so is
+ *                   the place for them. If a participant is sent more or less than that, it gets the bytes that
+ *                   fit, and -EMSGSIZE
+ *   gather          as allgather, to `out` of root alone. Elsewhere out is not looked at and may be NULL
+ *   scatter         from `in` of root, which has n times `bytes`, to everybody its own. The root's `out` may lie where
+ *                   its block is (in + root * bytes). Elsewhere in is not looked at and may be NULL
+ *   allgatherv      allgather of blocks of any lengths, to any places of `out`. `places` says of each participant how
+ *                   long its block is, the same to all, and where it goes here; the places do not overlap
+ *   scatterv        scatter of blocks of any lengths from any places of `in`. `places` is the root's alone, as `in`: it
+ *                   says of each participant where its block is and how long. Everybody gives its own `bytes`, 0 if it
+ *                   has none
+ *   gatherv         the other way round; `in` lies in one piece
+ *
+ * In reductions, scans, allgather, alltoall, gather and scatter all must give the same length (in a reduce_scatter: of
+ * the row; in allgatherv, gatherv and scatterv: of each block). If they do not, nobody waits for ever and nothing is
+ * written elsewhere than in the result. A participant that finds it out returns -EMSGSIZE, with nothing of use in its
+ * result. A group that could not go on without losing step returns -EMSGSIZE from then on. */
 SMELT_API int smelt_group_barrier(smelt_group *group);
 SMELT_API int smelt_group_broadcast(smelt_group *group, const smelt_data *data, size_t bytes, unsigned root);
 SMELT_API int smelt_group_reduce(smelt_group *group, const smelt_data *in, const smelt_data *out, size_t elements,
@@ -196,15 +204,15 @@ typedef struct smelt_request {
   int result;         /* then, what the blocking form would have returned */
 } smelt_request;
 
-/* Each starts what the function of that name does, and never waits for others, but where 64 operations of the group are
- * not complete yet: then for the first of them. The structs are copied, but not lists of blocks or places, nor
- * `elements` of a reduce_scatter; these, the memory they describe, and what their functions and the operation need,
- * must stay as they are, and memory is not to be looked at where it is written, until the request is complete. 0:
+/* Each starts the collective of that name, and never waits for others, with one exception: if 64 operations of the
+ * group are not complete yet, it waits for the first of them. The structs are copied, but not lists of blocks or
+ * places, nor `elements` of a reduce_scatter. Until the request is complete, these, the memory they describe, and all
+ * that their functions and the operation need must stay as they are, and written memory is not to be looked at. 0:
  * started, and the rest is told when it completes; -EINVAL; -ENOTSUP, where it is known at once: then nothing was
  * started.
  *
  * All participants start collectives of a group in the same order, blocking ones among them; that is also the order in
- * which they complete. A blocking one that has anything to do first completes all that was started. Nobody works in the
+ * which they complete. A blocking one that has anything to do first completes all started ones. Nobody works in the
  * background: an operation advances within functions of this header that are called for its group, and others may have
  * to wait for that. The group is not to be freed while one is not complete. */
 SMELT_API int smelt_group_start_barrier(smelt_group *group, smelt_request *request);
@@ -240,10 +248,10 @@ SMELT_API int smelt_group_start_gatherv(smelt_group *group, const void *in, size
                                         const smelt_place *places, unsigned root, smelt_request *request);
 
 /* Memory for long messages is taken, or refused, when the first of them needs it, by all participants alike; so a start
- * may be refused when it is too late for the caller to do something else. Who cannot have that asks beforehand: a
- * message of at most start_limit bytes (an allgather's and a gather's: of each participant; a reduce_scatter's: the
- * row; a scatter's: of all together; an alltoall's: to all others; an exchange's: only where that is SIZE_MAX) is not
- * refused for want of memory.
+ * may be refused when it is too late for the caller to do something else. A caller that cannot have that asks
+ * beforehand: a message of at most start_limit bytes (an allgather's and a gather's: of each participant; a
+ * reduce_scatter's: the row; a scatter's: of all together; an alltoall's: to all others; an exchange's: only where that
+ * is SIZE_MAX) is not refused for want of memory.
  *   smelt_group_prepare      like a blocking collective, in the same place of the order for all: asks for that memory
  *                            now. 0, or -ENOTSUP for all: there is none.
  *   smelt_group_start_limit  the same for all after the same blocking collective, where longer ones were not started
@@ -251,17 +259,18 @@ SMELT_API int smelt_group_start_gatherv(smelt_group *group, const void *in, size
 SMELT_API int smelt_group_prepare(smelt_group *group);
 SMELT_API size_t smelt_group_start_limit(const smelt_group *group);
 
-/* Advances the group's operations as far as they go without waiting (what copying and combining is due is done), and
+/* Advances the group's operations as far as they go without waiting (copying and combining that is due is done), and
  * says whether this one is complete. test: 0 while it is not (now and then it gives the CPU away where participants
- * share one), then as wait. wait: until it is, with the host's progress; what the blocking form returns. Once complete,
- * what a barrier and received data carry is visible as after the blocking form. One thread at a time, as with all other
- * calls for the group; but test may also be called from within the host's progress, and from an operation's functions.
+ * share one), then as wait. wait: until it is, with the host's progress; the result of the blocking form. Once
+ * complete, memory is visible as after the blocking form. One thread at a time, as with all other calls for the group;
+ * but test may also be called from within the host's progress, and from an operation's functions.
  */
 SMELT_API int smelt_group_test(smelt_request *request, int *done);
 SMELT_API int smelt_group_wait(smelt_request *request);
 
-/* What serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes; trees are those of root
- * 0. Writes one line ("<= 280 B: inline, ...") without newline; returns its length, -ENOENT past the end, -EINVAL. */
+/* Which method serves which sizes, for people: the i-th line of `collective`'s table, ascending sizes; trees are those
+ * of root 0. Writes one line ("<= 280 B: inline, ...") without newline; returns its length, -ENOENT past the end,
+ * -EINVAL. */
 typedef enum smelt_collective {
 /* SMELT_COLLECTIVE_BARRIER = 0, and so on */
 #define SMELT_COLLECTIVE(NAME, name, mpi, ...) SMELT_COLLECTIVE_##NAME,
@@ -277,7 +286,7 @@ SMELT_API int smelt_group_summary(const smelt_group *group, char *line, size_t r
 SMELT_API smelt_sync smelt_group_sync(const smelt_group *group, const char **why);
 /* 1: its limits are others loose than strict; 0: they are the same, as where nobody measured. The same for all. */
 SMELT_API int smelt_group_sync_matters(const smelt_group *group);
-/* 1: participants share CPUs, as far as is known, and who waits gives its own away; 0. The same for all. */
+/* 1: participants share CPUs, as far as is known, and a waiter gives its CPU away; 0: not. The same for all. */
 SMELT_API int smelt_group_crowded(const smelt_group *group);
 
 SMELT_END

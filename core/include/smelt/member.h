@@ -1,18 +1,20 @@
 /* Members that come and go: threads of a process, or processes of a machine, that send to all and receive all.
  *
- * A membership is a number of places in shared memory. Whoever joins takes a place and is a member until it leaves, or
- * until the others take it out. All that happens is in one order, which is the same for all: the messages, and the
- * views. A view says who the members are, and in which tree: whenever somebody joins, leaves or is taken out, the tree
- * is mended (by the costs of this machine's profile), the view gets the next number, and takes its place in the order.
- * What a member receives is a part of that order without a gap: it begins with the view that it is first in, and ends
- * where it leaves. So between the same two views all who see both receive the same messages (virtual synchrony;
- * Birman, Joseph, SOSP 1987). A message is in the order or not: it comes to all members, its sender too, or to none.
+ * A membership is a number of places in shared memory. A joiner takes a place and is a member until it leaves, or until
+ * the others take it out. All that happens is in one order, which is the same for all: the messages, and the views. A
+ * view says who the members are, and in which tree: whenever somebody joins, leaves or is taken out, the tree is mended
+ * (by the costs of this machine's profile), the view gets the next number, and takes its place in the order. A member
+ * receives a part of that order without a gap: the part begins with the view that the member is first in, and ends
+ * where it leaves. So between the same two views all members that see both receive the same messages (virtual
+ * synchrony; Birman, Joseph, SOSP 1987). A message is in the order or not: it comes to all members, its sender too, or
+ * to none.
  *
- * A member that was killed is taken out by whoever finds that its process is gone: who finds nothing to receive looks
- * after its parent and children in the tree, and who sends after whoever keeps the room. A member that receives nothing
- * for as long as the patience says, while its unread messages keep others from sending, is taken out too, although it
- * may only be slow. It is told at its next call (-ESTALE), leaves with smelt_member_leave() and may join again. Nobody
- * has to live for a view to be finished: it is there as a whole, or not at all, and whoever is left goes on.
+ * A member that was killed is taken out by the member that finds its process gone. A member with nothing to receive
+ * looks after its parent and children in the tree; a sender looks after the member that keeps the room. A member that
+ * receives nothing for as long as the patience says, while its unread messages keep others from sending, is taken out
+ * too, although it may only be slow. It is told at its next call (-ESTALE), leaves with smelt_member_leave() and may
+ * join again. Nobody has to live for a view to be finished: it is there as a whole, or not at all, and the members that
+ * are left go on.
  *
  * Threads: a member is used by one thread at a time; different members are independent, and anybody joins at any time.
  * Memory ordering: all that a member did before it sent happens before all that a member does after it received that.
@@ -23,9 +25,9 @@
  *   -EINVAL     an argument is out of range or NULL
  *   -EAGAIN     the try forms: it would have to wait. send: there is no room, and this member has to receive first
  *   -ETIMEDOUT  the waiting forms: not within the time that the member was told to wait. Nothing was sent or received
- *   -ESTALE     the others have taken this member out: it receives nothing more. What it last sent may be in the order
+ *   -ESTALE     the others have taken this member out: it receives nothing more. Its last message may be in the order
  *   -EMSGSIZE   a message to be sent is longer than the membership's, one to be received longer than the room for it
- *   -EPROTO     the memory was damaged: what it holds no member has written
+ *   -EPROTO     the memory was damaged: no member has written its contents
  */
 #ifndef SMELT_MEMBER_H
 #define SMELT_MEMBER_H
@@ -47,11 +49,12 @@ enum {
   SMELT_MEMBER_ANY = -1               /* any place; the CPU that the caller runs on */
 };
 
-/* What a membership is made for. */
+/* The terms that a membership is made on. */
 typedef struct smelt_member_terms {
   unsigned places;     /* 1 .. SMELT_MEMBER_PLACES: most members at a time */
-  unsigned messages;   /* 1 .. SMELT_MEMBER_MESSAGES: so many messages and views are kept for who has not received them;
-                          the next power of two from 16 on. A member may have a quarter of them under way */
+  unsigned messages;   /* 1 .. SMELT_MEMBER_MESSAGES: so many messages and views are kept for members that have not
+                          received them; the next power of two from 16 on. A member may have a quarter of them
+                          under way */
   size_t bytes;        /* 0 .. SMELT_MEMBER_BYTES: of the longest message */
   int64_t patience_ns; /* a member that keeps others waiting for so long without receiving anything is taken out, in
                           nanoseconds; negative: never, only if its process is gone */
@@ -62,14 +65,14 @@ typedef struct smelt_member_terms {
 /* For threads of this process, in memory of the library's. */
 SMELT_API int smelt_membership_create(const smelt_member_terms *terms, smelt_membership **membership);
 
-/* What a process tells others of a membership, in whatever way: plain data, valid on this machine. */
+/* The words by which other processes find a membership: plain data, valid on this machine, passed on in any way. */
 typedef struct smelt_member_ticket {
   uint64_t word[3];
 } smelt_member_ticket;
 
 /* For processes, in memory without a name that goes with the last process that has it. The others attach before the
- * creator frees it; a forked child may, and then does not use what it has of its parent's. attach: -ENOTSUP: another
- * machine, user or process namespace, the creator is gone, or the ticket is not of a membership. */
+ * creator frees it; a forked child may, and then does not use its copies of its parent's objects. attach: -ENOTSUP:
+ * another machine, user or process namespace, the creator is gone, or the ticket is not of a membership. */
 SMELT_API int smelt_membership_create_shared(const smelt_member_terms *terms, smelt_member_ticket *ticket,
                                              smelt_membership **membership);
 SMELT_API int smelt_membership_attach(const smelt_member_ticket *ticket, smelt_membership **membership);
@@ -96,8 +99,8 @@ SMELT_API void smelt_membership_free(smelt_membership *membership);
 SMELT_API int smelt_member_join(smelt_membership *membership, int place, int cpu, int64_t timeout_ns,
                                 smelt_member **member);
 
-/* Ends it, for good: the others get a view without it. What it has sent stays in the order. Never waits: where there is
- * no room for the view, the others make it. Also for a member that was taken out: only then its place is free. */
+/* Ends it, for good: the others get a view without it. Its messages stay in the order. Never waits: where there is no
+ * room for the view, the others make it. Also for a member that was taken out: only then its place is free. */
 SMELT_API void smelt_member_leave(smelt_member *member);
 
 /* Takes out the member at a place, for whatever reason the caller has: a thread that has ended without leaving, say
@@ -111,19 +114,19 @@ enum { SMELT_MEMBER_MESSAGE = 1, SMELT_MEMBER_VIEW = 2 };
 
 typedef struct smelt_member_event {
   int kind;          /* SMELT_MEMBER_MESSAGE, SMELT_MEMBER_VIEW */
-  unsigned place;    /* of a message: its sender; of a view: who made it */
+  unsigned place;    /* of a message: its sender; of a view: its maker */
   uint64_t position; /* in the order; positions only grow, and are the same for all */
   uint64_t view;     /* number of the view that this is, or that the message belongs to; the first is 1 */
   size_t bytes;      /* of the message */
 } smelt_member_event;
 
-/* To all members of the view, this one too. data may be NULL where bytes is 0. Who sends also receives: where the
- * messages that this member has not received take the room, it is told so (-EAGAIN) in the waiting form, too. */
+/* To all members of the view, this one too. data may be NULL where bytes is 0. A sender must receive, too: if the
+ * messages that this member has not received take the room, it is told so (-EAGAIN), in the waiting form as well. */
 SMELT_API int smelt_member_send(smelt_member *member, const void *data, size_t bytes);
 SMELT_API int smelt_member_try_send(smelt_member *member, const void *data, size_t bytes);
 
-/* What comes next: a message into `data`, which has `room`, or a view. Where a message does not fit (-EMSGSIZE) the
- * event is written too, and the message stays. */
+/* The next event: a message into `data`, which has `room`, or a view. If a message does not fit (-EMSGSIZE), the event
+ * is written too, and the message stays. */
 SMELT_API int smelt_member_receive(smelt_member *member, void *data, size_t room, smelt_member_event *event);
 SMELT_API int smelt_member_try_receive(smelt_member *member, void *data, size_t room, smelt_member_event *event);
 

@@ -1,5 +1,5 @@
-/* Messages between user-level threads of processes of one machine: who waits gives its worker away, and is let run when
- * its message has come.
+/* Messages between user-level threads of processes of one machine: a waiting thread gives its worker away, and is let
+ * run when its message has come.
  *
  * An endpoint (smelt/endpoint.h) joins the processes, a scheduler (smelt/thread.h) runs the threads of each. Messages
  * join the two: a message goes to a process and a key, which is mostly a thread's number, and meets the receive that
@@ -14,12 +14,12 @@
  *   smelt_message_receive(messages, other, key, buffer, sizeof buffer, &length);
  *   smelt_messages_close(messages);
  *
- * Who makes progress: workers with nothing to run, of which one stays awake as long as somebody waits for a message;
- * the others look in each 64 switches. Where the program has more CPUs than the scheduler has workers, a kernel thread
- * of its own does it, the communication server, which sleeps while nobody waits.
+ * Workers with nothing to run make progress. One of them stays awake as long as a thread waits for a message; the other
+ * workers look in each 64 switches. If the program has more CPUs than the scheduler has workers, a kernel thread of its
+ * own makes progress: the communication server, which sleeps while nobody waits.
  *
- * Messages of one process and key are received in the order in which they were sent. What was written before a send is
- * seen after the receive. Any thread may call anything but close, a message belongs to one thread at a time, and the
+ * Messages of one process and key are received in the order in which they were sent. All that was written before a send
+ * is seen after the receive. Any thread may call anything but close, a message belongs to one thread at a time, and the
  * functions that wait are for the scheduler's user-level threads.
  *
  * Functions return 0 or, unless it says otherwise at the function:
@@ -49,7 +49,8 @@ typedef struct smelt_message {
 
 /* open: threads of `scheduler` send and receive by `endpoint`, all under `context` (0 .. 65535) of it: other contexts
  * stay the caller's. Both must live until close. -EBUSY: there are messages with this scheduler already. -ENOMEM.
- * close: when no message is under way; what has come and nobody has received is lost. Not from a user-level thread. */
+ * close: when no message is under way; messages that have come and that nobody has received are lost. Not from a
+ * user-level thread. */
 SMELT_API int smelt_messages_open(smelt_scheduler *scheduler, smelt_endpoint *endpoint, unsigned context,
                                   smelt_messages **messages);
 SMELT_API void smelt_messages_close(smelt_messages *messages);

@@ -1,4 +1,4 @@
-/* The machine profile as a model: what a message between each pair of CPUs costs.
+/* The machine profile as a model: the cost of a message between each pair of CPUs.
  *
  * Source: the machine model of Kaestle et al., "Machine-aware Atomic Broadcast Trees for Multicores", OSDI 2016, §3.1,
  * extended by the overlap of independent messages (docs/model.md).

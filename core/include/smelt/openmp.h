@@ -1,4 +1,4 @@
-/* What Smelt's OpenMP shims, the one for GCC's libgomp and the one for LLVM's libomp, did in this process so far. A
+/* The counters of Smelt's OpenMP shims (one for GCC's libgomp, one for LLVM's libomp) in this process so far. A
    shim itself needs no API: it serves programs that do not know of it. */
 #ifndef SMELT_OPENMP_H
 #define SMELT_OPENMP_H

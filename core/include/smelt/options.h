@@ -7,7 +7,7 @@
 
 SMELT_BEGIN
 
-/* Who reads a setting; nobody else should offer it. */
+/* The part of Smelt that reads a setting; no other part should offer it. */
 typedef enum smelt_option_scope {
   SMELT_OPTION_BOTH = 0,
   SMELT_OPTION_THREADS = 1,  /* teams of threads and the OpenMP shim */
@@ -36,7 +36,7 @@ SMELT_API int smelt_option_set(const char *name, const char *value);
 
 /* For hosts that count what they did: appends `line`, up to 2047 characters without a line feed, to the file that the
  * setting SMELT_STATS_FILE names. 0; -ENOENT where none is named or it does not exist, -EINVAL for NULL, -E2BIG for a
- * longer line, or why it could not be written. Thread-safe. */
+ * longer line, or the error of writing. Thread-safe. */
 SMELT_API int smelt_stats_append(const char *line);
 
 SMELT_END

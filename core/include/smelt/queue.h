@@ -1,8 +1,8 @@
 /* Queues of messages between threads of one process, or between processes of one machine.
  *
  * A queue pair has two ends, 0 and 1, and each sends to the other; a queue of one to many has one sender, end 0, and
- * any number of readers, 1 .. n-1, which all get every message. Queues are reliable (what was sent is received, once
- * and unchanged), ordered, and bounded: who sends into a full one waits, or is told so.
+ * any number of readers, 1 .. n-1, which all get every message. Queues are reliable (every message is received, once
+ * and unchanged), ordered, and bounded: if a queue is full, the sender waits, or is told so.
  *
  * A message is a row of bytes, and may be empty. It travels in slots of one cache line: up to SMELT_QUEUE_SLOT bytes in
  * one, longer ones in as many as they need. It is there as a whole or not at all, also where its sender is killed.
@@ -24,10 +24,10 @@
  *   -EAGAIN     the try forms: it would have to wait
  *   -ETIMEDOUT  the waiting forms: nothing came, or no room was made, for as long as the end was told to wait. Nothing
  *               was sent or received; it may be tried again. So ends a wait for a peer that was killed or never comes
- *   -EPIPE      nothing will ever come, or be read: all ends on the other side were freed. What they had sent is
- *               received before; who sends is told as soon as the queue is full
+ *   -EPIPE      nothing will ever come, or be read: all ends on the other side were freed. Their messages are
+ *               received before; a sender is told as soon as the queue is full
  *   -EMSGSIZE   a message to be sent is longer than smelt_queue_limit(), one to be received longer than the room for it
- *   -EPROTO     the memory was damaged: what it holds no queue has sent
+ *   -EPROTO     the memory was damaged: no queue has sent its contents
  */
 #ifndef SMELT_QUEUE_H
 #define SMELT_QUEUE_H
@@ -46,7 +46,7 @@ enum {
   SMELT_QUEUE_ALIGNMENT = 128         /* bytes: of memory that the caller gives */
 };
 
-/* The i-th kind's name, and what it is in a few words; NULL past the last. Static storage. */
+/* The i-th kind's name, and a few words about it; NULL past the last. Static storage. */
 SMELT_API const char *smelt_queue_kind(unsigned i);
 SMELT_API const char *smelt_queue_help(unsigned i);
 
@@ -60,7 +60,7 @@ SMELT_API const char *smelt_queue_help(unsigned i);
 SMELT_API int smelt_queue_create(const char *kind, unsigned capacity, unsigned ends, int64_t timeout_ns,
                                  smelt_queue **queue);
 
-/* What a process tells others of a queue, in whatever way: plain data, valid on this machine. */
+/* The words by which other processes find a queue: plain data, valid on this machine, passed on in any way. */
 typedef struct smelt_queue_ticket {
   uint64_t word[3];
 } smelt_queue_ticket;
@@ -82,8 +82,8 @@ SMELT_API size_t smelt_queue_size(const char *kind, unsigned capacity, unsigned 
 SMELT_API int smelt_queue_init(void *memory, size_t bytes, const char *kind, unsigned capacity, unsigned ends);
 SMELT_API int smelt_queue_open(void *memory, size_t bytes, unsigned end, int64_t timeout_ns, smelt_queue **queue);
 
-/* Ends the use of this end, for good: the others get -EPIPE when they have received what was sent, and a reader of one
- * to many is not waited for any more. No call over this end may be under way. */
+/* Ends the use of this end, for good: the others get -EPIPE when they have received all that was sent, and a reader of
+ * one to many is not waited for any more. No call over this end may be under way. */
 SMELT_API void smelt_queue_free(smelt_queue *queue);
 
 /* Bytes of the longest message: `capacity` slots. One of that length fits into a queue that is empty. */

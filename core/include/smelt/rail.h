@@ -1,13 +1,13 @@
 /* Messages between two nodes over all the networks between them.
  *
- * A rail is a network interface that reaches the peer. smelt network (1) samples what messages cost on each; from these
- * samples, and not from what interfaces claim, follows which way a message goes. A long one is split so that its parts
- * all end at the same time, with what each rail still carries counted in; a short one takes the rail that is done
- * first; several that wait leave as one packet where that is cheaper (Brunet, Trahay & Denis, "A Sampling-based
+ * A rail is a network interface that reaches the peer. smelt network (1) samples the cost of messages on each. A
+ * message's way follows from these samples, and not from the claims of interfaces. A long message is split so that its
+ * parts all end at the same time, with the data under way on each rail counted in. A short one takes the rail that is
+ * done first. Several that wait leave as one packet where that is cheaper (Brunet, Trahay & Denis, "A Sampling-based
  * Approach for Communication Libraries Auto-tuning", Cluster 2011). A rail that does not help is left out.
  *
- * What a rail has not delivered when it dies goes over the others, nothing is lost and nothing comes twice. It is used
- * again when it answers again. A rail that is slower than sampled gets less from then on.
+ * If a rail dies, the others carry the messages that it has not delivered; nothing is lost and nothing comes twice. A
+ * dead rail is used again when it answers again. A rail that is slower than sampled gets less from then on.
  *
  * These functions are in libsmelt_rail_ofi.so (link with -lsmelt_rail_ofi), which opens libfabric when rails are
  * opened.
@@ -42,8 +42,8 @@ enum {
   SMELT_RAIL_PEERS = 4096    /* at most */
 };
 
-/* How messages are split. All but the first are for comparison: they do not react to anything, except that what a dead
- * rail carried goes over the others. */
+/* How messages are split. All but the first are for comparison: they do not react to anything, except that the others
+ * carry a dead rail's messages. */
 enum {
   SMELT_RAIL_EQUAL_FINISH = 0,
   SMELT_RAIL_BANDWIDTH = 1, /* in proportion to the sampled bandwidths */
@@ -70,13 +70,14 @@ typedef struct smelt_rail_request {
  * -ENOSYS: no libfabric on this machine. -ENODEV: none of the profile's rails is here. */
 SMELT_API int smelt_rails_open(const char *profile, const smelt_rail_options *options, smelt_rails **rails);
 
-/* What a peer needs to connect: writes at most SMELT_RAIL_ADDRESS bytes, says how many. Plain data. */
+/* The address by which a peer connects: writes at most SMELT_RAIL_ADDRESS bytes, says how many. Plain data. */
 SMELT_API int smelt_rails_address(const smelt_rails *rails, void *address, size_t *bytes);
 
-/* Says who peer number `*peer` is: 0, 1, .. in the order of the calls. Each of two connects to the other, in any order;
- * what was sent before the other has done so waits. Does not wait. -EPROTO. -ENOTUNIQ: that one is connected already.
- * -EHOSTUNREACH: no rail of theirs has an address that one of ours takes. Rails in the same network are paired; where
- * there is none, the first of theirs with the first of ours, and the network between them routes. */
+/* Connects to the peer with this address, which becomes number `*peer`: 0, 1, .. in the order of the calls. Each of two
+ * connects to the other, in any order; messages sent before the other has done so wait. Does not wait. -EPROTO.
+ * -ENOTUNIQ: that one is connected already. -EHOSTUNREACH: no rail of theirs has an address that one of ours takes.
+ * Rails in the same network are paired; where there is none, the first of theirs with the first of ours, and the
+ * network between them routes. */
 SMELT_API int smelt_rails_connect(smelt_rails *rails, const void *address, size_t bytes, uint32_t *peer);
 
 /* Begins to send `bytes`, which may be 0, from `data`; they are read until the request is complete. */
@@ -87,20 +88,20 @@ SMELT_API int smelt_rail_send(smelt_rails *rails, smelt_rail_request *request, u
 SMELT_API int smelt_rail_receive(smelt_rails *rails, smelt_rail_request *request, uint32_t peer, void *buffer,
                                  size_t capacity);
 
-/* Moves what can be moved, of all requests. 1: this one is complete; of a receive, *bytes (which may be NULL) is the
- * message's length. 0: not yet. Negative: complete, but -EPIPE, -ETIMEDOUT, -EPROTO, -ENOMEM; or, of a receive,
+/* Moves all requests as far as they can be moved. 1: this one is complete; of a receive, *bytes (which may be NULL) is
+ * the message's length. 0: not yet. Negative: complete, but -EPIPE, -ETIMEDOUT, -EPROTO, -ENOMEM; or, of a receive,
  * -EMSGSIZE: the message was longer than `capacity` and its end was dropped; *bytes is its length. A send is complete
  * when `data` may be written again: a short one as soon as it was copied, a long one when all of it has arrived. */
 SMELT_API int smelt_rail_test(smelt_rails *rails, smelt_rail_request *request, size_t *bytes);
 
-/* As smelt_rail_test, but moves nothing: for who has many requests, and has just tested one of them. */
+/* As smelt_rail_test, but moves nothing: for a caller that has many requests, and has just tested one of them. */
 SMELT_API int smelt_rail_look(const smelt_rail_request *request, size_t *bytes);
 
 /* When a message of so many bytes would have arrived, sent now, as the samples and the present load promise; in µs from
  * now. Negative: an error as above, or -EAGAIN: no rail is up. */
 SMELT_API double smelt_rail_predict(smelt_rails *rails, uint32_t peer, size_t bytes);
 
-/* What a rail has done, for one peer. Counters only grow. */
+/* A rail's state and counters, for one peer. Counters only grow. */
 typedef struct smelt_rail_state {
   char interface[16];
   uint32_t up;              /* 1: in use */

@@ -1,4 +1,4 @@
-/* Schedules: what every participant of a collective does, step by step, and what that costs under a model. */
+/* Schedules: the steps of every participant of a collective, and their cost under a model. */
 #ifndef SMELT_SCHEDULE_H
 #define SMELT_SCHEDULE_H
 
@@ -31,7 +31,7 @@ SMELT_API int smelt_schedule_create(const smelt_model *model, smelt_operation op
 SMELT_API void smelt_schedule_free(smelt_schedule *schedule);
 
 SMELT_API unsigned smelt_schedule_size(const smelt_schedule *schedule);       /* participants */
-SMELT_API const char *smelt_schedule_pattern(const smelt_schedule *schedule); /* what was built: "dissemination:2" */
+SMELT_API const char *smelt_schedule_pattern(const smelt_schedule *schedule); /* of this one: "dissemination:2" */
 SMELT_API double smelt_schedule_predicted(const smelt_schedule *schedule);    /* makespan, in the model's unit */
 SMELT_API int smelt_schedule_steps(const smelt_schedule *schedule, unsigned participant); /* how many; -EINVAL */
 /* One step: its kind and its peers in order; writes at most `room` peers, returns how many there are; -EINVAL. */

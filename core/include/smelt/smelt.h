@@ -10,14 +10,14 @@
  *   member: one order of messages for members that come and go     between threads or processes
  *   thread: user-level threads that yield, wait and signal
  *   message: ... and send each other messages, between processes
- *   openmp: what the OpenMP shim did in this process
+ *   openmp: the counters of the OpenMP shim in this process
  *   rail: messages over all the networks between two nodes     (a library of its own; this header does not include it)
  *
  * Conventions, for every function of every header:
  *   - returns 0 or a negative errno value; nothing is written to an out parameter on failure unless said;
  *   - objects are opaque, created by *_create or *_load and released by the matching *_free; releasing NULL is allowed;
  *   - an object may be read by several threads at once; creating and releasing is not synchronised;
- *   - nothing prints or exits; only what creates, loads, opens, attaches or spawns allocates;
+ *   - nothing prints or exits; only functions that create, load, open, attach or spawn allocate;
  *   - CPUs are the kernel's numbers (hwloc's os_index), participants are 0 .. n-1, costs are in nanoseconds unless the
  *     model says cycles (smelt_model_unit).
  */

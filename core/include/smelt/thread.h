@@ -1,9 +1,9 @@
 /* User-level threads: a million of them in a process, switched in nanoseconds.
  *
  * A scheduler has workers, which are kernel threads, and runs any number of user-level threads on them. Such a thread
- * runs until it yields, waits or ends; nothing else takes its worker from it. Waiting and signalling are what there is
- * to synchronise with, and other things are made of: a thread waits until it is signalled, by whoever has what it waits
- * for.
+ * runs until it yields, waits or ends; nothing else takes its worker from it. Threads synchronise by waiting and
+ * signalling, of which other things are made: a thread waits until another one, which has made its condition true,
+ * signals it.
  *
  *   smelt_scheduler *scheduler;
  *   smelt_thread *thread;
@@ -21,26 +21,27 @@
  * Memory ordering: all that a thread did before it signalled, spawned or ended happens before what the other does after
  * its wait, in its function, or after the join. Yielding orders nothing.
  *
- * What is a thread's own, and what its worker's:
+ * Each of these is a thread's own, or its worker's:
  *   errno, exceptions  its own: kept across switches, also within a catch block (exceptions of the C++ runtime that is
  *                      there as a shared library when the scheduler is made)
  *   thread_local       its worker's: after a switch it may be another worker's. Compilers take the address of a
- *                      thread-local variable, errno included, for constant within a function; who uses one on both
- *                      sides of a switch does so in functions that are not inlined, or forbids threads to move
+ *                      thread-local variable, errno included, for constant within a function; a program that uses one
+ *                      on both sides of a switch does so in functions that are not inlined, or forbids threads to move
  *                      (SMELT_NO_STEALING), or asks for variables of each thread's own (SMELT_OWN_TLS): then they are
- *                      destroyed when it ends, pthread_self and keys are its own too, and a mutex held across a switch
- *                      stays its own. That takes a kernel thread for each, which sleeps: for hundreds of threads.
- *                      Destructors of such variables must not wait, join or yield. What the kernel knows of threads is
- *                      that one's: pthread_kill, affinity, priority inheritance, restartable sequences
+ *                      destroyed when the thread ends, pthread_self and keys are its own too, and a mutex held across a
+ *                      switch stays its own. That takes a kernel thread for each, which sleeps: for hundreds of
+ *                      threads. Destructors of such variables must not wait, join or yield. All that
+ *                      the kernel keeps for a thread belongs to that kernel thread: pthread_kill, affinity, priority
+ *                      inheritance, restartable sequences
  *   signal mask        its worker's, which begins with that of the creator of the scheduler
  *   rounding modes     its own on x86-64, its worker's elsewhere
  *   locks              a mutex that is held across a switch may be unlocked on another worker, which is an error; and
- *                      who waits for one keeps its worker waiting
+ *                      a thread that waits for one keeps its worker waiting
  *   blocking calls     keep the worker, not only the thread
- *   stack              of the size that the scheduler was given. Below it lies a guard of 16 KiB: who runs into it ends
- *                      the program by SIGSEGV, after one line that says so, unless the program has a handler for it
- *                      when the first scheduler is made. Before Linux 6.13 some 16,000 threads have a guard, and others
- *                      none (smelt_scheduler_figures)
+ *   stack              of the size that the scheduler was given. Below it lies a guard of 16 KiB: a thread that runs
+ *                      into it ends the program by SIGSEGV, after one line that says so, unless the program has a
+ *                      handler for it when the first scheduler is made. Before Linux 6.13 some 16,000 threads have a
+ *                      guard, and others none (smelt_scheduler_figures)
  *   fork               the child has the calling thread alone, as with kernel threads, and it is a user-level thread no
  *                      more: it may call exec, _exit, or make a scheduler of its own; its workers' threads are gone.
  *                      With SMELT_OWN_TLS its function must not return there
@@ -89,7 +90,7 @@ SMELT_API void smelt_scheduler_free(smelt_scheduler *scheduler);
 /* How many it has; 0 of NULL. */
 SMELT_API unsigned smelt_scheduler_workers(const smelt_scheduler *scheduler);
 
-/* What has happened so far. */
+/* The counts so far. */
 typedef struct smelt_scheduler_counts {
   uint64_t spawned;   /* threads */
   uint64_t ended;     /* ... */
@@ -106,14 +107,14 @@ SMELT_API int smelt_scheduler_figures(const smelt_scheduler *scheduler, smelt_sc
 /* --- Threads.
  * spawn: function(argument) as a new thread; the caller goes on. From any thread, of any kind. `scheduler` may be NULL
  * in a user-level thread: its own. `worker`: where it begins, 0 .. workers-1 (unless it is stolen before), or
- * SMELT_ANY_WORKER: the caller's, or, for a kernel thread, one after the other. *thread is what join needs; with
- * `thread` NULL nobody joins it, and all that is left of it goes when it ends. -EAGAIN: there are SMELT_WORKER_THREADS
- * at each worker. -ENOTSUP: in the child of a fork. */
+ * SMELT_ANY_WORKER: the caller's, or, for a kernel thread, one after the other. join needs *thread. With `thread` NULL
+ * nobody joins it, and all that is left of it goes when it ends. -EAGAIN: there are SMELT_WORKER_THREADS at each
+ * worker. -ENOTSUP: in the child of a fork. */
 SMELT_API int smelt_thread_spawn(smelt_scheduler *scheduler, void *(*function)(void *), void *argument, int worker,
                                  smelt_thread **thread);
 /* Waits until the thread has ended, and frees it: the handle is not valid any more. *result, if `result` is not NULL:
- * what its function returned. From any thread, of any kind; a kernel thread sleeps meanwhile. Each thread is joined
- * once. -EDEADLK: by itself. -EBUSY: somebody else joins it. -ENOTSUP: in the child of a fork. */
+ * its function's result. From any thread, of any kind; a kernel thread sleeps meanwhile. Each thread is joined once.
+ * -EDEADLK: by itself. -EBUSY: somebody else joins it. -ENOTSUP: in the child of a fork. */
 SMELT_API int smelt_thread_join(smelt_thread *thread, void **result);
 
 /* The calling thread; NULL: it is no user-level thread. */
@@ -121,14 +122,14 @@ SMELT_API smelt_thread *smelt_thread_self(void);
 /* The number of the worker that we are on; -1: on none. It is true until the next switch. */
 SMELT_API int smelt_thread_worker(void);
 
-/* Lets others run: the caller goes on when all threads of its worker that may run have. Does nothing where there are
- * none, but lets the kernel run something else now and then; that is also what it does in a kernel thread. */
+/* Lets others run: the caller goes on when all threads of its worker that may run have. If there are none, it does
+ * nothing but let the kernel run something else now and then. It does the same in a kernel thread. */
 SMELT_API void smelt_thread_yield(void);
 
 /* wait: until the caller is signalled; signal: ends one wait, of now or later. Signals are counted, up to 2^31-1: after
- * three the next three waits return at once. Who waits for a condition looks at it again after each wait, for others
- * may have signalled for other reasons. signal: by any thread, of any kind, also in a signal handler; the thread must
- * not have been joined. */
+ * three the next three waits return at once. A thread that waits for a condition looks at it again after each wait,
+ * because others may have signalled for other reasons. signal: by any thread, of any kind, also in a signal handler;
+ * the thread must not have been joined. */
 SMELT_API int smelt_thread_wait(void);
 SMELT_API int smelt_thread_signal(smelt_thread *thread);
 

@@ -1,6 +1,6 @@
-// smelt/thread.h for C++20: what is made frees itself, any callable instead of a function and its argument. All of it
-// is in this header, and calls the C functions, which say what each does and returns (0 or a negative errno); nothing
-// here throws, but std::bad_alloc where there is no memory for a callable, and what copying that throws.
+// smelt/thread.h for C++20: objects that free themselves, any callable instead of a function and its argument. All of
+// it is in this header, and calls the C functions, which say what each does and returns (0 or a negative errno);
+// nothing here throws, but std::bad_alloc where there is no memory for a callable, and the exceptions of copying that.
 //
 //   smelt::Scheduler scheduler;
 //   smelt::Thread thread;
@@ -20,7 +20,7 @@
 
 namespace smelt {
 
-// A thread that somebody joins: whoever destroys it, at the latest.
+// A thread that is joined by its owner, at the latest when the owner destroys this object.
 class Thread {
  public:
   Thread() = default;
@@ -53,7 +53,7 @@ class Thread {
 
 namespace detail {
 
-// The callable lives until it has been called; what it throws ends the program, as in a std::thread.
+// The callable lives until it has been called; an exception of it ends the program, as in a std::thread.
 template <typename Call>
 void* call_and_free(void* argument) noexcept {
   const std::unique_ptr<Call> call(static_cast<Call*>(argument));

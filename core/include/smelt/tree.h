@@ -1,4 +1,4 @@
-/* Patterns and trees: who sends to whom, in which order. */
+/* Patterns and trees: which participant sends to which others, in which order. */
 #ifndef SMELT_TREE_H
 #define SMELT_TREE_H
 

@@ -1,17 +1,17 @@
-/* Two-phase commit: what the coordinator proposes, all members do, or none.
+/* Two-phase commit: all members carry out the coordinator's proposal, or none does.
  *
  * Members are threads of one process, or processes of one machine, in a tree; its root is the coordinator. A round:
  *
  *   coordinator:  propose   every participant gets the proposal
  *   participant:  begin     ... here
- *                 vote      yes: it will do, or not do, what is decided; no: nobody does
+ *                 vote      yes: it will act by the decision, whichever it is; no: nobody carries the proposal out
  *   coordinator:  decide    commit where all voted yes, else abort; also after a time in which somebody has not voted
  *   participant:  outcome   learns of it; or, when nothing comes in time, resolve
  *
- * Votes go up the tree, the outcome comes down. What is decided is one word in the shared memory, written once per
- * round, by compare-and-swap. So a member may be killed or stopped at any step: the others never end with different
- * outcomes. Where the coordinator is gone, a participant that voted yes is in doubt (outcome: -ETIMEDOUT) and then asks
- * the others itself: resolve reads what everybody, dead or alive, has voted, commits if all voted yes, else aborts.
+ * Votes go up the tree, the outcome comes down. The decision is one word in the shared memory, written once per round,
+ * by compare-and-swap. So a member may be killed or stopped at any step: the others never end with different outcomes.
+ * Where the coordinator is gone, a participant that voted yes is in doubt (outcome: -ETIMEDOUT) and then asks the
+ * others itself: resolve reads the votes of all, dead or alive, commits if all voted yes, else aborts.
  *
  * A participant passes proposals, votes and outcomes on in its own calls. Rounds come one after the other, and nobody
  * leaves one out: a participant that was late finds the outcomes of those before.
@@ -19,15 +19,15 @@
  * Threads: one thread at a time uses a member; different members are independent.
  * Memory ordering: all that the coordinator did before propose happens before a participant returns from begin; all
  * that anybody did before it voted yes happens before decide, outcome or resolve tells of a commit.
- * Nothing but what makes, opens and frees a member allocates, prints or takes a lock; system calls only where a wait is
- * long, or somebody sleeps.
+ * Only the functions that make, open and free a member allocate, print or take a lock. System calls happen only where a
+ * wait is long, or somebody sleeps.
  *
  * Functions return 0 or, unless it says otherwise at the function:
  *   -EINVAL     an argument is out of range or NULL; or this is not the member's next step
  *   -ENOTSUP    only the coordinator does that, or only a participant
  *   -ETIMEDOUT  it did not happen for as long as the member was told to wait; it may be tried again
- *   -EMSGSIZE   the proposal is longer than what was stated, or than the room for it
- *   -EPROTO     the memory was damaged: what it holds no member has written
+ *   -EMSGSIZE   the proposal is longer than the stated limit, or than the room for it
+ *   -EPROTO     the memory was damaged: no member has written its contents
  */
 #ifndef SMELT_TWO_PHASE_COMMIT_H
 #define SMELT_TWO_PHASE_COMMIT_H
@@ -55,7 +55,8 @@ enum {
 SMELT_API int smelt_two_phase_commit_create(unsigned members, const smelt_tree *tree, unsigned limit,
                                             int64_t timeout_ns, smelt_two_phase_commit **member);
 
-/* What a process tells others of a two-phase commit, in whatever way: plain data, valid on this machine. */
+/* The words by which other processes find a two-phase commit: plain data, valid on this machine, passed on in any
+ * way. */
 typedef struct smelt_two_phase_commit_ticket {
   uint64_t word[3];
 } smelt_two_phase_commit_ticket;
@@ -100,7 +101,7 @@ SMELT_API int smelt_two_phase_commit_decide(smelt_two_phase_commit *member, int 
 
 /* A participant's steps. begin: waits for the next proposal, which comes into `data`, its length into *bytes; where it
  * does not fit into `room` (-EMSGSIZE) *bytes is written too, and begin is tried again. vote: `yes` not 0: yes.
- * outcome: waits for what is decided; -ETIMEDOUT: in doubt; it may wait again, or resolve, which decides if nobody has:
+ * outcome: waits for the decision; -ETIMEDOUT: in doubt; it may wait again, or resolve, which decides if nobody has:
  * commit if all have voted yes, else abort. */
 SMELT_API int smelt_two_phase_commit_begin(smelt_two_phase_commit *member, void *data, size_t room, size_t *bytes);
 SMELT_API int smelt_two_phase_commit_vote(smelt_two_phase_commit *member, int yes);

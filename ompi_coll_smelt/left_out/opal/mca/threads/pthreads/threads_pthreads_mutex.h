@@ -1,8 +1,8 @@
 /* Open MPI from 5.0 on has its locks from headers of these names, which its `make install` leaves out although
  * opal_config.h names them. This folder is searched last, so where the real ones are found, those are used.
  *
- * What has to be the library's own are the two types: opal_mutex_t contains the one, whoever waits for a request both.
- * The functions are those that inline functions of Open MPI's other headers call; the component itself calls none. */
+ * Two types have to be the library's own: opal_mutex_t contains the one, code that waits for a request both. The
+ * functions are those that inline functions of Open MPI's other headers call; the component itself calls none. */
 #ifndef COLL_SMELT_THREADS_PTHREADS_MUTEX_H
 #define COLL_SMELT_THREADS_PTHREADS_MUTEX_H
 
