@@ -203,6 +203,13 @@ PRETENDED
   refuse "... which can fail" python3 "$scratch/recipe.py" $recipe ../meson_options.txt 9.9.9
 fi
 
+# --- the places of an installation elsewhere
+for file in modules/smelt.lua modules/smelt.tcl systemd/smelt-calibrate.service slurm/smelt-prolog.sh slurm/smelt-task-prolog.sh; do
+  ./with_places.sh $file /opt/s /opt/s/bin /opt/s/lib64 >"$output"
+  check "$file: its places are given" [ "$(diff $file "$output" | grep -c '^> .*/opt/s')" -ge 1 ]
+  refuse "$file: none of Debian's is left" grep -E '(local|set) (prefix|libdir)\b.*/usr|/usr/bin/smelt|\{SMELT:-smelt\}' "$output"
+done
+
 # --- bash's completion
 check "completion/smelt.bash: bash -n" bash -n completion/smelt.bash
 . completion/smelt.bash
@@ -226,6 +233,44 @@ complete_to timeline draw ''
 complete_to --dry-run run --dr
 complete_to --check calibrate -
 complete_to '' zz
+
+# --- zsh's and fish's, asked for the same words: what is offered, one a line
+ln -s "$smelt" "$scratch/bin/smelt"
+cat >"$scratch/offered.zsh" <<'OFFERED'
+compadd() { if [[ $1 == -a ]]; then print -l -- ${(P)2}; else print -l -- $@; fi }
+_describe() { print -l -- ${${(P)2}%%:*}; }
+_files() { print files; }
+_normal() { print "of $words[1]"; }
+file=$1
+words=("${@[2,-1]}") CURRENT=$((# - 1))
+source $file
+OFFERED
+offered_by_zsh() { zsh -f "$scratch/offered.zsh" completion/smelt.zsh "$smelt" "$@"; }
+offered_by_fish() {
+  PATH=$scratch/bin:$PATH fish --no-config -c 'source $argv[1]; complete -C "smelt $argv[2..]"' completion/smelt.fish "$@" |
+    cut -f 1
+}
+offers() {  # SHELL EXPECTED WORDS...
+  local shell=$1 expected=$2
+  shift 2
+  "offered_by_$shell" "$@" >"$output" 2>&1
+  if grep -qxF -e "$expected" "$output"; then ok "completion, $shell: smelt $*: $expected"; else fail "completion, $shell: smelt $*: $expected"; fi
+}
+for shell in zsh fish; do
+  tool "completion/smelt.$shell" $shell || continue
+  check "completion/smelt.$shell: $shell -n" $shell -n completion/smelt.$shell
+  refuse "... which can fail" $shell -n "$(broken completion/smelt.$shell)"
+  offers $shell calibrate c
+  offers $shell verify profile ''
+  offers $shell --replace profile import --re
+  offers $shell hybrid tree --pattern hy
+  offers $shell timeline draw ''
+  offers $shell --dry-run run --dr
+  offers $shell --check calibrate -
+done
+! command -v zsh >/dev/null || offers zsh 'of ./app' try --pairs 3 -- ./app ''
+! command -v fish >/dev/null || offers fish mkfifo run mkfif
+! command -v fish >/dev/null || offers fish mkfifo try --pairs 3 -- mkfif
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]
