@@ -6,7 +6,7 @@
 #   open-mpi    what the tests of the components need
 #   build       what debian/control asks for, and lintian
 #   use         a compiler and MPI; what Smelt's packages depend on lies in apt's cache, so that installing them needs no network
-#   wheel-build what the wheel's program is built with: the oldest C library and compiler, and the libraries as archives
+#   image       what images of it start from
 #   python      Python with numpy, scikit-learn and pip; no compiler
 # Exit 77, with one line to standard error: it cannot be made here.
 # It lies in SMELT_TEST_ROOTS, or in the cache (XDG_CACHE_HOME or ~/.cache), outside the repository, and is made anew when the packages
@@ -27,8 +27,9 @@ case $kind in
     libcli11-dev libboost-context-dev libfabric-dev libopenmpi-dev libpmix-dev openmpi-bin doxygen bash-completion" ;;
   use) packages="gcc libc6-dev libgomp1 openmpi-bin libopenmpi-dev pkgconf"
     fetched="libhwloc15 libfabric1 $([ "$suite" = bookworm ] && echo libfmt9 || echo libfmt10)" ;;
+  image) variant=minbase packages=ca-certificates ;;
   python) packages="python3-venv python3-pip python3-numpy python3-sklearn libopenblas0-openmp procps" ;;
-  *) echo "usage: root.sh newcomer|open-mpi|build|use|python SUITE" >&2; exit 2 ;;
+  *) echo "usage: root.sh newcomer|open-mpi|build|use|image|python SUITE" >&2; exit 2 ;;
 esac
 packages=$(echo $packages | tr ' ' ,)
 
@@ -61,7 +62,7 @@ if [ "$(cat "$root/smelt-packages" 2>/dev/null)" != "$packages,$fetched" ]; then
   fi
   [ "$components" = main ] || set -- "$@" --keyring="$keys"
   case $kind in
-    newcomer) ;;
+    newcomer | image) ;;
     use) set -- "$@" --skip=cleanup/apt --customize-hook="chroot \"\$1\" apt-get install --yes --download-only $fetched" ;;
     build) set -- "$@" --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' ;;
     *) set -- "$@" --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
