@@ -2,7 +2,7 @@
 """Makes the recipes of Spack and conda and the Containerfile from facts.toml.
 
     make.py [--check]                            those that lie in contrib/, which are for a checkout of the source
-    make.py --release FOLDER URL TARBALL         those of a release: they take TARBALL, which lies at URL, and hold its checksum
+    make.py --release FOLDER URL TARBALL         those of a release: they take TARBALL, which lies at URL and above FOLDER, and hold its checksum
 
 --check writes nothing, and fails where a recipe is not what the facts make of it.
 """
@@ -155,8 +155,8 @@ def container(facts):
     run = ' '.join(need['run'] for need in facts['needs'] if 'run' in need and has(need))
     copied = f'ADD {facts["tarball"]} /' if facts['tarball'] else 'COPY . /smelt'
     place = f'/{facts["name"]}-{facts["version"]}' if facts['tarball'] else '/smelt'
-    where = 'this folder' if facts['tarball'] else 'the source'
-    file = 'Containerfile' if facts['tarball'] else 'contrib/container/Containerfile'
+    where = 'the folder of the tarball' if facts['tarball'] else 'the source'
+    file = 'recipes/Containerfile' if facts['tarball'] else 'contrib/container/Containerfile'
     return f'''# An image with Smelt on Debian 13. In {where}: podman build -f {file} -t smelt .
 # {MADE}
 # Checked (tests/packages/container_test.sh): built by buildah and run, on a Debian 13 made of packages in place of the registry's.
@@ -186,7 +186,7 @@ def main():
         folder, url, tarball = pathlib.Path(sys.argv[2]), sys.argv[3], pathlib.Path(sys.argv[4])
         facts = facts_of_release(url, tarball)
         for name, recipe in RECIPES.items():
-            path = folder / name.replace('container/', '')  # beside the tarball, which is its context
+            path = folder / name.replace('container/', '')
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(recipe(facts))
         (folder / 'spack/repo.yaml').write_text((CONTRIB / 'spack/repo.yaml').read_text())
