@@ -52,7 +52,9 @@ def youngest_symbol(files):
 
 
 def licence_of(library):
-    package = told('dpkg', '-S', str(library)).split(':')[0] if library.exists() else ''
+    # dpkg knows a library by the place that its package gave it, below / or below /usr.
+    known = subprocess.run(['dpkg', '-S', str(library), str(library).removeprefix('/usr')], capture_output=True, text=True).stdout
+    package = known.split(':')[0]
     return package, pathlib.Path(f'/usr/share/doc/{package}/copyright').read_bytes()
 
 
