@@ -1,5 +1,6 @@
 -- Environment module for Lmod: module load smelt puts Smelt under every OpenMP and Open MPI program that is started
--- afterwards, module unload smelt takes it away. Copy to <modulepath>/smelt/0.2.0.lua and set `prefix`.
+-- afterwards, module unload smelt takes it away. meson install puts it into <prefix>/share/modulefiles with its own places; by hand, copy
+-- it to <modulepath>/smelt/0.2.0.lua and set `prefix` and `libdir`.
 -- Checked (tests/packages/contrib_test.sh): luac -p; run with Lmod's functions pretended. Not run by Lmod.
 local prefix = "/usr"
 local libdir = pathJoin(prefix, "lib/x86_64-linux-gnu") -- meson's libdir; others have lib64 or lib

@@ -1,7 +1,7 @@
 #%Module1.0
 # Environment module in Tcl, for Environment Modules and Lmod: module load smelt puts Smelt under every OpenMP and
-# Open MPI program that is started afterwards, module unload smelt takes it away. Copy to <modulepath>/smelt/0.2.0 and
-# set prefix.
+# Open MPI program that is started afterwards, module unload smelt takes it away. meson install puts it into
+# <prefix>/share/modulefiles with its own places; by hand, copy it to <modulepath>/smelt/0.2.0 and set prefix and libdir.
 # Checked (tests/packages/contrib_test.sh): run by tclsh with the module command's functions pretended. Not run by
 # either.
 set prefix /usr

@@ -166,8 +166,10 @@ std::string collectives_text(const CollectiveStats& one, const JobKind& kind) {
           "MPI: no rank told of Smelt: none called MPI_Init, or {} starts another MPI than Open MPI {}, which the "
           "component was built for, or is told to leave it out (--mca coll)",
           kind.launcher, SMELT_OPEN_MPI_SERIES);
-    return fmt::format("{}: the Open MPI component was not built: {}; then run ./quickstart again", kind.launcher,
-                       *SMELT_OPEN_MPI_MISSING ? SMELT_OPEN_MPI_MISSING : "it is not where smelt is; install it");
+    const std::string why = *SMELT_OPEN_MPI_MISSING ? SMELT_OPEN_MPI_MISSING : "it is not where smelt is; install it";
+    const bool can_be = why.find("install ") != std::string::npos;  // and was not left out on purpose
+    return fmt::format("{}: the Open MPI component was not built: {}{}", kind.launcher, why,
+                       can_be ? "; then run ./quickstart again" : "");
   }
   const std::string silent = one.silent ? silent_text(one.silent, "rank") : "";
   if (one.told == 0) return "MPI: collectives" + silent;

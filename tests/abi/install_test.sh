@@ -20,6 +20,16 @@ smelt=$(find "$place" -path '*/bin/smelt')
 for page in smelt.1 smelt.3 smelt_barrier.3 smelt_barrier_wait.3; do
   [ -n "$(find "$place" -path "*/man${page##*.}/$page")" ] || { echo "FAIL: no manual page $page"; exit 1; }
 done
+# Module files, units, prologues and completions, with this prefix.
+prefix=$(sed -n 's/^prefix=//p' "$module")
+for file in share/modulefiles/smelt/*.lua share/modulefiles/smelt/*.*.? lib/systemd/system/smelt-calibrate.service \
+  lib/systemd/system/smelt-calibrate.timer share/smelt/slurm/smelt-prolog.sh share/smelt/slurm/smelt-task-prolog.sh \
+  share/bash-completion/completions/smelt share/zsh/site-functions/_smelt share/fish/vendor_completions.d/smelt.fish; do
+  ls "$place$prefix"/$file >/dev/null || { echo "FAIL: no $file"; exit 1; }
+done
+for file in share/modulefiles/smelt lib/systemd/system/smelt-calibrate.service share/smelt/slurm; do
+  ! grep -rLF "$prefix/" "$place$prefix/$file" | grep . || { echo "FAIL: another prefix"; exit 1; }
+done
 if [ -n "${3-}" ]; then
   "$smelt" run --dry-run -- true | grep "OMPI_MCA_mca_base_component_path=$place.*smelt/openmpi" ||
     { echo "FAIL: smelt run does not find the Open MPI component"; exit 1; }

@@ -320,8 +320,9 @@ TEST(Run, PutsMessagesUnderOpenMpiWhenAskedTo) {
                                  {{path, both + rest}, {priority, "90"}, {enable, "1"}});
   EXPECT_EQ(stock.out, "env -u " + path + " -u " + priority + " -u " + enable + " app\n");
   const Outcome dry = run_with({"--messages", "--dry-run", "--", "app"});
-  EXPECT_EQ(dry.out,
-            "LD_PRELOAD=" + library() + " " + path + "=" + both + rest + " " + priority + "=90 " + enable + "=1 app\n");
+  EXPECT_EQ(dry.out, "LD_PRELOAD=" + library() + " " + path + "=" + both + rest +
+                         (kPmixWouldWarn ? " PMIX_MCA_mca_base_component_path=''" : "") + " " + priority + "=90 " +
+                         enable + "=1 app\n");
 }
 
 // A smelt with nothing beside it: asked for messages it says that there are none, and runs the program as ever. (Where

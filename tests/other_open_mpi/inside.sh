@@ -8,7 +8,7 @@ fail() { echo "FAIL: $*"; exit 1; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 # Open MPI complains where a machine has no address but the loopback's.
 export OMPI_MCA_btl_tcp_if_include=lo
-found=$(mpirun --version | sed -n 's/^mpirun (Open MPI) //p')
+found=$(ompi_info --version | sed -n 's,^Open MPI v,,p')  # mpirun wants a help file to say it, which Ubuntu 26.04 has not
 case $found in
   "$series".*) echo "Open MPI $found, GCC $(gcc -dumpfullversion)" ;;
   *) fail "this is Open MPI $found, and $series was wanted" ;;

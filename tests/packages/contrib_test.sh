@@ -152,23 +152,45 @@ check "... asked, the shims, and what was there" \
   grep -qx "export LD_PRELOAD=$libdir/libsmelt_gomp.so:$libdir/libsmelt_kmp.so:other.so" <<<"$asked"
 check "... and Open MPI's component" grep -qx 'export OMPI_MCA_coll_smelt_priority=90' <<<"$asked"
 
+# --- the recipes: of Spack, conda, and the Containerfile
+check "recipes/make.py --check" recipes/make.py --check
+mkdir -p "$scratch/release/contrib" && cp -r recipes spack conda container "$scratch/release/contrib" && cp ../meson.build "$scratch/release"
+echo tarball >"$scratch/smelt-$version.tar.xz"
+check "recipes/make.py --release" "$scratch/release/contrib/recipes/make.py" --release "$scratch/made" \
+  "https://smelt.example/smelt-$version.tar.xz" "$scratch/smelt-$version.tar.xz"
+check "... with the tarball's checksum" sh -c 'grep -q "$1" "$2/conda/meta.yaml" && grep -q "$1" "$2/spack/packages/smelt/package.py"' - \
+  "$(sha256sum <"$scratch/smelt-$version.tar.xz" | cut -d ' ' -f 1)" "$scratch/made"
+sed -i 's/libfmt10/libfmt99/' "$scratch/release/contrib/recipes/facts.toml"
+refuse "recipes/make.py --check, of other facts" "$scratch/release/contrib/recipes/make.py" --check
+# conda's: YAML once its placeholders are filled in; its first command does what it should, beside the source, where the libraries are.
+if tool "conda/meta.yaml as YAML" python3 && python3 -c 'import yaml' 2>/dev/null; then
+  sed 's/{{[^}]*}}/placeholder/' conda/meta.yaml >"$scratch/meta.yaml"
+  check "conda/meta.yaml" python3 - "$scratch/meta.yaml" "$version" "$scratch/conda.sh" <<'YAML'
+import sys, yaml
+recipe = yaml.safe_load(open(sys.argv[1]))
+assert recipe['package'] == {'name': 'smelt', 'version': sys.argv[2]}, recipe['package']
+assert {'ninja', 'meson >=1.0'} <= set(recipe['requirements']['build']) and 'fmt' in recipe['requirements']['host'], recipe
+assert len(recipe['test']['commands']) == 3
+open(sys.argv[3], 'w').write(recipe['build']['script'][0].replace('meson setup build', 'meson setup "$BUILD"') + '\n')
+YAML
+  check "... its first command, in conda's environment" env PREFIX="$scratch/prefix" BUILD="$scratch/conda" sh -c 'cd .. && . "$1"' - "$scratch/conda.sh"
+  check "... gives it conda's prefix" grep -qF "$scratch/prefix/lib" "$scratch/conda/smelt_config.h"
+fi
+
 # --- Spack's recipe
 if tool spack/ python3; then
   recipe=spack/packages/smelt/package.py
   check "$recipe compiles" python3 -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' $recipe
   # What it depends on and what it gives meson, each way.
   cat >"$scratch/recipe.py" <<'PRETENDED'
-import contextlib, re, sys, types
+import re, sys, types
 
 said = []
 module = types.ModuleType('spack.package')
 module.MesonPackage = type('MesonPackage', (), {})
 for name in ('license', 'version', 'variant', 'depends_on', 'conflicts'):
     setattr(module, name, lambda *args, name=name, **how: said.append((name, args[0])))
-module.when = lambda what: contextlib.nullcontext()
-module.run_after = lambda what: lambda function: function
 module.join_path = lambda *parts: '/'.join(parts)
-module.InstallError = type('InstallError', (Exception,), {})
 sys.modules['spack'] = types.ModuleType('spack')
 sys.modules['spack.package'] = module
 names = {}
@@ -179,7 +201,8 @@ for variants in ('+cli+rails+mpi', ''):
     package.spec = variants
     given = package.meson_args()
     assert all(one[2:].split('=')[0] in options | {'libdir'} for one in given), given
-    assert ('-Dcli=enabled' in given) == ('+cli' in variants), given
+    for part in ('cli', 'mpi', 'rails'):
+        assert f"-D{part}={'enabled' if '+' + part in variants else 'disabled'}" in given, given
 assert ('version', sys.argv[3]) in said, said
 assert {'hwloc@2.5:', 'fmt', 'nlohmann-json', 'cli11'} <= {what for name, what in said if name == 'depends_on'}
 
@@ -191,17 +214,18 @@ class Environment:
 
 package.spec, package.prefix = '+mpi', types.SimpleNamespace(lib='/opt/lib')
 package.setup_run_environment(Environment())
-try:
-    package.components_are_there()
-    said.append('a component that is not there is taken for one')
-except module.InstallError:
-    pass
-assert 'a component that is not there is taken for one' not in said
 assert ('OMPI_MCA_mca_base_component_path', '/opt/lib/smelt/openmpi:SYSTEM_DEFAULT:USER_DEFAULT') in said, said[-1]
 PRETENDED
   check "... and runs, Spack pretended" python3 "$scratch/recipe.py" $recipe ../meson_options.txt "$version"
   refuse "... which can fail" python3 "$scratch/recipe.py" $recipe ../meson_options.txt 9.9.9
 fi
+
+# --- the places of an installation elsewhere
+for file in modules/smelt.lua modules/smelt.tcl systemd/smelt-calibrate.service slurm/smelt-prolog.sh slurm/smelt-task-prolog.sh; do
+  ./with_places.sh $file /opt/s /opt/s/bin /opt/s/lib64 >"$output"
+  check "$file: its places are given" [ "$(diff $file "$output" | grep -c '^> .*/opt/s')" -ge 1 ]
+  refuse "$file: none of Debian's is left" grep -E '(local|set) (prefix|libdir)\b.*/usr|/usr/bin/smelt|\{SMELT:-smelt\}' "$output"
+done
 
 # --- bash's completion
 check "completion/smelt.bash: bash -n" bash -n completion/smelt.bash
@@ -226,6 +250,44 @@ complete_to timeline draw ''
 complete_to --dry-run run --dr
 complete_to --check calibrate -
 complete_to '' zz
+
+# --- zsh's and fish's, asked for the same words: what is offered, one a line
+ln -s "$smelt" "$scratch/bin/smelt"
+cat >"$scratch/offered.zsh" <<'OFFERED'
+compadd() { if [[ $1 == -a ]]; then print -l -- ${(P)2}; else print -l -- $@; fi }
+_describe() { print -l -- ${${(P)2}%%:*}; }
+_files() { print files; }
+_normal() { print "of $words[1]"; }
+file=$1
+words=("${@[2,-1]}") CURRENT=$((# - 1))
+source $file
+OFFERED
+offered_by_zsh() { zsh -f "$scratch/offered.zsh" completion/smelt.zsh "$smelt" "$@"; }
+offered_by_fish() {
+  PATH=$scratch/bin:$PATH fish --no-config -c 'source $argv[1]; complete -C "smelt $argv[2..]"' completion/smelt.fish "$@" |
+    cut -f 1
+}
+offers() {  # SHELL EXPECTED WORDS...
+  local shell=$1 expected=$2
+  shift 2
+  "offered_by_$shell" "$@" >"$output" 2>&1
+  if grep -qxF -e "$expected" "$output"; then ok "completion, $shell: smelt $*: $expected"; else fail "completion, $shell: smelt $*: $expected"; fi
+}
+for shell in zsh fish; do
+  tool "completion/smelt.$shell" $shell || continue
+  check "completion/smelt.$shell: $shell -n" $shell -n completion/smelt.$shell
+  refuse "... which can fail" $shell -n "$(broken completion/smelt.$shell)"
+  offers $shell calibrate c
+  offers $shell verify profile ''
+  offers $shell --replace profile import --re
+  offers $shell hybrid tree --pattern hy
+  offers $shell timeline draw ''
+  offers $shell --dry-run run --dr
+  offers $shell --check calibrate -
+done
+! command -v zsh >/dev/null || offers zsh 'of ./app' try --pairs 3 -- ./app ''
+! command -v fish >/dev/null || offers fish mkfifo run mkfif
+! command -v fish >/dev/null || offers fish mkfifo try --pairs 3 -- mkfif
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

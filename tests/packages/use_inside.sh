@@ -1,6 +1,5 @@
 #!/bin/sh
-# Part of packages_test.sh: what runs inside a clean Debian. The packages lie in /packages, debian/tests in
-# /packages/tests.
+# Part of packages_test.sh: what runs inside a clean Debian. The packages lie in /packages, the source's debian/ in /debian.
 #   use_inside.sh VERSION
 set -eu
 version=$1
@@ -11,7 +10,7 @@ calibrated() { quietly smelt calibrate --system --no-methods --race 0 --limit 20
 
 # What is there: names, modes, owners, links, contents, but for what each use of apt and dpkg writes to.
 inventory() {
-  find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /packages -o -path /tests -o \
+  find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /packages -o -path /debian -o -path /tests -o \
     -path /run -o -path '/var/cache/*' -o -path '/var/log/*' -o -path /etc/ld.so.cache -o -path '/var/lib/dpkg/*-old' -o \
     -path '/var/lib/dpkg/lock*' -o -path /var/lib/dpkg/status -o -path /var/lib/dpkg/available -o \
     -path /var/lib/apt/extended_states \) -prune -o -printf '%y %m %u:%g %p %l\n' >/tmp/names
@@ -35,9 +34,9 @@ echo "installed: $(diff /tmp/before /tmp/installed | grep -c '^> [fdl] ') files"
   fail "a file among the libraries"
 
 # Used as Debian would (debian/tests/control).
-for test in $(sed -n 's/^Tests: //p' /packages/tests/control); do
+for test in $(sed -n 's/^Tests: //p' /debian/tests/control); do
   mkdir "/tmp/$test"
-  (cd "/tmp/$test" && AUTOPKGTEST_TMP=/tmp/$test "/packages/tests/$test") >/tmp/log 2>&1 ||
+  (cd "/tmp/$test" && AUTOPKGTEST_TMP=/tmp/$test "/debian/tests/$test") >/tmp/log 2>&1 ||
     { cat /tmp/log; fail "debian/tests/$test"; }
   sed "s/^/$test: /" /tmp/log
 done

@@ -1,8 +1,7 @@
-# Spack recipe (Spack 0.23 and later): spack repo add <this repository>/contrib/spack && spack install smelt
+# Spack recipe (Spack 0.23 and later): spack repo add <the folder spack> && in the source,
+# spack dev-build smelt@0.2.0; a release has a recipe with the checksum of its tarball.
+# Made by contrib/recipes/make.py from facts.toml: change those.
 # Checked (tests/packages/contrib_test.sh): compiled, and run with Spack's names pretended. Not built by Spack.
-# A release tarball's checksum goes into version(); until there is one, the source is given: spack dev-build smelt@0.2.0
-import os
-
 try:
     from spack_repo.builtin.build_systems.meson import MesonPackage
 except ImportError:  # before Spack 1.0 it came with the names below
@@ -31,14 +30,12 @@ class Smelt(MesonPackage):
     depends_on("pkgconfig", type="build")
     depends_on("python@3:", type="build")
 
-    with when("+cli"):
-        depends_on("hwloc@2.5:")
-        depends_on("fmt")
-        depends_on("nlohmann-json")
-        depends_on("cli11")
-
     # The components are built with Open MPI's own headers, for the series that they are built with. Spack's recipe of
     # Open MPI does not install these: give it one that was configured --with-devel-headers, as an external.
+    depends_on("hwloc@2.5:", when="+cli")
+    depends_on("fmt", when="+cli")
+    depends_on("nlohmann-json", when="+cli")
+    depends_on("cli11", when="+cli")
     depends_on("openmpi@4.1,5.0,6.0:6.1", when="+mpi")
     depends_on("libfabric", when="+rails")
     depends_on("boost +context +pic", when="+threads")
@@ -46,26 +43,18 @@ class Smelt(MesonPackage):
     conflicts("platform=darwin", msg="Linux alone (futex, sysfs, ELF interposition)")
     conflicts("%gcc@:10", msg="C++20")
 
-    @property
-    def components(self):
-        return join_path(self.prefix.lib, "smelt", "openmpi")
-
     def meson_args(self):
         return [
             "--libdir=lib",
             "-Dcli=" + ("enabled" if "+cli" in self.spec else "disabled"),
+            "-Dmpi=" + ("enabled" if "+mpi" in self.spec else "disabled"),
             "-Drails=" + ("enabled" if "+rails" in self.spec else "disabled"),
             "-Dtests=false",
             "-Dbench=false",
         ]
 
-    @run_after("install")
-    def components_are_there(self):
-        if "+mpi" in self.spec and not os.path.exists(join_path(self.components, "mca_coll_smelt.so")):
-            raise InstallError("no component was built: this Open MPI is without the headers for components "
-                               "(--with-devel-headers); meson's log says more")
-
     def setup_run_environment(self, env):
         # Open MPI finds the components where they lie, and uses them when asked: smelt run, or coll_smelt_priority.
         if "+mpi" in self.spec:
-            env.set("OMPI_MCA_mca_base_component_path", self.components + ":SYSTEM_DEFAULT:USER_DEFAULT")
+            components = join_path(self.prefix.lib, "smelt", "openmpi")
+            env.set("OMPI_MCA_mca_base_component_path", components + ":SYSTEM_DEFAULT:USER_DEFAULT")

@@ -1,0 +1,68 @@
+#!/bin/sh
+# Part of systems_test.sh: what runs inside the system, where the source lies in the folder above tests/.
+set -eu
+cd "$(dirname "$0")/../.."
+fail() { echo "FAIL: $*"; exit 1; }
+quietly() { "$@" >/tmp/log 2>&1 || { tail -n 60 /tmp/log; fail "$*"; }; }
+export OMPI_MCA_btl_tcp_if_include=lo  # Open MPI complains where a machine has no address but the loopback's
+
+# --- README's first command
+began=$(date +%s)
+./quickstart >/tmp/quickstart 2>&1 || { cat /tmp/quickstart; fail "./quickstart"; }
+took=$(($(date +%s) - began))
+cat /tmp/quickstart
+said() { grep -q "$1" /tmp/quickstart || fail "quickstart does not say: $1"; }
+said '^PARALLEL  *[0-9.]'
+said '^allreduce  *.*[0-9.]'
+said '^  no libfabric (libfabric-dev): there are no rails'
+
+# --- what is served
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+quietly apt-get install -y --no-install-recommends clang libomp-dev
+smelt=build/core/smelt
+# served PATTERN COMMAND...: it succeeds, and smelt run's last line says so
+served() {
+  pattern=$1
+  shift
+  "$smelt" run --verbose -- "$@" >/tmp/output 2>&1 || { cat /tmp/output; fail "smelt run -- $*"; }
+  grep -E "^smelt: $pattern" /tmp/output || { cat /tmp/output; fail "smelt run -- $*: not served"; }
+}
+awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/start.md >/tmp/meet.c
+cc -O2 -fopenmp /tmp/meet.c -o /tmp/meet
+clang -O2 -fopenmp /tmp/meet.c -o /tmp/meet_clang
+served 'OpenMP \(libgomp, 2 threads\): .*[1-9][0-9]* barriers served' /tmp/meet
+served 'OpenMP \(libomp, 2 threads\): .*[1-9][0-9]* barriers? or reductions? served' /tmp/meet_clang
+cat >/tmp/m.c <<'PROGRAM'
+#include <mpi.h>
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  int one = 1, sum = 0, ranks = 0, wrong = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int round = 0; round < 1000; ++round) {
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    wrong += sum != ranks;
+  }
+  MPI_Finalize();
+  return wrong != 0;
+}
+PROGRAM
+mpicc -O2 /tmp/m.c -o /tmp/m
+served 'MPI \(2 ranks\): [1-9][0-9]* of [0-9]* collective calls of all ranks served: .*allreduce' mpirun -n 2 /tmp/m
+
+# --- README's second command, as far as other systems can break it
+. .ci/prepare
+need_packages $test_packages ccache python3 procps libpmix-dev gfortran
+need_build build -Dtests=true
+unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+suites='--suite source --suite cli --suite gomp_shim --suite ompi_coll_smelt'
+# Where the compiler is the newest, what it may see otherwise, too.
+. /etc/os-release
+[ -n "${VERSION_ID-}" ] || suites="$suites --suite core --suite kmp_shim --suite ompi_pml_smelt"
+meson test -C build --print-errorlogs $suites $(sed -n 's/^\([a-z0-9-]*\):.*/--no-suite full-\1/p' tests/parts.txt) &&
+  meson test -C build --print-errorlogs binaries install || fail "tests"
+
+version() { sed -n "s/.*$1\([0-9][0-9.rc]*\).*/\1/p" | head -n 1; }
+libomp=$(dpkg-query -W -f '${db:Status-Abbrev}${source:Upstream-Version}\n' 'libomp5*' | sed -n 's/^ii *//p')
+echo "| ${NAME%% GNU*} ${VERSION_ID-sid} | $(gcc -dumpfullversion) | $(ompi_info --version | version 'Open MPI v') | $libomp |" \
+  "$((took / 60)) min $((took % 60)) s |"
