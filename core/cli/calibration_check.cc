@@ -8,6 +8,7 @@
 
 #include "cli/class_figures.h"
 #include "cli/command.h"
+#include "cli/progress_line.h"
 #include "discover/machine.h"
 #include "measure/recheck.h"
 #include "profile/text/error.h"
@@ -25,7 +26,10 @@ int check_calibration(bool json, bool quiet) {
   if (pairs.empty() && image.n() > 1)
     throw UserError(
         "this process may use at most one CPU of the profile; let it use two, to check what is between them");
-  if (!pairs.empty()) recheck(pairs, *hardware_meter());
+  if (!pairs.empty()) {
+    const StillWorking working(fmt::format("measuring {} pairs", pairs.size()));
+    recheck(pairs, *hardware_meter());
+  }
 
   std::vector<ClassFigures> classes;
   for (const RecheckedPair& c : pairs) classes.push_back(c.figures);

@@ -14,6 +14,7 @@
 #include "cli/live.h"
 #include "cli/measured.h"
 #include "cli/picture_options.h"
+#include "cli/progress_line.h"
 #include "cli/subsets.h"
 #include "generate/exact.h"
 #include "profile/text/error.h"
@@ -219,6 +220,8 @@ int run_subsets(const CompareArguments& arguments) {
     subsets.paper = request.paper;
     subsets.effort = request.effort;
     const uint32_t before = result.sets;
+    const StillWorking working(
+        fmt::format("searching sets of {} ({} of {})", one_line(machine.name), k + 1, machines.size()));
     compare_subsets(machine, k, subsets, &result);
     used += result.sets > before;
   }
@@ -259,6 +262,8 @@ int run_compare(const CompareArguments& arguments) {
     one.machine = name;
     PictureRequest request;
     const MachineFile machine = read_request(one, interrupt.asked(), &request);
+    const StillWorking working(fmt::format("comparing patterns on {} ({} of {})", one_line(machine.name), all.size() + 1,
+                                           machines.size()));
     const Picture costs = picture_costs(machine, request);
     int root = -1;
     if (request.root) {
@@ -290,7 +295,8 @@ void add_compare(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("compare", "All patterns side by side: on a machine, or on a folder of machines");
   auto arguments = std::make_shared<CompareArguments>();
   add_picture_options(*verb, arguments->picture);
-  verb->add_option("--folder", arguments->folder, "all .json and .xml files of a folder, or 'zoo': a summary");
+  verb->add_option("--folder", arguments->folder, "all .json and .xml files of a folder, or 'zoo': a summary")
+      ->type_name("FOLDER");
   verb->add_option(
           "--subsets", arguments->subsets,
           "draw so many sets of CPUs of each machine and say how far annealing, and the paper's tree, are from the "

@@ -114,10 +114,12 @@ int check(const NetworkArguments& arguments) {
   constexpr double kDrift = 1.3;
   fabric_library();
   const NetworkProfile profile = read_network_profile(present(arguments));
+  StillWorking working("connecting to " + arguments.peer);
   Connection peer(arguments);
   bool changed = false;
   auto rows = nlohmann::ordered_json::array();
   std::string text;
+  working.go_on_with("measuring a few sizes of each network");
   for (const RailCheck& one : check_networks(*peer, profile)) {
     const double times = one.is_us / one.was_us;
     const bool drifted = times > kDrift || times < 1 / kDrift;
@@ -247,10 +249,10 @@ void add_network(CLI::App& app, Action& chosen) {
   CLI::App* exporting = verb->add_subcommand("export", "Print the network profile");
   exporting->add_option("-o,--output", arguments->output, "write it there instead")->type_name("FILE");
   CLI::App* importing = verb->add_subcommand("import", "Take the profile of a node with the same interfaces");
-  importing->add_option("file", arguments->file, "what export has written there")->required();
+  importing->add_option("file", arguments->file, "what export has written there")->type_name("FILE")->required();
   CLI::App* differing = verb->add_subcommand("diff", "What differs between two network profiles");
-  differing->add_option("file", arguments->file, "the first")->required();
-  differing->add_option("other", arguments->other, "the second; by default this machine's");
+  differing->add_option("file", arguments->file, "the first")->type_name("FILE")->required();
+  differing->add_option("other", arguments->other, "the second; by default this machine's")->type_name("FILE");
   verb->footer(
       "Example, on two nodes:\n  node1$ smelt network listen\n  node2$ smelt network sample node1\n"
       "or, where ssh gets there\n  node2$ smelt network sample --start ssh node1");

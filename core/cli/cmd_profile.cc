@@ -134,6 +134,7 @@ void add_profile(CLI::App& app, Action& chosen) {
 
   CLI::App* importing = verb->add_subcommand("import", "Take over the profile of a machine that is the same");
   importing->add_option("file", arguments->file, "a profile, JSON or packed, of this machine's fingerprint")
+      ->type_name("FILE")
       ->required();
   importing->add_flag("--system", arguments->system, "as the profile that all users of this machine share");
   importing->add_flag("--replace", arguments->replace, "overwrite the profile that is there");
@@ -142,15 +143,17 @@ void add_profile(CLI::App& app, Action& chosen) {
 
   CLI::App* verifying = verb->add_subcommand(
       "verify", "Say whether this machine has its profile, or the one that it should have: exit code 0 or 1");
-  verifying->add_option("file", arguments->file, "the profile that it should have; without it, any of this machine's");
+  verifying->add_option("file", arguments->file, "the profile that it should have; without it, any of this machine's")
+      ->type_name("FILE");
   verifying->add_flag("--system", arguments->system, "look at the profile that all users of this machine share");
   verifying->add_flag("--json", arguments->json, "for programs");
   verifying->add_flag("--quiet", arguments->quiet, "the exit code alone");
   does(verifying, "verify --system --quiet || smelt calibrate --system", verify);
 
   CLI::App* diff = verb->add_subcommand("diff", "Compare two profiles, class by class");
-  diff->add_option("a", arguments->file, "a profile, JSON or packed")->required();
-  diff->add_option("b", arguments->other, "the other one; without it, the present one of this machine");
+  diff->add_option("a", arguments->file, "a profile, JSON or packed")->type_name("FILE")->required();
+  diff->add_option("b", arguments->other, "the other one; without it, the present one of this machine")
+      ->type_name("FILE");
   diff->add_flag("--json", arguments->json, "for programs");
   does(diff, "diff node7.json", diff_profiles);
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cli/command.h"
+#include "cli/progress_line.h"
 #include "draw/picture.h"
 #include "measure/finalists.h"
 #include "profile/profile.h"
@@ -82,6 +83,7 @@ LiveComparison time_live(const std::vector<uint32_t>& cpus, Operation op, double
   settings.distinct = false;
   settings.race = {64, seconds, false};
   settings.skew = 0;  // it is held against the model, which knows no skew
+  const StillWorking working(fmt::format("timing the patterns of a {}, about {:.3g} s", operation_name(op), seconds));
   const TimedSet set = time_finalists(image, cpus, op, settings);
   LiveComparison out;
   // Both in hops: the prediction in those of the profile, the measurement in those of the moment.

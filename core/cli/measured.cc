@@ -15,6 +15,7 @@
 #include "cli/live.h"
 #include "cli/measured_file.h"
 #include "cli/picture_request.h"
+#include "cli/progress_line.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -183,8 +184,11 @@ void put_measured(const std::vector<std::string>& paths, bool json) {
   std::vector<MeasuredFile> files;
   for (const std::string& path : paths) files.push_back(read_measured_file(path));
   std::vector<MeasuredSet> sets;
-  for (const MeasuredFile& file : files)
-    for (MeasuredSet& set : sets_of(file)) sets.push_back(std::move(set));
+  {
+    const StillWorking working("pricing what was measured");
+    for (const MeasuredFile& file : files)
+      for (MeasuredSet& set : sets_of(file)) sets.push_back(std::move(set));
+  }
   if (json)
     put_json(sets);
   else

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/live.h"
+#include "cli/progress_line.h"
 #include "cli/report_sections.h"
 #include "cli/run_environment.h"
 #include "draw/svg.h"
@@ -41,6 +42,7 @@ std::string program_table(const fs::path& program, const char* what, const char*
   if (!fs::exists(program, error))
     return html::note(fmt::format("{}: {} is in a build tree with -Dbench=true alone, and this program is not of one.",
                                   what, program.filename().string()));
+  const StillWorking working("running " + program.filename().string());
   std::FILE* const pipe = ::popen((shell_word(program.string()) + " --quick 2>&1").c_str(), "re");
   if (!pipe) throw UserError("no process can be started; is there memory?");
   std::string text;

@@ -14,6 +14,7 @@
 #include "cli/hops.h"
 #include "cli/methods.h"
 #include "cli/picture_request.h"
+#include "cli/progress_line.h"
 #include "cli/rails.h"
 #include "cli/thresholds.h"
 #include "draw/charts.h"
@@ -245,6 +246,7 @@ std::string patterns_section(const ReportSubject& subject) {
         p.is_tree ? html::figure(tree_drawing(p), "tree-" + name) : html::figure(schedule_drawing(p), "rounds-" + name);
     out += html::figure(timeline_drawing(p), "timeline-" + name);
     const Picture costs = picture_costs(machine, request);
+    const StillWorking working(fmt::format("comparing the patterns of a {}", name));
     out += comparison_table(compare_patterns(costs, op, -1, request.effort), p.pattern);
   }
   return out;

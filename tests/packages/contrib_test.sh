@@ -203,29 +203,5 @@ PRETENDED
   refuse "... which can fail" python3 "$scratch/recipe.py" $recipe ../meson_options.txt 9.9.9
 fi
 
-# --- bash's completion
-check "completion/smelt.bash: bash -n" bash -n completion/smelt.bash
-. completion/smelt.bash
-complete_to() {  # EXPECTED WORDS...: among what is offered for the last of them; EXPECTED "": nothing is
-  local expected=$1 before=smelt
-  shift
-  COMP_WORDS=(smelt "$@") COMP_CWORD=$# COMPREPLY=()
-  [ $# -lt 2 ] || before=${*: -2:1}
-  _smelt "$smelt" "${*: -1}" "$before"
-  echo "${COMPREPLY[*]}" >"$output"
-  case " ${COMPREPLY[*]} " in
-    *" $expected "*) ok "completion: smelt $*: $expected" ;;
-    *) fail "completion: smelt $*: $expected" ;;
-  esac
-}
-complete_to calibrate ca
-complete_to verify profile ''
-complete_to --replace profile import --re
-complete_to hybrid tree --pattern hy
-complete_to timeline draw ''
-complete_to --dry-run run --dr
-complete_to --check calibrate -
-complete_to '' zz
-
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

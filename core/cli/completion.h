@@ -1,0 +1,19 @@
+// What a shell offers behind the words of a command line: contrib/completion has the scripts, which ask
+// `smelt --complete WORD...`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace smelt {
+
+// For the last of the words, which may be empty: one candidate a line, with a tab and its description. A line that
+// begins with a colon names what the shell itself knows: ":files", or ":program N", where from word N on (0: the first
+// behind "smelt") the command line is another program's.
+std::string completions(const CLI::App& app, const std::vector<std::string>& words);
+
+}  // namespace smelt
