@@ -1,7 +1,6 @@
 // smelt calibrate: measure this machine and put the profile where every process finds it.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +18,7 @@
 #include "cli/methods.h"
 #include "cli/other_figures.h"
 #include "cli/progress_line.h"
+#include "cli/terminal.h"
 #include "discover/conditions.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
@@ -97,51 +97,54 @@ std::string output_path(const CalibrateArguments& arguments) {
   return arguments.system ? shared_profile_path() : default_profile_path();
 }
 
-void report(const CalibrateArguments& arguments, const Found& found, const WrittenProfile& written) {
+Document found_document(const Found& found, const WrittenProfile& written) {
   const ProfileImage& image = found.image;
   const PackedHeader& header = image.header;
-  const auto hops = summarise_hops(image.costs(), image.package, image.core);
   std::vector<std::vector<uint32_t>> cpus;
   for (const Winner& winner : image.winners) cpus.push_back(image.cpus_of(winner));
-  if (arguments.json) {
-    nlohmann::ordered_json out = {{"profile", written.packed},
-                                  {"json", written.json},
-                                  {"machine", header.machine},
-                                  {"cpus", image.n()},
-                                  {"pairs_measured", header.pairs_measured},
-                                  {"resumed_pairs", found.resumed},
-                                  {"method", header.method},
-                                  {"seconds", found.seconds},
-                                  {"ended_early", found.ended_early},
-                                  {"unit", cost_unit_name(image.costs().unit)},
-                                  {"ping_pong", header.one_way_hop},
-                                  {"spread", header.spread},
-                                  {"hops", hops_json(hops)},
-                                  {"classes", classes_json(image.classes)},
-                                  {"queues", queues_json(image.queues)},
-                                  {"all_to_all", header.all_to_all},
-                                  {"methods", methods_json(image.curves)},
-                                  {"raced", winners_json(image.winners, cpus)},
-                                  {"remarks", found.remarks}};
-    add_other_figures(out, image.wait, image.fans, image.distances);
-    put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  } else if (!arguments.quiet) {
+  Document out = {{"profile", written.packed},
+                  {"json", written.json},
+                  {"machine", header.machine},
+                  {"cpus", image.n()},
+                  {"pairs_measured", header.pairs_measured},
+                  {"resumed_pairs", found.resumed},
+                  {"method", header.method},
+                  {"seconds", found.seconds},
+                  {"ended_early", found.ended_early},
+                  {"unit", cost_unit_name(image.costs().unit)},
+                  {"ping_pong", header.one_way_hop},
+                  {"spread", header.spread},
+                  {"hops", hops_document(summarise_hops(image.costs(), image.package, image.core))},
+                  {"classes", classes_document(image.classes)},
+                  {"methods", methods_document(image.curves)},
+                  {"raced", winners_document(image.winners, cpus)},
+                  {"remarks", found.remarks}};
+  add_other_figures(out, image.queues, header.all_to_all, image.wait, image.fans, image.distances);
+  return out;
+}
+
+std::string found_text(const Document& document) {
+  const std::string unit = document["unit"];
+  return fact("machine", shown(document, "machine")) +
+         fact("measured", fmt::format("{} CPUs, {} ordered pairs, {} s ({})", shown(document, "cpus"),
+                                      shown(document, "pairs_measured"), shown(document, "seconds", As::kTenths),
+                                      shown(document, "method"))) +
+         fact("ping-pong", fmt::format("{} ns one way, spread {}", shown(document, "ping_pong", As::kTenths),
+                                       shown(document, "spread", As::kPercent))) +
+         table_text(hops_table(document["hops"], unit)) + table_text(classes_table(document["classes"], unit)) +
+         queues_text(document) + methods_text(document["methods"]) + other_figures_text(document) +
+         table_text(winners_table(document["raced"])) + fact("written", shown(document, "profile")) +
+         fact("", shown(document, "json"));
+}
+
+void report(const CalibrateArguments& arguments, const Found& found, const WrittenProfile& written) {
+  if (arguments.quiet && !arguments.json) return;
+  if (!arguments.json)
     for (const std::string& remark : found.remarks) warn(remark);
-    put_page(fmt::format("machine     {}\n", header.machine));
-    put_page(fmt::format("measured    {} CPUs, {} ordered pairs, {:.1f} s ({})\n", image.n(), header.pairs_measured,
-                         found.seconds, header.method));
-    put_page(fmt::format("ping-pong   {:.1f} ns one way, spread {:.0f} %\n", double{header.one_way_hop},
-                         header.spread * 100.0));
-    put_page(hops_text(hops, image.costs().unit));
-    put_page(classes_text(image.classes, image.costs().unit));
-    put_page(queues_text(image.queues, header.all_to_all));
-    put_page(methods_text(image.curves));
-    put_page(other_figures_text(image.wait, image.fans, image.distances));
-    put_page(winners_text(image.winners, cpus));
-    put_page(fmt::format("written     {}\n            {}\n", written.packed, written.json));
+  show(found_document(found, written), arguments.json, [&](const Document& document) {
     // A profile that processes will not find by themselves deserves the word that makes them.
-    if (!arguments.output.empty()) put_page(fmt::format("use it      SMELT_PROFILE={}\n", written.packed));
-  }
+    return found_text(document) + (arguments.output.empty() ? "" : fact("use it", "SMELT_PROFILE=" + written.packed));
+  });
 }
 
 // One line, after an interruption.

@@ -2,7 +2,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <ctime>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/profile_diff.h"
 #include "cli/profile_verify.h"
+#include "cli/terminal.h"
 #include "draw/picture.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
@@ -75,11 +75,9 @@ int import_profile(const ProfileArguments& arguments) {
   const std::string path = arguments.system ? shared_profile_path() : default_profile_path();
   const bool known = is_there_already(path, image, arguments.replace);
   if (!known) write_profile(image, path, arguments.system);
-  if (arguments.json)
-    put(nlohmann::ordered_json{{"profile", path}, {"imported", !known}}.dump(2) + "\n");
-  else
-    put(known ? fmt::format("unchanged   {}: the same profile is there already\n", path)
-              : fmt::format("written     {}\n", path));
+  show({{"profile", path}, {"imported", !known}}, arguments.json, [&](const Document&) {
+    return known ? fact("unchanged", path + ": the same profile is there already") : fact("written", path);
+  });
   return 0;
 }
 
@@ -95,18 +93,7 @@ int diff_profiles(const ProfileArguments& arguments) {
   if (change.common.empty())
     throw UserError(
         fmt::format("the profiles have no CPU in common: {} and {}", cpu_ranges(a.os_cpu), cpu_ranges(b.os_cpu)));
-  if (arguments.json) {
-    put(change_json(change, a, b));
-    return 0;
-  }
-  const auto who = [](const char* letter, const std::string& file, const ProfileImage& image) {
-    return fmt::format("{:<11} {}: {:%Y-%m-%dT%H:%M:%SZ}, {}\n", letter, file,
-                       fmt::gmtime(static_cast<std::time_t>(image.header.created)), image.header.machine);
-  };
-  put(who("A", arguments.file, a) + who("B", name, b));
-  if (a.header.fingerprint != b.header.fingerprint)
-    put(fmt::format("machines    {:016x} and {:016x}: not alike\n", a.header.fingerprint, b.header.fingerprint));
-  put(change_text(change));
+  show(change_document(change, a, arguments.file, b, name), arguments.json, change_text);
   return 0;
 }
 

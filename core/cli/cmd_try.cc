@@ -2,7 +2,6 @@
 // in turns, and says what came of it.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <sys/resource.h>
 
@@ -31,8 +30,6 @@
 
 namespace smelt {
 namespace {
-
-using TryJson = nlohmann::ordered_json;
 
 constexpr double kUsualSeconds = 20;
 constexpr size_t kLeastPairs = 3;    // however long they take
@@ -266,12 +263,12 @@ std::string trial_text(const Trial& trial, const Verdict& verdict, double second
 // Microseconds: more digits would be noise.
 double as_told(double value) { return std::round(value * 1e6) / 1e6; }
 
-TryJson times_json(const RunTimes& times) {
+Document times_json(const RunTimes& times) {
   return {{"wall_s", as_told(times.wall_s)}, {"user_s", as_told(times.user_s)}, {"system_s", as_told(times.system_s)}};
 }
 
-TryJson trial_json(const TryArguments& arguments, const Trial& trial, const Verdict& verdict, double seconds) {
-  TryJson pairs = TryJson::array();
+Document trial_json(const TryArguments& arguments, const Trial& trial, const Verdict& verdict, double seconds) {
+  Document pairs = Document::array();
   for (const PairOfRuns& pair : trial.pairs)
     pairs.push_back({{"stock", times_json(pair.stock)},
                      {"smelt", times_json(pair.smelt)},
@@ -293,8 +290,8 @@ TryJson trial_json(const TryArguments& arguments, const Trial& trial, const Verd
           {"interrupted", trial.ending == Ending::kInterrupted},
           {"output",
            {{"bytes", trial.stock.output.bytes},
-            {"same", trial.stock_varies ? TryJson(nullptr) : TryJson(trial.differs.empty())},
-            {"difference", output_differs(trial) ? TryJson(trial.differs) : TryJson(nullptr)}}},
+            {"same", trial.stock_varies ? Document(nullptr) : Document(trial.differs.empty())},
+            {"difference", output_differs(trial) ? Document(trial.differs) : Document(nullptr)}}},
           {"exit_code", trial.stock.code},
           {"served",
            {{"told", seen.told},
@@ -337,12 +334,12 @@ int run_try(TryArguments arguments) {
   if (const std::string failure = failure_text(trial); !failure.empty()) {
     if (arguments.json) {
       const bool stock = trial.ending == Ending::kStockFails;
-      const TryJson out = {{"command", arguments.command},
-                           {"verdict", stock ? "fails without Smelt" : "fails with Smelt"},
-                           {"text", failure},
-                           {"exit_code", (stock ? trial.stock : trial.smelt).code},
-                           {"served", {{"line", trial.served}}}};
-      put(out.dump(2, ' ', false, TryJson::error_handler_t::replace) + "\n");
+      const Document out = {{"command", arguments.command},
+                            {"verdict", stock ? "fails without Smelt" : "fails with Smelt"},
+                            {"text", failure},
+                            {"exit_code", (stock ? trial.stock : trial.smelt).code},
+                            {"served", {{"line", trial.served}}}};
+      put(document_text(out));
     } else {
       put_page(inked(Ink::kWarning, failure) + "\n");
     }
@@ -353,7 +350,7 @@ int run_try(TryArguments arguments) {
   if (trial.pairs.empty()) return interrupted;
   const Verdict verdict = verdict_of(trial.pairs, trial.seen);
   if (arguments.json)
-    put(trial_json(arguments, trial, verdict, seconds).dump(2, ' ', false, TryJson::error_handler_t::replace) + "\n");
+    put(document_text(trial_json(arguments, trial, verdict, seconds)));
   else
     put_page(trial_text(trial, verdict, seconds));
   return interrupted ? interrupted : output_differs(trial) ? kExitWarning : 0;

@@ -26,6 +26,13 @@ void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), std
 
 void put_page(const std::string& text) { put(wrapped(text, terminal_width())); }
 
+void show(const Document& document, bool json, const std::function<std::string(const Document&)>& page) {
+  if (json)
+    put(document_text(document));
+  else
+    put_page(page(document));
+}
+
 void write_file(const std::string& path, std::string_view content) {
   errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);

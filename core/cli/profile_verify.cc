@@ -2,7 +2,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <ctime>
@@ -82,12 +81,12 @@ int verify_profile(const VerifyArguments& arguments) {
   const ProfileImage* const shown = wanted ? &*wanted : own ? &*own : nullptr;
   const std::string path = wanted ? arguments.file : own_path;
   if (arguments.json) {
-    nlohmann::ordered_json out = {{"holds", reasons.empty()},
-                                  {"fingerprint", fmt::format("{:016x}", machine_fingerprint())},
-                                  {"profile", shown ? nlohmann::ordered_json(path) : nlohmann::ordered_json(nullptr)},
-                                  {"compared", wanted && own},
-                                  {"reasons", reasons}};
-    put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    const Document out = {{"holds", reasons.empty()},
+                          {"fingerprint", fmt::format("{:016x}", machine_fingerprint())},
+                          {"profile", shown ? Document(path) : Document(nullptr)},
+                          {"compared", wanted && own},
+                          {"reasons", reasons}};
+    put(document_text(out));
   } else if (!arguments.quiet) {
     if (shown)
       put(fmt::format("profile     {}: {:%Y-%m-%dT%H:%M:%SZ}, {}\n", path,

@@ -22,18 +22,16 @@ namespace fs = std::filesystem;
 
 constexpr double kSecondsEach = 2;  // of the patterns of an operation
 
-std::string live_table(const ReportSubject& subject, Operation op) {
-  const LiveComparison live = time_live(subject.cpus, op, kSecondsEach);
-  html::Table table(
-      fmt::format("{} on CPUs {}, in hops: {:.1f} ns in the profile, {:.1f} ns now", operation_name(op),
-                  cpu_ranges(subject.cpus), live.hop, live.hop_now),
-      {{"Pattern"}, {"Predicted", true}, {"Measured", true}, {"Spread", true}, {"Predicted / measured", true}});
-  for (const LiveComparison::Row& row : live.rows)
-    table.row({row.pattern, fmt::format("{:.2f}", row.predicted_hops), fmt::format("{:.2f}", row.measured_hops),
-               percent(row.spread), fmt::format("{:.2f}", row.predicted_hops / row.measured_hops)});
-  return table.html() +
-         html::note(fmt::format("Rank correlation (Spearman) {:.2f}, mean error {}, worst {}.", live.agrees.spearman,
-                                percent(live.agrees.mean_error), percent(live.agrees.worst_error)));
+std::string live_part(ReportSubject& subject, Operation op) {
+  const Document& live = subject.document["measured"][operation_name(op)] = time_live(subject.cpus, op, kSecondsEach);
+  Table table = live_table(live);
+  table.title =
+      fmt::format("{} on CPUs {}, in hops: {} ns in the profile, {} ns now", operation_name(op),
+                  cpu_ranges(subject.cpus), shown(live, "hop", As::kTenths), shown(live, "hop_now", As::kTenths));
+  return table_html(table) +
+         html::note(fmt::format("Rank correlation (Spearman) {}, mean error {}, worst {}.",
+                                shown(live, "spearman", As::kHundredths), shown(live, "mean_error", As::kPercent),
+                                shown(live, "worst_error", As::kPercent)));
 }
 
 // What the program prints, or why there is nothing.
@@ -57,7 +55,7 @@ std::string program_table(const fs::path& program, const char* what, const char*
 
 }  // namespace
 
-std::string measured_section(const ReportSubject& subject) {
+std::string measured_section(ReportSubject& subject) {
   std::string out = html::paragraph("Timed while this report was made.");
   if (subject.machine.kind != "measured")
     out += html::note(
@@ -65,7 +63,7 @@ std::string measured_section(const ReportSubject& subject) {
         (subject.machine.note.empty() ? " Run 'smelt calibrate' first." : ""));
   else if (subject.cpus.size() > 1)
     for (const Operation op : {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce})
-      out += live_table(subject, op);
+      out += live_part(subject, op);
   std::error_code error;
   const fs::path build = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
   out += program_table(build / "epcc/compare", "OpenMP: stock against Smelt, EPCC's method", "OpenMP");

@@ -126,7 +126,8 @@ Finding kind_finding(const System& system, const SystemFiles& files) {
 
 // --- what programs meet ---
 
-Finding pinning_finding(const System& system) {
+Finding pinning_finding(const System& system, bool others_run) {
+  const std::string what = "OpenMP pinning";
   const auto set = [&system](const char* name) {
     const char* value = system.environment ? system.environment(name) : nullptr;
     return value && *value ? value : nullptr;
@@ -134,11 +135,18 @@ Finding pinning_finding(const System& system) {
   const char* bind = set("OMP_PROC_BIND");
   const bool off = bind && strcasecmp(bind, "false") == 0;
   for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
-    if (const char* value = set(name); value && !off)
-      return {Severity::kOk, "OpenMP pinning", fmt::format("{}={}", name, value), "", ""};
-  return {Severity::kNote, "OpenMP pinning", off ? "OMP_PROC_BIND=false" : "OMP_PROC_BIND and OMP_PLACES are not set",
+    if (const char* value = set(name); value && !off) {
+      const std::string found = fmt::format("{}={}", name, value);
+      if (!others_run) return {Severity::kOk, what, found, "", ""};
+      return {Severity::kNote, what, found + ", and others run here",
+              "a bound thread waits for its CPU while somebody else has it, and its team waits for the thread",
+              fmt::format("unset {}, or take CPUs on which nothing else runs", name)};
+    }
+  const std::string found = off ? "OMP_PROC_BIND=false" : "OMP_PROC_BIND and OMP_PLACES are not set";
+  if (others_run) return {Severity::kOk, what, found + ", as it should be where others run", "", ""};
+  return {Severity::kNote, what, found,
           "threads may move, and then a pattern chosen for where they were is only a good guess",
-          "export OMP_PROC_BIND=true"};
+          "export OMP_PROC_BIND=true, where nothing else runs on these CPUs"};
 }
 
 Finding balancing_finding(const SystemFiles& files) {
@@ -239,12 +247,15 @@ std::vector<Finding> measurement_conditions(const System& system) {
   return findings;
 }
 
-std::vector<Finding> program_conditions(const System& system) {
+std::vector<Finding> program_conditions(const System& system, bool others_run) {
   const SystemFiles files(system.root);
-  return {pinning_finding(system), balancing_finding(files), copy_finding(files), memory_finding(system)};
+  std::vector<Finding> findings = {pinning_finding(system, others_run), balancing_finding(files), copy_finding(files),
+                                   memory_finding(system)};
+  for (Finding& one : findings) one.of_programs = true;
+  return findings;
 }
 
-std::vector<Finding> profile_conditions(const System& system) {
+std::vector<Finding> profile_conditions(const System& system, bool others_run) {
   const std::string what = "profile";
   Profile profile;
   Refusal refusal;
@@ -262,6 +273,7 @@ std::vector<Finding> profile_conditions(const System& system) {
   else
     finding = accepted_finding(system, profile);
   if (!error) unload_profile(&profile);
+  finding.of_programs = true;
   return {finding};
 }
 
@@ -271,9 +283,19 @@ std::vector<Finding> calibration_findings() {
   return findings;
 }
 
+bool others_run(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.what == kOtherLoad && f.severity == Severity::kWarning; });
+}
+
 bool any_warning(const std::vector<Finding>& findings) {
   return std::any_of(findings.begin(), findings.end(),
                      [](const Finding& f) { return f.severity == Severity::kWarning; });
+}
+
+bool any_warning_of_programs(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.severity == Severity::kWarning && f.of_programs; });
 }
 
 }  // namespace smelt

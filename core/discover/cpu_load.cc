@@ -78,7 +78,7 @@ Finding quota_finding(const System& system, const SystemFiles& files, int64_t be
 }
 
 Finding busy_finding(const System& system, const SystemFiles& files, const AllTimes& before, const AllTimes& after) {
-  const std::string what = "other load";
+  const std::string what = kOtherLoad;
   std::string busy;
   bool told = false;
   for (const uint32_t cpu : system.allowed) {
@@ -100,7 +100,7 @@ Finding busy_finding(const System& system, const SystemFiles& files, const AllTi
   if (busy.empty()) return {Severity::kOk, what, "no CPU busy" + queue, "", ""};
   return {Severity::kWarning, what, busy + queue,
           "who shares a CPU with a measurement is measured too, and a barrier waits for the thread that lost its CPU",
-          "stop the other work, or measure when it is over; 'top' names it"};
+          "stop the other work, or measure when it is over; 'top' names it. Programs may run all the same"};
 }
 
 Finding steal_finding(const System& system, const AllTimes& before, const AllTimes& after) {
@@ -148,6 +148,7 @@ std::vector<Finding> load_conditions(const System& system) {
   const AllTimes after = read_times(files);
   std::vector<Finding> findings = {quota_finding(system, files, throttled, throttled_periods(files)),
                                    busy_finding(system, files, before, after)};
+  findings.front().of_programs = true;
   if (system.virtualised) findings.push_back(steal_finding(system, before, after));
   return findings;
 }

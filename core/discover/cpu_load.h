@@ -7,6 +7,8 @@
 
 namespace smelt {
 
+inline constexpr const char* kOtherLoad = "other load";
+
 // Reads /proc/stat, /proc/loadavg and the cgroup's cpu.stat before and after System::wait.
 std::vector<Finding> load_conditions(const System& system);
 
