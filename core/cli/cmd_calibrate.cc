@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 
@@ -20,6 +21,7 @@
 #include "cli/progress_line.h"
 #include "cli/terminal.h"
 #include "discover/conditions.h"
+#include "discover/cpu_load.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
 #include "measure/fans.h"
@@ -114,6 +116,8 @@ Document found_document(const Found& found, const WrittenProfile& written) {
                   {"unit", cost_unit_name(image.costs().unit)},
                   {"ping_pong", header.one_way_hop},
                   {"spread", header.spread},
+                  {"conditions", conditions_document(header.conditions)},
+                  {"others_cpus", header.others},
                   {"hops", hops_document(summarise_hops(image.costs(), image.package, image.core))},
                   {"classes", classes_document(image.classes)},
                   {"methods", methods_document(image.curves)},
@@ -161,7 +165,6 @@ std::string how_to_go_on(const Journal& journal) {
 void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
                    CalibrationOptions options, const TimeBudget& time, Found* found) {
   ProgressLine progress("pairs", !arguments.quiet && !arguments.json);
-  options.known = journal.known();
   options.measured = [&journal](const MeasuredPair& pair) { journal.add(pair); };
   options.progress = [&](uint32_t done, uint32_t total, double left) {
     progress.show(done, total, left, time.remark());
@@ -209,31 +212,36 @@ void race_patterns(const CalibrateArguments& arguments, const TimeBudget& time, 
   for (std::string& remark : races.remarks) found->remarks.push_back(std::move(remark));
 }
 
-int run_calibrate(const CalibrateArguments& arguments) {
-  const std::string path = output_path(arguments);
-  const Machine machine = discover_machine();
-  if (!machine.this_machine)
-    throw UserError("only the machine we run on can be measured; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
-  Interruption interruption("interrupted; the profile is as it was");
-  prepare_profile_place(path, arguments.system);
-  Journal journal(path, machine_fingerprint(), arguments.fresh);
+// What the profile says of itself for good.
+void mark_conditions(const LoadSeen& seen, Found* found) {
+  constexpr double kOthers = 0.2, kStolen = 0.02, kSpread = 0.3;
+  PackedHeader& header = found->image.header;
+  const auto& classes = found->image.classes;
+  const bool unsteady =
+      header.spread > kSpread ||
+      std::any_of(classes.begin(), classes.end(), [](const ClassFigures& c) { return c.marks & kMarkUnsteady; });
+  header.others = static_cast<float>(seen.others_cpus);
+  header.conditions = (seen.others_cpus >= kOthers ? kBesideOthers : 0) | (seen.stolen >= kStolen ? kTimeStolen : 0) |
+                      (seen.throttled > 0 ? kThrottled : 0) | (unsteady ? kUnsteady : 0) |
+                      (found->ended_early ? kEndedEarly : 0);
+  if (header.conditions)
+    found->remarks.push_back(fmt::format("measured {}; calibrate again when the machine is quiet",
+                                         conditions_of(header.conditions, header.others)));
+}
+
+// All of it. Throws Interrupted while the pairs are measured; afterwards a signal ends the process with `how`.
+Found measure(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
+              const std::vector<MeasuredPair>& known, const TimeBudget& time, Interruption& interruption) {
   Found found;
-  found.resumed = journal.known().size();
-  if (found.resumed > 0 && !arguments.quiet)
-    warn(fmt::format("going on from what an interrupted calibration measured (pairs: {}); --fresh measures all anew",
-                     found.resumed));
-  const std::vector<Finding> conditions = calibration_findings();  // before our own threads are the load
+  found.resumed = known.size();
+  const std::vector<Finding> before = calibration_findings();  // before our own threads are the load
+  const LoadWatch watch(this_system());
   CalibrationOptions options;
   options.all_pairs = arguments.all_pairs;
   options.stop = interruption.asked();
-  const TimeBudget time = budget_time(arguments, machine, options);
-  try {
-    measure_pairs(arguments, machine, journal, options, time, &found);
-  } catch (const Interrupted&) {
-    warn(how_to_go_on(journal));
-    return kExitInterrupted;
-  }
-  for (const Finding& bad : conditions)
+  options.known = known;
+  measure_pairs(arguments, machine, journal, options, time, &found);
+  for (const Finding& bad : before)
     found.remarks.push_back(fmt::format("{}: {}: {}; {}", bad.what, bad.found, bad.why, bad.advice));
   interruption.leave_at_once(how_to_go_on(journal));
   if (!arguments.no_methods) measure_groups(arguments, time, &found);
@@ -246,6 +254,44 @@ int run_calibrate(const CalibrateArguments& arguments) {
         "it took {} where about {} were foreseen, and ended at its limit with what it had; calibrate again when "
         "the machine is quiet, or give it --limit",
         duration_text(found.seconds), duration_text(time.all)));
+  mark_conditions(watch.so_far(), &found);
+  return found;
+}
+
+// Once more, where the first time was a bad one, the time holds another, and the machine is quiet now.
+void measure_again_if_quiet(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
+                            const TimeBudget& time, Interruption& interruption, Found* found) {
+  const auto marks = [](const Found& one) { return std::popcount(one.image.header.conditions); };
+  if (marks(*found) == 0 || time.left() < time.all || any_warning(load_conditions(this_system()))) return;
+  if (!arguments.quiet && !arguments.json)
+    warn(fmt::format("measured {}; the machine is quiet now, so all is measured once more",
+                     conditions_of(found->image.header.conditions, found->image.header.others)));
+  Found again = measure(arguments, machine, journal, {}, time, interruption);
+  if (marks(again) < marks(*found)) *found = std::move(again);
+}
+
+int run_calibrate(const CalibrateArguments& arguments) {
+  const std::string path = output_path(arguments);
+  const Machine machine = discover_machine();
+  if (!machine.this_machine)
+    throw UserError("only the machine we run on can be measured; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
+  Interruption interruption("interrupted; the profile is as it was");
+  prepare_profile_place(path, arguments.system);
+  Journal journal(path, machine_fingerprint(), arguments.fresh);
+  if (!journal.known().empty() && !arguments.quiet)
+    warn(fmt::format("going on from what an interrupted calibration measured (pairs: {}); --fresh measures all anew",
+                     journal.known().size()));
+  CalibrationOptions options;
+  options.all_pairs = arguments.all_pairs;
+  const TimeBudget time = budget_time(arguments, machine, options);
+  Found found;
+  try {
+    found = measure(arguments, machine, journal, journal.known(), time, interruption);
+    measure_again_if_quiet(arguments, machine, journal, time, interruption, &found);
+  } catch (const Interrupted&) {
+    warn(how_to_go_on(journal));
+    return kExitInterrupted;
+  }
   interruption.ignore();  // the rest takes milliseconds
   const WrittenProfile written = write_profile(found.image, path, arguments.system);
   journal.remove();

@@ -163,7 +163,9 @@ Document info_document(const Report& r) {
                       {"pairs_measured", r.header.pairs_measured},
                       {"pairs", size_t{r.header.cpus} * (r.header.cpus - 1)},
                       {"ping_pong", r.header.one_way_hop},
-                      {"spread", r.header.spread}});
+                      {"spread", r.header.spread},
+                      {"conditions", conditions_document(r.header.conditions)},
+                      {"others_cpus", r.header.others}});
     out["profile"] = std::move(profile);
   } else {
     out["kind"] = r.costs.kind;
@@ -194,6 +196,9 @@ std::string profile_facts(const Document& document) {
   out += fact("measured",
               fmt::format("{}, {}; {} of {} pairs; {}", shown(profile, "created"), age_text(profile["age_seconds"]),
                           shown(profile, "pairs_measured"), shown(profile, "pairs"), shown(profile, "method")));
+  if (!profile["conditions"].empty())
+    out += fact("beware", fmt::format("it was measured {}: calibrate again when the machine is quiet",
+                                      shown(profile, "conditions")));
   return out + fact("ping-pong", fmt::format("{} ns one way, spread {}", shown(profile, "ping_pong", As::kTenths),
                                              shown(profile, "spread", As::kPercent)));
 }

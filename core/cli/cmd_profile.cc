@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct ProfileArguments {
   std::string file, other, output;
-  bool system = false, replace = false, json = false, quiet = false;
+  bool system = false, replace = false, steady = false, json = false, quiet = false;
 };
 
 std::string_view as_text(const std::vector<std::byte>& bytes) {
@@ -82,7 +82,7 @@ int import_profile(const ProfileArguments& arguments) {
 }
 
 int verify(const ProfileArguments& arguments) {
-  return verify_profile({arguments.file, arguments.system, arguments.json, arguments.quiet});
+  return verify_profile({arguments.file, arguments.system, arguments.steady, arguments.json, arguments.quiet});
 }
 
 int diff_profiles(const ProfileArguments& arguments) {
@@ -133,9 +133,11 @@ void add_profile(CLI::App& app, Action& chosen) {
   verifying->add_option("file", arguments->file, "the profile that it should have; without it, any of this machine's")
       ->type_name("FILE");
   verifying->add_flag("--system", arguments->system, "look at the profile that all users of this machine share");
+  verifying->add_flag("--steady", arguments->steady,
+                      "nor one that was measured beside other work, or did not come out steady");
   verifying->add_flag("--json", arguments->json, "for programs");
   verifying->add_flag("--quiet", arguments->quiet, "the exit code alone");
-  does(verifying, "verify --system --quiet || smelt calibrate --system", verify);
+  does(verifying, "verify --system --steady --quiet || smelt calibrate --system", verify);
 
   CLI::App* diff = verb->add_subcommand("diff", "Compare two profiles, class by class");
   diff->add_option("a", arguments->file, "a profile, JSON or packed")->type_name("FILE")->required();

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -36,7 +34,6 @@ constexpr size_t kLeastPairs = 3;    // however long they take
 constexpr size_t kWantedPairs = 6;   // from which on the interval is one of 95 %
 constexpr double kWorthwhile = 3;    // for those the usual time may be exceeded so many times
 constexpr double kLeastSeconds = 3;  // a shorter look sees one moment of the machine
-constexpr double kLeastTold = 0.5;   // seconds in which the kernel's ticks of 10 ms tell what else was busy
 constexpr uint32_t kMostPairs = 1000;
 
 struct TryArguments {
@@ -61,16 +58,6 @@ struct Trial {
   Circumstances seen;
 };
 
-// The four kinds of time that a process has used so far.
-double cpu_of_this_process() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
 class Trying {
  public:
   Trying(const TryArguments& arguments, const std::atomic<bool>& asked) : arguments_(arguments), asked_(asked) {
@@ -89,9 +76,7 @@ class Trying {
   Trial run() {
     warm_up();
     if (trial_.ending != Ending::kNone) return trial_;
-    const System system = this_system();
-    const LoadSoFar load = load_so_far(system);
-    const double own = cpu_of_this_process();
+    const LoadWatch watch(this_system());
     begun_ns_ = os::now_ns();
     {
       ProgressLine progress("pairs", !arguments_.quiet && !arguments_.json);
@@ -100,7 +85,7 @@ class Trying {
         show(progress);
       }
     }
-    look_around(system, load, own);
+    look_around(watch);
     return trial_;
   }
 
@@ -183,18 +168,13 @@ class Trying {
     trial_.pairs.push_back(pair);
   }
 
-  void look_around(const System& system, const LoadSoFar& before, double own_before) {
+  void look_around(const LoadWatch& watch) {
     Circumstances& seen = trial_.seen;
-    const LoadSoFar now = load_so_far(system);
-    const double wall = elapsed();
-    double ours = cpu_of_this_process() - own_before;
-    for (const PairOfRuns& pair : trial_.pairs) ours += pair.stock.cpu_s() + pair.smelt.cpu_s();
-    seen.cpus = static_cast<uint32_t>(system.allowed.size());
-    if (now.told && wall >= kLeastTold) {
-      seen.others_cpus = std::max(0.0, (now.busy_s - before.busy_s - ours) / wall);
-      seen.stolen = (now.stolen_s - before.stolen_s) / (wall * seen.cpus);
-    }
-    seen.throttled = now.throttled - before.throttled;
+    const LoadSeen load = watch.so_far();
+    seen.cpus = os::allowed_cpus();
+    seen.others_cpus = load.others_cpus;
+    seen.stolen = load.stolen;
+    seen.throttled = load.throttled;
     seen.threads = trial_.stats.threads();
     seen.ranks = trial_.stats.collectives.ranks;
     seen.told = trial_.stats.told() || !kind_.obstacle.empty();

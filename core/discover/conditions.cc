@@ -196,7 +196,7 @@ size_t other_profiles() {
 }
 
 // The sentence for a profile that is there and accepted.
-Finding accepted_finding(const System& system, const Profile& profile) {
+Finding accepted_finding(const System& system, const Profile& profile, bool others_run) {
   const std::string what = "profile";
   const int64_t now = std::time(nullptr);
   const int64_t days = std::max<int64_t>(0, now - profile.header.created) / 86400;
@@ -211,6 +211,13 @@ Finding accepted_finding(const System& system, const Profile& profile) {
   if (system.virtualised && uptime && profile.header.created < now - *uptime)
     return {Severity::kWarning, what, found + ", before this virtual machine was last started",
             "it may run on other cores, or on another host, than it was measured on", "smelt calibrate"};
+  if (profile.header.conditions) {
+    char conditions[160];
+    conditions_text(profile.header.conditions, conditions, sizeof conditions);
+    return {Severity::kNote, what, fmt::format("{}, {}", found, conditions),
+            "its figures may be too high, and the patterns and limits that follow from them not the best ones",
+            others_run ? "smelt calibrate, when nothing else runs" : "smelt calibrate: nothing else runs now"};
+  }
   if (days > kOldDays)
     return {Severity::kNote, what, found, "firmware, limits and neighbours change", "smelt calibrate takes a second"};
   return {Severity::kOk, what, found, "", ""};
@@ -271,7 +278,7 @@ std::vector<Finding> profile_conditions(const System& system, bool others_run) {
         "costs are guessed from the machine's shape; a new kernel, microcode or set of CPUs makes another fingerprint",
         "smelt calibrate"};
   else
-    finding = accepted_finding(system, profile);
+    finding = accepted_finding(system, profile, others_run);
   if (!error) unload_profile(&profile);
   finding.of_programs = true;
   return {finding};

@@ -130,6 +130,32 @@ with tempfile.TemporaryDirectory() as folder:
         same = old.ids == page.ids and said(old) == said(page) and frame(committed.read_text()) == frame(text)
         check(same, f"{committed}: is not what the program writes; SMELT_RENEW_EXAMPLES=1 writes it anew")
 
+    # The picture that README shows. The day on which it was drawn is no part of it.
+    def drawing(text):
+        return re.sub(r"drawn by smelt draw[^<]*", "", text)
+
+    picture = pathlib.Path(folder) / "tree.svg"
+    done = subprocess.run([smelt, "draw", "tree", "--machine", "zoo:intel-xeon-e5-2670v2-2x10", "--op", "broadcast",
+                           "-o", str(picture)], capture_output=True, text=True)
+    check(done.returncode == 0, f"tree.svg: {done}")
+    committed = root / "docs/tree.svg"
+    if os.environ.get("SMELT_RENEW_EXAMPLES"):
+        committed.write_text(picture.read_text())
+
+    def shape(text):
+        return [tag for tag in re.findall(r"<(\w+)", text)], re.sub(r"[\d.,]+", "", drawing(text))
+
+    check(shape(committed.read_text())[0] == shape(picture.read_text())[0] and
+          re.findall(r"<title>[^<]*", committed.read_text())[0] == re.findall(r"<title>[^<]*", picture.read_text())[0],
+          "docs/tree.svg is not what smelt draw makes today; SMELT_RENEW_EXAMPLES=1 draws it anew")
+
+    # The document that a page is made of.
+    done = subprocess.run([smelt, "report", "--machine", "zoo:apple-m1-pro-1x6", "--json"], capture_output=True, text=True)
+    made = json.loads(done.stdout)
+    check(set(made) == {"machine", "origin", "cpus", "hops", "patterns", "thresholds"}, f"--json: {list(made)}")
+    check(made["patterns"]["barrier"]["chosen"] and made["patterns"]["barrier"]["best"] > 0, "--json: no barrier")
+    check(subprocess.run([smelt, "report"], capture_output=True).returncode == 2, "report without a place")
+
     # Names out of files stay text; machines of one CPU and of many have a page too.
     matrix = [[0, 30], [31, 0]]
     evil = '<script>alert(1)</script> "x" \'y\' & </section>'

@@ -206,7 +206,7 @@ TEST_F(ProfileFile, ARefusalSaysToCalibrateWhereNoFileWasNamed) {
 }
 
 TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
-  for (uint32_t version : {1u, 2u, 3u, kProfileVersion + 1}) {
+  for (uint32_t version : {1u, 2u, 3u, 4u, kProfileVersion + 1}) {
     packed.header().version = version;
     expect_refused(load_bytes(packed.bytes), -EINVAL, "format version");
   }
