@@ -12,6 +12,7 @@
 #include "cli/other_figures.h"
 #include "cli/picture_request.h"
 #include "cli/progress_line.h"
+#include "cli/terminal.h"
 #include "discover/machine_file.h"
 #include "measure/calibrate.h"
 #include "measure/simulated_machine.h"
@@ -166,9 +167,8 @@ std::string simulation_text(const Document& document) {
         fmt::format("{}: a message takes {}, {} {}", shown(queue, "distance"), shown(queue, "truth", As::kHundredths),
                     queue["reached"] ? "measured" : "measured at most", shown(queue, "service", As::kHundredths)));
   if (const Document& all = document["all_to_all"]; all["predicted"] > 0)
-    out +=
-        fact("adding up", fmt::format("an all-to-all of {} takes {}, by the measured figures {}", shown(all, "members"),
-                                      shown(all, "measured", As::kTenths), shown(all, "predicted", As::kTenths)));
+    out += fact("adding up",
+                told(all, "an all-to-all of {members} takes {measured|1}, by the measured figures {predicted|1}"));
   return out;
 }
 

@@ -87,7 +87,7 @@ Table winners_table(Document rows) {
     const double predicted = row["predicted"], measured = row["measured"];
     row["times"] = predicted > 0 ? Document(measured / predicted) : Document(nullptr);
   }
-  return {"raced on this machine, ns",
+  return {"raced on this machine, in loops, ns",
           {{"what won", "what"},
            {"predicted", "predicted", As::kTenths},
            {"measured", "measured", As::kTenths},

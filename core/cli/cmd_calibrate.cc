@@ -130,11 +130,8 @@ Document found_document(const Found& found, const WrittenProfile& written) {
 std::string found_text(const Document& document) {
   const std::string unit = document["unit"];
   return fact("machine", shown(document, "machine")) +
-         fact("measured", fmt::format("{} CPUs, {} ordered pairs, {} s ({})", shown(document, "cpus"),
-                                      shown(document, "pairs_measured"), shown(document, "seconds", As::kTenths),
-                                      shown(document, "method"))) +
-         fact("ping-pong", fmt::format("{} ns one way, spread {}", shown(document, "ping_pong", As::kTenths),
-                                       shown(document, "spread", As::kPercent))) +
+         fact("measured", told(document, "{cpus} CPUs, {pairs_measured} ordered pairs, {seconds|1} s ({method})")) +
+         fact("ping-pong", told(document, "{ping_pong|1} ns one way, spread {spread|%}")) +
          table_text(hops_table(document["hops"], unit)) + table_text(classes_table(document["classes"], unit)) +
          queues_text(document) + methods_text(document["methods"]) + other_figures_text(document) +
          table_text(winners_table(document["raced"])) + fact("written", shown(document, "profile")) +
@@ -221,9 +218,13 @@ void mark_conditions(const LoadSeen& seen, Found* found) {
       header.spread > kSpread ||
       std::any_of(classes.begin(), classes.end(), [](const ClassFigures& c) { return c.marks & kMarkUnsteady; });
   header.others = static_cast<float>(seen.others_cpus);
-  header.conditions = (seen.others_cpus >= kOthers ? kBesideOthers : 0) | (seen.stolen >= kStolen ? kTimeStolen : 0) |
-                      (seen.throttled > 0 ? kThrottled : 0) | (unsteady ? kUnsteady : 0) |
-                      (found->ended_early ? kEndedEarly : 0);
+  const auto mark = [&header](ConditionMark one, bool so) { header.conditions |= so ? one : 0u; };
+  header.conditions = 0;
+  mark(kBesideOthers, seen.others_cpus >= kOthers);
+  mark(kTimeStolen, seen.stolen >= kStolen);
+  mark(kThrottled, seen.throttled > 0);
+  mark(kUnsteady, unsteady);
+  mark(kEndedEarly, found->ended_early);
   if (header.conditions)
     found->remarks.push_back(fmt::format("measured {}; calibrate again when the machine is quiet",
                                          conditions_of(header.conditions, header.others)));

@@ -36,12 +36,11 @@ constexpr const char* kFixedOrder =
     "fixed-order: what groups do for results of the same bits everywhere (SMELT_REDUCE_ORDER).\n";
 
 std::string compared_text(const Document& document) {
-  std::string out = fmt::format("{} on {}, {} participants, {} cost model, in {}\n", shown(document, "op"),
-                                shown(document, "machine"), shown(document, "participants"),
-                                shown(document, "cost_model"), shown(document, "unit"));
+  std::string out =
+      told(document, "{op} on {machine}, {participants} participants, {cost_model} cost model, in {unit}\n");
   out += table_text(comparison_table(document));
   const bool barrier = document["op"] == operation_name(Operation::kBarrier);
-  out += fmt::format("  lower bound {}\n", shown(document, "bound", As::kTenths));
+  out += told(document, "  lower bound {bound|1}\n");
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
   out += barrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";
   if (document["op"] == operation_name(Operation::kReduce)) out += kFixedOrder;
@@ -93,8 +92,7 @@ std::string summary_text(const Document& document) {
                       {"beats optimised", "beats_optimised", As::kWhole},
                       {"worst on", "worst_on"}},
                      document["patterns"]}) +
-         fmt::format("cheapest to lower bound: mean {}, worst {} ({})\n", shown(gap, "mean", As::kTenthsPercent),
-                     shown(gap, "worst", As::kTenthsPercent), shown(gap, "worst_on")) +
+         told(gap, "cheapest to lower bound: mean {mean|.1%}, worst {worst|.1%} ({worst_on})\n") +
          "ratio: predicted / cheapest, geometric mean. best on: machines where nothing is cheaper.\n" +
          (first["op"] == operation_name(Operation::kReduce) ? kFixedOrder : "");
 }

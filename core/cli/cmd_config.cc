@@ -35,8 +35,7 @@ Document config_document() {
 std::string config_text(const Document& rows) {
   std::string out;
   for (const Document& row : rows) {
-    out += fmt::format("{}={}  [{}]\n    {}\n", shown(row, "name"), shown(row, "value"), shown(row, "from"),
-                       shown(row, "help"));
+    out += told(row, "{name}={value}  [{from}]\n    {help}\n");
     if (row["range"] == "") continue;
     const std::string unit = row["unit"];
     out += fmt::format("    {} {}{}{}, default {}{}\n", shown(row, "type"), shown(row, "range"),

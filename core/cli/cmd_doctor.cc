@@ -84,7 +84,7 @@ std::vector<std::pair<std::string, Conclusion>> doctor_conclusions(const Documen
 Table doctor_table(const Document& document) {
   Document rows = document["findings"];
   for (Document& row : rows) {
-    row["mark"] = row["severity"];
+    if (row["severity"] != severity_name(Severity::kNote)) row["mark"] = row["severity"];
     row["found"] = one_line(shown(row, "found"));
     for (const char* const member : {"why", "advice"})
       if (row[member].is_null()) row[member] = "";

@@ -178,7 +178,10 @@ Document info_document(const Report& r) {
   out["raced"] = winners_document(r.costs.winners, r.costs.winner_cpus);
   out["methods"] = methods_document(r.costs.curves);
   add_other_figures(out, r.costs.queues, r.costs.all_to_all, r.costs.wait, r.costs.fans, r.costs.distances);
-  out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};
+  out["barrier"] = {{"cpus", r.cpus},
+                    {"pattern", r.barrier.pattern},
+                    {"predicted", r.barrier.predicted},
+                    {"predicted_in_a_loop", r.barrier.steady}};
   out["gomp_library"] = r.shim.empty() ? Document(nullptr) : Document(r.shim);
   out["advice"] = r.advice.empty() ? Document(nullptr) : Document(r.advice);
   return out;
@@ -186,42 +189,39 @@ Document info_document(const Report& r) {
 
 std::string profile_facts(const Document& document) {
   const Document &profile = document["profile"], &quota = document["cpu_quota"];
-  std::string out = fact("caches", fmt::format("L1: {}, L2: {}, last level: {}", shown(document, "l1s"),
-                                               shown(document, "l2s"), shown(document, "llcs")));
+  std::string out = fact("caches", told(document, "L1: {l1s}, L2: {l2s}, last level: {llcs}"));
   out += fact("allowed",
               fmt::format("{}: {}", document["allowed_cpus"].size(), shown(document, "allowed_cpus", As::kCpus)));
   out += fact("quota", quota.is_null() ? "none" : fmt::format("{} CPUs (cgroup)", quota.dump()));
   if (!profile["measured"]) return out + fact("profile", "none: the costs below are a guess from the machine's shape");
-  out += fact("profile", fmt::format("{} ({})", shown(profile, "path"), shown(profile, "source")));
-  out += fact("measured",
-              fmt::format("{}, {}; {} of {} pairs; {}", shown(profile, "created"), age_text(profile["age_seconds"]),
-                          shown(profile, "pairs_measured"), shown(profile, "pairs"), shown(profile, "method")));
+  out += fact("profile", told(profile, "{path} ({source})"));
+  out += fact("measured", shown(profile, "created") + ", " + age_text(profile["age_seconds"]) +
+                              told(profile, "; {pairs_measured} of {pairs} pairs; {method}"));
   if (!profile["conditions"].empty())
-    out += fact("beware", fmt::format("it was measured {}: calibrate again when the machine is quiet",
-                                      shown(profile, "conditions")));
-  return out + fact("ping-pong", fmt::format("{} ns one way, spread {}", shown(profile, "ping_pong", As::kTenths),
-                                             shown(profile, "spread", As::kPercent)));
+    out += fact("beware", told(profile, "it was measured {conditions}: calibrate again when the machine is quiet"));
+  return out + fact("ping-pong", told(profile, "{ping_pong|1} ns one way, spread {spread|%}"));
 }
 
 std::string info_text(const Document& document) {
   std::string out = fact("machine", one_line(shown(document, "machine")));
-  out += fact("CPUs", fmt::format("{} (cores: {}, last-level caches: {}, NUMA nodes: {}, packages: {})",
-                                  shown(document, "pus"), shown(document, "cores"), shown(document, "llcs"),
-                                  shown(document, "numa_nodes"), shown(document, "packages")));
+  out +=
+      fact("CPUs",
+           told(document,
+                "{pus} (cores: {cores}, last-level caches: {llcs}, NUMA nodes: {numa_nodes}, packages: {packages})"));
   if (document.contains("profile")) {
     out += profile_facts(document);
   } else {
-    out += fact("costs", fmt::format("{}: {}", shown(document, "kind"), shown(document, "origin")));
+    out += fact("costs", told(document, "{kind}: {origin}"));
     for (const Document& source : document["sources"]) out += fact("about", one_line(source));
   }
   const std::string unit = document["unit"];
   out += table_text(hops_table(document["hops"], unit)) + table_text(classes_table(document["classes"], unit)) +
          table_text(winners_table(document["raced"])) + methods_text(document["methods"]) + queues_text(document) +
          other_figures_text(document);
-  const Document &barrier = document["barrier"], &library = document["gomp_library"];
-  out +=
-      fact("barrier", fmt::format("{} for CPUs {}: {} {} predicted", shown(barrier, "pattern"),
-                                  shown(barrier, "cpus", As::kCpus), shown(barrier, "predicted", As::kTenths), unit));
+  const Document& library = document["gomp_library"];
+  out += fact("barrier", told(document,
+                              "{barrier.pattern} for CPUs {barrier.cpus|cpus}: {barrier.predicted|1} {unit} "
+                              "predicted, {barrier.predicted_in_a_loop|1} in a loop"));
   out += fact("OpenMP shim", library.is_null() ? fmt::format("{} not found; was it built and installed?", kShimName)
                                                : library.get<std::string>());
   if (!document["advice"].is_null()) out += fact("advice", shown(document, "advice"));
@@ -257,7 +257,7 @@ void add_info(CLI::App& app, Action& chosen) {
       ->needs(rails);
   verb->footer(
       "Example:\n  smelt info\n  smelt info --thresholds\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'\n"
-      "  smelt info --machine zoo:list");
+      "  smelt info --machine zoo:list\nSmelt's words (hop, fan, canary, shelf ...): docs/glossary.md");
   verb->callback([arguments, &chosen] {
     chosen = [arguments] {
       if (arguments->machine == kZooList) return put_zoo_list(arguments->json);

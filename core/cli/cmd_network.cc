@@ -209,10 +209,9 @@ Document networks_change(const NetworkProfile& a, const NetworkProfile& b) {
 std::string networks_change_text(const Document& document) {
   const Document &a = document["a"], &b = document["b"];
   std::string out;
-  if (a["library"] != b["library"])
-    out += fact("library", fmt::format("{} and {}", shown(a, "library"), shown(b, "library")));
+  if (a["library"] != b["library"]) out += fact("library", told(document, "{a.library} and {b.library}"));
   if (a["peer_class"] != b["peer_class"])
-    out += fact("peers", fmt::format("of classes {} and {}", shown(a, "peer_class"), shown(b, "peer_class")));
+    out += fact("peers", told(document, "of classes {a.peer_class} and {b.peer_class}"));
   const auto limit = [](const Document& rail) {
     const Document& from = rail["rendezvous_from"];
     return from.is_null() ? "never" : from == 0 ? "always" : bytes_text(from);

@@ -102,11 +102,7 @@ int diff_profiles(const ProfileArguments& arguments) {
 void add_profile(CLI::App& app, Action& chosen) {
   CLI::App* verb =
       app.add_subcommand("profile", "Export, import, verify and compare profiles, for fleets of equal machines");
-  verb->require_subcommand(0, 1);
-  verb->callback([verb] {
-    if (verb->get_subcommands().empty())
-      throw UserError("smelt profile: export, import, verify or diff? see 'smelt profile --help'");
-  });
+  verb->require_subcommand(1);
   auto arguments = std::make_shared<ProfileArguments>();
   const auto does = [&chosen, arguments](CLI::App* action, const char* example, int (*work)(const ProfileArguments&)) {
     action->footer(std::string("Example:\n  smelt profile ") + example);

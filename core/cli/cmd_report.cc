@@ -74,7 +74,7 @@ int run_report(const ReportArguments& arguments) {
   page.footer = "Made by smelt " SMELT_VERSION;
   // A machine of the zoo is always the same, and so is its report.
   if (machine.here) page.footer += fmt::format(", {:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
-  page.footer += ".";
+  page.footer += ". Its words are explained in docs/glossary.md.";
   const int code = interrupt.finish("the report has the best patterns found so far");
   if (arguments.json) put(document_text(subject.document));
   if (!arguments.output.empty()) write_file(arguments.output, html_page(page));

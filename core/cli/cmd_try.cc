@@ -240,11 +240,8 @@ std::string trial_text(const Trial& trial, const Verdict& verdict, double second
   return out;
 }
 
-// Microseconds: more digits would be noise.
-double as_told(double value) { return std::round(value * 1e6) / 1e6; }
-
 Document times_json(const RunTimes& times) {
-  return {{"wall_s", as_told(times.wall_s)}, {"user_s", as_told(times.user_s)}, {"system_s", as_told(times.system_s)}};
+  return {{"wall_s", times.wall_s}, {"user_s", times.user_s}, {"system_s", times.system_s}};
 }
 
 Document trial_json(const TryArguments& arguments, const Trial& trial, const Verdict& verdict, double seconds) {
@@ -253,7 +250,7 @@ Document trial_json(const TryArguments& arguments, const Trial& trial, const Ver
     pairs.push_back({{"stock", times_json(pair.stock)},
                      {"smelt", times_json(pair.smelt)},
                      {"stock_first", pair.stock_first},
-                     {"ratio", as_told(pair.ratio())}});
+                     {"ratio", pair.ratio()}});
   const RatioFound found = ratio_of(trial.pairs);
   const Circumstances& seen = trial.seen;
   return {{"command", arguments.command},
@@ -261,12 +258,12 @@ Document trial_json(const TryArguments& arguments, const Trial& trial, const Ver
           {"text", verdict.text},
           {"notes", verdict.reasons},
           {"ratio",
-           {{"median", as_told(found.median)},
-            {"quartiles", {as_told(found.lower_quartile), as_told(found.upper_quartile)}},
-            {"interval", {as_told(found.interval.low), as_told(found.interval.high)}},
-            {"confidence", as_told(found.interval.confidence)}}},
+           {{"median", found.median},
+            {"quartiles", {found.lower_quartile, found.upper_quartile}},
+            {"interval", {found.interval.low, found.interval.high}},
+            {"confidence", found.interval.confidence}}},
           {"pairs", pairs},
-          {"seconds", as_told(seconds)},
+          {"seconds", seconds},
           {"interrupted", trial.ending == Ending::kInterrupted},
           {"output",
            {{"bytes", trial.stock.output.bytes},
@@ -281,10 +278,10 @@ Document trial_json(const TryArguments& arguments, const Trial& trial, const Ver
             {"ranks", seen.ranks}}},
           {"machine",
            {{"cpus", seen.cpus},
-            {"busy_with_others", as_told(seen.others_cpus)},
-            {"stolen", as_told(seen.stolen)},
+            {"busy_with_others", seen.others_cpus},
+            {"stolen", seen.stolen},
             {"throttled", seen.throttled},
-            {"launcher_s", as_told(seen.launcher_s)}}}};
+            {"launcher_s", seen.launcher_s}}}};
 }
 
 // What there is to say of a program that does not run to its end; "" for all others.

@@ -52,14 +52,10 @@ const CLI::Option* option_named(const CLI::App& verb, const std::string& word) {
 
 void add_values(const CLI::Option& option, Candidates& out) {
   const std::string type = option.get_type_name();
-  const size_t open = type.find('{'), close = type.rfind('}');
-  if (open != std::string::npos && close != std::string::npos) {
-    for (size_t at = open + 1; at <= close;) {
-      const size_t end = type.find_first_of(",}", at);
-      out.add(type.substr(at, end - at), "");
-      at = end + 1;
-    }
-  } else if (type == "MACHINE") {
+  const std::vector<std::string> choices = choices_of(option);
+  for (const std::string& choice : choices) out.add(choice, "");
+  if (!choices.empty()) return;
+  if (type == "MACHINE") {
     out.add("this", "the machine that this runs on");
     for (const ZooEntry& entry : zoo()) out.add(std::string("zoo:") + entry.name, "");
     out.add_files();
@@ -79,6 +75,24 @@ void add_options(const CLI::App& verb, Candidates& out) {
 }
 
 }  // namespace
+
+std::vector<std::string> names_of_verbs(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : verbs_of(app)) names.push_back(verb->get_name());
+  return names;
+}
+
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();  // "TEXT:{broadcast,reduce,barrier}"
+  const size_t open = type.find('{'), close = type.rfind('}');
+  std::vector<std::string> choices;
+  for (size_t at = open + 1; open != std::string::npos && close != std::string::npos && at <= close;) {
+    const size_t end = type.find_first_of(",}", at);
+    choices.push_back(type.substr(at, end - at));
+    at = end + 1;
+  }
+  return choices;
+}
 
 std::string completions(const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty()) return "";

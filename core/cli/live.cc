@@ -126,13 +126,10 @@ Table live_table(const Document& document) {
 }
 
 std::string live_text(const Document& document) {
-  std::string out = fmt::format("{} on CPUs {} of this machine; a hop: {} ns in the profile, {} ns now\n",
-                                shown(document, "op"), shown(document, "cpus", As::kCpus),
-                                shown(document, "hop", As::kTenths), shown(document, "hop_now", As::kTenths));
+  std::string out = told(
+      document, "{op} on CPUs {cpus|cpus} of this machine; a hop: {hop|1} ns in the profile, {hop_now|1} ns now\n");
   out += table_text(live_table(document));
-  out += fmt::format("rank correlation (Spearman) {}, mean error {}, worst {}\n",
-                     shown(document, "spearman", As::kHundredths), shown(document, "mean_error", As::kPercent),
-                     shown(document, "worst_error", As::kPercent));
+  out += told(document, "rank correlation (Spearman) {spearman|2}, mean error {mean_error|%}, worst {worst_error|%}\n");
   out += fmt::format(
       "measured: median over {} laps of {} episodes, each right after its ping-pong; within {} counts as equal.\n",
       shown(document["patterns"][0], "laps"), shown(document, "episodes"), shown(document, "tie", As::kPercent));

@@ -121,12 +121,20 @@ void add_verbs(CLI::App& app, Action& chosen, std::vector<std::string>& tail) {
   add_config(app, chosen);
 }
 
-std::string names_of_verbs(const CLI::App& app) {
-  std::string names;
-  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
-  for (const CLI::App* verb : verbs)
-    names += (verb == verbs.front() ? "" : verb == verbs.back() ? " or " : ", ") + verb->get_name();
-  return names;
+// "export, import or diff"
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i) out += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return out;
+}
+
+// What a verb lacks deserves better than the parser's "is required", where it is one of a few words.
+std::string missing_text(const CLI::App& verb, const std::string& otherwise) {
+  std::vector<std::string> words = names_of_verbs(verb);
+  if (words.empty())
+    for (const CLI::Option* option : verb.get_options())
+      if (option->get_required() && option->count() == 0 && words.empty()) words = choices_of(*option);
+  return words.empty() ? otherwise : fmt::format("smelt {}: {}?", verb.get_name(), listed(words));
 }
 
 // Returns the exit code of what the arguments ask for.
@@ -154,7 +162,7 @@ int dispatch(std::vector<std::string> words) {
     words.resize(std::min<size_t>(words.size(), 1));
     words.push_back("--help");
   }
-  if (words.empty()) throw UserError(fmt::format("which command? {}; see 'smelt --help'", names_of_verbs(app)));
+  if (words.empty()) throw UserError(fmt::format("which command? {}; see 'smelt --help'", listed(names_of_verbs(app))));
   check_verb(app, words);
   if (words[0] == "run" ||
       words[0] == "try") {  // behind "--" everything belongs to the program, and the parser must not look at it
@@ -169,8 +177,11 @@ int dispatch(std::vector<std::string> words) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     const auto parsed = app.get_subcommands();
-    throw UserError(fmt::format("{}; see 'smelt {}--help'", one_line(error.what()),
-                                parsed.empty() ? "" : parsed[0]->get_name() + " "));
+    std::string text = one_line(error.what()) + ";";
+    const CLI::App* verb = parsed.empty() ? nullptr : parsed[0];
+    while (verb && !verb->get_subcommands().empty()) verb = verb->get_subcommands()[0];
+    if (verb && dynamic_cast<const CLI::RequiredError*>(&error)) text = missing_text(*verb, text);
+    throw UserError(fmt::format("{} see 'smelt {}--help'", text, parsed.empty() ? "" : parsed[0]->get_name() + " "));
   }
   return chosen();
 }

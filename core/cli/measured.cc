@@ -161,7 +161,7 @@ std::string measured_text(const Document& document, const std::vector<MeasuredFi
   Document rows = document["sets"];
   for (Document& row : rows) row["label"] = label_of(row);
   for (Document all : document["models"]) {
-    all["label"] = fmt::format("all {} sets", shown(all, "sets"));
+    all["label"] = told(all, "all {sets} sets");
     all["operation"] = "";
     all["chosen"] = "worst " + shown(all, "worst_chosen_over_best", As::kHundredths);
     rows.push_back(std::move(all));

@@ -61,8 +61,8 @@ std::string queues_text(const Document& document) {
                             queue["pairs"].back().dump(), shown(queue, "residual", As::kPercent)));
   }
   if (!document["all_to_all"].is_null())
-    out += fact("adding up", fmt::format("a small all-to-all took {} times what these figures make of it",
-                                         shown(document, "all_to_all", As::kHundredths)));
+    out +=
+        fact("adding up", told(document, "a small all-to-all took {all_to_all|2} times what these figures make of it"));
   return out;
 }
 

@@ -48,14 +48,10 @@ Document change_document(const ProfileChange& change, const ProfileImage& a, con
 
 std::string change_text(const Document& document) {
   std::string out;
-  for (const char* const letter : {"a", "b"}) {
-    const Document& one = document[letter];
-    out += fact(*letter == 'a' ? "A" : "B",
-                fmt::format("{}: {}, {}", shown(one, "file"), shown(one, "date"), one_line(shown(one, "machine"))));
-  }
+  out += fact("A", one_line(told(document, "{a.file}: {a.date}, {a.machine}")));
+  out += fact("B", one_line(told(document, "{b.file}: {b.date}, {b.machine}")));
   if (document["a"]["fingerprint"] != document["b"]["fingerprint"])
-    out += fact("machines", fmt::format("{} and {}: not alike", shown(document["a"], "fingerprint"),
-                                        shown(document["b"], "fingerprint")));
+    out += fact("machines", told(document, "{a.fingerprint} and {b.fingerprint}: not alike"));
   out += fact("CPUs", fmt::format("{} in both: {}", document["cpus"].size(), shown(document, "cpus", As::kCpus)));
   if (!document["only_a"].empty()) out += fact("only in A", shown(document, "only_a", As::kCpus));
   if (!document["only_b"].empty()) out += fact("only in B", shown(document, "only_b", As::kCpus));
@@ -76,13 +72,11 @@ std::string change_text(const Document& document) {
       table.columns.push_back({kTitles[m], kMatrixNames[m], As::kHundredths});
     out += table_text(table);
     const Document& farthest = document["farthest"];
-    out += fact("changed",
-                fmt::format("{} of {} pairs by more than {}{}", shown(document, "beyond"), shown(overall, "pairs"),
-                            shown(document, "limit", As::kPercent),
-                            farthest.is_null()
-                                ? ""
-                                : fmt::format("; most, CPU {} to {}: {}", farthest["cpus"][0].dump(),
-                                              farthest["cpus"][1].dump(), shown(farthest, "hop", As::kHundredths))));
+    out += fact("changed", told(document, "{beyond} of {overall.pairs} pairs by more than {limit|%}") +
+                               (farthest.is_null() ? ""
+                                                   : fmt::format("; most, CPU {} to {}: {}", farthest["cpus"][0].dump(),
+                                                                 farthest["cpus"][1].dump(),
+                                                                 shown(farthest, "hop", As::kHundredths))));
   }
   for (const Document& w : document["winners"]) {
     const auto pattern = [&w](const char* letter) { return w[letter].is_null() ? "none" : shown(w, letter); };

@@ -29,9 +29,8 @@ std::string live_part(ReportSubject& subject, Operation op) {
       fmt::format("{} on CPUs {}, in hops: {} ns in the profile, {} ns now", operation_name(op),
                   cpu_ranges(subject.cpus), shown(live, "hop", As::kTenths), shown(live, "hop_now", As::kTenths));
   return table_html(table) +
-         html::note(fmt::format("Rank correlation (Spearman) {}, mean error {}, worst {}.",
-                                shown(live, "spearman", As::kHundredths), shown(live, "mean_error", As::kPercent),
-                                shown(live, "worst_error", As::kPercent)));
+         html::note(
+             told(live, "Rank correlation (Spearman) {spearman|2}, mean error {mean_error|%}, worst {worst_error|%}."));
 }
 
 // What the program prints, or why there is nothing.

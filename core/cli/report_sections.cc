@@ -134,7 +134,7 @@ std::string conclusion_section(const ReportSubject& subject) {
     if (hops.size() > 1)
       one += fmt::format(", and {:.1f} times as long to one of {}",
                          far["median"].get<double>() / near["median"].get<double>(),
-                         shown(far, "distance").starts_with("other") ? "an" + std::string(" ") + shown(far, "distance")
+                         shown(far, "distance").starts_with("other") ? "an" + shown(far, "distance")
                                                                      : "the " + shown(far, "distance"));
     sentences.push_back(one + ".");
   }
@@ -142,8 +142,11 @@ std::string conclusion_section(const ReportSubject& subject) {
     for (const auto& [op, compared] : document["patterns"].items()) {
       std::string one = fmt::format("The cheapest {} of the {} CPUs is {}: {} {}", op, shown(compared, "participants"),
                                     shown(compared, "chosen"), shown(compared, "best", As::kTenths), unit);
-      if (const double bound = compared["bound"]; bound > 0)
-        one += fmt::format(", {:.2f} times what nothing can go below", compared["best"].get<double>() / bound);
+      if (const double bound = compared["bound"]; bound > 0) {
+        constexpr double kAsGood = 1.005;
+        const double times = compared["best"].get<double>() / bound;
+        one += times < kAsGood ? ", and nothing can take less" : fmt::format(", {:.2f} times the lower bound", times);
+      }
       sentences.push_back(one + ".");
     }
   if (document.contains("doctor"))
@@ -312,9 +315,10 @@ std::string thresholds_section(ReportSubject& subject) {
   const MachineFile& machine = subject.machine;
   const Document& document = subject.document["thresholds"] =
       thresholds_document(machine, situation_of(subject.cpus.size(), 0, machine.here));
-  std::string out = html::paragraph(fmt::format(
-      "At which size, time or count one way of doing something hands over to the next, for {} participants, and why.",
-      shown(document, "participants")));
+  std::string out = html::paragraph(
+      told(document,
+           "At which size, time or count one way of doing something hands over to the next, for {participants} "
+           "participants, and why."));
   if (machine.curves.empty())
     out += html::note(
         "There are no curves here: nobody measured the methods on this machine, so sizes are typical "

@@ -120,7 +120,7 @@ Table thresholds_table(const Document& document, bool of_machine) {
   Document rows = Document::array();
   for (Document row : document["thresholds"]) {
     if (row["of_machine"] != of_machine) continue;
-    if (!row["setting"].is_null()) row["name"] = fmt::format("{} ({})", shown(row, "name"), shown(row, "setting"));
+    if (!row["setting"].is_null()) row["name"] = told(row, "{name} ({setting})");
     row["shown"] = value_text(row);
     if (const std::string strict = strict_text(row); !strict.empty())
       row["reason"] = shown(row, "reason") + "; " + strict;

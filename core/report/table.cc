@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "draw/picture.h"
 #include "report/html.h"
@@ -61,6 +62,29 @@ std::string shown(const Document& row, const std::string& member, As form) {
     case As::kCpus: return cpu_ranges(found->get<std::vector<uint32_t>>());
   }
   return "";
+}
+
+std::string told(const Document& document, std::string_view words) {
+  constexpr std::pair<std::string_view, As> kForms[] = {
+      {"", As::kText},         {"0", As::kWhole},   {"1", As::kTenths},          {"2", As::kHundredths},
+      {"3", As::kThousandths}, {"%", As::kPercent}, {".1%", As::kTenthsPercent}, {"cpus", As::kCpus}};
+  std::string out;
+  for (size_t at = 0; at < words.size();) {
+    const size_t open = std::min(words.find('{', at), words.size()), close = words.find('}', open);
+    out += words.substr(at, open - at);
+    if (close == std::string_view::npos) return out;
+    std::string_view name = words.substr(open + 1, close - open - 1), form;
+    if (const size_t bar = name.find('|'); bar != std::string_view::npos)
+      form = name.substr(bar + 1), name = name.substr(0, bar);
+    const Document* in = &document;
+    for (size_t dot; (dot = name.find('.')) != std::string_view::npos; name.remove_prefix(dot + 1))
+      in = &in->at(std::string(name.substr(0, dot)));
+    out += shown(*in, std::string(name), std::find_if(std::begin(kForms), std::end(kForms), [&](const auto& one) {
+                                           return one.first == form;
+                                         })->second);
+    at = close + 1;
+  }
+  return out;
 }
 
 std::string table_text(const Table& table) {

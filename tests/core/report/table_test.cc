@@ -52,6 +52,13 @@ TEST(Table, EveryFormOfAValue) {
   EXPECT_EQ(shown(row, "missing", As::kTenths), "-");
 }
 
+TEST(Table, SentencesNameMembers) {
+  const Document document = {{"pairs", 2}, {"share", 0.125}, {"a", {{"name", "x"}, {"cpus", {0, 1, 2}}}}};
+  EXPECT_EQ(told(document, "{pairs} pairs, {share|%} or {share|2}, {a.name} on {a.cpus|cpus}{none}"),
+            "2 pairs, 12 % or 0.12, x on 0-2-");
+  EXPECT_EQ(told(document, "no member {"), "no member ");
+}
+
 TEST(Document, FloatsHaveTheDigitsOfAFloat) {
   const Document document = {{"hop", double{208.33f}}, {"list", {double{0.1f}, 1e300}}, {"whole", 12345678901}};
   EXPECT_EQ(document_text(document, -1), "{\"hop\":208.33,\"list\":[0.1,1e+300],\"whole\":12345678901}\n");
