@@ -1,4 +1,5 @@
-// Pictures for programs. Documented in smelt.1, under smelt tree and smelt draw; docs/model.md says how to price the first.
+// Pictures for programs. Documented in smelt.1, under smelt tree and smelt draw; docs/model.md says how to price the
+// first.
 #include <nlohmann/json.hpp>
 
 #include "draw/charts.h"

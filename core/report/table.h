@@ -43,8 +43,8 @@ struct Table {
 // One value as a table shows it; "-" where it is null or missing.
 std::string shown(const Document& row, const std::string& member, As form = As::kText);
 
-// A sentence with members in braces: "{pairs} pairs, {spread|%}, of {a.machine}, {cpus|cpus}". Behind the bar stands the
-// form: 0 to 3 digits behind the point, % and .1%, cpus.
+// A sentence with members in braces: "{pairs} pairs, {spread|%}, of {a.machine}". Behind the bar stands how:
+// 0 to 3 digits behind the point, % and .1%, cpus.
 std::string told(const Document& document, std::string_view words);
 
 std::string table_text(const Table& table);  // "" where there are no rows, as the next

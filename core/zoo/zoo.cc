@@ -29,7 +29,8 @@ const ZooEntry* nearest_in_zoo(const std::string& words) {
   const ZooEntry* nearest = nullptr;
   uint32_t fewest = most_typing_errors(words.c_str()) + 1;
   for (const ZooEntry& entry : kZoo)
-    if (const uint32_t edits = edit_distance(words.c_str(), entry.name); edits < fewest) nearest = &entry, fewest = edits;
+    if (const uint32_t edits = edit_distance(words.c_str(), entry.name); edits < fewest)
+      nearest = &entry, fewest = edits;
   return nearest;
 }
 
