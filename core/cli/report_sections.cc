@@ -140,12 +140,14 @@ std::string conclusion_section(const ReportSubject& subject) {
   }
   if (document.contains("patterns"))
     for (const auto& [op, compared] : document["patterns"].items()) {
-      std::string one = fmt::format("The cheapest {} of the {} CPUs is {}: {} {}", op, shown(compared, "participants"),
-                                    shown(compared, "chosen"), shown(compared, "best", As::kTenths), unit);
+      std::string one = fmt::format(
+          "The cheapest {} of the {} CPUs is {}: {} {}", op == operation_name(Operation::kReduce) ? "reduction" : op,
+          shown(compared, "participants"), shown(compared, "chosen"), shown(compared, "best", As::kTenths), unit);
       if (const double bound = compared["bound"]; bound > 0) {
         constexpr double kAsGood = 1.005;
         const double times = compared["best"].get<double>() / bound;
-        one += times < kAsGood ? ", and nothing can take less" : fmt::format(", {:.2f} times the lower bound", times);
+        one += times < kAsGood ? ", within 0.5 % of the lower bound"
+                               : fmt::format(", {:.2f} times the lower bound", times);
       }
       sentences.push_back(one + ".");
     }
