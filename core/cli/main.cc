@@ -134,7 +134,7 @@ std::string missing_text(const CLI::App& verb, const std::string& otherwise) {
   if (words.empty())
     for (const CLI::Option* option : verb.get_options())
       if (option->get_required() && option->count() == 0 && words.empty()) words = choices_of(*option);
-  return words.empty() ? otherwise : fmt::format("smelt {}: {}?", verb.get_name(), listed(words));
+  return words.empty() ? otherwise : fmt::format("{}: {}?", verb.get_name(), listed(words));
 }
 
 // Returns the exit code of what the arguments ask for.

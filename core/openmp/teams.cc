@@ -43,10 +43,12 @@ void describe_profile(char* text, size_t bytes) {
   const int64_t minutes = std::max<int64_t>(0, std::time(nullptr) - loaded.header.created) / 60;
   const char* unit = minutes < 120 ? "min" : minutes < 48 * 60 ? "h" : "days";
   const int64_t age = minutes < 120 ? minutes : minutes < 48 * 60 ? minutes / 60 : minutes / 1440;
-  char conditions[160];
-  conditions_text(loaded.header.conditions, conditions, sizeof conditions);
-  std::snprintf(text, bytes, "profile %s (%lld %s old%s%s)", loaded.path, static_cast<long long>(age), unit,
-                conditions[0] ? ", measured " : "", conditions);
+  std::snprintf(text, bytes, "profile %s (%lld %s old)", loaded.path, static_cast<long long>(age), unit);
+  if (loaded.header.conditions == 0) return;
+  size_t used = std::strlen(text);
+  std::snprintf(text + used, bytes - used, " measured ");
+  used = std::strlen(text);
+  conditions_text(loaded.header.conditions, text + used, bytes - used);
 }
 
 // " (57 ns predicted)", or nothing.

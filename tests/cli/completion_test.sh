@@ -2,12 +2,13 @@
 # The completion of the command line, typed into bash, zsh and fish themselves; a shell that is not here is left out.
 #
 #   completion_test.sh SMELT SOURCE_ROOT
-smelt=$1 scripts=$2/contrib/completion
+smelt=$(realpath "$1") scripts=$2/contrib/completion
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/bin" "$scratch/files"
 ln -s "$smelt" "$scratch/bin/smelt"
 touch "$scratch/files/node7.json"
+ln -s "$scripts/smelt.zsh" "$scratch/_smelt"  # the name that zsh looks for
 cd "$scratch/files" || exit 1
 export PATH=$scratch/bin:$PATH HOME=$scratch XDG_CACHE_HOME=$scratch
 failed=0
@@ -46,7 +47,7 @@ in_zsh() {
   zsh -f -c '
     zmodload zsh/zpty
     zpty shell zsh -f -i
-    zpty -w shell "PS1=\"> \" fpath=('"$scripts"' \$fpath); autoload -Uz compinit; compinit -D -u; print READY-"
+    zpty -w shell "PS1=\"> \" fpath=('"$scratch"' \$fpath); autoload -Uz compinit; compinit -D -u; print READY-"
     said= part=
     while zpty -r shell part; do said+=$part; [[ $said == *$'"'\\n'"'READY-* ]] && break; done
     zpty -w -n shell "$1"$'"'\\t'"'

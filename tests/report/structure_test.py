@@ -96,9 +96,12 @@ def check_gaps(page, machine):
                               capture_output=True, text=True)
         gap = {row["pattern"]: 100 * row["gap"] for row in json.loads(done.stdout)["patterns"]}
         begin = next(i for i, word in enumerate(words) if word.startswith(f"Patterns for a {op},"))
-        rows = [(word, words[i + 3]) for i, word in enumerate(words[begin:begin + 75], begin) if word in gap]
+        # Patterns that cost the same are one row, by the names of some: "pair, all-to-all and 3 more".
+        first = {word: word.split(" and ")[0].split(", ")[0] for word in words[begin:begin + 75]}
+        rows = [(first[word], words[i + 3]) for i, word in enumerate(words[begin:begin + 75], begin)
+                if first[word] in gap]
         told = [(name, float(cell.removesuffix(" %"))) for name, cell in rows if cell.endswith(" %")]
-        check(len(told) > 5, f"{machine}: {op}: {len(told)} patterns above the bound")
+        check(len(told) > 1, f"{machine}: {op}: {len(told)} rows above the bound")
         for name, per_cent in told:
             check(abs(per_cent - gap[name]) < 0.06, f"{machine}: {op} by {name}: {per_cent} % and {gap[name]:.2f} %")
 

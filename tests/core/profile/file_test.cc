@@ -213,7 +213,7 @@ TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
   // Other versions have headers of other sizes.
   packed.header().version = 2;
   expect_refused(load_bytes(packed.bytes.substr(0, sizeof(PackedHeader) - 16)), -EINVAL,
-                 "format version 2, this Smelt reads 4");
+                 "format version 2, this Smelt reads 5");
 }
 
 TEST_F(ProfileFile, OfAnotherByteOrderIsRefused) {

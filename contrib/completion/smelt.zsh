@@ -1,6 +1,6 @@
 #compdef smelt
-# Completion of smelt's command line in zsh: a file of a folder of fpath. The candidates are asked of smelt itself
-# (smelt --complete), so that they cannot be out of date.
+# Completion of smelt's command line in zsh, which finds it under the name _smelt in a folder of fpath. The candidates
+# are asked of smelt itself (smelt --complete), so that they cannot be out of date.
 # Checked (tests/cli/completion_test.sh): by zsh itself.
 
 _smelt() {
