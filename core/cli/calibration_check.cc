@@ -46,7 +46,7 @@ int check_calibration(bool json, bool quiet) {
     throw UserError(
         "this process may use at most one CPU of the profile; let it use two, to check what is between them");
   if (!pairs.empty()) {
-    const StillWorking working(fmt::format("measuring {} pairs", pairs.size()));
+    const StillWorking working(fmt::format("measuring {} pairs", pairs.size()), !quiet);
     recheck(pairs, *hardware_meter());
   }
 

@@ -85,7 +85,11 @@ int sample(const NetworkArguments& arguments) {
                      journal.known()));
   Interruption interruption("interrupted; the profile is as it was");
   interruption.leave_at_once("interrupted; the same command goes on from here, the profile is as it was");
-  Connection peer(arguments);
+  std::optional<Connection> peer;
+  {
+    const StillWorking working("connecting to " + arguments.peer, !arguments.quiet);
+    peer.emplace(arguments);
+  }
   NetworkProfile profile;
   {
     ProgressLine line("sizes", !arguments.quiet);
@@ -93,7 +97,7 @@ int sample(const NetworkArguments& arguments) {
     options.seconds = arguments.seconds;
     options.store = journal.store();
     options.progress = [&line](uint32_t done, uint32_t total) { line.show(done, total); };
-    profile = sample_networks(*peer, options);
+    profile = sample_networks(**peer, options);
   }
   if (arguments.json || !arguments.quiet) show(rails_document(profile), arguments.json, rails_text);
   interruption.ignore();
@@ -138,7 +142,7 @@ int check(const NetworkArguments& arguments) {
   bool changed = false;
   Document rows = Document::array();
   {
-    StillWorking working("connecting to " + arguments.peer);
+    StillWorking working("connecting to " + arguments.peer, !arguments.quiet);
     Connection peer(arguments);
     working.go_on_with("measuring a few sizes of each network");
     for (const RailCheck& one : check_networks(*peer, profile)) {

@@ -58,8 +58,8 @@ void ProgressLine::show(uint64_t done, uint64_t total, double seconds_left, cons
   print();
 }
 
-StillWorking::StillWorking(std::string what) : what_(std::move(what)) {
-  if (::isatty(STDERR_FILENO)) teller_ = std::thread([this] { tell(); });
+StillWorking::StillWorking(std::string what, bool wanted) : what_(std::move(what)) {
+  if (wanted && ::isatty(STDERR_FILENO)) teller_ = std::thread([this] { tell(); });
 }
 
 StillWorking::~StillWorking() {

@@ -34,11 +34,11 @@ class ProgressLine {
 
 std::string duration_text(double seconds);  // "250 ms", "1.5 s", "42 s", "3 min", "2.5 h"
 
-// For work that does not say how far it is: after a second a line says what is done and for how long already. Where
-// standard error is no terminal there is none.
+// For work that does not say how far it is: after a second a line says what is done and for how long already. None
+// unless `wanted` and stderr is a terminal.
 class StillWorking {
  public:
-  explicit StillWorking(std::string what);
+  explicit StillWorking(std::string what, bool wanted = true);
   ~StillWorking();  // erases the line
   StillWorking(const StillWorking&) = delete;
   StillWorking& operator=(const StillWorking&) = delete;
