@@ -66,8 +66,8 @@ std::string shown(const Document& row, const std::string& member, As form) {
 
 std::string told(const Document& document, std::string_view words) {
   constexpr std::pair<std::string_view, As> kForms[] = {
-      {"", As::kText},         {"0", As::kWhole},   {"1", As::kTenths},          {"2", As::kHundredths},
-      {"3", As::kThousandths}, {"%", As::kPercent}, {".1%", As::kTenthsPercent}, {"cpus", As::kCpus}};
+      {"0", As::kWhole},   {"1", As::kTenths},          {"2", As::kHundredths}, {"3", As::kThousandths},
+      {"%", As::kPercent}, {".1%", As::kTenthsPercent}, {"cpus", As::kCpus}};
   std::string out;
   for (size_t at = 0; at < words.size();) {
     const size_t open = std::min(words.find('{', at), words.size()), close = words.find('}', open);
@@ -79,9 +79,10 @@ std::string told(const Document& document, std::string_view words) {
     const Document* in = &document;
     for (size_t dot; (dot = name.find('.')) != std::string_view::npos; name.remove_prefix(dot + 1))
       in = &in->at(std::string(name.substr(0, dot)));
-    out += shown(*in, std::string(name), std::find_if(std::begin(kForms), std::end(kForms), [&](const auto& one) {
-                                           return one.first == form;
-                                         })->second);
+    As how = As::kText;
+    for (const auto& [spelt, meant] : kForms)
+      if (form == spelt) how = meant;
+    out += shown(*in, std::string(name), how);
     at = close + 1;
   }
   return out;
