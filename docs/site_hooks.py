@@ -68,3 +68,22 @@ def on_page_markdown(markdown, page, config, files):
         return f"{before}{there}{fragment or ''}{after}"
 
     return LINK.sub(rewritten, markdown)
+
+
+def on_page_content(html, page, config, files):
+    """Every cell knows its column's name: a telephone shows the cells of a row under each other (site.css)."""
+    def table(match):
+        text = match.group(0)
+        names = [re.sub(r"<[^>]*>", "", name).strip() for name in re.findall(r"<th[^>]*>(.*?)</th>", text, re.S)]
+
+        def row(cells):
+            number = iter(range(len(names)))
+            return re.sub(r"<td", lambda cell: named(cell.group(0), next(number, None)), cells.group(0))
+
+        def named(cell, number):
+            name = names[number] if number is not None else ""
+            return f'{cell} data-column="{name}"' if name else cell
+
+        return re.sub(r"<tr>.*?</tr>", row, text, flags=re.S)
+
+    return re.sub(r"<table>.*?</table>", table, html, flags=re.S)

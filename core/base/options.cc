@@ -149,7 +149,8 @@ void warn_of_unknown_names() {
     if (length == 0 || length >= sizeof name) continue;
     std::memcpy(name, *entry, length);
     const Row* nearest = nullptr;
-    uint32_t best = 4;  // further away than three edits is another word
+    constexpr size_t kPrefix = 6;  // which all have in common
+    uint32_t best = most_typing_errors(name + kPrefix) + 1;
     bool known = false;
     for (const Row& row : rows) {
       const uint32_t distance = edit_distance(name, row.name);
@@ -237,6 +238,12 @@ uint32_t edit_distance(const char* a, const char* b) {
     }
   }
   return row[lb];
+}
+
+uint32_t most_typing_errors(const char* word) {
+  constexpr size_t kMost = 4;
+  const size_t by_length = 1 + std::strlen(word) / 3;
+  return static_cast<uint32_t>(by_length < kMost ? by_length : kMost);
 }
 
 }  // namespace smelt

@@ -65,5 +65,7 @@ const char* environment(const char* name);
 
 // Number of single-character edits between two words, for "did you mean".
 uint32_t edit_distance(const char* a, const char* b);
+// With more edits than this, another word than `word` was meant.
+uint32_t most_typing_errors(const char* word);
 
 }  // namespace smelt

@@ -13,6 +13,7 @@
 #include "cli/other_figures.h"
 #include "cli/picture_request.h"
 #include "cli/progress_line.h"
+#include "cli/terminal.h"
 #include "discover/machine_file.h"
 #include "measure/calibrate.h"
 #include "measure/simulated_machine.h"
@@ -22,8 +23,6 @@
 
 namespace smelt {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 SimulatedChange flip_from(const std::string& text, const MachineFile& file) {
   SimulatedChange change;
@@ -107,70 +106,70 @@ std::vector<Row> compare(const Calibration& found, const SimulatedMachine& machi
   return rows;
 }
 
-std::string report_text(const SimulationArguments& arguments, const MachineFile& file, const Calibration& found,
-                        const Costs& truth, const std::vector<Row>& rows, double seconds, double all_seconds) {
-  std::string out =
-      fmt::format("simulated   {}: noise {:g} %, outliers {:g} %, drift {:g} %/s, seed {}\n", one_line(file.name),
-                  arguments.noise_percent, arguments.outliers_percent, arguments.drift_percent, arguments.seed);
-  const size_t n = found.image.n();
-  out += fmt::format(
-      "measured    {} of {} ordered pairs in {} of the machine's time, at most {} at once; one by one all take {}\n",
-      found.image.header.pairs_measured, n * (n - 1), duration_text(seconds), found.at_once,
-      duration_text(all_seconds));
-  out += fmt::format("one hop, {:<15} {:>8} {:>8} {:>9} {:>9} {:>7} {:>8} {:>8}  marks\n",
-                     cost_unit_name(found.image.costs().unit), "pairs", "samples", "truth", "measured", "error",
-                     "worst", "spread");
-  for (const Row& row : rows) {
-    const ClassFigures& c = row.figures;
-    const double worst = row.errors.empty() ? 0 : *std::max_element(row.errors.begin(), row.errors.end());
-    std::string line = fmt::format("  {:<22} {:>8} {:>8} {:>9.1f} {:>9.1f} {:>5.1f} % {:>6.1f} % {:>6.0f} %  {}",
-                                   class_name(c, found.image.classes), c.pairs, c.samples, row.truth, c.hop,
-                                   row.truth > 0 ? (c.hop / row.truth - 1) * 100 : 0, worst * 100, c.spread * 100.0,
-                                   marks_text(c.marks));
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+Document simulation_document(const SimulationArguments& arguments, const MachineFile& file, const Calibration& found,
+                             const Costs& truth, const std::vector<Row>& rows, double seconds, double all_seconds) {
+  Document out = {{"simulated", file.name},
+                  {"noise_percent", arguments.noise_percent},
+                  {"outliers_percent", arguments.outliers_percent},
+                  {"drift_percent", arguments.drift_percent},
+                  {"flip", arguments.flip.empty() ? Document(nullptr) : Document(arguments.flip)},
+                  {"seed", arguments.seed},
+                  {"cpus", found.image.n()},
+                  {"pairs_measured", found.image.header.pairs_measured},
+                  {"at_once", found.at_once},
+                  {"seconds", seconds},
+                  {"seconds_all_pairs", all_seconds},
+                  {"unit", cost_unit_name(found.image.costs().unit)}};
+  Document classes = classes_document(found.image.classes);
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const Row& row = rows[k];
+    classes[k]["truth"] = row.truth;
+    classes[k]["error"] = row.truth > 0 ? row.figures.hop / row.truth - 1 : 0;
+    classes[k]["worst_error"] = row.errors.empty() ? 0 : *std::max_element(row.errors.begin(), row.errors.end());
   }
-  for (const QueueCurves& queue : found.image.queues) {
-    const double is = truth.service[queue.distance];
-    out += fmt::format("queueing    {}: a message takes {:.2f}, {} {:.2f}\n",
-                       distance_name(static_cast<Distance>(queue.distance)), is,
-                       queue.reached ? "measured" : "measured at most", queue.service);
-  }
-  if (found.all_to_all.predicted > 0)
-    out += fmt::format("adding up   an all-to-all of {} takes {:.1f}, by the measured figures {:.1f}\n",
-                       found.all_to_all.members.size(), found.all_to_all.measured, found.all_to_all.predicted);
+  out["classes"] = std::move(classes);
+  out["queues"] = queues_document(found.image.queues);
+  for (Document& queue : out["queues"])
+    for (uint32_t d = 0; d < kDistances; ++d)
+      if (queue["distance"] == kDistanceNames[d]) queue["truth"] = truth.service[d];
+  out["all_to_all"] = {{"members", found.all_to_all.members.size()},
+                       {"measured", found.all_to_all.measured},
+                       {"predicted", found.all_to_all.predicted}};
+  out["remarks"] = found.remarks;
   return out;
 }
 
-Json report_json(const SimulationArguments& arguments, const MachineFile& file, const Calibration& found,
-                 const Costs& truth, const std::vector<Row>& rows, double seconds, double all_seconds) {
-  Json out = {{"simulated", file.name},
-              {"noise_percent", arguments.noise_percent},
-              {"outliers_percent", arguments.outliers_percent},
-              {"drift_percent", arguments.drift_percent},
-              {"flip", arguments.flip.empty() ? Json(nullptr) : Json(arguments.flip)},
-              {"seed", arguments.seed},
-              {"cpus", found.image.n()},
-              {"pairs_measured", found.image.header.pairs_measured},
-              {"at_once", found.at_once},
-              {"seconds", seconds},
-              {"seconds_all_pairs", all_seconds},
-              {"unit", cost_unit_name(found.image.costs().unit)},
-              {"classes", Json::array()}};
-  const auto figures = classes_json(found.image.classes);
-  for (size_t k = 0; k < rows.size(); ++k) {
-    Json row = figures[k];
-    row["truth"] = rows[k].truth;
-    row["error"] = rows[k].truth > 0 ? rows[k].figures.hop / rows[k].truth - 1 : 0;
-    row["worst_error"] = rows[k].errors.empty() ? 0 : *std::max_element(rows[k].errors.begin(), rows[k].errors.end());
-    out["classes"].push_back(std::move(row));
-  }
-  out["queues"] = queues_json(found.image.queues);
-  for (Json& queue : out["queues"])
-    for (uint32_t d = 0; d < kDistances; ++d)
-      if (queue["distance"] == kDistanceNames[d]) queue["truth"] = truth.service[d];
-  out["all_to_all"] = {{"measured", found.all_to_all.measured}, {"predicted", found.all_to_all.predicted}};
-  out["remarks"] = found.remarks;
+std::string simulation_text(const Document& document) {
+  std::string out =
+      fact("simulated",
+           fmt::format("{}: noise {:g} %, outliers {:g} %, drift {:g} %/s, seed {}", one_line(document["simulated"]),
+                       document["noise_percent"].get<double>(), document["outliers_percent"].get<double>(),
+                       document["drift_percent"].get<double>(), shown(document, "seed")));
+  const auto n = document["cpus"].get<size_t>();
+  out +=
+      fact("measured",
+           fmt::format("{} of {} ordered pairs in {} of the machine's time, at most {} at once; one by one all take {}",
+                       shown(document, "pairs_measured"), n * (n - 1), duration_text(document["seconds"]),
+                       shown(document, "at_once"), duration_text(document["seconds_all_pairs"])));
+  out += table_text({"one hop, " + shown(document, "unit"),
+                     {{"class", "class"},
+                      {"pairs", "pairs", As::kWhole},
+                      {"samples", "samples", As::kWhole},
+                      {"truth", "truth", As::kTenths},
+                      {"measured", "hop", As::kTenths},
+                      {"error", "error", As::kTenthsPercent},
+                      {"worst", "worst_error", As::kTenthsPercent},
+                      {"spread", "spread", As::kPercent},
+                      {"marks", "marks"}},
+                     document["classes"]});
+  for (const Document& queue : document["queues"])
+    out += fact(
+        "queueing",
+        fmt::format("{}: a message takes {}, {} {}", shown(queue, "distance"), shown(queue, "truth", As::kHundredths),
+                    queue["reached"] ? "measured" : "measured at most", shown(queue, "service", As::kHundredths)));
+  if (const Document& all = document["all_to_all"]; all["predicted"] > 0)
+    out += fact("adding up",
+                told(all, "an all-to-all of {members} takes {measured|1}, by the measured figures {predicted|1}"));
   return out;
 }
 
@@ -194,15 +193,15 @@ int simulate_calibration(const SimulationArguments& arguments) {
   const std::vector<Row> rows = compare(found, *machine, file);
   WrittenProfile written;
   if (!arguments.output.empty()) written = write_profile(found.image, arguments.output);
-  if (arguments.json) {
-    Json out = report_json(arguments, file, found, machine->truth(), rows, seconds, all_seconds);
-    out["profile"] = written.packed.empty() ? Json(nullptr) : Json(written.packed);
-    put(out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  } else if (!arguments.quiet) {
+  Document out = simulation_document(arguments, file, found, machine->truth(), rows, seconds, all_seconds);
+  out["profile"] = written.packed.empty() ? Document(nullptr) : Document(written.packed);
+  if (!arguments.json)
     for (const std::string& remark : found.remarks) warn(remark);
-    put(report_text(arguments, file, found, machine->truth(), rows, seconds, all_seconds));
-    if (!written.packed.empty()) put(fmt::format("written     {}\n            {}\n", written.packed, written.json));
-  }
+  if (arguments.json || !arguments.quiet)
+    show(out, arguments.json, [&](const Document& document) {
+      return simulation_text(document) +
+             (written.packed.empty() ? "" : fact("written", written.packed) + fact("", written.json));
+    });
   return 0;
 }
 

@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
-#include "draw/picture.h"
 #include "model/distance.h"
 #include "profile/text/rows.h"
 
 namespace smelt {
-
-using Json = nlohmann::ordered_json;
 
 std::string class_name(const ClassFigures& figures, const std::vector<ClassFigures>& all) {
   const std::string name = distance_name(static_cast<Distance>(figures.distance));
@@ -28,68 +24,79 @@ std::string marks_text(uint32_t marks) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string classes_text(const std::vector<ClassFigures>& classes, CostUnit unit) {
-  if (classes.empty()) return "";
-  std::string out = fmt::format("measured, {:<16} {:>8} {:>8} {:>9} {:>8}  marks\n", cost_unit_name(unit), "pairs",
-                                "samples", "median", "spread");
-  for (const ClassFigures& c : classes) {
-    std::string row = fmt::format("  {:<24} {:>8} {:>8} {:>9.1f} {:>6.0f} %  {}", class_name(c, classes), c.pairs,
-                                  c.samples, c.hop, c.spread * 100.0, marks_text(c.marks));
-    row.erase(row.find_last_not_of(' ') + 1);
-    out += row + "\n";
-  }
+Document conditions_document(uint32_t conditions) {
+  Document out = Document::array();
+  for (uint32_t c = 0; c < kConditions; ++c)
+    if (conditions >> c & 1) out.push_back(kConditionNames[c]);
   return out;
 }
 
-nlohmann::ordered_json classes_json(const std::vector<ClassFigures>& classes) {
-  auto out = Json::array();
+std::string conditions_of(uint32_t conditions, float others) {
+  std::string out;
+  for (uint32_t c = 0; c < kConditions; ++c)
+    if (conditions >> c & 1)
+      out += fmt::format("{}{}{}", out.empty() ? "" : ", ", kConditionNames[c],
+                         1u << c == kBesideOthers ? fmt::format(" ({:.1f} CPUs)", others) : "");
+  return out;
+}
+
+Document classes_document(const std::vector<ClassFigures>& classes) {
+  Document out = Document::array();
   for (const ClassFigures& c : classes) {
-    Json row = report_row(c);
-    Json marks = std::move(row["marks"]);  // the last word
-    row.erase("marks");
+    Document row = {{"class", class_name(c, classes)}};
+    Document figures = report_row(c);
+    Document marks = std::move(figures["marks"]);  // the last word
+    figures.erase("marks");
+    row.update(figures);
     row["marks"] = std::move(marks);
     out.push_back(std::move(row));
   }
   return out;
 }
 
-namespace {
-
-// Short enough that no row is longer than 120 columns; the JSON form has all.
-std::string team_text(const std::vector<uint32_t>& cpus) {
-  constexpr size_t kMost = 12;
-  const std::string ranges = cpu_ranges(cpus);
-  return ranges.size() <= kMost ? ranges : fmt::format("{} CPUs", cpus.size());
+Table classes_table(const Document& rows, const std::string& unit) {
+  return {"measured, " + unit,
+          {{"class", "class"},
+           {"pairs", "pairs", As::kWhole},
+           {"samples", "samples", As::kWhole},
+           {"median", "hop", As::kTenths},
+           {"spread", "spread", As::kPercent},
+           {"marks", "marks"}},
+          rows};
 }
 
-}  // namespace
-
-std::string winners_text(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
-  if (winners.empty()) return "";
-  std::string out = fmt::format("{:<46} {:>9} {:>9} {:>8} {:>9} {:>12}\n", "raced on this machine, ns", "predicted",
-                                "measured", "spread", "skewed", "beside a hop");
+Document winners_document(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
+  Document out = Document::array();
   for (size_t w = 0; w < winners.size(); ++w) {
-    const Winner& winner = winners[w];
-    out += fmt::format(
-        "  {:<44} {:>9.1f} {:>9.1f} {:>6.0f} % {:>9} {:>12.1f}\n",
-        fmt::format("{} on {}: {}", kWinnerOperationNames[winner.operation], team_text(cpus[w]), winner.pattern),
-        winner.predicted, winner.measured, winner.spread * 100.0,
-        winner.skewed > 0 ? fmt::format("{:.1f}", winner.skewed) : "-", winner.hop);
-  }
-  return out;
-}
-
-nlohmann::ordered_json winners_json(const std::vector<Winner>& winners,
-                                    const std::vector<std::vector<uint32_t>>& cpus) {
-  auto out = Json::array();
-  for (size_t w = 0; w < winners.size(); ++w) {
-    Json figures = report_row(winners[w]);
-    Json row = {{"op", figures["operation"]}, {"cpus", cpus[w]}};
+    Document figures = report_row(winners[w]);
+    Document row = {{"op", figures["operation"]}, {"cpus", cpus[w]}};
     figures.erase("operation");
     row.update(figures);
+    if (row["skewed"] == 0) row["skewed"] = nullptr;  // it was not timed so
     out.push_back(std::move(row));
   }
   return out;
+}
+
+Table winners_table(Document rows) {
+  constexpr size_t kMost = 12;  // so that no row is longer than 120 columns
+  for (Document& row : rows) {
+    const std::string cpus = shown(row, "cpus", As::kCpus);
+    row["what"] = fmt::format("{} on {}: {}", row["op"].get<std::string>(),
+                              cpus.size() <= kMost ? cpus : fmt::format("{} CPUs", row["cpus"].size()),
+                              row["pattern"].get<std::string>());
+    const double predicted = row["predicted"], measured = row["measured"];
+    row["times"] = predicted > 0 ? Document(measured / predicted) : Document(nullptr);
+  }
+  return {"raced on this machine, in loops, ns",
+          {{"what won", "what"},
+           {"predicted", "predicted", As::kTenths},
+           {"measured", "measured", As::kTenths},
+           {"times", "times", As::kHundredths},
+           {"spread", "spread", As::kPercent},
+           {"skewed", "skewed", As::kTenths},
+           {"a hop", "hop", As::kTenths}},
+          std::move(rows)};
 }
 
 }  // namespace smelt

@@ -1,13 +1,11 @@
-// What a calibration found out beside the matrices, for people and for programs.
+// What a calibration found out beside the matrices: the classes of pairs, and the winners of its races.
 #pragma once
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <string>
 #include <vector>
 
-#include "model/cost_model.h"
 #include "profile/measured.h"
+#include "report/table.h"
 
 namespace smelt {
 
@@ -15,12 +13,15 @@ namespace smelt {
 std::string class_name(const ClassFigures& figures, const std::vector<ClassFigures>& all);
 std::string marks_text(uint32_t marks);  // "unsteady, wide", "" for none
 
-// A table; "" where there are none.
-std::string classes_text(const std::vector<ClassFigures>& classes, CostUnit unit);
-nlohmann::ordered_json classes_json(const std::vector<ClassFigures>& classes);
+// Of a profile: ["beside other work", "unsteady"], and "beside other work (1.3 CPUs), unsteady".
+Document conditions_document(uint32_t conditions);
+std::string conditions_of(uint32_t conditions, float others);
 
-// Which pattern won for which CPUs; "" where nothing was raced. `cpus` as in MachineFile.
-std::string winners_text(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus);
-nlohmann::ordered_json winners_json(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus);
+Document classes_document(const std::vector<ClassFigures>& classes);
+Table classes_table(const Document& rows, const std::string& unit);
+
+// Which pattern won for which CPUs; `cpus` as in MachineFile.
+Document winners_document(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus);
+Table winners_table(Document rows);
 
 }  // namespace smelt

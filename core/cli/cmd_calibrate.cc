@@ -1,9 +1,9 @@
 // smelt calibrate: measure this machine and put the profile where every process finds it.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 
@@ -19,7 +19,9 @@
 #include "cli/methods.h"
 #include "cli/other_figures.h"
 #include "cli/progress_line.h"
+#include "cli/terminal.h"
 #include "discover/conditions.h"
+#include "discover/cpu_load.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
 #include "measure/fans.h"
@@ -97,51 +99,53 @@ std::string output_path(const CalibrateArguments& arguments) {
   return arguments.system ? shared_profile_path() : default_profile_path();
 }
 
-void report(const CalibrateArguments& arguments, const Found& found, const WrittenProfile& written) {
+Document found_document(const Found& found, const WrittenProfile& written) {
   const ProfileImage& image = found.image;
   const PackedHeader& header = image.header;
-  const auto hops = summarise_hops(image.costs(), image.package, image.core);
   std::vector<std::vector<uint32_t>> cpus;
   for (const Winner& winner : image.winners) cpus.push_back(image.cpus_of(winner));
-  if (arguments.json) {
-    nlohmann::ordered_json out = {{"profile", written.packed},
-                                  {"json", written.json},
-                                  {"machine", header.machine},
-                                  {"cpus", image.n()},
-                                  {"pairs_measured", header.pairs_measured},
-                                  {"resumed_pairs", found.resumed},
-                                  {"method", header.method},
-                                  {"seconds", found.seconds},
-                                  {"ended_early", found.ended_early},
-                                  {"unit", cost_unit_name(image.costs().unit)},
-                                  {"ping_pong", header.one_way_hop},
-                                  {"spread", header.spread},
-                                  {"hops", hops_json(hops)},
-                                  {"classes", classes_json(image.classes)},
-                                  {"queues", queues_json(image.queues)},
-                                  {"all_to_all", header.all_to_all},
-                                  {"methods", methods_json(image.curves)},
-                                  {"raced", winners_json(image.winners, cpus)},
-                                  {"remarks", found.remarks}};
-    add_other_figures(out, image.wait, image.fans, image.distances);
-    put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  } else if (!arguments.quiet) {
+  Document out = {{"profile", written.packed},
+                  {"json", written.json},
+                  {"machine", header.machine},
+                  {"cpus", image.n()},
+                  {"pairs_measured", header.pairs_measured},
+                  {"resumed_pairs", found.resumed},
+                  {"method", header.method},
+                  {"seconds", found.seconds},
+                  {"ended_early", found.ended_early},
+                  {"unit", cost_unit_name(image.costs().unit)},
+                  {"ping_pong", header.one_way_hop},
+                  {"spread", header.spread},
+                  {"conditions", conditions_document(header.conditions)},
+                  {"others_cpus", header.others},
+                  {"hops", hops_document(summarise_hops(image.costs(), image.package, image.core))},
+                  {"classes", classes_document(image.classes)},
+                  {"methods", methods_document(image.curves)},
+                  {"raced", winners_document(image.winners, cpus)},
+                  {"remarks", found.remarks}};
+  add_other_figures(out, image.queues, header.all_to_all, image.wait, image.fans, image.distances);
+  return out;
+}
+
+std::string found_text(const Document& document) {
+  const std::string unit = document["unit"];
+  return fact("machine", shown(document, "machine")) +
+         fact("measured", told(document, "{cpus} CPUs, {pairs_measured} ordered pairs, {seconds|1} s ({method})")) +
+         fact("ping-pong", told(document, "{ping_pong|1} ns one way, spread {spread|%}")) +
+         table_text(hops_table(document["hops"], unit)) + table_text(classes_table(document["classes"], unit)) +
+         queues_text(document) + methods_text(document["methods"]) + other_figures_text(document) +
+         table_text(winners_table(document["raced"])) + fact("written", shown(document, "profile")) +
+         fact("", shown(document, "json"));
+}
+
+void report(const CalibrateArguments& arguments, const Found& found, const WrittenProfile& written) {
+  if (arguments.quiet && !arguments.json) return;
+  if (!arguments.json)
     for (const std::string& remark : found.remarks) warn(remark);
-    put_page(fmt::format("machine     {}\n", header.machine));
-    put_page(fmt::format("measured    {} CPUs, {} ordered pairs, {:.1f} s ({})\n", image.n(), header.pairs_measured,
-                         found.seconds, header.method));
-    put_page(fmt::format("ping-pong   {:.1f} ns one way, spread {:.0f} %\n", double{header.one_way_hop},
-                         header.spread * 100.0));
-    put_page(hops_text(hops, image.costs().unit));
-    put_page(classes_text(image.classes, image.costs().unit));
-    put_page(queues_text(image.queues, header.all_to_all));
-    put_page(methods_text(image.curves));
-    put_page(other_figures_text(image.wait, image.fans, image.distances));
-    put_page(winners_text(image.winners, cpus));
-    put_page(fmt::format("written     {}\n            {}\n", written.packed, written.json));
+  show(found_document(found, written), arguments.json, [&](const Document& document) {
     // A profile that processes will not find by themselves deserves the word that makes them.
-    if (!arguments.output.empty()) put_page(fmt::format("use it      SMELT_PROFILE={}\n", written.packed));
-  }
+    return found_text(document) + (arguments.output.empty() ? "" : fact("use it", "SMELT_PROFILE=" + written.packed));
+  });
 }
 
 // One line, after an interruption.
@@ -158,7 +162,6 @@ std::string how_to_go_on(const Journal& journal) {
 void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
                    CalibrationOptions options, const TimeBudget& time, Found* found) {
   ProgressLine progress("pairs", !arguments.quiet && !arguments.json);
-  options.known = journal.known();
   options.measured = [&journal](const MeasuredPair& pair) { journal.add(pair); };
   options.progress = [&](uint32_t done, uint32_t total, double left) {
     progress.show(done, total, left, time.remark());
@@ -206,31 +209,40 @@ void race_patterns(const CalibrateArguments& arguments, const TimeBudget& time, 
   for (std::string& remark : races.remarks) found->remarks.push_back(std::move(remark));
 }
 
-int run_calibrate(const CalibrateArguments& arguments) {
-  const std::string path = output_path(arguments);
-  const Machine machine = discover_machine();
-  if (!machine.this_machine)
-    throw UserError("only the machine we run on can be measured; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
-  Interruption interruption("interrupted; the profile is as it was");
-  prepare_profile_place(path, arguments.system);
-  Journal journal(path, machine_fingerprint(), arguments.fresh);
+// What the profile says of itself for good.
+void mark_conditions(const LoadSeen& seen, Found* found) {
+  constexpr double kOthers = 0.2, kStolen = 0.02, kSpread = 0.3;
+  PackedHeader& header = found->image.header;
+  const auto& classes = found->image.classes;
+  const bool unsteady =
+      header.spread > kSpread ||
+      std::any_of(classes.begin(), classes.end(), [](const ClassFigures& c) { return c.marks & kMarkUnsteady; });
+  header.others = static_cast<float>(seen.others_cpus);
+  const auto mark = [&header](ConditionMark one, bool so) { header.conditions |= so ? one : 0u; };
+  header.conditions = 0;
+  mark(kBesideOthers, seen.others_cpus >= kOthers);
+  mark(kTimeStolen, seen.stolen >= kStolen);
+  mark(kThrottled, seen.throttled > 0);
+  mark(kUnsteady, unsteady);
+  mark(kEndedEarly, found->ended_early);
+  if (header.conditions)
+    found->remarks.push_back(fmt::format("measured {}; calibrate again when the machine is quiet",
+                                         conditions_of(header.conditions, header.others)));
+}
+
+// All of it. Throws Interrupted while the pairs are measured; afterwards a signal ends the process with `how`.
+Found measure(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
+              const std::vector<MeasuredPair>& known, const TimeBudget& time, Interruption& interruption) {
   Found found;
-  found.resumed = journal.known().size();
-  if (found.resumed > 0 && !arguments.quiet)
-    warn(fmt::format("going on from what an interrupted calibration measured (pairs: {}); --fresh measures all anew",
-                     found.resumed));
-  const std::vector<Finding> conditions = calibration_findings();  // before our own threads are the load
+  found.resumed = known.size();
+  const std::vector<Finding> before = calibration_findings();  // before our own threads are the load
+  const LoadWatch watch(this_system());
   CalibrationOptions options;
   options.all_pairs = arguments.all_pairs;
   options.stop = interruption.asked();
-  const TimeBudget time = budget_time(arguments, machine, options);
-  try {
-    measure_pairs(arguments, machine, journal, options, time, &found);
-  } catch (const Interrupted&) {
-    warn(how_to_go_on(journal));
-    return kExitInterrupted;
-  }
-  for (const Finding& bad : conditions)
+  options.known = known;
+  measure_pairs(arguments, machine, journal, options, time, &found);
+  for (const Finding& bad : before)
     found.remarks.push_back(fmt::format("{}: {}: {}; {}", bad.what, bad.found, bad.why, bad.advice));
   interruption.leave_at_once(how_to_go_on(journal));
   if (!arguments.no_methods) measure_groups(arguments, time, &found);
@@ -243,6 +255,44 @@ int run_calibrate(const CalibrateArguments& arguments) {
         "it took {} where about {} were foreseen, and ended at its limit with what it had; calibrate again when "
         "the machine is quiet, or give it --limit",
         duration_text(found.seconds), duration_text(time.all)));
+  mark_conditions(watch.so_far(), &found);
+  return found;
+}
+
+// Once more, where the first time was a bad one, the time holds another, and the machine is quiet now.
+void measure_again_if_quiet(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
+                            const TimeBudget& time, Interruption& interruption, Found* found) {
+  const auto marks = [](const Found& one) { return std::popcount(one.image.header.conditions); };
+  if (marks(*found) == 0 || time.left() < time.all || any_warning(load_conditions(this_system()))) return;
+  if (!arguments.quiet && !arguments.json)
+    warn(fmt::format("measured {}; the machine is quiet now, so all is measured once more",
+                     conditions_of(found->image.header.conditions, found->image.header.others)));
+  Found again = measure(arguments, machine, journal, {}, time, interruption);
+  if (marks(again) < marks(*found)) *found = std::move(again);
+}
+
+int run_calibrate(const CalibrateArguments& arguments) {
+  const std::string path = output_path(arguments);
+  const Machine machine = discover_machine();
+  if (!machine.this_machine)
+    throw UserError("only the machine we run on can be measured; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
+  Interruption interruption("interrupted; the profile is as it was");
+  prepare_profile_place(path, arguments.system);
+  Journal journal(path, machine_fingerprint(), arguments.fresh);
+  if (!journal.known().empty() && !arguments.quiet)
+    warn(fmt::format("going on from what an interrupted calibration measured (pairs: {}); --fresh measures all anew",
+                     journal.known().size()));
+  CalibrationOptions options;
+  options.all_pairs = arguments.all_pairs;
+  const TimeBudget time = budget_time(arguments, machine, options);
+  Found found;
+  try {
+    found = measure(arguments, machine, journal, journal.known(), time, interruption);
+    measure_again_if_quiet(arguments, machine, journal, time, interruption, &found);
+  } catch (const Interrupted&) {
+    warn(how_to_go_on(journal));
+    return kExitInterrupted;
+  }
   interruption.ignore();  // the rest takes milliseconds
   const WrittenProfile written = write_profile(found.image, path, arguments.system);
   journal.remove();

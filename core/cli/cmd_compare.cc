@@ -1,7 +1,6 @@
 // smelt compare: every pattern on one machine, or on a folder of them.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +13,7 @@
 #include "cli/live.h"
 #include "cli/measured.h"
 #include "cli/picture_options.h"
+#include "cli/progress_line.h"
 #include "cli/subsets.h"
 #include "generate/exact.h"
 #include "profile/text/error.h"
@@ -21,8 +21,6 @@
 
 namespace smelt {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct CompareArguments {
   PictureArguments picture;
@@ -37,48 +35,16 @@ struct CompareArguments {
 constexpr const char* kFixedOrder =
     "fixed-order: what groups do for results of the same bits everywhere (SMELT_REDUCE_ORDER).\n";
 
-double gap_of(double predicted, double bound) { return bound > 0 ? predicted / bound - 1 : 0; }
-
-Json json_of(const Comparison& c) {
-  Json rows = Json::array();
-  for (const ComparedPattern& pattern : c.patterns)
-    rows.push_back({{"pattern", pattern.name},
-                    {"predicted", pattern.predicted},
-                    {"ratio", c.best() > 0 ? pattern.predicted / c.best() : 1},
-                    {"gap", c.has_bound() ? Json(gap_of(pattern.predicted, c.bound)) : Json()}});
-  if (c.op == Operation::kBarrier)
-    for (size_t k = 0; k < c.patterns.size(); ++k) rows[k]["predicted_in_a_loop"] = c.patterns[k].steady;
-  return {{"machine", c.machine},
-          {"op", operation_name(c.op)},
-          {"participants", c.n},
-          {"cost_model", c.cost_model},
-          {"unit", c.unit},
-          {"bound", c.bound},
-          {"exact", c.exact},
-          {"best", c.best()},
-          {"patterns", std::move(rows)}};
-}
-
-std::string text_of(const Comparison& c) {
-  std::string out = fmt::format("{} on {}, {} participants, {} cost model, in {}\n", operation_name(c.op), c.machine,
-                                c.n, c.cost_model, c.unit);
-  const bool barrier = c.op == Operation::kBarrier;
-  out += fmt::format("  {:<18} {:>12} {:>8} {:>9}{}\n", "pattern", "predicted", "ratio", "gap",
-                     barrier ? "    in a loop" : "");
-  std::vector<ComparedPattern> rows = c.patterns;
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const ComparedPattern& a, const ComparedPattern& b) { return a.predicted < b.predicted; });
-  for (const ComparedPattern& row : rows)
-    out += fmt::format("  {:<18} {:>12.1f} {:>8.2f} {:>9}{}\n", row.name, row.predicted,
-                       c.best() > 0 ? row.predicted / c.best() : 1,
-                       c.has_bound() ? fmt::format("{:.1f}%", 100 * gap_of(row.predicted, c.bound)) : "-",
-                       barrier ? fmt::format(" {:>12.1f}", row.steady) : "");
-  out += fmt::format("  lower bound        {:>12.1f}\n", c.bound);
+std::string compared_text(const Document& document) {
+  std::string out =
+      told(document, "{op} on {machine}, {participants} participants, {cost_model} cost model, in {unit}\n");
+  out += table_text(comparison_table(document));
+  const bool barrier = document["op"] == operation_name(Operation::kBarrier);
+  out += told(document, "  lower bound {bound|1}\n");
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
-  out +=
-      c.op == Operation::kBarrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";
-  if (c.op == Operation::kReduce) out += kFixedOrder;
-  if (c.exact) out += "optimised is the optimum of all trees here (exact search).\n";
+  out += barrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";
+  if (document["op"] == operation_name(Operation::kReduce)) out += kFixedOrder;
+  if (document["exact"]) out += "optimised is the optimum of all trees here (exact search).\n";
   return out;
 }
 
@@ -97,40 +63,38 @@ Gap gap_over(const std::vector<Comparison>& all) {
   return gap;
 }
 
-void put_summary(const std::vector<Comparison>& all, bool json) {
-  const std::vector<ComparedOverAll> rows = summarise(all);
+Document summary_document(const std::vector<Comparison>& all) {
+  Document patterns = Document::array(), machines = Document::array();
+  for (const ComparedOverAll& row : summarise(all))
+    patterns.push_back({{"pattern", row.name},
+                        {"mean_ratio", row.mean},
+                        {"worst_ratio", row.worst},
+                        {"worst_on", row.worst_on},
+                        {"best_on", row.best_on},
+                        {"beats_optimised", row.beats_optimised}});
+  for (const Comparison& c : all) machines.push_back(comparison_document(c));
   const Gap gap = gap_over(all);
-  if (json) {
-    Json patterns = Json::array(), machines = Json::array();
-    for (const ComparedOverAll& row : rows)
-      patterns.push_back({{"pattern", row.name},
-                          {"mean_ratio", row.mean},
-                          {"worst_ratio", row.worst},
-                          {"worst_on", row.worst_on},
-                          {"best_on", row.best_on},
-                          {"beats_optimised", row.beats_optimised}});
-    for (const Comparison& c : all) machines.push_back(json_of(c));
-    put(Json{{"machines", all.size()},
-             {"patterns", patterns},
-             {"gap", {{"mean", gap.mean}, {"worst", gap.worst}, {"worst_on", gap.worst_on}}},
-             {"each", machines}}
-            .dump(2) +
-        "\n");
-    return;
-  }
-  const Comparison& first = all.front();
-  std::string out =
-      fmt::format("{} on {} machines, {} cost model\n", operation_name(first.op), all.size(), first.cost_model);
-  out += fmt::format("  {:<18} {:>10} {:>8} {:>9} {:>16}  {}\n", "pattern", "ratio", "worst", "best on",
-                     "beats optimised", "worst on");
-  for (const ComparedOverAll& row : rows)
-    out += fmt::format("  {:<18} {:>10.3f} {:>8.2f} {:>9} {:>16}  {}\n", row.name, row.mean, row.worst, row.best_on,
-                       row.beats_optimised, row.worst_on);
-  out += fmt::format("cheapest to lower bound: mean {:.1f} %, worst {:.1f} % ({})\n", 100 * gap.mean, 100 * gap.worst,
-                     gap.worst_on);
-  out += "ratio: predicted / cheapest, geometric mean. best on: machines where nothing is cheaper.\n";
-  if (first.op == Operation::kReduce) out += kFixedOrder;
-  put_page(out);
+  return {{"machines", all.size()},
+          {"patterns", std::move(patterns)},
+          {"gap", {{"mean", gap.mean}, {"worst", gap.worst}, {"worst_on", gap.worst_on}}},
+          {"each", std::move(machines)}};
+}
+
+std::string summary_text(const Document& document) {
+  const Document &first = document["each"][0], &gap = document["gap"];
+  return fmt::format("{} on {} machines, {} cost model\n", shown(first, "op"), shown(document, "machines"),
+                     shown(first, "cost_model")) +
+         table_text({"pattern",
+                     {{"pattern", "pattern"},
+                      {"ratio", "mean_ratio", As::kThousandths},
+                      {"worst", "worst_ratio", As::kHundredths},
+                      {"best on", "best_on", As::kWhole},
+                      {"beats optimised", "beats_optimised", As::kWhole},
+                      {"worst on", "worst_on"}},
+                     document["patterns"]}) +
+         told(gap, "cheapest to lower bound: mean {mean|.1%}, worst {worst|.1%} ({worst_on})\n") +
+         "ratio: predicted / cheapest, geometric mean. best on: machines where nothing is cheaper.\n" +
+         (first["op"] == operation_name(Operation::kReduce) ? kFixedOrder : "");
 }
 
 // "7-12" or "9". Throws UserError.
@@ -163,37 +127,46 @@ std::vector<std::string> machines_of(const CompareArguments& arguments) {
   return machines;
 }
 
-Json json_of(const SubsetGaps& gaps) {
-  return {{"mean", gaps.mean},
-          {"worst", gaps.worst},
-          {"worst_on", {{"machine", gaps.worst_machine}, {"cpus", gaps.worst_cpus}}},
-          {"optimal", gaps.optimal}};
+Document subsets_document(const SubsetResult& result, const SubsetRequest& request, size_t machines) {
+  Document out = {{"op", operation_name(request.op)},
+                  {"cost_model", request.paper ? "paper" : "overlap"},
+                  {"machines", machines},
+                  {"sets", result.sets},
+                  {"sizes", {request.least, request.most}},
+                  {"seed", request.effort.seed}};
+  const auto add = [&out](const char* name, const SubsetGaps& gaps) {
+    out[name] = {{"mean", gaps.mean},
+                 {"worst", gaps.worst},
+                 {"worst_on", {{"machine", gaps.worst_machine}, {"cpus", gaps.worst_cpus}}},
+                 {"optimal", gaps.optimal}};
+  };
+  add("annealing", result.search), add("adaptive-sorted", result.adaptive);
+  return out;
 }
 
-void put_subsets(const SubsetResult& result, const SubsetRequest& request, size_t machines, bool json) {
-  const std::pair<const char*, const SubsetGaps*> rows[] = {{"annealing", &result.search},
-                                                            {"adaptive-sorted", &result.adaptive}};
-  const char* const model = request.paper ? "paper" : "overlap";
-  if (json) {
-    Json out = {{"op", operation_name(request.op)},
-                {"cost_model", model},
-                {"machines", machines},
-                {"sets", result.sets},
-                {"sizes", {request.least, request.most}},
-                {"seed", request.effort.seed}};
-    for (const auto& [name, gaps] : rows) out[name] = json_of(*gaps);
-    put(out.dump(2) + "\n");
-    return;
+std::string subsets_text(const Document& document) {
+  Document rows = Document::array();
+  for (const char* const name : {"annealing", "adaptive-sorted"}) {
+    Document row = document[name];
+    const Document on = row["worst_on"];
+    row["name"] = name;
+    row["worst_on"] = row["worst"] > 0
+                          ? Document(fmt::format("{}: {}", one_line(on["machine"]), shown(on, "cpus", As::kCpus)))
+                          : Document(nullptr);
+    rows.push_back(std::move(row));
   }
-  put_page(fmt::format("{} among {} sets of {} to {} CPUs of {} machine{}, {} cost model, seed {}\n",
-                       operation_name(request.op), result.sets, request.least, request.most, machines,
-                       machines == 1 ? "" : "s", model, request.effort.seed));
-  put(fmt::format("  {:<18} {:>10} {:>10} {:>10}  {}\n", "above the optimum", "mean", "worst", "optimal", "worst on"));
-  for (const auto& [name, gaps] : rows)
-    put(fmt::format(
-        "  {:<18} {:>9.3f}% {:>9.2f}% {:>10}  {}\n", name, 100 * gaps->mean, 100 * gaps->worst, gaps->optimal,
-        gaps->worst > 0 ? fmt::format("{}: {}", one_line(gaps->worst_machine), cpu_ranges(gaps->worst_cpus)) : "-"));
-  put_page("annealing: pattern optimised without its exact method. optimal: sets where it is the optimum.\n");
+  return fmt::format("{} among {} sets of {} to {} CPUs of {} machine{}, {} cost model, seed {}\n",
+                     shown(document, "op"), shown(document, "sets"), document["sizes"][0].dump(),
+                     document["sizes"][1].dump(), shown(document, "machines"), document["machines"] == 1 ? "" : "s",
+                     shown(document, "cost_model"), shown(document, "seed")) +
+         table_text({"above the optimum",
+                     {{"tree", "name"},
+                      {"mean", "mean", As::kThousandthsPercent},
+                      {"worst", "worst", As::kTenthsPercent},
+                      {"optimal", "optimal", As::kWhole},
+                      {"worst on", "worst_on"}},
+                     std::move(rows)}) +
+         "annealing: pattern optimised without its exact method. optimal: sets where it is the optimum.\n";
 }
 
 int run_subsets(const CompareArguments& arguments) {
@@ -219,6 +192,8 @@ int run_subsets(const CompareArguments& arguments) {
     subsets.paper = request.paper;
     subsets.effort = request.effort;
     const uint32_t before = result.sets;
+    const StillWorking working(
+        fmt::format("searching sets of {} ({} of {})", one_line(machine.name), k + 1, machines.size()));
     compare_subsets(machine, k, subsets, &result);
     used += result.sets > before;
   }
@@ -227,7 +202,7 @@ int run_subsets(const CompareArguments& arguments) {
     throw UserError(fmt::format("--sizes {}: no machine has so many CPUs", arguments.sizes));
   if (result.sets == 0) return code;
   for (SubsetGaps* gaps : {&result.search, &result.adaptive}) gaps->mean /= result.sets;
-  put_subsets(result, subsets, used, arguments.json);
+  show(subsets_document(result, subsets, used), arguments.json, subsets_text);
   return code;
 }
 
@@ -239,7 +214,7 @@ int run_live(const CompareArguments& arguments) {
     throw UserError("--live: only this machine can be timed; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
   constexpr double kUsualSeconds = 2;
   const double seconds = arguments.picture.budget_ms > 0 ? arguments.picture.budget_ms / 1000 : kUsualSeconds;
-  put_live(request.cpus, request.op, seconds, arguments.json);
+  show(time_live(request.cpus, request.op, seconds), arguments.json, live_text);
   return 0;
 }
 
@@ -259,6 +234,8 @@ int run_compare(const CompareArguments& arguments) {
     one.machine = name;
     PictureRequest request;
     const MachineFile machine = read_request(one, interrupt.asked(), &request);
+    const StillWorking working(
+        fmt::format("comparing patterns on {} ({} of {})", one_line(machine.name), all.size() + 1, machines.size()));
     const Picture costs = picture_costs(machine, request);
     int root = -1;
     if (request.root) {
@@ -276,11 +253,9 @@ int run_compare(const CompareArguments& arguments) {
                                            : "'optimised' is the best found so far");
   if (all.empty()) return code;
   if (folder)
-    put_summary(all, arguments.json);
-  else if (arguments.json)
-    put(json_of(all.front()).dump(2) + "\n");
+    show(summary_document(all), arguments.json, summary_text);
   else
-    put_page(text_of(all.front()));
+    show(comparison_document(all.front()), arguments.json, compared_text);
   return code;
 }
 
@@ -290,7 +265,8 @@ void add_compare(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("compare", "All patterns side by side: on a machine, or on a folder of machines");
   auto arguments = std::make_shared<CompareArguments>();
   add_picture_options(*verb, arguments->picture);
-  verb->add_option("--folder", arguments->folder, "all .json and .xml files of a folder, or 'zoo': a summary");
+  verb->add_option("--folder", arguments->folder, "all .json and .xml files of a folder, or 'zoo': a summary")
+      ->type_name("FOLDER");
   verb->add_option(
           "--subsets", arguments->subsets,
           "draw so many sets of CPUs of each machine and say how far annealing, and the paper's tree, are from the "

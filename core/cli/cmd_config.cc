@@ -1,7 +1,6 @@
 // smelt config: every setting, its value and where the value came from. All from options.def.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -15,26 +14,8 @@ const char* scope_word(OptionScope scope) {
   return scope == OptionScope::kThreads ? "threads" : scope == OptionScope::kProcesses ? "processes" : "both";
 }
 
-const char* scope_note(OptionScope scope) {
-  return scope == OptionScope::kThreads ? "; threads only" : scope == OptionScope::kProcesses ? "; MPI ranks only" : "";
-}
-
-std::string config_text() {
-  std::string out;
-  for (uint32_t i = 0; i < option_count(); ++i) {
-    OptionRow row;
-    option_row(i, &row);
-    out += fmt::format("{}={}  [{}]\n", row.name, row.value, row.from);
-    out += fmt::format("    {}\n", row.help);
-    if (row.range[0] != '\0')
-      out += fmt::format("    {} {}{}{}, default {}{}\n", row.type, row.range, row.unit[0] ? " " : "", row.unit,
-                         row.fallback, scope_note(row.scope));
-  }
-  return out;
-}
-
-std::string config_json() {
-  auto rows = nlohmann::ordered_json::array();
+Document config_document() {
+  Document rows = Document::array();
   for (uint32_t i = 0; i < option_count(); ++i) {
     OptionRow row;
     option_row(i, &row);
@@ -48,7 +29,22 @@ std::string config_json() {
                     {"scope", scope_word(row.scope)},
                     {"help", row.help}});
   }
-  return rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return rows;
+}
+
+std::string config_text(const Document& rows) {
+  std::string out;
+  for (const Document& row : rows) {
+    out += told(row, "{name}={value}  [{from}]\n    {help}\n");
+    if (row["range"] == "") continue;
+    const std::string unit = row["unit"];
+    out += fmt::format("    {} {}{}{}, default {}{}\n", shown(row, "type"), shown(row, "range"),
+                       unit.empty() ? "" : " ", unit, shown(row, "default"),
+                       row["scope"] == "threads"     ? "; threads only"
+                       : row["scope"] == "processes" ? "; MPI ranks only"
+                                                     : "");
+  }
+  return out;
 }
 
 }  // namespace
@@ -63,10 +59,7 @@ void add_config(CLI::App& app, Action& chosen) {
       "parameters:\n  mpirun --mca coll_smelt_priority 90 ...");
   verb->callback([json, &chosen] {
     chosen = [json] {
-      if (*json)
-        put(config_json());
-      else
-        put_page(config_text());
+      show(config_document(), *json, config_text);
       return 0;
     };
   });

@@ -1,18 +1,14 @@
 // smelt draw: pictures of a machine's costs and of what is planned on it, as SVG, DOT or text.
 #include <fmt/format.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
-#include <fstream>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/picture_options.h"
+#include "cli/terminal.h"
 #include "cli/zoo_list.h"
 #include "draw/charts.h"
 #include "profile/text/error.h"
@@ -23,13 +19,15 @@ namespace {
 struct DrawArguments {
   PictureArguments picture;
   std::string what, output, cost = "send-receive";
+  bool json = false;
   CLI::Option* output_option = nullptr;
 };
 
-enum class Pen { kTerminal, kText, kSvg, kDot };
+enum class Pen { kTerminal, kText, kSvg, kDot, kJson };
 
 // The file's name says which; without a file it is the terminal's.
 Pen pen_of(const DrawArguments& arguments) {
+  if (arguments.json) return Pen::kJson;
   if (arguments.output_option->count() == 0) return Pen::kTerminal;
   const std::string& file = arguments.output;
   if (file.ends_with(".svg")) return Pen::kSvg;
@@ -55,15 +53,16 @@ std::string today() {
   return ::localtime_r(&now, &local) && std::strftime(text, sizeof text, "%Y-%m-%d", &local) ? text : "";
 }
 
-// Colours for terminals only, and not against the user's wish (no-color.org).
-bool wants_colour() {
-  const char *no = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) && !(no && *no) && terminal && std::strcmp(terminal, "dumb") != 0;
+Document drawn_document(const DrawArguments& arguments, const Picture& picture) {
+  if (arguments.what == "matrix") return matrix_document(picture, kinds_of(arguments.cost));
+  if (arguments.what == "tree") return picture_document(picture);
+  return arguments.what == "schedule" ? rounds_document(picture) : timeline_document(picture);
 }
 
 std::string draw(const DrawArguments& arguments, const Picture& picture, Pen pen) {
+  if (pen == Pen::kJson) return document_text(drawn_document(arguments, picture), -1);
   // A file is read anywhere, a terminal knows its own letters.
-  const TextStyle style = pen == Pen::kText ? TextStyle{} : TextStyle{terminal_takes_utf8(), wants_colour()};
+  const TextStyle style = pen == Pen::kText ? TextStyle{} : TextStyle{terminal_takes_utf8(), takes_colours()};
   if (arguments.what == "matrix") {
     const std::vector<CostKind> kinds = kinds_of(arguments.cost);
     return pen == Pen::kSvg ? matrix_svg(picture, kinds) : matrix_text(picture, kinds, style);
@@ -83,7 +82,7 @@ std::string draw(const DrawArguments& arguments, const Picture& picture, Pen pen
 
 int run_draw(const DrawArguments& arguments) {
   const Pen pen = pen_of(arguments);
-  if (arguments.picture.machine == kZooList) return put_zoo_list(false);
+  if (arguments.picture.machine == kZooList) return put_zoo_list(arguments.json);
   PictureRequest request;
   Interruption interrupt("interrupted");
   const MachineFile machine = read_request(arguments.picture, interrupt.asked(), &request);
@@ -96,7 +95,7 @@ int run_draw(const DrawArguments& arguments) {
   const int code = interrupt.finish("this is the best found so far");
   picture.date = today();
   const std::string drawn = draw(arguments, picture, pen);
-  if (pen == Pen::kTerminal)
+  if (pen == Pen::kTerminal || pen == Pen::kJson)
     put(drawn);
   else
     write_file(arguments.output, drawn);
@@ -118,6 +117,8 @@ void add_draw(CLI::App& app, Action& chosen) {
       verb->add_option("-o,--output", arguments->output,
                        "write FILE.svg, FILE.dot (tree and schedule) or FILE.txt instead of stdout")
           ->type_name("FILE");
+  verb->add_flag("--json", arguments->json, "print what would be drawn, for programs")
+      ->excludes(arguments->output_option);
   add_picture_options(*verb, arguments->picture);
   verb->add_option("--cost", arguments->cost, "which cost a matrix shows")
       ->check(CLI::IsMember({"send-receive", "send", "receive", "hop"}))

@@ -1,7 +1,6 @@
 // smelt env: what smelt run sets for one program, as text that sets it for a shell, a service or a Jupyter kernel.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <string>
@@ -49,9 +48,9 @@ int run_env(const EnvArguments& arguments) {
     put(lines_for(changes, arguments.format));
     return 0;
   }
-  nlohmann::ordered_json variables = nlohmann::ordered_json::object();
+  Document variables = Document::object();
   for (const EnvironmentChange& change : changes) variables[change.name] = change.value.value_or("");
-  put(variables.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  put(document_text(variables));
   return 0;
 }
 

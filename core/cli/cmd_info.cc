@@ -1,10 +1,7 @@
 // smelt info: what is known about the machine, how it is known, and what follows from it.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <ctime>
 #include <memory>
 #include <set>
@@ -18,17 +15,17 @@
 #include "cli/picture_request.h"
 #include "cli/preload.h"
 #include "cli/rails.h"
+#include "cli/terminal.h"
 #include "cli/thresholds.h"
 #include "cli/zoo_list.h"
 #include "discover/machine.h"
 #include "discover/machine_file.h"
 #include "profile/profile.h"
 #include "profile/text/error.h"
+#include "profile/text/rows.h"
 
 namespace smelt {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct InfoArguments {
   std::string machine = "this";
@@ -118,16 +115,11 @@ Report make_report(const std::string& what) {
   return r;
 }
 
-std::string age_text(int64_t created) {
-  const int64_t seconds = std::max<int64_t>(0, std::time(nullptr) - created);
+std::string age_text(int64_t seconds) {
   if (seconds < 120) return fmt::format("{} s old", seconds);
   if (seconds < 2 * 3600) return fmt::format("{} min old", seconds / 60);
   if (seconds < 2 * 86400) return fmt::format("{} h old", seconds / 3600);
   return fmt::format("{} days old", seconds / 86400);
-}
-
-std::string date_text(int64_t created) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(created)));
 }
 
 struct Counts {
@@ -151,82 +143,89 @@ Counts count(const Report& r) {
   return {r.machine.pus.size(), of(&Pu::core), of(&Pu::l1), of(&Pu::l2), of(&Pu::llc), of(&Pu::node), of(&Pu::package)};
 }
 
-std::string info_text(const Report& r) {
+Document info_document(const Report& r) {
   const Counts c = count(r);
-  std::string out = fmt::format("machine     {}\n", r.barrier.machine);
-  out += fmt::format("CPUs        {} (cores: {}, last-level caches: {}, NUMA nodes: {}, packages: {})\n", c.pus,
-                     c.cores, c.llc, c.nodes, c.packages);
-  if (r.this_machine) {
-    out += fmt::format("caches      L1: {}, L2: {}, last level: {}\n", c.l1, c.l2, c.llc);
-    out += fmt::format("allowed     {}: {}\n", r.machine.allowed_cpus().size(), cpu_ranges(r.machine.allowed_cpus()));
-    out +=
-        r.machine.cpu_quota ? fmt::format("quota       {} CPUs (cgroup)\n", r.machine.cpu_quota) : "quota       none\n";
-    if (r.source == ProfileSource::kGuess) {
-      out += "profile     none: the costs below are a guess from the machine's shape\n";
-    } else {
-      out += fmt::format("profile     {} ({})\n", r.path, source_name(r.source));
-      out += fmt::format("measured    {}, {}; {} of {} pairs; {}\n", date_text(r.header.created),
-                         age_text(r.header.created), r.header.pairs_measured,
-                         size_t{r.header.cpus} * (r.header.cpus - 1), r.header.method);
-      out += fmt::format("ping-pong   {:.1f} ns one way, spread {:.0f} %\n", double{r.header.one_way_hop},
-                         r.header.spread * 100.0);
-    }
-  } else {
-    out += fmt::format("costs       {}: {}\n", r.costs.kind, r.barrier.origin);
-    for (const std::string& source : r.costs.sources) out += fmt::format("about       {}\n", one_line(source));
-  }
-  out += hops_text(r.hops, r.costs.unit);
-  out += classes_text(r.costs.classes, r.costs.unit);
-  out += winners_text(r.costs.winners, r.costs.winner_cpus);
-  out += methods_text(r.costs.curves);
-  out += queues_text(r.costs.queues, r.costs.all_to_all);
-  out += other_figures_text(r.costs.wait, r.costs.fans, r.costs.distances);
-  out += fmt::format("barrier     {} for CPUs {}: {:.1f} {} predicted\n", r.barrier.pattern, cpu_ranges(r.cpus),
-                     r.barrier.predicted, cost_unit_name(r.costs.unit));
-  out += fmt::format("OpenMP shim {}\n",
-                     r.shim.empty() ? fmt::format("{} not found; was it built and installed?", kShimName) : r.shim);
-  if (!r.advice.empty()) out += fmt::format("advice      {}\n", r.advice);
-  return out;
-}
-
-std::string info_json(const Report& r) {
-  const Counts c = count(r);
-  Json out = {{"machine", r.costs.name}, {"pus", c.pus},           {"cores", c.cores},    {"llcs", c.llc},
-              {"numa_nodes", c.nodes},   {"packages", c.packages}, {"cpus", r.costs.cpus}};
+  Document out = {{"machine", r.costs.name}, {"pus", c.pus},           {"cores", c.cores},    {"llcs", c.llc},
+                  {"numa_nodes", c.nodes},   {"packages", c.packages}, {"cpus", r.costs.cpus}};
   if (r.this_machine) {
     out["cpu_model"] = r.machine.cpu_model;
     out["l1s"] = c.l1;
     out["l2s"] = c.l2;
     out["virtualised"] = r.machine.virtualised;
     out["allowed_cpus"] = r.machine.allowed_cpus();
-    out["cpu_quota"] = r.machine.cpu_quota ? Json(r.machine.cpu_quota) : Json(nullptr);
-    Json profile = {{"source", source_name(r.source)}, {"measured", r.source != ProfileSource::kGuess}};
+    out["cpu_quota"] = r.machine.cpu_quota ? Document(r.machine.cpu_quota) : Document(nullptr);
+    Document profile = {{"source", source_name(r.source)}, {"measured", r.source != ProfileSource::kGuess}};
     if (r.source != ProfileSource::kGuess)
       profile.update({{"path", r.path},
                       {"created", date_text(r.header.created)},
                       {"age_seconds", std::max<int64_t>(0, std::time(nullptr) - r.header.created)},
                       {"method", r.header.method},
                       {"pairs_measured", r.header.pairs_measured},
+                      {"pairs", size_t{r.header.cpus} * (r.header.cpus - 1)},
                       {"ping_pong", r.header.one_way_hop},
-                      {"spread", r.header.spread}});
+                      {"spread", r.header.spread},
+                      {"conditions", conditions_document(r.header.conditions)},
+                      {"others_cpus", r.header.others}});
     out["profile"] = std::move(profile);
   } else {
     out["kind"] = r.costs.kind;
-    out["origin"] = r.costs.origin;
+    out["origin"] = r.barrier.origin;
     out["sources"] = r.costs.sources;
   }
   out["unit"] = cost_unit_name(r.costs.unit);
-  out["hops"] = hops_json(r.hops);
-  out["classes"] = classes_json(r.costs.classes);
-  out["raced"] = winners_json(r.costs.winners, r.costs.winner_cpus);
-  out["methods"] = methods_json(r.costs.curves);
-  out["queues"] = queues_json(r.costs.queues);
-  out["all_to_all"] = r.costs.all_to_all > 0 ? Json(r.costs.all_to_all) : Json(nullptr);
-  add_other_figures(out, r.costs.wait, r.costs.fans, r.costs.distances);
-  out["barrier"] = {{"cpus", r.cpus}, {"pattern", r.barrier.pattern}, {"predicted", r.barrier.predicted}};
-  out["gomp_library"] = r.shim.empty() ? Json(nullptr) : Json(r.shim);
-  out["advice"] = r.advice.empty() ? Json(nullptr) : Json(r.advice);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  out["hops"] = hops_document(r.hops);
+  out["classes"] = classes_document(r.costs.classes);
+  out["raced"] = winners_document(r.costs.winners, r.costs.winner_cpus);
+  out["methods"] = methods_document(r.costs.curves);
+  add_other_figures(out, r.costs.queues, r.costs.all_to_all, r.costs.wait, r.costs.fans, r.costs.distances);
+  out["barrier"] = {{"cpus", r.cpus},
+                    {"pattern", r.barrier.pattern},
+                    {"predicted", r.barrier.predicted},
+                    {"predicted_in_a_loop", r.barrier.steady}};
+  out["gomp_library"] = r.shim.empty() ? Document(nullptr) : Document(r.shim);
+  out["advice"] = r.advice.empty() ? Document(nullptr) : Document(r.advice);
+  return out;
+}
+
+std::string profile_facts(const Document& document) {
+  const Document &profile = document["profile"], &quota = document["cpu_quota"];
+  std::string out = fact("caches", told(document, "L1: {l1s}, L2: {l2s}, last level: {llcs}"));
+  out += fact("allowed",
+              fmt::format("{}: {}", document["allowed_cpus"].size(), shown(document, "allowed_cpus", As::kCpus)));
+  out += fact("quota", quota.is_null() ? "none" : fmt::format("{} CPUs (cgroup)", quota.dump()));
+  if (!profile["measured"]) return out + fact("profile", "none: the costs below are a guess from the machine's shape");
+  out += fact("profile", told(profile, "{path} ({source})"));
+  out += fact("measured", shown(profile, "created") + ", " + age_text(profile["age_seconds"]) +
+                              told(profile, "; {pairs_measured} of {pairs} pairs; {method}"));
+  if (!profile["conditions"].empty())
+    out += fact("beware", told(profile, "it was measured {conditions}: calibrate again when the machine is quiet"));
+  return out + fact("ping-pong", told(profile, "{ping_pong|1} ns one way, spread {spread|%}"));
+}
+
+std::string info_text(const Document& document) {
+  std::string out = fact("machine", one_line(shown(document, "machine")));
+  out +=
+      fact("CPUs",
+           told(document,
+                "{pus} (cores: {cores}, last-level caches: {llcs}, NUMA nodes: {numa_nodes}, packages: {packages})"));
+  if (document.contains("profile")) {
+    out += profile_facts(document);
+  } else {
+    out += fact("costs", told(document, "{kind}: {origin}"));
+    for (const Document& source : document["sources"]) out += fact("about", one_line(source));
+  }
+  const std::string unit = document["unit"];
+  out += table_text(hops_table(document["hops"], unit)) + table_text(classes_table(document["classes"], unit)) +
+         table_text(winners_table(document["raced"])) + methods_text(document["methods"]) + queues_text(document) +
+         other_figures_text(document);
+  const Document& library = document["gomp_library"];
+  out += fact("barrier", told(document,
+                              "{barrier.pattern} for CPUs {barrier.cpus|cpus}: {barrier.predicted|1} {unit} "
+                              "predicted, {barrier.predicted_in_a_loop|1} in a loop"));
+  out += fact("OpenMP shim", library.is_null() ? fmt::format("{} not found; was it built and installed?", kShimName)
+                                               : library.get<std::string>());
+  if (!document["advice"].is_null()) out += fact("advice", shown(document, "advice"));
+  return out;
 }
 
 }  // namespace
@@ -258,17 +257,14 @@ void add_info(CLI::App& app, Action& chosen) {
       ->needs(rails);
   verb->footer(
       "Example:\n  smelt info\n  smelt info --thresholds\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'\n"
-      "  smelt info --machine zoo:list");
+      "  smelt info --machine zoo:list\nSmelt's words (hop, fan, canary, shelf ...): docs/glossary.md");
   verb->callback([arguments, &chosen] {
     chosen = [arguments] {
       if (arguments->machine == kZooList) return put_zoo_list(arguments->json);
       if (arguments->rails) {
         const NetworkProfile profile =
             read_network_profile(arguments->network.empty() ? default_network_path() : arguments->network);
-        if (arguments->json)
-          put(rails_json(profile));
-        else
-          put_page(rails_text(profile));
+        show(rails_document(profile), arguments->json, rails_text);
         if (arguments->plot == "-")
           put(rails_plot_text(profile));
         else if (!arguments->plot.empty())
@@ -279,16 +275,10 @@ void add_info(CLI::App& app, Action& chosen) {
       if (!report.costs.note.empty()) warn(report.costs.note);
       if (arguments->thresholds) {
         const Situation situation = situation_of(report.cpus.size(), arguments->participants, report.this_machine);
-        if (arguments->json)
-          put(thresholds_json(report.costs, situation));
-        else
-          put_page(thresholds_text(report.costs, situation));
-        return 0;
+        show(thresholds_document(report.costs, situation), arguments->json, thresholds_text);
+      } else {
+        show(info_document(report), arguments->json, info_text);
       }
-      if (arguments->json)
-        put(info_json(report));
-      else
-        put_page(info_text(report));
       return 0;
     };
   });

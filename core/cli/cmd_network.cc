@@ -1,7 +1,6 @@
 // smelt network: sample the networks between two nodes, one command on each.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "cli/progress_line.h"
 #include "cli/rails.h"
 #include "cli/start_peer.h"
+#include "cli/terminal.h"
 #include "network/control.h"
 #include "network/fabric.h"
 #include "network/interfaces.h"
@@ -39,7 +39,7 @@ void keep(const NetworkProfile& profile, const std::string& place, bool quiet = 
   if (place.empty()) places = {default_network_path(), network_path_of(profile.peer_class)};
   for (const std::string& path : places) {
     write_network_profile(profile, path);
-    if (!quiet) put(fmt::format("written     {}\n", path));
+    if (!quiet) put(fact("written", path));
   }
 }
 
@@ -85,7 +85,11 @@ int sample(const NetworkArguments& arguments) {
                      journal.known()));
   Interruption interruption("interrupted; the profile is as it was");
   interruption.leave_at_once("interrupted; the same command goes on from here, the profile is as it was");
-  Connection peer(arguments);
+  std::optional<Connection> peer;
+  {
+    const StillWorking working("connecting to " + arguments.peer, !arguments.quiet);
+    peer.emplace(arguments);
+  }
   NetworkProfile profile;
   {
     ProgressLine line("sizes", !arguments.quiet);
@@ -93,12 +97,9 @@ int sample(const NetworkArguments& arguments) {
     options.seconds = arguments.seconds;
     options.store = journal.store();
     options.progress = [&line](uint32_t done, uint32_t total) { line.show(done, total); };
-    profile = sample_networks(*peer, options);
+    profile = sample_networks(**peer, options);
   }
-  if (arguments.json)
-    put(rails_json(profile));
-  else if (!arguments.quiet)
-    put(rails_text(profile) + "\n");
+  if (arguments.json || !arguments.quiet) show(rails_document(profile), arguments.json, rails_text);
   interruption.ignore();
   keep(profile, arguments.output, arguments.json || arguments.quiet);
   journal.remove();
@@ -109,34 +110,53 @@ std::string present(const NetworkArguments& arguments) {
   return arguments.file.empty() ? default_network_path() : arguments.file;
 }
 
+std::string networks_check_text(const Document& document) {
+  Document rows = document;
+  bool changed = false;
+  for (Document& row : rows) {
+    changed |= row["changed"].get<bool>();
+    row["size"] = bytes_text(row["bytes"]);
+    if (row["now_us"].is_null()) {
+      row["what"] = "is not what it was: its driver, address or provider has changed";
+    } else {
+      row["times"] = row["now_us"].get<double>() / row["sampled_us"].get<double>();
+      row["what"] = row["changed"] ? "changed" : "";
+    }
+  }
+  return table_text({"network",
+                     {{"network", "interface"},
+                      {"size", "size"},
+                      {"sampled, µs", "sampled_us", As::kHundredths},
+                      {"now, µs", "now_us", As::kHundredths},
+                      {"times", "times", As::kHundredths},
+                      {"", "what"}},
+                     std::move(rows)}) +
+         (changed ? "changed by more than 30 %: sample again\n" : "the profile holds\n");
+}
+
 // As smelt calibrate --check: 0 within 30 %, 1 changed.
 int check(const NetworkArguments& arguments) {
   constexpr double kDrift = 1.3;
   fabric_library();
   const NetworkProfile profile = read_network_profile(present(arguments));
-  Connection peer(arguments);
   bool changed = false;
-  auto rows = nlohmann::ordered_json::array();
-  std::string text;
-  for (const RailCheck& one : check_networks(*peer, profile)) {
-    const double times = one.is_us / one.was_us;
-    const bool drifted = times > kDrift || times < 1 / kDrift;
-    changed = changed || drifted;
-    rows.push_back({{"interface", one.interface},
-                    {"bytes", one.bytes},
-                    {"sampled_us", one.was_us},
-                    {"now_us", one.is_us > 0 ? nlohmann::ordered_json(one.is_us) : nlohmann::ordered_json(nullptr)},
-                    {"changed", drifted}});
-    text += one.is_us > 0
-                ? fmt::format("{:<14} {:>8} {:>12.5g} µs sampled, {:>12.5g} now, {:.2f} times{}\n", one.interface,
-                              bytes_text(one.bytes), one.was_us, one.is_us, times, drifted ? ": changed" : "")
-                : fmt::format("{:<14} {:>8} is not what it was: its driver, address or provider has changed\n",
-                              one.interface, bytes_text(one.bytes));
+  Document rows = Document::array();
+  {
+    StillWorking working("connecting to " + arguments.peer, !arguments.quiet);
+    Connection peer(arguments);
+    working.go_on_with("measuring a few sizes of each network");
+    for (const RailCheck& one : check_networks(*peer, profile)) {
+      const double times = one.is_us / one.was_us;
+      const bool drifted = times > kDrift || times < 1 / kDrift;
+      changed = changed || drifted;
+      rows.push_back({{"interface", one.interface},
+                      {"bytes", one.bytes},
+                      {"sampled_us", one.was_us},
+                      {"now_us", one.is_us > 0 ? Document(one.is_us) : Document(nullptr)},
+                      {"changed", drifted}});
+    }
   }
-  if (arguments.json)
-    put(rows.dump(2) + "\n");
-  else if (!arguments.quiet)
-    put(text + (changed ? "changed by more than 30 %: sample again\n" : "the profile holds\n"));
+  if (arguments.json || !arguments.quiet) show(rows, arguments.json, networks_check_text);
   return changed ? kExitWarning : 0;
 }
 
@@ -163,34 +183,63 @@ int import_network(const NetworkArguments& arguments) {
   return 0;
 }
 
+Document networks_change(const NetworkProfile& a, const NetworkProfile& b) {
+  const auto limit = [](uint64_t bytes) { return bytes == UINT64_MAX ? Document(nullptr) : Document(bytes); };
+  const auto rail = [&limit](const NetworkRail& one, const NetworkProfile& of) -> Document {
+    return {{"latency_us", rail_latency_us(one)},
+            {"mbit_per_s", rail_mbits(one)},
+            {"rendezvous_from", limit(limits_of(one.rail, of.copy).rendezvous)}};
+  };
+  const auto named = [](const NetworkProfile& of, const std::string& interface) {
+    return std::find_if(of.rails.begin(), of.rails.end(),
+                        [&](const NetworkRail& one) { return one.interface == interface; });
+  };
+  Document rails = Document::array();
+  for (const NetworkRail& one : a.rails) {
+    const auto other = named(b, one.interface);
+    rails.push_back({{"interface", one.interface},
+                     {"a", rail(one, a)},
+                     {"b", other == b.rails.end() ? Document(nullptr) : rail(*other, b)}});
+  }
+  for (const NetworkRail& one : b.rails)
+    if (named(a, one.interface) == a.rails.end())
+      rails.push_back({{"interface", one.interface}, {"a", nullptr}, {"b", rail(one, b)}});
+  const auto whole = [](const NetworkProfile& one) -> Document {
+    return {{"library", one.library}, {"peer_class", fmt::format("{:016x}", one.peer_class)}};
+  };
+  return {{"a", whole(a)}, {"b", whole(b)}, {"rails", std::move(rails)}};
+}
+
+std::string networks_change_text(const Document& document) {
+  const Document &a = document["a"], &b = document["b"];
+  std::string out;
+  if (a["library"] != b["library"]) out += fact("library", told(document, "{a.library} and {b.library}"));
+  if (a["peer_class"] != b["peer_class"])
+    out += fact("peers", told(document, "of classes {a.peer_class} and {b.peer_class}"));
+  const auto limit = [](const Document& rail) {
+    const Document& from = rail["rendezvous_from"];
+    return from.is_null() ? "never" : from == 0 ? "always" : bytes_text(from);
+  };
+  for (const Document& one : document["rails"]) {
+    const Document &x = one["a"], &y = one["b"];
+    if (x.is_null() || y.is_null()) {
+      out += fact(shown(one, "interface"), x.is_null() ? "only in the second" : "only in the first");
+      continue;
+    }
+    const auto pair = [&](const char* member) {
+      const double was = x[member], is = y[member];
+      return fmt::format("{:.4g}, {:.4g} ({})", was, is, was > 0 ? fmt::format("{:+.0f} %", 100 * (is / was - 1)) : "");
+    };
+    out += fact(shown(one, "interface"), fmt::format("latency in µs {}; bandwidth in Mbit/s {}; rendezvous from {}, {}",
+                                                     pair("latency_us"), pair("mbit_per_s"), limit(x), limit(y)));
+  }
+  return out;
+}
+
 int diff(const NetworkArguments& arguments) {
   const NetworkProfile a = read_network_profile(arguments.file);
   const NetworkProfile b = read_network_profile(arguments.other.empty() ? default_network_path() : arguments.other);
-  const auto limit = [](uint64_t bytes) {
-    return bytes == 0 ? "always" : bytes == UINT64_MAX ? "never" : bytes_text(bytes);
-  };
-  if (a.library != b.library) put(fmt::format("library        {} and {}\n", a.library, b.library));
-  if (a.peer_class != b.peer_class)
-    put(fmt::format("peers          of classes {:016x} and {:016x}\n", a.peer_class, b.peer_class));
-  for (const NetworkRail& one : a.rails) {
-    const auto other = std::find_if(b.rails.begin(), b.rails.end(),
-                                    [&](const NetworkRail& r) { return r.interface == one.interface; });
-    if (other == b.rails.end()) {
-      put(fmt::format("{:<14} only in the first\n", one.interface));
-      continue;
-    }
-    const auto change = [](double x, double y) { return x > 0 ? fmt::format("{:+.0f} %", 100 * (y / x - 1)) : ""; };
-    const double us[] = {rail_latency_us(one), rail_latency_us(*other)},
-                 mbits[] = {rail_mbits(one), rail_mbits(*other)};
-    put(fmt::format(
-        "{:<14} latency {:.4g} µs, {:.4g} ({}); bandwidth {:.4g} Mbit/s, {:.4g} ({}); rendezvous from {}, {}\n",
-        one.interface, us[0], us[1], change(us[0], us[1]), mbits[0], mbits[1], change(mbits[0], mbits[1]),
-        limit(limits_of(one.rail, a.copy).rendezvous), limit(limits_of(other->rail, b.copy).rendezvous)));
-  }
-  for (const NetworkRail& one : b.rails)
-    if (std::none_of(a.rails.begin(), a.rails.end(),
-                     [&](const NetworkRail& r) { return r.interface == one.interface; }))
-      put(fmt::format("{:<14} only in the second\n", one.interface));
+  show(networks_change(a, b), arguments.json, networks_change_text);
   return 0;
 }
 
@@ -247,10 +296,11 @@ void add_network(CLI::App& app, Action& chosen) {
   CLI::App* exporting = verb->add_subcommand("export", "Print the network profile");
   exporting->add_option("-o,--output", arguments->output, "write it there instead")->type_name("FILE");
   CLI::App* importing = verb->add_subcommand("import", "Take the profile of a node with the same interfaces");
-  importing->add_option("file", arguments->file, "what export has written there")->required();
+  importing->add_option("file", arguments->file, "what export has written there")->type_name("FILE")->required();
   CLI::App* differing = verb->add_subcommand("diff", "What differs between two network profiles");
-  differing->add_option("file", arguments->file, "the first")->required();
-  differing->add_option("other", arguments->other, "the second; by default this machine's");
+  differing->add_option("file", arguments->file, "the first")->type_name("FILE")->required();
+  differing->add_option("other", arguments->other, "the second; by default this machine's")->type_name("FILE");
+  differing->add_flag("--json", arguments->json, "for programs");
   verb->footer(
       "Example, on two nodes:\n  node1$ smelt network listen\n  node2$ smelt network sample node1\n"
       "or, where ssh gets there\n  node2$ smelt network sample --start ssh node1");

@@ -2,7 +2,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <ctime>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/profile_diff.h"
 #include "cli/profile_verify.h"
+#include "cli/terminal.h"
 #include "draw/picture.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct ProfileArguments {
   std::string file, other, output;
-  bool system = false, replace = false, json = false, quiet = false;
+  bool system = false, replace = false, steady = false, json = false, quiet = false;
 };
 
 std::string_view as_text(const std::vector<std::byte>& bytes) {
@@ -75,16 +75,14 @@ int import_profile(const ProfileArguments& arguments) {
   const std::string path = arguments.system ? shared_profile_path() : default_profile_path();
   const bool known = is_there_already(path, image, arguments.replace);
   if (!known) write_profile(image, path, arguments.system);
-  if (arguments.json)
-    put(nlohmann::ordered_json{{"profile", path}, {"imported", !known}}.dump(2) + "\n");
-  else
-    put(known ? fmt::format("unchanged   {}: the same profile is there already\n", path)
-              : fmt::format("written     {}\n", path));
+  show({{"profile", path}, {"imported", !known}}, arguments.json, [&](const Document&) {
+    return known ? fact("unchanged", path + ": the same profile is there already") : fact("written", path);
+  });
   return 0;
 }
 
 int verify(const ProfileArguments& arguments) {
-  return verify_profile({arguments.file, arguments.system, arguments.json, arguments.quiet});
+  return verify_profile({arguments.file, arguments.system, arguments.steady, arguments.json, arguments.quiet});
 }
 
 int diff_profiles(const ProfileArguments& arguments) {
@@ -95,18 +93,7 @@ int diff_profiles(const ProfileArguments& arguments) {
   if (change.common.empty())
     throw UserError(
         fmt::format("the profiles have no CPU in common: {} and {}", cpu_ranges(a.os_cpu), cpu_ranges(b.os_cpu)));
-  if (arguments.json) {
-    put(change_json(change, a, b));
-    return 0;
-  }
-  const auto who = [](const char* letter, const std::string& file, const ProfileImage& image) {
-    return fmt::format("{:<11} {}: {:%Y-%m-%dT%H:%M:%SZ}, {}\n", letter, file,
-                       fmt::gmtime(static_cast<std::time_t>(image.header.created)), image.header.machine);
-  };
-  put(who("A", arguments.file, a) + who("B", name, b));
-  if (a.header.fingerprint != b.header.fingerprint)
-    put(fmt::format("machines    {:016x} and {:016x}: not alike\n", a.header.fingerprint, b.header.fingerprint));
-  put(change_text(change));
+  show(change_document(change, a, arguments.file, b, name), arguments.json, change_text);
   return 0;
 }
 
@@ -115,11 +102,7 @@ int diff_profiles(const ProfileArguments& arguments) {
 void add_profile(CLI::App& app, Action& chosen) {
   CLI::App* verb =
       app.add_subcommand("profile", "Export, import, verify and compare profiles, for fleets of equal machines");
-  verb->require_subcommand(0, 1);
-  verb->callback([verb] {
-    if (verb->get_subcommands().empty())
-      throw UserError("smelt profile: export, import, verify or diff? see 'smelt profile --help'");
-  });
+  verb->require_subcommand(1);
   auto arguments = std::make_shared<ProfileArguments>();
   const auto does = [&chosen, arguments](CLI::App* action, const char* example, int (*work)(const ProfileArguments&)) {
     action->footer(std::string("Example:\n  smelt profile ") + example);
@@ -134,6 +117,7 @@ void add_profile(CLI::App& app, Action& chosen) {
 
   CLI::App* importing = verb->add_subcommand("import", "Take over the profile of a machine that is the same");
   importing->add_option("file", arguments->file, "a profile, JSON or packed, of this machine's fingerprint")
+      ->type_name("FILE")
       ->required();
   importing->add_flag("--system", arguments->system, "as the profile that all users of this machine share");
   importing->add_flag("--replace", arguments->replace, "overwrite the profile that is there");
@@ -142,15 +126,19 @@ void add_profile(CLI::App& app, Action& chosen) {
 
   CLI::App* verifying = verb->add_subcommand(
       "verify", "Say whether this machine has its profile, or the one that it should have: exit code 0 or 1");
-  verifying->add_option("file", arguments->file, "the profile that it should have; without it, any of this machine's");
+  verifying->add_option("file", arguments->file, "the profile that it should have; without it, any of this machine's")
+      ->type_name("FILE");
   verifying->add_flag("--system", arguments->system, "look at the profile that all users of this machine share");
+  verifying->add_flag("--steady", arguments->steady,
+                      "nor one that was measured beside other work, or did not come out steady");
   verifying->add_flag("--json", arguments->json, "for programs");
   verifying->add_flag("--quiet", arguments->quiet, "the exit code alone");
-  does(verifying, "verify --system --quiet || smelt calibrate --system", verify);
+  does(verifying, "verify --system --steady --quiet || smelt calibrate --system", verify);
 
   CLI::App* diff = verb->add_subcommand("diff", "Compare two profiles, class by class");
-  diff->add_option("a", arguments->file, "a profile, JSON or packed")->required();
-  diff->add_option("b", arguments->other, "the other one; without it, the present one of this machine");
+  diff->add_option("a", arguments->file, "a profile, JSON or packed")->type_name("FILE")->required();
+  diff->add_option("b", arguments->other, "the other one; without it, the present one of this machine")
+      ->type_name("FILE");
   diff->add_flag("--json", arguments->json, "for programs");
   does(diff, "diff node7.json", diff_profiles);
 

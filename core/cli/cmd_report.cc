@@ -22,7 +22,7 @@ namespace {
 
 struct ReportArguments {
   std::string machine = "this", output, network;
-  bool measure = false;
+  bool measure = false, json = false;
 };
 
 // The one that was named, or else that of this machine where there is one.
@@ -37,7 +37,8 @@ std::optional<NetworkProfile> find_network(const ReportArguments& arguments, boo
 
 int run_report(const ReportArguments& arguments) {
   if (arguments.machine == kZooList) return put_zoo_list(false);
-  if (!arguments.output.ends_with(".html"))
+  if (arguments.output.empty() && !arguments.json) throw UserError("report where? -o FILE.html, or --json");
+  if (!arguments.output.empty() && !arguments.output.ends_with(".html"))
     throw UserError(fmt::format("--output {}: the name must end in .html", arguments.output));
   ReportSubject subject;
   subject.machine = read_machine_file(arguments.machine);
@@ -56,23 +57,27 @@ int run_report(const ReportArguments& arguments) {
   const auto add = [&page](const char* id, const char* title, std::string html) {
     if (!html.empty()) page.sections.push_back({id, title, std::move(html)});
   };
-  add("overview", "Overview", overview_section(subject));
+  subject.document["machine"] = page.title;
+  subject.document["origin"] = one_line(machine.origin);
+  subject.document["cpus"] = subject.cpus;
   add("topology", "Topology", topology_section(subject));
   add("costs", "What a message costs", costs_section(subject));
   add("patterns", "Chosen patterns", patterns_section(subject));
   add("raced", "Predicted against measured", raced_section(subject));
   add("thresholds", "Thresholds", thresholds_section(subject));
-  if (network) add("networks", "Networks", networks_section(*network));
-  if (machine.here) add("conditions", "Conditions", doctor_section());
+  if (network) add("networks", "Networks", networks_section(subject, *network));
+  if (machine.here) add("conditions", "Conditions", doctor_section(subject));
   if (arguments.measure) add("measured", "Measured now", measured_section(subject));
   add("commands", "The commands", commands_section(arguments.machine));
+  page.sections.insert(page.sections.begin(), {"overview", "Overview", overview_section(subject)});
   page.data = script_data(subject);
   page.footer = "Made by smelt " SMELT_VERSION;
   // A machine of the zoo is always the same, and so is its report.
   if (machine.here) page.footer += fmt::format(", {:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
-  page.footer += ".";
+  page.footer += ". Its words are explained in docs/glossary.md.";
   const int code = interrupt.finish("the report has the best patterns found so far");
-  write_file(arguments.output, html_page(page));
+  if (arguments.json) put(document_text(subject.document));
+  if (!arguments.output.empty()) write_file(arguments.output, html_page(page));
   return code;
 }
 
@@ -82,8 +87,8 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("report", "Write all that is known of a machine as one HTML file");
   auto arguments = std::make_shared<ReportArguments>();
   verb->add_option("-o,--output", arguments->output, "the file; it needs no other, and no network")
-      ->required()
       ->type_name("FILE.html");
+  verb->add_flag("--json", arguments->json, "print what the page is made of, for programs");
   verb->add_option("--machine", arguments->machine,
                    "this; synthetic:DESCRIPTION; zoo:NAME (zoo:list lists them); or a file (see smelt tree --help)")
       ->type_name("MACHINE")

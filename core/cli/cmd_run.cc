@@ -26,7 +26,7 @@ namespace {
 
 struct RunArguments {
   RunChoice choice;
-  bool dry_run = false;
+  bool dry_run = false, json = false;
   std::vector<std::string> command;
 };
 
@@ -84,16 +84,20 @@ int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> c
     plan.command = arguments.command;
     plan.changes = std::move(changes);
     status = wait_for_program(plan, &error);
-    if (!error) warn(served_line(parse_job_stats(file.content()), kind));
+    const JobStats stats = parse_job_stats(file.content());
+    if (!error && arguments.json)
+      std::fputs(document_text(served_document(stats, kind), -1).c_str(), stderr);
+    else if (!error)
+      warn(served_line(stats, kind));
   }  // the file is gone before a signal ends us
   return error ? cannot_execute(arguments.command[0], error) : end_like(status);
 }
 
-bool wants_to_be_told(const RunChoice& choice) {
+bool wants_to_be_told(const RunArguments& arguments) {
   const char* const file = environment("SMELT_STATS_FILE");
   if (file && *file) return false;  // somebody above tells, of the whole job
   // The settings are read where one is set alone: of what is wrong in them, the program will warn.
-  return choice.verbose || (environment("SMELT_STATS") && options().stats);
+  return arguments.choice.verbose || arguments.json || (environment("SMELT_STATS") && options().stats);
 }
 
 int run_run(const RunArguments& arguments) {
@@ -108,6 +112,13 @@ int run_run(const RunArguments& arguments) {
     warn(fmt::format("{}: {}, so the loader ignores LD_PRELOAD; it runs without Smelt", arguments.command[0],
                      kind.obstacle));
 
+  if (arguments.dry_run && arguments.json) {
+    Document environment = Document::object();
+    for (const EnvironmentChange& change : changes)
+      environment[change.name] = change.value ? Document(*change.value) : Document(nullptr);
+    put(document_text({{"environment", std::move(environment)}, {"command", arguments.command}}));
+    return 0;
+  }
   if (arguments.dry_run) {
     std::string line = as_shell_prefix(changes);
     for (const std::string& word : arguments.command) line += shell_word(word) + " ";
@@ -116,7 +127,7 @@ int run_run(const RunArguments& arguments) {
     return 0;
   }
 
-  if (wants_to_be_told(arguments.choice)) {
+  if (wants_to_be_told(arguments)) {
     if (!arguments.choice.stock) return run_and_tell(arguments, changes, kind);
     warn("not loaded: --stock");
   }
@@ -134,6 +145,8 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
   auto arguments = std::make_shared<RunArguments>();
   add_run_options(*verb, arguments->choice);
   verb->add_flag("--dry-run", arguments->dry_run, "print the command instead of running it");
+  verb->add_flag("--json", arguments->json,
+                 "at the end, what was served as a line of JSON on standard error; with --dry-run, what would be set");
   verb->add_flag("--stock", arguments->choice.stock, "run without Smelt, for comparison");
   verb->add_flag("--verbose", arguments->choice.verbose,
                  "let Smelt say what it takes over (SMELT_VERBOSE=1) and, at the end, what was served");

@@ -1,7 +1,6 @@
 // smelt tree: which pattern would be used, what it costs, and how it looks.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -20,34 +19,39 @@ struct TreeArguments {
   bool list = false, json = false;
 };
 
-std::string name_with_argument(const PatternInfo& row) {
-  return row.argument ? fmt::format("{}:{}", row.name, row.argument) : row.name;
+Document patterns_document() {
+  Document rows = Document::array();
+  for (const PatternInfo& row : pattern_registry()) {
+    Document entry = {{"name", row.name}, {"kind", row.tree ? "tree" : "exchange"}, {"help", row.help}};
+    if (row.argument)
+      entry["argument"] = {{"name", row.argument},
+                           {"default", row.default_argument},
+                           {"min", row.min_argument},
+                           {"max", row.max_argument}};
+    rows.push_back(std::move(entry));
+  }
+  return rows;
 }
 
-void list_patterns(bool json) {
-  if (json) {
-    auto rows = nlohmann::ordered_json::array();
-    for (const PatternInfo& row : pattern_registry()) {
-      nlohmann::ordered_json entry = {{"name", row.name}, {"kind", row.tree ? "tree" : "exchange"}, {"help", row.help}};
-      if (row.argument)
-        entry["argument"] = {{"default", row.default_argument}, {"min", row.min_argument}, {"max", row.max_argument}};
-      rows.push_back(std::move(entry));
+std::string patterns_text(const Document& document) {
+  Document rows = {{{"pattern", "best"}, {"kind", ""}, {"help", "the cheapest of the following under the cost model"}}};
+  for (Document row : document) {
+    const auto name = row["name"].get<std::string>();
+    row["pattern"] = name;
+    if (row.contains("argument")) {
+      const Document& argument = row["argument"];
+      row["pattern"] = fmt::format("{}:{}", name, shown(argument, "name"));
+      row["help"] = fmt::format("{} (default {}:{})", shown(row, "help"), name, shown(argument, "default"));
     }
-    put(rows.dump(2) + "\n");
-    return;
+    rows.push_back(std::move(row));
   }
-  put("Trees serve broadcasts, reductions and barriers; exchanges serve barriers only.\n");
-  put(fmt::format("  {:<16} {:<9} {}\n", "best", "", "the cheapest of the following under the cost model"));
-  for (const PatternInfo& row : pattern_registry()) {
-    const std::string fallback = row.argument ? fmt::format(" (default {}:{})", row.name, row.default_argument) : "";
-    put(fmt::format("  {:<16} {:<9} {}{}\n", name_with_argument(row), row.tree ? "tree" : "exchange", row.help,
-                    fallback));
-  }
+  return "Trees serve broadcasts, reductions and barriers; exchanges serve barriers only.\n" +
+         table_text({"pattern", {{"pattern", "pattern"}, {"kind", "kind"}, {"", "help"}}, std::move(rows)});
 }
 
 int run_tree(const TreeArguments& arguments) {
   if (arguments.list) {
-    list_patterns(arguments.json || arguments.format == "json");
+    show(patterns_document(), arguments.json || arguments.format == "json", patterns_text);
     return 0;
   }
   if (arguments.picture.machine == kZooList) return put_zoo_list(arguments.json || arguments.format == "json");
@@ -57,7 +61,7 @@ int run_tree(const TreeArguments& arguments) {
   const Picture picture = make_picture(machine, request);
   const int code = interrupt.finish("this is the best found so far");
   if (arguments.json || arguments.format == "json")
-    put(json_picture(picture));
+    put(document_text(picture_document(picture), -1));
   else if (arguments.format == "dot")
     put(dot_picture(picture));
   else

@@ -2,9 +2,6 @@
 // in turns, and says what came of it.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,14 +29,11 @@
 namespace smelt {
 namespace {
 
-using TryJson = nlohmann::ordered_json;
-
 constexpr double kUsualSeconds = 20;
 constexpr size_t kLeastPairs = 3;    // however long they take
 constexpr size_t kWantedPairs = 6;   // from which on the interval is one of 95 %
 constexpr double kWorthwhile = 3;    // for those the usual time may be exceeded so many times
 constexpr double kLeastSeconds = 3;  // a shorter look sees one moment of the machine
-constexpr double kLeastTold = 0.5;   // seconds in which the kernel's ticks of 10 ms tell what else was busy
 constexpr uint32_t kMostPairs = 1000;
 
 struct TryArguments {
@@ -64,16 +58,6 @@ struct Trial {
   Circumstances seen;
 };
 
-// The four kinds of time that a process has used so far.
-double cpu_of_this_process() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
 class Trying {
  public:
   Trying(const TryArguments& arguments, const std::atomic<bool>& asked) : arguments_(arguments), asked_(asked) {
@@ -92,9 +76,7 @@ class Trying {
   Trial run() {
     warm_up();
     if (trial_.ending != Ending::kNone) return trial_;
-    const System system = this_system();
-    const LoadSoFar load = load_so_far(system);
-    const double own = cpu_of_this_process();
+    const LoadWatch watch(this_system());
     begun_ns_ = os::now_ns();
     {
       ProgressLine progress("pairs", !arguments_.quiet && !arguments_.json);
@@ -103,7 +85,7 @@ class Trying {
         show(progress);
       }
     }
-    look_around(system, load, own);
+    look_around(watch);
     return trial_;
   }
 
@@ -186,18 +168,13 @@ class Trying {
     trial_.pairs.push_back(pair);
   }
 
-  void look_around(const System& system, const LoadSoFar& before, double own_before) {
+  void look_around(const LoadWatch& watch) {
     Circumstances& seen = trial_.seen;
-    const LoadSoFar now = load_so_far(system);
-    const double wall = elapsed();
-    double ours = cpu_of_this_process() - own_before;
-    for (const PairOfRuns& pair : trial_.pairs) ours += pair.stock.cpu_s() + pair.smelt.cpu_s();
-    seen.cpus = static_cast<uint32_t>(system.allowed.size());
-    if (now.told && wall >= kLeastTold) {
-      seen.others_cpus = std::max(0.0, (now.busy_s - before.busy_s - ours) / wall);
-      seen.stolen = (now.stolen_s - before.stolen_s) / (wall * seen.cpus);
-    }
-    seen.throttled = now.throttled - before.throttled;
+    const LoadSeen load = watch.so_far();
+    seen.cpus = os::allowed_cpus();
+    seen.others_cpus = load.others_cpus;
+    seen.stolen = load.stolen;
+    seen.throttled = load.throttled;
     seen.threads = trial_.stats.threads();
     seen.ranks = trial_.stats.collectives.ranks;
     seen.told = trial_.stats.told() || !kind_.obstacle.empty();
@@ -263,20 +240,17 @@ std::string trial_text(const Trial& trial, const Verdict& verdict, double second
   return out;
 }
 
-// Microseconds: more digits would be noise.
-double as_told(double value) { return std::round(value * 1e6) / 1e6; }
-
-TryJson times_json(const RunTimes& times) {
-  return {{"wall_s", as_told(times.wall_s)}, {"user_s", as_told(times.user_s)}, {"system_s", as_told(times.system_s)}};
+Document times_json(const RunTimes& times) {
+  return {{"wall_s", times.wall_s}, {"user_s", times.user_s}, {"system_s", times.system_s}};
 }
 
-TryJson trial_json(const TryArguments& arguments, const Trial& trial, const Verdict& verdict, double seconds) {
-  TryJson pairs = TryJson::array();
+Document trial_json(const TryArguments& arguments, const Trial& trial, const Verdict& verdict, double seconds) {
+  Document pairs = Document::array();
   for (const PairOfRuns& pair : trial.pairs)
     pairs.push_back({{"stock", times_json(pair.stock)},
                      {"smelt", times_json(pair.smelt)},
                      {"stock_first", pair.stock_first},
-                     {"ratio", as_told(pair.ratio())}});
+                     {"ratio", pair.ratio()}});
   const RatioFound found = ratio_of(trial.pairs);
   const Circumstances& seen = trial.seen;
   return {{"command", arguments.command},
@@ -284,17 +258,17 @@ TryJson trial_json(const TryArguments& arguments, const Trial& trial, const Verd
           {"text", verdict.text},
           {"notes", verdict.reasons},
           {"ratio",
-           {{"median", as_told(found.median)},
-            {"quartiles", {as_told(found.lower_quartile), as_told(found.upper_quartile)}},
-            {"interval", {as_told(found.interval.low), as_told(found.interval.high)}},
-            {"confidence", as_told(found.interval.confidence)}}},
+           {{"median", found.median},
+            {"quartiles", {found.lower_quartile, found.upper_quartile}},
+            {"interval", {found.interval.low, found.interval.high}},
+            {"confidence", found.interval.confidence}}},
           {"pairs", pairs},
-          {"seconds", as_told(seconds)},
+          {"seconds", seconds},
           {"interrupted", trial.ending == Ending::kInterrupted},
           {"output",
            {{"bytes", trial.stock.output.bytes},
-            {"same", trial.stock_varies ? TryJson(nullptr) : TryJson(trial.differs.empty())},
-            {"difference", output_differs(trial) ? TryJson(trial.differs) : TryJson(nullptr)}}},
+            {"same", trial.stock_varies ? Document(nullptr) : Document(trial.differs.empty())},
+            {"difference", output_differs(trial) ? Document(trial.differs) : Document(nullptr)}}},
           {"exit_code", trial.stock.code},
           {"served",
            {{"told", seen.told},
@@ -304,10 +278,10 @@ TryJson trial_json(const TryArguments& arguments, const Trial& trial, const Verd
             {"ranks", seen.ranks}}},
           {"machine",
            {{"cpus", seen.cpus},
-            {"busy_with_others", as_told(seen.others_cpus)},
-            {"stolen", as_told(seen.stolen)},
+            {"busy_with_others", seen.others_cpus},
+            {"stolen", seen.stolen},
             {"throttled", seen.throttled},
-            {"launcher_s", as_told(seen.launcher_s)}}}};
+            {"launcher_s", seen.launcher_s}}}};
 }
 
 // What there is to say of a program that does not run to its end; "" for all others.
@@ -337,12 +311,12 @@ int run_try(TryArguments arguments) {
   if (const std::string failure = failure_text(trial); !failure.empty()) {
     if (arguments.json) {
       const bool stock = trial.ending == Ending::kStockFails;
-      const TryJson out = {{"command", arguments.command},
-                           {"verdict", stock ? "fails without Smelt" : "fails with Smelt"},
-                           {"text", failure},
-                           {"exit_code", (stock ? trial.stock : trial.smelt).code},
-                           {"served", {{"line", trial.served}}}};
-      put(out.dump(2, ' ', false, TryJson::error_handler_t::replace) + "\n");
+      const Document out = {{"command", arguments.command},
+                            {"verdict", stock ? "fails without Smelt" : "fails with Smelt"},
+                            {"text", failure},
+                            {"exit_code", (stock ? trial.stock : trial.smelt).code},
+                            {"served", {{"line", trial.served}}}};
+      put(document_text(out));
     } else {
       put_page(inked(Ink::kWarning, failure) + "\n");
     }
@@ -353,7 +327,7 @@ int run_try(TryArguments arguments) {
   if (trial.pairs.empty()) return interrupted;
   const Verdict verdict = verdict_of(trial.pairs, trial.seen);
   if (arguments.json)
-    put(trial_json(arguments, trial, verdict, seconds).dump(2, ' ', false, TryJson::error_handler_t::replace) + "\n");
+    put(document_text(trial_json(arguments, trial, verdict, seconds)));
   else
     put_page(trial_text(trial, verdict, seconds));
   return interrupted ? interrupted : output_differs(trial) ? kExitWarning : 0;

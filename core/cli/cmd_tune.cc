@@ -1,7 +1,6 @@
 // smelt tune: hands other libraries their own parameters, from what was measured.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -22,10 +21,10 @@ int run_tune(const TuneArguments& arguments) {
   const NetworkProfile profile = read_network_profile(path);
   const std::vector<Parameter> parameters = open_mpi_parameters(profile);
   if (arguments.json) {
-    auto rows = nlohmann::ordered_json::array();
+    Document rows = Document::array();
     for (const Parameter& one : parameters)
       rows.push_back({{"parameter", one.name}, {"value", one.value}, {"why", one.why}});
-    put(rows.dump(2) + "\n");
+    put(document_text(rows));
     return 0;
   }
   std::string text = fmt::format("# Open MPI's parameters for the networks from {} to {}, by smelt tune\n",

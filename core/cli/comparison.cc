@@ -88,6 +88,43 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
   return out;
 }
 
+double gap_of(double predicted, double bound) { return bound > 0 ? predicted / bound - 1 : 0; }
+
+Document comparison_document(const Comparison& c) {
+  Document rows = Document::array();
+  for (const ComparedPattern& pattern : c.patterns) {
+    rows.push_back({{"pattern", pattern.name},
+                    {"predicted", pattern.predicted},
+                    {"ratio", c.best() > 0 ? pattern.predicted / c.best() : 1},
+                    {"gap", c.has_bound() ? Document(gap_of(pattern.predicted, c.bound)) : Document()}});
+    if (c.op == Operation::kBarrier) rows.back()["predicted_in_a_loop"] = pattern.steady;
+  }
+  return {{"machine", c.machine},
+          {"op", operation_name(c.op)},
+          {"participants", c.n},
+          {"cost_model", c.cost_model},
+          {"unit", c.unit},
+          {"bound", c.bound},
+          {"exact", c.exact},
+          {"best", c.best()},
+          {"patterns", std::move(rows)}};
+}
+
+Table comparison_table(const Document& document) {
+  Table table{"pattern",
+              {{"pattern", "pattern"},
+               {"predicted", "predicted", As::kTenths},
+               {"ratio", "ratio", As::kHundredths},
+               {"gap", "gap", As::kTenthsPercent}},
+              document["patterns"]};
+  if (document["op"] == operation_name(Operation::kBarrier))
+    table.columns.push_back({"in a loop", "predicted_in_a_loop", As::kTenths});
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const Document& a, const Document& b) {
+    return a["predicted"].get<double>() < b["predicted"].get<double>();
+  });
+  return table;
+}
+
 std::vector<ComparedOverAll> summarise(const std::vector<Comparison>& comparisons) {
   std::vector<ComparedOverAll> out;
   if (comparisons.empty()) return out;

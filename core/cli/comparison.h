@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "draw/picture.h"
+#include "report/table.h"
 #include "schedule/choose.h"
 
 namespace smelt {
@@ -33,6 +34,11 @@ struct Comparison {
 
 // `costs` as picture_costs makes it; root < 0: every pattern's own choice. Throws UserError when memory is out.
 Comparison compare_patterns(const Picture& costs, Operation op, int root, const SearchEffort& effort);
+
+double gap_of(double predicted, double bound);  // how far above the bound, relative
+Document comparison_document(const Comparison& comparison);
+// Of that document, by rising price.
+Table comparison_table(const Document& document);
 
 // Over many machines: for each pattern that served all of them.
 struct ComparedOverAll {

@@ -1,13 +1,21 @@
 // What smelt doctor finds, for its own verb and for smelt report.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "discover/conditions.h"
+#include "report/table.h"
 
 namespace smelt {
 
 // All of it: conditions of measuring, of programs, the profile. Watches the machine for 100 ms.
-std::vector<Finding> examine_this_machine();
+Document examine_this_machine();
+
+// Of that document: "running" and "measuring", each with a sentence and whether it is a good one.
+using Conclusion = std::pair<std::string, bool>;
+std::vector<std::pair<std::string, Conclusion>> doctor_conclusions(const Document& document);
+Table doctor_table(const Document& document);
 
 }  // namespace smelt

@@ -1,8 +1,5 @@
 #include "cli/hops.h"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
 #include "profile/text/statistics.h"
@@ -31,25 +28,25 @@ std::vector<HopClass> summarise_hops(const Costs& costs, const std::vector<uint1
   return classes;
 }
 
-std::string hops_text(const std::vector<HopClass>& classes, CostUnit unit) {
-  if (classes.empty()) return "";
-  std::string out =
-      fmt::format("one hop, {:<14} {:>8} {:>9} {:>9} {:>9}\n", cost_unit_name(unit), "pairs", "min", "median", "max");
+Document hops_document(const std::vector<HopClass>& classes) {
+  Document rows = Document::array();
   for (const HopClass& c : classes)
-    out += fmt::format("  {:<21} {:>8} {:>9.1f} {:>9.1f} {:>9.1f}\n", distance_name(c.distance), c.pairs, c.min,
-                       c.median, c.max);
-  return out;
+    rows.push_back({{"distance", distance_name(c.distance)},
+                    {"pairs", c.pairs},
+                    {"min", c.min},
+                    {"median", c.median},
+                    {"max", c.max}});
+  return rows;
 }
 
-nlohmann::ordered_json hops_json(const std::vector<HopClass>& classes) {
-  auto out = nlohmann::ordered_json::array();
-  for (const HopClass& c : classes)
-    out.push_back({{"distance", distance_name(c.distance)},
-                   {"pairs", c.pairs},
-                   {"min", c.min},
-                   {"median", c.median},
-                   {"max", c.max}});
-  return out;
+Table hops_table(const Document& rows, const std::string& unit) {
+  return {"one hop, " + unit,
+          {{"distance", "distance"},
+           {"pairs", "pairs", As::kWhole},
+           {"min", "min", As::kTenths},
+           {"median", "median", As::kTenths},
+           {"max", "max", As::kTenths}},
+          rows};
 }
 
 }  // namespace smelt

@@ -1,14 +1,13 @@
 // The hop matrix in a few lines: what a message costs per class of distance.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "model/cost_model.h"
 #include "model/distance.h"
+#include "report/table.h"
 
 namespace smelt {
 
@@ -21,7 +20,7 @@ struct HopClass {
 // Classes that occur, nearest first; empty for one CPU.
 std::vector<HopClass> summarise_hops(const Costs& costs, const std::vector<uint16_t>& package,
                                      const std::vector<uint16_t>& core);
-std::string hops_text(const std::vector<HopClass>& classes, CostUnit unit);
-nlohmann::ordered_json hops_json(const std::vector<HopClass>& classes);
+Document hops_document(const std::vector<HopClass>& classes);
+Table hops_table(const Document& rows, const std::string& unit);  // of that document
 
 }  // namespace smelt

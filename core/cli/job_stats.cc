@@ -296,4 +296,37 @@ std::string served_line(const JobStats& stats, const JobKind& kind) {
   return line;
 }
 
+Document served_document(const JobStats& stats, const JobKind& kind) {
+  Document openmp = Document::array();
+  for (const auto& [name, one] : stats.openmp)
+    openmp.push_back({{"runtime", one.runtime},
+                      {"processes", one.told},
+                      {"silent", one.silent},
+                      {"threads", one.threads},
+                      {"cpus", one.cpus},
+                      {"regions", one.regions},
+                      {"hot_regions", one.hot},
+                      {"barriers", one.barriers},
+                      {"barriers_left", one.barriers_left},
+                      {"loops", one.loops},
+                      {"tasks", one.tasks},
+                      {"guessed", one.guessed},
+                      {"refused", one.refused.empty() ? Document(nullptr) : Document(one.refused)}});
+  const CollectiveStats& all = stats.collectives;
+  return {{"told", stats.told() && !kind.untold},
+          {"any", stats.served()},
+          {"line", served_line(stats, kind)},
+          {"openmp", std::move(openmp)},
+          {"collectives",
+           {{"ranks", all.ranks},
+            {"served", all.served},
+            {"left", all.passed_on},
+            {"communicators", all.communicators},
+            {"each", all.each}}},
+          {"messages",
+           {{"sends", stats.messages.sends},
+            {"receives", stats.messages.receives},
+            {"communicators_left", stats.messages.communicators_left}}}};
+}
+
 }  // namespace smelt

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "report/table.h"
+
 namespace smelt {
 
 // An empty file for a job's processes; it goes with this object. Its path is "" where none could be made.
@@ -79,5 +81,6 @@ JobKind kind_of_job(const std::string& command, const std::string& program);
 
 // "OpenMP (libgomp, 2 threads): 9 of 10 parallel regions and 20 barriers served; ..."
 std::string served_line(const JobStats& stats, const JobKind& kind);
+Document served_document(const JobStats& stats, const JobKind& kind);  // the same, for programs
 
 }  // namespace smelt

@@ -1,13 +1,13 @@
 #include "cli/live.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "cli/command.h"
+#include "cli/progress_line.h"
 #include "draw/picture.h"
 #include "measure/finalists.h"
 #include "profile/profile.h"
@@ -75,72 +75,67 @@ Agreement agreement(const std::vector<double>& predicted, const std::vector<doub
   return out;
 }
 
-LiveComparison time_live(const std::vector<uint32_t>& cpus, Operation op, double seconds) {
+Document time_live(const std::vector<uint32_t>& cpus, Operation op, double seconds) {
   const ProfileImage image = measured_image();
   FinalistSettings settings;
   settings.finalists = 0;
   settings.distinct = false;
   settings.race = {64, seconds, false};
   settings.skew = 0;  // it is held against the model, which knows no skew
+  const StillWorking working(fmt::format("timing the patterns of a {}, about {:.3g} s", operation_name(op), seconds));
   const TimedSet set = time_finalists(image, cpus, op, settings);
-  LiveComparison out;
   // Both in hops: the prediction in those of the profile, the measurement in those of the moment.
-  out.hop = pair_hop(image, cpus);
-  out.hop_now = set.finalists[set.winner].timed.reference;
-  out.episodes = settings.episodes;
+  const double hop = pair_hop(image, cpus);
   std::vector<double> predicted, measured, spreads;
+  Document rows = Document::array();
   for (const Finalist& finalist : set.finalists) {
-    out.rows.push_back({finalist.pattern, finalist.predicted, finalist.timed.ns, finalist.predicted / out.hop,
-                        finalist.timed.ratio, finalist.timed.spread, finalist.timed.laps});
-    predicted.push_back(out.rows.back().predicted_hops);
-    measured.push_back(out.rows.back().measured_hops);
+    predicted.push_back(finalist.predicted / hop);
+    measured.push_back(finalist.timed.ratio);
     spreads.push_back(finalist.timed.spread);
+    rows.push_back({{"pattern", finalist.pattern},
+                    {"predicted", finalist.predicted},
+                    {"measured", finalist.timed.ns},
+                    {"predicted_hops", predicted.back()},
+                    {"measured_hops", measured.back()},
+                    {"times", predicted.back() / measured.back()},
+                    {"spread", finalist.timed.spread},
+                    {"laps", finalist.timed.laps}});
   }
-  out.tie = median(spreads);
-  out.agrees = agreement(predicted, measured, out.tie);
-  return out;
+  const double tie = median(spreads);
+  const Agreement agrees = agreement(predicted, measured, tie);
+  return {{"op", operation_name(op)},
+          {"cpus", cpus},
+          {"hop", hop},
+          {"hop_now", set.finalists[set.winner].timed.reference},
+          {"episodes", settings.episodes},
+          {"patterns", std::move(rows)},
+          {"spearman", agrees.spearman},
+          {"mean_error", agrees.mean_error},
+          {"worst_error", agrees.worst_error},
+          {"tie", tie}};
 }
 
-void put_live(const std::vector<uint32_t>& cpus, Operation op, double seconds, bool json) {
-  const LiveComparison live = time_live(cpus, op, seconds);
-  if (json) {
-    auto rows = nlohmann::ordered_json::array();
-    for (const LiveComparison::Row& row : live.rows)
-      rows.push_back({{"pattern", row.pattern},
-                      {"predicted", row.predicted},
-                      {"measured", row.measured},
-                      {"predicted_hops", row.predicted_hops},
-                      {"measured_hops", row.measured_hops},
-                      {"spread", row.spread},
-                      {"laps", row.laps}});
-    put(nlohmann::ordered_json{{"op", operation_name(op)},
-                               {"cpus", cpus},
-                               {"hop", live.hop},
-                               {"patterns", rows},
-                               {"spearman", live.agrees.spearman},
-                               {"mean_error", live.agrees.mean_error},
-                               {"worst_error", live.agrees.worst_error},
-                               {"tie", live.tie}}
-            .dump(2) +
-        "\n");
-    return;
-  }
-  std::string out = fmt::format("{} on CPUs {} of this machine; a hop: {:.1f} ns in the profile, {:.1f} ns now\n",
-                                operation_name(op), cpu_ranges(cpus), live.hop, live.hop_now);
-  out += fmt::format("  {:<40} {:>16} {:>15} {:>8} {:>8}\n", "pattern", "predicted, hops", "measured, hops", "spread",
-                     "error");
-  for (const LiveComparison::Row& row : live.rows)
-    out += fmt::format("  {:<40} {:>16.2f} {:>15.2f} {:>7.0f}% {:>+7.0f}%\n", row.pattern, row.predicted_hops,
-                       row.measured_hops, 100 * row.spread, 100 * (row.predicted_hops / row.measured_hops - 1));
-  out += fmt::format("rank correlation (Spearman) {:.2f}, mean error {:.0f} %, worst {:.0f} %\n", live.agrees.spearman,
-                     100 * live.agrees.mean_error, 100 * live.agrees.worst_error);
+Table live_table(const Document& document) {
+  return {"pattern",
+          {{"pattern", "pattern"},
+           {"predicted, hops", "predicted_hops", As::kHundredths},
+           {"measured, hops", "measured_hops", As::kHundredths},
+           {"spread", "spread", As::kPercent},
+           {"error", "times", As::kChange}},
+          document["patterns"]};
+}
+
+std::string live_text(const Document& document) {
+  std::string out = told(
+      document, "{op} on CPUs {cpus|cpus} of this machine; a hop: {hop|1} ns in the profile, {hop_now|1} ns now\n");
+  out += table_text(live_table(document));
+  out += told(document, "rank correlation (Spearman) {spearman|2}, mean error {mean_error|%}, worst {worst_error|%}\n");
   out += fmt::format(
-      "measured: median over {} laps of {} episodes, each right after its ping-pong; within {:.0f} % counts as "
-      "equal.\n",
-      live.rows[0].laps, live.episodes, 100 * live.tie);
-  if (op != Operation::kBarrier)
+      "measured: median over {} laps of {} episodes, each right after its ping-pong; within {} counts as equal.\n",
+      shown(document["patterns"][0], "laps"), shown(document, "episodes"), shown(document, "tie", As::kPercent));
+  if (document["op"] != operation_name(Operation::kBarrier))
     out += "closed loops: a broadcast with everybody's answer, a reduction with one release line.\n";
-  put(out);
+  return out;
 }
 
 }  // namespace smelt

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "report/table.h"
 #include "schedule/schedule.h"
 
 namespace smelt {
@@ -17,25 +18,10 @@ struct Agreement {
 };
 Agreement agreement(const std::vector<double>& predicted, const std::vector<double>& measured, double tie);
 
-// Every pattern on these CPUs: by the model and timed, in ns and as a multiple of a ping-pong's hop, that of the
-// profile and that taken in the same breath.
-struct LiveComparison {
-  struct Row {
-    std::string pattern;
-    double predicted = 0, measured = 0, predicted_hops = 0, measured_hops = 0, spread = 0;
-    uint64_t laps = 0;
-  };
-  std::vector<Row> rows;
-  double hop = 0, hop_now = 0;
-  double tie = 0;  // measurements so near to each other count as equal
-  uint64_t episodes = 0;
-  Agreement agrees;
-};
-// The profile of this machine must have been measured. Throws UserError.
-LiveComparison time_live(const std::vector<uint32_t>& cpus, Operation op, double seconds);
-
-// Times every pattern on these CPUs of this machine, whose profile must have been measured, and prints both figures,
-// each as a multiple of the ping-pong taken in the same breath, too. Throws UserError.
-void put_live(const std::vector<uint32_t>& cpus, Operation op, double seconds, bool json);
+// Times every pattern on these CPUs of this machine, whose profile must have been measured: by the model and timed, in
+// ns and as a multiple of a ping-pong's hop, that of the profile and that taken in the same breath. Throws UserError.
+Document time_live(const std::vector<uint32_t>& cpus, Operation op, double seconds);
+Table live_table(const Document& document);  // in hops
+std::string live_text(const Document& document);
 
 }  // namespace smelt

@@ -14,6 +14,8 @@
 
 #include "base/options.h"
 #include "cli/command.h"
+#include "cli/commit.h"
+#include "cli/completion.h"
 #include "cli/terminal.h"
 #include "profile/text/error.h"
 #include "smelt_config.h"
@@ -23,6 +25,13 @@ namespace smelt {
 void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void put_page(const std::string& text) { put(wrapped(text, terminal_width())); }
+
+void show(const Document& document, bool json, const std::function<std::string(const Document&)>& page) {
+  if (json)
+    put(document_text(document));
+  else
+    put_page(page(document));
+}
 
 void write_file(const std::string& path, std::string_view content) {
   errno = 0;
@@ -57,7 +66,7 @@ std::string hwloc_series() {
 // The verb that was meant, or "" when nothing is near.
 std::string nearest_verb(const CLI::App& app, const std::string& word) {
   std::string nearest;
-  uint32_t best = 3;
+  uint32_t best = most_typing_errors(word.c_str()) + 1;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     const uint32_t distance = edit_distance(word.c_str(), verb->get_name().c_str());
     if (distance < best) best = distance, nearest = verb->get_name();
@@ -89,8 +98,43 @@ class Help : public CLI::Formatter {
 // What a report of a fault should say.
 std::string version_text() {
   const std::string mpi = SMELT_OPEN_MPI_SERIES;
-  return fmt::format("smelt {}\nbuilt by {}{} with hwloc {}, {}", SMELT_VERSION, kCompiler, __VERSION__, hwloc_series(),
+  const std::string commit = commit_built();
+  return fmt::format("smelt {}{}\nbuilt by {}{} with hwloc {}, {}", SMELT_VERSION,
+                     commit.empty() ? "" : fmt::format(" (commit {})", commit), kCompiler, __VERSION__, hwloc_series(),
                      mpi.empty() ? "without Open MPI" : "for Open MPI " + mpi);
+}
+
+void add_verbs(CLI::App& app, Action& chosen, std::vector<std::string>& tail) {
+  add_calibrate(app, chosen);
+  add_doctor(app, chosen);
+  add_profile(app, chosen);
+  add_info(app, chosen);
+  add_tree(app, chosen);
+  add_compare(app, chosen);
+  add_draw(app, chosen);
+  add_report(app, chosen);
+  add_try(app, chosen, tail);
+  add_run(app, chosen, tail);
+  add_env(app, chosen);
+  add_network(app, chosen);
+  add_tune(app, chosen);
+  add_config(app, chosen);
+}
+
+// "export, import or diff"
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i) out += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return out;
+}
+
+// What a verb lacks deserves better than the parser's "is required", where it is one of a few words.
+std::string missing_text(const CLI::App& verb, const std::string& otherwise) {
+  std::vector<std::string> words = names_of_verbs(verb);
+  if (words.empty())
+    for (const CLI::Option* option : verb.get_options())
+      if (option->get_required() && option->count() == 0 && words.empty()) words = choices_of(*option);
+  return words.empty() ? otherwise : fmt::format("{}: {}?", verb.get_name(), listed(words));
 }
 
 // Returns the exit code of what the arguments ask for.
@@ -107,30 +151,18 @@ int dispatch(std::vector<std::string> words) {
       "--help");
   Action chosen;
   std::vector<std::string> tail;
-  add_calibrate(app, chosen);
-  add_doctor(app, chosen);
-  add_profile(app, chosen);
-  add_info(app, chosen);
-  add_tree(app, chosen);
-  add_compare(app, chosen);
-  add_draw(app, chosen);
-  add_report(app, chosen);
-  add_try(app, chosen, tail);
-  add_run(app, chosen, tail);
-  add_env(app, chosen);
-  add_network(app, chosen);
-  add_tune(app, chosen);
-  add_config(app, chosen);
+  add_verbs(app, chosen, tail);
 
+  if (!words.empty() && words[0] == "--complete") {  // for shells alone: not in the help
+    put(completions(app, {words.begin() + 1, words.end()}));
+    return 0;
+  }
   if (!words.empty() && words[0] == "help") {  // smelt help tree = smelt tree --help
     words.erase(words.begin());
     words.resize(std::min<size_t>(words.size(), 1));
     words.push_back("--help");
   }
-  if (words.empty())
-    throw UserError(
-        "which command? doctor, calibrate, profile, info, tree, compare, draw, report, try, run, env, network, tune or "
-        "config; see 'smelt --help'");
+  if (words.empty()) throw UserError(fmt::format("which command? {}; see 'smelt --help'", listed(names_of_verbs(app))));
   check_verb(app, words);
   if (words[0] == "run" ||
       words[0] == "try") {  // behind "--" everything belongs to the program, and the parser must not look at it
@@ -145,8 +177,11 @@ int dispatch(std::vector<std::string> words) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     const auto parsed = app.get_subcommands();
-    throw UserError(fmt::format("{}; see 'smelt {}--help'", one_line(error.what()),
-                                parsed.empty() ? "" : parsed[0]->get_name() + " "));
+    std::string text = one_line(error.what()) + ";";
+    const CLI::App* verb = parsed.empty() ? nullptr : parsed[0];
+    while (verb && !verb->get_subcommands().empty()) verb = verb->get_subcommands()[0];
+    if (verb && dynamic_cast<const CLI::RequiredError*>(&error)) text = missing_text(*verb, text);
+    throw UserError(fmt::format("{} see 'smelt {}--help'", text, parsed.empty() ? "" : parsed[0]->get_name() + " "));
   }
   return chosen();
 }

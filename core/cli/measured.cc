@@ -5,7 +5,6 @@
 #include "cli/measured.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,12 +14,11 @@
 #include "cli/live.h"
 #include "cli/measured_file.h"
 #include "cli/picture_request.h"
+#include "cli/progress_line.h"
 #include "profile/text/error.h"
 
 namespace smelt {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The rows of one file, one operation, the same CPUs and one model.
 struct MeasuredSet {
@@ -119,10 +117,10 @@ std::vector<ModelSummary> summaries(const std::vector<MeasuredSet>& sets) {
   return out;
 }
 
-void put_json(const std::vector<MeasuredSet>& sets) {
-  Json rows = Json::array(), models = Json::array();
+Document measured_document(const std::vector<MeasuredSet>& sets) {
+  Document rows = Document::array(), models = Document::array();
   for (const MeasuredSet& set : sets) {
-    Json patterns = Json::array();
+    Document patterns = Document::array();
     for (size_t k = 0; k < set.rows.size(); ++k)
       patterns.push_back({{"tree", set.rows[k]->name},
                           {"root", set.rows[k]->root},
@@ -149,32 +147,40 @@ void put_json(const std::vector<MeasuredSet>& sets) {
                       {"error", all.error},
                       {"chosen_over_best", all.chosen_over_best},
                       {"worst_chosen_over_best", all.worst}});
-  put(Json{{"sets", std::move(rows)}, {"models", std::move(models)}}.dump(2) + "\n");
+  return {{"sets", std::move(rows)}, {"models", std::move(models)}};
 }
 
 // "ziger", or "SB 4 x 8 x 2 /32" where only so many CPUs took part; with a star where the costs are another machine's.
-std::string label_of(const MeasuredSet& set) {
-  std::string out = set.machine;
-  if (!set.cpus.empty()) out += fmt::format(" /{}", parse_cpu_list(set.cpus).size());
-  return set.counts ? out : out + " *";
+std::string label_of(const Document& set) {
+  std::string out = set["name"];
+  if (const std::string cpus = set["cpus"]; !cpus.empty()) out += fmt::format(" /{}", parse_cpu_list(cpus).size());
+  return set["counts"] ? out : out + " *";
 }
 
-void put_text(const std::vector<MeasuredFile>& files, const std::vector<MeasuredSet>& sets) {
-  constexpr auto kHead = "{:<24} {:<10} {:<8} {:>9} {:>7} {:>10}  {}\n";
-  constexpr auto kRow = "{:<24} {:<10} {:<8} {:>9.2f} {:>6.0f}% {:>10.2f}  {}\n";
-  std::string out = fmt::format(kHead, "machine", "operation", "model", "spearman", "error", "over best", "chosen");
-  for (const MeasuredSet& set : sets)
-    out += fmt::format(kRow, label_of(set), set.operation->name, set.model, set.spearman, 100 * set.error,
-                       set.chosen_over_best, set.rows[set.chosen]->name);
-  for (const ModelSummary& all : summaries(sets))
-    out += fmt::format(kRow, fmt::format("all {} sets", all.sets), "", all.model, all.spearman, 100 * all.error,
-                       all.chosen_over_best, fmt::format("worst {:.2f}", all.worst));
+std::string measured_text(const Document& document, const std::vector<MeasuredFile>& files) {
+  Document rows = document["sets"];
+  for (Document& row : rows) row["label"] = label_of(row);
+  for (Document all : document["models"]) {
+    all["label"] = told(all, "all {sets} sets");
+    all["operation"] = "";
+    all["chosen"] = "worst " + shown(all, "worst_chosen_over_best", As::kHundredths);
+    rows.push_back(std::move(all));
+  }
+  std::string out = table_text({"machine",
+                                {{"machine", "label"},
+                                 {"operation", "operation"},
+                                 {"model", "model"},
+                                 {"spearman", "spearman", As::kHundredths},
+                                 {"error", "error", As::kPercent},
+                                 {"over best", "chosen_over_best", As::kHundredths},
+                                 {"chosen", "chosen"}},
+                                std::move(rows)});
   out +=
       "spearman: rank correlation of predicted with measured. error: mean, after one factor for the set.\n"
       "over best: measured time of the tree that the model finds cheapest over the shortest; of all, geometric mean.\n";
   for (const MeasuredFile& file : files)
     if (!file.stand_in.empty()) out += fmt::format("* {}: {}; not in the mean.\n", file.name, file.stand_in);
-  put(out);
+  return out;
 }
 
 }  // namespace
@@ -183,12 +189,12 @@ void put_measured(const std::vector<std::string>& paths, bool json) {
   std::vector<MeasuredFile> files;
   for (const std::string& path : paths) files.push_back(read_measured_file(path));
   std::vector<MeasuredSet> sets;
-  for (const MeasuredFile& file : files)
-    for (MeasuredSet& set : sets_of(file)) sets.push_back(std::move(set));
-  if (json)
-    put_json(sets);
-  else
-    put_text(files, sets);
+  {
+    const StillWorking working("pricing what was measured");
+    for (const MeasuredFile& file : files)
+      for (MeasuredSet& set : sets_of(file)) sets.push_back(std::move(set));
+  }
+  show(measured_document(sets), json, [&files](const Document& document) { return measured_text(document, files); });
 }
 
 }  // namespace smelt

@@ -1,7 +1,8 @@
 #include "cli/methods.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "cli/terminal.h"
 
 namespace smelt {
 namespace {
@@ -44,19 +45,22 @@ std::string bytes_text(uint64_t bytes) {
   return fmt::format("{:.3g} MiB", number / (1 << 20));
 }
 
-std::string methods_text(const std::vector<CurveSet>& sets) {
+std::string methods_text(const Document& sets) {
   std::string out;
-  for (const CurveSet& set : sets) {
-    out += fmt::format("{:<12}for {} processes{}, measured:", &set == &sets.front() ? "methods" : "", set.participants,
-                       set.sync ? ", a barrier after each call" : "");
-    for (const Collective& collective : collectives_of(set)) {
-      out += fmt::format(" {}", collective.name);
-      for (const MethodStep& step : collective.steps)
-        out += step.from ? fmt::format(", {} from {}", step.method, bytes_text(step.from))
-                         : fmt::format(" {}", step.method);
-      out += ";";
+  for (const Document& set : sets) {
+    std::string line = fmt::format("for {} processes{}, measured:", shown(set, "participants"),
+                                   set["sync"] == kSyncNames[0] ? "" : ", a barrier after each call");
+    for (const auto& [name, steps] : set.items()) {
+      if (!steps.is_array()) continue;
+      line += " " + name;
+      for (const Document& step : steps) {
+        const auto from = step["from_bytes"].get<uint64_t>();
+        line += (from ? ", " : " ") + shown(step, "method") + (from ? " from " + bytes_text(from) : "");
+      }
+      line += ";";
     }
-    out.back() = '\n';
+    line.pop_back();
+    out += fact(out.empty() ? "methods" : "", line);
   }
   return out;
 }
@@ -88,10 +92,10 @@ std::vector<Plot> curve_plots(const CurveSet& set) {
   return plots;
 }
 
-nlohmann::ordered_json methods_json(const std::vector<CurveSet>& sets) {
-  auto out = nlohmann::ordered_json::array();
+Document methods_document(const std::vector<CurveSet>& sets) {
+  Document out = Document::array();
   for (const CurveSet& set : sets) {
-    nlohmann::ordered_json row = {{"participants", set.participants}, {"sync", kSyncNames[set.sync]}};
+    Document row = {{"participants", set.participants}, {"sync", kSyncNames[set.sync]}};
     for (const Collective& collective : collectives_of(set))
       for (const MethodStep& step : collective.steps)
         row[collective.name].push_back({{"method", step.method}, {"from_bytes", step.from}});

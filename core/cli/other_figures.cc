@@ -1,19 +1,17 @@
 #include "cli/other_figures.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 #include "cli/methods.h"
+#include "cli/terminal.h"
 #include "model/curves.h"
 #include "model/distance.h"
 #include "profile/text/rows.h"
 
 namespace smelt {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr uint32_t kShownSize = 5;  // of kSampledBytes: longer than a system call, shorter than a cache
 static_assert(kSampledBytes[kShownSize] == 64 << 10);
@@ -25,48 +23,46 @@ uint32_t measured_sizes(const auto& figures) {
   return static_cast<uint32_t>(std::find(std::begin(figures), std::end(figures), 0.0f) - std::begin(figures));
 }
 
-Json row_of(const auto& curves, const char* axis, const auto& at, uint32_t count) {
-  Json row = {{"distance", name_of(curves.distance)}, {axis, std::vector<uint64_t>(at, at + count)}};
-  const Json figures = report_row(curves);
+Document row_of(const auto& curves, const char* axis, const auto& at, uint32_t count) {
+  Document row = {{"distance", name_of(curves.distance)}, {axis, std::vector<uint64_t>(at, at + count)}};
+  const Document figures = report_row(curves);
   for (const auto& [name, values] : figures.items())
     if (values.is_array()) row[name] = std::vector<float>(values.begin(), values.begin() + count);
   return row;
 }
 
 // What all pairs of that distance have in common.
-const char* shared_by(uint32_t distance) {
-  switch (static_cast<Distance>(distance)) {
-    case Distance::kSameCore: return "out of a core";
-    case Distance::kSameLlc: return "through a last-level cache";
-    case Distance::kSameNode: return "out of a last-level cache";
-    default: return "between two nodes";
-  }
+const char* shared_by(const std::string& distance) {
+  if (distance == distance_name(Distance::kSameCore)) return "out of a core";
+  if (distance == distance_name(Distance::kSameLlc)) return "through a last-level cache";
+  return distance == distance_name(Distance::kSameNode) ? "out of a last-level cache" : "between two nodes";
 }
 
 }  // namespace
 
-std::string queues_text(const std::vector<QueueCurves>& queues, float all_to_all) {
-  std::string out;
+Document queues_document(const std::vector<QueueCurves>& queues) {
+  Document out = Document::array();
   for (const QueueCurves& queue : queues) {
-    const uint32_t count = measured_sizes(queue.line);
-    if (count == 0) continue;
-    out += fmt::format("queueing    {}: {}, a message takes {}{} (up to {} pairs at once, fitted within {:.0f} %)\n",
-                       name_of(queue.distance), shared_by(queue.distance), queue.reached ? "" : "at most ",
-                       time_text(queue.service), kQueuePairs[count - 1], queue.residual * 100.0);
-  }
-  if (all_to_all > 0)
-    out += fmt::format("adding up   a small all-to-all took {:.2f} times what these figures make of it\n",
-                       double{all_to_all});
-  return out;
-}
-
-Json queues_json(const std::vector<QueueCurves>& queues) {
-  auto out = Json::array();
-  for (const QueueCurves& queue : queues) {
-    Json row = row_of(queue, "pairs", kQueuePairs, measured_sizes(queue.line));
+    Document row = row_of(queue, "pairs", kQueuePairs, measured_sizes(queue.line));
     row.update({{"service", queue.service}, {"reached", queue.reached != 0}, {"residual", queue.residual}});
     out.push_back(std::move(row));
   }
+  return out;
+}
+
+std::string queues_text(const Document& document) {
+  std::string out;
+  for (const Document& queue : document["queues"]) {
+    const auto distance = queue["distance"].get<std::string>();
+    if (queue["pairs"].empty()) continue;
+    out += fact("queueing",
+                fmt::format("{}: {}, a message takes {}{} (up to {} pairs at once, fitted within {})", distance,
+                            shared_by(distance), queue["reached"] ? "" : "at most ", time_text(queue["service"]),
+                            queue["pairs"].back().dump(), shown(queue, "residual", As::kPercent)));
+  }
+  if (!document["all_to_all"].is_null())
+    out +=
+        fact("adding up", told(document, "a small all-to-all took {all_to_all|2} times what these figures make of it"));
   return out;
 }
 
@@ -75,53 +71,52 @@ std::string time_text(double ns) {
   return ns < 1e6 ? fmt::format("{:.3g} µs", ns / 1e3) : fmt::format("{:.3g} ms", ns / 1e6);
 }
 
-std::string other_figures_text(const WaitFigures& wait, const std::vector<FanCurves>& fans,
-                               const std::vector<DistanceCurves>& distances) {
+std::string other_figures_text(const Document& document) {
   std::string out;
-  if (wait.poll > 0) {
-    out += fmt::format("waiting     a poll {}, a yield {}", time_text(wait.poll), time_text(wait.yield));
-    if (wait.futex_return > 0)
-      out += fmt::format(", waking somebody {}, who then runs after {}", time_text(wait.futex_wake),
-                         time_text(wait.futex_return));
-    out += "\n";
+  if (const Document& wait = document["waiting"]; !wait.is_null()) {
+    std::string line =
+        fmt::format("a poll {}, a yield {}", time_text(wait["poll"]), time_text(wait.value("yield", 0.0)));
+    if (wait["futex_return"].is_number())
+      line += fmt::format(", waking somebody {}, who then runs after {}", time_text(wait["futex_wake"]),
+                          time_text(wait["futex_return"]));
+    out += fact("waiting", line);
   }
-  for (const FanCurves& fan : fans) {
-    const uint32_t count = measured_sizes(fan.gather);
-    if (count == 0) continue;
-    out += fmt::format("fan         {}: round trips with", name_of(fan.distance));
-    const auto add = [&](uint32_t i) {
-      out += fmt::format("{} {} {}: gather {}, scatter {}", i ? ";" : "", kFanChildren[i], i ? "children" : "child",
-                         time_text(fan.gather[i]), time_text(fan.scatter[i]));
-    };
-    add(0);
-    if (count > 1) add(count - 1);
-    out += "\n";
+  for (const Document& fan : document["fans"]) {
+    const Document& children = fan["children"];
+    if (children.empty()) continue;
+    std::string line = shown(fan, "distance") + ": round trips with";
+    for (size_t i = 0; i < children.size(); i += std::max<size_t>(children.size() - 1, 1))
+      line += fmt::format("{} {} {}: gather {}, scatter {}", i ? ";" : "", children[i].dump(), i ? "children" : "child",
+                          time_text(fan["gather"][i]), time_text(fan["scatter"][i]));
+    out += fact("fan", line);
   }
-  for (const DistanceCurves& curves : distances) {
-    if (curves.copy[kShownSize] <= 0) continue;
-    out += fmt::format("copying     {}: {} in {}", name_of(curves.distance), bytes_text(kSampledBytes[kShownSize]),
-                       time_text(curves.copy[kShownSize]));
-    if (curves.single_copy[kShownSize] > 0)
-      out += fmt::format(", single copy {}", time_text(curves.single_copy[kShownSize]));
-    out += fmt::format(", adding {}\n", time_text(curves.reduce[kShownSize]));
+  for (const Document& curves : document["copying"]) {
+    const double copy = curves["copy"][kShownSize], single = curves["single_copy"][kShownSize];
+    if (copy <= 0) continue;
+    out += fact("copying", fmt::format("{}: {} in {}{}, adding {}", shown(curves, "distance"),
+                                       bytes_text(kSampledBytes[kShownSize]), time_text(copy),
+                                       single > 0 ? ", single copy " + time_text(single) : "",
+                                       time_text(curves["reduce"][kShownSize])));
   }
   return out;
 }
 
-void add_other_figures(Json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,
-                       const std::vector<DistanceCurves>& distances) {
-  report["waiting"] = nullptr;
+void add_other_figures(Document& out, const std::vector<QueueCurves>& queues, float all_to_all, const WaitFigures& wait,
+                       const std::vector<FanCurves>& fans, const std::vector<DistanceCurves>& distances) {
+  out["queues"] = queues_document(queues);
+  out["all_to_all"] = all_to_all > 0 ? Document(all_to_all) : Document(nullptr);
+  out["waiting"] = nullptr;
   if (wait.poll > 0) {
-    report["waiting"] = report_row(wait);
-    for (Json& ns : report["waiting"])
+    out["waiting"] = report_row(wait);
+    for (Document& ns : out["waiting"])
       if (ns == 0) ns = nullptr;
   }
-  report["fans"] = Json::array();
+  out["fans"] = Document::array();
   for (const FanCurves& fan : fans)
-    report["fans"].push_back(row_of(fan, "children", kFanChildren, measured_sizes(fan.gather)));
-  report["copying"] = Json::array();
+    out["fans"].push_back(row_of(fan, "children", kFanChildren, measured_sizes(fan.gather)));
+  out["copying"] = Document::array();
   for (const DistanceCurves& curves : distances)
-    report["copying"].push_back(row_of(curves, "bytes", kSampledBytes, kCurveSizes));
+    out["copying"].push_back(row_of(curves, "bytes", kSampledBytes, kCurveSizes));
 }
 
 }  // namespace smelt

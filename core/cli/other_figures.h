@@ -1,25 +1,21 @@
 // The measured parameters beside the matrices, in a few lines: queues, waiting, fans, copying.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <string>
 #include <vector>
 
 #include "profile/measured.h"
+#include "report/table.h"
 
 namespace smelt {
 
-// Where messages queue, and whether the figures add up (PackedHeader::all_to_all).
-std::string queues_text(const std::vector<QueueCurves>& queues, float all_to_all);
-nlohmann::ordered_json queues_json(const std::vector<QueueCurves>& queues);
+// Adds "queues", "all_to_all", "waiting", "fans" and "copying": null or empty where nothing was measured.
+void add_other_figures(Document& out, const std::vector<QueueCurves>& queues, float all_to_all, const WaitFigures& wait,
+                       const std::vector<FanCurves>& fans, const std::vector<DistanceCurves>& distances);
+Document queues_document(const std::vector<QueueCurves>& queues);
 
-std::string other_figures_text(const WaitFigures& wait, const std::vector<FanCurves>& fans,
-                               const std::vector<DistanceCurves>& distances);
-
-// "waiting", "fans" and "copying" of a report: null or empty where nothing was measured.
-void add_other_figures(nlohmann::ordered_json& report, const WaitFigures& wait, const std::vector<FanCurves>& fans,
-                       const std::vector<DistanceCurves>& distances);
+std::string queues_text(const Document& document);  // of those members: where messages queue, and whether they add up
+std::string other_figures_text(const Document& document);  // the rest
 
 std::string time_text(double ns);  // "13.8 µs", three digits
 

@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "cli/command.h"
+#include "cli/progress_line.h"
 #include "generate/registry.h"
 #include "profile/api.h"
 #include "profile/text/error.h"
@@ -151,6 +152,7 @@ Picture make_picture(const MachineFile& machine, const PictureRequest& request) 
   const std::vector<uint16_t> members = find_members(machine, p.cpu);
   for (const uint16_t member : members) p.core.push_back(machine.core[member]);
   const int root = find_root(request, p.cpu);
+  const StillWorking working(fmt::format("planning a {} for {} CPUs", operation_name(request.op), n));
   const bool best = request.pattern == "best";
   const Pattern named = best ? Pattern{} : resolve_pattern(request.pattern);
   if (root >= 0 && named.info && named.info->exchange)

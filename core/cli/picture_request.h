@@ -31,6 +31,7 @@ std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine);
 Picture picture_costs(const MachineFile& machine, const PictureRequest& request);
 
 // Throws UserError: unknown CPU or pattern, a pattern that cannot do the operation. The schedule has been validated.
+// Where it takes long, it says so (progress_line.h).
 Picture make_picture(const MachineFile& machine, const PictureRequest& request);
 
 }  // namespace smelt

@@ -1,81 +1,89 @@
 #include "cli/profile_diff.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "draw/picture.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "profile/text/rows.h"
 
 namespace smelt {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string ratio_text(double ratio) { return ratio > 0 ? fmt::format("{:.2f}", ratio) : "-"; }
-
-std::string row_text(const char* name, const HopChange& change) {
-  std::string out = fmt::format("  {:<21} {:>8} {:>9.1f} {:>9.1f}", name, change.pairs, change.a, change.b);
-  for (const double ratio : change.ratio) out += fmt::format(" {:>7}", ratio_text(ratio));
-  return out + "\n";
+Document hops_row(const HopChange& change) {
+  Document row = {{"pairs", change.pairs}, {"a", change.a}, {"b", change.b}};
+  for (size_t m = 0; m < std::size(kMatrices); ++m)
+    row[kMatrixNames[m]] = change.ratio[m] > 0 ? Document(change.ratio[m]) : Document(nullptr);
+  return row;
 }
 
-Json row_json(const HopChange& change) {
-  Json row = {{"pairs", change.pairs}, {"a", change.a}, {"b", change.b}};
-  for (size_t m = 0; m < std::size(kMatrices); ++m)
-    row[kMatrixNames[m]] = change.ratio[m] > 0 ? Json(change.ratio[m]) : Json(nullptr);
-  return row;
+Document profile_row(const ProfileImage& image, const std::string& file) {
+  return {{"file", file},
+          {"machine", image.header.machine},
+          {"fingerprint", fmt::format("{:016x}", image.header.fingerprint)},
+          {"created", image.header.created},
+          {"date", date_text(image.header.created)}};
 }
 
 }  // namespace
 
-std::string change_text(const ProfileChange& change) {
-  std::string out = fmt::format("CPUs        {} in both: {}\n", change.common.size(), cpu_ranges(change.common));
-  if (!change.only_a.empty()) out += fmt::format("only in A   {}\n", cpu_ranges(change.only_a));
-  if (!change.only_b.empty()) out += fmt::format("only in B   {}\n", cpu_ranges(change.only_b));
-  if (change.overall.pairs > 0) {
-    out += fmt::format("{:<23} {:>8} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7}\n", "median, B/A by pair", "pairs", "hop A",
-                       "hop B", "hop", "send", "receive", "read");
-    for (const ClassChange& c : change.classes) out += row_text(distance_name(c.distance), c.change);
-    out += row_text("all", change.overall);
-    out += fmt::format("changed     {} of {} pairs by more than {:.0f} %", change.beyond, change.overall.pairs,
-                       kLargeChange * 100);
-    if (change.farthest > 0)
-      out += fmt::format("; most, CPU {} to {}: {:.2f}", change.farthest_from, change.farthest_to, change.farthest);
-    out += "\n";
-  }
-  for (const WinnerChange& w : change.winners)
-    out += fmt::format("winner      {} on CPUs {}: {}, now {}\n", w.operation, cpu_ranges(w.cpus),
-                       w.a.empty() ? "none" : w.a, w.b.empty() ? "none" : w.b);
-  return out;
-}
-
-std::string change_json(const ProfileChange& change, const ProfileImage& a, const ProfileImage& b) {
-  const auto who = [](const ProfileImage& image) {
-    return Json{{"machine", image.header.machine},
-                {"fingerprint", fmt::format("{:016x}", image.header.fingerprint)},
-                {"created", image.header.created}};
-  };
-  Json out = {{"a", who(a)},
-              {"b", who(b)},
-              {"cpus", change.common},
-              {"only_a", change.only_a},
-              {"only_b", change.only_b},
-              {"overall", row_json(change.overall)},
-              {"classes", Json::array()},
-              {"limit", kLargeChange},
-              {"beyond", change.beyond}};
+Document change_document(const ProfileChange& change, const ProfileImage& a, const std::string& file_a,
+                         const ProfileImage& b, const std::string& file_b) {
+  Document out = {{"a", profile_row(a, file_a)},  {"b", profile_row(b, file_b)}, {"cpus", change.common},
+                  {"only_a", change.only_a},      {"only_b", change.only_b},     {"overall", hops_row(change.overall)},
+                  {"classes", Document::array()}, {"limit", kLargeChange},       {"beyond", change.beyond}};
   for (const ClassChange& c : change.classes) {
-    Json row = {{"distance", distance_name(c.distance)}};
-    row.update(row_json(c.change));
+    Document row = {{"distance", distance_name(c.distance)}};
+    row.update(hops_row(c.change));
     out["classes"].push_back(std::move(row));
   }
   out["farthest"] = change.farthest > 0
-                        ? Json{{"cpus", {change.farthest_from, change.farthest_to}}, {"hop", change.farthest}}
-                        : Json(nullptr);
-  out["winners"] = Json::array();
-  const auto pattern = [](const std::string& name) { return name.empty() ? Json(nullptr) : Json(name); };
+                        ? Document{{"cpus", {change.farthest_from, change.farthest_to}}, {"hop", change.farthest}}
+                        : Document(nullptr);
+  out["winners"] = Document::array();
+  const auto pattern = [](const std::string& name) { return name.empty() ? Document(nullptr) : Document(name); };
   for (const WinnerChange& w : change.winners)
     out["winners"].push_back({{"operation", w.operation}, {"cpus", w.cpus}, {"a", pattern(w.a)}, {"b", pattern(w.b)}});
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out;
+}
+
+std::string change_text(const Document& document) {
+  std::string out;
+  out += fact("A", one_line(told(document, "{a.file}: {a.date}, {a.machine}")));
+  out += fact("B", one_line(told(document, "{b.file}: {b.date}, {b.machine}")));
+  if (document["a"]["fingerprint"] != document["b"]["fingerprint"])
+    out += fact("machines", told(document, "{a.fingerprint} and {b.fingerprint}: not alike"));
+  out += fact("CPUs", fmt::format("{} in both: {}", document["cpus"].size(), shown(document, "cpus", As::kCpus)));
+  if (!document["only_a"].empty()) out += fact("only in A", shown(document, "only_a", As::kCpus));
+  if (!document["only_b"].empty()) out += fact("only in B", shown(document, "only_b", As::kCpus));
+  const Document& overall = document["overall"];
+  if (overall["pairs"] > 0) {
+    Document rows = document["classes"];
+    Document all = {{"distance", "all"}};
+    all.update(overall);
+    rows.push_back(std::move(all));
+    Table table{"median, B/A by pair",
+                {{"distance", "distance"},
+                 {"pairs", "pairs", As::kWhole},
+                 {"hop A", "a", As::kTenths},
+                 {"hop B", "b", As::kTenths}},
+                std::move(rows)};
+    constexpr const char* kTitles[] = {"hop", "send", "receive", "read"};
+    for (size_t m = 0; m < std::size(kMatrices); ++m)
+      table.columns.push_back({kTitles[m], kMatrixNames[m], As::kHundredths});
+    out += table_text(table);
+    const Document& farthest = document["farthest"];
+    out += fact("changed", told(document, "{beyond} of {overall.pairs} pairs by more than {limit|%}") +
+                               (farthest.is_null() ? ""
+                                                   : fmt::format("; most, CPU {} to {}: {}", farthest["cpus"][0].dump(),
+                                                                 farthest["cpus"][1].dump(),
+                                                                 shown(farthest, "hop", As::kHundredths))));
+  }
+  for (const Document& w : document["winners"]) {
+    const auto pattern = [&w](const char* letter) { return w[letter].is_null() ? "none" : shown(w, letter); };
+    out += fact("winner", fmt::format("{} on CPUs {}: {}, now {}", shown(w, "operation"), shown(w, "cpus", As::kCpus),
+                                      pattern("a"), pattern("b")));
+  }
+  return out;
 }
 
 }  // namespace smelt

@@ -4,10 +4,13 @@
 #include <string>
 
 #include "profile/text/diff.h"
+#include "report/table.h"
 
 namespace smelt {
 
-std::string change_text(const ProfileChange& change);
-std::string change_json(const ProfileChange& change, const ProfileImage& a, const ProfileImage& b);
+// `file_a`, `file_b`: where they lie.
+Document change_document(const ProfileChange& change, const ProfileImage& a, const std::string& file_a,
+                         const ProfileImage& b, const std::string& file_b);
+std::string change_text(const Document& document);
 
 }  // namespace smelt

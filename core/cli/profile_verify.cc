@@ -2,7 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <ctime>
@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "base/fingerprint.h"
+#include "cli/class_figures.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
+#include "discover/machine.h"
 #include "draw/picture.h"
 #include "model/distance.h"
 #include "profile/text/diff.h"
@@ -48,6 +51,22 @@ std::optional<ProfileImage> own_profile(bool system, std::string* path, std::str
   return std::nullopt;
 }
 
+// Which of what makes a fingerprint is another, as far as the profile tells.
+std::string difference_to_here(const ProfileImage& there) {
+  const ProfileImage here = guess_image(discover_machine());
+  std::vector<std::string> differs;
+  const auto compare = [&differs](const char* what, const std::string& a, const std::string& b) {
+    if (a != b)
+      differs.push_back(
+          fmt::format("{} is {} there, {} here", what, a.empty() ? "unknown" : a, b.empty() ? "unknown" : b));
+  };
+  compare("the CPU", one_line(there.header.machine), one_line(here.header.machine));
+  compare("the kernel", one_line(there.header.kernel), one_line(here.header.kernel));
+  compare("the microcode", one_line(there.header.microcode), one_line(here.header.microcode));
+  return differs.empty() ? "what differs is the hypervisor, which CPUs are online, or which share caches and nodes"
+                         : fmt::format("{}", fmt::join(differs, "; "));
+}
+
 // A fleet's machines are alike within what a calibration scatters by.
 void compare_costs(const ProfileImage& should, const ProfileImage& is, std::vector<std::string>* reasons) {
   const ProfileChange change = compare_profiles(should, is);
@@ -71,29 +90,34 @@ int verify_profile(const VerifyArguments& arguments) {
   if (!arguments.file.empty()) {
     wanted = read_profile(arguments.file);
     if (wanted->header.fingerprint != machine_fingerprint())
-      reasons.push_back(fmt::format(
-          "this is machine {:016x}, the profile is of {:016x} ({}): another CPU, microcode, kernel or number of CPUs",
-          machine_fingerprint(), wanted->header.fingerprint, one_line(wanted->header.machine)));
+      reasons.push_back(fmt::format("this is machine {:016x}, the profile is of {:016x}: {}", machine_fingerprint(),
+                                    wanted->header.fingerprint, difference_to_here(*wanted)));
     if (own) compare_costs(*wanted, *own, &reasons);
   } else if (!own) {
     reasons.push_back(why_not);
   }
+  const ProfileImage* const judged = own ? &*own : wanted ? &*wanted : nullptr;
+  const std::string conditions =
+      judged ? conditions_of(judged->header.conditions, judged->header.others) : std::string();
+  if (arguments.steady && !conditions.empty())
+    reasons.push_back(fmt::format("it was measured {}; run 'smelt calibrate' when the machine is quiet", conditions));
 
   const ProfileImage* const shown = wanted ? &*wanted : own ? &*own : nullptr;
   const std::string path = wanted ? arguments.file : own_path;
   if (arguments.json) {
-    nlohmann::ordered_json out = {{"holds", reasons.empty()},
-                                  {"fingerprint", fmt::format("{:016x}", machine_fingerprint())},
-                                  {"profile", shown ? nlohmann::ordered_json(path) : nlohmann::ordered_json(nullptr)},
-                                  {"compared", wanted && own},
-                                  {"reasons", reasons}};
-    put(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    const Document out = {{"holds", reasons.empty()},
+                          {"fingerprint", fmt::format("{:016x}", machine_fingerprint())},
+                          {"profile", shown ? Document(path) : Document(nullptr)},
+                          {"compared", wanted && own},
+                          {"reasons", reasons}};
+    put(document_text(out));
   } else if (!arguments.quiet) {
     if (shown)
       put(fmt::format("profile     {}: {:%Y-%m-%dT%H:%M:%SZ}, {}\n", path,
                       fmt::gmtime(static_cast<std::time_t>(shown->header.created)), one_line(shown->header.machine)));
     for (const std::string& reason : reasons) put(fmt::format("differs     {}\n", one_line(reason)));
     if (reasons.empty()) put(fmt::format("holds       for this machine, {:016x}\n", machine_fingerprint()));
+    if (!arguments.steady && !conditions.empty()) put_page(fact("beware", "it was measured " + conditions));
     if (wanted && !own) put(fmt::format("about       its costs were not compared: {}\n", one_line(why_not)));
   }
   return reasons.empty() ? 0 : kExitWarning;

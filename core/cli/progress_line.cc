@@ -1,5 +1,6 @@
 #include "cli/progress_line.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 
@@ -55,6 +56,35 @@ void ProgressLine::show(uint64_t done, uint64_t total, double seconds_left, cons
   if (last_s_ >= 0 && now - last_s_ < kRefreshS) return;
   last_s_ = now;
   print();
+}
+
+StillWorking::StillWorking(std::string what, bool wanted) : what_(std::move(what)) {
+  if (wanted && ::isatty(STDERR_FILENO)) teller_ = std::thread([this] { tell(); });
+}
+
+StillWorking::~StillWorking() {
+  if (!teller_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  told_to_end_.notify_one();
+  teller_.join();
+}
+
+void StillWorking::go_on_with(std::string what) {
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+}
+
+void StillWorking::tell() {
+  std::unique_lock lock(mutex_);
+  int seconds = 0;
+  while (!told_to_end_.wait_for(lock, std::chrono::duration<double>(kMomentS), [this] { return ended_; })) {
+    std::fputs(fmt::format("\rsmelt: {}, {} s so far\033[K", what_, ++seconds).c_str(), stderr);
+    std::fflush(stderr);
+  }
+  if (seconds > 0) std::fputs("\r\033[K", stderr);
 }
 
 }  // namespace smelt

@@ -1,8 +1,11 @@
 // One line of stderr that overwrites itself: how far a measurement is, and how long it may still take.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace smelt {
 
@@ -30,5 +33,26 @@ class ProgressLine {
 };
 
 std::string duration_text(double seconds);  // "250 ms", "1.5 s", "42 s", "3 min", "2.5 h"
+
+// For work that does not say how far it is: after a second a line says what is done and for how long already. None
+// unless `wanted` and stderr is a terminal.
+class StillWorking {
+ public:
+  explicit StillWorking(std::string what, bool wanted = true);
+  ~StillWorking();  // erases the line
+  StillWorking(const StillWorking&) = delete;
+  StillWorking& operator=(const StillWorking&) = delete;
+
+  void go_on_with(std::string what);
+
+ private:
+  void tell();
+
+  std::mutex mutex_;
+  std::condition_variable told_to_end_;
+  std::string what_;
+  bool ended_ = false;
+  std::thread teller_;
+};
 
 }  // namespace smelt

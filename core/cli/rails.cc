@@ -1,24 +1,20 @@
 #include "cli/rails.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <functional>
 
 #include "cli/methods.h"
 #include "draw/plot.h"
 #include "model/curves.h"
+#include "profile/text/rows.h"
 #include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kShownSizes[] = {64, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
 
@@ -42,17 +38,18 @@ std::vector<Planned> plan(const NetworkProfile& profile) {
   return all;
 }
 
-std::string limit_text(uint64_t limit) {
-  return limit == 0 ? "always" : limit == UINT64_MAX ? "never" : fmt::format("from {}", bytes_text(limit));
+// Of a document: null where the other way never takes over.
+std::string limit_text(const Document& limit) {
+  return limit.is_null() ? "never" : limit == 0 ? "always" : "from " + bytes_text(limit);
 }
 
-std::string ways(uint64_t limit, const char* below, const char* above) {
-  if (limit == 0) return fmt::format("always {}", above);
-  return limit == UINT64_MAX ? fmt::format("always {}", below)
-                             : fmt::format("{}, from {} on {}", below, bytes_text(limit), above);
+std::string ways(const Document& limit, const char* below, const char* above) {
+  if (limit.is_null()) return fmt::format("always {}", below);
+  return limit == 0 ? fmt::format("always {}", above)
+                    : fmt::format("{}, from {} on {}", below, bytes_text(limit), above);
 }
 
-Json limit_json(uint64_t limit) { return limit == UINT64_MAX ? Json(nullptr) : Json(limit); }
+Document limit_json(uint64_t limit) { return limit == UINT64_MAX ? Document(nullptr) : Document(limit); }
 
 double spread_of(const NetworkRail& rail) {
   const RailCurve& eager = rail.rail.method[kRailEager];
@@ -144,67 +141,83 @@ double rail_mbits(const NetworkRail& rail) { return 8 * rail_bandwidth(transfer_
 
 double rail_latency_us(const NetworkRail& rail) { return rail_time(transfer_curve(rail.rail), 1); }
 
-std::string rails_text(const NetworkProfile& profile) {
-  std::string out = fmt::format("networks       {} to {}, sampled {:%Y-%m-%dT%H:%M:%SZ} over {}\n", profile.node,
-                                profile.peer, fmt::gmtime(static_cast<std::time_t>(profile.created)), profile.library);
+Document rails_document(const NetworkProfile& profile) {
+  Document rails = Document::array(), splits = Document::array();
   for (const NetworkRail& rail : profile.rails) {
     const RailLimits limits = limits_of(rail.rail, profile.copy);
     const Reasons reasons = reasons_of(rail.rail, profile.copy);
-    out += fmt::format("\n{:<14} {} to {}{}{}, {}\n", rail.interface, rail.local, rail.remote,
-                       rail.driver.empty() ? "" : ", " + rail.driver, rail.mtu ? fmt::format(", MTU {}", rail.mtu) : "",
-                       rail.provider);
-    const double mbits = rail_mbits(rail), spread = spread_of(rail);
-    out += fmt::format("  latency      {:.4g} µs\n  bandwidth    {}\n", rail_latency_us(rail),
-                       mbits > 0 ? fmt::format("{:.4g} Mbit/s", mbits) : "not known: all samples took the same");
-    out += fmt::format("  spread       {:.0f} %{}\n", 100 * spread,
-                       spread > kBusySpread ? ": the nodes were busy; sample again when they are idle" : "");
-    out += fmt::format("  rendezvous   {}: {}\n", limit_text(limits.rendezvous), reasons.rendezvous);
-    out += fmt::format("  two pieces   {}: {}\n", ways(limits.gathered, "copied into one", "gathered by the rail"),
-                       reasons.gathered);
-    out +=
-        fmt::format("  two packets  {}: {}\n", ways(limits.apart, "leave as one", "leave one by one"), reasons.apart);
-  }
-  out += "\nA message alone on each rail, in µs, and split so that all rails end together:\n";
-  out += fmt::format("  {:>8}", "size");
-  for (const NetworkRail& rail : profile.rails) out += fmt::format(" {:>12}", rail.interface);
-  out += fmt::format(" {:>12}  shares\n", "split");
-  for (const Planned& one : plan(profile)) {
-    out += fmt::format("  {:>8}", bytes_text(one.bytes));
-    for (double us : one.alone_us) out += fmt::format(" {:>12.5g}", us);
-    out += fmt::format(" {:>12.5g}  ", one.split.finish_us);
-    std::vector<std::string> shares;
-    for (size_t r = 0; r < profile.rails.size(); ++r)
-      shares.push_back(
-          fmt::format("{:.0f}", 100 * static_cast<double>(one.split.bytes[r]) / static_cast<double>(one.bytes)));
-    out += fmt::format("{} %\n", fmt::join(shares, " : "));
-  }
-  return out;
-}
-
-std::string rails_json(const NetworkProfile& profile) {
-  Json rails = Json::array(), splits = Json::array();
-  for (const NetworkRail& rail : profile.rails) {
-    const RailLimits limits = limits_of(rail.rail, profile.copy);
     rails.push_back({{"interface", rail.interface},
                      {"driver", rail.driver},
                      {"local", rail.local},
                      {"remote", rail.remote},
+                     {"mtu", rail.mtu},
                      {"provider", rail.provider},
                      {"latency_us", rail_latency_us(rail)},
                      {"mbit_per_s", rail_mbits(rail)},
                      {"spread", spread_of(rail)},
                      {"rendezvous_from", limit_json(limits.rendezvous)},
                      {"gathered_from", limit_json(limits.gathered)},
-                     {"apart_from", limit_json(limits.apart)}});
+                     {"apart_from", limit_json(limits.apart)},
+                     {"rendezvous_reason", reasons.rendezvous},
+                     {"gathered_reason", reasons.gathered},
+                     {"apart_reason", reasons.apart}});
   }
   for (const Planned& one : plan(profile))
     splits.push_back({{"bytes", one.bytes},
                       {"alone_us", one.alone_us},
                       {"split_us", one.split.finish_us},
                       {"shares", std::vector<uint64_t>(one.split.bytes, one.split.bytes + profile.rails.size())}});
-  const Json out = {{"node", profile.node},       {"peer", profile.peer}, {"library", profile.library},
-                    {"created", profile.created}, {"rails", rails},       {"splits", splits}};
-  return out.dump(2) + "\n";
+  return {{"node", profile.node},       {"peer", profile.peer}, {"library", profile.library},
+          {"created", profile.created}, {"rails", rails},       {"splits", splits}};
+}
+
+std::string rails_text(const Document& document) {
+  static constexpr int kAbout = 14;  // columns: interfaces' names are at most 15 characters, and mostly short
+  const auto line = [](const std::string& about, const std::string& text) {
+    return fmt::format("{:<{}} {}\n", about, kAbout, text);
+  };
+  std::string out =
+      line("networks", fmt::format("{} to {}, sampled {} over {}", shown(document, "node"), shown(document, "peer"),
+                                   date_text(document["created"]), shown(document, "library")));
+  for (const Document& rail : document["rails"]) {
+    const std::string driver = shown(rail, "driver"), mtu = shown(rail, "mtu");
+    const double mbits = rail["mbit_per_s"], spread = rail["spread"];
+    out +=
+        "\n" + line(shown(rail, "interface"), fmt::format("{} to {}{}{}, {}", shown(rail, "local"),
+                                                          shown(rail, "remote"), driver.empty() ? "" : ", " + driver,
+                                                          mtu == "0" ? "" : ", MTU " + mtu, shown(rail, "provider")));
+    out += line("  latency", fmt::format("{:.4g} µs", rail["latency_us"].get<double>()));
+    out +=
+        line("  bandwidth", mbits > 0 ? fmt::format("{:.4g} Mbit/s", mbits) : "not known: all samples took the same");
+    out += line("  spread", shown(rail, "spread", As::kPercent) +
+                                (spread > kBusySpread ? ": the nodes were busy; sample again when they are idle" : ""));
+    out += line("  rendezvous", limit_text(rail["rendezvous_from"]) + ": " + shown(rail, "rendezvous_reason"));
+    out += line("  two pieces", ways(rail["gathered_from"], "copied into one", "gathered by the rail") + ": " +
+                                    shown(rail, "gathered_reason"));
+    out += line("  two packets",
+                ways(rail["apart_from"], "leave as one", "leave one by one") + ": " + shown(rail, "apart_reason"));
+  }
+  return out + "\nA message alone on each rail, in µs, and split so that all rails end together:\n" +
+         table_text(splits_table(document));
+}
+
+Table splits_table(const Document& document) {
+  Table table{"size", {{"size", "size"}}, Document::array()};
+  for (const Document& rail : document["rails"])
+    table.columns.push_back({shown(rail, "interface"), shown(rail, "interface"), As::kTenths});
+  table.columns.push_back({"split", "split_us", As::kTenths});
+  table.columns.push_back({"shares", "percent"});
+  for (Document row : document["splits"]) {
+    row["size"] = bytes_text(row["bytes"]);
+    std::vector<std::string> shares;
+    for (size_t r = 0; r < row["shares"].size(); ++r) {
+      row[shown(document["rails"][r], "interface")] = row["alone_us"][r];
+      shares.push_back(fmt::format("{:.0f}", 100 * row["shares"][r].get<double>() / row["bytes"].get<double>()));
+    }
+    row["percent"] = fmt::format("{} %", fmt::join(shares, " : "));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
 }
 
 }  // namespace smelt

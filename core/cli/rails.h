@@ -7,11 +7,13 @@
 
 #include "draw/plot.h"
 #include "profile/text/network.h"
+#include "report/table.h"
 
 namespace smelt {
 
-std::string rails_text(const NetworkProfile& profile);
-std::string rails_json(const NetworkProfile& profile);
+Document rails_document(const NetworkProfile& profile);
+std::string rails_text(const Document& document);
+Table splits_table(const Document& document);  // a message alone on each rail, and split
 
 // The curves of each rail, and where they cross.
 std::vector<Plot> rails_plots(const NetworkProfile& profile);

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/live.h"
+#include "cli/progress_line.h"
 #include "cli/report_sections.h"
 #include "cli/run_environment.h"
 #include "draw/svg.h"
@@ -21,18 +22,15 @@ namespace fs = std::filesystem;
 
 constexpr double kSecondsEach = 2;  // of the patterns of an operation
 
-std::string live_table(const ReportSubject& subject, Operation op) {
-  const LiveComparison live = time_live(subject.cpus, op, kSecondsEach);
-  html::Table table(
-      fmt::format("{} on CPUs {}, in hops: {:.1f} ns in the profile, {:.1f} ns now", operation_name(op),
-                  cpu_ranges(subject.cpus), live.hop, live.hop_now),
-      {{"Pattern"}, {"Predicted", true}, {"Measured", true}, {"Spread", true}, {"Predicted / measured", true}});
-  for (const LiveComparison::Row& row : live.rows)
-    table.row({row.pattern, fmt::format("{:.2f}", row.predicted_hops), fmt::format("{:.2f}", row.measured_hops),
-               percent(row.spread), fmt::format("{:.2f}", row.predicted_hops / row.measured_hops)});
-  return table.html() +
-         html::note(fmt::format("Rank correlation (Spearman) {:.2f}, mean error {}, worst {}.", live.agrees.spearman,
-                                percent(live.agrees.mean_error), percent(live.agrees.worst_error)));
+std::string live_part(ReportSubject& subject, Operation op) {
+  const Document& live = subject.document["measured"][operation_name(op)] = time_live(subject.cpus, op, kSecondsEach);
+  Table table = live_table(live);
+  table.title =
+      fmt::format("{} on CPUs {}, in hops: {} ns in the profile, {} ns now", operation_name(op),
+                  cpu_ranges(subject.cpus), shown(live, "hop", As::kTenths), shown(live, "hop_now", As::kTenths));
+  return table_html(table) +
+         html::note(
+             told(live, "Rank correlation (Spearman) {spearman|2}, mean error {mean_error|%}, worst {worst_error|%}."));
 }
 
 // What the program prints, or why there is nothing.
@@ -41,6 +39,7 @@ std::string program_table(const fs::path& program, const char* what, const char*
   if (!fs::exists(program, error))
     return html::note(fmt::format("{}: {} is in a build tree with -Dbench=true alone, and this program is not of one.",
                                   what, program.filename().string()));
+  const StillWorking working("running " + program.filename().string());
   std::FILE* const pipe = ::popen((shell_word(program.string()) + " --quick 2>&1").c_str(), "re");
   if (!pipe) throw UserError("no process can be started; is there memory?");
   std::string text;
@@ -55,7 +54,7 @@ std::string program_table(const fs::path& program, const char* what, const char*
 
 }  // namespace
 
-std::string measured_section(const ReportSubject& subject) {
+std::string measured_section(ReportSubject& subject) {
   std::string out = html::paragraph("Timed while this report was made.");
   if (subject.machine.kind != "measured")
     out += html::note(
@@ -63,7 +62,7 @@ std::string measured_section(const ReportSubject& subject) {
         (subject.machine.note.empty() ? " Run 'smelt calibrate' first." : ""));
   else if (subject.cpus.size() > 1)
     for (const Operation op : {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce})
-      out += live_table(subject, op);
+      out += live_part(subject, op);
   std::error_code error;
   const fs::path build = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
   out += program_table(build / "epcc/compare", "OpenMP: stock against Smelt, EPCC's method", "OpenMP");

@@ -14,6 +14,7 @@
 #include "cli/hops.h"
 #include "cli/methods.h"
 #include "cli/picture_request.h"
+#include "cli/progress_line.h"
 #include "cli/rails.h"
 #include "cli/thresholds.h"
 #include "draw/charts.h"
@@ -23,8 +24,6 @@
 
 namespace smelt {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostCells = 256;  // CPUs: above, a page's script does not know each cell of a heat map
 constexpr size_t kShownPatterns = 12;
@@ -72,6 +71,14 @@ std::string words_of_kind(const std::string& kind) {
                              : "The costs are those of a matrix file.";
 }
 
+// "mst, binary, chain and 9 more": long lists are for smelt compare.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 4;
+  std::string out = names.front();
+  for (size_t k = 1; k < std::min(names.size(), kMost); ++k) out += ", " + names[k];
+  return names.size() > kMost ? fmt::format("{} and {} more", out, names.size() - kMost) : out;
+}
+
 }  // namespace
 
 std::vector<std::string> cost_origins(const ReportSubject& subject) {
@@ -99,20 +106,57 @@ std::vector<std::string> cost_origins(const ReportSubject& subject) {
 }
 
 std::string script_data(const ReportSubject& subject) {
-  Json cpus = Json::array(), places = Json::array(), distances = Json::array();
+  Document cpus = Document::array(), places = Document::array(), distances = Document::array();
   for (const uint32_t i : members(subject)) {
     const Location at = place(subject.machine, i);
     cpus.push_back(subject.machine.cpus[i]);
     places.push_back({at.core, at.llc, at.node, at.package});
   }
   for (uint32_t d = 0; d < kDistances; ++d) distances.push_back(distance_name(static_cast<Distance>(d)));
-  const Json data = {{"unit", cost_unit_name(subject.machine.unit)},
-                     {"cpus", cpus},
-                     {"places", places},
-                     {"distances", distances},
-                     {"origins", cost_origins(subject)},
-                     {"heat", subject.heat}};
-  return data.dump(-1, ' ', true, Json::error_handler_t::replace);
+  const Document data = {{"unit", cost_unit_name(subject.machine.unit)},
+                         {"cpus", cpus},
+                         {"places", places},
+                         {"distances", distances},
+                         {"origins", cost_origins(subject)},
+                         {"heat", subject.heat}};
+  return data.dump(-1, ' ', true, Document::error_handler_t::replace);
+}
+
+// What the rest of the page comes to, in a few sentences: made when that is known.
+std::string conclusion_section(const ReportSubject& subject) {
+  const Document& document = subject.document;
+  std::vector<std::string> sentences = {words_of_kind(subject.machine.kind)};
+  const std::string unit = cost_unit_name(subject.machine.unit);
+  if (const Document& hops = document["hops"]; !hops.empty()) {
+    const Document &near = hops.front(), &far = hops.back();
+    std::string one = fmt::format("A message takes {} {} to a CPU of the {}", shown(near, "median", As::kTenths), unit,
+                                  shown(near, "distance"));
+    if (hops.size() > 1)
+      one += fmt::format(", and {:.1f} times as long to one of {}",
+                         far["median"].get<double>() / near["median"].get<double>(),
+                         shown(far, "distance").starts_with("other") ? "an" + shown(far, "distance")
+                                                                     : "the " + shown(far, "distance"));
+    sentences.push_back(one + ".");
+  }
+  if (document.contains("patterns"))
+    for (const auto& [op, compared] : document["patterns"].items()) {
+      std::string one = fmt::format(
+          "The cheapest {} of the {} CPUs is {}: {} {}", op == operation_name(Operation::kReduce) ? "reduction" : op,
+          shown(compared, "participants"), shown(compared, "chosen"), shown(compared, "best", As::kTenths), unit);
+      if (const double bound = compared["bound"]; bound > 0) {
+        constexpr double kAsGood = 1.005;
+        const double times = compared["best"].get<double>() / bound;
+        one += times < kAsGood ? ", within 0.5 % of the lower bound"
+                               : fmt::format(", {:.2f} times the lower bound", times);
+      }
+      sentences.push_back(one + ".");
+    }
+  if (document.contains("doctor"))
+    for (const auto& [about, said] : doctor_conclusions(document["doctor"]))
+      sentences.push_back(fmt::format("{}: {}.", about == "running" ? "Running programs" : "Measuring", said.first));
+  std::string out = "<ul class=\"conclusion\">\n";
+  for (const std::string& sentence : sentences) out += html::element("li", sentence);
+  return out + "</ul>\n";
 }
 
 std::string overview_section(const ReportSubject& subject) {
@@ -121,21 +165,12 @@ std::string overview_section(const ReportSubject& subject) {
   const auto count = [](size_t many, const char* one, const char* more) {
     return html::Tile{std::to_string(many), many == 1 ? one : more};
   };
-  std::vector<html::Tile> all = {
+  const std::vector<html::Tile> all = {
       count(n, "CPU", "CPUs"), count(distinct(machine.core), "core", "cores"),
       count(distinct(numbers(machine.overlap.llc, n)), "last-level cache", "last-level caches"),
       count(distinct(numbers(machine.overlap.node, n)), "NUMA node", "NUMA nodes"),
       count(distinct(machine.package), "package", "packages")};
-  const std::vector<HopClass> hops = summarise_hops(machine.overlap, machine.package, machine.core);
-  if (!hops.empty()) {
-    const char* unit = cost_unit_name(machine.unit);
-    all.push_back({fmt::format("{} {}", cost_text(hops.front().median), unit),
-                   fmt::format("a hop, {}", distance_name(hops.front().distance))});
-    if (hops.size() > 1)
-      all.push_back({fmt::format("{} {}", cost_text(hops.back().median), unit),
-                     fmt::format("a hop, {}", distance_name(hops.back().distance))});
-  }
-  std::string out = html::tiles(all) + html::paragraph(words_of_kind(machine.kind));
+  std::string out = conclusion_section(subject) + html::tiles(all);
   if (subject.cpus.size() < n)
     out += html::paragraph(fmt::format("This process may use {} of the CPUs: {}. What follows is about these.",
                                        subject.cpus.size(), cpu_ranges(subject.cpus)));
@@ -161,13 +196,13 @@ std::string costs_section(ReportSubject& subject) {
   std::string out = html::paragraph(
       "A message costs its sender the time to store a line, and its receiver the rest until it has seen the line; a "
       "hop is from the store until a receiver that polls has it.");
-  html::Table table(fmt::format("Costs by distance: one hop, {}", cost_unit_name(machine.unit)),
-                    {{"Distance"}, {"Pairs", true}, {"Least", true}, {"Median", true}, {"Most", true}, {"Origin"}},
-                    true);
-  for (const HopClass& hops : summarise_hops(machine.overlap, machine.package, machine.core))
-    table.row({distance_name(hops.distance), std::to_string(hops.pairs), cost_text(hops.min), cost_text(hops.median),
-               cost_text(hops.max), origins[static_cast<uint32_t>(hops.distance)]});
-  out += table.empty() ? html::paragraph("One CPU alone sends no messages.") : table.html();
+  const std::vector<HopClass> classes = summarise_hops(machine.overlap, machine.package, machine.core);
+  Document& hops = subject.document["hops"] = hops_document(classes);
+  for (size_t k = 0; k < classes.size(); ++k) hops[k]["origin"] = origins[static_cast<uint32_t>(classes[k].distance)];
+  Table table = hops_table(hops, cost_unit_name(machine.unit));
+  table.title = "Costs by distance: " + table.title;
+  table.columns.push_back({"origin", "origin"});
+  out += hops.empty() ? html::paragraph("One CPU alone sends no messages.") : table_html(table, true);
   if (machine.cpus.size() < 2 || subject.cpus.size() < 2) return out;
 
   const Picture costs = picture_costs(machine, request_of(subject, Operation::kBarrier));
@@ -197,32 +232,42 @@ std::string costs_section(ReportSubject& subject) {
 
 namespace {
 
-std::string comparison_table(const Comparison& all, const std::string& chosen) {
-  const bool barrier = all.op == Operation::kBarrier;
-  std::vector<html::Table::Column> columns = {
-      {"Pattern"}, {"Predicted", true}, {"To the cheapest", true}, {"Above the bound", true}};
-  if (barrier) columns.push_back({"In a loop", true});
-  html::Table table(
-      fmt::format("Patterns for a {}, {}; the cheapest {}", operation_name(all.op), all.unit, kShownPatterns), columns);
-  std::vector<ComparedPattern> rows = all.patterns;
+// The cheapest rows of a comparison. Patterns that cost the same are one row: on few CPUs many are the same schedule.
+Table cheapest_patterns(const Document& document, const std::string& chosen) {
+  Table table = comparison_table(document);
+  table.title = fmt::format("Patterns for a {}, {}; the cheapest {}", shown(document, "op"), shown(document, "unit"),
+                            kShownPatterns);
   // The chosen one has a name of its own.
-  if (all.find(chosen)) std::erase_if(rows, [](const ComparedPattern& row) { return row.name == "best"; });
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const ComparedPattern& a, const ComparedPattern& b) { return a.predicted < b.predicted; });
-  rows.resize(std::min(rows.size(), kShownPatterns));
-  for (const ComparedPattern& row : rows) {
-    std::vector<std::string> cells = {
-        row.name, cost_text(row.predicted), fmt::format("{:.2f}", all.best() > 0 ? row.predicted / all.best() : 1),
-        all.bound > 0 ? fmt::format("{:.1f} %", 100 * (row.predicted / all.bound - 1)) : "not known"};
-    if (barrier) cells.push_back(cost_text(row.steady));
-    table.row(cells, row.name == chosen ? "best" : "");
+  const bool named =
+      std::any_of(table.rows.begin(), table.rows.end(), [&](const Document& row) { return row["pattern"] == chosen; });
+  Document folded = Document::array();
+  std::vector<std::vector<std::string>> names;
+  for (const Document& row : table.rows) {
+    const auto name = row["pattern"].get<std::string>();
+    if (named && name == "best") continue;
+    const auto figures = [](const Document& one) {
+      return shown(one, "predicted", As::kTenths) + " " + shown(one, "predicted_in_a_loop", As::kTenths);
+    };
+    if (folded.empty() || figures(folded.back()) != figures(row)) {
+      if (folded.size() == kShownPatterns) break;
+      folded.push_back(row);
+      names.emplace_back();
+    }
+    if (name == chosen) {
+      folded.back()["mark"] = "best";
+      names.back().insert(names.back().begin(), name);
+    } else {
+      names.back().push_back(name);
+    }
   }
-  return table.html();
+  for (size_t k = 0; k < folded.size(); ++k) folded[k]["pattern"] = some_of(names[k]);
+  table.rows = std::move(folded);
+  return table;
 }
 
 }  // namespace
 
-std::string patterns_section(const ReportSubject& subject) {
+std::string patterns_section(ReportSubject& subject) {
   const MachineFile& machine = subject.machine;
   if (subject.cpus.size() < 2) return "";
   std::string out = html::paragraph(
@@ -245,7 +290,11 @@ std::string patterns_section(const ReportSubject& subject) {
         p.is_tree ? html::figure(tree_drawing(p), "tree-" + name) : html::figure(schedule_drawing(p), "rounds-" + name);
     out += html::figure(timeline_drawing(p), "timeline-" + name);
     const Picture costs = picture_costs(machine, request);
-    out += comparison_table(compare_patterns(costs, op, -1, request.effort), p.pattern);
+    const StillWorking working(fmt::format("comparing the patterns of a {}", name));
+    Document& compared = subject.document["patterns"][name] =
+        comparison_document(compare_patterns(costs, op, -1, request.effort));
+    compared["chosen"] = p.pattern;
+    out += table_html(cheapest_patterns(compared, p.pattern));
   }
   return out;
 }
@@ -264,71 +313,50 @@ std::string plot_figure(const Plot& plot, const std::string& id) {
 
 }  // namespace
 
-std::string thresholds_section(const ReportSubject& subject) {
+std::string thresholds_section(ReportSubject& subject) {
   const MachineFile& machine = subject.machine;
-  const Situation situation = situation_of(subject.cpus.size(), 0, machine.here);
-  std::string out = html::paragraph(fmt::format(
-      "At which size, time or count one way of doing something hands over to the next, for {} participants, and why.",
-      situation.participants));
+  const Document& document = subject.document["thresholds"] =
+      thresholds_document(machine, situation_of(subject.cpus.size(), 0, machine.here));
+  std::string out = html::paragraph(
+      told(document,
+           "At which size, time or count one way of doing something hands over to the next, for {participants} "
+           "participants, and why."));
   if (machine.curves.empty())
     out += html::note(
         "There are no curves here: nobody measured the methods on this machine, so sizes are typical "
         "ones. 'smelt calibrate' measures them.");
-  const std::vector<ThresholdRow> rows = threshold_rows(machine, situation);
-  const std::vector<html::Table::Column> columns = {
-      {"Threshold"}, {"Value", true}, {"Origin"}, {"What it decides, and why there"}};
-  html::Table here("Thresholds that follow from this machine and its use", columns, true);
-  html::Table anywhere("Thresholds that are the same on every machine, or typical", columns, true);
-  size_t others = 0;
-  for (const ThresholdRow& row : rows) {
-    others += !row.of_machine;
-    (row.of_machine ? here : anywhere)
-        .row({row.setting.empty() ? row.name : fmt::format("{} ({})", row.name, row.setting), row.value, row.origin,
-              fmt::format("{} – {}", row.decides, row.reason)});
-  }
-  if (!here.empty()) out += here.html();
-  if (others > 0)
-    out += html::folded(fmt::format("{} that are the same on every machine, or typical", others), anywhere.html());
+  const Table others = thresholds_table(document, false);
+  out += table_html(thresholds_table(document, true), true);
+  if (!others.rows.empty())
+    out += html::folded(fmt::format("{} that are the same on every machine, or typical", others.rows.size()),
+                        table_html(others, true));
   size_t nth = 0;
   for (const CurveSet& set : machine.curves)
     for (const Plot& plot : curve_plots(set)) out += plot_figure(plot, fmt::format("curves-{}", ++nth));
   return out;
 }
 
-std::string raced_section(const ReportSubject& subject) {
+std::string raced_section(ReportSubject& subject) {
   const MachineFile& machine = subject.machine;
   if (machine.winners.empty()) return "";
-  html::Table table("Raced on this machine, ns", {{"For"},
-                                                  {"Pattern"},
-                                                  {"Predicted", true},
-                                                  {"Measured", true},
-                                                  {"Measured / predicted", true},
-                                                  {"Spread", true}});
-  for (size_t w = 0; w < machine.winners.size(); ++w) {
-    const Winner& won = machine.winners[w];
-    table.row({fmt::format("{} on CPUs {}", kWinnerOperationNames[won.operation], cpu_ranges(machine.winner_cpus[w])),
-               won.pattern, cost_text(won.predicted), cost_text(won.measured),
-               won.predicted > 0 ? fmt::format("{:.2f}", won.measured / won.predicted) : "", percent(won.spread)});
-  }
+  const Document& document = subject.document["raced"] = winners_document(machine.winners, machine.winner_cpus);
   return html::paragraph(
              "When the machine was calibrated, the patterns with the best predictions were timed against each other. A "
              "program gets the one that won.") +
-         table.html();
+         table_html(winners_table(document));
 }
 
-std::string doctor_section() {
-  const std::vector<Finding> findings = examine_this_machine();
-  html::Table table("When this report was made", {{"Severity"}, {"What"}, {"Found"}, {"Why, and what to do"}}, true);
-  for (const Finding& f : findings)
-    table.row({severity_name(f.severity), f.what, one_line(f.found), f.why.empty() ? "" : f.why + " " + f.advice},
-              severity_name(f.severity));
-  return html::paragraph(any_warning(findings) ? "There are warnings: figures taken now would be wrong."
-                                               : "Nothing here would make figures wrong.") +
-         table.html();
+std::string doctor_section(ReportSubject& subject) {
+  const Document& document = subject.document["doctor"] = examine_this_machine();
+  std::string out;
+  for (const auto& [about, said] : doctor_conclusions(document))
+    out += html::paragraph(fmt::format("{}: {}.", about == "running" ? "Running programs" : "Measuring", said.first));
+  return out + table_html(doctor_table(document), true);
 }
 
-std::string networks_section(const NetworkProfile& profile) {
-  std::string out = html::preformatted(rails_text(profile), "Rails");
+std::string networks_section(ReportSubject& subject, const NetworkProfile& profile) {
+  const Document& document = subject.document["networks"] = rails_document(profile);
+  std::string out = html::preformatted(rails_text(document), "Rails");
   size_t nth = 0;
   for (const Plot& plot : rails_plots(profile)) out += plot_figure(plot, fmt::format("rail-{}", ++nth));
   return out;
@@ -341,9 +369,9 @@ std::string commands_section(const std::string& machine) {
                                                        {"smelt draw timeline --op barrier", "what everybody does when"},
                                                        {"smelt compare --op barrier", "all patterns side by side"},
                                                        {"smelt info --thresholds", "thresholds and their reasons"}};
-  html::Table table("The same figures, one by one", {{"Command"}, {"What it shows"}}, true);
-  for (const auto& [verb, shows] : verbs) table.row({verb + of, shows});
-  return table.html();
+  Table table{"The same figures, one by one", {{"Command", "command"}, {"What it shows", "shows"}}, Document::array()};
+  for (const auto& [verb, shows] : verbs) table.rows.push_back({{"command", verb + of}, {"shows", shows}});
+  return table_html(table, true);
 }
 
 }  // namespace smelt

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "discover/machine_file.h"
 #include "profile/text/network.h"
+#include "report/table.h"
 
 namespace smelt {
 
@@ -18,24 +18,25 @@ struct ReportSubject {
   MachineFile machine;
   std::vector<uint32_t> cpus;               // that take part
   const std::atomic<bool>* stop = nullptr;  // ends the searches early
+  Document document = {};                   // what the sections have found out, each under its name
   // The cells of the heat maps, for the page's script; costs_section fills it.
-  nlohmann::ordered_json heat = nlohmann::ordered_json::object();
+  Document heat = Document::object();
 };
 
 // Of the pairs at each distance, how their costs are known; "" where no pair is at it.
 std::vector<std::string> cost_origins(const ReportSubject& subject);
 std::string script_data(const ReportSubject& subject);
 
-std::string overview_section(const ReportSubject& subject);
+std::string overview_section(const ReportSubject& subject);  // when the others are made: it has the conclusions
 std::string topology_section(const ReportSubject& subject);
 std::string costs_section(ReportSubject& subject);
-std::string patterns_section(const ReportSubject& subject);
-std::string thresholds_section(const ReportSubject& subject);
-std::string raced_section(const ReportSubject& subject);
-std::string doctor_section();  // of this machine, now
-std::string networks_section(const NetworkProfile& profile);
+std::string patterns_section(ReportSubject& subject);
+std::string thresholds_section(ReportSubject& subject);
+std::string raced_section(ReportSubject& subject);
+std::string doctor_section(ReportSubject& subject);  // of this machine, now
+std::string networks_section(ReportSubject& subject, const NetworkProfile& profile);
 // Times this machine now, for some seconds, and runs the programs of the build tree that compare OpenMP and MPI.
-std::string measured_section(const ReportSubject& subject);
+std::string measured_section(ReportSubject& subject);
 std::string commands_section(const std::string& machine);  // as --machine takes it
 
 inline std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }

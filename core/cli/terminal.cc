@@ -13,13 +13,6 @@ namespace {
 
 constexpr size_t kNarrowest = 20;  // narrower terminals do their own
 
-bool takes_colours() {
-  const char* const refused = environment("NO_COLOR");
-  const char* const terminal = environment("TERM");
-  return ::isatty(STDOUT_FILENO) && !(refused && *refused) && terminal && *terminal &&
-         std::string_view(terminal) != "dumb";
-}
-
 // Columns that a text takes: not of the escapes that colour it, and one of each character in UTF-8.
 size_t columns_of(std::string_view text) {
   size_t columns = 0;
@@ -73,10 +66,22 @@ void wrap_line(std::string_view line, size_t width, std::string& out) {
 
 }  // namespace
 
+bool takes_colours() {
+  const char* const refused = environment("NO_COLOR");
+  const char* const terminal = environment("TERM");
+  return ::isatty(STDOUT_FILENO) && !(refused && *refused) && terminal && *terminal &&
+         std::string_view(terminal) != "dumb";
+}
+
 std::string inked(Ink ink, std::string_view text) {
   if (!takes_colours()) return std::string(text);
   const char* const codes[] = {"32", "36", "1;33", "1"};
   return std::string("\033[") + codes[static_cast<size_t>(ink)] + "m" + std::string(text) + "\033[m";
+}
+
+std::string fact(std::string_view about, std::string_view text) {
+  return std::string(about) + std::string(std::max<size_t>(12 - std::min<size_t>(12, about.size()), 1), ' ') +
+         std::string(text) + '\n';
 }
 
 std::string wrapped(std::string_view text, uint32_t width) {

@@ -9,10 +9,16 @@ namespace smelt {
 
 enum class Ink { kGood, kNote, kWarning, kStrong };
 
-// `text` in a colour, or as it is: where standard output is no terminal, TERM says "dumb", or NO_COLOR is set.
+// Standard output is a terminal, TERM does not say "dumb", and NO_COLOR (no-color.org) is not set.
+bool takes_colours();
+
+// `text` in a colour, or as it is where there are none.
 std::string inked(Ink ink, std::string_view text);
 
 uint32_t terminal_width();  // of standard output; 0: it is no terminal
+
+// A line of a page: what it is about, and what is so.
+std::string fact(std::string_view about, std::string_view text);
 
 // No line is longer than `width`: what is left of one goes below its last column. A word that is longer than a line
 // stays whole; width 0: as it is.

@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/fingerprint.h"
 #include "base/options.h"
 #include "cli/methods.h"
 #include "cli/other_figures.h"
+#include "cli/terminal.h"
 
 namespace smelt {
 namespace {
@@ -31,11 +31,20 @@ Profile profile_of(const MachineFile& machine) {
   return out;
 }
 
-std::string value_text(const Threshold& threshold) {
-  const std::string unit = threshold_info(threshold.id).unit;
-  if (threshold.value == kNever) return "never";
-  if (unit == "bytes") return bytes_text(threshold.value);
-  return unit == "ns" ? time_text(static_cast<double>(threshold.value)) : fmt::format("{} {}", threshold.value, unit);
+// In the threshold's unit.
+std::string value_text(const Document& value, const std::string& unit) {
+  if (value.is_null()) return "never";
+  if (unit == "bytes") return bytes_text(value.get<uint64_t>());
+  return unit == "ns" ? time_text(value.get<double>()) : fmt::format("{} {}", value.get<uint64_t>(), unit);
+}
+
+std::string value_text(const Document& row) { return value_text(row["value"], row["unit"]); }
+
+// What calls that a barrier follows have instead; "" where that is the same.
+std::string strict_text(const Document& row) {
+  return row["strict_reason"].is_null() ? ""
+                                        : fmt::format("strict {}: {}", value_text(row["strict"], row["unit"]),
+                                                      row["strict_reason"].get<std::string>());
 }
 
 std::string reason_text(const Threshold& threshold) {
@@ -53,12 +62,6 @@ std::optional<Threshold> strict_one(const Threshold& loose, const MachineFile& m
   return strict.value == loose.value ? std::nullopt : std::optional(strict);
 }
 
-template <typename Row>
-void for_each_threshold(const MachineFile& machine, const Situation& situation, Row row) {
-  const Profile profile = profile_of(machine);
-  for (uint32_t i = 0; i < kThresholds; ++i) row(find_threshold(static_cast<ThresholdId>(i), &profile, situation));
-}
-
 }  // namespace
 
 Situation situation_of(size_t cpus, uint32_t participants, bool this_machine) {
@@ -70,60 +73,67 @@ Situation situation_of(size_t cpus, uint32_t participants, bool this_machine) {
   return out;
 }
 
-std::string thresholds_text(const MachineFile& machine, const Situation& situation) {
-  std::string out =
-      fmt::format("machine     {}\nfor         groups of {} processes{}{}\n", machine.name, situation.participants,
-                  situation.crowded ? ", more than CPUs" : "", situation.moves ? ", on a virtual machine" : "");
-  if (situation.strict) out.insert(out.size() - 1, ", a barrier after each call");
-  for_each_threshold(machine, situation, [&](const Threshold& threshold) {
+Document thresholds_document(const MachineFile& machine, const Situation& situation) {
+  Document rows = Document::array();
+  const auto value = [](const Threshold& threshold) {
+    return threshold.value == kNever ? Document(nullptr) : Document(threshold.value);
+  };
+  const Profile profile = profile_of(machine);
+  for (uint32_t i = 0; i < kThresholds; ++i) {
+    const Threshold threshold = find_threshold(static_cast<ThresholdId>(i), &profile, situation);
+    const auto strict = strict_one(threshold, machine, situation);
     const ThresholdInfo& info = threshold_info(threshold.id);
-    out += fmt::format("{} {}  [{}]{}{}\n    {}\n    {}\n", info.name, value_text(threshold),
-                       threshold_origin_name(threshold.origin), info.setting[0] ? "  " : "", info.setting, info.decides,
-                       reason_text(threshold));
-    if (const auto strict = strict_one(threshold, machine, situation))
-      out += fmt::format("    strict {}: {}\n", value_text(*strict), reason_text(*strict));
-  });
+    const ThresholdOrigin from = threshold.origin;
+    rows.push_back({{"name", info.name},
+                    {"value", value(threshold)},
+                    {"strict", value(strict.value_or(threshold))},
+                    {"unit", info.unit},
+                    {"origin", threshold_origin_name(from)},
+                    {"of_machine", from == ThresholdOrigin::kCurves || from == ThresholdOrigin::kFigure ||
+                                       from == ThresholdOrigin::kSituation || from == ThresholdOrigin::kSetting},
+                    {"setting", info.setting[0] ? Document(info.setting) : Document(nullptr)},
+                    {"decides", info.decides},
+                    {"reason", reason_text(threshold)},
+                    {"strict_reason", strict ? Document(reason_text(*strict)) : Document(nullptr)}});
+  }
+  return {{"machine", machine.name},      {"participants", situation.participants},
+          {"crowded", situation.crowded}, {"moves", situation.moves},
+          {"strict", situation.strict},   {"thresholds", std::move(rows)}};
+}
+
+std::string thresholds_text(const Document& document) {
+  std::string out = fact("machine", shown(document, "machine"));
+  out += fact("for", fmt::format("groups of {} processes{}{}{}", shown(document, "participants"),
+                                 document["crowded"] ? ", more than CPUs" : "",
+                                 document["moves"] ? ", on a virtual machine" : "",
+                                 document["strict"] ? ", a barrier after each call" : ""));
+  for (const Document& row : document["thresholds"]) {
+    out += fmt::format("{} {}  [{}]{}\n    {}\n    {}\n", shown(row, "name"), value_text(row), shown(row, "origin"),
+                       row["setting"].is_null() ? "" : "  " + shown(row, "setting"), shown(row, "decides"),
+                       shown(row, "reason"));
+    if (const std::string strict = strict_text(row); !strict.empty()) out += "    " + strict + "\n";
+  }
   return out;
 }
 
-std::vector<ThresholdRow> threshold_rows(const MachineFile& machine, const Situation& situation) {
-  std::vector<ThresholdRow> rows;
-  for_each_threshold(machine, situation, [&](const Threshold& threshold) {
-    std::string reason = reason_text(threshold);
-    if (const auto strict = strict_one(threshold, machine, situation))
-      reason += fmt::format("; strict {}: {}", value_text(*strict), reason_text(*strict));
-    const ThresholdInfo& info = threshold_info(threshold.id);
-    const ThresholdOrigin from = threshold.origin;
-    rows.push_back({info.name, value_text(threshold), threshold_origin_name(from), info.setting, info.decides, reason,
-                    from == ThresholdOrigin::kCurves || from == ThresholdOrigin::kFigure ||
-                        from == ThresholdOrigin::kSituation || from == ThresholdOrigin::kSetting});
-  });
-  return rows;
-}
-
-std::string thresholds_json(const MachineFile& machine, const Situation& situation) {
-  using Json = nlohmann::ordered_json;
-  Json rows = Json::array();
-  const auto value = [](const Threshold& threshold) {
-    return threshold.value == kNever ? Json(nullptr) : Json(threshold.value);
-  };
-  for_each_threshold(machine, situation, [&](const Threshold& threshold) {
-    const ThresholdInfo& info = threshold_info(threshold.id);
-    rows.push_back({{"name", info.name},
-                    {"value", value(threshold)},
-                    {"strict", value(strict_one(threshold, machine, situation).value_or(threshold))},
-                    {"unit", info.unit},
-                    {"origin", threshold_origin_name(threshold.origin)},
-                    {"setting", info.setting[0] ? Json(info.setting) : Json(nullptr)},
-                    {"decides", info.decides},
-                    {"reason", reason_text(threshold)}});
-  });
-  const Json out = {{"machine", machine.name},
-                    {"participants", situation.participants},
-                    {"crowded", situation.crowded},
-                    {"moves", situation.moves},
-                    {"thresholds", std::move(rows)}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+Table thresholds_table(const Document& document, bool of_machine) {
+  Document rows = Document::array();
+  for (Document row : document["thresholds"]) {
+    if (row["of_machine"] != of_machine) continue;
+    if (!row["setting"].is_null()) row["name"] = told(row, "{name} ({setting})");
+    row["shown"] = value_text(row);
+    if (const std::string strict = strict_text(row); !strict.empty())
+      row["reason"] = shown(row, "reason") + "; " + strict;
+    rows.push_back(std::move(row));
+  }
+  return {of_machine ? "Thresholds that follow from this machine and its use"
+                     : "Thresholds that are the same on every machine, or typical",
+          {{"Threshold", "name"},
+           {"Value", "shown"},
+           {"Origin", "origin"},
+           {"Decides", "decides"},
+           {"Why there", "reason"}},
+          std::move(rows)};
 }
 
 }  // namespace smelt

@@ -2,23 +2,19 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "discover/machine_file.h"
 #include "policy/thresholds.h"
+#include "report/table.h"
 
 namespace smelt {
 
 // `participants` 0: one on each of the CPUs.
 Situation situation_of(size_t cpus, uint32_t participants, bool this_machine);
 
-struct ThresholdRow {
-  std::string name, value, origin, setting, decides, reason;  // setting: "" for none
-  bool of_machine = false;  // the profile's curves or figures decided, or the situation
-};
-std::vector<ThresholdRow> threshold_rows(const MachineFile& machine, const Situation& situation);
-
-std::string thresholds_text(const MachineFile& machine, const Situation& situation);
-std::string thresholds_json(const MachineFile& machine, const Situation& situation);
+Document thresholds_document(const MachineFile& machine, const Situation& situation);
+std::string thresholds_text(const Document& document);
+// Two tables for a page: those that follow from this machine and its use, or those that are the same everywhere.
+Table thresholds_table(const Document& document, bool of_machine);
 
 }  // namespace smelt

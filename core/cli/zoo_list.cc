@@ -1,10 +1,5 @@
 #include "cli/zoo_list.h"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "cli/command.h"
@@ -13,27 +8,31 @@
 
 namespace smelt {
 
+namespace {
+
+std::string zoo_text(const Document& rows) {
+  return table_text(
+      {"name", {{"name", "name"}, {"CPUs", "cpus", As::kWhole}, {"machine, for --machine zoo:NAME", "title"}}, rows});
+}
+
+}  // namespace
+
 int put_zoo_list(bool json) {
-  size_t width = 0;
-  for (const ZooEntry& entry : zoo()) width = std::max(width, std::strlen(entry.name));
-  std::string text = fmt::format("{:{}} {:>5}  machine, for --machine zoo:NAME\n", "name", width, "CPUs");
-  auto rows = nlohmann::ordered_json::array();
+  Document rows = Document::array();
   for (const ZooEntry& entry : zoo()) {
     const JsonChecks checks(std::string("zoo:") + entry.name);
     const ClassFile file = class_file_from_json(checks.parse(entry.text), checks);
-    const size_t cpus = file.machine.pus.size();
-    text += fmt::format("{:{}} {:5}  {}\n", entry.name, width, cpus, file.title);
-    auto costs = nlohmann::ordered_json::object();
+    Document costs = Document::object();
     for (const ClassCost& cost : file.costs)
       costs[distance_name(cost.distance)] = {{"transfer_ns", cost.transfer_ns}, {"source", cost.source}};
     rows.push_back({{"name", entry.name},
-                    {"cpus", cpus},
+                    {"cpus", file.machine.pus.size()},
                     {"title", file.title},
                     {"shape", file.shape},
                     {"note", file.note},
                     {"costs", std::move(costs)}});
   }
-  put(json ? rows.dump(2) + "\n" : text);
+  show(rows, json, zoo_text);
   return 0;
 }
 

@@ -126,7 +126,8 @@ Finding kind_finding(const System& system, const SystemFiles& files) {
 
 // --- what programs meet ---
 
-Finding pinning_finding(const System& system) {
+Finding pinning_finding(const System& system, bool others_run) {
+  const std::string what = "OpenMP pinning";
   const auto set = [&system](const char* name) {
     const char* value = system.environment ? system.environment(name) : nullptr;
     return value && *value ? value : nullptr;
@@ -134,11 +135,18 @@ Finding pinning_finding(const System& system) {
   const char* bind = set("OMP_PROC_BIND");
   const bool off = bind && strcasecmp(bind, "false") == 0;
   for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
-    if (const char* value = set(name); value && !off)
-      return {Severity::kOk, "OpenMP pinning", fmt::format("{}={}", name, value), "", ""};
-  return {Severity::kNote, "OpenMP pinning", off ? "OMP_PROC_BIND=false" : "OMP_PROC_BIND and OMP_PLACES are not set",
+    if (const char* value = set(name); value && !off) {
+      const std::string found = fmt::format("{}={}", name, value);
+      if (!others_run) return {Severity::kOk, what, found, "", ""};
+      return {Severity::kNote, what, found + ", and others run here",
+              "a bound thread waits for its CPU while somebody else has it, and its team waits for the thread",
+              fmt::format("unset {}, or take CPUs on which nothing else runs", name)};
+    }
+  const std::string found = off ? "OMP_PROC_BIND=false" : "OMP_PROC_BIND and OMP_PLACES are not set";
+  if (others_run) return {Severity::kOk, what, found + ", as it should be where others run", "", ""};
+  return {Severity::kNote, what, found,
           "threads may move, and then a pattern chosen for where they were is only a good guess",
-          "export OMP_PROC_BIND=true"};
+          "export OMP_PROC_BIND=true, where nothing else runs on these CPUs"};
 }
 
 Finding balancing_finding(const SystemFiles& files) {
@@ -188,7 +196,7 @@ size_t other_profiles() {
 }
 
 // The sentence for a profile that is there and accepted.
-Finding accepted_finding(const System& system, const Profile& profile) {
+Finding accepted_finding(const System& system, const Profile& profile, bool others_run) {
   const std::string what = "profile";
   const int64_t now = std::time(nullptr);
   const int64_t days = std::max<int64_t>(0, now - profile.header.created) / 86400;
@@ -203,6 +211,13 @@ Finding accepted_finding(const System& system, const Profile& profile) {
   if (system.virtualised && uptime && profile.header.created < now - *uptime)
     return {Severity::kWarning, what, found + ", before this virtual machine was last started",
             "it may run on other cores, or on another host, than it was measured on", "smelt calibrate"};
+  if (profile.header.conditions) {
+    char conditions[160];
+    conditions_text(profile.header.conditions, conditions, sizeof conditions);
+    return {Severity::kNote, what, fmt::format("{}, {}", found, conditions),
+            "its figures may be too high, and the patterns and limits that follow from them not the best ones",
+            others_run ? "smelt calibrate, when nothing else runs" : "smelt calibrate: nothing else runs now"};
+  }
   if (days > kOldDays)
     return {Severity::kNote, what, found, "firmware, limits and neighbours change", "smelt calibrate takes a second"};
   return {Severity::kOk, what, found, "", ""};
@@ -239,12 +254,15 @@ std::vector<Finding> measurement_conditions(const System& system) {
   return findings;
 }
 
-std::vector<Finding> program_conditions(const System& system) {
+std::vector<Finding> program_conditions(const System& system, bool others_run) {
   const SystemFiles files(system.root);
-  return {pinning_finding(system), balancing_finding(files), copy_finding(files), memory_finding(system)};
+  std::vector<Finding> findings = {pinning_finding(system, others_run), balancing_finding(files), copy_finding(files),
+                                   memory_finding(system)};
+  for (Finding& one : findings) one.of_programs = true;
+  return findings;
 }
 
-std::vector<Finding> profile_conditions(const System& system) {
+std::vector<Finding> profile_conditions(const System& system, bool others_run) {
   const std::string what = "profile";
   Profile profile;
   Refusal refusal;
@@ -260,8 +278,9 @@ std::vector<Finding> profile_conditions(const System& system) {
         "costs are guessed from the machine's shape; a new kernel, microcode or set of CPUs makes another fingerprint",
         "smelt calibrate"};
   else
-    finding = accepted_finding(system, profile);
+    finding = accepted_finding(system, profile, others_run);
   if (!error) unload_profile(&profile);
+  finding.of_programs = true;
   return {finding};
 }
 
@@ -271,9 +290,19 @@ std::vector<Finding> calibration_findings() {
   return findings;
 }
 
+bool others_run(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.what == kOtherLoad && f.severity == Severity::kWarning; });
+}
+
 bool any_warning(const std::vector<Finding>& findings) {
   return std::any_of(findings.begin(), findings.end(),
                      [](const Finding& f) { return f.severity == Severity::kWarning; });
+}
+
+bool any_warning_of_programs(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.severity == Severity::kWarning && f.of_programs; });
 }
 
 }  // namespace smelt

@@ -22,10 +22,11 @@ const char* severity_name(Severity severity);  // "ok", "note", "warning"
 
 struct Finding {
   Severity severity = Severity::kOk;
-  std::string what;    // "frequency governor"
-  std::string found;   // "powersave on CPUs 0-7"
-  std::string why;     // why it matters; empty for kOk, as the next
-  std::string advice;  // the remedy, with the command
+  std::string what;          // "frequency governor"
+  std::string found;         // "powersave on CPUs 0-7"
+  std::string why;           // why it matters; empty for kOk, as the next
+  std::string advice;        // the remedy, with the command
+  bool of_programs = false;  // also of programs that merely run, and are not timed
 };
 
 // The system to look at. Tests put a directory of their own in place of "/" and answer the questions that no file does.
@@ -43,15 +44,21 @@ System this_system();  // watches for 100 ms
 // subject that this system knows at all, in a fixed order; takes as long as System::wait.
 std::vector<Finding> measurement_conditions(const System& system);
 
-// The conditions of a program's threads and processes: pinning, NUMA balancing, permissions.
-std::vector<Finding> program_conditions(const System& system);
+// The conditions of a program's threads and processes: pinning, NUMA balancing, permissions. Whether `others_run`
+// (of measurement_conditions) decides whether binding is good advice.
+std::vector<Finding> program_conditions(const System& system, bool others_run = false);
 
-// The profile that a program started now would use (profile/profile.h): there at all, refused, how old, of which CPUs.
-std::vector<Finding> profile_conditions(const System& system);
+// The profile that a program started now would use (profile/profile.h): there at all, refused, how old, of which CPUs,
+// measured beside what.
+std::vector<Finding> profile_conditions(const System& system, bool others_run = false);
+
+bool others_run(const std::vector<Finding>& findings);
 
 // The warnings among this machine's measurement_conditions.
 std::vector<Finding> calibration_findings();
 
 bool any_warning(const std::vector<Finding>& findings);
+// Would a program that is run now get less than it could?
+bool any_warning_of_programs(const std::vector<Finding>& findings);
 
 }  // namespace smelt

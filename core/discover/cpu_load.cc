@@ -2,12 +2,14 @@
 // is needed: a neighbour that takes less spoils few batches, and medians do not mind.
 #include "discover/cpu_load.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -78,7 +80,7 @@ Finding quota_finding(const System& system, const SystemFiles& files, int64_t be
 }
 
 Finding busy_finding(const System& system, const SystemFiles& files, const AllTimes& before, const AllTimes& after) {
-  const std::string what = "other load";
+  const std::string what = kOtherLoad;
   std::string busy;
   bool told = false;
   for (const uint32_t cpu : system.allowed) {
@@ -100,7 +102,7 @@ Finding busy_finding(const System& system, const SystemFiles& files, const AllTi
   if (busy.empty()) return {Severity::kOk, what, "no CPU busy" + queue, "", ""};
   return {Severity::kWarning, what, busy + queue,
           "who shares a CPU with a measurement is measured too, and a barrier waits for the thread that lost its CPU",
-          "stop the other work, or measure when it is over; 'top' names it"};
+          "stop the other work, or measure when it is over; 'top' names it. Programs may run all the same"};
 }
 
 Finding steal_finding(const System& system, const AllTimes& before, const AllTimes& after) {
@@ -124,12 +126,15 @@ Finding steal_finding(const System& system, const AllTimes& before, const AllTim
 
 }  // namespace
 
-LoadSoFar load_so_far(const System& system) {
-  const SystemFiles files(system.root);
+LoadWatch::LoadWatch(System system) : system_(std::move(system)), begin_(count()) {}
+
+LoadWatch::Counts LoadWatch::count() const {
+  const SystemFiles files(system_.root);
   const auto tick = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  LoadSoFar sum;
+  Counts sum;
+  sum.at_s = static_cast<double>(os::now_ns()) * 1e-9;
   const AllTimes times = read_times(files);
-  for (const uint32_t cpu : system.allowed) {
+  for (const uint32_t cpu : system_.allowed) {
     const auto found = times.find(cpu);
     if (found == times.end()) continue;
     sum.told = true;
@@ -137,7 +142,28 @@ LoadSoFar load_so_far(const System& system) {
     sum.stolen_s += static_cast<double>(found->second.stolen) / tick;
   }
   sum.throttled = throttled_periods(files);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    sum.own_s += seconds(used.ru_utime) + seconds(used.ru_stime);
+  }
   return sum;
+}
+
+LoadSeen LoadWatch::so_far() const {
+  constexpr double kLeastTold = 0.5;  // seconds in which ticks of 10 ms tell what else was busy
+  const Counts now = count();
+  LoadSeen seen;
+  seen.seconds = now.at_s - begin_.at_s;
+  seen.throttled = now.throttled - begin_.throttled;
+  if (!now.told || seen.seconds < kLeastTold) return seen;
+  const double others_s = (now.busy_s - begin_.busy_s) - (now.own_s - begin_.own_s);
+  seen.others_cpus = std::max(0.0, others_s / seen.seconds);
+  seen.stolen = (now.stolen_s - begin_.stolen_s) / (seen.seconds * static_cast<double>(system_.allowed.size()));
+  return seen;
 }
 
 std::vector<Finding> load_conditions(const System& system) {
@@ -148,6 +174,7 @@ std::vector<Finding> load_conditions(const System& system) {
   const AllTimes after = read_times(files);
   std::vector<Finding> findings = {quota_finding(system, files, throttled, throttled_periods(files)),
                                    busy_finding(system, files, before, after)};
+  findings.front().of_programs = true;
   if (system.virtualised) findings.push_back(steal_finding(system, before, after));
   return findings;
 }

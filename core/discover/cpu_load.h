@@ -7,15 +7,37 @@
 
 namespace smelt {
 
+inline constexpr const char* kOtherLoad = "other load";
+
 // Reads /proc/stat, /proc/loadavg and the cgroup's cpu.stat before and after System::wait.
 std::vector<Finding> load_conditions(const System& system);
 
-// The counts since the machine or the group began, of the CPUs that this process may use.
-struct LoadSoFar {
-  double busy_s = 0, stolen_s = 0;  // CPU time in which they ran something, or were taken away by a hypervisor
-  int64_t throttled = 0;            // periods in which a quota stopped somebody
-  bool told = false;                // the kernel says so
+// What others did on the CPUs that this process may use, while it did something itself.
+struct LoadSeen {
+  double others_cpus = 0;  // CPUs' worth of their work; 0 also where the kernel did not tell, or the time was too short
+  double stolen = 0;       // part of the CPU time that a hypervisor took away
+  int64_t throttled = 0;   // periods in which a quota stopped somebody
+  double seconds = 0;
 };
-LoadSoFar load_so_far(const System& system);
+
+class LoadWatch {
+ public:
+  explicit LoadWatch(System system);
+  LoadSeen so_far() const;
+
+ private:
+  // The counts since the machine, the group or this process began.
+  struct Counts {
+    double at_s = 0;
+    double busy_s = 0, stolen_s = 0;  // CPU time in which they ran something, or were taken away
+    double own_s = 0;                 // of this process and those of its children that it has waited for
+    int64_t throttled = 0;
+    bool told = false;  // the kernel says so
+  };
+  Counts count() const;
+
+  System system_;
+  Counts begin_;
+};
 
 }  // namespace smelt

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "discover/synthetic.h"
+#include "discover/system_files.h"
 #include "model/distance.h"
 #include "profile/text/error.h"
 #include "profile/text/read.h"
@@ -276,6 +278,12 @@ ProfileImage guess_image(const Machine& machine) {
   for (uint32_t d = 0; d < kDistances; ++d) image.header.service[d] = typical_cost(static_cast<Distance>(d)).service;
   set_text(image.header.method, sizeof image.header.method, "guessed from the topology, not measured");
   set_text(image.header.machine, sizeof image.header.machine, machine.name());
+  if (machine.this_machine) {
+    utsname kernel{};
+    if (::uname(&kernel) == 0) set_text(image.header.kernel, sizeof image.header.kernel, kernel.release);
+    set_text(image.header.microcode, sizeof image.header.microcode,
+             SystemFiles("").text("/sys/devices/system/cpu/cpu0/microcode/version").value_or(""));
+  }
   for (uint32_t i = 0; i < n; ++i) {
     const Pu& a = machine.pus[i];
     image.os_cpu[i] = a.os_index;

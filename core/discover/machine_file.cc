@@ -176,11 +176,12 @@ MachineFile from_classes(const nlohmann::json& root, const JsonChecks& checks) {
 
 MachineFile from_zoo(const std::string& name) {
   const ZooEntry* entry = find_in_zoo(name);
-  if (!entry)
+  if (!entry) {
+    const ZooEntry* const meant = nearest_in_zoo(name);
     throw UserError(
-        fmt::format("zoo:{}: the zoo has no machine of this name (did you mean 'zoo:{}'?); "
-                    "'smelt info --machine zoo:list' lists them",
-                    name, nearest_in_zoo(name).name));
+        fmt::format("zoo:{}: the zoo has no machine of this name{}; 'smelt info --machine zoo:list' lists them", name,
+                    meant ? fmt::format(" (did you mean 'zoo:{}'?)", meant->name) : ""));
+  }
   const JsonChecks checks("zoo:" + name);
   return from_classes(checks.parse(entry->text), checks);
 }

@@ -1,6 +1,8 @@
 // One planned collective, ready to be drawn: the plan, its participants and its price. Several pens draw it.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -42,8 +44,8 @@ struct Picture {
 std::string text_picture(const Picture& picture, bool utf8);
 // For Graphviz: one cluster per NUMA node, edges labelled with send order (or round) and cost.
 std::string dot_picture(const Picture& picture);
-// For programs.
-std::string json_picture(const Picture& picture);
+// For programs: the tree or the exchange, step by step.
+nlohmann::ordered_json picture_document(const Picture& picture);
 
 // The common part of the pens.
 

@@ -148,6 +148,7 @@ std::string plots_svg(const std::vector<Plot>& plots) {
   const Drawing drawing = plots_drawing(plots);
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "style=\"max-width:100%;height:auto\" "
       "font-family=\"sans-serif\" fill=\"{3}\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{2}</svg>\n",
       px(drawing.width), px(drawing.height), drawing.svg.body(), kInk);
 }

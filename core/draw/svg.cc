@@ -209,7 +209,8 @@ std::string svg_page(const Picture& p, const Drawing& drawing) {
   const double full = inner + 2 * kMargin;
   return fmt::format(
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
-             "height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"Helvetica, Arial, sans-serif\" fill=\"{2}\">\n"
+             "height=\"{1}\" viewBox=\"0 0 {0} {1}\" style=\"max-width:100%;height:auto\" "
+             "font-family=\"Helvetica, Arial, sans-serif\" fill=\"{2}\">\n"
              "<title>{3}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
              px(full), px(y), kInk, xml_text(drawing.title)) +
          page.body() + "</svg>\n";

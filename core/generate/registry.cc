@@ -81,10 +81,10 @@ const char* nearest_pattern(const char* name) {
   std::memcpy(word, name, length);
   word[length] = '\0';
   const char* nearest = nullptr;
-  uint32_t fewest = 1 + static_cast<uint32_t>(length) / 3;  // more edits than this is another word
+  uint32_t fewest = most_typing_errors(word) + 1;
   for (const PatternInfo& info : kRegistry) {
     const uint32_t edits = edit_distance(word, info.name);
-    if (edits < fewest || (edits == fewest && !nearest)) {
+    if (edits < fewest) {
       nearest = info.name;
       fewest = edits;
     }

@@ -212,7 +212,10 @@ int smelt_group_summary(const smelt_group* group, char* line, size_t room) {
   const char* const sources[] = {
       "SMELT_PROFILE", "the user's profile", "the system's profile",
       options().profile[0] ? "a guess, SMELT_PROFILE names no profile of use here" : "a guess, run 'smelt calibrate'"};
-  const char* costs = plan.profile ? sources[static_cast<int>(plan.profile->source)] : "none";
+  char costs[240], conditions[160] = "";
+  if (plan.profile) conditions_text(plan.profile->header.conditions, conditions, sizeof conditions);
+  std::snprintf(costs, sizeof costs, "%s%s%s", plan.profile ? sources[static_cast<int>(plan.profile->source)] : "none",
+                conditions[0] ? ", measured " : "", conditions);
   if (plan.crowded)
     return std::snprintf(line, room, "%u participants, crowded (%s): waits yield; costs from %s", group->n,
                          plan.crowded_why, costs);

@@ -63,6 +63,11 @@ void describe_profile(char* text, size_t bytes) {
   const char* unit = minutes < 120 ? "min" : minutes < 48 * 60 ? "h" : "days";
   const int64_t age = minutes < 120 ? minutes : minutes < 48 * 60 ? minutes / 60 : minutes / 1440;
   std::snprintf(text, bytes, "profile %s (%lld %s old)", loaded.path, static_cast<long long>(age), unit);
+  if (loaded.header.conditions == 0) return;
+  size_t used = std::strlen(text);
+  std::snprintf(text + used, bytes - used, " measured ");
+  used = std::strlen(text);
+  conditions_text(loaded.header.conditions, text + used, bytes - used);
 }
 
 // " (57 ns predicted)", or nothing.

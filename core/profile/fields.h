@@ -76,6 +76,7 @@ constexpr Rule operation(const char* otherwise) {
 }
 constexpr Rule sync(const char* otherwise) { return {Form::kName, otherwise, kSyncNames, 0, kSyncs, nullptr, true}; }
 constexpr Rule marks(const char* otherwise) { return {Form::kMarks, otherwise, kClassMarkNames, 0, kClassMarks}; }
+constexpr Rule conditions(const char* otherwise) { return {Form::kMarks, otherwise, kConditionNames, 0, kConditions}; }
 constexpr Rule text() { return {Form::kText, "its texts are not plain text"}; }
 constexpr Rule hexadecimal() { return {Form::kHexadecimal}; }
 constexpr Rule date(const char* otherwise) { return {Form::kDate, otherwise}; }

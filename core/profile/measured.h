@@ -21,6 +21,20 @@ inline constexpr uint32_t kClassMarks = 2;  // how many there are
 inline constexpr const char* kClassMarkNames[kClassMarks] = {"unsteady", "wide"};
 inline constexpr uint32_t kMaxClasses = 64;
 
+// Why the figures of a whole profile may be worth less than they could be.
+enum ConditionMark : uint32_t {
+  kBesideOthers = 1,
+  kTimeStolen = 2,  // by the host of a virtual machine
+  kThrottled = 4,
+  kUnsteady = 8,  // a class of distance, or the ping-pong
+  kEndedEarly = 16,
+};
+inline constexpr uint32_t kConditions = 5;
+inline constexpr const char* kConditionNames[kConditions] = {"beside other work", "while the host took CPU time away",
+                                                             "stopped by a quota", "unsteady", "not to its end"};
+// "beside other work, unsteady"; "" for none.
+void conditions_text(uint32_t conditions, char* text, uint64_t bytes);
+
 struct WaitFigures {
 #define WAIT(type, name, array, rule) type name array;
 #include "profile/fields.def"

@@ -116,4 +116,13 @@ uint16_t profile_index(const Profile& profile, uint32_t os_cpu) {
   return low < profile.header.cpus && profile.os_cpu[low] == os_cpu ? static_cast<uint16_t>(low) : kNobody;
 }
 
+void conditions_text(uint32_t conditions, char* text, uint64_t bytes) {
+  uint64_t used = 0;
+  text[0] = '\0';
+  for (uint32_t c = 0; c < kConditions; ++c)
+    if (conditions >> c & 1 && used < bytes)
+      used +=
+          static_cast<uint64_t>(std::snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", kConditionNames[c]));
+}
+
 }  // namespace smelt

@@ -33,27 +33,6 @@ std::string scrolling(const std::string& html, std::string_view label) {
                      xml_text(label), html);
 }
 
-Table::Table(std::string caption, std::vector<Column> columns, bool stacked)
-    : caption_(std::move(caption)), columns_(std::move(columns)), stacked_(stacked) {}
-
-void Table::row(const std::vector<std::string>& cells, std::string_view mark) {
-  rows_ += mark.empty() ? "<tr>" : fmt::format("<tr class=\"{}\">", mark);
-  for (size_t i = 0; i < cells.size() && i < columns_.size(); ++i)
-    rows_ += fmt::format("<td{} data-column=\"{}\">{}</td>", columns_[i].number ? " class=\"number\"" : "",
-                         xml_text(columns_[i].name), xml_text(cells[i]));
-  rows_ += "</tr>\n";
-}
-
-std::string Table::html() const {
-  std::string head;
-  for (const Column& column : columns_)
-    head += fmt::format("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"number\"" : "", xml_text(column.name));
-  return scrolling(
-      fmt::format("<table{}>\n<caption>{}</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table>",
-                  stacked_ ? " class=\"stacked\"" : "", xml_text(caption_), head, rows_),
-      caption_);
-}
-
 std::string figure(const Drawing& drawing, const std::string& id, std::string_view more) {
   std::string out = fmt::format("<figure id=\"{}\"{}{}>\n<figcaption>{}</figcaption>\n", id, more.empty() ? "" : " ",
                                 more, xml_text(drawing.title));

@@ -19,25 +19,6 @@ std::string link_to(std::string_view id, std::string_view text);  // a place in 
 // An element wider than the screen scrolls by itself, and the page does not.
 std::string scrolling(const std::string& html, std::string_view label);
 
-// Rows of text; of columns that are numbers the right edges are in line. A narrow screen shows the cells of a `stacked`
-// table under each other.
-class Table {
- public:
-  struct Column {
-    std::string name;
-    bool number = false;
-  };
-  Table(std::string caption, std::vector<Column> columns, bool stacked = false);
-  void row(const std::vector<std::string>& cells, std::string_view mark = "");  // mark: a class of the style's
-  bool empty() const { return rows_.empty(); }
-  std::string html() const;
-
- private:
-  std::string caption_, rows_;
-  std::vector<Column> columns_;
-  bool stacked_;
-};
-
 // The drawing with its title above and its notes below. `more` are further attributes of the figure.
 std::string figure(const Drawing& drawing, const std::string& id, std::string_view more = "");
 

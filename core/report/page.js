@@ -11,6 +11,25 @@
     title.remove();
   }
 
+  // A picture that is wider than its place scrolls, because its words would be too small; who wants to see all of it at
+  // once may.
+  for (const figure of document.querySelectorAll("figure")) {
+    const [scroll, svg] = [figure.querySelector(".scroll"), figure.querySelector("svg")];
+    const button = document.createElement("button");
+    button.className = "fit";
+    const say = () => { button.textContent = figure.classList.contains("fitted") ? "Full size" : "Fit to the width"; };
+    button.addEventListener("click", () => { figure.classList.toggle("fitted"); say(); });
+    say();
+    const offer = () => {
+      if (!scroll.clientWidth) return;  // folded
+      button.hidden = !figure.classList.contains("fitted") && svg.width.baseVal.value <= scroll.clientWidth;
+    };
+    scroll.before(button);
+    offer();
+    addEventListener("resize", offer);
+    figure.closest("details")?.addEventListener("toggle", offer);
+  }
+
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("details")) details.open = true;
   });

@@ -21,14 +21,17 @@ const ZooEntry* find_in_zoo(const std::string& name) {
   return found == std::end(kZoo) ? nullptr : &*found;
 }
 
-const ZooEntry& nearest_in_zoo(const std::string& words) {
-  // People type the model ("epyc-7742") and leave out the rest; by edits alone some short name would win.
+const ZooEntry* nearest_in_zoo(const std::string& words) {
+  // People type the model ("epyc-7742") and leave out the rest.
   if (!words.empty())
     for (const ZooEntry& entry : kZoo)
-      if (std::string(entry.name).find(words) != std::string::npos) return entry;
-  return *std::min_element(std::begin(kZoo), std::end(kZoo), [&](const ZooEntry& a, const ZooEntry& b) {
-    return edit_distance(words.c_str(), a.name) < edit_distance(words.c_str(), b.name);
-  });
+      if (std::string(entry.name).find(words) != std::string::npos) return &entry;
+  const ZooEntry* nearest = nullptr;
+  uint32_t fewest = most_typing_errors(words.c_str()) + 1;
+  for (const ZooEntry& entry : kZoo)
+    if (const uint32_t edits = edit_distance(words.c_str(), entry.name); edits < fewest)
+      nearest = &entry, fewest = edits;
+  return nearest;
 }
 
 }  // namespace smelt

@@ -19,7 +19,7 @@ std::span<const ZooEntry> zoo();  // ascending by name
 
 const ZooEntry* find_in_zoo(const std::string& name);  // nullptr: not there
 
-// The entry probably meant: the first that contains the words, else the one with the fewest edits.
-const ZooEntry& nearest_in_zoo(const std::string& words);
+// The entry probably meant: the first that contains the words, else the nearest by edits; nullptr: none is near.
+const ZooEntry* nearest_in_zoo(const std::string& words);
 
 }  // namespace smelt

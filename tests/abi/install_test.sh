@@ -17,6 +17,9 @@ smelt=$(find "$place" -path '*/bin/smelt')
 "$smelt" run --dry-run -- true | grep "$place.*/smelt/libsmelt_gomp.so" || { echo "FAIL: smelt run does not find the shim"; exit 1; }
 "$smelt" run --dry-run -- true | grep "$place.*/smelt/libsmelt_kmp.so" || { echo "FAIL: smelt run does not find the shim for libomp"; exit 1; }
 "$smelt" run --verbose -- true 2>&1 | grep 'smelt: loaded; no process called' || { echo "FAIL: smelt run does not load the shim"; exit 1; }
+for completion in bash-completion/completions/smelt zsh/site-functions/_smelt fish/vendor_completions.d/smelt.fish; do
+  [ -n "$(find "$place" -path "*/share/$completion")" ] || { echo "FAIL: no $completion"; exit 1; }
+done
 for page in smelt.1 smelt.3 smelt_barrier.3 smelt_barrier_wait.3; do
   [ -n "$(find "$place" -path "*/man${page##*.}/$page")" ] || { echo "FAIL: no manual page $page"; exit 1; }
 done

@@ -16,6 +16,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "cli/progress_line.h"
 #include "profile/profile.h"
@@ -110,6 +111,25 @@ TEST(Calibrate, ThenInfoSaysMeasured) {
   EXPECT_EQ(damaged.code, 0);
   EXPECT_NE(damaged.err.find(packed), std::string::npos) << damaged.err;
   EXPECT_EQ(damaged.json()["profile"]["measured"], false);
+}
+
+// A profile that was measured beside other work says so for good.
+TEST(Calibrate, KeepsWhatItWasMeasuredBeside) {
+  const auto here = cache("beside");
+  std::atomic<bool> ended{false};
+  std::thread other([&ended] {
+    while (!ended.load(std::memory_order_relaxed)) {
+    }
+  });
+  const Outcome outcome = run({{"calibrate", "--no-methods", "--json"}, here});
+  ended = true;
+  other.join();
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json conditions = outcome.json()["conditions"];
+  EXPECT_NE(std::find(conditions.begin(), conditions.end(), "beside other work"), conditions.end()) << outcome.out;
+  EXPECT_GE(outcome.json()["others_cpus"].get<double>(), 0.2);
+  EXPECT_EQ(info(here)["profile"]["conditions"], conditions);
+  EXPECT_EQ(run({{"profile", "verify", "--steady", "--quiet"}, here}).code, 1);
 }
 
 TEST(Calibrate, WritesWhereItIsTold) {

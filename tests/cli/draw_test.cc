@@ -119,5 +119,27 @@ TEST(Draw, RefusesInOneLine) {
   expect_refused({"matrix", "--cost", "price"}, "see 'smelt draw --help'");
 }
 
+TEST(Draw, JsonIsWhatIsDrawn) {
+  const auto drawn = [](const char* what) {
+    return smelt({"draw", what, "--machine", kMachine, "--op", "barrier", "--pattern", "binary", "--json"}).json();
+  };
+  const auto matrix = drawn("matrix"), tree = drawn("tree"), schedule = drawn("schedule"), timeline = drawn("timeline");
+  const size_t n = matrix["cpus"].size();
+  EXPECT_GT(n, 1u);
+  for (const char* const kind : {"send", "receive"}) {
+    ASSERT_EQ(matrix[kind].size(), n);
+    EXPECT_EQ(matrix[kind][0][0], 0);
+    EXPECT_GT(matrix[kind][0][1], 0);
+  }
+  EXPECT_EQ(tree, smelt({"tree", "--machine", kMachine, "--op", "barrier", "--pattern", "binary", "--json"}).json());
+  EXPECT_EQ(schedule["predicted"], tree["predicted"]);
+  for (const auto& message : schedule["messages"]) EXPECT_LT(message["round"], schedule["rounds"]);
+  double end = 0;
+  for (const auto& bar : timeline["bars"]) end = std::max(end, bar["end"].get<double>());
+  EXPECT_EQ(end, timeline["end"]);
+  EXPECT_EQ(timeline["flights"].size(), schedule["messages"].size());
+  EXPECT_EQ(smelt({"draw", "tree", "--json", "-o", "x.svg"}).code, 2);
+}
+
 }  // namespace
 }  // namespace smelt::test

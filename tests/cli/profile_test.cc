@@ -195,6 +195,25 @@ TEST(Profile, VerifiedInMilliseconds) {
   EXPECT_EQ(same.json()["compared"], true);
   EXPECT_EQ(run({{"profile", "verify", "--system", "--quiet"}, here}).code, 1) << "the user's is not the system's";
 
+  // What it was measured beside is said, and counts where that was asked for.
+  json beside = json::parse(read_file(measured()));
+  beside["conditions"] = {"beside other work", "unsteady"};
+  beside["others"] = 1.25;
+  ASSERT_EQ(run({{"profile", "import", "--replace", write_file("beside.json", beside.dump())}, here}).code, 0);
+  const Outcome loose = run({{"profile", "verify"}, here}), strict = run({{"profile", "verify", "--steady"}, here});
+  EXPECT_EQ(loose.code, 0) << loose.out;
+  EXPECT_NE(loose.out.find("beware      it was measured beside other work (1.2 CPUs), unsteady"), std::string::npos)
+      << loose.out;
+  EXPECT_EQ(strict.code, 1) << strict.out;
+  EXPECT_NE(strict.out.find("differs     it was measured beside other work"), std::string::npos) << strict.out;
+  EXPECT_NE(run({{"info"}, here}).out.find("beware      it was measured beside other work, unsteady"),
+            std::string::npos);
+  EXPECT_NE(run({{"doctor"}, here}).out.find("ago, beside other work, unsteady"), std::string::npos);
+  beside["conditions"] = json::array();
+  ASSERT_EQ(run({{"profile", "import", "--replace", write_file("alone.json", beside.dump())}, here}).code, 0);
+  EXPECT_EQ(run({{"profile", "verify", "--steady"}, here}).code, 0);
+  ASSERT_EQ(run({{"profile", "import", "--replace", measured()}, here}).code, 0);
+
   // A damaged one is no profile.
   const std::string path = run({{"profile", "import", measured(), "--json"}, here}).json()["profile"];
   const std::string whole = read_file(path);
@@ -214,6 +233,12 @@ TEST(Profile, AnotherMachineIsToldWithItsReasons) {
   EXPECT_EQ(other.code, 1) << other.err;
   EXPECT_NE(other.out.find("differs "), std::string::npos) << other.out;
   EXPECT_NE(other.out.find("0123456789abcdef"), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("what differs is the hypervisor, which CPUs"), std::string::npos) << other.out;
+  foreign["kernel"] = "2.6.32";
+  foreign["machine"] = "Another CPU";
+  const std::string named = run({{"profile", "verify", write_file("named.json", foreign.dump())}, here}).out;
+  EXPECT_NE(named.find("the CPU is Another CPU there, "), std::string::npos) << named;
+  EXPECT_NE(named.find("the kernel is 2.6.32 there, "), std::string::npos) << named;
 
   json slower = json::parse(read_file(measured()));
   if (slower["cpus"].size() < 2) return;

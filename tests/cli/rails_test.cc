@@ -274,19 +274,23 @@ TEST(Rails, AProfileTravels) {
   other["library"] = "libfabric 2.0";
   const std::string slower = write_file("slower.json", other.dump());
   const std::string differs = run({{"network", "diff", file, slower}, environment}).out;
-  EXPECT_NE(differs.find("library        libfabric 1.17 and libfabric 2.0\n"), std::string::npos) << differs;
-  EXPECT_NE(differs.find("(+100 %); bandwidth"), std::string::npos) << differs;
+  EXPECT_NE(differs.find("library     libfabric 1.17 and libfabric 2.0\n"), std::string::npos) << differs;
+  EXPECT_NE(differs.find("(+100 %); bandwidth in"), std::string::npos) << differs;
   EXPECT_NE(differs.find("(-50 %)"), std::string::npos) << differs;
   EXPECT_EQ(std::count(differs.begin(), differs.end(), '\n'), 3) << differs;
+  const auto told = run({{"network", "diff", file, slower, "--json"}, environment}).json();
+  EXPECT_EQ(told["b"]["library"], "libfabric 2.0");
+  EXPECT_NEAR(told["rails"][0]["b"]["latency_us"].get<double>() / told["rails"][0]["a"]["latency_us"].get<double>(), 2,
+              1e-5);
   // The second is this machine's where none is named.
   const std::string same = run({{"network", "diff", file}, environment}).out;
   EXPECT_EQ(same, run({{"network", "diff", file, file}, environment}).out);
   EXPECT_NE(same.find("(+0 %)"), std::string::npos) << same;
   other["rails"].erase(1);
   const std::string fewer = write_file("fewer.json", other.dump());
-  EXPECT_NE(run({{"network", "diff", file, fewer}, environment}).out.find("slow0          only in the first\n"),
+  EXPECT_NE(run({{"network", "diff", file, fewer}, environment}).out.find("slow0       only in the first\n"),
             std::string::npos);
-  EXPECT_NE(run({{"network", "diff", fewer, file}, environment}).out.find("slow0          only in the second\n"),
+  EXPECT_NE(run({{"network", "diff", fewer, file}, environment}).out.find("slow0       only in the second\n"),
             std::string::npos);
   const Outcome missing = run({{"network", "diff", file, "/no/such/file"}, environment});
   EXPECT_EQ(missing.code, 2);

@@ -81,5 +81,22 @@ TEST(Terminal, PagesFitAndHaveColours) {
   EXPECT_EQ(smelt({"doctor"}).out.find("\033["), std::string::npos);
 }
 
+// What takes over a second says so, on a terminal, and takes it back.
+TEST(Terminal, LongWorkSaysWhatItIs) {
+  Call call;
+  call.arguments = {"tree",      "--machine", "synthetic:pack:2 core:64 pu:1",
+                    "--op",      "broadcast", "--pattern",
+                    "optimised", "--moves",   "400000000",
+                    "--budget",  "2500"};
+  const Outcome quiet = run(call);
+  ASSERT_EQ(quiet.code, 0) << quiet.err;
+  EXPECT_EQ(quiet.err, "");
+  call.terminal = true;
+  const Outcome told = run(call);
+  EXPECT_NE(told.err.find("\rsmelt: planning a broadcast for 128 CPUs, 1 s so far\033[K"), std::string::npos)
+      << told.err;
+  EXPECT_TRUE(told.err.ends_with("\r\033[K")) << told.err;
+}
+
 }  // namespace
 }  // namespace smelt::test

@@ -96,9 +96,12 @@ def check_gaps(page, machine):
                               capture_output=True, text=True)
         gap = {row["pattern"]: 100 * row["gap"] for row in json.loads(done.stdout)["patterns"]}
         begin = next(i for i, word in enumerate(words) if word.startswith(f"Patterns for a {op},"))
-        rows = [(word, words[i + 3]) for i, word in enumerate(words[begin:begin + 75], begin) if word in gap]
+        # Patterns that cost the same are one row, by the names of some: "pair, all-to-all and 3 more".
+        first = {word: word.split(" and ")[0].split(", ")[0] for word in words[begin:begin + 75]}
+        rows = [(first[word], words[i + 3]) for i, word in enumerate(words[begin:begin + 75], begin)
+                if first[word] in gap]
         told = [(name, float(cell.removesuffix(" %"))) for name, cell in rows if cell.endswith(" %")]
-        check(len(told) > 5, f"{machine}: {op}: {len(told)} patterns above the bound")
+        check(len(told) > 1, f"{machine}: {op}: {len(told)} rows above the bound")
         for name, per_cent in told:
             check(abs(per_cent - gap[name]) < 0.06, f"{machine}: {op} by {name}: {per_cent} % and {gap[name]:.2f} %")
 
@@ -129,6 +132,32 @@ with tempfile.TemporaryDirectory() as folder:
         old = read(committed.read_text(), str(committed))
         same = old.ids == page.ids and said(old) == said(page) and frame(committed.read_text()) == frame(text)
         check(same, f"{committed}: is not what the program writes; SMELT_RENEW_EXAMPLES=1 writes it anew")
+
+    # The picture that README shows. The day on which it was drawn is no part of it.
+    def drawing(text):
+        return re.sub(r"drawn by smelt draw[^<]*", "", text)
+
+    picture = pathlib.Path(folder) / "tree.svg"
+    done = subprocess.run([smelt, "draw", "tree", "--machine", "zoo:intel-xeon-e5-2670v2-2x10", "--op", "broadcast",
+                           "-o", str(picture)], capture_output=True, text=True)
+    check(done.returncode == 0, f"tree.svg: {done}")
+    committed = root / "docs/tree.svg"
+    if os.environ.get("SMELT_RENEW_EXAMPLES"):
+        committed.write_text(picture.read_text())
+
+    def shape(text):
+        return [tag for tag in re.findall(r"<(\w+)", text)], re.sub(r"[\d.,]+", "", drawing(text))
+
+    check(shape(committed.read_text())[0] == shape(picture.read_text())[0] and
+          re.findall(r"<title>[^<]*", committed.read_text())[0] == re.findall(r"<title>[^<]*", picture.read_text())[0],
+          "docs/tree.svg is not what smelt draw makes today; SMELT_RENEW_EXAMPLES=1 draws it anew")
+
+    # The document that a page is made of.
+    done = subprocess.run([smelt, "report", "--machine", "zoo:apple-m1-pro-1x6", "--json"], capture_output=True, text=True)
+    made = json.loads(done.stdout)
+    check(set(made) == {"machine", "origin", "cpus", "hops", "patterns", "thresholds"}, f"--json: {list(made)}")
+    check(made["patterns"]["barrier"]["chosen"] and made["patterns"]["barrier"]["best"] > 0, "--json: no barrier")
+    check(subprocess.run([smelt, "report"], capture_output=True).returncode == 2, "report without a place")
 
     # Names out of files stay text; machines of one CPU and of many have a page too.
     matrix = [[0, 30], [31, 0]]

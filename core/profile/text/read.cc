@@ -46,6 +46,8 @@ ProfileImage read_profile(const std::string& path) {
   const std::string text = read_text_file(path, " (a profile, as 'smelt profile export' writes it, is expected)");
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first != text.npos && text[first] == '{') return profile_from_json(text, path);
+  if (!text.starts_with("SMELTPRF"))
+    throw UserError(path + " is not a Smelt profile, neither JSON nor packed ('smelt profile export' writes one)");
   return read_packed_profile(path);
 }
 

@@ -8,20 +8,21 @@
 #include "profile/text/image.h"
 
 namespace smelt {
-namespace {
 
-using Json = nlohmann::json;
-
-// Firmware names need not be UTF-8; the bytes that are not become U+FFFD.
-std::string json_text(std::string_view text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-std::string iso_8601(int64_t seconds) {
+std::string date_text(int64_t seconds) {
   const auto time = static_cast<std::time_t>(seconds);
   std::tm utc{};
   ::gmtime_r(&time, &utc);
   char text[40];
   return std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0 ? text : "1970-01-01T00:00:00Z";
 }
+
+namespace {
+
+using Json = nlohmann::json;
+
+// Firmware names need not be UTF-8; the bytes that are not become U+FFFD.
+std::string json_text(std::string_view text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 int64_t seconds_from(const std::string& text, const char* name, const JsonChecks& checks) {
   std::tm utc{};
@@ -80,7 +81,7 @@ std::string value_text(const Field& field, const void* row) {
     }
     case Form::kText: return json_text(values_of<char>(field, row));
     case Form::kHexadecimal: return fmt::format("\"{:016x}\"", *values_of<uint64_t>(field, row));
-    case Form::kDate: return json_text(iso_8601(*values_of<int64_t>(field, row)));
+    case Form::kDate: return json_text(date_text(*values_of<int64_t>(field, row)));
     case Form::kKind: return is_measured(*static_cast<const PackedHeader*>(row)) ? "\"measured\"" : "\"guessed\"";
     case Form::kAxis: break;
     case Form::kHidden:

@@ -9,6 +9,8 @@
 
 namespace smelt {
 
+std::string date_text(int64_t seconds);  // since 1970: "2026-01-31T12:00:00Z"
+
 // "name": value, for each field that the JSON form has, in its order. Floats are printed as the shortest decimal that
 // reads back as the same float, so that both forms carry the same numbers.
 std::vector<std::string> json_members(const Description& description, const void* row);

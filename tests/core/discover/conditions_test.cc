@@ -216,6 +216,25 @@ TEST(Conditions, Pinning) {
   EXPECT_FINDING(fake.find("OpenMP pinning", true), kNote, "OMP_PROC_BIND=false");
 }
 
+// Beside others a bound thread waits for its CPU: what is good advice alone is bad advice there.
+TEST(Conditions, PinningBesideOthers) {
+  FakeSystem fake;
+  EXPECT_FINDING(program_conditions(fake.system, true).at(0), kOk, "as it should be where others run");
+  fake.system.environment = [](const char* name) -> const char* {
+    return std::string(name) == "OMP_PROC_BIND" ? "close" : nullptr;
+  };
+  EXPECT_FINDING(program_conditions(fake.system, true).at(0), kNote, "OMP_PROC_BIND=close, and others run here");
+}
+
+TEST(Conditions, WarningsOfMeasuringAreNoneOfPrograms) {
+  const std::vector<Finding> busy = {{Severity::kWarning, "other load", "CPU 0 100 %", "why", "what"}};
+  EXPECT_TRUE(others_run(busy) && any_warning(busy));
+  EXPECT_FALSE(any_warning_of_programs(busy));
+  const std::vector<Finding> quota = {{Severity::kWarning, "CPU quota", "1 CPU", "why", "what", true}};
+  EXPECT_FALSE(others_run(quota));
+  EXPECT_TRUE(any_warning_of_programs(quota));
+}
+
 TEST(Conditions, WhatProgramsMeet) {
   FakeSystem fake;
   EXPECT_FINDING(fake.find("NUMA balancing", true), kOk, "off");
@@ -235,11 +254,12 @@ TEST(Conditions, WhatProgramsMeet) {
 class Profiles : public testing::Test {
  protected:
   void SetUp() override { ::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1); }
-  void write(int64_t created, uint32_t cpus, uint64_t fingerprint) {
+  void write(int64_t created, uint32_t cpus, uint64_t fingerprint, uint32_t conditions = 0) {
     ProfileImage image = make_image(cpus);
     for (uint32_t i = 0; i < cpus; ++i) image.os_cpu[i] = image.core[i] = static_cast<uint16_t>(i);
     image.header.fingerprint = fingerprint;
     image.header.created = created;
+    image.header.conditions = conditions;
     const auto bytes = image.pack();
     folder.write(fmt::format("smelt/{:016x}.profile", machine_fingerprint()),
                  {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -258,6 +278,10 @@ TEST_F(Profiles, MissingOldForeignOrOfFewerCpus) {
   const int64_t now = std::time(nullptr);
   write(now, 4, machine_fingerprint());
   EXPECT_FINDING(found(), kOk, "measured 0 days ago");
+  write(now, 4, machine_fingerprint(), kBesideOthers | kUnsteady);
+  EXPECT_FINDING(found(), kNote, "beside other work, unsteady");
+  EXPECT_EQ(found().advice, "smelt calibrate: nothing else runs now");
+  EXPECT_EQ(profile_conditions(fake.system, true).at(0).advice, "smelt calibrate, when nothing else runs");
   write(now - 100 * 86400, 4, machine_fingerprint());
   EXPECT_FINDING(found(), kNote, "measured 100 days ago");
   write(now - 3600, 4, machine_fingerprint());

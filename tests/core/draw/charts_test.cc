@@ -93,7 +93,7 @@ TEST(Trees, OfABarrierAreTwoWhereTheyDiffer) {
       for (const char* tree : {"gather", "release"})
         EXPECT_NE(dot.find(tree + std::to_string(cpu) + " [label=" + std::to_string(cpu) + "]"), std::string::npos);
     }
-    const auto json = nlohmann::json::parse(json_picture(p));
+    const auto json = nlohmann::json::parse(picture_document(p).dump());
     EXPECT_EQ(json["gather"][std::to_string(p.cpu[p.gather.root])].size(), p.cpu.size() - 1);
     EXPECT_NE(json["children"], json["gather"]);
     double width = 0;

@@ -206,14 +206,14 @@ TEST_F(ProfileFile, ARefusalSaysToCalibrateWhereNoFileWasNamed) {
 }
 
 TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
-  for (uint32_t version : {1u, 2u, 3u, kProfileVersion + 1}) {
+  for (uint32_t version : {1u, 2u, 3u, 4u, kProfileVersion + 1}) {
     packed.header().version = version;
     expect_refused(load_bytes(packed.bytes), -EINVAL, "format version");
   }
   // Other versions have headers of other sizes.
   packed.header().version = 2;
   expect_refused(load_bytes(packed.bytes.substr(0, sizeof(PackedHeader) - 16)), -EINVAL,
-                 "format version 2, this Smelt reads 4");
+                 "format version 2, this Smelt reads 5");
 }
 
 TEST_F(ProfileFile, OfAnotherByteOrderIsRefused) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "report/page.h"
+#include "report/table.h"
 
 using namespace smelt;
 
@@ -18,8 +19,7 @@ size_t count(const std::string& text, const std::string& word) {
 }
 
 TEST(Html, WhatIsTextStaysText) {
-  html::Table table(kHostile, {{kHostile}, {"n", true}}, true);
-  table.row({kHostile, "1"});
+  const Table table{kHostile, {{kHostile, "a"}, {"n", "b", As::kWhole}}, {{{"a", kHostile}, {"b", 1}}}};
   Drawing drawing{kHostile, {}, 10, 10, {kHostile}};
   drawing.svg.text(0, 0, kHostile);
   const std::string parts[] = {html::paragraph(kHostile),
@@ -28,7 +28,7 @@ TEST(Html, WhatIsTextStaysText) {
                                html::tiles({{kHostile, kHostile}}),
                                html::folded(kHostile, ""),
                                html::link_to(kHostile, kHostile),
-                               table.html(),
+                               table_html(table, true),
                                html::figure(drawing, "id"),
                                html_page({kHostile, kHostile, {{"a", kHostile, ""}}, "{}", kHostile})};
   for (const std::string& part : parts) {

@@ -1,0 +1,57 @@
+// A table out of a document: its rows are JSON objects, a column says which member it shows and how. The same table is
+// text for a terminal and HTML for a page.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+// Members keep the order in which they were put in. What a verb finds out is one of these.
+using Document = nlohmann::ordered_json;
+
+enum class As : uint8_t {
+  kText,  // a string, or a list of them with commas between
+  kWhole,
+  kTenths,  // digits behind the point
+  kHundredths,
+  kThousandths,
+  kPercent,  // 0.12: 12 %
+  kTenthsPercent,
+  kThousandthsPercent,
+  kChange,  // 1.2: +20 %
+  kCpus,    // a list of CPUs: 0-3,8
+};
+
+struct Column {
+  std::string title;
+  std::string member;
+  As form = As::kText;
+};
+
+// `title` stands over the first column in text, whose own title is shown in HTML alone.
+struct Table {
+  std::string title;
+  std::vector<Column> columns;
+  Document rows;  // a member "mark": the row's class in HTML
+};
+
+// One value as a table shows it; "-" where it is null or missing.
+std::string shown(const Document& row, const std::string& member, As form = As::kText);
+
+// A sentence with members in braces: "{pairs} pairs, {spread|%}, of {a.machine}". Behind the bar stands how:
+// 0 to 3 digits behind the point, % and .1%, cpus.
+std::string told(const Document& document, std::string_view words);
+
+std::string table_text(const Table& table);  // "" where there are no rows, as the next
+// A narrow screen shows the cells of a `stacked` table under each other.
+std::string table_html(const Table& table, bool stacked = false);
+
+// For programs: indented, floats without digits that a float does not have, bad UTF-8 replaced.
+std::string document_text(const Document& document, int indent = 2);  // -1: all in one line
+
+}  // namespace smelt
