@@ -1,4 +1,4 @@
-// What a calibration found out beside the matrices: the classes of pairs, and the winners of its races.
+// A calibration's findings beside the matrices: the classes of pairs, and the winners of its races.
 #pragma once
 
 #include <string>

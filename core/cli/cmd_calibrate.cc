@@ -47,7 +47,7 @@ struct CalibrateArguments {
   SimulationArguments simulation;   // where it has a machine
 };
 
-// What a calibration leaves behind for its report.
+// A calibration's findings, for its report.
 struct Found {
   ProfileImage image;
   std::vector<std::string> remarks;
@@ -68,7 +68,7 @@ struct TimeBudget {
   double left() const { return std::max(begin + limit - now_s(), 0.0); }
   bool over() const { return left() <= 0; }
   int64_t until_ns() const { return static_cast<int64_t>((begin + limit) * 1e9); }
-  // What a line of progress adds when the estimate has turned out wrong.
+  // The remark that a line of progress adds when the estimate has turned out wrong.
   std::string remark() const {
     return now_s() - begin <= all * 1.5 + 1
                ? ""
@@ -166,7 +166,7 @@ void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, 
   options.progress = [&](uint32_t done, uint32_t total, double left) {
     progress.show(done, total, left, time.remark());
   };
-  // What follows is worth something too: the pairs may have most of the time, not all.
+  // The measurements that follow are worth something, too: the pairs may have most of the time, not all.
   options.seconds = time.left() * kPairsShare;
   progress.announce(time.all, time.limit);
   Calibration calibration = calibrate(machine, *hardware_meter(), options);
@@ -209,7 +209,7 @@ void race_patterns(const CalibrateArguments& arguments, const TimeBudget& time, 
   for (std::string& remark : races.remarks) found->remarks.push_back(std::move(remark));
 }
 
-// What the profile says of itself for good.
+// Writes the conditions into the profile, for good.
 void mark_conditions(const LoadSeen& seen, Found* found) {
   constexpr double kOthers = 0.2, kStolen = 0.02, kSpread = 0.3;
   PackedHeader& header = found->image.header;

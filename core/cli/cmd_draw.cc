@@ -1,4 +1,4 @@
-// smelt draw: pictures of a machine's costs and of what is planned on it, as SVG, DOT or text.
+// smelt draw: pictures of a machine's costs and of the plans on it, as SVG, DOT or text.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

@@ -1,4 +1,5 @@
-// smelt env: what smelt run sets for one program, as text that sets it for a shell, a service or a Jupyter kernel.
+// smelt env: the settings of smelt run for one program, as text that sets them for a shell, a service or a Jupyter
+// kernel.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

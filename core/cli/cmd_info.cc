@@ -1,4 +1,4 @@
-// smelt info: what is known about the machine, how it is known, and what follows from it.
+// smelt info: the facts about the machine, their sources, and the conclusions from them.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -49,7 +49,7 @@ size_t distinct(const std::vector<Number>& numbers) {
   return std::set<Number>(numbers.begin(), numbers.end()).size();
 }
 
-// What both forms of the report say. Parts that a file does not tell stay empty.
+// The contents of both forms of the report. Parts that a file does not tell stay empty.
 struct Report {
   MachineFile costs;
   bool this_machine = false;

@@ -43,7 +43,7 @@ int export_profile(const ProfileArguments& arguments) {
   return 0;
 }
 
-// What lies at `path` already: the very same profile, or something that must not be lost silently.
+// Lies the very same profile at `path` already? If another file does, it must not be lost silently.
 bool is_there_already(const std::string& path, const ProfileImage& image, bool replace) {
   const std::string json = path.substr(0, path.rfind('.')) + ".json";
   std::error_code ignored;

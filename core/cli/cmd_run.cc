@@ -30,7 +30,7 @@ struct RunArguments {
   std::vector<std::string> command;
 };
 
-// Signals that end or command a program: what this process is sent, the program is meant to get.
+// Signals that end or command a program: those sent to this process are meant for the program.
 constexpr int kHandedOn[] = {SIGHUP, SIGTERM, SIGUSR1, SIGUSR2};
 volatile pid_t g_program = 0;
 
@@ -73,7 +73,7 @@ int wait_for_program(const ChildPlan& planned, int* error) {
   return status;
 }
 
-// The same, and at the end one line of what was served.
+// The same, and at the end one line of counts.
 int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> changes, JobKind kind) {
   int error = 0, status = 0;
   {
@@ -96,7 +96,7 @@ int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> c
 bool wants_to_be_told(const RunArguments& arguments) {
   const char* const file = environment("SMELT_STATS_FILE");
   if (file && *file) return false;  // somebody above tells, of the whole job
-  // The settings are read where one is set alone: of what is wrong in them, the program will warn.
+  // The settings are read only if one is set: the program will warn of errors in them.
   return arguments.choice.verbose || arguments.json || (environment("SMELT_STATS") && options().stats);
 }
 

@@ -44,7 +44,7 @@ struct TryArguments {
   std::vector<std::string> command;
 };
 
-// What makes the rest pointless, or is the end of it.
+// The reason why the rest is pointless, or ends.
 enum class Ending { kNone, kStockFails, kSmeltFails, kInterrupted };
 
 struct Trial {
@@ -284,7 +284,7 @@ Document trial_json(const TryArguments& arguments, const Trial& trial, const Ver
             {"launcher_s", seen.launcher_s}}}};
 }
 
-// What there is to say of a program that does not run to its end; "" for all others.
+// The verdict on a program that does not run to its end; "" for all others.
 std::string failure_text(const Trial& trial) {
   const bool stock = trial.ending == Ending::kStockFails;
   if (!stock && trial.ending != Ending::kSmeltFails) return "";

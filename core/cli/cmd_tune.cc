@@ -1,4 +1,4 @@
-// smelt tune: hands other libraries their own parameters, from what was measured.
+// smelt tune: hands other libraries their own parameters, from the measurements.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

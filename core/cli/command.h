@@ -50,9 +50,9 @@ inline constexpr int kExitInterrupted = 130;
 
 void put(const std::string& text);       // to stdout; main reports a failure once, at the end
 void put_page(const std::string& text);  // to be read: as wide as the terminal
-// What a verb found out: for programs as it is, for people as the page that is made of it.
+// Prints a verb's findings: for programs as they are, for people as the page that is made of them.
 void show(const Document& document, bool json, const std::function<std::string(const Document&)>& page);
-// What -o names. Throws UserError.
+// Writes the file that -o names. Throws UserError.
 void write_file(const std::string& path, std::string_view content);
 void warn(const std::string& text);  // "smelt: ...", one line on stderr
 std::string one_line(std::string text);

@@ -66,8 +66,8 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
   const int error = choose_best(op, root, costs, arena, &best, effort, &visitor);
   if (error != 0 && error != -EINVAL) throw UserError("out of memory; name fewer CPUs with --cpus");
   if (op == Operation::kReduce) {
-    // What floating-point sums pay for having the same bits everywhere: no pattern of the registry, it would never be
-    // chosen.
+    // The price of having the same bits of floating-point sums everywhere: no pattern of the registry, it would never
+    // be chosen.
     double least = 0;
     for (uint32_t i = 0; i < costs.n; ++i) {
       if (root >= 0 && i != static_cast<uint32_t>(root)) continue;
@@ -82,7 +82,7 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
     }
     out.patterns.push_back({"fixed-order", false, least, 0});
   }
-  // What would be used: the cheapest, or an exchange with other partners that no row's name stands for.
+  // The one that would be used: the cheapest, or an exchange with other partners that no row's name stands for.
   if (op == Operation::kBarrier && effort.moves > 0 && !error) rows.add("best", best);
   if (rows.no_memory) throw UserError("out of memory; name fewer CPUs with --cpus");
   return out;

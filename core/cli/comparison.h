@@ -1,4 +1,4 @@
-// All patterns side by side on one machine: what each is predicted to cost, against the cheapest and against the lower
+// All patterns side by side on one machine: the predicted cost of each, against the cheapest and against the lower
 // bound.
 #pragma once
 

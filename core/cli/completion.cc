@@ -22,7 +22,7 @@ class Candidates {
   void add_files() {
     if (!begun_.starts_with("zoo:")) out_ += ":files\n";
   }
-  // What comes in front of each: "--op=".
+  // The text in front of each: "--op=".
   void behind(const std::string& before) {
     before_ = before;
     begun_.erase(0, before.size());

@@ -1,4 +1,4 @@
-// What a shell offers behind the words of a command line: contrib/completion has the scripts, which ask
+// The words that a shell offers behind those of a command line: contrib/completion has the scripts, which ask
 // `smelt --complete WORD...`.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What smelt doctor finds, for its own verb and for smelt report.
+// The findings of smelt doctor, for its own verb and for smelt report.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The hop matrix in a few lines: what a message costs per class of distance.
+// The hop matrix in a few lines: the cost of a message per class of distance.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ namespace {
 
 using StatsJson = nlohmann::json;
 
-// What has begun and not ended, by part and process.
+// The parts that have begun and not ended, by part and process.
 using Begun = std::set<std::pair<std::string, uint64_t>>;
 
 uint64_t number_of(const StatsJson& line, const char* name) {

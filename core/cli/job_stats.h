@@ -1,6 +1,6 @@
-// What the processes of a job said of themselves at their ends (SMELT_STATS_FILE), summed up in one line.
+// The accounts of a job's processes at their ends (SMELT_STATS_FILE), summed up in one line.
 //
-// Only what was told is claimed. A process that was killed, that left by _exit or became another program, has told of
+// Only told counts are claimed. A process that was killed, that left by _exit or became another program, has told of
 // its beginning at most: the line says so.
 #pragma once
 
@@ -65,10 +65,10 @@ struct JobStats {
   uint64_t threads() const;
 };
 
-// Lines of JSON; what is none is passed over.
+// Lines of JSON; other lines are passed over.
 JobStats parse_job_stats(std::string_view content);
 
-// What the launcher knows of the job.
+// The launcher's knowledge of the job.
 struct JobKind {
   std::string launcher;    // "mpirun", where the command is one
   std::string obstacle;    // why no library can be preloaded (preload.h)

@@ -17,8 +17,8 @@
 namespace smelt {
 namespace {
 
-// Ranks from 1; who is within `tie` of the one before shares the mean rank of its run (Kendall, "Rank Correlation
-// Methods", 1948).
+// Ranks from 1; a value that is within `tie` of the one before shares the mean rank of its run (Kendall, "Rank
+// Correlation Methods", 1948).
 std::vector<double> ranks(const std::vector<double>& values, double tie) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -1,4 +1,4 @@
-// smelt compare --live: what the model says against what this machine takes, pattern by pattern.
+// smelt compare --live: the model's predictions against this machine's times, pattern by pattern.
 #pragma once
 
 #include <cstdint>

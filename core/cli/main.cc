@@ -95,7 +95,7 @@ class Help : public CLI::Formatter {
   }
 };
 
-// What a report of a fault should say.
+// The facts that a report of a fault should have.
 std::string version_text() {
   const std::string mpi = SMELT_OPEN_MPI_SERIES;
   const std::string commit = commit_built();
@@ -128,7 +128,7 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-// What a verb lacks deserves better than the parser's "is required", where it is one of a few words.
+// If a verb lacks one of a few words, it deserves better than the parser's "is required".
 std::string missing_text(const CLI::App& verb, const std::string& otherwise) {
   std::vector<std::string> words = names_of_verbs(verb);
   if (words.empty())

@@ -1,6 +1,6 @@
 // A cost model is held against measurements that it has never seen: other people's trees, on other people's machines,
 // with the pairwise costs that they measured there. It need not hit a time, because a loop of theirs holds more than
-// messages; what counts is the order, for a pattern is chosen by nothing else. So: rank correlation, the error that is
+// messages. Only the order counts, because a pattern is chosen by nothing else. So: rank correlation, the error that is
 // left when one factor is free, and how much longer the cheapest by the model took than the quickest.
 #include "cli/measured.h"
 

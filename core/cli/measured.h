@@ -9,11 +9,10 @@ namespace smelt {
 // A file is a matrix file (t_send, t_receive, unit, numa_node) that also says what trees took on that machine:
 // "measured": [{"operation", "tree", "root", "children": [the children of participant i, in order], "time"}].
 // Operations: broadcast, reduce, barrier (one tree gathers and releases), agreement (two-phase commit: the question
-// down the tree, the votes up, the outcome down). Who is not below the root takes no part.
-// Or it is a table out of a paper: {"name", "source", "machine": as --machine takes it, "measured": [{"operation",
-// "pattern", "name", "cpus", "loop", "time"}]}; name, cpus and loop of a row may be missing. Where the costs are not
-// those of the machine that was timed, "stand_in" says whose they are, and the file is not in the mean.
-// Throws UserError.
+// down the tree, the votes up, the outcome down). A participant that is not below the root takes no part. Or it is a
+// table out of a paper: {"name", "source", "machine": as --machine takes it, "measured": [{"operation", "pattern",
+// "name", "cpus", "loop", "time"}]}; name, cpus and loop of a row may be missing. Where the costs are not those of the
+// machine that was timed, "stand_in" says whose they are, and the file is not in the mean. Throws UserError.
 void put_measured(const std::vector<std::string>& paths, bool json);
 
 }  // namespace smelt

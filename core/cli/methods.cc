@@ -17,7 +17,7 @@ struct Collective {
   std::vector<MethodStep> steps;  // ascending; the first at 0
 };
 
-// What serves which size: a method whose range is empty does not appear.
+// Which method serves which size: a method whose range is empty does not appear.
 std::vector<Collective> collectives_of(const CurveSet& set) {
   const Crossings at = crossings_of(set);
   const auto steps = [](const char* first, std::vector<MethodStep> later) {

@@ -31,7 +31,7 @@ Document row_of(const auto& curves, const char* axis, const auto& at, uint32_t c
   return row;
 }
 
-// What all pairs of that distance have in common.
+// The thing that all pairs of that distance share.
 const char* shared_by(const std::string& distance) {
   if (distance == distance_name(Distance::kSameCore)) return "out of a core";
   if (distance == distance_name(Distance::kSameLlc)) return "through a last-level cache";

@@ -165,8 +165,8 @@ Picture make_picture(const MachineFile& machine, const PictureRequest& request) 
   if (subset_costs(request.paper ? machine.paper : machine.overlap, members, arena, &p.costs) != 0)
     refuse_request(request, named, n, -ENOMEM);
 
-  // First, so that who interrupts the search is told how good its tree is; half a bound would say little. No budget is
-  // for this.
+  // First, so that a user who interrupts the search is told how good its tree is; half a bound would say little. No
+  // budget is for this.
   const std::atomic<bool>* const stop = request.effort.limits.stop;
   p.bound = price_bound(p.costs, request.op, root, arena, {0, stop});
   if (stop && *stop) p.bound = 0;

@@ -24,7 +24,7 @@ struct PictureRequest {
 // "0-3,8,10-11" in the order written. Throws UserError: empty, not numbers, a range backwards, a CPU named twice.
 std::vector<uint32_t> parse_cpu_list(const std::string& text);
 
-// CPUs of `machine` that this process may run on; what --cpus defaults to for the running machine.
+// CPUs of `machine` that this process may run on: the default of --cpus for the running machine.
 std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine);
 
 // The costs alone: no operation, no pattern. Throws UserError: unknown CPU.

@@ -1,4 +1,4 @@
-// What changed from one profile to another, for people and for programs.
+// The changes from one profile to another, for people and for programs.
 #pragma once
 
 #include <string>

@@ -39,7 +39,7 @@ ProfileImage system_profile(std::string* path) {
   return image;
 }
 
-// What this machine has, or why it has none.
+// This machine's profile, or why it has none.
 std::optional<ProfileImage> own_profile(bool system, std::string* path, std::string* why_not) {
   try {
     ProfileImage image = system ? system_profile(path) : present_profile(path);

@@ -33,7 +33,7 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::print() {
-  // Erased to the end of the line: what was there may have been longer.
+  // Erased to the end of the line: the text before may have been longer.
   std::fputs(fmt::format("\rsmelt: {}\033[K", text_).c_str(), stderr);
   std::fflush(stderr);
   text_.clear();

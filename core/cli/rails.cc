@@ -63,7 +63,7 @@ struct Way {
   uint64_t longest;
 };
 
-// What both ways take around the limit between them: its reason.
+// The times of both ways around the limit between them: its reason.
 std::string reason(const Way& below, const Way& above, uint64_t limit) {
   const uint64_t longest = std::min(below.longest, above.longest);
   if (limit == UINT64_MAX)

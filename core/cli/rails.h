@@ -1,4 +1,4 @@
-// What follows from a network profile: smelt info --rails, and its pictures.
+// The conclusions from a network profile: smelt info --rails, and its pictures.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What smelt report --measure times: the patterns, by this program; OpenMP and MPI with and without Smelt, by
+// The measurements of smelt report --measure: the patterns, by this program; OpenMP and MPI with and without Smelt, by
 // epcc/compare and bench/mpi/mpi_compare, which lie in a build tree and are not installed.
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ std::string live_part(ReportSubject& subject, Operation op) {
              told(live, "Rank correlation (Spearman) {spearman|2}, mean error {mean_error|%}, worst {worst_error|%}."));
 }
 
-// What the program prints, or why there is nothing.
+// The program's output, or why there is nothing.
 std::string program_table(const fs::path& program, const char* what, const char* label) {
   std::error_code error;
   if (!fs::exists(program, error))

@@ -122,7 +122,7 @@ std::string script_data(const ReportSubject& subject) {
   return data.dump(-1, ' ', true, Document::error_handler_t::replace);
 }
 
-// What the rest of the page comes to, in a few sentences: made when that is known.
+// The conclusions from the rest of the page, in a few sentences: made when that is known.
 std::string conclusion_section(const ReportSubject& subject) {
   const Document& document = subject.document;
   std::vector<std::string> sentences = {words_of_kind(subject.machine.kind)};

@@ -18,7 +18,7 @@ struct ReportSubject {
   MachineFile machine;
   std::vector<uint32_t> cpus;               // that take part
   const std::atomic<bool>* stop = nullptr;  // ends the searches early
-  Document document = {};                   // what the sections have found out, each under its name
+  Document document = {};                   // the sections' findings, each under its name
   // The cells of the heat maps, for the page's script; costs_section fills it.
   Document heat = Document::object();
 };

@@ -25,7 +25,7 @@ size_t columns_of(std::string_view text) {
   return columns;
 }
 
-// Where what is left of a line goes: below its last column, which begins behind two blanks, and behind "why:" there.
+// The column of the rest of a line: below its last one, which begins behind two blanks, and behind "why:" there.
 size_t hanging_column(std::string_view line, size_t width) {
   size_t begin = line.find_first_not_of(' ');
   if (begin == std::string_view::npos) return 0;

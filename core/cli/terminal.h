@@ -1,4 +1,4 @@
-// Pages for people: as wide as their terminal, in colour where it has some. What goes to a file or a pipe is as it was.
+// Pages for people: as wide as their terminal, in colour where it has some. Text for a file or a pipe is as it was.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ std::string inked(Ink ink, std::string_view text);
 
 uint32_t terminal_width();  // of standard output; 0: it is no terminal
 
-// A line of a page: what it is about, and what is so.
+// A line of a page: its subject, and its text.
 std::string fact(std::string_view about, std::string_view text);
 
-// No line is longer than `width`: what is left of one goes below its last column. A word that is longer than a line
-// stays whole; width 0: as it is.
+// No line is longer than `width`: the rest of one goes below its last column. A word that is longer than a line stays
+// whole; width 0: as it is.
 std::string wrapped(std::string_view text, uint32_t width);
 
 }  // namespace smelt

@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-// What the thresholds are computed from, as a view of the file.
+// The profile that the thresholds are computed from, as a view of the file.
 Profile profile_of(const MachineFile& machine) {
   Profile out;
   if (machine.unit == CostUnit::kNanoseconds) out.costs = machine.overlap;
@@ -40,7 +40,7 @@ std::string value_text(const Document& value, const std::string& unit) {
 
 std::string value_text(const Document& row) { return value_text(row["value"], row["unit"]); }
 
-// What calls that a barrier follows have instead; "" where that is the same.
+// The value for calls that a barrier follows; "" if it is the same.
 std::string strict_text(const Document& row) {
   return row["strict_reason"].is_null() ? ""
                                         : fmt::format("strict {}: {}", value_text(row["strict"], row["unit"]),

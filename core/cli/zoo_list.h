@@ -1,4 +1,4 @@
-// What --machine zoo:list prints in place of a machine: the machines of the zoo.
+// The output of --machine zoo:list in place of a machine: the machines of the zoo.
 #pragma once
 
 namespace smelt {

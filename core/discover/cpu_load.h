@@ -12,7 +12,7 @@ inline constexpr const char* kOtherLoad = "other load";
 // Reads /proc/stat, /proc/loadavg and the cgroup's cpu.stat before and after System::wait.
 std::vector<Finding> load_conditions(const System& system);
 
-// What others did on the CPUs that this process may use, while it did something itself.
+// The load of others on the CPUs that this process may use, while it did something itself.
 struct LoadSeen {
   double others_cpus = 0;  // CPUs' worth of their work; 0 also where the kernel did not tell, or the time was too short
   double stolen = 0;       // part of the CPU time that a hypervisor took away

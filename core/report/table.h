@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-// Members keep the order in which they were put in. What a verb finds out is one of these.
+// Members keep the order in which they were put in. A verb's findings are one of these.
 using Document = nlohmann::ordered_json;
 
 enum class As : uint8_t {
