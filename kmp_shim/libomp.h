@@ -35,9 +35,9 @@ int32_t __kmpc_reduce(KmpIdent*, KmpThread, int32_t count, size_t bytes, void* d
 void __kmpc_end_reduce(KmpIdent*, KmpThread, KmpCriticalName*);
 
 // Loops of all schedules but static; bounds are inclusive. 0: there is no chunk left.
-#define LOOP_OF(suffix, number, difference)                                                                     \
-  void __kmpc_dispatch_init_##suffix(KmpIdent*, KmpThread, int32_t schedule, number lower, number upper,        \
-                                     difference step, difference chunk);                                        \
+#define LOOP_OF(suffix, number, difference)                                                              \
+  void __kmpc_dispatch_init_##suffix(KmpIdent*, KmpThread, int32_t schedule, number lower, number upper, \
+                                     difference step, difference chunk);                                 \
   int __kmpc_dispatch_next_##suffix(KmpIdent*, KmpThread, int32_t* last, number* lower, number* upper, difference* step)
 LOOP_OF(4, int32_t, int32_t);
 LOOP_OF(4u, uint32_t, int32_t);

@@ -40,8 +40,8 @@ inline DynamicLoop loop_of(int32_t schedule, Number lower, Number upper, int64_t
   if (step == 0) return {};
   loop.iterations = (step > 0 ? (to - from) / by : (from - to) / (0 - by)) + 1;
   loop.end = from + loop.iterations * by;
-  // libomp counts in the loop's type, and in loops of more iterations as that comes out.
-  constexpr auto most = static_cast<uint64_t>(std::numeric_limits<Number>::max());
+  // libomp counts in the loop's type, in places in the signed one: more iterations come out there as they do.
+  constexpr auto most = static_cast<uint64_t>(std::numeric_limits<std::make_signed_t<Number>>::max());
   return loop.iterations == 0 || loop.iterations > most ? DynamicLoop{} : loop;
 }
 
@@ -92,22 +92,22 @@ using namespace smelt::kmp;
 extern "C" {
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types.
-#define LOOP_OF(suffix, number, difference)                                                                           \
-  void __kmpc_dispatch_init_##suffix(KmpIdent* where, KmpThread gtid, int32_t schedule, number lower, number upper,   \
-                                     difference step, difference chunk) {                                             \
-    Position& at = position;                                                                                          \
-    const void* const site = __builtin_return_address(0);                                                             \
-    if (!served(at, site)) [[unlikely]]                                                                               \
-      return STRAIGHT(__kmpc_dispatch_init_##suffix)(where, gtid, schedule, lower, upper, step, chunk);                  \
-    at.in_loop = begin(at, loop_of<number>(schedule, lower, upper, step, chunk), site);                               \
-    if (!at.in_loop) return STRAIGHT(__kmpc_dispatch_init_##suffix)(where, gtid, schedule, lower, upper, step, chunk);   \
-  }                                                                                                                   \
-  int __kmpc_dispatch_next_##suffix(KmpIdent* where, KmpThread gtid, int32_t* last, number* lower, number* upper,     \
-                                    difference* step) {                                                               \
-    Position& at = position;                                                                                          \
-    if (!in_ours(at, __builtin_return_address(0)))                                                                    \
-      return STRAIGHT(__kmpc_dispatch_next_##suffix)(where, gtid, last, lower, upper, step);                             \
-    return hand_out(at, last, lower, upper, step);                                                                    \
+#define LOOP_OF(suffix, number, difference)                                                                            \
+  void __kmpc_dispatch_init_##suffix(KmpIdent* where, KmpThread gtid, int32_t schedule, number lower, number upper,    \
+                                     difference step, difference chunk) {                                              \
+    Position& at = position;                                                                                           \
+    const void* const site = __builtin_return_address(0);                                                              \
+    if (!served(at, site)) [[unlikely]]                                                                                \
+      return STRAIGHT(__kmpc_dispatch_init_##suffix)(where, gtid, schedule, lower, upper, step, chunk);                \
+    at.in_loop = begin(at, loop_of<number>(schedule, lower, upper, step, chunk), site);                                \
+    if (!at.in_loop) return STRAIGHT(__kmpc_dispatch_init_##suffix)(where, gtid, schedule, lower, upper, step, chunk); \
+  }                                                                                                                    \
+  int __kmpc_dispatch_next_##suffix(KmpIdent* where, KmpThread gtid, int32_t* last, number* lower, number* upper,      \
+                                    difference* step) {                                                                \
+    Position& at = position;                                                                                           \
+    if (!in_ours(at, __builtin_return_address(0)))                                                                     \
+      return STRAIGHT(__kmpc_dispatch_next_##suffix)(where, gtid, last, lower, upper, step);                           \
+    return hand_out(at, last, lower, upper, step);                                                                     \
   }
 // NOLINTEND(bugprone-macro-parentheses)
 LOOP_OF(4, int32_t, int32_t)

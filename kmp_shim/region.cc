@@ -174,8 +174,9 @@ uint32_t note_request(Region& region) {
   return request;
 }
 
-// Is the calling thread inside the region that it handed to libomp as it is last? There is one. Nobody has noted its end. A region of
-// one thread, or one that is not forked, does not matter: it misses nothing, and has no need of a Region of its own.
+// Is the calling thread inside the region that it handed to libomp as it is last? There is one, but nobody has noted its
+// end. A region of one thread, or one that is not forked, does not matter: it misses nothing, and has no need of a
+// Region of its own.
 bool inside_handed_on() { return REAL(omp_get_num_threads)() > 1; }
 
 // What was handed on last is told from now on, for a while.
