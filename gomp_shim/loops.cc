@@ -76,6 +76,9 @@ inline DynamicLoop unsigned_loop(bool up, GompUll start, GompUll end, GompUll st
   return {start, end, step, step == 0 ? 0 : iterations_of(up, start, end, step), how.chunk, how.guided};
 }
 
+// Handed on without asking whose it is, where there is one runtime only.
+#define STRAIGHT(name) (smelt_openmp_several ? STOCK(name) : REAL(name))
+
 }  // namespace
 
 // Can a loop be taken in this team? `threads` of the barrier are not those of the team where some are surplus ones:

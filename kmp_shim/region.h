@@ -153,6 +153,9 @@ inline bool served(Position& at, const void* caller) {
   return false;
 }
 
+// What the caller means, as STOCK; nobody asks whose it is where the process has one runtime only.
+#define STRAIGHT(name) (smelt_openmp_several ? STOCK(name) : REAL(name))
+
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();
 

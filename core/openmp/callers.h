@@ -83,7 +83,4 @@ void forget_closing();
 #define STOCK(name) \
   (reinterpret_cast<decltype(&::name)>(::smelt::openmp::meant(smelt_real_##name, __builtin_return_address(0))))
 
-// The same where the process has one runtime only: without asking who called.
-#define STRAIGHT(name) (smelt_openmp_several ? STOCK(name) : REAL(name))
-
 }  // namespace smelt::openmp
