@@ -1,5 +1,5 @@
-// Loops with schedule(dynamic) or guided, as far as libomp lets an interposer take them: from the counters of
-// openmp/chunks.h, as the shim for libgomp does.
+// Loops with schedule(dynamic) or guided, as far as libomp lets an interposer take them. Dynamic ones are dealt by shares
+// (openmp/shares.h), as libomp does, and guided ones in order (openmp/chunks.h), as it does, too.
 //
 //   __kmpc_dispatch_init_4, _4u, _8, _8u   a thread comes to the loop
 //   __kmpc_dispatch_next_...               the bounds of its next chunk, both inclusive; 0: nothing is left
@@ -19,7 +19,7 @@
 #include "base/options.h"
 #include "libomp.h"
 #include "openmp/callers.h"
-#include "openmp/chunks.h"
+#include "openmp/shares.h"
 #include "real.h"
 #include "region.h"
 
@@ -46,14 +46,16 @@ inline DynamicLoop loop_of(int32_t schedule, Number lower, Number upper, int64_t
 }
 
 // False: libomp's.
-inline bool begin(Position& at, const DynamicLoop& loop, const void* site) {
+inline bool begin(Position& at, const DynamicLoop& loop) {
   const Barrier& barrier = *at.barrier;
+  const uint32_t threads = barrier.participants();
+  if (loop.chunk == 0 || threads == 1 || barrier.is_crowd() || !options().dynamic_loops) return false;
   RegionRecord& region = *at.region;
-  if (loop.chunk == 0 || barrier.participants() == 1 || barrier.is_crowd() || !options().dynamic_loops) return false;
-  if (!open_loop(region.loop_counters, region.loop_threads[at.thread], barrier.participants(), at.epoch, loop, site))
-    return false;
-  if (at.thread == 0) count(region.counters.dynamic_loops);
-  return true;
+  const bool begun = loop.guided
+                         ? open_units(region.loop_counters, region.loop_threads[at.thread], threads, at.epoch, loop)
+                         : open_shares(region.loop_counters, region.loop_threads, at.thread, threads, at.epoch, loop);
+  if (begun && at.thread == 0) count(region.counters.dynamic_loops);
+  return begun;
 }
 
 // In a loop of ours, and not in a region inside that began out of our sight, nor called for another runtime?
@@ -67,7 +69,7 @@ template <typename Number, typename Difference>
   LoopThread* const all = at.region->loop_threads;
   const DynamicLoop& loop = all[at.thread].loop;
   Chunk chunk;
-  const bool found = take_chunk(all, at.thread, &chunk);
+  const bool found = loop.guided ? take_guided(all[at.thread], &chunk) : take_of_shares(all, at.thread, &chunk);
   if (found) {
     // No other chunk ends there. Who has had this one is given no more, so the word stays.
     if (last) *last = chunk.end == loop.end;
@@ -96,10 +98,9 @@ extern "C" {
   void __kmpc_dispatch_init_##suffix(KmpIdent* where, KmpThread gtid, int32_t schedule, number lower, number upper,    \
                                      difference step, difference chunk) {                                              \
     Position& at = position;                                                                                           \
-    const void* const site = __builtin_return_address(0);                                                              \
-    if (!served(at, site)) [[unlikely]]                                                                                \
+    if (!served(at, __builtin_return_address(0))) [[unlikely]]                                                         \
       return STRAIGHT(__kmpc_dispatch_init_##suffix)(where, gtid, schedule, lower, upper, step, chunk);                \
-    at.in_loop = begin(at, loop_of<number>(schedule, lower, upper, step, chunk), site);                                \
+    at.in_loop = begin(at, loop_of<number>(schedule, lower, upper, step, chunk));                                      \
     if (!at.in_loop) return STRAIGHT(__kmpc_dispatch_init_##suffix)(where, gtid, schedule, lower, upper, step, chunk); \
   }                                                                                                                    \
   int __kmpc_dispatch_next_##suffix(KmpIdent* where, KmpThread gtid, int32_t* last, number* lower, number* upper,      \

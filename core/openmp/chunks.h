@@ -120,6 +120,9 @@ struct alignas(kLineBytes) LoopThread {
   uint64_t body;
   uint64_t ticks;   // of the shorter one of two looks
   uint64_t handed;  // units that all threads took meanwhile
+
+  // shares.h: one for each loop of an episode.
+  alignas(kLineBytes) std::atomic<uint64_t> shares[kLoops];
 };
 
 inline uint64_t batch_word(uint64_t place, uint64_t first, uint64_t left) {
@@ -149,16 +152,21 @@ inline bool open_units(LoopCounter* counters, LoopThread& own, uint32_t threads,
   return true;
 }
 
-// The same of any loop; it is at `site`.
-inline bool open_loop(LoopCounter* counters, LoopThread& own, uint32_t threads, uint64_t episode,
-                      const DynamicLoop& loop, const void* site) {
-  if (!open_units(counters, own, threads, episode, loop)) return false;
-  if (loop.guided) return true;
+// A unit is a chunk, or several.
+inline void measure_units(LoopThread& own, const DynamicLoop& loop) {
   const auto parts = [](uint64_t whole, uint64_t part) { return whole == 0 ? 0 : (whole - 1) / part + 1; };
   const uint64_t chunks = parts(loop.iterations, loop.chunk);
   const uint64_t together = chunks <= kMostUnits ? 1 : parts(chunks, kMostUnits);
   own.stride = loop.chunk * together * loop.step;
   own.units = parts(chunks, together);
+}
+
+// The same of any loop; it is at `site`.
+inline bool open_loop(LoopCounter* counters, LoopThread& own, uint32_t threads, uint64_t episode,
+                      const DynamicLoop& loop, const void* site) {
+  if (!open_units(counters, own, threads, episode, loop)) return false;
+  if (loop.guided) return true;
+  measure_units(own, loop);
   own.count = 0;
   own.at_last = false;
   if (own.site != site) {
@@ -358,6 +366,7 @@ inline void forget_loops(LoopCounter* counters, LoopThread* all, uint32_t count)
   for (uint32_t i = 0; i < kLoops; ++i) counters[i].word.store(0, std::memory_order_relaxed);
   for (uint32_t i = 0; i < count; ++i) {
     all[i].batch.store(0, std::memory_order_relaxed);
+    for (auto& share : all[i].shares) share.store(0, std::memory_order_relaxed);
     all[i].episode = all[i].place = 0;
   }
 }
