@@ -33,7 +33,7 @@ extern "C" {
 void __kmpc_barrier(KmpIdent* where, KmpThread gtid) {
   Position& at = position;
   if (!served(at, __builtin_return_address(0))) [[unlikely]]
-    return STOCK(__kmpc_barrier)(where, gtid);
+    return STRAIGHT(__kmpc_barrier)(where, gtid);
   pass(at, where, gtid);
 }
 

@@ -96,11 +96,13 @@ __kmpc_fork_call:
         add     x16, x16, x17
         ubfx    x17, x2, #4, #5                 // of the function
         add     x17, x16, x17, lsl #3
+        ldr     w15, [x16]                      // .open
+        cmp     w15, #2
+        b.eq    5f
         ldr     x17, [x17, #24]                 // .functions[]
         cmp     x17, x2
         b.ne    1f
-        ldr     w17, [x16]                      // .open
-        cbz     w17, 1f
+        cbz     w15, 1f
         adrp    x17, smelt_openmp_several
         ldrb    w17, [x17, :lo12:smelt_openmp_several]
         cbnz    w17, 1f
@@ -110,6 +112,20 @@ __kmpc_fork_call:
         str     x15, [x17]
         str     wzr, [x16, #4]                  // .pushed
         str     x2, [x16, #8]                   // .last
+        b       4f
+5:      ldr     x17, [x17, #280]                // .functions[32 + ...]
+        cmp     x17, x2
+        b.ne    1f
+        adrp    x17, smelt_openmp_several
+        ldrb    w17, [x17, :lo12:smelt_openmp_several]
+        cbnz    w17, 1f
+        ldr     x17, [x16, #16]
+        ldr     x15, [x17]
+        tst     x15, #1023                      // time to look again?
+        b.eq    1f
+        add     x15, x15, #1
+        str     x15, [x17]
+        str     wzr, [x16, #4]
         b       4f
 3:      adrp    x17, smelt_openmp_several
         ldrb    w17, [x17, :lo12:smelt_openmp_several]

@@ -84,9 +84,11 @@ __kmpc_fork_call:
         movq    %rdx, %r10                      // the function
         shrq    $4, %r10
         andl    $31, %r10d
+        cmpl    $2, %fs:(%r11)                  // .open
+        je      3f
         cmpq    %rdx, %fs:24(%r11,%r10,8)       // .functions[]
         jne     smelt_kmp_fork_call
-        cmpl    $0, %fs:(%r11)                  // .open
+        cmpl    $0, %fs:(%r11)
         je      smelt_kmp_fork_call
         cmpb    $0, smelt_openmp_several(%rip)
         jne     smelt_kmp_fork_call
@@ -94,6 +96,16 @@ __kmpc_fork_call:
         incq    (%r10)                          // nobody else writes it
         movl    $0, %fs:4(%r11)                 // .pushed
         movq    %rdx, %fs:8(%r11)               // .last
+        jmp     *smelt_real___kmpc_fork_call(%rip)
+3:      cmpq    %rdx, %fs:280(%r11,%r10,8)      // .functions[32 + ...]
+        jne     smelt_kmp_fork_call
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     smelt_kmp_fork_call
+        movq    %fs:16(%r11), %r10
+        testl   $1023, (%r10)                   // time to look again?
+        je      smelt_kmp_fork_call
+        incq    (%r10)
+        movl    $0, %fs:4(%r11)
         jmp     *smelt_real___kmpc_fork_call(%rip)
 2:      cmpb    $0, smelt_kmp_aside(%rip)
         je      1f

@@ -12,6 +12,9 @@ struct KmpIdent {  // where in the source
   int32_t reserved;
   int32_t flags;
 };
+// A loop's schedule: one of these, and what it may be changed by.
+inline constexpr int32_t kScheduleDynamic = 35, kScheduleGuided = 36;
+inline constexpr int32_t kScheduleMonotonic = 1 << 29, kScheduleNonmonotonic = 1 << 30;
 inline constexpr int32_t kIdentAtomicReduce = 0x10;  // the compiler has made code with atomics for this reduction
 using KmpCombine = void (*)(void* into, void* from);
 using KmpCriticalName = int32_t[8];
@@ -31,6 +34,17 @@ void* __kmpc_copyprivate_light(KmpIdent*, KmpThread, void* data);
 int32_t __kmpc_reduce(KmpIdent*, KmpThread, int32_t count, size_t bytes, void* data, KmpCombine, KmpCriticalName*);
 void __kmpc_end_reduce(KmpIdent*, KmpThread, KmpCriticalName*);
 
+// Loops of all schedules but static; bounds are inclusive. 0: there is no chunk left.
+#define LOOP_OF(suffix, number, difference)                                                              \
+  void __kmpc_dispatch_init_##suffix(KmpIdent*, KmpThread, int32_t schedule, number lower, number upper, \
+                                     difference step, difference chunk);                                 \
+  int __kmpc_dispatch_next_##suffix(KmpIdent*, KmpThread, int32_t* last, number* lower, number* upper, difference* step)
+LOOP_OF(4, int32_t, int32_t);
+LOOP_OF(4u, uint32_t, int32_t);
+LOOP_OF(8, int64_t, int64_t);
+LOOP_OF(8u, uint64_t, int64_t);
+#undef LOOP_OF
+
 void* __kmpc_omp_task_alloc(KmpIdent*, KmpThread, int32_t flags, size_t task, size_t shareds, KmpTaskEntry);
 void* __kmpc_omp_target_task_alloc(KmpIdent*, KmpThread, int32_t flags, size_t task, size_t shareds, KmpTaskEntry,
                                    int64_t device);
@@ -43,6 +57,8 @@ void __kmpc_taskloop(KmpIdent*, KmpThread, void* task, int32_t if_value, uint64_
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_level(void);
+int omp_get_active_level(void);
+int omp_get_max_active_levels(void);
 int omp_get_max_threads(void);
 int omp_get_num_procs(void);
 int omp_get_cancellation(void);

@@ -14,7 +14,7 @@
 
 namespace smelt::kmp {
 
-bool reductions_are_libomps = false;
+bool reductions_are_libomps = false, dynamic_is_monotonic = false;
 
 namespace {
 
@@ -69,6 +69,7 @@ const char* why_not() {
   // A tool would miss barriers. libomp knows of it from its second initialisation on, which this number needs; the
   // command 0 means nothing to any tool.
   reductions_are_libomps = is_set("KMP_FORCE_REDUCTION", "") || is_set("KMP_DETERMINISTIC_REDUCTION", "");
+  dynamic_is_monotonic = is_set("KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE", "");
   reinterpret_cast<decltype(&omp_get_max_threads)>(smelt_real_omp_get_max_threads)();
   if (smelt_real_omp_control_tool &&
       reinterpret_cast<decltype(&omp_control_tool)>(smelt_real_omp_control_tool)(0, 0, nullptr) != kNoTool)

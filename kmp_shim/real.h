@@ -21,7 +21,8 @@ enum Slot : uint32_t {
   kSlots
 };
 
-// Reductions are libomp's, by the user's own settings for them. Set while resolving.
-extern bool reductions_are_libomps;
+// By the user's own settings, reductions are libomp's, and dynamic loops hand their chunks out in order. Set while
+// resolving.
+extern bool reductions_are_libomps, dynamic_is_monotonic;
 
 }  // namespace smelt::kmp

@@ -41,12 +41,19 @@ void end_thread(void* first) {
   }
 }
 
+// Relaxed: there is one thread. Where no loop was ours, no pages are touched.
+void forget_loops_of(Region& region) {
+  if (region.counters.dynamic_loops.load(std::memory_order_relaxed) > 0)
+    forget_loops(region.loop_counters, region.loop_threads, kMaxParticipants);
+}
+
 // After fork only the calling thread exists. Teams it was in are gone, and so are the counts; libomp begins anew.
 void after_fork_in_child() {
   unlock_records();
   forget_closing();
   position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
+  for (Region* region = outermost; region; region = region->deeper) forget_loops_of(*region);
   forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
@@ -59,7 +66,7 @@ Region* new_region() {
   if (!outermost) {
     outermost = region;
     smelt_kmp_handed_on.regions = &region->counters.regions;
-    smelt_kmp_handed_on.open = !region->nested;
+    if (!region->nested) smelt_kmp_handed_on.open = kOutermost;
     pthread_setspecific(regions_key, region);
   }
   return region;
@@ -79,6 +86,9 @@ void fork(const RegionCall& call) {
 void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   const Block& block = *static_cast<const Block*>(address_in(word));
   const Position before = position;
+  const uint32_t open = smelt_kmp_handed_on.open;
+  smelt_kmp_handed_on.open = kInner;
+  position.in_loop = false;
   position.unmarked = 1;
   position.reals = position.assumed = 0;
   position.real_epoch = nullptr;
@@ -97,6 +107,7 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
     region.epoch = position.epoch + 1;
   }
   position = before;
+  smelt_kmp_handed_on.open = open;
 }
 
 // Finds out anew what this region's threads must be told; but for the arguments.
@@ -163,9 +174,35 @@ uint32_t note_request(Region& region) {
   return request;
 }
 
-// Is the calling thread inside the region that it handed to libomp as it is last? Nobody has noted its end. A region of
-// one thread, or one that is not forked, does not matter: it misses nothing, and has no need of a Region of its own.
-bool inside_handed_on() { return smelt_kmp_handed_on.last && REAL(omp_get_num_threads)() > 1; }
+// Is the calling thread inside the region that it handed to libomp as it is last? There is one, but nobody has noted its
+// end. A region of one thread, or one that is not forked, does not matter: it misses nothing, and has no need of a
+// Region of its own.
+bool inside_handed_on() { return REAL(omp_get_num_threads)() > 1; }
+
+// What was handed on last is told from now on, for a while.
+void take_back() {
+  HandedOn& here = smelt_kmp_handed_on;
+  const size_t index = block_of(here.last);
+  if (here.functions[index] != here.last) return;  // that has been done
+  here.functions[index] = nullptr;
+  Note& note = outermost->notes[index];
+  note.idle = 0;
+  if (note.idle_limit < 1u << 30) note.idle_limit *= 2;
+}
+
+// May no further level be active, so that an inner region will have one thread? Where that is wrong, the region's
+// barriers are libomp's.
+bool is_innermost() { return REAL(omp_get_active_level)() >= REAL(omp_get_max_active_levels)(); }
+
+// Runs such a region as it is, and has the stub do so from now on.
+void run_inner(size_t index, const RegionCall& call) {
+  HandedOn& here = smelt_kmp_handed_on;
+  if (here.open == kOutermost) take_back();  // the region around it
+  here.pushed = 0;
+  here.functions[kBlocks + index] = call.function;
+  count(*here.regions);
+  fork(call);
+}
 
 // Runs the region as it is, and has the stub do so from now on.
 void run_untold(size_t index, const RegionCall& call) {
@@ -187,16 +224,15 @@ void run_told(Region& region, size_t index, const RegionCall& call, uint32_t req
   keep_arguments(block, call);
   const uint64_t epoch = region.epoch;
   void* const word = tagged_word(&block, epoch);
-  // Regions inside this one are nested: those are told.
   HandedOn& here = smelt_kmp_handed_on;
-  const uint32_t open = here.open;
   const KmpMicrotask last = here.last;
-  here.open = 0;
+  const uint64_t regions = here.regions->load(std::memory_order_relaxed);  // this thread writes it
   here.last = nullptr;
   REAL(__kmpc_fork_call)(call.where, 1, reinterpret_cast<KmpMicrotask>(run_region), word);
-  here.open = open;
   here.last = last;
-  note.idle = region.epoch == epoch ? note.idle + 1 : 0;
+  // The stub hands inner ones on in a region that was told.
+  const bool idle = region.epoch == epoch && here.regions->load(std::memory_order_relaxed) == regions;
+  note.idle = idle ? note.idle + 1 : 0;
 }
 
 }  // namespace
@@ -217,18 +253,22 @@ void enter(const RegionCall& call) {
   if (!next_region) next_region = &outermost;
   Region** const before = next_region;
   Region** link = before;
-  if (link == &outermost && smelt_kmp_handed_on.last) {
-    if (inside_handed_on())
+  HandedOn& here = smelt_kmp_handed_on;
+  bool inner = here.open == kInner;
+  if (link == &outermost && here.last) {
+    inner = inside_handed_on();
+    if (inner)
       link = &outermost->deeper;
     else
-      smelt_kmp_handed_on.last = nullptr;
+      here.last = nullptr;
   }
   if (!*link && !(*link = new_region())) return fork(call);
+  const size_t index = block_of(call.function);
+  if (inner && is_innermost()) return run_inner(index, call);
   Region& region = **link;
   next_region = &region.deeper;
   ++region.entered;
   count(region.counters.regions);
-  const size_t index = block_of(call.function);
   const Note& note = region.notes[index];
   if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
     run_untold(index, call);
@@ -270,13 +310,7 @@ bool take_position(Position& at) {
 
 void missed_position() {
   if (!inside_handed_on()) return;
-  const size_t index = block_of(smelt_kmp_handed_on.last);
-  Note& note = outermost->notes[index];
-  if (note.function == smelt_kmp_handed_on.last) {  // else another function has it by now
-    note.idle = 0;
-    if (note.idle_limit < 1u << 30) note.idle_limit *= 2;
-  }
-  smelt_kmp_handed_on.functions[index] = nullptr;
+  take_back();
   smelt_kmp_handed_on.last = nullptr;
 }
 
@@ -322,7 +356,7 @@ void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, i
 
 void __kmpc_push_num_threads(KmpIdent* where, KmpThread gtid, int32_t threads) {
   smelt_kmp_handed_on.pushed = threads > 0 ? static_cast<uint32_t>(threads) : 0;
-  STOCK(__kmpc_push_num_threads)(where, gtid, threads);
+  STRAIGHT(__kmpc_push_num_threads)(where, gtid, threads);
 }
 
 }  // extern "C"

@@ -20,7 +20,8 @@
 // a jump. Nobody notes the end of such a region, so wherever it matters libomp is asked whether it goes on.
 //
 // Regions that begin out of our sight (`if` clauses that are false, teams constructs, code that GCC compiled and that
-// calls libomp through its GOMP_ names) are told by the nesting level, and their barriers are libomp's.
+// calls libomp through its GOMP_ names) are told by the nesting level, and their barriers are libomp's. So are those of
+// inner regions that have one thread because no further level may be active: the stub hands them to libomp, too.
 #pragma once
 
 #include <atomic>
@@ -91,17 +92,31 @@ struct Region : RegionRecord, Habits {
   alignas(kLineBytes) Block blocks[kBlocks];  // direct-mapped by the program's function
 };
 
-// The outermost regions that this thread, as their master, hands to libomp as they are. The stub reads and writes it:
-// at these offsets, and with kBlocks functions. A region that calls itself is handed on inside, too.
+// The regions that this thread, as their master, hands to libomp as they are, by the program's function. The stub reads
+// and writes it: at these offsets, and with kBlocks functions in each table. A region that calls itself is handed on
+// inside, too.
+//
+// In a region that was told, `open` leads to the second table: inner regions of one thread, because no further level
+// may be active. Every kLookAgain-th goes the long way, where that is looked at again. Inside a region that was handed
+// on, it still leads to the first.
 struct HandedOn {
-  uint32_t open = 0;                         // 0: the stub hands nothing on: inside a region that was told
+  uint32_t open = 0;                         // 1: outermost regions; 2: inner ones; 0: the stub hands nothing on
   uint32_t pushed = 0;                       // by the num_threads clause of the next region; every region clears it
   KmpMicrotask last = nullptr;               // handed on; it may have ended. nullptr: certainly
-  std::atomic<uint64_t>* regions = nullptr;  // the counter of them; not null where `open`
-  KmpMicrotask functions[kBlocks] = {};      // by the same index as Region::notes; nullptr: goes the long way
+  std::atomic<uint64_t>* regions = nullptr;  // the counter of them; not null where a table has a function
+  KmpMicrotask functions[2 * kBlocks] = {};  // by the same index as Region::notes; nullptr: goes the long way
 };
+inline constexpr uint32_t kOutermost = 1, kInner = 2, kLookAgain = 1024;
 static_assert(offsetof(HandedOn, pushed) == 4 && offsetof(HandedOn, last) == 8 && offsetof(HandedOn, regions) == 16 &&
-              offsetof(HandedOn, functions) == 24 && kBlocks == 32);
+              offsetof(HandedOn, functions) == 24 && kBlocks == 32 && kOutermost == 1 && kInner == 2 &&
+              kLookAgain == 1024);
+
+}  // namespace smelt::kmp
+
+extern "C" constinit thread_local smelt::kmp::HandedOn smelt_kmp_handed_on
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+namespace smelt::kmp {
 
 // The program's call of __kmpc_fork_call.
 struct RegionCall {
@@ -124,7 +139,7 @@ inline ForkJoin* reduction_for(const Region& region, uint64_t epoch) {
 // has the size foreseen. False: libomp must serve the call.
 bool take_position(Position& position);
 
-// A barrier that libomp must serve: should the region have been told?
+// A barrier that libomp must serve, and a region was handed on: should it have been told?
 void missed_position();
 
 // Is the calling thread in a region that we serve?
@@ -134,9 +149,12 @@ inline bool served(Position& at, const void* caller) {
   if (at.barrier && REAL(omp_get_level)() == at.level) [[likely]]
     return true;
   if (!at.barrier && at.word && take_position(at)) return true;
-  missed_position();
+  if (smelt_kmp_handed_on.last) missed_position();
   return false;
 }
+
+// What the caller means, as STOCK; nobody asks whose it is where the process has one runtime only.
+#define STRAIGHT(name) (smelt_openmp_several ? STOCK(name) : REAL(name))
 
 // Called once while resolving. A reason for stepping aside, or nullptr.
 const char* start_regions();
@@ -150,8 +168,6 @@ void start_thread_calls();
 // stepped aside, and it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so.
 extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
-extern constinit thread_local smelt::kmp::HandedOn smelt_kmp_handed_on
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 void smelt_kmp_look() __attribute__((visibility("hidden")));
 void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...)
     __attribute__((visibility("hidden")));

@@ -31,8 +31,8 @@
 // twice as long as the thread's had without. Batches begin with one unit and double, and begin anew where they are
 // judged. The finding holds for the next loop at the same site.
 //
-// Guided loops: the next chunk is what is left, divided by the number of threads, and at least as long as was asked
-// for. So the lengths of all chunks follow from the loop alone, and the counter has to say only which one is next: a
+// Guided loops: the next chunk is what is left, divided by the number of threads (once or several times, as the runtime
+// does), and at least as long as was asked for. So the lengths of all chunks follow from the loop alone, and the counter has to say only which one is next: a
 // thread that takes chunk k walks from the last one that it had to the k-th by itself. Runtimes keep the next iteration
 // instead, which takes a compare-and-swap that fails where threads come at once.
 //
@@ -54,7 +54,7 @@ struct DynamicLoop {
   uint64_t start, end, step;
   uint64_t iterations;
   uint64_t chunk;       // at least 1
-  bool guided = false;  // by chunks that become shorter, down to `chunk`
+  uint32_t guided = 0;  // not 0: by chunks that become shorter, down to `chunk`: what is left / (guided * threads)
 };
 
 // How many times a loop from `start` with `step` (not 0) runs until `end`, which it does not reach. Number: a signed
@@ -120,6 +120,9 @@ struct alignas(kLineBytes) LoopThread {
   uint64_t body;
   uint64_t ticks;   // of the shorter one of two looks
   uint64_t handed;  // units that all threads took meanwhile
+
+  // shares.h: one for each loop of an episode.
+  alignas(kLineBytes) std::atomic<uint64_t> shares[kLoops];
 };
 
 inline uint64_t batch_word(uint64_t place, uint64_t first, uint64_t left) {
@@ -145,8 +148,17 @@ inline bool open_units(LoopCounter* counters, LoopThread& own, uint32_t threads,
   own.loop = loop;
   own.units = loop.iterations;
   own.seen = 0;
-  own.has_batched = loop.guided;  // which takes the long way
+  own.has_batched = loop.guided != 0;  // which takes the long way
   return true;
+}
+
+// A unit is a chunk, or several.
+inline void measure_units(LoopThread& own, const DynamicLoop& loop) {
+  const auto parts = [](uint64_t whole, uint64_t part) { return whole == 0 ? 0 : (whole - 1) / part + 1; };
+  const uint64_t chunks = parts(loop.iterations, loop.chunk);
+  const uint64_t together = chunks <= kMostUnits ? 1 : parts(chunks, kMostUnits);
+  own.stride = loop.chunk * together * loop.step;
+  own.units = parts(chunks, together);
 }
 
 // The same of any loop; it is at `site`.
@@ -154,11 +166,7 @@ inline bool open_loop(LoopCounter* counters, LoopThread& own, uint32_t threads, 
                       const DynamicLoop& loop, const void* site) {
   if (!open_units(counters, own, threads, episode, loop)) return false;
   if (loop.guided) return true;
-  const auto parts = [](uint64_t whole, uint64_t part) { return whole == 0 ? 0 : (whole - 1) / part + 1; };
-  const uint64_t chunks = parts(loop.iterations, loop.chunk);
-  const uint64_t together = chunks <= kMostUnits ? 1 : parts(chunks, kMostUnits);
-  own.stride = loop.chunk * together * loop.step;
-  own.units = parts(chunks, together);
+  measure_units(own, loop);
   own.count = 0;
   own.at_last = false;
   if (own.site != site) {
@@ -283,11 +291,12 @@ inline void name_chunk(const LoopThread& own, uint64_t unit, Chunk* chunk) {
 // The next chunk of a guided loop.
 inline bool take_guided(LoopThread& own, Chunk* chunk) {
   if (own.units == 0) return false;  // it has had the last one
-  const unsigned shift = static_cast<unsigned>(std::countr_zero(own.threads));
-  const bool is_power = own.threads >> shift == 1;  // a division takes as long as a trip to a near counter
+  const uint32_t parts = own.threads * own.loop.guided;
+  const unsigned shift = static_cast<unsigned>(std::countr_zero(parts));
+  const bool is_power = parts >> shift == 1;  // a division takes as long as a trip to a near counter
   const uint64_t wanted = take_units(own, 1);
   while (own.units > 0) {
-    const uint64_t share = (is_power ? (own.units - 1) >> shift : (own.units - 1) / own.threads) + 1;
+    const uint64_t share = (is_power ? (own.units - 1) >> shift : (own.units - 1) / parts) + 1;
     const uint64_t length = std::min(std::max(share, own.loop.chunk), own.units);
     const uint64_t begin = own.loop.iterations - own.units;
     own.units -= length;
@@ -357,6 +366,7 @@ inline void forget_loops(LoopCounter* counters, LoopThread* all, uint32_t count)
   for (uint32_t i = 0; i < kLoops; ++i) counters[i].word.store(0, std::memory_order_relaxed);
   for (uint32_t i = 0; i < count; ++i) {
     all[i].batch.store(0, std::memory_order_relaxed);
+    for (auto& share : all[i].shares) share.store(0, std::memory_order_relaxed);
     all[i].episode = all[i].place = 0;
   }
 }

@@ -321,7 +321,7 @@ TEST(Fork, ForgetsWhatOthersHeld) {
   team.expect_end(1);
 }
 
-DynamicLoop guided(uint64_t n, uint64_t chunk) { return {0, n, 1, n, chunk, true}; }
+DynamicLoop guided(uint64_t n, uint64_t chunk, uint32_t times = 1) { return {0, n, 1, n, chunk, times}; }
 
 // The chunks of a guided loop in their order, whoever takes them.
 std::vector<uint64_t> lengths_of(Team& team, const DynamicLoop& loop, uint64_t episode, std::minstd_rand& random) {
@@ -352,10 +352,12 @@ TEST(Guided, ChunksBecomeShorterDownToTheLeast) {
   EXPECT_EQ(lengths_of(two, guided(64, 1), 1, random), (Lengths{32, 16, 8, 4, 2, 1, 1}));
   EXPECT_EQ(lengths_of(two, guided(64, 5), 2, random), (Lengths{32, 16, 8, 5, 3}));
   EXPECT_EQ(lengths_of(two, guided(7, 100), 3, random), (Lengths{7}));
-  EXPECT_EQ(lengths_of(two, guided(0, 1), 4, random), Lengths{});
+  EXPECT_EQ(lengths_of(two, guided(64, 1, 2), 4, random), (Lengths{16, 12, 9, 7, 5, 4, 3, 2, 2, 1, 1, 1, 1}));
+  EXPECT_EQ(lengths_of(two, guided(0, 1), 5, random), Lengths{});
   EXPECT_EQ(lengths_of(three, guided(20, 2), 1, random), (Lengths{7, 5, 3, 2, 2, 1}));
   const DynamicLoop by_seven{5, 5 + 10 * 7, 7, 10, 1, true};
   EXPECT_EQ(lengths_of(three, by_seven, 2, random), (Lengths{4, 2, 2, 1, 1}));
+  EXPECT_EQ(lengths_of(three, guided(40, 3, 2), 3, random), (Lengths{7, 6, 5, 4, 3, 3, 3, 3, 3, 3}));
 }
 
 TEST(Guided, LongLoopsOfManyThreads) {
