@@ -66,7 +66,7 @@ static void leave(long begin) {
   *(seen.regions == 1 ? &seen.first : seen.regions == 2 ? &seen.second : &seen.inside) += time;
 }
 
-/* What the program would have called: the shim's, or libgomp's, which may have been loaded where only its users see it. */
+/* What the program would have called: the shim's, or libgomp's, which may be loaded where only its users see it. */
 static void* behind(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
   if (!found) {
