@@ -149,11 +149,15 @@ fi
 
 check_under "silent by default" 0 '^ok$' "$programs/fork"
 if [ "$(wc -l <"$output")" -ne 1 ]; then fails "not silent"; fi
-check_under "silent where the profile cannot be opened" 0 '^ok$' "$programs/no_files"
+mkdir -p "$stale/smelt"  # profiles may lie there, so one is looked for
+check_under "silent where the profile cannot be opened" 0 '^ok$' XDG_CACHE_HOME="$stale" "$programs/no_files"
 if [ "$(wc -l <"$output")" -ne 1 ]; then fails "a word about a profile that nobody named"; fi
 check_under "a profile that was named and cannot be opened: one line" 0 'cannot be opened \(Too many open files\)' \
   SMELT_PROFILE="$stale/false.profile" "$programs/no_files"
-check_under "a profile that cannot be opened, at level 1" 0 'cannot be opened \(Too many open files\)' SMELT_VERBOSE=1 "$programs/no_files"
+check_under "a profile that cannot be opened, at level 1" 0 'cannot be opened \(Too many open files\)' SMELT_VERBOSE=1 \
+  XDG_CACHE_HOME="$stale" "$programs/no_files"
+check_under "no folder, no profile, no word" 0 '^ok$' SMELT_VERBOSE=1 XDG_CACHE_HOME="$stale/none" "$programs/no_files"
+if grep -q "cannot be opened" "$output"; then fails "a word about a profile that cannot be there"; fi
 check_under "unknown pattern: one line, best is used" 0 'SMELT_PATTERN=nonsense' SMELT_PATTERN=nonsense "$programs/fork"
 check_under "bad value: one line, default" 0 'SMELT_SPIN_US=-3 is not a whole number' SMELT_SPIN_US=-3 "$programs/fork"
 check_under "unknown setting: did you mean" 0 'maybe: SMELT_SPIN_US' SMELT_SPIN_MS=3 "$programs/fork"
