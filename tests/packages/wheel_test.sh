@@ -11,4 +11,5 @@ clean=$("$here/../systems/root.sh" python "$suite")
 layer=$(mktemp -d "$clean.layer.XXXXXX")
 trap 'rm -rf --one-file-system "$layer"' EXIT
 "$here/../systems/enter.sh" -n -l "$layer" -r "$wheels:/wheels" -r "$here:/tests" "$clean" sh -c '
-  useradd --create-home somebody && exec setpriv --reuid somebody --regid somebody --clear-groups env HOME=/home/somebody sh /tests/wheel_inside.sh'
+  mkdir -p /home/somebody && chown 1000:1000 /home/somebody &&
+    exec setpriv --reuid 1000 --regid 1000 --clear-groups env HOME=/home/somebody sh /tests/wheel_inside.sh'
