@@ -21,14 +21,8 @@ std::string check_text(const Document& document) {
   Document rows = document["classes"];
   for (Document& row : rows) row["changed"] = row["within"] ? "" : "changed";
   return fact("profile", shown(document, "profile")) +
-         table_text({"one hop, ns",
-                     {{"class", "class"},
-                      {"CPUs", "cpus", As::kCpus},
-                      {"stored", "stored", As::kTenths},
-                      {"now", "now", As::kTenths},
-                      {"ratio", "ratio", As::kHundredths},
-                      {"", "changed"}},
-                     std::move(rows)}) +
+         table_text(
+             {"one hop, ns", columns("class; CPUs=cpus|cpus; stored|1; now|1; ratio|2; =changed"), std::move(rows)}) +
          (document["within"] ? fact("within", shown(document, "limit", As::kPercent) + ": the profile holds")
                              : fact("advice", shown(document, "advice")));
 }

@@ -151,17 +151,10 @@ std::string simulation_text(const Document& document) {
            fmt::format("{} of {} ordered pairs in {} of the machine's time, at most {} at once; one by one all take {}",
                        shown(document, "pairs_measured"), n * (n - 1), duration_text(document["seconds"]),
                        shown(document, "at_once"), duration_text(document["seconds_all_pairs"])));
-  out += table_text({"one hop, " + shown(document, "unit"),
-                     {{"class", "class"},
-                      {"pairs", "pairs", As::kWhole},
-                      {"samples", "samples", As::kWhole},
-                      {"truth", "truth", As::kTenths},
-                      {"measured", "hop", As::kTenths},
-                      {"error", "error", As::kTenthsPercent},
-                      {"worst", "worst_error", As::kTenthsPercent},
-                      {"spread", "spread", As::kPercent},
-                      {"marks", "marks"}},
-                     document["classes"]});
+  out += table_text(
+      {"one hop, " + shown(document, "unit"),
+       columns("class; pairs|0; samples|0; truth|1; measured=hop|1; error|.1%; worst=worst_error|.1%; spread|%; marks"),
+       document["classes"]});
   for (const Document& queue : document["queues"])
     out += fact(
         "queueing",

@@ -55,14 +55,7 @@ Document classes_document(const std::vector<ClassFigures>& classes) {
 }
 
 Table classes_table(const Document& rows, const std::string& unit) {
-  return {"measured, " + unit,
-          {{"class", "class"},
-           {"pairs", "pairs", As::kWhole},
-           {"samples", "samples", As::kWhole},
-           {"median", "hop", As::kTenths},
-           {"spread", "spread", As::kPercent},
-           {"marks", "marks"}},
-          rows};
+  return {"measured, " + unit, columns("class; pairs|0; samples|0; median=hop|1; spread|%; marks"), rows};
 }
 
 Document winners_document(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus) {
@@ -89,14 +82,7 @@ Table winners_table(Document rows) {
     row["times"] = predicted > 0 ? Document(measured / predicted) : Document(nullptr);
   }
   return {"raced on this machine, in loops, ns",
-          {{"what won", "what"},
-           {"predicted", "predicted", As::kTenths},
-           {"measured", "measured", As::kTenths},
-           {"times", "times", As::kHundredths},
-           {"spread", "spread", As::kPercent},
-           {"skewed", "skewed", As::kTenths},
-           {"a hop", "hop", As::kTenths}},
-          std::move(rows)};
+          columns("what won=what; predicted|1; measured|1; times|2; spread|%; skewed|1; a hop=hop|1"), std::move(rows)};
 }
 
 }  // namespace smelt

@@ -85,12 +85,8 @@ std::string summary_text(const Document& document) {
   return fmt::format("{} on {} machines, {} cost model\n", shown(first, "op"), shown(document, "machines"),
                      shown(first, "cost_model")) +
          table_text({"pattern",
-                     {{"pattern", "pattern"},
-                      {"ratio", "mean_ratio", As::kThousandths},
-                      {"worst", "worst_ratio", As::kHundredths},
-                      {"best on", "best_on", As::kWhole},
-                      {"beats optimised", "beats_optimised", As::kWhole},
-                      {"worst on", "worst_on"}},
+                     columns("pattern; ratio=mean_ratio|3; worst=worst_ratio|2; best on=best_on|0; "
+                             "beats optimised=beats_optimised|0; worst on=worst_on"),
                      document["patterns"]}) +
          told(gap, "cheapest to lower bound: mean {mean|.1%}, worst {worst|.1%} ({worst_on})\n") +
          "ratio: predicted / cheapest, geometric mean. best on: machines where nothing is cheaper.\n" +
@@ -159,12 +155,7 @@ std::string subsets_text(const Document& document) {
                      shown(document, "op"), shown(document, "sets"), document["sizes"][0].dump(),
                      document["sizes"][1].dump(), shown(document, "machines"), document["machines"] == 1 ? "" : "s",
                      shown(document, "cost_model"), shown(document, "seed")) +
-         table_text({"above the optimum",
-                     {{"tree", "name"},
-                      {"mean", "mean", As::kThousandthsPercent},
-                      {"worst", "worst", As::kTenthsPercent},
-                      {"optimal", "optimal", As::kWhole},
-                      {"worst on", "worst_on"}},
+         table_text({"above the optimum", columns("tree=name; mean|.3%; worst|.1%; optimal|0; worst on=worst_on"),
                      std::move(rows)}) +
          "annealing: pattern optimised without its exact method. optimal: sets where it is the optimum.\n";
 }

@@ -90,12 +90,7 @@ Table doctor_table(const Document& document) {
       if (row[member].is_null()) row[member] = "";
   }
   return {"When this report was made",
-          {{"Severity", "severity"},
-           {"What", "what"},
-           {"Found", "found"},
-           {"Why it matters", "why"},
-           {"What to do", "advice"}},
-          std::move(rows)};
+          columns("Severity=severity; What=what; Found=found; Why it matters=why; What to do=advice"), std::move(rows)};
 }
 
 void add_doctor(CLI::App& app, Action& chosen) {

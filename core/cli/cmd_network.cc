@@ -124,12 +124,7 @@ std::string networks_check_text(const Document& document) {
     }
   }
   return table_text({"network",
-                     {{"network", "interface"},
-                      {"size", "size"},
-                      {"sampled, µs", "sampled_us", As::kHundredths},
-                      {"now, µs", "now_us", As::kHundredths},
-                      {"times", "times", As::kHundredths},
-                      {"", "what"}},
+                     columns("network=interface; size; sampled, µs=sampled_us|2; now, µs=now_us|2; times|2; =what"),
                      std::move(rows)}) +
          (changed ? "changed by more than 30 %: sample again\n" : "the profile holds\n");
 }

@@ -46,7 +46,7 @@ std::string patterns_text(const Document& document) {
     rows.push_back(std::move(row));
   }
   return "Trees serve broadcasts, reductions and barriers; exchanges serve barriers only.\n" +
-         table_text({"pattern", {{"pattern", "pattern"}, {"kind", "kind"}, {"", "help"}}, std::move(rows)});
+         table_text({"pattern", columns("pattern; kind; =help"), std::move(rows)});
 }
 
 int run_tree(const TreeArguments& arguments) {

@@ -111,12 +111,7 @@ Document comparison_document(const Comparison& c) {
 }
 
 Table comparison_table(const Document& document) {
-  Table table{"pattern",
-              {{"pattern", "pattern"},
-               {"predicted", "predicted", As::kTenths},
-               {"ratio", "ratio", As::kHundredths},
-               {"gap", "gap", As::kTenthsPercent}},
-              document["patterns"]};
+  Table table{"pattern", columns("pattern; predicted|1; ratio|2; gap|.1%"), document["patterns"]};
   if (document["op"] == operation_name(Operation::kBarrier))
     table.columns.push_back({"in a loop", "predicted_in_a_loop", As::kTenths});
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const Document& a, const Document& b) {

@@ -40,13 +40,7 @@ Document hops_document(const std::vector<HopClass>& classes) {
 }
 
 Table hops_table(const Document& rows, const std::string& unit) {
-  return {"one hop, " + unit,
-          {{"distance", "distance"},
-           {"pairs", "pairs", As::kWhole},
-           {"min", "min", As::kTenths},
-           {"median", "median", As::kTenths},
-           {"max", "max", As::kTenths}},
-          rows};
+  return {"one hop, " + unit, columns("distance; pairs|0; min|1; median|1; max|1"), rows};
 }
 
 }  // namespace smelt

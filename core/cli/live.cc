@@ -116,13 +116,10 @@ Document time_live(const std::vector<uint32_t>& cpus, Operation op, double secon
 }
 
 Table live_table(const Document& document) {
-  return {"pattern",
-          {{"pattern", "pattern"},
-           {"predicted, hops", "predicted_hops", As::kHundredths},
-           {"measured, hops", "measured_hops", As::kHundredths},
-           {"spread", "spread", As::kPercent},
-           {"error", "times", As::kChange}},
-          document["patterns"]};
+  return {
+      "pattern",
+      columns("pattern; predicted, hops=predicted_hops|2; measured, hops=measured_hops|2; spread|%; error=times|+%"),
+      document["patterns"]};
 }
 
 std::string live_text(const Document& document) {

@@ -166,15 +166,9 @@ std::string measured_text(const Document& document, const std::vector<MeasuredFi
     all["chosen"] = "worst " + shown(all, "worst_chosen_over_best", As::kHundredths);
     rows.push_back(std::move(all));
   }
-  std::string out = table_text({"machine",
-                                {{"machine", "label"},
-                                 {"operation", "operation"},
-                                 {"model", "model"},
-                                 {"spearman", "spearman", As::kHundredths},
-                                 {"error", "error", As::kPercent},
-                                 {"over best", "chosen_over_best", As::kHundredths},
-                                 {"chosen", "chosen"}},
-                                std::move(rows)});
+  std::string out = table_text(
+      {"machine", columns("machine=label; operation; model; spearman|2; error|%; over best=chosen_over_best|2; chosen"),
+       std::move(rows)});
   out +=
       "spearman: rank correlation of predicted with measured. error: mean, after one factor for the set.\n"
       "over best: measured time of the tree that the model finds cheapest over the shortest; of all, geometric mean.\n";

@@ -61,12 +61,7 @@ std::string change_text(const Document& document) {
     Document all = {{"distance", "all"}};
     all.update(overall);
     rows.push_back(std::move(all));
-    Table table{"median, B/A by pair",
-                {{"distance", "distance"},
-                 {"pairs", "pairs", As::kWhole},
-                 {"hop A", "a", As::kTenths},
-                 {"hop B", "b", As::kTenths}},
-                std::move(rows)};
+    Table table{"median, B/A by pair", columns("distance; pairs|0; hop A=a|1; hop B=b|1"), std::move(rows)};
     constexpr const char* kTitles[] = {"hop", "send", "receive", "read"};
     for (size_t m = 0; m < std::size(kMatrices); ++m)
       table.columns.push_back({kTitles[m], kMatrixNames[m], As::kHundredths});

@@ -202,7 +202,7 @@ std::string rails_text(const Document& document) {
 }
 
 Table splits_table(const Document& document) {
-  Table table{"size", {{"size", "size"}}, Document::array()};
+  Table table{"size", columns("size"), Document::array()};
   for (const Document& rail : document["rails"])
     table.columns.push_back({shown(rail, "interface"), shown(rail, "interface"), As::kTenths});
   table.columns.push_back({"split", "split_us", As::kTenths});

@@ -369,7 +369,7 @@ std::string commands_section(const std::string& machine) {
                                                        {"smelt draw timeline --op barrier", "what everybody does when"},
                                                        {"smelt compare --op barrier", "all patterns side by side"},
                                                        {"smelt info --thresholds", "thresholds and their reasons"}};
-  Table table{"The same figures, one by one", {{"Command", "command"}, {"What it shows", "shows"}}, Document::array()};
+  Table table{"The same figures, one by one", columns("Command=command; What it shows=shows"), Document::array()};
   for (const auto& [verb, shows] : verbs) table.rows.push_back({{"command", verb + of}, {"shows", shows}});
   return table_html(table, true);
 }

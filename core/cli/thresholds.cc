@@ -128,12 +128,7 @@ Table thresholds_table(const Document& document, bool of_machine) {
   }
   return {of_machine ? "Thresholds that follow from this machine and its use"
                      : "Thresholds that are the same on every machine, or typical",
-          {{"Threshold", "name"},
-           {"Value", "shown"},
-           {"Origin", "origin"},
-           {"Decides", "decides"},
-           {"Why there", "reason"}},
-          std::move(rows)};
+          columns("Threshold=name; Value=shown; Origin=origin; Decides=decides; Why there=reason"), std::move(rows)};
 }
 
 }  // namespace smelt

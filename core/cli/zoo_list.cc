@@ -11,8 +11,7 @@ namespace smelt {
 namespace {
 
 std::string zoo_text(const Document& rows) {
-  return table_text(
-      {"name", {{"name", "name"}, {"CPUs", "cpus", As::kWhole}, {"machine, for --machine zoo:NAME", "title"}}, rows});
+  return table_text({"name", columns("name; CPUs=cpus|0; machine, for --machine zoo:NAME=title"), rows});
 }
 
 }  // namespace

@@ -37,6 +37,22 @@ size_t columns_of(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+// What lies before the first `between`, and what behind it; all and nothing where there is none.
+std::pair<std::string_view, std::string_view> split(std::string_view text, char between) {
+  const size_t at = std::min(text.find(between), text.size());
+  return {text.substr(0, at), text.substr(std::min(at + 1, text.size()))};
+}
+
+As form_named(std::string_view spelt) {
+  constexpr std::pair<std::string_view, As> kForms[] = {
+      {"0", As::kWhole},   {"1", As::kTenths},          {"2", As::kHundredths},           {"3", As::kThousandths},
+      {"%", As::kPercent}, {".1%", As::kTenthsPercent}, {".3%", As::kThousandthsPercent}, {"+%", As::kChange},
+      {"cpus", As::kCpus}};
+  for (const auto& [name, form] : kForms)
+    if (spelt == name) return form;
+  return As::kText;
+}
+
 std::vector<std::string> cells_of(const Table& table, const Document& row) {
   std::vector<std::string> cells;
   for (const Column& column : table.columns) cells.push_back(shown(row, column.member, column.form));
@@ -64,25 +80,29 @@ std::string shown(const Document& row, const std::string& member, As form) {
   return "";
 }
 
+std::vector<Column> columns(std::string_view spelt) {
+  std::vector<Column> out;
+  while (!spelt.empty()) {
+    const size_t end = std::min(spelt.find("; "), spelt.size());
+    const auto [named, form] = split(spelt.substr(0, end), '|');
+    const auto [title, member] = split(named, '=');
+    out.push_back({std::string(title), std::string(named.size() == title.size() ? title : member), form_named(form)});
+    spelt.remove_prefix(std::min(end + 2, spelt.size()));
+  }
+  return out;
+}
+
 std::string told(const Document& document, std::string_view words) {
-  constexpr std::pair<std::string_view, As> kForms[] = {
-      {"0", As::kWhole},   {"1", As::kTenths},          {"2", As::kHundredths}, {"3", As::kThousandths},
-      {"%", As::kPercent}, {".1%", As::kTenthsPercent}, {"cpus", As::kCpus}};
   std::string out;
   for (size_t at = 0; at < words.size();) {
     const size_t open = std::min(words.find('{', at), words.size()), close = words.find('}', open);
     out += words.substr(at, open - at);
     if (close == std::string_view::npos) return out;
-    std::string_view name = words.substr(open + 1, close - open - 1), form;
-    if (const size_t bar = name.find('|'); bar != std::string_view::npos)
-      form = name.substr(bar + 1), name = name.substr(0, bar);
+    auto [name, form] = split(words.substr(open + 1, close - open - 1), '|');
     const Document* in = &document;
     for (size_t dot; (dot = name.find('.')) != std::string_view::npos; name.remove_prefix(dot + 1))
       in = &in->at(std::string(name.substr(0, dot)));
-    As how = As::kText;
-    for (const auto& [spelt, meant] : kForms)
-      if (form == spelt) how = meant;
-    out += shown(*in, std::string(name), how);
+    out += shown(*in, std::string(name), form_named(form));
     at = close + 1;
   }
   return out;

@@ -32,6 +32,9 @@ struct Column {
   std::string member;
   As form = As::kText;
 };
+// "pattern; predicted|1; in a loop=predicted_in_a_loop|1": titles, the members where they have other names, and behind
+// the bar how they are shown, spelt as in told().
+std::vector<Column> columns(std::string_view spelt);
 
 // `title` stands over the first column in text, whose own title is shown in HTML alone.
 struct Table {
@@ -44,7 +47,7 @@ struct Table {
 std::string shown(const Document& row, const std::string& member, As form = As::kText);
 
 // A sentence with members in braces: "{pairs} pairs, {spread|%}, of {a.machine}". Behind the bar stands how:
-// 0 to 3 digits behind the point, % and .1%, cpus.
+// 0 to 3 digits behind the point, %, .1% and .3%, +%, cpus.
 std::string told(const Document& document, std::string_view words);
 
 std::string table_text(const Table& table);  // "" where there are no rows, as the next

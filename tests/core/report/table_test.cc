@@ -52,6 +52,20 @@ TEST(Table, EveryFormOfAValue) {
   EXPECT_EQ(shown(row, "missing", As::kTenths), "-");
 }
 
+TEST(Table, ColumnsAreSpelt) {
+  const std::vector<Column> all = columns("class; CPUs=cpus|cpus; now, µs=now_us|2; =changed; error|+%; most|.3%");
+  ASSERT_EQ(all.size(), 6u);
+  const auto is = [](const Column& one, const char* title, const char* member, As form) {
+    return one.title == title && one.member == member && one.form == form;
+  };
+  EXPECT_TRUE(is(all[0], "class", "class", As::kText));
+  EXPECT_TRUE(is(all[1], "CPUs", "cpus", As::kCpus));
+  EXPECT_TRUE(is(all[2], "now, µs", "now_us", As::kHundredths));
+  EXPECT_TRUE(is(all[3], "", "changed", As::kText));
+  EXPECT_TRUE(is(all[4], "error", "error", As::kChange));
+  EXPECT_TRUE(is(all[5], "most", "most", As::kThousandthsPercent));
+}
+
 TEST(Table, SentencesNameMembers) {
   const Document document = {{"pairs", 2}, {"share", 0.125}, {"a", {{"name", "x"}, {"cpus", {0, 1, 2}}}}};
   EXPECT_EQ(told(document, "{pairs} pairs, {share|%} or {share|2}, {a.name} on {a.cpus|cpus}{none}"),
