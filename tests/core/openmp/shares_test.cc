@@ -50,7 +50,7 @@ TEST(Shares, EveryThreadBeginsWithItsOwn) {
   team.expect(0, 0, 2);
   team.expect(2, 8, 10);
   team.expect(1, 6, 8);
-  team.expect(1, 2, 4);    // of thread 2 it has taken the last one, and helps thread 0 before it runs that
+  team.expect(1, 2, 4);  // of thread 2 it has taken the last one, and helps thread 0 before it runs that
   team.expect(1, 10, 11);
 }
 
