@@ -53,6 +53,7 @@ void after_fork_in_child() {
   forget_closing();
   position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
+  smelt_kmp_handed_on.open = outermost && !outermost->nested ? kOutermost : 0;
   for (Region* region = outermost; region; region = region->deeper) forget_loops_of(*region);
   forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
@@ -187,6 +188,7 @@ void take_back() {
   if (here.functions[index] != here.last) return;  // that has been done
   here.functions[index] = nullptr;
   Note& note = outermost->notes[index];
+  if (note.function != here.last) return;  // another function has it by now
   note.idle = 0;
   if (note.idle_limit < 1u << 30) note.idle_limit *= 2;
 }
