@@ -1,5 +1,5 @@
-// Loops with schedule(dynamic) or guided, as far as libomp lets an interposer take them. Dynamic ones are dealt by shares
-// (openmp/shares.h), as libomp does, and guided ones in order (openmp/chunks.h), as it does, too.
+// Loops with schedule(dynamic) or guided, as far as libomp lets an interposer take them. Dynamic ones are dealt by
+// shares (openmp/shares.h), as libomp does, and guided ones in order (openmp/chunks.h), as it does, too.
 //
 //   __kmpc_dispatch_init_4, _4u, _8, _8u   a thread comes to the loop
 //   __kmpc_dispatch_next_...               the bounds of its next chunk, both inclusive; 0: nothing is left

@@ -53,6 +53,7 @@ void after_fork_in_child() {
   forget_closing();
   position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
+  smelt_kmp_handed_on.open = outermost && !outermost->nested ? kOutermost : 0;
   for (Region* region = outermost; region; region = region->deeper) forget_loops_of(*region);
   forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
@@ -86,8 +87,9 @@ void fork(const RegionCall& call) {
 void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   const Block& block = *static_cast<const Block*>(address_in(word));
   const Position before = position;
-  const uint32_t open = smelt_kmp_handed_on.open;
-  smelt_kmp_handed_on.open = kInner;
+  HandedOn& here = smelt_kmp_handed_on;
+  const uint32_t open = here.open;
+  here.open = here.inner_level == block.level ? kInner : 0;
   position.in_loop = false;
   position.unmarked = 1;
   position.reals = position.assumed = 0;
@@ -107,7 +109,7 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
     region.epoch = position.epoch + 1;
   }
   position = before;
-  smelt_kmp_handed_on.open = open;
+  here.open = open;
 }
 
 // Finds out anew what this region's threads must be told; but for the arguments.
@@ -174,8 +176,8 @@ uint32_t note_request(Region& region) {
   return request;
 }
 
-// Is the calling thread inside the region that it handed to libomp as it is last? There is one, but nobody has noted its
-// end. A region of one thread, or one that is not forked, does not matter: it misses nothing, and has no need of a
+// Is the calling thread inside the region that it handed to libomp as it is last? There is one, but nobody has noted
+// its end. A region of one thread, or one that is not forked, does not matter: it misses nothing, and has no need of a
 // Region of its own.
 bool inside_handed_on() { return REAL(omp_get_num_threads)() > 1; }
 
@@ -186,6 +188,7 @@ void take_back() {
   if (here.functions[index] != here.last) return;  // that has been done
   here.functions[index] = nullptr;
   Note& note = outermost->notes[index];
+  if (note.function != here.last) return;  // another function has it by now
   note.idle = 0;
   if (note.idle_limit < 1u << 30) note.idle_limit *= 2;
 }
@@ -197,7 +200,14 @@ bool is_innermost() { return REAL(omp_get_active_level)() >= REAL(omp_get_max_ac
 // Runs such a region as it is, and has the stub do so from now on.
 void run_inner(size_t index, const RegionCall& call) {
   HandedOn& here = smelt_kmp_handed_on;
-  if (here.open == kOutermost) take_back();  // the region around it
+  if (const int32_t level = REAL(omp_get_level)(); level != here.inner_level) {
+    here.inner_level = level;
+    for (size_t i = kBlocks; i < 2 * kBlocks; ++i) here.functions[i] = nullptr;
+  }
+  if (here.open == kOutermost)
+    take_back();  // the region around it
+  else
+    here.open = kInner;
   here.pushed = 0;
   here.functions[kBlocks + index] = call.function;
   count(*here.regions);
@@ -254,7 +264,7 @@ void enter(const RegionCall& call) {
   Region** const before = next_region;
   Region** link = before;
   HandedOn& here = smelt_kmp_handed_on;
-  bool inner = here.open == kInner;
+  bool inner = here.open != kOutermost && (position.word || position.barrier);
   if (link == &outermost && here.last) {
     inner = inside_handed_on();
     if (inner)

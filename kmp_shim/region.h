@@ -97,14 +97,16 @@ struct Region : RegionRecord, Habits {
 // inside, too.
 //
 // In a region that was told, `open` leads to the second table: inner regions of one thread, because no further level
-// may be active. Every kLookAgain-th goes the long way, where that is looked at again. Inside a region that was handed
-// on, it still leads to the first.
+// may be active. They are of one level, for a function that calls itself may have active ones further out. Every
+// kLookAgain-th goes the long way, where that is looked at again. Inside a region that was handed on, `open` still
+// leads to the first table.
 struct HandedOn {
   uint32_t open = 0;                         // 1: outermost regions; 2: inner ones; 0: the stub hands nothing on
   uint32_t pushed = 0;                       // by the num_threads clause of the next region; every region clears it
   KmpMicrotask last = nullptr;               // handed on; it may have ended. nullptr: certainly
   std::atomic<uint64_t>* regions = nullptr;  // the counter of them; not null where a table has a function
   KmpMicrotask functions[2 * kBlocks] = {};  // by the same index as Region::notes; nullptr: goes the long way
+  int32_t inner_level = 0;                   // omp_get_level() around those of the second table
 };
 inline constexpr uint32_t kOutermost = 1, kInner = 2, kLookAgain = 1024;
 static_assert(offsetof(HandedOn, pushed) == 4 && offsetof(HandedOn, last) == 8 && offsetof(HandedOn, regions) == 16 &&

@@ -31,10 +31,11 @@
 // twice as long as the thread's had without. Batches begin with one unit and double, and begin anew where they are
 // judged. The finding holds for the next loop at the same site.
 //
-// Guided loops: the next chunk is what is left, divided by the number of threads (once or several times, as the runtime
-// does), and at least as long as was asked for. So the lengths of all chunks follow from the loop alone, and the counter has to say only which one is next: a
-// thread that takes chunk k walks from the last one that it had to the k-th by itself. Runtimes keep the next iteration
-// instead, which takes a compare-and-swap that fails where threads come at once.
+// Guided loops: the next chunk is what is left, divided by the number of threads (once or several times, as the
+// runtime does), and at least as long as was asked for. So the lengths of all chunks follow from the loop alone, and
+// the counter has to say only which one is next: a thread that takes chunk k walks from the last one that it had to the
+// k-th by itself. Runtimes keep the next iteration instead, which takes a compare-and-swap that fails where threads
+// come at once.
 //
 // Sections are a loop over their numbers, from 1 on, one at a time: a thread in one section may wait for another.
 #pragma once

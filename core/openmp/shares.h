@@ -1,5 +1,5 @@
-// Dynamic loops by shares: every thread begins with a contiguous share of the chunks, and who has none left takes of the
-// others'.
+// Dynamic loops by shares: every thread begins with a contiguous share of the chunks, and a thread that has none left
+// takes of the others'.
 //
 // This is what a runtime does that hands such loops out in no order (LLVM's libomp, for loops that need not be
 // monotonic): a loop that is run again and again finds its data in the caches of the same cores. Where chunks leave in

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every OpenMP figure of bench/guard, in one process, without Smelt and with its parts on and off: the figures check
-what their constructs have computed. And those that are to be served by a kept team are.
+"""Every OpenMP figure of bench/guard, in one process, without Smelt and with its parts on and off, as GCC and as clang
+build it: the figures check what their constructs have computed. And those that are to be served by a kept team are.
     edges_test.py SOURCE BUILD"""
 import importlib.machinery
 import importlib.util
@@ -15,7 +15,9 @@ loader = importlib.machinery.SourceFileLoader("guard", os.path.join(SOURCE, "ben
 guard = importlib.util.module_from_spec(importlib.util.spec_from_loader("guard", loader))
 loader.exec_module(guard)
 
-SWITCHES = ({}, {"SMELT_TASKS": "1"}, {"SMELT_TASKS": "0"}, {"SMELT_HOT_TEAM": "0"}, {"SMELT_NESTED": "0"}, {"SMELT_CPUS": "1"})
+SWITCHES = {guard.SHIM: ({}, {"SMELT_TASKS": "1"}, {"SMELT_TASKS": "0"}, {"SMELT_HOT_TEAM": "0"}, {"SMELT_NESTED": "0"},
+                         {"SMELT_CPUS": "1"}),
+            guard.LIBOMP_SHIM: ({}, {"SMELT_CPUS": "64"}, {"SMELT_DYNAMIC_LOOPS": "0"}, {"SMELT_CPUS": "1"})}
 KEPT = ("parallel", "if-false", "one-thread", "one-for", "one-with-task", "inner", "turns-2-1", "guided", "close",
         "after-target")
 failed = 0
@@ -27,20 +29,29 @@ def check(what, good, said=""):
     failed += not good
 
 
-rows = [row for row in guard.ROWS if row.target == guard.SHIM]
-figures = sorted({row.figure for row in rows} - {"first-region", "second-region"})
+def row_of(target):
+    return next(row for row in guard.ROWS if row.target == target)
+
+
+figures = sorted({row.figure for row in guard.ROWS if row.target == guard.SHIM} - {"first-region", "second-region"})
 with tempfile.TemporaryDirectory() as scratch:
     machine = guard.Machine(guard.compile_programs(scratch), scratch)
     machine.environment["OMP_WAIT_POLICY"] = "passive"
-    for folder in (None, BUILD):
-        words, environment = machine.command_of(folder, rows[0])
-        for switches in SWITCHES if folder else SWITCHES[:1]:
-            what = "stock" if folder is None else " ".join(f"{n}={v}" for n, v in switches.items()) or "default"
-            try:
-                times = machine.times(words, {**environment, **switches}, figures)
-                check(f"{len(figures)} figures, {what}", min(times) > 0, str(times))
-            except guard.Failed as failure:
-                check(f"{len(figures)} figures, {what}", False, str(failure))
+    for target, all_switches in SWITCHES.items():
+        if guard.PROGRAMS[target] not in machine.programs:
+            print("skip: there is no clang with OpenMP here")
+            continue
+        for folder in (None, BUILD):
+            words, environment = machine.command_of(folder, row_of(target))
+            for switches in all_switches if folder else all_switches[:1]:
+                settings = " ".join(f"{n}={v}" for n, v in switches.items()) or "default"
+                what = f"{len(figures)} figures, {guard.PROGRAMS[target]}, {settings if folder else 'stock'}"
+                try:
+                    times = machine.times(words, {**environment, **switches}, figures)
+                    check(what, min(times) > 0, str(times))
+                except guard.Failed as failure:
+                    check(what, False, str(failure))
+    words, environment = machine.command_of(BUILD, row_of(guard.SHIM))
     for figure in KEPT:
         _, errors = machine.output_of(words + [figure], {**environment, "SMELT_STATS": "1", "SMELT_CPUS": "64"})
         counts = re.search(r"(\d+) regions \((\d+) hot", errors)

@@ -21,7 +21,7 @@ same() {  # same STOCK NAME setting... program: as check, and the same output as
   file=$1 name=$2
   shift 2
   check "$name" 0 '^ok$' env "$@"
-  grep -v '^smelt: ' "$output" | cmp -s - "$scratch/$file" || fails "$name: other answers than stock's"
+  sed 's/smelt: .*//' "$output" | grep . | cmp -s - "$scratch/$file" || fails "$name: other answers than stock's"
 }
 ours='; [0-9]{4,} dynamic loops(;|$)'
 for machine in small large; do
@@ -37,19 +37,15 @@ for setting in SMELT_DYNAMIC_LOOPS=0 SMELT_KMP=0 OMP_CANCELLATION=true; do
 done
 check "lastprivate, which libomp loses at times" 0 '^ok$' env $(small) $short "$programs/dispatch" last
 
-check "random loops, stock" 0 '^ok$' "$programs/loops"
+# The program of the other shim's test. (libomp itself loses lastprivate values in it.)
 for seed in 1 2 3; do
   check "random loops, seed $seed" 0 "$ours" env $(small) $short SMELT_STATS=1 "$programs/loops" 40 $seed
   grep -q '^ok$' "$output" || fails "seed $seed did not come to its end"
 done
 check "random loops, far" 0 '^ok$' env $(large) $short "$programs/loops" 40 4
-check_under "random loops, a crowd" 0 '^ok$' "$programs/loops"
-check_under "in the child of a fork" 0 '^ok$' SMELT_CPUS=64 "$programs/loops" child
-check_under "a thread that comes late finds little left" 0 '^ok$' SMELT_CPUS=64 "$programs/loops" late
-check_under "chunks leave in order" 0 '^ok$' SMELT_CPUS=64 "$programs/loops" pairs
-check_under "iterations wait for those before" 0 '^ok$' SMELT_CPUS=64 $short "$programs/loops" turns
+for what in child late turns; do check_under "loops: $what" 0 '^ok$' SMELT_CPUS=64 $short "$programs/loops" $what; done
 same own "in order where that is asked for" $(small) $short KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE=true SMELT_STATS=1 "$programs/dispatch" own
-in_order=$(sed -n 's/.*; \([0-9]*\) dynamic loops.*/\1/p' "$output")
-{ [ "${in_order:-0}" -gt 1000 ] && [ "$in_order" -lt 2700 ]; } || fails "${in_order:-no} loops are ours, where guided ones alone are"
+guided=$(grep -c ' guided' "$output") all=$(sed -n 's/.*; \([0-9]*\) dynamic loops.*/\1/p' "$output")
+{ [ "${all:-0}" -ge "$guided" ] && [ "$all" -lt $((guided + 200)) ]; } || fails "${all:-no} loops are ours, where $guided are guided"
 
 finish

@@ -1,0 +1,170 @@
+// Dynamic loops by shares, without any OpenMP runtime: who is given what, whoever comes when, and the last unit.
+#include "openmp/shares.h"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace smelt::openmp {
+namespace {
+
+struct Team {
+  explicit Team(uint32_t threads)
+      : counters(std::make_unique<LoopCounter[]>(kLoops)),
+        threads(std::make_unique<LoopThread[]>(threads)),
+        n(threads) {}
+
+  bool open(uint32_t me, const DynamicLoop& loop, uint64_t episode = 1) {
+    return open_shares(counters.get(), threads.get(), me, n, episode, loop);
+  }
+  bool take(uint32_t me, Chunk* chunk) { return take_of_shares(threads.get(), me, chunk); }
+  // Thread `me` is given the chunks of one iteration `first`, ... `end` - 1.
+  void expect(uint32_t me, uint64_t first, uint64_t end) {
+    for (Chunk chunk; first < end; first++) {
+      ASSERT_TRUE(take(me, &chunk)) << first;
+      EXPECT_EQ(chunk.begin, first);
+      EXPECT_EQ(chunk.end, first + 1);
+    }
+  }
+  void expect_end(uint32_t me) {
+    Chunk chunk;
+    for (int times = 0; times < 3; times++) EXPECT_FALSE(take(me, &chunk)) << chunk.begin;
+  }
+
+  std::unique_ptr<LoopCounter[]> counters;
+  std::unique_ptr<LoopThread[]> threads;
+  uint32_t n;
+};
+
+DynamicLoop loop_of(uint64_t n, uint64_t chunk = 1) { return {0, n, 1, n, chunk}; }
+
+TEST(Shares, EveryThreadBeginsWithItsOwn) {
+  Team team(3);
+  for (uint32_t me = 0; me < 3; me++) ASSERT_TRUE(team.open(me, loop_of(11)));
+  team.expect(1, 4, 6);
+  team.expect(0, 0, 2);
+  team.expect(2, 8, 10);
+  team.expect(1, 6, 8);
+  team.expect(1, 2, 4);  // of thread 2 it has taken the last one, and helps thread 0 before it runs that
+  team.expect(1, 10, 11);
+}
+
+TEST(Shares, WhoHasNoneLeftTakesOfTheNext) {
+  Team team(3);
+  for (uint32_t me = 0; me < 2; me++) ASSERT_TRUE(team.open(me, loop_of(9)));
+  team.expect(0, 0, 3);
+  team.expect(0, 3, 5);
+  team.expect(1, 5, 6);
+  team.expect(1, 6, 8);  // of a thread that has not come yet
+  team.expect(0, 8, 9);
+  team.expect_end(0);
+  team.expect_end(1);
+  ASSERT_TRUE(team.open(2, loop_of(9)));
+  team.expect_end(2);
+}
+
+TEST(Shares, TheLastUnitIsRunWhenNothingElseIsLeft) {
+  Team team(2);
+  for (uint32_t me = 0; me < 2; me++) ASSERT_TRUE(team.open(me, loop_of(8)));
+  team.expect(1, 4, 7);
+  team.expect(0, 0, 1);
+  team.expect(1, 1, 4);  // it has the last one, and helps first
+  team.expect_end(0);
+  team.expect(1, 7, 8);
+  team.expect_end(1);
+}
+
+TEST(Shares, FewerUnitsThanThreads) {
+  Team team(4);
+  for (uint32_t me = 0; me < 4; me++) ASSERT_TRUE(team.open(me, loop_of(2)));
+  team.expect(3, 0, 1);
+  team.expect(2, 1, 2);
+  for (uint32_t me = 0; me < 4; me++) team.expect_end(me);
+  for (uint32_t me = 0; me < 4; me++) ASSERT_TRUE(team.open(me, loop_of(0)));
+  for (uint32_t me = 0; me < 4; me++) team.expect_end(me);
+}
+
+TEST(Shares, NoMoreLoopsThanCounters) {
+  Team team(2);
+  for (uint32_t i = 0; i < kLoops; i++) {
+    ASSERT_TRUE(team.open(0, loop_of(1), 7));
+    team.expect(0, 0, 1);
+    team.expect_end(0);
+  }
+  EXPECT_FALSE(team.open(0, loop_of(1), 7));
+  EXPECT_TRUE(team.open(0, loop_of(1), 8));
+  team.expect(0, 0, 1);
+}
+
+TEST(Shares, MoreChunksThanUnits) {
+  Team team(2);
+  const uint64_t n = 40 * 1000 * 1000;
+  for (uint32_t me = 0; me < 2; me++) ASSERT_TRUE(team.open(me, loop_of(n)));
+  uint64_t seen = 0, end = 0;
+  Chunk chunk;
+  while (team.take(0, &chunk)) {
+    ASSERT_EQ(chunk.begin, end);
+    end = chunk.end;
+    seen += end - chunk.begin;
+  }
+  EXPECT_EQ(seen, n);
+  EXPECT_EQ(end, n);
+}
+
+// Threads in many loops, some late, with a barrier after some: every iteration once, and the last chunk's thread is
+// given no other.
+TEST(Shares, EveryIterationIsRunOnce) {
+  for (const uint32_t threads : {2u, 3u, 4u}) {
+    constexpr uint32_t kPlans = 400, kMost = 300;
+    std::mt19937 random(threads);
+    std::vector<DynamicLoop> plans;
+    std::vector<bool> barriers;
+    std::vector<std::vector<std::atomic<uint32_t>>> ran;
+    for (uint32_t i = 0; i < kPlans; i++) {
+      const uint64_t n = random() % kMost, step = 1 + random() % 3;
+      plans.push_back({i, i + n * step, step, n, 1 + random() % 4});
+      barriers.push_back(random() % 3 == 0);
+      ran.emplace_back(n + 1);
+    }
+    Team all(threads);
+    std::barrier barrier(threads);
+    std::vector<std::jthread> team;
+    for (uint32_t me = 0; me < threads; me++)
+      team.emplace_back([&, me] {
+        uint64_t episode = 5;
+        uint32_t since = 0;
+        std::minstd_rand own(me + 1);
+        for (uint32_t i = 0; i < kPlans; i++) {
+          if (own() % 16 == 0) std::this_thread::yield();
+          if (own() % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+          if (!all.open(me, plans[i], episode)) std::abort();
+          bool has_had_last = false;
+          Chunk chunk;
+          while (all.take(me, &chunk)) {
+            if (has_had_last) std::abort();
+            has_had_last = chunk.end == plans[i].end;
+            if (own() % 32 == 0) std::this_thread::yield();
+            for (uint64_t at = chunk.begin; at < chunk.end; at += plans[i].step)
+              ran[i][(at - i) / plans[i].step].fetch_add(1);
+          }
+          if (barriers[i] || ++since == kLoops) {
+            barrier.arrive_and_wait();
+            since = 0;
+            episode += i % 17 == 0 ? 4096 : 1;
+          }
+        }
+      });
+    team.clear();  // joins
+    for (uint32_t i = 0; i < kPlans; i++)
+      for (uint64_t k = 0; k <= plans[i].iterations; k++)
+        ASSERT_EQ(ran[i][k], k < plans[i].iterations) << threads << " threads, loop " << i;
+  }
+}
+
+}  // namespace
+}  // namespace smelt::openmp
