@@ -3,10 +3,10 @@
  * share.
  *
  * Batches of the one and of the other take turns. A figure is CALL-BYTES. After each broadcast and reduction the ranks
- * meet by hand in both, so the time is that of the rank which is through last. A halo is two messages each way. Calls of up to 1 KiB are skewed: each
- * rank stays away for a time of its own first, and only the time after the longer stay counts (guarded/timing.h).
- * Messages are half of a round trip, and are not skewed. By hand long data go through a ring of slots, which both copy
- * at the same time. bench/limit runs this.
+ * meet by hand in both, so the time is that of the rank which is through last. A halo is two messages each way. Calls
+ * of up to 1 KiB are skewed: each rank stays away for a time of its own first, and only the time after the longer stay
+ * counts (guarded/timing.h). Messages are half of a round trip, and are not skewed. By hand long data go through a ring
+ * of slots, which both copy at the same time. bench/limit runs this.
  */
 #include <mpi.h>
 #include <stdbool.h>
