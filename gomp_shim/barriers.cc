@@ -3,8 +3,8 @@
 //   GOMP_barrier                        explicit barriers; the end of static for, single, scope, workshare
 //   GOMP_loop_end, GOMP_sections_end    the end of other loops and of sections: the _nowait form does the same
 //                                       book-keeping without the barrier, and ours follows
-//   GOMP_single_copy_start, _end        copyprivate: GOMP_single_start picks the thread, its pointer is published by
-//                                       our barrier
+//   GOMP_single_copy_start, _end        copyprivate: GOMP_single_start picks the thread, which tells the others its
+//                                       pointer (Barrier::tell) and goes on to the barrier that the program has there
 //   the *_cancel forms                  the same; regions are only served while cancellation is off
 //
 // The end of a region is inside GOMP_parallel: libgomp's own, or the hot team's (hot_team.h). Which barrier serves an
@@ -37,6 +37,13 @@ inline void pass(Position& position) {
   if (!__atomic_load_n(&smelt_gomp_plain, __ATOMIC_RELAXED)) [[unlikely]]
     return pass_otherwise(position);
   openmp::pass(position, end);
+}
+
+// May the thread that runs a block of copyprivate tell the others without a barrier between? Alike for all. Not where
+// the barrier would be libgomp's without asking, nor where threads may be ours: a hearer would keep the teller's CPU.
+inline bool tells(const Position& position) {
+  // Relaxed: set before anybody had a position.
+  return position.assumed == 0 && __atomic_load_n(&smelt_gomp_plain, __ATOMIC_RELAXED);
 }
 
 }  // namespace
@@ -91,11 +98,16 @@ bool GOMP_sections_end_cancel(void) {
 }
 
 // The compiler's code: the thread that gets nullptr runs the block and hands its data to _end; the others get that
-// pointer from _start. A barrier of the program follows, so the slot is free again before the next use.
+// pointer from _start. A barrier of the program follows, so the word is heard before the next is told. That barrier is
+// the next episode, and tasks that were made before are run there. While others wait for the block they must run tasks
+// that it may wait for, as in libgomp: so a mark sends them all to an episode between (openmp/episodes.h).
 void* GOMP_single_copy_start(void) {
   Position& position = smelt_gomp_position;
   if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_single_copy_start)();
   if (REAL(GOMP_single_start)()) return nullptr;
+  void* data;
+  if (tells(position) && position.barrier->hear(position.thread, position.epoch + 1, *position.real_epoch, &data))
+    return data;
   pass(position);
   return position.region->copied.load(std::memory_order_relaxed);  // ordered by the barrier just passed
 }
@@ -103,6 +115,7 @@ void* GOMP_single_copy_start(void) {
 void GOMP_single_copy_end(void* data) {
   Position& position = smelt_gomp_position;
   if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_single_copy_end)(data);
+  if (tells(position) && position.barrier->tell(position.thread, position.epoch + 1, data)) return;
   position.region->copied.store(data, std::memory_order_relaxed);
   pass(position);
 }

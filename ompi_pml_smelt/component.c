@@ -42,6 +42,7 @@
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/runtime/opal_progress.h"
+#include "opal/threads/thread_usage.h"
 
 #include <smelt/options.h>
 #include <stdio.h>
@@ -112,7 +113,6 @@ static int open_component(void) {
 static bool alone(void) { return opal_list_get_size(&ompi_pml_base_framework.framework_components) == 1; }
 
 static mca_pml_base_module_t *init(int *priority, bool progress_threads, bool threads) {
-  (void)progress_threads;
   if (!enabled) return NULL;
   if (alone()) {
     pml_smelt_say(
@@ -125,7 +125,7 @@ static mca_pml_base_module_t *init(int *priority, bool progress_threads, bool th
     pml_smelt_stats_not_used(why);
     return NULL;
   }
-  pml_smelt_threads = threads;
+  pml_smelt_threads = threads || progress_threads || opal_using_threads();
   *priority = 0;
   pml_smelt_node_announce();
   return &module;

@@ -161,6 +161,7 @@ static int attach(const card *cards) {
   const card *next = &cards[(own.member + 1) % members];
   smelt_endpoint_set(offered, smelt_endpoint_reads(next->process, next->proof_at, next->proof), is_crowded(),
                      progress_of_others, NULL);
+  if (!pml_smelt_threads) smelt_endpoint_one_thread(offered);
   return kGood;
 }
 
@@ -191,6 +192,7 @@ static const char *join_alone(void) {
   member_of_rank[OPAL_PROC_MY_NAME.vpid] = 0;
   if (smelt_endpoint_offer(1, &own.ticket, &offered) != 0) return reason(kNoMemory);
   smelt_endpoint_set(offered, 1, 0, progress_of_others, NULL);
+  if (!pml_smelt_threads) smelt_endpoint_one_thread(offered);
   return NULL;
 }
 

@@ -112,6 +112,24 @@ void pml_smelt_request_activate(pml_smelt_request *request) {
 
 /* --- its end */
 
+/* Sets a flag of this life; false: another life has begun. `*before`: the phase. Where one thread at a time is within,
+ * no exchange is needed. */
+static bool mark(pml_smelt_request *request, unsigned life, unsigned flag, unsigned *before) {
+  /* relaxed: the exchange decides */
+  *before = atomic_load_explicit(&request->phase, memory_order_relaxed);
+  if (!pml_smelt_threads) {
+    if (*before / kLife != life) return false;
+    atomic_store_explicit(&request->phase, *before | flag, memory_order_relaxed);
+    return true;
+  }
+  /* acquire, release: the other one of the two has done with it */
+  do {
+    if (*before / kLife != life) return false;
+  } while (!atomic_compare_exchange_weak_explicit(&request->phase, before, *before | flag, memory_order_acq_rel,
+                                                  memory_order_relaxed));
+  return true;
+}
+
 void pml_smelt_request_complete(pml_smelt_request *request) {
   /* relaxed: of this life it is told with the request */
   unsigned phase = atomic_load_explicit(&request->phase, memory_order_relaxed);
@@ -123,23 +141,17 @@ void pml_smelt_request_complete(pml_smelt_request *request) {
   /* release: the status, and the data. Open MPI's own exchange only acquires on some processors. */
   atomic_thread_fence(memory_order_release);
   (void)ompi_request_complete(&request->super, true);
-  /* relaxed: the exchange decides */
-  phase = atomic_load_explicit(&request->phase, memory_order_relaxed);
-  /* acquire, release: the other one of the two has done with it */
-  do {
-    if (phase / kLife != life) return;
-  } while (!atomic_compare_exchange_weak_explicit(&request->phase, &phase, phase | kDone, memory_order_acq_rel,
-                                                  memory_order_relaxed));
-  if (phase & kFreed) pml_smelt_request_recycle(request);
+  if (mark(request, life, kDone, &phase) && (phase & kFreed)) pml_smelt_request_recycle(request);
 }
 
 int pml_smelt_request_free(ompi_request_t **freed) {
   pml_smelt_request *request = (pml_smelt_request *)*freed;
   *freed = MPI_REQUEST_NULL;
   OMPI_REQUEST_FINI(&request->super); /* the program cannot name it any more */
-  /* acquire, release: as above */
-  if (atomic_fetch_or_explicit(&request->phase, kFreed, memory_order_acq_rel) & kDone)
-    pml_smelt_request_recycle(request);
+  /* relaxed: it is the program's, which is within one life of it */
+  const unsigned life = atomic_load_explicit(&request->phase, memory_order_relaxed) / kLife;
+  unsigned before;
+  if (mark(request, life, kFreed, &before) && (before & kDone)) pml_smelt_request_recycle(request);
   return OMPI_SUCCESS;
 }
 

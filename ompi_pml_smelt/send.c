@@ -30,6 +30,18 @@ static int begin(const pml_smelt_communicator *served, smelt_transfer *transfer,
                              mode == MCA_PML_BASE_SEND_SYNCHRONOUS);
 }
 
+/* A short one that goes at once needs nothing kept for it. */
+static bool send_now(const pml_smelt_communicator *served, int to, int tag, const void *buffer, size_t count,
+                     struct ompi_datatype_t *type, mca_pml_base_send_mode_t mode) {
+  const size_t bytes = type->super.size * count;
+  if (mode == MCA_PML_BASE_SEND_SYNCHRONOUS || bytes > pml_smelt_packet_bytes || !pml_smelt_in_one_piece(type, count) ||
+      !smelt_endpoint_send_now(pml_smelt_endpoint, served->members[to], served->context, tag,
+                               pml_smelt_begin_of(buffer, type), bytes))
+    return false;
+  count_send(served->members[to], bytes);
+  return true;
+}
+
 /* It is done: everything kept for it is given back. */
 static void finish(pml_smelt_request *send) {
   pml_smelt_convert_end(send);
@@ -99,6 +111,7 @@ int pml_smelt_isend(const void *buffer, size_t count, struct ompi_datatype_t *ty
   if (!served) return pml_smelt_lower.pml_isend(buffer, count, type, to, tag, mode, comm, request);
   *request = &ompi_request_empty; /* for one that is done: all that is said of a send is whether it was cancelled */
   if (mode == MCA_PML_BASE_SEND_BUFFERED) return send_buffered(buffer, count, type, to, tag, comm, served);
+  if (send_now(served, to, tag, buffer, count, type, mode)) return OMPI_SUCCESS;
   pml_smelt_request *send = pml_smelt_request_new(PML_SMELT_SEND, comm, served, false);
   if (!send) return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
   pml_smelt_request_activate(send);
@@ -120,6 +133,7 @@ int pml_smelt_send(const void *buffer, size_t count, struct ompi_datatype_t *typ
   pml_smelt_communicator *served = pml_smelt_served(comm);
   if (!served) return pml_smelt_lower.pml_send(buffer, count, type, to, tag, mode, comm);
   if (mode == MCA_PML_BASE_SEND_BUFFERED) return send_buffered(buffer, count, type, to, tag, comm, served);
+  if (send_now(served, to, tag, buffer, count, type, mode)) return OMPI_SUCCESS;
   if (!pml_smelt_in_one_piece(type, count)) {
     ompi_request_t *request;
     const int error = pml_smelt_isend(buffer, count, type, to, tag, mode, comm, &request);

@@ -3,10 +3,10 @@
  * share.
  *
  * Batches of the one and of the other take turns. A figure is CALL-BYTES. After each broadcast and reduction the ranks
- * meet by hand in both, so the time is that of the rank which is through last. Calls of up to 1 KiB are skewed: each
- * rank stays away for a time of its own first, and only the time after the longer stay counts (guarded/timing.h).
- * Messages are half of a round trip, and are not skewed. By hand long data go through a ring of slots, which both copy
- * at the same time. bench/limit runs this.
+ * meet by hand in both, so the time is that of the rank which is through last. A halo is two messages each way. Calls
+ * of up to 1 KiB are skewed: each rank stays away for a time of its own first, and only the time after the longer stay
+ * counts (guarded/timing.h). Messages are half of a round trip, and are not skewed. By hand long data go through a ring
+ * of slots, which both copy at the same time. bench/limit runs this.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -163,17 +163,39 @@ static void message_hand(size_t bytes, int i) {
   check(theirs, bytes, i, "message by hand");
 }
 
+/* Both neighbours are the other rank: two messages there, two back, at the same time. */
+static void halo_mpi(size_t bytes, int i) {
+  const int count = (int)(bytes / sizeof *mine);
+  double* const second = theirs + count;
+  MPI_Request requests[4];
+  stamp(mine, bytes, i + me);
+  for (int k = 0; k < 2; k++)
+    MPI_Irecv(k ? second : theirs, count, MPI_DOUBLE, 1 - me, k, MPI_COMM_WORLD, requests + k);
+  for (int k = 0; k < 2; k++) MPI_Isend(mine, count, MPI_DOUBLE, 1 - me, k, MPI_COMM_WORLD, requests + 2 + k);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+  check(theirs, bytes, i + 1 - me, "halo");
+  check(second, bytes, i + 1 - me, "halo");
+}
+static void halo_hand(size_t bytes, int i) {
+  double* const second = theirs + bytes / sizeof *theirs;
+  stamp(mine, bytes, i + me);
+  put(mine, bytes);
+  put(mine, bytes);
+  get(theirs, NULL, bytes);
+  get(second, NULL, bytes);
+  check(theirs, bytes, i + 1 - me, "halo by hand");
+  check(second, bytes, i + 1 - me, "halo by hand");
+}
+
 static const struct call {
   const char* name;
   void (*mpi)(size_t bytes, int i);
   void (*hand)(size_t bytes, int i);
   bool is_skewed;
   double share; /* of the time */
-} calls[] = {{"barrier", barrier_mpi, barrier_hand, true, 1},
-             {"bcast", bcast_mpi, bcast_hand, true, 1},
-             {"reduce", reduce_mpi, reduce_hand, true, 1},
-             {"allreduce", allreduce_mpi, allreduce_hand, true, 1},
-             {"message", message_mpi, message_hand, false, 0.5}};
+} calls[] = {{"barrier", barrier_mpi, barrier_hand, true, 1},    {"bcast", bcast_mpi, bcast_hand, true, 1},
+             {"reduce", reduce_mpi, reduce_hand, true, 1},       {"allreduce", allreduce_mpi, allreduce_hand, true, 1},
+             {"message", message_mpi, message_hand, false, 0.5}, {"halo", halo_mpi, halo_hand, true, 1}};
 
 static double batch(const struct call* call, size_t bytes, int count, bool by_hand) {
   const bool is_skewed = call->is_skewed && bytes <= 1024;
@@ -221,9 +243,9 @@ int main(int argc, char** argv) {
   MPI_Win_allocate_shared(me == 0 ? sizeof *shared + 4096 : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
   MPI_Win_shared_query(window, 0, &size, &unit, &base);
   shared = (struct shared*)(((uintptr_t)base + 4095) & ~(uintptr_t)4095);
-  mine = aligned_alloc(4096, kMostBytes), theirs = aligned_alloc(4096, kMostBytes);
+  mine = aligned_alloc(4096, kMostBytes), theirs = aligned_alloc(4096, 2 * kMostBytes);
   if (!mine || !theirs) expect(0, 1, "memory");
-  memset(mine, 0, kMostBytes), memset(theirs, 0, kMostBytes);
+  memset(mine, 0, kMostBytes), memset(theirs, 0, 2 * kMostBytes);
   find_ticks_per_ns();
   MPI_Bcast(&ticks_per_ns, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD); /* the stays are the same in both */
   stays = draw_stays(kMostCalls, 2, MOST_AWAY_NS);

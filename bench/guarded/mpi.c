@@ -76,6 +76,17 @@ static void message(int length, int i) {
   expect_stamp(theirs, length, i, "message");
 }
 
+/* Both neighbours are the other rank. */
+static void halo(int length, int i) {
+  MPI_Request requests[4];
+  stamp(mine, length, i + me);
+  for (int k = 0; k < 2; k++)
+    MPI_Irecv(theirs + k * length, length, MPI_DOUBLE, 1 - me, k, MPI_COMM_WORLD, requests + k);
+  for (int k = 0; k < 2; k++) MPI_Isend(mine, length, MPI_DOUBLE, 1 - me, k, MPI_COMM_WORLD, requests + 2 + k);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+  for (int k = 0; k < 2; k++) expect_stamp(theirs + k * length, length, i + 1 - me, "halo");
+}
+
 static const struct figure {
   const char* name;
   void (*call)(int length, int i);
@@ -92,7 +103,9 @@ static const struct figure {
                {"reduce-64K", reduce, kLarge, 20, 0},
                {"communicator", communicator, kSmall, 10, 0},
                {"message-8", message, kSmall, 1000, 0},
-               {"message-64K", message, kLarge, 20, 0}};
+               {"message-64K", message, kLarge, 20, 0},
+               {"halo-8", halo, kSmall, 1000, 0},
+               {"halo-2K", halo, 256, 500, 0}};
 
 static double batch(const struct figure* figure, const uint32_t* stays) {
   MPI_Barrier(MPI_COMM_WORLD);

@@ -90,6 +90,18 @@ static double single(int count) {
   return (double)(end - start);
 }
 
+static double copyprivate(int count) {
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(2)
+  for (int i = 0; i < count; i++) {
+    long value = -1;
+#pragma omp single copyprivate(value)
+    value = i;
+    expect(value, i, "copyprivate");
+  }
+  return (double)(ticks() - start);
+}
+
 static double reduction(int count) {
   long sum = 0;
   const uint64_t start = ticks();
@@ -151,11 +163,17 @@ static double tasks(int count) {
   return (double)(end - start);
 }
 
-static const Figure figures[] = {{"barrier", barrier, 2000},   {"barrier-skewed", barrier_skewed, 1000},
-                                 {"parallel", parallel, 1000}, {"parallel-skewed", parallel_skewed, 500},
-                                 {"single", single, 1500},     {"reduction", reduction, 1000},
-                                 {"dynamic", dynamic, 200},    {"nested", nested, 2000},
-                                 {"tasks", tasks, 20},         {0}};
+static const Figure figures[] = {{"barrier", barrier, 2000},
+                                 {"barrier-skewed", barrier_skewed, 1000},
+                                 {"parallel", parallel, 1000},
+                                 {"parallel-skewed", parallel_skewed, 500},
+                                 {"single", single, 1500},
+                                 {"copyprivate", copyprivate, 1000},
+                                 {"reduction", reduction, 1000},
+                                 {"dynamic", dynamic, 200},
+                                 {"nested", nested, 2000},
+                                 {"tasks", tasks, 20},
+                                 {0}};
 
 static int measure(const char* name) {
   expect(team(), 2, "threads of a team");

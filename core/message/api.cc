@@ -141,6 +141,12 @@ int smelt_endpoint_send(smelt_endpoint* endpoint, smelt_transfer* send, unsigned
   return error ? error : done;
 }
 
+int smelt_endpoint_send_now(smelt_endpoint* endpoint, unsigned to, unsigned context, int tag, const void* data,
+                            uint64_t bytes) {
+  return to <= UINT16_MAX && context <= UINT16_MAX &&
+         endpoint->endpoint->send_now(static_cast<uint16_t>(to), static_cast<uint16_t>(context), tag, data, bytes);
+}
+
 int smelt_endpoint_receive(smelt_endpoint* endpoint, smelt_transfer* receive, int source, unsigned context, int tag,
                            int any_tag, void* buffer, uint64_t room) {
   if (context > UINT16_MAX) return -EINVAL;
@@ -160,8 +166,11 @@ int smelt_endpoint_receive_held(smelt_endpoint* endpoint, smelt_transfer* receiv
 void smelt_endpoint_set(smelt_endpoint* endpoint, int reads, int crowded, void (*host)(void*), void* argument) {
   limit(endpoint->endpoint, crowded != 0);
   endpoint->endpoint->set_single_copy(reads != 0);
+  endpoint->endpoint->set_crowded(crowded != 0);
   endpoint->endpoint->set_host(host, argument);
 }
+
+void smelt_endpoint_one_thread(smelt_endpoint* endpoint) { endpoint->endpoint->set_alone(true); }
 
 int smelt_endpoint_carry(smelt_endpoint* endpoint, const smelt_endpoint_carrier* carrier) {
   if (!endpoint || !carrier) return -EINVAL;

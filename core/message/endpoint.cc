@@ -35,7 +35,10 @@ void count(std::atomic<uint64_t>& counter) {
 uint64_t Shape::area_bytes() const { return pages(Endpoint::Area::end(*this)); }
 uint64_t Shape::bytes() const { return members * area_bytes(); }
 
-Endpoint::Area Endpoint::area(uint16_t member) const { return Area(memory_ + member * shape_.area_bytes(), shape_); }
+Endpoint::Area Endpoint::area(uint16_t member) const { return Area(memory_ + member * area_bytes_, shape_); }
+Member& Endpoint::member(uint16_t number) const {
+  return *reinterpret_cast<Member*>(memory_ + number * area_bytes_);  // as an area begins
+}
 
 int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint) {
   if (me >= shape.members || shape.cells < 2 || (shape.cells & (shape.cells - 1)) || shape.packet_bytes % 64 ||
@@ -55,6 +58,7 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
   }
   made->memory_ = static_cast<char*>(memory);
   made->shape_ = shape;
+  made->area_bytes_ = shape.area_bytes();
   made->me_ = me;
   made->members_ = shape.members;
   // Half of a sender's packets lie with messages that nobody has asked for, at most.
@@ -66,6 +70,7 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
   const Area own = made->area(me);
   own.member->process = made->process_;
   own.member->started = os::process_start(made->process_);
+  own.member->cpu.store(0, std::memory_order_relaxed);
   own.inbox.write_empty();
   made->reader_.inbox = own.inbox;
   for (uint16_t to = 0; to < shape.members; ++to) made->queues_[to].inbox = made->area(to).inbox;
@@ -104,6 +109,13 @@ void Endpoint::set_limits(uint64_t eager, uint64_t single_copy) {
 
 void Endpoint::set_single_copy(bool allowed) { single_copy_.store(allowed, std::memory_order_relaxed); }
 
+void Endpoint::set_alone(bool alone) {
+  alone_ = alone;
+  table_.set_alone(alone);
+  pool_.set_alone(alone);
+  pieces_.set_alone(alone);
+}
+
 void Endpoint::set_host(void (*progress)(void*), void* argument) {
   host_ = progress;
   host_argument_ = argument;
@@ -137,7 +149,7 @@ void* Endpoint::new_chunk() {
 }
 
 Message* Endpoint::new_message() {
-  lock(messages_lock_);
+  lock(messages_lock_, alone_);
   if (!messages_) {
     if (auto* first = static_cast<Message*>(new_chunk())) {
       for (uint64_t i = 0; i < (kChunkBytes - 64) / sizeof(Message); ++i) {
@@ -154,7 +166,7 @@ Message* Endpoint::new_message() {
 }
 
 void Endpoint::free_message(Message* message) {
-  lock(messages_lock_);
+  lock(messages_lock_, alone_);
   message->behind = messages_;
   messages_ = message;
   unlock(messages_lock_, 0);
@@ -163,7 +175,7 @@ void Endpoint::free_message(Message* message) {
 // Room for so many bytes: of the next power of two, so that many short messages take little more than they need.
 void* Endpoint::new_parcel(uint64_t bytes) {
   const int size = parcel_size(bytes);
-  lock(messages_lock_);
+  lock(messages_lock_, alone_);
   Parcel*& free = parcels_[size];
   if (!free) {
     if (auto* first = static_cast<char*>(new_chunk())) {
@@ -184,7 +196,7 @@ void* Endpoint::new_parcel(uint64_t bytes) {
 void Endpoint::free_parcel(void* memory, uint64_t bytes) {
   auto* parcel = static_cast<Parcel*>(memory);
   Parcel*& free = parcels_[parcel_size(bytes)];
-  lock(messages_lock_);
+  lock(messages_lock_, alone_);
   parcel->next = free;
   free = parcel;
   unlock(messages_lock_, 0);
@@ -223,7 +235,7 @@ void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
   const bool is_near = message->sender < shape_.members;
   if ((kind == Kind::kEager || kind == Kind::kKept) && is_near) count(eager_);
   // relaxed: a share, and no more. Before anybody can find it: the finder gives the packet back.
-  if (kind == Kind::kEager) held_[message->sender].fetch_add(1, std::memory_order_relaxed);
+  if (kind == Kind::kEager) add(held_[message->sender], 1);
   if (!met) met = table_.arrive(&message->node);
   if (!met) return left_unexpected();
   auto* receive = reinterpret_cast<Request*>(met);
@@ -248,21 +260,23 @@ void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
 bool Endpoint::drain(bool patiently) {
   uintptr_t rest;
   if (patiently)
-    lock(draining_);
-  else if (!try_lock(draining_, &rest))
+    lock(draining_, alone_);
+  else if (!try_lock(draining_, &rest, alone_))
     return false;
   Message *first = nullptr, *last = nullptr;
   bool any = false, at_end = false;
   const uint32_t most = patiently ? shape_.cells : kBatch;
   for (uint32_t i = 0; i <= most; ++i) {
-    int32_t sender, claimed_by;
-    const InboxCell* cell = reader_.peek(&sender, &claimed_by);
-    at_end = (!cell && claimed_by < 0) || i == most;
-    if (at_end) break;
+    at_end = i == most;
+    int32_t sender;
+    const InboxCell* cell = at_end ? nullptr : reader_.peek(&sender);
     if (!cell) {
       // Only a waiter that has waited for long asks whether somebody has died (look_for_dead), and that is soon enough.
-      // relaxed: a hint
-      if (!gone_[claimed_by].load(std::memory_order_relaxed)) break;
+      // relaxed, both: hints
+      if (at_end || (!patiently && !somebody_gone_.load(std::memory_order_relaxed))) break;
+      const int32_t claimed_by = reader_.claimed_by();
+      at_end = claimed_by < 0;
+      if (at_end || !gone_[claimed_by].load(std::memory_order_relaxed)) break;
       reader_.pass_dead(claimed_by);
       continue;
     }
@@ -280,7 +294,12 @@ bool Endpoint::drain(bool patiently) {
       take_piece(header, from);
     } else {
       if (!spare_ && !(spare_ = new_message())) break;  // it stays where it is
-      const char* const bytes = cell->payload + sizeof header;
+      const char* bytes = cell->payload + sizeof header;
+      if (header.kind == Kind::kShort) {
+        bytes = cell->payload + kShortHeaderBytes;
+        header.kind = Kind::kInline;
+        header.address = header.answer = 0;
+      }
       const auto make = [&] {
         spare_->header = header;
         spare_->sender = from;
@@ -337,7 +356,7 @@ void Endpoint::note(Queue* queue) {
   const bool was_waiting = queue->anything.load(std::memory_order_relaxed) != 0;
   queue->sends_wait.store(queue->first != nullptr, std::memory_order_relaxed);
   queue->anything.store(is_waiting, std::memory_order_relaxed);
-  if (is_waiting != was_waiting) queues_waiting_.fetch_add(is_waiting ? 1 : ~0u, std::memory_order_relaxed);
+  if (is_waiting != was_waiting) add(queues_waiting_, is_waiting ? 1 : ~0u);
 }
 
 // Sends what found no room before. A send leaves its queue when it has been announced, not before: otherwise one that
@@ -350,7 +369,7 @@ bool Endpoint::launch() {
     Queue& queue = queues_[to];
     uintptr_t rest;
     // relaxed: a hint
-    if (queue.anything.load(std::memory_order_relaxed) == 0 || !try_lock(queue.lock, &rest)) continue;
+    if (queue.anything.load(std::memory_order_relaxed) == 0 || !try_lock(queue.lock, &rest, alone_)) continue;
     Request *completed = nullptr, *last_completed = nullptr;
     while (Message* message = queue.first_reply) {
       if (!put(to, message->header)) break;

@@ -27,6 +27,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/object.h"
 #include "message/inbox.h"
@@ -58,6 +59,7 @@ struct Shape {
 struct alignas(kLineBytes) Member {
   int32_t process;
   uint64_t started;
+  std::atomic<uint32_t> cpu;  // + 1: where it last waited in vain; 0: nowhere yet
 };
 
 // A message as probe() tells of it.
@@ -140,6 +142,10 @@ class Endpoint : public Object {
   // single copy if they have at least `single_copy`.
   void set_limits(uint64_t eager, uint64_t single_copy);
   void set_single_copy(bool allowed);  // as open() says
+  // One thread at a time calls, and the caller sees to the order (lock_bit.h). Before the first message.
+  void set_alone(bool alone);
+  // Are there more members than CPUs for them? (At first not.)
+  void set_crowded(bool crowded) { crowded_ = crowded; }
   // A waiter calls this now and then, with no lock: other communication of the program. Before the first message.
   void set_host(void (*progress)(void* argument), void* argument);
   // Members on other machines, from the number of this machine's on. Before the first message to or from them, and
@@ -152,6 +158,9 @@ class Endpoint : public Object {
   // `synchronous`: it is not before the message has met its receive.
   int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
            bool synchronous = false, bool* done = nullptr);
+  // A message of at most eager_bytes() to a member of this machine, which needs no request: at once, or not at all
+  // (false).
+  bool send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes);
   // source < 0: of anybody. any_tag: of any tag of 0 and more; `tag` is then 0.
   int receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
               uint64_t capacity, bool* done = nullptr);
@@ -215,7 +224,9 @@ class Endpoint : public Object {
   bool put(uint16_t to, const Header& header);
   static void describe(Request* receive, const Header& header, uint16_t sender);
   static void end(Request* request);
-  static void finish(Request* request, bool by_owner = false);
+  void finish(Request* request, bool by_owner = false);
+  template <typename T>
+  void add(std::atomic<T>& counter, std::type_identity_t<T> by) const;
   void* new_chunk();
   Message* new_message();
   void free_message(Message* message);
@@ -228,13 +239,18 @@ class Endpoint : public Object {
   void abandon(Request* request);
   void abandon_send(Request* send);
   void wait_on(Waiter* waiter, Request* const* requests, uint32_t count);
-  void poll_for(Waiter* waiter, Request* const* requests, uint32_t count);
+  template <typename Over>
+  void poll_until(const Over& is_over, Request* const* requests, uint32_t count);
+  Member& member(uint16_t number) const;
+  bool should_make_room();
   void hand_over();
   uint32_t rounds() const;
 
   char* memory_ = nullptr;
   Shape shape_{};
+  uint64_t area_bytes_ = 0;
   uint16_t me_ = 0;
+  bool alone_ = false, crowded_ = false;
   uint32_t members_ = 0;  // with those on other machines
   Far* far_ = nullptr;
   uint32_t share_ = 0;  // of a sender's packets that we hold at most
@@ -265,6 +281,7 @@ class Endpoint : public Object {
   alignas(64) std::atomic<uintptr_t> polling_{0};
   alignas(64) std::atomic<uintptr_t> sleepers_lock_{0};
   Waiter* sleepers_ = nullptr;
+  std::atomic<uint32_t> threads_{0};  // that have waited here for long
 };
 
 }  // namespace smelt::message

@@ -1,6 +1,7 @@
 // The words that endpoints write into each other's memory, and the queues inside one.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 
 #include "message/endpoint.h"
@@ -8,6 +9,7 @@
 namespace smelt::message {
 
 enum class Kind : uint32_t {
+  kShort,  // inline, without an answer: the data begin where `address` would be
   kInline,
   kEager,
   kLong,    // announced: the data are with the sender
@@ -28,6 +30,7 @@ struct Header {
   uint64_t answer;   // kFinish, kGo: the send; kinds that begin a message: the same, if it waits for one of them, or 0
 };
 static_assert(sizeof(Header) == kHeaderBytes);
+inline constexpr uint32_t kShortHeaderBytes = offsetof(Header, address);
 inline int32_t tag_of(const Header& header) { return static_cast<int32_t>(static_cast<uint32_t>(header.key)); }
 
 // A message that has come, for as long as nobody has received it; then what is to be said to its sender.
@@ -83,9 +86,30 @@ struct Waiter {
 };
 void signal(Waiter* waiter);
 
+// A count of several threads.
+template <typename T>
+inline void Endpoint::add(std::atomic<T>& counter, std::type_identity_t<T> by) const {
+  // relaxed, all: nothing else is read on the strength of it
+  if (alone_)
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+  else
+    counter.fetch_add(by, std::memory_order_relaxed);
+}
+
+// Within the call of its owner, whom nobody knows to wait for it.
+inline void Endpoint::end(Request* request) {
+  // release: for the thread to which it may be handed over
+  request->state.store(Request::kComplete, std::memory_order_release);
+}
+
 // Nobody else has it any more but its waiter. `by_owner`: the owner itself ends it, and need not be told.
 inline void Endpoint::finish(Request* request, bool by_owner) {
   void (*const completed)(Request*) = by_owner ? nullptr : request->completed;
+  if (alone_) {  // so nobody waits by name
+    end(request);
+    if (completed) completed(request);
+    return;
+  }
   // acq_rel: the buffer and the request's words; the waiter
   const uintptr_t waiter = request->state.exchange(Request::kComplete, std::memory_order_acq_rel);
   if (completed) completed(request);
@@ -125,7 +149,7 @@ inline void place(Request* receive, uint64_t at, const void* from, uint64_t byte
 }
 
 // One member's part of the shared memory:
-//   member | inbox's tail | stacks of packets and pieces | links of both | cells | packets | pieces
+//   member | inbox's front | stacks of packets and pieces | inbox's claims | links of both | cells | packets | pieces
 struct Endpoint::Area {
   Member* member;
   Inbox inbox;
@@ -133,10 +157,13 @@ struct Endpoint::Area {
   char *packets, *pieces;
 
   static uint64_t stacks_at() { return sizeof(Member) + sizeof(InboxFront); }
-  static uint64_t links_at() { return stacks_at() + 2 * sizeof(PacketStack); }
+  static uint64_t claims_at() { return stacks_at() + 2 * sizeof(PacketStack); }
+  static uint64_t links_at(const Shape& shape) {
+    return claims_at() + (shape.cells * sizeof(uint64_t) + kLineBytes - 1) / kLineBytes * kLineBytes;
+  }
   static uint64_t cells_at(const Shape& shape) {
-    return (links_at() + (uint64_t{shape.packets} + shape.pieces) * sizeof(uint32_t) + kCellBytes - 1) / kCellBytes *
-           kCellBytes;
+    return (links_at(shape) + (uint64_t{shape.packets} + shape.pieces) * sizeof(uint32_t) + kCellBytes - 1) /
+           kCellBytes * kCellBytes;
   }
   static uint64_t packets_at(const Shape& shape) { return cells_at(shape) + uint64_t{shape.cells} * kCellBytes; }
   static uint64_t pieces_at(const Shape& shape) {
@@ -148,9 +175,10 @@ struct Endpoint::Area {
     member = reinterpret_cast<Member*>(at);
     inbox.front = reinterpret_cast<InboxFront*>(at + sizeof(Member));
     auto* stacks = reinterpret_cast<PacketStack*>(at + stacks_at());
-    auto* links = reinterpret_cast<uint32_t*>(at + links_at());
+    auto* links = reinterpret_cast<uint32_t*>(at + links_at(shape));
     returns = {stacks, links};
     piece_returns = {stacks + 1, links + shape.packets};
+    inbox.claims = reinterpret_cast<std::atomic<uint64_t>*>(at + claims_at());
     inbox.cells = reinterpret_cast<InboxCell*>(at + cells_at(shape));
     inbox.size = shape.cells;
     packets = at + packets_at(shape);

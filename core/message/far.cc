@@ -242,7 +242,7 @@ bool Endpoint::Far::launch_send(FarPeer* peer, Request* send, Request* own, bool
     if (own_done) *own_done = true;
     end(send);
   } else if (is_eager) {
-    finish(send);
+    of->finish(send);
   }
   if (!handed_over) fail(peer);
   return true;
@@ -313,7 +313,7 @@ bool Endpoint::Far::retire(FarPeer* peer) {
       end_if_not_carried(peer, send);
     } else if (result > 0 && (send->arrived += bytes) == send->wanted) {
       free_slot_named(send->slot);
-      finish(send);
+      of->finish(send);
     }
   }
   if (failed) fail(peer);
@@ -333,9 +333,9 @@ void Endpoint::Far::fail(FarPeer* peer) {
   if (was_gone) return;
   // relaxed: a hint. They do not die twice.
   of->somebody_gone_.store(true, std::memory_order_relaxed);
-  const auto end_it = [](Request* request) {
+  const auto end_it = [this](Request* request) {
     request->error = -EPIPE;
-    finish(request);
+    of->finish(request);
   };
   peer->first_granted = nullptr;
   while (send) {
@@ -375,7 +375,7 @@ void Endpoint::Far::end_if_not_carried(FarPeer* peer, Request* request) {
     if (in->receive == request) in->receive = nullptr;
   free_slot_named(request->slot);
   request->error = -EPIPE;
-  finish(request);
+  of->finish(request);
 }
 
 // Bytes that were to come from a peer that is gone.

@@ -107,7 +107,7 @@ Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader&
       receive->error = header.length > receive->capacity ? -EMSGSIZE : 0;
       receive->peer = sender, receive->tag = header.tag, receive->length = header.length;
       place(receive, 0, data, std::min(header.length, receive->capacity));
-      finish(receive);
+      of->finish(receive);
       return Taken::kYes;
     }
     if (header.length <= kInlineBytes) {
@@ -122,7 +122,7 @@ Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader&
     } else {  // the machine has no memory, and its holders cannot give it back
       unlock(of->draining_, 0);
       receive->error = -ENOMEM;
-      finish(receive);
+      of->finish(receive);
       return Taken::kYes;
     }
   }
@@ -132,7 +132,7 @@ Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader&
   unlock(of->draining_, 0);
   if (!first) return Taken::kYes;
   Request* const receive = first->receive;
-  if (of->deliver_long(receive, first)) finish(receive);
+  if (of->deliver_long(receive, first)) of->finish(receive);
   return Taken::kYes;
 }
 
@@ -144,7 +144,7 @@ Endpoint::Far::Taken Endpoint::Far::take_answer(FarPeer* peer, const FarHeader& 
   if (!send || send->stage.load(std::memory_order_relaxed) != Request::kAnnounced) return Taken::kNever;
   if (header.kind == FarKind::kFinish) {
     free_slot_named(header.send);
-    finish(send);
+    of->finish(send);
     return Taken::kYes;
   }
   if (header.length == 0 || header.length > send->length || header.part == 0) return Taken::kNever;
@@ -197,7 +197,7 @@ bool Endpoint::Far::take_bytes(FarPeer* peer) {
     of->free_parcel(in, in->taken);
     if (receive->arrived != receive->wanted) continue;
     free_slot_named(receive->slot);
-    finish(receive);
+    of->finish(receive);
   }
   return any;
 }

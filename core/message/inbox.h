@@ -1,21 +1,24 @@
 // All others put their messages for one participant here: a bounded ring of cells in shared memory, many senders, one
 // reader at a time.
 //
-// After Vyukov's bounded queue: each cell has a word that says whose turn it is, so a sender and the reader meet in the
-// cell alone. There senders claim a position by moving the tail; a sender that dies then, before the cell says
-// anything, stops the ring for ever, and nobody knows which one to blame. Processes do die here, so the cell itself is
-// claimed, in its word:
+// A message costs one transfer: the reader polls the cell that comes next, and its sender stores into that line and
+// does nothing else there (transport/line.h). So whatever senders settle among themselves lies elsewhere:
 //
-//   word of a cell:  position | sender | state         tail:  a hint, the first position that may be free
+//   claims   a word for each cell: the position that it was claimed for last, and by whom. Eight in a line, which stays
+//            with a single sender
+//   tail     a hint, the first position that may be free
+//   passed   the positions before it are free again. The reader's, which stores to it every quarter of a ring
+//   cell     the message, and a word: its position and its sender, stored last
 //
-//     free(p)  --- compare-and-swap: mine --->  claimed(p, me)  --- store --->  full(p, me)
-//        ^                                                                          |
-//        +--- p + size ----------------- the reader has done with it ---------------+
+// Vyukov's bounded queue claims a position by moving the tail. A sender that dies then, before the cell says anything,
+// stops the ring for ever, and nobody knows which one to blame. Processes do die here, so a position is claimed by its
+// word, with a compare-and-swap, which leaves the name; the tail is moved on by a store. That may come late, or go
+// back, and a sender that finds a position claimed goes on to the next. Positions are claimed without gaps, in order.
+// So one thread's messages are in the order of its calls, and those that it sends after it has heard from another
+// thread come behind that one's. A full ring is seen before anything is claimed. The reader goes on over a cell claimed
+// by a sender that has died; only then, and before it says that nothing is there, does it look at the claims.
 //
-// The sender that has claimed moves the tail on, by a store: it may come late, or go back, and a sender that finds a
-// cell claimed goes on to the next. Positions are claimed without gaps, in order. So one thread's messages are in the
-// order of its calls, and those that it sends after it has heard from another thread come behind that one's. A full
-// ring is seen before anything is claimed. The reader goes on over a cell claimed by a sender that has died.
+// Before, the claim lay in the cell, whose line its sender so touched three times: a look, an exchange, the message.
 #pragma once
 
 #include <atomic>
@@ -25,16 +28,14 @@
 
 namespace smelt {
 
-// The word of a cell.
+// A word of a claim, and of a cell. 0: nobody's yet.
 namespace inbox {
-inline constexpr int kPositionShift = 18, kSenderShift = 2;
-enum State : uint64_t { kFree = 0, kClaimed = 1, kFull = 2, kStates = 3 };
-
-inline constexpr uint64_t word_of(uint64_t position, uint64_t sender, State state) {
-  return position << kPositionShift | sender << kSenderShift | state;
+inline constexpr int kPositionShift = 16;
+inline constexpr uint64_t word_of(uint64_t position, uint16_t sender) {
+  return (position + 1) << kPositionShift | sender;
 }
-inline uint64_t position_of(uint64_t word) { return word >> kPositionShift; }
-inline int32_t sender_of(uint64_t word) { return static_cast<uint16_t>(word >> kSenderShift); }
+inline uint64_t end_of(uint64_t word) { return word >> kPositionShift; }  // the position behind
+inline int32_t sender_of(uint64_t word) { return static_cast<uint16_t>(word); }
 }  // namespace inbox
 
 // Twice the bytes that are put into one (endpoint.h): in cells of 256 bytes a message of 8 took 152 ns in place of 141,
@@ -49,18 +50,20 @@ static_assert(sizeof(InboxCell) == kCellBytes);
 
 struct InboxFront {
   alignas(kLineBytes) std::atomic<uint64_t> tail;
+  alignas(kLineBytes) std::atomic<uint64_t> passed;
 };
 
 // The shared part, wherever it is mapped.
 struct Inbox {
   InboxFront* front = nullptr;
-  InboxCell* cells = nullptr;
-  uint32_t size = 0;  // a power of two
+  std::atomic<uint64_t>* claims = nullptr;  // [size]
+  InboxCell* cells = nullptr;               // [size]
+  uint32_t size = 0;                        // a power of two
 
   void write_empty() const;  // before anybody else looks
 
   // A cell to write into, and its position; nullptr: the ring is full. Then publish() it, soon: everybody's messages
-  // behind it wait. `sender`: below 2^16.
+  // behind it wait.
   InboxCell* claim(uint16_t sender, uint64_t* position) const;
   void publish(InboxCell* cell, uint64_t position, uint16_t sender) const;
 };
@@ -70,57 +73,58 @@ struct InboxReader {
   Inbox inbox;
   uint64_t head = 0;
 
-  // The next message and its sender. nullptr: there is none yet; `*claimed_by` is the member that is writing it, or
-  // negative.
-  const InboxCell* peek(int32_t* sender, int32_t* claimed_by) const;
+  // The next message and its sender. nullptr: there is none yet.
+  const InboxCell* peek(int32_t* sender) const;
+  // The member that is writing it; negative: nobody.
+  int32_t claimed_by() const;
   void pass();  // its cell is free again
-  // `claimed_by` has died: its cell is passed over, unless it was finished before. (It cannot be writing any more.)
-  void pass_dead(int32_t claimed_by);
+  // `sender` has died: the cell that it has claimed is passed over, unless it was finished before. (It cannot be
+  // writing any more.)
+  void pass_dead(int32_t sender);
 };
 
 inline InboxCell* Inbox::claim(uint16_t sender, uint64_t* position) const {
   // relaxed: a hint. It is never beyond the first position that is free.
   for (uint64_t at = front->tail.load(std::memory_order_relaxed);;) {
-    InboxCell& cell = cells[at & (size - 1)];
-    const uint64_t free = inbox::word_of(at, 0, inbox::kFree);
+    std::atomic<uint64_t>& claimed = claims[at & (size - 1)];
     // relaxed: the exchange decides
-    uint64_t seen = cell.word.load(std::memory_order_relaxed);
-    // acquire: the reader has read the bytes that we overwrite
-    if (seen == free && cell.word.compare_exchange_strong(seen, inbox::word_of(at, sender, inbox::kClaimed),
-                                                          std::memory_order_acquire, std::memory_order_relaxed)) {
-      // relaxed: others step over claimed cells themselves, should this come late, or never
-      front->tail.store(at + 1, std::memory_order_relaxed);
-      *position = at;
-      return &cell;
+    uint64_t seen = claimed.load(std::memory_order_relaxed);
+    if (inbox::end_of(seen) > at) {  // another's, and so are all before it
+      at = inbox::end_of(seen);
+      continue;
     }
-    const uint64_t there = inbox::position_of(seen);
-    if (there < at) return nullptr;
-    // Another's, or used and passed already: then so is all that lies a ring before the position there now.
-    at = there == at ? at + 1 : there - size + 1;
+    // acquire: the reader has read the bytes that we overwrite
+    if (at >= front->passed.load(std::memory_order_acquire) + size) return nullptr;
+    // relaxed, both: it says no more than that
+    if (!claimed.compare_exchange_strong(seen, inbox::word_of(at, sender), std::memory_order_relaxed,
+                                         std::memory_order_relaxed))
+      continue;
+    // relaxed: others step over claimed positions themselves, should this come late, or never
+    front->tail.store(at + 1, std::memory_order_relaxed);
+    *position = at;
+    return &cells[at & (size - 1)];
   }
 }
 
 inline void Inbox::publish(InboxCell* cell, uint64_t position, uint16_t sender) const {
   // release: the payload
-  cell->word.store(inbox::word_of(position, sender, inbox::kFull), std::memory_order_release);
+  cell->word.store(inbox::word_of(position, sender), std::memory_order_release);
 }
 
-inline const InboxCell* InboxReader::peek(int32_t* sender, int32_t* claimed_by) const {
+inline const InboxCell* InboxReader::peek(int32_t* sender) const {
   const InboxCell& cell = inbox.cells[head & (inbox.size - 1)];
   // acquire: the payload
   const uint64_t word = cell.word.load(std::memory_order_acquire);
-  const uint64_t state = word & inbox::kStates;
-  *claimed_by = state == inbox::kClaimed ? inbox::sender_of(word) : -1;
-  if (state != inbox::kFull) return nullptr;
+  if (inbox::end_of(word) != head + 1) return nullptr;
   *sender = inbox::sender_of(word);
   return &cell;
 }
 
 inline void InboxReader::pass() {
-  // release: the payload has been read
-  inbox.cells[head & (inbox.size - 1)].word.store(inbox::word_of(head + inbox.size, 0, inbox::kFree),
-                                                  std::memory_order_release);
   ++head;
+  const uint32_t quarter = inbox.size < 4 ? 1 : inbox.size / 4;
+  // release: the payloads have been read
+  if ((head & (quarter - 1)) == 0) inbox.front->passed.store(head, std::memory_order_release);
 }
 
 }  // namespace smelt

@@ -68,7 +68,7 @@ MatchNode* MatchTable::arrive(MatchMessage* message, bool waits) {
 // Splits the next bucket in turn, unless somebody is at it.
 void MatchTable::grow() {
   uintptr_t rest;
-  if (!try_lock(growing_, &rest)) return;
+  if (!try_lock(growing_, &rest, alone_)) return;
   // relaxed: only the holder of `growing_` changes it
   const uint64_t buckets = buckets_.load(std::memory_order_relaxed), whole = floor_power(buckets);
   bool there_is_room = true;
@@ -82,7 +82,7 @@ void MatchTable::grow() {
   }
   if (there_is_room) {
     MatchBucket& old = bucket(buckets - whole);
-    const uintptr_t overflow = lock(old.word);
+    const uintptr_t overflow = lock(old.word, alone_);
     MatchBucket& fresh = bucket(buckets);  // nobody knows of it yet
     HeldBucket stays{&old, 0}, goes{&fresh, 0};
     by_key.split(&old, overflow, &stays, &goes,

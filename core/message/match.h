@@ -109,7 +109,8 @@ class MatchTable {
  public:
   // `first_buckets`: a power of two. 0 or -ENOMEM.
   int create(uint32_t first_buckets = 1024);
-  void destroy();  // nobody uses it any more; its nodes are left to their owners
+  void destroy();                                 // nobody uses it any more; its nodes are left to their owners
+  void set_alone(bool alone) { alone_ = alone; }  // lock_bit.h
 
   // A receive, with key and mask, asks for its message: it gets the one that came first of those that fit, or nullptr:
   // it waits.
@@ -160,6 +161,7 @@ class MatchTable {
   void note_wildcard(MatchShard* shard, int wildcard);
   void take_first(MatchMessage* message);
 
+  bool alone_ = false;
   std::atomic<uint64_t> buckets_{0};
   std::atomic<uintptr_t> growing_{0};
   uint64_t first_ = 0;

@@ -161,7 +161,7 @@ inline MatchTable::Held MatchTable::hold(uint64_t key) {
     // acquire: the segment of the newest bucket
     const uint64_t buckets = buckets_.load(std::memory_order_acquire), index = index_of(hash, buckets);
     MatchBucket& there = bucket(index);
-    const uintptr_t overflow = lock(there.word);
+    const uintptr_t overflow = lock(there.word, alone_);
     // relaxed: had the bucket been split, we have the lock from the splitter, and the number with it
     const uint64_t now = buckets_.load(std::memory_order_relaxed);
     if (now == buckets || index_of(hash, now) == index) return {{&there, overflow}};

@@ -136,7 +136,7 @@ void MatchTable::begin_index(MatchShard* ours, int wildcard) {
 MatchMessage* MatchTable::take_messages(uint16_t context) {
   MatchShard& ours = shard(uint64_t{context} << 48);
   MatchMessage* chain = nullptr;
-  lock(ours.lock);
+  lock(ours.lock, alone_);
   const auto goes = [&](uintptr_t last) {
     return last != 0 && (last & kKind) == kMessage && node_of(last)->key >> 48 == context;
   };
@@ -173,7 +173,7 @@ void MatchTable::take_first(MatchMessage* message) {
 
 MatchMessage* MatchTable::post_ordered(MatchNode* receive) {
   MatchShard& ours = shard(receive->key);
-  lock(ours.lock);
+  lock(ours.lock, alone_);
   receive->number = ++ours.clock;
   MatchMessage* met = nullptr;
   if (receive->mask != kExact) {
@@ -201,7 +201,7 @@ MatchMessage* MatchTable::post_ordered(MatchNode* receive) {
 
 MatchNode* MatchTable::arrive_ordered(MatchMessage* message, bool waits) {
   MatchShard& ours = shard(message->key);
-  lock(ours.lock);
+  lock(ours.lock, alone_);
   MatchNode* oldest = nullptr;  // of the wildcards
   for (int i = 0; i < kWildcards; ++i) {
     const IndexOf index(&ours, i);
@@ -231,7 +231,7 @@ MatchNode* MatchTable::arrive_ordered(MatchMessage* message, bool waits) {
 bool MatchTable::cancel(MatchNode* receive) {
   if (receive->mask != kExact) {
     MatchShard& ours = shard(receive->key);
-    lock(ours.lock);
+    lock(ours.lock, alone_);
     const bool found = IndexOf(&ours, wildcard_of(receive->mask)).cancel(receive);
     unlock(ours.lock, 0);
     return found;
@@ -253,7 +253,7 @@ bool MatchTable::probe(uint64_t key, uint64_t mask, void (*look)(const MatchNode
   }
   MatchShard& ours = shard(key);
   const int wildcard = wildcard_of(mask);
-  lock(ours.lock);
+  lock(ours.lock, alone_);
   note_wildcard(&ours, wildcard);
   const MatchNode* message = IndexOf(&ours, wildcard).first(key, kMessage);
   if (message) look(message, argument);

@@ -42,7 +42,7 @@ void PacketPool::write_full(const PacketReturns& returns, uint32_t packets, std:
 
 bool PacketPool::pop(PacketList* list, uint32_t* packet) {
   uintptr_t rest;
-  if (!try_lock(list->lock, &rest)) return false;
+  if (!try_lock(list->lock, &rest, alone_)) return false;
   uint32_t first = list->first;
   const bool looks = !first || returned_first_;
   // relaxed: a hint
@@ -77,7 +77,7 @@ uint32_t PacketPool::take() {
 void PacketPool::give_back(uint32_t packet) {
   PacketList& list = lists_[own_list()];
   uintptr_t rest;
-  if (!try_lock(list.lock, &rest)) return returns_.give_back(packet);
+  if (!try_lock(list.lock, &rest, alone_)) return returns_.give_back(packet);
   returns_.next[packet] = list.first;
   list.first = packet + 1;
   unlock(list.lock, 0);

@@ -53,6 +53,8 @@ class PacketPool {
   void write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders,
                   bool returned_first = false);
 
+  void set_alone(bool alone) { alone_ = alone; }  // lock_bit.h
+
   uint32_t take();  // kNoPacket: none, just now
   void give_back(uint32_t packet);
 
@@ -66,7 +68,7 @@ class PacketPool {
 
   PacketReturns returns_;
   uint32_t packets_ = 0;
-  bool returned_first_ = false;
+  bool returned_first_ = false, alone_ = false;
   std::atomic<uint16_t>* holders_ = nullptr;  // member + 1; 0: nobody
   PacketList lists_[kLists];
 };

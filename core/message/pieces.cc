@@ -38,7 +38,7 @@ uint64_t Endpoint::part_of(uint64_t length) const {
 
 // The data do not come by themselves: the sender is told where they belong.
 void Endpoint::ask_for_pieces(Request* receive, Message* message, uint64_t bytes) {
-  in_pieces_.fetch_add(1, std::memory_order_relaxed);
+  add(in_pieces_, 1);
   receive->moved = 0;
   receive->wanted = bytes;
   Header& header = message->header;
@@ -57,7 +57,7 @@ void Endpoint::grant(const Header& header, uint16_t to) {
   send->wanted = header.length;
   send->other = header.address;
   Queue& queue = queues_[to];
-  lock(queue.lock);
+  lock(queue.lock, alone_);
   // relaxed: under the lock
   send->stage.store(Request::kInPieces, std::memory_order_relaxed);
   push_back(&queue.first_granted, &queue.last_granted, send);

@@ -40,12 +40,6 @@ void Endpoint::describe(Request* receive, const Header& header, uint16_t sender)
   receive->length = header.length;
 }
 
-// Within the call of its owner, whom nobody knows to wait for it.
-void Endpoint::end(Request* request) {
-  // release: for the thread to which it may be handed over
-  request->state.store(Request::kComplete, std::memory_order_release);
-}
-
 // --- sending ---
 
 // A cell without a message. False: there is no room.
@@ -76,18 +70,45 @@ Endpoint::Announced Endpoint::announce(Request* request) {
   auto* const header = new (cell->payload) Header;
   header->key = match_key(request->context, me_, request->tag);
   header->length = request->length;
-  header->kind = is_inline ? Kind::kInline : is_eager ? Kind::kEager : Kind::kLong;
+  const bool answered = request->synchronous || (!is_inline && !is_eager);
+  header->kind = is_eager ? Kind::kEager : !is_inline ? Kind::kLong : answered ? Kind::kInline : Kind::kShort;
   header->which = is_eager ? request->packet : 0;
   header->address = header->kind == Kind::kLong ? reinterpret_cast<uint64_t>(request->data) : 0;
-  const bool answered = request->synchronous || header->kind == Kind::kLong;
   header->answer = answered ? self : 0;
-  if (is_inline) fetch(request, 0, cell->payload + sizeof *header, request->length);
+  const uint32_t at = header->kind == Kind::kShort ? kShortHeaderBytes : sizeof *header;
+  if (is_inline) fetch(request, 0, cell->payload + at, request->length);
   if (is_eager) pool_.hand_to(request->packet, request->peer);
   request->packet = kNoPacket;
   // relaxed: the thread with the answer has it from the receiver, which has it from the cell
   request->stage.store(answered ? Request::kAnnounced : Request::kEnded, std::memory_order_relaxed);
   inbox.publish(cell, position, me_);
   return answered ? Announced::kUnderWay : Announced::kComplete;
+}
+
+bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes) {
+  if (to >= shape_.members || bytes > eager_bytes_) return false;
+  const Queue& queue = queues_[to];
+  // relaxed: this thread sees all that it has queued or heard of
+  if (queue.sends_wait.load(std::memory_order_relaxed) != 0) return false;
+  const bool is_inline = bytes <= kInlineBytes;
+  uint32_t packet = 0;
+  if (!is_inline) {
+    packet = pool_.take();
+    if (packet == kNoPacket) return false;
+    std::memcpy(area(me_).packets + uint64_t{packet} * shape_.packet_bytes, data, bytes);
+  }
+  uint64_t position = 0;
+  InboxCell* cell = queue.inbox.claim(me_, &position);
+  if (!cell) {
+    if (!is_inline) pool_.give_back(packet);
+    return false;
+  }
+  if (!is_inline) pool_.hand_to(packet, to);
+  new (cell->payload)
+      Header{match_key(context, me_, tag), bytes, is_inline ? Kind::kShort : Kind::kEager, packet, 0, 0};
+  if (is_inline && bytes != 0) copy(cell->payload + kShortHeaderBytes, data, bytes);
+  queue.inbox.publish(cell, position, me_);
+  return true;
 }
 
 int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
@@ -112,11 +133,11 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
   if (done) *done = how == Announced::kComplete;
   if (how == Announced::kComplete) end(request);
   if (how != Announced::kNoRoom) return 0;
-  lock(queue.lock);
+  lock(queue.lock, alone_);
   push_back(&queue.first, &queue.last, request);
   note(&queue);
   unlock(queue.lock, 0);
-  deferred_.fetch_add(1, std::memory_order_relaxed);
+  add(deferred_, 1);
   return 0;
 }
 
@@ -128,7 +149,7 @@ void Endpoint::reply(Message* message) {
     return;
   }
   Queue& queue = queues_[to];
-  lock(queue.lock);
+  lock(queue.lock, alone_);
   push_back(&queue.first_reply, &queue.last_reply, message);
   note(&queue);
   unlock(queue.lock, 0);
@@ -164,7 +185,7 @@ int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_
 
 // With a message that had come before it. True: it is complete.
 bool Endpoint::met(Request* receive, Message* message) {
-  asked_for_.fetch_add(1, std::memory_order_relaxed);
+  add(asked_for_, 1);
   if (receive->holds) {
     receive->held = message;
     describe(receive, message->header, message->sender);
@@ -217,7 +238,7 @@ void Endpoint::forget(uint16_t context) {
   // Most have nothing of anybody's. Under the lock all that has come has been counted; where somebody has it, perhaps
   // we ourselves further up, we look.
   uintptr_t rest;
-  const bool is_alone = try_lock(draining_, &rest);
+  const bool is_alone = try_lock(draining_, &rest, alone_);
   // relaxed, both: all that has come was counted under the lock, and is not received any more
   const uint64_t asked_for = asked_for_.load(std::memory_order_relaxed);
   const bool any = !is_alone || unexpected_.load(std::memory_order_relaxed) != asked_for;
@@ -227,7 +248,7 @@ void Endpoint::forget(uint16_t context) {
   for (MatchMessage *node = table_.take_messages(context), *after; node; node = after) {
     after = node->after;
     auto* message = reinterpret_cast<Message*>(node);
-    asked_for_.fetch_add(1, std::memory_order_relaxed);
+    add(asked_for_, 1);
     message->header.answer = 0;
     if (message->header.kind != Kind::kLong) deliver(&nobody, message);
     free_message(message);
@@ -247,7 +268,7 @@ bool Endpoint::deliver(Request* receive, Message* message) {
     place(receive, 0, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, bytes);
     theirs.returns.give_back(header.which);
     // relaxed: see take_in()
-    held_[message->sender].fetch_sub(1, std::memory_order_relaxed);
+    add(held_[message->sender], ~0u);
   } else {
     void* kept = reinterpret_cast<void*>(header.address);
     place(receive, 0, kept, bytes);
@@ -271,7 +292,7 @@ bool Endpoint::deliver_long(Request* receive, Message* message) {
     return false;
   }
   if (refused) receive->error = -EPIPE;
-  single_copies_.fetch_add(1, std::memory_order_relaxed);
+  add(single_copies_, 1);
   header.kind = Kind::kFinish;
   reply(message);
   return true;

@@ -4,7 +4,8 @@
 // nothing to do would keep the CPU from the one for which something has come (Dang, Snir and Gropp, EuroMPI 2016,
 // section 4; MPICH and Open MPI spend most of their time so). Hence
 //
-//   1. a waiter makes progress itself for a little while: mostly that is enough;
+//   1. a waiter makes progress itself for a little while: mostly that is enough. Where one thread at a time calls
+//      (Endpoint::set_alone) it goes on so, as there is nobody else;
 //   2. then one polls, for all;
 //   3. the others spin a little on a word of their own, and sleep on it. The completer of the last request that a
 //      thread waits for wakes it, and nobody else;
@@ -28,6 +29,11 @@
 // the poller be kept where it is, everybody gets on, if slowly. Of all threads together one asks the kernel, now and
 // then.
 //
+// The poller does not sleep. It gives its CPU away only to those for whom it may be waiting, as everywhere in the house
+// (policy/wait.h, group/wait.cc): in a crowd; beside another member on the same CPU; and where more threads have waited
+// here than there are CPUs for the process. To strangers the kernel gives their share, and a yield would give them the
+// slice that is ours.
+//
 // The poller also calls the host's progress, and the host may come back and wait for something else. It is the poller
 // still, so it polls there as well, and does not sleep until somebody calls it.
 #include <algorithm>
@@ -39,13 +45,15 @@
 #include "message/endpoint_internal.h"
 #include "message/far.h"
 #include "message/lock_bit.h"
+#include "policy/wait.h"
 
 namespace smelt::message {
 
 namespace {
 
 constexpr uint32_t kRounds = 100;          // of progress, before anybody is told that we wait
-constexpr uint32_t kPolls = 100;           // rounds in vain before others get the poller's CPU
+constexpr uint32_t kPolls = 100;           // rounds in vain before others may get the poller's CPU
+constexpr uint32_t kAround = 64;           // rounds from then on between two looks at who they are
 constexpr uint32_t kHost = 16;             // rounds between two calls of the host's progress
 constexpr uint32_t kLook = 1024;           // rounds between two looks at the clock
 constexpr uint32_t kSpin = 64;             // looks at our word before we sleep
@@ -61,14 +69,32 @@ bool is_done(const Waiter& waiter) {
   return waiter.word.load(std::memory_order_acquire) == Waiter::kDone;
 }
 
+// The endpoint that this thread is counted among the waiters of.
+thread_local const Endpoint* counted_by = nullptr;
+
 // The cost of a look at other machines, in looks at this one's inbox.
 constexpr uint32_t kFarRounds = 100;
 
-uint32_t complete_of(const Endpoint& endpoint, Request* const* requests, uint32_t count) {
-  uint32_t complete = 0;
-  for (uint32_t i = 0; i < count; ++i) complete += endpoint.test(requests[i]);
-  return complete;
-}
+// How many are complete? The first ones are not looked at again.
+class Tally {
+ public:
+  Tally(const Endpoint& endpoint, Request* const* requests, uint32_t count)
+      : endpoint_(endpoint), requests_(requests), count_(count) {}
+  bool reaches(uint32_t needed) {
+    while (first_ < count_ && endpoint_.test(requests_[first_])) ++first_;
+    complete_ = first_;
+    if (needed == count_) return first_ == count_;
+    for (uint32_t i = first_; i < count_; ++i) complete_ += endpoint_.test(requests_[i]);
+    return complete_ >= needed;
+  }
+  uint32_t complete() const { return complete_; }  // when it was last asked
+
+ private:
+  const Endpoint& endpoint_;
+  Request* const* requests_;
+  const uint32_t count_;
+  uint32_t first_ = 0, complete_ = 0;
+};
 
 }  // namespace
 
@@ -86,10 +112,14 @@ int Endpoint::wait(Request* request) {
 
 uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t needed) {
   needed = std::min(needed, count);
+  Tally tally(*this, requests, count);
   for (uint32_t round = 0; round < (count <= kFew ? kRounds : 1); round += rounds()) {
-    const uint32_t complete = complete_of(*this, requests, count);
-    if (complete >= needed) return complete;
+    if (tally.reaches(needed)) return tally.complete();
     if (!progress()) cpu_pause();
+  }
+  if (alone_) {
+    poll_until([&] { return tally.reaches(needed); }, requests, count);
+    return tally.complete();
   }
   Waiter waiter;
   // relaxed: the exchanges below carry it to the completers
@@ -122,11 +152,16 @@ uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t n
 
 // Until the waiter is told that it is over.
 void Endpoint::wait_on(Waiter* waiter, Request* const* requests, uint32_t count) {
-  if (with_host_of == this) return poll_for(waiter, requests, count);
+  const auto is_over = [&] { return is_done(*waiter); };
+  if (counted_by != this) {
+    counted_by = this;
+    threads_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (with_host_of == this) return poll_until(is_over, requests, count);
   for (;;) {
     uintptr_t rest;
     if (try_lock(polling_, &rest)) {  // 2.
-      poll_for(waiter, requests, count);
+      poll_until(is_over, requests, count);
       unlock(polling_, 0);
       return hand_over();
     }
@@ -179,12 +214,26 @@ void Endpoint::wait_on(Waiter* waiter, Request* const* requests, uint32_t count)
   }
 }
 
-void Endpoint::poll_for(Waiter* waiter, Request* const* requests, uint32_t count) {
+bool Endpoint::should_make_room() {
+  const uint32_t here = os::current_cpu() + 1;
+  std::atomic<uint32_t>& mine = member(me_).cpu;
+  // relaxed, all: hints. Stored on change only: the line is read by others.
+  if (mine.load(std::memory_order_relaxed) != here) mine.store(here, std::memory_order_relaxed);
+  bool is_shared = crowded_;
+  for (uint16_t i = 0; i < shape_.members && !is_shared; ++i)
+    is_shared = i != me_ && member(i).cpu.load(std::memory_order_relaxed) == here && !is_gone(i);
+  const uint32_t threads = threads_.load(std::memory_order_relaxed);
+  return is_shared || (threads > 1 && threads > usable_cpus());
+}
+
+template <typename Over>
+void Endpoint::poll_until(const Over& is_over, Request* const* requests, uint32_t count) {
   uint32_t idle = 0;
   int64_t asked = 0;
+  bool makes_room = false;
   // relaxed: a hint. They do not die twice.
   if (somebody_gone_.load(std::memory_order_relaxed)) look_for_dead(requests, count);
-  for (uint32_t round = 1; !is_done(*waiter); ++round) {
+  for (uint32_t round = 1; !is_over(); ++round) {
     idle = progress() || (far_ && idle >= kPolls && far_->progress(true, false)) ? 0 : idle + rounds();
     if (host_ && round % kHost == 0) {
       const Endpoint* const outside = with_host_of;
@@ -192,12 +241,13 @@ void Endpoint::poll_for(Waiter* waiter, Request* const* requests, uint32_t count
       host_(host_argument_);
       with_host_of = outside;
     }
-    if (idle >= kPolls)
+    if (idle >= kPolls && makes_room)
       os::yield_cpu();
     else
       cpu_pause();
     // Others' messages may keep us busy for as long as they like: the dead are asked for all the same.
-    if (idle < kPolls && round % kLook != 0) continue;
+    if (round % (idle < kPolls ? kLook : makes_room ? 1 : kAround) != 0) continue;
+    if (idle >= kPolls) makes_room = should_make_room();
     const int64_t now = os::now_ns();
     if (asked == 0) asked = now;
     if (now - asked <= kPatience) continue;
@@ -265,7 +315,7 @@ void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
   // Takes back the packets that they had. Again and again: others may just have been about to give them more.
   for (uint16_t i = 0; i < shape_.members; ++i) {
     if (!is_gone(i)) continue;
-    lock(queues_[i].lock);  // no piece is on its way there
+    lock(queues_[i].lock, alone_);  // no piece is on its way there
     pool_.reclaim(i);
     pieces_.reclaim(i);
     unlock(queues_[i].lock, 0);
@@ -294,7 +344,7 @@ void Endpoint::abandon(Request* request) {
     finish(request);
     return;
   }
-  lock(draining_);
+  lock(draining_, alone_);
   if (!test(request)) {
     request->error = -EPIPE;
     finish(request);
@@ -307,8 +357,8 @@ void Endpoint::abandon(Request* request) {
 void Endpoint::abandon_send(Request* send) {
   if (!drain(true)) return;
   Queue& queue = queues_[send->peer];
-  lock(draining_);
-  lock(queue.lock);
+  lock(draining_, alone_);
+  lock(queue.lock, alone_);
   // relaxed: under the locks
   const auto stage = send->stage.load(std::memory_order_relaxed);
   const bool is_ours = !test(send) && stage != Request::kEnded;

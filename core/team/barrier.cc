@@ -163,6 +163,34 @@ bool Barrier::arrive_and_wait_crowd(uint32_t, uint64_t epoch, const std::atomic<
   return wait_briefly(release_.epoch, epoch, policy_, stop) || wait_slowly(release_, epoch, stop, policy_);
 }
 
+bool Barrier::settle(uint64_t epoch, bool told) {
+  // acquire, here and below: as the exchange
+  uint64_t seen = told_.settled.load(std::memory_order_acquire);
+  do {
+    if (seen / 2 == epoch) return (seen & 1) != 0;
+    // acq_rel: what a hearer knew of the stop word, the teller must; and other hearers
+  } while (!told_.settled.compare_exchange_weak(seen, 2 * epoch + told, std::memory_order_acq_rel,
+                                                std::memory_order_acquire));
+  return told;
+}
+
+bool Barrier::tell(uint32_t me, uint64_t epoch, void* word) {
+  if (!settle(epoch, true)) return false;
+  told_.word.store(word, std::memory_order_relaxed);  // posted next
+  post({told_.epoch, bell_of_teller(me)}, epoch, policy_.order);
+  return true;
+}
+
+bool Barrier::hear(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>& stop, void** word) {
+  const Flag flag{told_.epoch, bell_of_teller(1 - me)};
+  if (!wait_briefly(told_.epoch, epoch, policy_, &stop) && !wait_long(flag, me, epoch, &stop)) {
+    if (!settle(epoch, false)) return false;
+    if (!wait_briefly(told_.epoch, epoch, policy_)) wait_long(flag, me, epoch, nullptr);  // it is about to come
+  }
+  *word = told_.word.load(std::memory_order_relaxed);  // acquired with the epoch
+  return true;
+}
+
 bool Barrier::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
   publish_cpu(me, os::current_cpu());
   return wait_slowly(flag, epoch, stop, policy_);
@@ -189,6 +217,7 @@ void Barrier::wake_all() {
   wake(pair_.bell[0].bell);
   wake(pair_.bell[1].bell);
   wake(release_.bell);
+  wake(told_.bell);
   for (uint32_t i = 0; i < line_count_; ++i) wake(lines_[i].bell);
 }
 

@@ -44,6 +44,13 @@ class Barrier {
     return arrive_and_wait_many(me, epoch, stop);
   }
 
+  // A word of one participant's to all others, as the first half of a construct whose second half is the arrival at
+  // `epoch`: the teller waits for nobody, and a hearer for the teller alone. Each epoch has one teller at most. Where
+  // *stop == epoch is seen first, all participants turn back or none: once a hear() has said false, it is false for all
+  // hearers that come later or still wait, and tell() is, too. Then what the hearers knew of *stop the teller knows.
+  bool tell(uint32_t me, uint64_t epoch, void* word);
+  bool hear(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>& stop, void** word);
+
   // Wakes all sleepers so that they look at their stop word again.
   void wake_all();
 
@@ -60,6 +67,12 @@ class Barrier {
     struct {
       alignas(64) Bell bell;
     } bell[2];
+  };
+  struct Told {
+    alignas(kLineBytes) Epoch epoch;
+    std::atomic<uint64_t> settled;  // twice the epoch that has been decided; + 1: told, else turned back
+    std::atomic<void*> word;
+    alignas(64) Bell bell;
   };
   struct Action {
     StepKind kind;
@@ -81,6 +94,10 @@ class Barrier {
   void publish_cpu(uint32_t me, uint32_t cpu);
   bool arrive_and_wait_many(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
   bool arrive_and_wait_crowd(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
+  // True: the epoch's word is told; by whichever of the two came first.
+  bool settle(uint64_t epoch, bool told);
+  // Where hearers sleep: of two on the teller's bell, which also says where it runs.
+  Bell& bell_of_teller(uint32_t teller) { return kind_ == Kind::kPair ? pair_.bell[teller].bell : told_.bell; }
 
   // Read-only after creation.
   Kind kind_;
@@ -93,6 +110,7 @@ class Barrier {
   // Crowd: (epoch << 16) | arrivals in that epoch. An abandoned episode needs no reset: the next epoch starts afresh.
   alignas(kLineBytes) std::atomic<uint64_t> arrivals_;
   Line release_;
+  Told told_;
 };
 
 }  // namespace smelt

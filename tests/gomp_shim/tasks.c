@@ -2,6 +2,7 @@
 // at every barrier all tasks made before it must have run. With marking disabled (the negative control) this fails.
 //   tasks [ROUNDS [THREADS]]    ROUNDS of each; or only in regions of so many threads
 #include <omp.h>
+#include <sched.h>
 
 #include "check.h"
 
@@ -97,6 +98,28 @@ static void stress(int threads, int rounds, unsigned seed) {
   CHECK(done == made);  // those made after the last barrier ran at the end of the region
 }
 
+// While others wait for the block of a copyprivate they run its tasks, and those that they have made before.
+static void wait_in_copyprivate(int rounds) {
+#pragma omp parallel num_threads(2)
+  for (int r = 0; r < rounds; ++r) {
+    int copied = 0, late = 0;
+    if (r % 3 == omp_get_thread_num()) {
+#pragma omp task shared(late)
+      __atomic_store_n(&late, 1, __ATOMIC_RELEASE);
+    }
+#pragma omp single copyprivate(copied)
+    {
+      int run = 0;
+#pragma omp task shared(run)
+      __atomic_store_n(&run, 1, __ATOMIC_RELEASE);
+      while (!__atomic_load_n(&run, __ATOMIC_ACQUIRE)) sched_yield();
+      copied = r + 1;
+    }
+    CHECK(copied == r + 1);
+    CHECK(__atomic_load_n(&late, __ATOMIC_ACQUIRE) == (r % 3 == omp_get_thread_num()));
+  }
+}
+
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 3000;
   omp_set_dynamic(0);
@@ -128,6 +151,7 @@ int main(int argc, char** argv) {
 #pragma omp barrier
     }
   }
+  wait_in_copyprivate(300);
   CHECK(done == made);
   puts("ok");
   return 0;

@@ -77,6 +77,11 @@ struct smelt_transfer {
 SMELT_API void smelt_endpoint_set(smelt_endpoint *endpoint, int reads, int crowded, void (*host)(void *argument),
                                   void *argument);
 
+/* One thread at a time calls from now on, and the host sees to the order, as an MPI program must up to
+ * MPI_THREAD_SERIALIZED. Then no lock is needed, and so no exchange that would wait until a message just sent has
+ * reached its receiver. Before the first message. */
+SMELT_API void smelt_endpoint_one_thread(smelt_endpoint *endpoint);
+
 /* What carries messages to processes of other machines: functions of smelt/rail.h, from where the host has opened them,
  * and rails that are connected to peers 0 .. peers-1, and used by nobody else. */
 typedef struct smelt_endpoint_carrier {
@@ -99,6 +104,10 @@ SMELT_API int smelt_endpoint_carry(smelt_endpoint *endpoint, const smelt_endpoin
  * tags below 0 are never met by a receive of any tag. `data` must stay as it is until the send is done. */
 SMELT_API int smelt_endpoint_send(smelt_endpoint *endpoint, smelt_transfer *send, unsigned to, unsigned context,
                                   int tag, const void *data, uint64_t bytes, int synchronous);
+/* The same of a short message whose data lie in one piece, without a transfer, for a member of this machine. 1: it is
+ * done; 0: it is too long, or there is no room just now, and nothing has begun. */
+SMELT_API int smelt_endpoint_send_now(smelt_endpoint *endpoint, unsigned to, unsigned context, int tag,
+                                      const void *data, uint64_t bytes);
 /* `source` below 0: from anybody. `any_tag`: of any tag from 0 on. 1: it is done; 0: it waits for
  * its message; -EINVAL. */
 SMELT_API int smelt_endpoint_receive(smelt_endpoint *endpoint, smelt_transfer *receive, int source, unsigned context,

@@ -25,46 +25,50 @@ Finalist finalist(bool tree, const Racer& tight, const Racer& skewed = {}) {
 
 using Places = std::vector<uint32_t>;
 
-TEST(Contenders, AreTheBestTreeAndWhoIsFasterByMoreThanTheSpread) {
-  const auto of = [](const std::vector<Finalist>& all) { return contenders(all); };
-  const Finalist tree = finalist(true, figures(3.2, 0.1)), worse = finalist(true, figures(4, 0.1));
-  EXPECT_EQ(of({finalist(false, figures(3.0, 0.1)), worse, tree}), (Places{2})) << "within the spread";
-  EXPECT_EQ(of({tree, finalist(false, figures(2.5, 0.1)), finalist(false, figures(2.0, 0.1)),
-                finalist(false, figures(5, 0.1))}),
-            (Places{2, 1, 0}));
-  EXPECT_EQ(of({finalist(true, figures(3.0, 0.5)), finalist(true, figures(3.1, 0.5))}), (Places{0}));
-  EXPECT_EQ(of({finalist(false, figures(3.0, 0.5)), finalist(false, figures(2.0, 0.5))}), (Places{1})) << "no tree";
-  EXPECT_EQ(of({finalist(false, figures(3.0, 0.1)), finalist(true, figures(0, 0, 0))}), (Places{0}))
-      << "a tree that ran no lap has no time";
-  EXPECT_EQ(of({finalist(false, figures(0, 0, 0))}), Places{});
+TEST(Contenders, AreTheFastestWhenSkewedAndWhoIsNotSlowerByMoreThanTheSpread) {
+  const auto of = [](const std::vector<Racer>& skewed) {
+    std::vector<Finalist> all;
+    for (const Racer& racer : skewed) all.push_back(finalist(false, {}, racer));
+    return contenders(all);
+  };
+  EXPECT_EQ(of({figures(3.2, 0.1), figures(4, 0.1), figures(3.0, 0.1)}), (Places{2, 0}));
+  EXPECT_EQ(of({figures(3.0, 0.1), figures(3.6, 0.1), figures(3.6, 0.4)}), (Places{0, 2})) << "by its own spread";
+  EXPECT_EQ(of({figures(3.0, 0.1), figures(0, 0, 0)}), (Places{0})) << "who ran no lap has no time";
+  EXPECT_EQ(of({figures(0, 0, 0)}), Places{});
 }
 
 TEST(Contenders, AreInTheRacesOrder) {
   // Dropped after the first round, whatever its few laps have as their median.
-  const Finalist dropped = finalist(false, figures(1.0, 0.1, 8, 1)), last = finalist(false, figures(2.0, 0.1, 56, 3));
-  const Finalist tree = finalist(true, figures(3.0, 0.1, 24, 2));
-  EXPECT_EQ(contenders({dropped, tree, last}), (Places{2, 1}));
-  EXPECT_EQ(contenders({finalist(true, figures(1.0, 0.1, 8, 1)), tree, last}), (Places{2, 1}));
+  const Finalist dropped = finalist(false, {}, figures(1.9, 0.1, 8, 1)),
+                 last = finalist(true, {}, figures(2.0, 0.1, 56, 3));
+  EXPECT_EQ(contenders({dropped, last}), (Places{1, 0}));
 }
 
-TEST(ChooseWinner, MustNotBeSlowerThanTheTreeWhenSkewed) {
+TEST(ChooseWinner, IsTheFastestWhenSkewed) {
   const Finalist tree = finalist(true, figures(3, 0.1), figures(4, 0.1));
-  const auto fast = [](double skewed) { return finalist(false, figures(2, 0.1), figures(skewed, 0.1)); };
-  EXPECT_EQ(choose_winner({fast(3.0), tree}), 0u);
-  EXPECT_EQ(choose_winner({fast(4.3), tree}), 0u) << "slower, but not by more than the two spreads";
-  EXPECT_EQ(choose_winner({fast(4.5), tree}), 1u);
-  EXPECT_EQ(choose_winner({fast(4.5), tree, finalist(false, figures(2.4, 0.1), figures(4, 0.1))}), 2u)
-      << "the second fastest holds both";
-  EXPECT_EQ(choose_winner({finalist(false, figures(2.9, 0.1), figures(1, 0.1)), tree}), 1u)
-      << "who gains nothing in the tight loop does not win by the skewed one";
+  const auto other = [](double skewed, double tight) {
+    return finalist(false, figures(tight, 0.1), figures(skewed, 0.1));
+  };
+  EXPECT_EQ(choose_winner({other(3.0, 9.0), tree}), 0u) << "whatever it takes in the tight loop";
+  EXPECT_EQ(choose_winner({other(4.5, 1.0), tree}), 1u) << "whatever it gains in the tight loop";
 }
 
-TEST(ChooseWinner, WhoRanNoSkewedLapDoesNotWinAgainstTheTree) {
-  const Finalist fast = finalist(false, figures(2, 0.1), figures(3, 0.1)), unproved = finalist(false, figures(2, 0.1));
-  EXPECT_EQ(choose_winner({unproved, finalist(true, figures(3, 0.1), figures(4, 0.1))}), 1u);
-  EXPECT_EQ(choose_winner({fast, finalist(true, figures(3, 0.1))}), 1u);
+TEST(ChooseWinner, OfThoseThatAreEvenIsTheFastestInTheTightLoop) {
+  const auto one = [](bool tree, double tight) { return finalist(tree, figures(tight, 0.1), figures(4, 0.1)); };
+  EXPECT_EQ(choose_winner({one(false, 2.5), one(false, 2.0), one(true, 3)}), 1u);
+  EXPECT_EQ(choose_winner({one(false, 2.9), one(true, 3.2), one(true, 3)}), 2u) << "a tree, within the spread";
+  EXPECT_EQ(choose_winner({one(false, 3), one(false, 2.9)}), 1u) << "no tree";
+}
+
+TEST(ChooseWinner, WhoRanNoTightLapDoesNotWinAgainstWhoDid) {
+  const Finalist unproved = finalist(false, {}, figures(3.9, 0.1)),
+                 tree = finalist(true, figures(3, 0.1), figures(4, 0.1));
+  EXPECT_EQ(choose_winner({unproved, tree}), 1u);
   EXPECT_EQ(choose_winner({unproved}), 0u) << "alone";
-  EXPECT_EQ(choose_winner({finalist(false, figures(0, 0, 0))}), 0u);
+  EXPECT_EQ(choose_winner({finalist(false, {}, figures(4, 0.1)), unproved}), 1u) << "nobody did";
+  EXPECT_EQ(choose_winner({finalist(false, figures(3, 0.1)), finalist(false, figures(2, 0.1))}), 1u)
+      << "no skewed race";
+  EXPECT_EQ(choose_winner({finalist(false, {})}), 0u);
   EXPECT_EQ(choose_winner({}), 0u);
 }
 
@@ -99,12 +103,12 @@ struct Course {
   }
 };
 
-TEST(RaceFinalists, APatternThatIsSlowWhenSkewedDoesNotWin) {
+TEST(RaceFinalists, TheSkewedRaceDecides) {
   for (const double when_skewed : {100.0, 400.0}) {
     Course course;
     course.add(true, 130, 180);
     course.add(true, 100, 150);
-    for (int k = 0; k < 5; ++k) course.add(false, 150 + 10 * k, 100);
+    for (int k = 0; k < 5; ++k) course.add(false, 150 + 10 * k, 300 + 10 * k);
     course.add(false, 60, when_skewed);
     const Decision decision = course.run(4);
     EXPECT_TRUE(decision.complete);
@@ -113,23 +117,20 @@ TEST(RaceFinalists, APatternThatIsSlowWhenSkewedDoesNotWin) {
   }
 }
 
-TEST(RaceFinalists, SkewedRunWhoCanWinByTheSameDelays) {
+TEST(RaceFinalists, WhoIsEvenRunsInTheTightLoopToo) {
   Course course;
   course.add(false, 60, 100);
-  course.add(true, 100, 150);
-  course.add(false, 150, 100);
+  course.add(true, 100, 100);
+  course.add(false, 50, 300);
   course.add(false, 70, 100);
   EXPECT_EQ(course.run(4).winner, 0u);
-  EXPECT_NEAR(course.most_ns, 400, 40);
-  EXPECT_TRUE(course.sequences[2].empty()) << "slower than the tree";
-  EXPECT_EQ(course.finalists[2].skewed.laps, 0u);
-  std::vector<uint32_t> counted(course.finalists[0].skewed.laps);
+  EXPECT_NEAR(course.most_ns, 4 * 50, 20) << "four of the fastest";
+  std::vector<uint32_t> counted(course.sequences[0].size());
   for (uint32_t k = 0; k < counted.size(); ++k) counted[k] = k + 1;
-  for (const uint32_t k : {0u, 1u, 3u}) {
-    EXPECT_EQ(course.sequences[k], counted);
-    EXPECT_NEAR(course.finalists[k].skewed.ns, course.skewed[k], 0.1 * course.skewed[k]);
-    EXPECT_NEAR(course.finalists[k].timed.ns, course.tight[k], 0.1 * course.tight[k]);
-  }
+  EXPECT_EQ(course.sequences[0], counted);
+  EXPECT_EQ(course.finalists[2].timed.laps, 0u) << "slower when skewed";
+  EXPECT_NEAR(course.finalists[0].skewed.ns, course.skewed[0], 0.1 * course.skewed[0]);
+  EXPECT_NEAR(course.finalists[0].timed.ns, course.tight[0], 0.1 * course.tight[0]);
 }
 
 TEST(RaceFinalists, DelaysHaveALimit) {
@@ -140,35 +141,35 @@ TEST(RaceFinalists, DelaysHaveALimit) {
   EXPECT_GT(course.most_ns, 0);
 }
 
-TEST(RaceFinalists, WithoutTimeEverybodyRunsALapOfEach) {
+TEST(RaceFinalists, WithoutTimeEverybodyRunsASkewedLapAndTheFastestATightOne) {
   Course course;
   course.add(false, 60, 100);
   course.add(true, 100, 150);
-  EXPECT_FALSE(course.run(4, {8, 0, true}).complete);
-  for (const Finalist& each : course.finalists) {
-    EXPECT_EQ(each.timed.laps, 1u);
-    EXPECT_EQ(each.skewed.laps, 1u);
-  }
+  const Decision decision = course.run(4, {8, 0, true});
+  EXPECT_FALSE(decision.complete);
+  for (const Finalist& each : course.finalists) EXPECT_EQ(each.skewed.laps, 1u);
+  EXPECT_EQ(course.finalists[decision.winner].timed.laps, 1u);
 }
 
-TEST(RaceFinalists, WhenTheTimeIsOverBeforeTheSkewedRaceTheTreeWins) {
+TEST(RaceFinalists, WhenTheTimeIsOverBeforeTheTightRaceTheFastestWhenSkewedWins) {
   Course course;
-  course.add(false, 60, 100);
-  course.add(true, 100, 150);
+  course.add(true, 60, 150);
+  course.add(false, 100, 100);
   RaceSettings settings{1, 60, false};
   settings.until_ns = os::now_ns() + 20'000'000;
   uint32_t laps = 0;
-  const Laps slow{[&](uint32_t k) {
-                    // The last tight lap ends too late.
+  const Laps slow{[&](uint32_t k) { return course.tight[k]; },
+                  [&](uint32_t k, double, uint32_t) {
+                    // The last skewed lap ends too late.
                     while (laps == 1 && os::now_ns() < settings.until_ns) std::this_thread::yield();
                     ++laps;
-                    return course.tight[k];
+                    return course.skewed[k];
                   },
-                  [&](uint32_t k, double, uint32_t) { return course.skewed[k]; }, [] { return 50.0; }};
+                  [] { return 50.0; }};
   const Decision decision = race_finalists(slow, settings, 4, &course.finalists);
   EXPECT_FALSE(decision.complete);
   EXPECT_EQ(decision.winner, 1u);
-  EXPECT_EQ(course.finalists[1].skewed.laps, 0u);
+  EXPECT_EQ(course.finalists[1].timed.laps, 0u);
 
   settings.until_ns = os::now_ns();
   const Decision none = race_finalists(slow, settings, 4, &course.finalists);

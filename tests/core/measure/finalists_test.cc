@@ -34,7 +34,7 @@ class Finalists : public testing::Test {
 };
 
 TEST_F(Finalists, OfABarrierForTwoAreDifferentSchedulesAndAllAreTimed) {
-  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {0, true, 8, {3, 20, false}});
+  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {0, true, 8, {3, 20, false}, 0});
   ASSERT_GE(set.finalists.size(), 2u) << "an exchange and a tree at least";
   for (size_t k = 0; k < set.finalists.size(); ++k) {
     const Finalist& finalist = set.finalists[k];

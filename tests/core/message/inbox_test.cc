@@ -17,10 +17,11 @@ namespace smelt::test {
 namespace {
 
 struct SharedInbox {
-  explicit SharedInbox(uint32_t size) : pages(sizeof(InboxFront) + 64 + size * sizeof(InboxCell)) {
-    inbox.front = static_cast<InboxFront*>(pages.get());
-    inbox.cells = reinterpret_cast<InboxCell*>(static_cast<char*>(pages.get()) + kLineBytes);
-    static_assert(sizeof(InboxFront) == kLineBytes);
+  explicit SharedInbox(uint32_t size) : pages(sizeof(InboxFront) + size * (sizeof(uint64_t) + sizeof(InboxCell)) + 64) {
+    char* const at = static_cast<char*>(pages.get());
+    inbox.front = reinterpret_cast<InboxFront*>(at);
+    inbox.cells = reinterpret_cast<InboxCell*>(at + sizeof(InboxFront));
+    inbox.claims = reinterpret_cast<std::atomic<uint64_t>*>(inbox.cells + size);
     inbox.size = size;
     inbox.write_empty();
   }
@@ -59,8 +60,8 @@ uint64_t receive_all(InboxReader& reader, uint32_t senders, uint64_t messages) {
   std::vector<uint64_t> next(senders);
   uint64_t wrong = 0;
   for (uint64_t got = 0; got < messages;) {
-    int32_t sender, claimed_by;
-    const InboxCell* cell = reader.peek(&sender, &claimed_by);
+    int32_t sender;
+    const InboxCell* cell = reader.peek(&sender);
     if (!cell) {
       std::this_thread::yield();
       continue;
@@ -94,9 +95,9 @@ TEST(Inbox, ATailThatComesLateIsSteppedOver) {
     }
     shared.inbox.front->tail.store(0, std::memory_order_relaxed);
     EXPECT_EQ(shared.inbox.claim(1, &position), nullptr) << "it is full";
-    int32_t sender, still;
+    int32_t sender;
     for (int i = 0; i < 8; ++i) {
-      ASSERT_NE(reader.peek(&sender, &still), nullptr);
+      ASSERT_NE(reader.peek(&sender), nullptr);
       reader.pass();
     }
   }
@@ -105,21 +106,21 @@ TEST(Inbox, ATailThatComesLateIsSteppedOver) {
 TEST(Inbox, AFullRingSaysSoAndLosesNothing) {
   const SharedInbox shared(4);
   InboxReader reader{shared.inbox};
-  int32_t sender, claimed_by;
+  int32_t sender;
   for (int round = 0; round < 3; ++round) {
     uint64_t position = 0;
     for (uint64_t k = 0; k < 4; ++k) {
       InboxCell* cell = shared.inbox.claim(7, &position);
       ASSERT_NE(cell, nullptr);
-      EXPECT_EQ(reader.peek(&sender, &claimed_by) == nullptr, k == 0);
-      EXPECT_EQ(claimed_by, k == 0 ? 7 : -1);
+      EXPECT_EQ(reader.peek(&sender) == nullptr, k == 0);
+      EXPECT_EQ(reader.claimed_by(), 7);
       fill(cell->payload, 7, k);
       shared.inbox.publish(cell, position, 7);
     }
     EXPECT_EQ(shared.inbox.claim(7, &position), nullptr);
     EXPECT_EQ(receive_all(reader, 8, 4), 0u);
-    EXPECT_EQ(reader.peek(&sender, &claimed_by), nullptr);
-    EXPECT_EQ(claimed_by, -1);
+    EXPECT_EQ(reader.peek(&sender), nullptr);
+    EXPECT_EQ(reader.claimed_by(), -1);
   }
 }
 
@@ -179,11 +180,11 @@ TEST(Inbox, WhoIsKilledHoldsNobodyUp) {
   for (uint64_t k = 0; k < kKills; ++k) {
     const pid_t victim = fork_victim(shared, kVictim, 50 * k);
     next[kVictim] = 0;
-    int32_t sender, claimed_by = -1;
-    while (claimed_by != kVictim) {
-      if (const InboxCell* cell = reader.peek(&sender, &claimed_by))
+    int32_t sender;
+    for (bool is_held = false; !is_held;) {
+      if (const InboxCell* cell = reader.peek(&sender))
         take(cell, sender);
-      else
+      else if (!(is_held = reader.claimed_by() == kVictim))
         std::this_thread::yield();
     }
     kill(victim, SIGKILL);
@@ -191,9 +192,9 @@ TEST(Inbox, WhoIsKilledHoldsNobodyUp) {
     // What it had finished comes; at most one cell that it had not.
     uint64_t passed = 0;
     for (const uint64_t end = reader.head + 16; reader.head < end;) {
-      if (const InboxCell* cell = reader.peek(&sender, &claimed_by)) {
+      if (const InboxCell* cell = reader.peek(&sender)) {
         take(cell, sender);
-      } else if (claimed_by == kVictim) {
+      } else if (reader.claimed_by() == kVictim) {
         reader.pass_dead(kVictim);
         ++passed;
       } else {

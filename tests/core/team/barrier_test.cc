@@ -220,6 +220,73 @@ TEST(Abandon, AllOrNobody) {
   }
 }
 
+// One tells all others before the next episode, which some mark: all are told, or all go the other way first.
+TEST(Tell, AllAreToldOrAllTurnBack) {
+  for (const char* pattern : {"best", "dissemination", "crowd"}) {
+    for (unsigned n : {2u, 3u, 5u}) {
+      SCOPED_TRACE(std::string(pattern) + " " + std::to_string(n));
+      FlatMachine machine(n, 2);
+      MappedArena arena(generation_bytes(n));
+      TeamPlan plan;
+      const bool crowd = std::string(pattern) == "crowd";
+      ASSERT_EQ(plan_team({&machine.model->profile, n, nullptr, crowd ? "best" : pattern, crowd}, arena, &plan), 0);
+      TeamBarrier made;
+      ASSERT_EQ(make_barrier(plan, WaitPolicy{1000, crowd ? 20'000 : 0}, &made), 0);
+      Barrier& barrier = *made.barrier;
+      std::atomic<uint64_t> real{0};
+      pthread_barrier_t other;
+      pthread_barrier_init(&other, nullptr, n);
+      constexpr uint64_t kRounds = 500;
+      std::vector<std::vector<char>> told(n, std::vector<char>(kRounds));
+      std::vector<uint64_t> data(kRounds);  // ordinary on purpose
+      std::atomic<unsigned> wrong{0};
+      run_threads(n, [&](unsigned me) {
+        std::minstd_rand random(me + 1);
+        uint64_t e = 1;
+        const auto mark = [&] {
+          if (random() % 8 != 0) return;
+          for (uint64_t marked = real.load(); marked < e && !real.compare_exchange_weak(marked, e);) {
+          }
+          barrier.wake_all();
+        };
+        const auto pass = [&] {
+          if (real.load() == e || !barrier.arrive_and_wait(me, e, &real)) pthread_barrier_wait(&other);
+          ++e;
+        };
+        for (uint64_t r = 0; r < kRounds; ++r) {
+          mark();
+          for (unsigned spin = random() % 500; spin > 0; --spin) cpu_pause();
+          void* word = &data[r];
+          if (me == r % n) {
+            data[r] = e;
+            told[me][r] = barrier.tell(me, e, word);
+          } else {
+            word = nullptr;
+            told[me][r] = barrier.hear(me, e, real, &word);
+          }
+          if (!told[me][r]) {
+            wrong += real.load() != e;  // a mark that the teller has not seen
+            pass();
+            word = &data[r];
+          }
+          wrong += word != &data[r] || *static_cast<uint64_t*>(word) == 0;
+          pass();
+        }
+      });
+      uint64_t back = 0;
+      for (uint64_t r = 0; r < kRounds; ++r) {
+        back += !told[0][r];
+        for (unsigned i = 1; i < n; ++i) wrong += told[i][r] != told[0][r];
+      }
+      EXPECT_EQ(wrong, 0u);
+      EXPECT_GT(back, 0u);
+      EXPECT_LT(back, kRounds);
+      pthread_barrier_destroy(&other);
+      free_barrier(&made);
+    }
+  }
+}
+
 TEST(Gaps, EpisodeNumbersMayJump) {
   FlatMachine machine(3, 4);
   MappedArena arena(generation_bytes(3));
