@@ -12,6 +12,7 @@
 // schedulers, and they do not find the sampled times, of one message after the other. 8 need an idle machine. Needs
 // root.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <smelt/rail.h>

@@ -1,6 +1,7 @@
 #include "cli/open_mpi_parameters.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "network/sampling.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
