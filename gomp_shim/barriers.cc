@@ -1,6 +1,7 @@
 // The barriers that libgomp lets an interposer take.
 //
-//   GOMP_barrier                        explicit barriers; the end of static for, single, scope, workshare
+//   GOMP_barrier, _barrier_ext          explicit barriers; the end of static for, single, scope, workshare. Programs of
+//                                       GCC 17 call the second, whose argument is for tools: which of these it is
 //   GOMP_loop_end, GOMP_sections_end    the end of other loops and of sections: the _nowait form does the same
 //                                       book-keeping without the barrier, and ours follows
 //   GOMP_single_copy_start, _end        copyprivate: GOMP_single_start picks the thread, which tells the others its
@@ -60,9 +61,23 @@ void GOMP_barrier(void) {
   pass(position);
 }
 
+void GOMP_barrier_ext(int kind) {
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) [[unlikely]]
+    return STOCK(GOMP_barrier_ext)(kind);
+  pass(position);
+}
+
 bool GOMP_barrier_cancel(void) {
   Position& position = smelt_gomp_position;
   if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_barrier_cancel)();
+  pass(position);
+  return false;
+}
+
+bool GOMP_barrier_cancel_ext(int kind) {
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_barrier_cancel_ext)(kind);
   pass(position);
   return false;
 }

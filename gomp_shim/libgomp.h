@@ -10,6 +10,8 @@ extern "C" {
 
 void GOMP_barrier(void);
 bool GOMP_barrier_cancel(void);
+void GOMP_barrier_ext(int);  // GCC 17: what the barrier belongs to
+bool GOMP_barrier_cancel_ext(int);
 void GOMP_loop_end(void);
 bool GOMP_loop_end_cancel(void);
 void GOMP_loop_end_nowait(void);
@@ -47,6 +49,7 @@ void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_end(void);
 void GOMP_taskgroup_reduction_register(uintptr_t*);
 void GOMP_workshare_task_reduction_unregister(bool);
+void GOMP_scope_start_with_end(uintptr_t*);
 void* GOMP_single_copy_start(void);
 void GOMP_single_copy_end(void*);
 
@@ -70,6 +73,8 @@ void GOMP_critical_name_start(void**);
 void GOMP_critical_name_end(void**);
 void GOMP_atomic_start(void);
 void GOMP_atomic_end(void);
+void GOMP_reduction_start(void);
+void GOMP_reduction_end(void);
 void GOMP_ordered_start(void);
 
 void GOMP_parallel_start(GompFunction, void*, unsigned);
@@ -79,6 +84,7 @@ void GOMP_teams_reg(GompFunction, void*, unsigned, unsigned, unsigned);
 void GOMP_target(int, GompFunction, const void*, size_t, void**, size_t*, unsigned char*);
 void GOMP_target_ext(int, GompFunction, size_t, void**, size_t*, unsigned short*, unsigned, void**, void**);
 
+int omp_control_tool(int, int, void*);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_level(void);

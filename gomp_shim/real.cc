@@ -2,7 +2,11 @@
 
 #include <dlfcn.h>
 #include <sys/auxv.h>
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/log.h"
@@ -10,23 +14,93 @@
 #include "libgomp.h"
 #include "openmp/counters.h"
 #include "region.h"
+#include "smelt_config.h"
 
 namespace smelt::gomp {
+
+bool barriers_alone = false;
+
 namespace {
 
-// Version nodes of the libgomps whose work-sharing was checked against the replacements made here (GCC 4.9 to 16). A
-// newer node may mean a newer protocol between the entry points: then nothing is taken.
-constexpr const char* kKnownNodes[] = {"GOMP_1.0",   "GOMP_2.0",   "GOMP_3.0",   "GOMP_4.0",  "GOMP_4.0.1",
-                                       "GOMP_4.5",   "GOMP_5.0",   "GOMP_5.0.1", "GOMP_5.1",  "GOMP_5.1.1",
-                                       "GOMP_5.1.2", "GOMP_5.1.3", "GOMP_6.0",   "GOMP_6.0.1"};
+// The answer of omp_control_tool where no tool watches (omp_control_tool_notool).
+constexpr int kNoTool = -2;
 
-constexpr VersionNodes kNodes{
-    [](const char* node) { return std::strncmp(node, "GOMP_", 5) == 0 && std::strncmp(node, "GOMP_PLUGIN", 11) != 0; },
-    [](const char* node) {
-      bool known = false;
-      for (const char* candidate : kKnownNodes) known |= std::strcmp(candidate, node) == 0;
-      return known;
-    }};
+// The version nodes of the libgomps whose work-sharing was checked against the replacements made here. Those of GCC 4.9
+// to 16 are released: no name comes to them any more. In one piece, for the loader would have to fill in pointers.
+constexpr char kReleasedNodes[] =
+    "GOMP_1.0\0GOMP_2.0\0GOMP_3.0\0GOMP_4.0\0GOMP_4.0.1\0GOMP_4.5\0GOMP_5.0\0GOMP_5.0.1\0GOMP_5.1\0GOMP_5.1.1\0"
+    "GOMP_5.1.2\0GOMP_5.1.3\0GOMP_6.0\0GOMP_6.0.1\0"
+    "OMP_1.0\0OMP_2.0\0OMP_3.0\0OMP_3.1\0OMP_4.0\0OMP_4.5\0OMP_5.0\0OMP_5.0.1\0OMP_5.0.2\0OMP_5.1\0"
+    "OMP_5.1.1\0OMP_5.2\0";
+constexpr char kNodesOf17[] = "GOMP_6.0.2\0OMP_6.0\0OMP_6.1\0";
+
+bool is_among(const char* name, const char* list) {
+  for (; *list; list += std::strlen(list) + 1)
+    if (std::strcmp(list, name) == 0) return true;
+  return false;
+}
+
+bool is_of_gomp(const char* name) {
+  return std::strncmp(name, "GOMP_", 5) == 0 && std::strncmp(name, "GOMP_PLUGIN", 11) != 0;
+}
+bool counts(const char* node) { return is_of_gomp(node) || std::strncmp(node, "OMP_", 4) == 0; }
+bool is_released(const char* node) { return is_among(node, kReleasedNodes); }
+bool is_known_node(const char* node) { return is_released(node) || is_among(node, kNodesOf17); }
+
+constexpr auto kKnownExports = [] {
+  std::array known{
+#define SYMBOL(name) hash(#name),
+#include "symbols.def"
+#define EXPORT(name) hash(#name),
+#include "exports.def"
+  };
+  std::sort(known.begin(), known.end());
+  return known;
+}();
+
+bool nodes_are_known = false;
+
+// May a program call what it is, as it is there, with nothing changed for the entry points that we take? A name that is
+// known may have come in a new version.
+bool is_known_export(const char* name, const char* node) {
+  const bool is_node = std::strncmp(name, "GOMP_", 5) == 0 && name[5] >= '0' && name[5] <= '9';
+  if (is_node || (!is_of_gomp(name) && std::strncmp(name, "omp_", 4) != 0)) return true;
+  if (std::strncmp(name, "omp_get_", 8) == 0) return true;  // it only asks
+  return (nodes_are_known || is_known_node(node)) &&
+         std::binary_search(kKnownExports.begin(), kKnownExports.end(), hash(name));
+}
+
+char first_unknown[64];
+uint32_t unknown_exports = 0;
+
+bool note_export(const char* name, const char* node) {
+  if (!is_known_export(name, node) && unknown_exports++ == 0)
+    std::snprintf(first_unknown, sizeof first_unknown, "%s", name);
+  return true;
+}
+
+// Of a libgomp that is newer than GCC 16's, by its nodes. A new entry point may mean a new protocol between those that
+// are taken; and the barrier behind tasks is libgomp's because all that makes tasks is known by name. Where no name is
+// new, barriers are taken: they rely on the names alone. All else relies on how libgomp keeps its state.
+const char* why_not_newer(const void* entry) {
+  static char why[160];
+  if (!library_version()[0]) return "this libgomp has no version nodes";
+  nodes_are_known = knows_versions(entry, {counts, is_known_node});
+  if (!for_each_export(entry, note_export)) return "this libgomp does not show what it exports";
+  if (unknown_exports > 0) {
+    char others[32] = "";
+    if (unknown_exports > 1)
+      std::snprintf(others, sizeof others, " and %u other name%s", unknown_exports - 1, unknown_exports > 2 ? "s" : "");
+    std::snprintf(why, sizeof why, "this libgomp has %s%s that Smelt does not know", first_unknown, others);
+    return why;
+  }
+  if (nodes_are_known) return nullptr;
+  barriers_alone = true;
+  if (options().verbose >= 1) log_line("%s: %s", SMELT_VERSION, kBarriersAlone);
+  for (const char* name : {"SMELT_HOT_TEAM", "SMELT_NESTED", "SMELT_DYNAMIC_LOOPS", "SMELT_TASKS", "SMELT_SURPLUS"})
+    set_option(name, "0");
+  return nullptr;
+}
 
 const char* why_not(void* libgomp) {
   if (getauxval(AT_SECURE)) return "the program is set-user-ID";
@@ -38,10 +112,14 @@ const char* why_not(void* libgomp) {
 #define CALLED(name) TAKEN(name)
 #include "symbols.def"
   if (!smelt_real_GOMP_loop_start) return "this libgomp has no GOMP_loop_start";  // called by the hot team
-  if (!knows_versions(smelt_real_GOMP_parallel, kNodes)) return "this libgomp is newer than Smelt knows";
   if (reinterpret_cast<decltype(&omp_get_cancellation)>(smelt_real_omp_get_cancellation)())
     return "OMP_CANCELLATION is on";
-  return nullptr;
+  // A tool would miss what is taken. The command 0 means nothing to any.
+  if (smelt_real_omp_control_tool &&
+      reinterpret_cast<decltype(&omp_control_tool)>(smelt_real_omp_control_tool)(0, 0, nullptr) != kNoTool)
+    return "an OMPT tool watches";
+  const void* const entry = smelt_real_GOMP_parallel;
+  return knows_versions(entry, {counts, is_released}) ? nullptr : why_not_newer(entry);
 }
 
 // In place of a missing function. A program can come to it because of us: it refers to a function weakly, to use it if
@@ -51,6 +129,15 @@ int do_nothing() { return 0; }  // the settings return nothing, omp_pause_resour
 unsigned run_alone(GompFunction function, void* data) {
   function(data);
   return 1;  // thread, as GOMP_parallel_reductions wants to be told
+}
+// Of omp_target_*_async, by which a program may ask whether its libgomp is new enough.
+int copy_nothing() { return EINVAL; }
+void* fill_nothing() { return nullptr; }
+
+void refuse_copies() {
+  for (void** slot : {&smelt_real_omp_target_memcpy_async, &smelt_real_omp_target_memcpy_rect_async})
+    if (!*slot) *slot = reinterpret_cast<void*>(copy_nothing);
+  if (!smelt_real_omp_target_memset_async) smelt_real_omp_target_memset_async = reinterpret_cast<void*>(fill_nothing);
 }
 
 }  // namespace
@@ -71,11 +158,13 @@ const char slot_names[] =
 constexpr Slot kTakenSlots[] = {
 #define SYMBOL(name) kSlot_##name,
 #define CALLED(name)
+#define PROBED(name)
 #include "symbols.def"
 };
 constexpr uint32_t kTaken = sizeof kTakenSlots / sizeof *kTakenSlots;
 #define SYMBOL(name)
 #define CALLED(name) static_assert(kSlot_##name >= kTaken, #name);
+#define PROBED(name) static_assert(kSlot_##name >= kTaken, #name);
 #include "symbols.def"
 static_assert(kSlots <= kMostSlots);
 
@@ -89,10 +178,13 @@ constexpr Runtime runtime{.name = "libgomp",
 
 const char* refuse(void* libgomp) {
   const char* const reason = why_not(libgomp);
+  refuse_copies();
   return reason ? reason : start_regions();
 }
 
 void* missing(const char* name) {
+  if (std::strncmp(name, "omp_target_mem", 14) == 0)
+    return std::strstr(name, "memset") ? reinterpret_cast<void*>(fill_nothing) : reinterpret_cast<void*>(copy_nothing);
   const bool region = (std::strncmp(name, "GOMP_parallel", 13) == 0 && !std::strstr(name, "_start")) ||
                       std::strcmp(name, "GOMP_teams_reg") == 0;
   // Where there is nothing to set, nothing is lost: that is for those who asked. Work that the compiler handed over is

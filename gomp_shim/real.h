@@ -21,4 +21,8 @@ enum Slot : uint32_t {
   kSlots
 };
 
+// This libgomp is newer than Smelt knows: all but its barriers is left to it.
+extern bool barriers_alone;
+inline constexpr char kBarriersAlone[] = "this libgomp is newer than Smelt knows: its barriers alone are taken";
+
 }  // namespace smelt::gomp

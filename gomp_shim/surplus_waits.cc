@@ -78,6 +78,8 @@ OWN(GOMP_critical_name_start);
 OWN(GOMP_critical_name_end);
 OWN(GOMP_atomic_start);
 OWN(GOMP_atomic_end);
+OWN(GOMP_reduction_start);
+OWN(GOMP_reduction_end);
 OWN(GOMP_ordered_start);
 OWN(omp_set_lock);
 OWN(omp_set_lock_);
@@ -106,6 +108,15 @@ void smelt_gomp_GOMP_atomic_start(void) {
 }
 void smelt_gomp_GOMP_atomic_end(void) {
   STOCK(GOMP_atomic_end)();
+  exit_critical(&for_atomic);
+}
+// One lock for both, as in libgomp.
+void smelt_gomp_GOMP_reduction_start(void) {
+  enter_critical(&for_atomic);
+  STOCK(GOMP_reduction_start)();
+}
+void smelt_gomp_GOMP_reduction_end(void) {
+  STOCK(GOMP_reduction_end)();
   exit_critical(&for_atomic);
 }
 

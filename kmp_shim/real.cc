@@ -26,12 +26,6 @@ bool is_set(const char* name, const char* harmless) {
   return value && *value && std::strcmp(value, harmless) != 0;
 }
 
-// A name as a number: FNV-1a. No table of pointers, which the loader would have to fill in.
-constexpr uint64_t hash(const char* name) {
-  uint64_t value = 0xcbf29ce484222325;
-  for (; *name; ++name) value = (value ^ static_cast<unsigned char>(*name)) * 0x100000001b3;
-  return value;
-}
 constexpr uint64_t kKnownExports[] = {
 #define EXPORT(name) hash(#name),
 #include "exports.def"
@@ -40,7 +34,7 @@ constexpr uint64_t kKnownExports[] = {
 char unknown_export[128];
 
 // Newer entry points may mean a newer protocol between those that are taken.
-bool is_known(const char* name) {
+bool is_known(const char* name, const char*) {
   if (std::strncmp(name, "__kmpc_atomic_", 14) == 0) return true;
   if (std::strncmp(name, "__kmpc_", 7) != 0 && std::strncmp(name, "GOMP_", 5) != 0) return true;
   if (name[0] == 'G' && name[5] >= '0' && name[5] <= '9') return true;  // a version node

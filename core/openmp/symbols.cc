@@ -48,7 +48,8 @@ struct Definitions {
   const char* first = nullptr;
   unsigned count = 0;
   const ElfW(Sym) * symbols = nullptr;
-  const uint32_t* hashes = nullptr;  // DT_GNU_HASH
+  const uint32_t* hashes = nullptr;       // DT_GNU_HASH
+  const ElfW(Half) * versions = nullptr;  // DT_VERSYM: of each symbol, the number of its node
 
   explicit Definitions(const void* address) {
     Dl_info where;
@@ -64,9 +65,22 @@ struct Definitions {
       if (entry->d_tag == DT_VERDEFNUM) count = static_cast<unsigned>(entry->d_un.d_val);
       if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(address_of(entry->d_un.d_ptr));
       if (entry->d_tag == DT_GNU_HASH) hashes = reinterpret_cast<const uint32_t*>(address_of(entry->d_un.d_ptr));
+      if (entry->d_tag == DT_VERSYM) versions = reinterpret_cast<const ElfW(Half)*>(address_of(entry->d_un.d_ptr));
     }
     if (!strings || !first) count = 0;
     if (!strings || !symbols) hashes = nullptr;
+  }
+
+  // Until `each` is false.
+  template <typename Each>
+  void for_each_node(Each each) const {
+    const char* at = first;
+    for (unsigned i = 0; i < count; ++i) {
+      const auto* definition = reinterpret_cast<const ElfW(Verdef)*>(at);
+      const auto* name = reinterpret_cast<const ElfW(Verdaux)*>(at + definition->vd_aux);
+      if (!each(definition->vd_ndx, strings + name->vda_name) || definition->vd_next == 0) break;
+      at += definition->vd_next;
+    }
   }
 };
 
@@ -107,25 +121,29 @@ const char* name_of(uint32_t index) {
 }
 
 bool knows_versions(const void* address, const VersionNodes& nodes) {
-  const Definitions definitions(address);
-  const char* at = definitions.first;
-  for (unsigned i = 0; i < definitions.count; ++i) {
-    const auto* definition = reinterpret_cast<const ElfW(Verdef)*>(at);
-    const auto* name = reinterpret_cast<const ElfW(Verdaux)*>(at + definition->vd_aux);
-    const char* const node = definitions.strings + name->vda_name;
-    if (nodes.counts(node)) {
-      std::snprintf(version, sizeof version, "%s", node);
-      if (!nodes.known(node)) return false;
-    }
-    if (definition->vd_next == 0) break;
-    at += definition->vd_next;
-  }
-  return version[0] != 0;
+  bool known = true;
+  Definitions(address).for_each_node([&](unsigned, const char* node) {
+    if (!nodes.counts(node)) return true;
+    std::snprintf(version, sizeof version, "%s", node);
+    return known = nodes.known(node);
+  });
+  return known && version[0] != 0;
 }
 
-bool for_each_export(const void* address, bool (*each)(const char* name)) {
+bool for_each_export(const void* address, bool (*each)(const char* name, const char* node)) {
   const Definitions definitions(address);
   if (!definitions.hashes) return false;
+  constexpr unsigned kNodes = 128;  // those of what lies beyond are taken for unknown
+  const char* nodes[kNodes] = {};
+  definitions.for_each_node([&](unsigned index, const char* node) {
+    if (index < kNodes) nodes[index] = node;
+    return true;
+  });
+  const auto node_of = [&](uint32_t symbol) {
+    // The upper bit: not the name's default.
+    const unsigned index = definitions.versions ? definitions.versions[symbol] & 0x7fffu : 0;
+    return index < kNodes && nodes[index] ? nodes[index] : "";
+  };
   // The table's header, its filter, then per bucket the first of its symbols, whose hashes follow one another; the last
   // of a bucket has bit 0. All that are in it are defined here and exported.
   const uint32_t buckets = definitions.hashes[0], first = definitions.hashes[1];
@@ -134,7 +152,7 @@ bool for_each_export(const void* address, bool (*each)(const char* name)) {
   for (uint32_t b = 0; b < buckets; ++b) {
     if (bucket[b] < first) continue;  // empty
     for (uint32_t i = bucket[b];; ++i) {
-      if (!each(definitions.strings + definitions.symbols[i].st_name)) return false;
+      if (!each(definitions.strings + definitions.symbols[i].st_name, node_of(i))) return false;
       if (chain[i - first] & 1) break;
     }
   }

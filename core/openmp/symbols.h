@@ -17,7 +17,7 @@ extern void* smelt_real[] __attribute__((visibility("hidden")));
 
 namespace smelt::openmp {
 
-inline constexpr uint32_t kMostSlots = 128;
+inline constexpr uint32_t kMostSlots = 136;
 
 // --- given by the shim ---
 
@@ -85,9 +85,16 @@ struct VersionNodes {
 };
 bool knows_versions(const void* address, const VersionNodes& nodes);
 
-// Shows the names that the object which holds `address` exports, in no order, until one is refused. False: one was, or
-// the object does not say (it has no DT_GNU_HASH).
-bool for_each_export(const void* address, bool (*each)(const char* name));
+// Shows the names that the object which holds `address` exports, in no order, until one is refused; `node` is the
+// version node of each, "" where it has none. False: one was, or the object does not say (it has no DT_GNU_HASH).
+bool for_each_export(const void* address, bool (*each)(const char* name, const char* node));
+
+// A name as a number: FNV-1a. A list of names is then no table of pointers, which the loader would have to fill in.
+constexpr uint64_t hash(const char* name) {
+  uint64_t value = 0xcbf29ce484222325;
+  for (; *name; ++name) value = (value ^ static_cast<unsigned char>(*name)) * 0x100000001b3;
+  return value;
+}
 
 // The newest version node of the runtime found, e.g. "GOMP_5.0.1"; "" when there is none.
 const char* library_version();

@@ -16,6 +16,10 @@ for seed in 1 2 3 4 5 6; do
     "$programs/own_tasks" 24 $seed
   grep -q '^ok$' "$output" || fails "seed $seed did not come to its end"
 done
+check "copies that are tasks, stock" 0 '^ok$' "$programs/copies"
+for settings in "SMELT_CPUS=64 SMELT_SPIN_US=20" "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0 SMELT_CPUS=64"; do
+  check_under "copies that are tasks, $settings" 0 '^ok$' $settings "$programs/copies"
+done
 check "undeferred, stock" 0 '^ok$' "$programs/undeferred"
 for settings in "SMELT_CPUS=64 SMELT_SPIN_US=20" "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0"; do
   check_under "undeferred, $settings" 0 '^ok$' $settings "$programs/undeferred"

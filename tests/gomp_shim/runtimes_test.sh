@@ -27,12 +27,14 @@ check_under "two libgomps: what is handed on is counted" 0 'OpenMP: 1440 regions
 check_under "one libgomp: nothing is handed on" 0 'OpenMP: 1440 regions .* sleeps; [0-9]+ dynamic loops(;|$)' "$paths" SMELT_STATS=1 "$programs/host" "$runtimes/pluginA.so"
 
 # both NAME MODE LIBRARY...: stock, and under the shim
+# Where a library had not come to the place of another: again.
 both() {
   case=$1
   shift
-  check "$case, stock" 0 '^ok$' env "$paths" "$programs/runtimes" "$@"
-  check_under "$case" 0 '^ok$' "$paths" "$programs/runtimes" "$@"
-  check_under "$case, hot teams" 0 '^ok$' "$paths" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/runtimes" "$@"
+  set -- sh -c 'for i in 1 2 3 4 5 6 7 8; do "$@"; status=$?; [ $status -eq 3 ] || break; done; exit $status' - "$programs/runtimes" "$@"
+  check "$case, stock" 0 '^ok$' env "$paths" "$@"
+  check_under "$case" 0 '^ok$' "$paths" "$@"
+  check_under "$case, hot teams" 0 '^ok$' "$paths" SMELT_CPUS=64 SMELT_SPIN_US=20 "$@"
 }
 limit=30  # deadlocks
 both "settings from one place, by tables and by jumps" settings "$runtimes/pluginA.so" "$runtimes/pluginB.so"

@@ -8,6 +8,7 @@
 #   use         a compiler and MPI; what Smelt's packages depend on lies in apt's cache, so that installing them needs no network
 #   image       what images of it start from
 #   python      Python with numpy, scikit-learn and pip; no compiler
+#   libgomps    what the tests of the OpenMP shim need, and the source of libgomp's suite; of sid also GCC's snapshot
 # Exit 77, with one line to standard error: it cannot be made here.
 # It lies in SMELT_TEST_ROOTS, or in the cache (XDG_CACHE_HOME or ~/.cache), outside the repository, and is made anew when the packages
 # below change. Remove it with rm -rf.
@@ -29,7 +30,14 @@ case $kind in
     fetched="libhwloc15 libfabric1 $([ "$suite" = bookworm ] && echo libfmt9 || echo libfmt10)" ;;
   image) variant=minbase packages=ca-certificates ;;
   python) packages="python3-venv python3-pip python3-numpy python3-sklearn libopenblas0-openmp procps" ;;
-  *) echo "usage: root.sh newcomer|open-mpi|build|use|image|python SUITE" >&2; exit 2 ;;
+  libgomps)
+    packages="g++ gfortran meson ninja-build pkgconf libhwloc-dev libfmt-dev nlohmann-json3-dev libcli11-dev libgtest-dev
+      libboost-context-dev procps python3"
+    case $suite in
+      trixie) packages="$packages gcc-14-source" ;;
+      sid) packages="$packages gcc-16-source libisl23 libmpc3 libmpfr6 libzstd1" fetched=gcc-snapshot ;;
+    esac ;;
+  *) echo "usage: root.sh newcomer|open-mpi|build|use|image|python|libgomps SUITE" >&2; exit 2 ;;
 esac
 packages=$(echo $packages | tr ' ' ,)
 
@@ -64,6 +72,14 @@ if [ "$(cat "$root/smelt-packages" 2>/dev/null)" != "$packages,$fetched" ]; then
   case $kind in
     newcomer | image) ;;
     use) set -- "$@" --skip=cleanup/apt --customize-hook="chroot \"\$1\" apt-get install --yes --download-only $fetched" ;;
+    libgomps)
+      # The snapshot's compilers for C, C++ and Fortran without what it wants for devices, 1 GB less. The suite is the last release's,
+      # for the snapshot's own source is in no package.
+      [ -z "$fetched" ] || set -- "$@" --customize-hook='set -e; cd "$1/tmp"; APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get download '$fetched'
+        dpkg-deb --fsys-tarfile gcc-snapshot_*.deb | tar -x -C "$1" --exclude="*/accel/*" --exclude="*/lib32/*" --exclude="*/libx32/*" \
+          --exclude="*/lib/debug/*" --exclude="*/go/*" --exclude="*/ada*" --exclude="*gnat*" --exclude="*/libgo*.a" \
+          --exclude="*/libgphobos*" --exclude="*/lib*jit*" --exclude="*/share/*"
+        rm gcc-snapshot_*.deb' ;;
     build) set -- "$@" --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' ;;
     *) set -- "$@" --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
       --dpkgopt='path-exclude=/usr/share/locale/*' ;;
