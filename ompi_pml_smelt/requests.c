@@ -11,6 +11,7 @@
  * requests remains that of requests. */
 #include "requests.h"
 
+#include "counters.h"
 #include "endpoint.h"
 
 #include "ompi/runtime/mpiruntime.h"
