@@ -230,6 +230,7 @@ static void last_values(void) {
 }
 
 int main(int argc, char** argv) {
+  setvbuf(stdout, NULL, _IOLBF, 0);  // what the shim says comes between lines
   if (argc > 1 && strcmp(argv[1], "last") == 0) {
     last_values();
     return 0;

@@ -7,44 +7,43 @@ shim=$1 clang_programs=$2 programs=$2
 . "$(dirname "$0")/clang_only.sh"
 programs=$3
 . "$(dirname "$0")/../gomp_shim/pretend.sh"
-programs=$clang_programs
 # libomp counts the CPUs of the mask and finds more than there are: an assertion of its own, without any shim. It must not look.
 export KMP_AFFINITY=disabled OMP_WAIT_POLICY=passive
 short=SMELT_SPIN_US=20
 
 # Every entry point: what all threads of a team are given together is the same, whoever hands it out.
-check "every type, schedule and limit, stock" 0 '^ok$' "$programs/dispatch"
+check "every type, schedule and limit, stock" 0 '^ok$' "$clang_programs/dispatch"
 cp "$output" "$scratch/stock"
-check "the shim's own, stock" 0 '^ok$' "$programs/dispatch" own
+check "the shim's own, stock" 0 '^ok$' "$clang_programs/dispatch" own
 cp "$output" "$scratch/own"
 same() {  # same STOCK NAME setting... program: as check, and the same output as the file
   file=$1 name=$2
   shift 2
   check "$name" 0 '^ok$' env "$@"
-  sed 's/smelt: .*//' "$output" | grep . | cmp -s - "$scratch/$file" || fails "$name: other answers than stock's"
+  grep -v '^smelt: ' "$output" | cmp -s - "$scratch/$file" || fails "$name: other answers than stock's"
 }
 ours='; [0-9]{4,} dynamic loops(;|$)'
 for machine in small large; do
-  same stock "every type, schedule and limit, $machine" $($machine) $short "$programs/dispatch"
-  same own "the shim's own, $machine" $($machine) $short SMELT_STATS=1 "$programs/dispatch" own
+  same stock "every type, schedule and limit, $machine" $($machine) $short "$clang_programs/dispatch"
+  same own "the shim's own, $machine" $($machine) $short SMELT_STATS=1 "$clang_programs/dispatch" own
   grep -Eq "$ours" "$output" || fails "the shim's own, $machine: not ours"
 done
-same stock "asleep" $(small) SMELT_WAIT=sleep "$programs/dispatch"
-same stock "a crowd" LD_PRELOAD="$shim" "$programs/dispatch"
+same stock "asleep" $(small) SMELT_WAIT=sleep "$clang_programs/dispatch"
+same stock "a crowd" LD_PRELOAD="$shim" "$clang_programs/dispatch"
 for setting in SMELT_DYNAMIC_LOOPS=0 SMELT_KMP=0 OMP_CANCELLATION=true; do
-  same own "$setting" $(small) $short $setting SMELT_STATS=1 "$programs/dispatch" own
+  same own "$setting" $(small) $short $setting SMELT_STATS=1 "$clang_programs/dispatch" own
   if grep -q ' dynamic loops' "$output"; then fails "$setting, and yet ours"; fi
 done
-check "lastprivate, which libomp loses at times" 0 '^ok$' env $(small) $short "$programs/dispatch" last
+check "lastprivate, which libomp loses at times" 0 '^ok$' env $(small) $short "$clang_programs/dispatch" last
 
 # The program of the other shim's test. (libomp itself loses lastprivate values in it.)
 for seed in 1 2 3; do
-  check "random loops, seed $seed" 0 "$ours" env $(small) $short SMELT_STATS=1 "$programs/loops" 40 $seed
+  check "random loops, seed $seed" 0 "$ours" env $(small) $short SMELT_STATS=1 "$clang_programs/loops" 40 $seed
   grep -q '^ok$' "$output" || fails "seed $seed did not come to its end"
 done
-check "random loops, far" 0 '^ok$' env $(large) $short "$programs/loops" 40 4
-for what in child late turns; do check_under "loops: $what" 0 '^ok$' SMELT_CPUS=64 $short "$programs/loops" $what; done
-same own "in order where that is asked for" $(small) $short KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE=true SMELT_STATS=1 "$programs/dispatch" own
+check "random loops, far" 0 '^ok$' env $(large) $short "$clang_programs/loops" 40 4
+for what in child late turns; do check_under "loops: $what" 0 '^ok$' SMELT_CPUS=64 $short "$clang_programs/loops" $what; done
+same own "in order where that is asked for" $(small) $short KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE=true SMELT_STATS=1 "$clang_programs/dispatch" own
 guided=$(grep -c ' guided' "$output") all=$(sed -n 's/.*; \([0-9]*\) dynamic loops.*/\1/p' "$output")
 { [ "${all:-0}" -ge "$guided" ] && [ "$all" -lt $((guided + 200)) ]; } || fails "${all:-no} loops are ours, where $guided are guided"
 
