@@ -154,7 +154,7 @@ LoadWatch::Counts LoadWatch::count() const {
 }
 
 LoadSeen LoadWatch::so_far() const {
-  constexpr double kLeastTold = 0.5;  // seconds in which ticks of 10 ms tell what else was busy
+  constexpr double kLeastTold = 0.25;  // seconds, 25 ticks: three of them wrong are less than anybody minds
   const Counts now = count();
   LoadSeen seen;
   seen.seconds = now.at_s - begin_.at_s;

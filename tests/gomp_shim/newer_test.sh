@@ -7,7 +7,7 @@ here=$(dirname "$0")
 . "$here/checks.sh"
 
 libgomp=$(ldd "$programs/constructs" | awk '/libgomp/ { print $3 }')
-nodes() { readelf -VW "$1" | sed -n 's/.*Name: \(GOMP_[0-9][0-9.]*\) .*/\1/p' | sort -u; }
+nodes() { readelf -VW "$1" | sed -n 's/.*Name: \(GOMP_[0-9][0-9.]*\).*/\1/p' | sort -u; }
 nodes "$programs/fork" >"$scratch/wanted"
 newest=$(nodes "$libgomp" | grep -vxF -f "$scratch/wanted" | tail -n 1)  # that this program does without
 # copy NAME: where that libgomp goes
