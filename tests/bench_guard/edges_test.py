@@ -48,7 +48,9 @@ with tempfile.TemporaryDirectory() as scratch:
                 what = f"{len(figures)} figures, {guard.PROGRAMS[target]}, {settings if folder else 'stock'}"
                 try:
                     times = machine.times(words, {**environment, **switches}, figures)
-                    check(what, min(times) > 0, str(times))
+                    # Of an empty target clang, which builds for no device here, leaves nothing.
+                    timed = [time for figure, time in zip(figures, times) if figure != "target"]
+                    check(what, min(timed) > 0, str(times))
                 except guard.Failed as failure:
                     check(what, False, str(failure))
     words, environment = machine.command_of(BUILD, row_of(guard.SHIM))
