@@ -255,7 +255,7 @@ Found measure(const CalibrateArguments& arguments, const Machine& machine, Journ
         "it took {} where about {} were foreseen, and ended at its limit with what it had; calibrate again when "
         "the machine is quiet, or give it --limit",
         duration_text(found.seconds), duration_text(time.all)));
-  mark_conditions(watch.so_far(), &found);
+  mark_conditions(watch.in_time(), &found);
   return found;
 }
 

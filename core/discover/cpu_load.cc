@@ -153,8 +153,16 @@ LoadWatch::Counts LoadWatch::count() const {
   return sum;
 }
 
+// Seconds, 25 ticks: three of them wrong are less than anybody minds.
+constexpr double kLeastTold = 0.25;
+
+LoadSeen LoadWatch::in_time() const {
+  const double passed = static_cast<double>(os::now_ns()) * 1e-9 - begin_.at_s;
+  if (passed < kLeastTold) ::usleep(static_cast<useconds_t>(1e6 * (kLeastTold - passed)) + 1000);
+  return so_far();
+}
+
 LoadSeen LoadWatch::so_far() const {
-  constexpr double kLeastTold = 0.25;  // seconds, 25 ticks: three of them wrong are less than anybody minds
   const Counts now = count();
   LoadSeen seen;
   seen.seconds = now.at_s - begin_.at_s;

@@ -24,6 +24,7 @@ class LoadWatch {
  public:
   explicit LoadWatch(System system);
   LoadSeen so_far() const;
+  LoadSeen in_time() const;  // waits before that till enough time has passed, a quarter of a second at most
 
  private:
   // The counts since the machine, the group or this process began.
