@@ -71,7 +71,7 @@ template <typename Number, typename Difference>
   Chunk chunk;
   const bool found = loop.guided ? take_guided(all[at.thread], &chunk) : take_of_shares(all, at.thread, &chunk);
   if (found) {
-    // No other chunk ends there. Who has had this one is given no more, so the word stays.
+    // No other chunk ends there. The thread that has had this one is given no more, so the word stays.
     if (last) *last = chunk.end == loop.end;
     *lower = static_cast<Number>(chunk.begin);
     *upper = static_cast<Number>(chunk.end - loop.step);

@@ -24,7 +24,7 @@
  * Where ranks share CPUs it is not always quicker. A rank that waits gives its CPU away, so a call costs as many time
  * slices as ranks wait for each other one after the other: within a node, then its leader for the others, then the
  * others for the leader. Messages from everybody to everybody take as many steps as a tree has levels. And in a row of
- * broadcasts who sends to its node may be no more than the ring of a group ahead (16 messages, or 4 pieces: of more
+ * broadcasts the sender within a node may be no more than the ring of a group ahead (16 messages, or 4 pieces: of more
  * than 280 bytes), where messages of Open MPI's are stored. So some are left to the components below then
  * (longest_in_crowd), but no reduction whose bits depend on the order. */
 #include "nodes.h"

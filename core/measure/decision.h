@@ -3,7 +3,7 @@
 //   1. skewed: everybody stays away for a while of its own before it arrives (skew.h), as programs do. All finalists
 //      run, and this race is the judge.
 //   2. tight: everybody arrives as soon as it has left: the cost of a loop that does nothing else. It is between those
-//      that the first race cannot tell apart: the fastest, and who is not slower than it by more than the two spreads.
+//      that the first race cannot tell apart: the fastest, and those not slower than it by more than the two spreads.
 //
 // The fastest of the second race wins. A tree sends the fewest messages, and a race of these CPUs alone cannot show the
 // cost of the other patterns for the rest of the machine. So where a tree is among them, the tree that is the fastest

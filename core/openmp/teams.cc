@@ -41,21 +41,11 @@ void assume_pair_once() {
   guessed.store(true, std::memory_order_relaxed);
 }
 
-// Asked once: to look costs two system calls.
-bool profile_may_lie_somewhere() {
-  enum : int { kUnknown, kNowhere, kSomewhere };
-  static std::atomic<int> known{kUnknown};
-  // relaxed, both: threads that look together find the same, and nothing else hangs on it
-  int now = known.load(std::memory_order_relaxed);
-  if (now == kUnknown) known.store(now = profile_may_exist() ? kSomewhere : kNowhere, std::memory_order_relaxed);
-  return now == kSomewhere;
-}
-
 // The costs by which a team of so many is planned. Two threads have one pattern, whatever it costs, and limits have
 // their typical values where nothing was measured: where there is no profile, what the kernel could tell of the machine
 // would change nothing for them, and it takes 160 µs of the first region of a program that may have no other.
 const Profile* costs_for(uint32_t size) {
-  if (size <= 2 && options().verbose < 1 && !profile_may_lie_somewhere()) {
+  if (size <= 2 && options().verbose < 1 && !profile_may_exist()) {
     pthread_once(&pair_once, assume_pair_once);
     return &pair;
   }
@@ -279,7 +269,7 @@ Canary* take_canary(const Team& team, uint32_t cpus) {
   // SMELT_CPUS may promise more than there are. Threads that share a CPU cannot answer each other in time, and the
   // master would lose its own to those that wait: 12 ms were seen.
   if (team.size > cpus) return nullptr;
-  if (!profile_may_lie_somewhere()) return nullptr;  // a guess is asked for nothing
+  if (!profile_may_exist()) return nullptr;  // a guess is asked for nothing
   pthread_once(&profile_once, load_profile_once);
   if (loaded.source == ProfileSource::kGuess || loaded.costs.unit != CostUnit::kNanoseconds) return nullptr;
   return canary_taken.exchange(true, std::memory_order_relaxed) ? nullptr : &canary;

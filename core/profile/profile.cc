@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -64,7 +65,17 @@ int user_profile_path(char* path, uint64_t bytes) {
 
 int system_profile_path(char* path, uint64_t bytes) { return format_path(path, bytes, SMELT_SYSTEM_PROFILE_DIR, ""); }
 
-bool profile_may_exist() { return options().profile[0] != '\0' || has_user_directory() || has_system_directory(); }
+bool profile_may_exist() {
+  enum : int { kUnknown, kNowhere, kSomewhere };
+  static std::atomic<int> known{kUnknown};
+  // relaxed, both: threads that look together find the same, and nothing else hangs on it
+  int now = known.load(std::memory_order_relaxed);
+  if (now == kUnknown) {
+    const bool may = options().profile[0] != '\0' || has_user_directory() || has_system_directory();
+    known.store(now = may ? kSomewhere : kNowhere, std::memory_order_relaxed);
+  }
+  return now == kSomewhere;
+}
 
 int load_profile(Profile* out, Refusal* why) {
   why->text[0] = '\0';

@@ -116,7 +116,7 @@ int load_own_profile_file(const char* path, Profile* out, Refusal* why);
 // refused on the way is told in *why (empty text: none was).
 int load_profile(Profile* out, Refusal* why);
 // False: load_profile would find no file: none is named in SMELT_PROFILE, and no directory is there in which one could
-// lie. Costs two system calls.
+// lie. Looked for once in a process, as settings are.
 bool profile_may_exist();
 void unload_profile(Profile* profile);
 

@@ -1,4 +1,5 @@
-// Dynamic loops by shares, without any OpenMP runtime: who is given what, whoever comes when, and the last unit.
+// Dynamic loops by shares, without any OpenMP runtime: which thread is given which unit, in any order of coming, and
+// the last unit.
 #include "openmp/shares.h"
 
 #include <gtest/gtest.h>
